@@ -1,0 +1,78 @@
+# Two commands do everything, on a machine with Python 3.11 or newer and nothing else prepared:
+#
+#   make verify    set up, then lay predicted beside observed recall over the default grid
+#   make test      set up, then lint, type-check and test
+#
+# Both put what they need into .venv and are quick to run again. PYTHON=/path/to/python chooses the
+# interpreter; ARGS="--grid full" passes options on to `recall-theory verify`, TESTS=... names tests.
+
+VENV ?= .venv
+JOBS ?= 2
+ARGS ?=
+TESTS ?=
+
+BIN := $(VENV)/bin
+# Stamps: newer than pyproject.toml means that its requirements are installed.
+RUN_READY := $(VENV)/.ready-run
+TEST_READY := $(VENV)/.ready-test
+
+# An environment whose interpreter has gone (an upgraded or moved Python) is made anew.
+ifeq ($(wildcard $(BIN)/python),)
+.PHONY: $(VENV)/.made
+endif
+
+# Workers are processes; each gets one thread of the linear algebra library.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: help verify test docs clean
+
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+
+# A verdict of inconclusive (exit code 3) is an answer, not a failure; a disagreement (1) is one.
+verify: $(RUN_READY)
+	@$(BIN)/recall-theory verify $(ARGS) || [ $$? -eq 3 ]
+
+# pytest comes last, so that its summary closes the output.
+test: $(TEST_READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+
+docs: $(TEST_READY)
+	@$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) docs/_build docs/reference .pytest_cache .mypy_cache .ruff_cache build *.egg-info
+
+$(VENV)/.made:
+	@set -e; \
+	enough='import sys; sys.exit(sys.version_info < (3, 11))'; \
+	found=''; \
+	for candidate in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python); do \
+	  if "$$candidate" -c "$$enough" >/dev/null 2>&1; then found="$$candidate"; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "recall-theory needs Python 3.11 or newer; $(or $(PYTHON),python3) is" \
+	    "$$($(or $(PYTHON),python3) --version 2>&1 | head -n 1). Try: make PYTHON=/path/to/python3.11" >&2; \
+	  exit 1; \
+	fi; \
+	if ! "$$found" -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+	  echo "$$found cannot make virtual environments: install its venv module" \
+	    "(Debian and Ubuntu: apt install python3-venv)" >&2; \
+	  exit 1; \
+	fi; \
+	rm -rf '$(VENV)'; \
+	echo "setting up $(VENV) with $$("$$found" --version)" >&2; \
+	"$$found" -m venv '$(VENV)'; \
+	touch '$@'
+
+$(RUN_READY): pyproject.toml $(VENV)/.made
+	@$(BIN)/python -m pip install --quiet --editable . >&2
+	@touch $@
+
+$(TEST_READY): pyproject.toml $(VENV)/.made
+	@$(BIN)/python -m pip install --quiet --editable '.[test]' >&2
+	@touch $@ $(RUN_READY)

@@ -1,0 +1,154 @@
+"""The program: which commands there are, and what each way of ending means to the shell."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from typing import Any
+
+import click
+
+from ..setting import SettingError
+from . import errors, streams
+from .command import help_option
+
+PROGRAM = "recall-theory"
+COMPLETE_VARIABLE = "_RECALL_THEORY_COMPLETE"
+
+# Command -> its one line in the list. A command lives in a module of its own name, imported only when
+# it is asked for; more commands are added here.
+COMMANDS = {
+    "capacity": "How many facts a layer stores, and what limits it.",
+    "predict": "Attention, recall and accuracy of one setting, in closed form.",
+    "simulate": "The same, seen: train the model on many seeds.",
+    "verify": "Prediction beside simulation over a grid, with a verdict.",
+    "solve": "The largest V or L, or the least N or d, for a target.",
+    "phase": "What binds over a plane of two sizes, and where the target is reached.",
+    "compare-activations": "Which activation remembers best in one setting, and why.",
+    "formulas": "The formulas behind the numbers: the list, or one in full.",
+    "cite": "How to cite the papers and this program.",
+    "doctor": "Versions, linear algebra, cores and memory in use.",
+    "completion": "The completion script of a shell.",
+}
+
+EPILOG = """\
+\b
+Examples:
+  recall-theory capacity --d 256 --L 64
+  recall-theory predict --V 1024 --L 64 --d 256 --N 65536
+
+Exit codes: 0 done, or agreement; 1 disagreement; 2 bad input; 3 inconclusive; 70 internal error;
+130 interrupted.
+"""
+
+
+class Program(click.Group):
+    """The group of all commands; each is imported on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module("." + cmd_name.replace("-", "_"), __package__)
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(self, ctx: click.Context,
+                        args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        command = self.get_command(ctx, name)
+        if command is None and not ctx.resilient_parsing:
+            import difflib
+
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            raise errors.BadInput(f"{errors.shown(name)} is not a command"
+                                  + (f"; did you mean {near[0]}?" if near else "")
+                                  + f" (commands: {', '.join(COMMANDS)})", ctx)
+        return name, command, args[1:]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        return help_option()
+
+
+def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from .. import __version__
+
+        streams.emit(f"{PROGRAM} {__version__}\n")
+        ctx.exit()
+
+
+program = Program(
+    name=PROGRAM,
+    help="How much can a transformer remember? Closed forms that predict it, and a simulation that "
+         "checks them.",
+    epilog=EPILOG,
+    no_args_is_help=False,
+    invoke_without_command=True,
+    callback=lambda: None,
+    context_settings={"max_content_width": 100},
+    params=[click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False,
+                         callback=_version, help="Print the version and exit.")],
+)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line; every way of ending becomes an exit code and at most one line on stderr."""
+    where = PROGRAM
+    try:
+        if COMPLETE_VARIABLE in os.environ:
+            return _complete(os.environ[COMPLETE_VARIABLE])
+        if arguments and arguments[0] in COMMANDS:
+            where = f"{PROGRAM} {arguments[0]}"
+        code = _invoke(arguments)
+        streams.finish()
+        return code
+    except errors.PipeClosed:
+        streams.discard_stdout()
+        return 0
+    except KeyboardInterrupt:
+        errors.say(f"{where}: interrupted")
+        return errors.INTERRUPTED
+    except SettingError as error:
+        errors.say(f"{where}: {errors.of_setting(error).message}")
+        return errors.BAD_INPUT
+    except click.ClickException as error:
+        errors.say(f"{where}: {errors.short(error.format_message())}")
+        return errors.BAD_INPUT
+    except Exception as error:
+        if errors.debugging():
+            import traceback
+
+            traceback.print_exc()
+        errors.say(f"{where}: internal error: {type(error).__name__}: {error} "
+                   f"(set {errors.DEBUG}=1 for the traceback)")
+        return errors.INTERNAL_ERROR
+
+
+def _invoke(arguments: list[str]) -> int:
+    with warnings.catch_warnings():
+        if not errors.debugging():
+            warnings.simplefilter("ignore")  # stderr is for progress and for one line of error
+        try:
+            # Not program.main(): it turns a broken pipe and Ctrl-C into exit code 1.
+            with program.make_context(PROGRAM, arguments) as ctx:
+                if not arguments:
+                    streams.emit(ctx.get_help() + "\n")
+                    return 0
+                result: Any = program.invoke(ctx)
+                return result if isinstance(result, int) else 0
+        except click.exceptions.Exit as done:
+            return done.exit_code
+
+
+def _complete(instruction: str) -> int:
+    from click.shell_completion import shell_complete
+
+    return int(shell_complete(program, {}, PROGRAM, COMPLETE_VARIABLE, instruction))

@@ -1,0 +1,142 @@
+"""Options from the declared parameters: one declaration drives validation, help and the error's words."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from ..setting import PARAMETERS, Parameter, SettingError
+from . import numbers
+from .errors import BadInput, of_setting, option_of, shown
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType  # generic in new versions of click only
+
+
+class Declared(ParamType):
+    """The type of an option that sets a declared parameter; every complaint names its domain."""
+
+    def __init__(self, parameter: Parameter):
+        self.parameter = parameter
+        self.name = {"integer": "integer", "real": "number"}.get(parameter.kind, "name")
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        p = self.parameter
+        typed: Any = value
+        if isinstance(value, str) and p.kind in ("integer", "real"):
+            typed = numbers.integer(value) if p.kind == "integer" else numbers.real(value)
+            if typed is None:
+                raise BadInput(f"{option_of(p.name)} {shown(value)} is not {p.domain}", ctx)
+        try:
+            return p.check(typed)
+        except SettingError as error:
+            if p.kind == "activation":  # it says what is wrong with the expression
+                raise of_setting(error) from None
+            raise BadInput(f"{option_of(p.name)} {shown(value)} is not {p.domain}", ctx) from None
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        kinds = {"integer": "INTEGER", "real": "NUMBER", "activation": "NAME|EXPRESSION"}
+        return kinds.get(self.parameter.kind, "NAME")
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter,
+                       incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(c) for c in self.parameter.choices if c.startswith(incomplete)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Extra(Parameter):
+    """A parameter of a command, not of a setting; `words` says its domain where the ends don't belong."""
+
+    words: str = ""
+
+    @property
+    def domain(self) -> str:
+        """The allowed values, in words."""
+        return self.words or super().domain
+
+
+_ABOVE_0, _BELOW_1 = math.nextafter(0, 1), math.nextafter(1, 0)
+
+EXTRA: dict[str, Parameter] = {
+    p.name: p
+    for p in (
+        Extra("target", "probability to be reached", "real", _ABOVE_0, _BELOW_1, default=0.99,
+              words="a number above 0 and below 1"),
+        Extra("ratio", "training samples a fact, N/V", "real", _ABOVE_0, 1e9,
+              words="a number above 0 and at most 1e+09"),
+        Extra("bits", "bits that a parameter holds, for the bits bound", "real", _ABOVE_0, 1024,
+              default=16.0, words="a number above 0 and at most 1024"),
+        Extra("seeds", "independently drawn models a setting", "integer", 1, 10**7, default=32),
+        Extra("seed", "fixes everything random; drawn and shown where absent", "integer", 0, 2**53),
+        Extra("jobs", "processes that share the work", "integer", 1, 1024),
+        Extra("n_test", "fresh sequences a seed on which attention and accuracy are counted", "integer",
+              1, 10**9, default=4096),
+        Extra("margin", "largest difference that still counts as agreement", "real", _ABOVE_0, _BELOW_1,
+              default=0.02, words="a number above 0 and below 1"),
+        Extra("observable", "what has to reach the target", "choice", default="accuracy",
+              choices=("attention", "recall", "accuracy")),
+        Extra("for", "the size to solve for", "choice", choices=("V", "L", "d", "N")),
+        Extra("normalise", "what is done to the embeddings: nothing, one factor a matrix, or every row to "
+              "norm 1", "choice", default="none", choices=("none", "scale", "rows")),
+    )
+}
+
+
+def option(name: str, *, required: bool = False, help: str | None = None, **more: Any) -> click.Option:
+    """The option of one declared parameter. click folds case, so the name is given explicitly."""
+    p = PARAMETERS.get(name) or EXTRA[name]
+    words = (help or p.meaning) if p.kind == "flag" else f"{help or p.meaning}; {p.domain}"
+    if required:
+        words += "  [required]"
+    else:
+        more.setdefault("default", p.default)
+        if more["default"] is not None:
+            words += f"  [default: {_shown_default(more['default'])}]"
+    if p.kind == "flag":
+        dashed = name.replace("_", "-")
+        return click.Option([f"--{dashed}/--no-{dashed}", name], help=words, **more)
+    return Needed([option_of(name), name], type=Declared(p), help=words, needed=required, **more)
+
+
+def _shown_default(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+class Needed(click.Option):
+    """An option that may have to be given, and says what it wants where it is missing."""
+
+    def __init__(self, *args: Any, needed: bool = False, **more: Any):
+        super().__init__(*args, **more)
+        self.needed = needed
+
+    def check_given(self, values: dict[str, Any]) -> None:
+        """Raise where the option is needed and not among the values."""
+        if self.needed and values.get(str(self.name)) is None:
+            assert isinstance(self.type, Declared)
+            p = self.type.parameter
+            raise BadInput(f"{self.opts[0]} is missing: {p.domain} ({p.meaning})")
+
+
+def setting_options(required: Sequence[str] = ("V", "L", "d", "N"),
+                    leave_out: Sequence[str] = ()) -> list[click.Parameter]:
+    """An option for each parameter of `Setting`, in the order of their declaration."""
+    return [option(name, required=name in required) for name in PARAMETERS if name not in leave_out]
+
+
+def decline_mlp(command: str, values: dict[str, Any]) -> None:
+    """Take --m and --activation out of the values; raise where they are given: this command can't yet."""
+    m, activation = values.pop("m", None), values.pop("activation", None)
+    if m is not None:
+        raise BadInput(f"--m {m}: {command} describes the Attention-only model in this version; leave --m out")
+    if activation is not None:
+        raise BadInput(f"--activation {shown(activation)} needs an MLP (--m), and {command} describes the "
+                       "Attention-only model in this version; leave it out")

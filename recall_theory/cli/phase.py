@@ -1,0 +1,117 @@
+"""`recall-theory phase`: what binds over a plane of two sizes, and where the target is reached."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from ..report.answer import Answer
+from ..setting import SettingError
+from . import numbers
+from .command import Command, Output
+from .errors import BadInput, shown
+from .options import option, setting_options
+from .progress import Progress
+
+
+def run(output: Output, x: str | None, y: str | None, cells: str, points: int, seeds: int, seed: int | None,
+        jobs: int, plot: tuple[str, ...], target: float, ratio: float | None, **values: Any) -> Answer:
+    (x_name, *x_range), (y_name, *y_range) = _axis("--x", x), _axis("--y", y)
+    fixed = {name: value for name, value in values.items() if value is not None}
+    size = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", cells)
+    if size is None:
+        raise BadInput(f"--cells {shown(cells)} is not COLUMNSxROWS, such as 17x13")
+    if "activation" in fixed and "m" not in (*fixed, x_name, y_name) and "m*d" not in (x_name, y_name):
+        raise BadInput("--activation needs an MLP: give --m, or an axis m or m*d")
+    from ..report.phase import answer
+    from ..report.phase_plot import check_file, draw
+    from ..theory.phase import phase
+    from .simulate import drawn_seed
+
+    for path in plot:
+        check_file(path)
+    diagram = _predicted(output, jobs)(
+        phase, x_name, y_name, tuple(x_range), tuple(y_range), cells=(int(size[1]), int(size[2])),
+        target=target, ratio=ratio, **fixed)
+    if points:
+        from ..phase_points import with_points
+
+        if seed is None:
+            seed = drawn_seed(output)
+        with Progress(output.progress, "seeds") as progress:
+            diagram = with_points(diagram, points, seeds, seed, jobs=jobs, progress=progress.update)
+    for path in plot:
+        try:
+            draw(diagram, path)
+        except OSError as error:
+            raise BadInput(f"--plot {shown(path)} can't be written: {error.strerror or error}") from None
+    return answer(diagram, plot)
+
+
+def _predicted(output: Output, jobs: int) -> Any:
+    """`phase` with its predictions shared by `jobs` processes, and progress."""
+
+    def call(phase: Any, *names: Any, **more: Any) -> Any:
+        with Progress(output.progress, "cells") as progress:
+
+            def mapped(function: Any, settings: Any) -> Any:
+                if jobs == 1:
+                    results: Any = map(function, settings)
+                else:
+                    from joblib import Parallel, delayed
+
+                    results = Parallel(n_jobs=jobs, return_as="generator")(
+                        delayed(function)(s) for s in settings)
+                for done, result in enumerate(results):
+                    progress.update(done + 1, len(settings))
+                    yield result
+
+            return phase(*names, mapped=mapped, **more)
+
+    return call
+
+
+def _axis(name: str, text: str | None) -> tuple[str, float, float]:
+    """The size and the ends of NAME=LOW..HIGH."""
+    if text is None:
+        raise BadInput(f"{name} is missing: an axis such as N=2^10..2^18")
+    parts = re.fullmatch(r"\s*([A-Za-z*]+)\s*=\s*(.+?)\s*\.\.\s*(.+?)\s*", text)
+    ends = [numbers.integer(end) for end in parts.groups()[1:]] if parts else [None]
+    if parts is None or None in ends:
+        raise BadInput(f"{name} {shown(text)} is not NAME=LOW..HIGH, such as N=2^10..2^18 or m*d=1000..1e6")
+    try:
+        low, high = (float(end) for end in ends if end is not None)
+    except OverflowError:
+        raise SettingError(parts[1], f"{parts[1]} does not go that far") from None
+    return parts[1], low, high
+
+
+def _params() -> list[click.Parameter]:
+    names = "two of V, N, d, L, m and m*d"
+    return [
+        click.Option(["--x", "x"], metavar="NAME=LOW..HIGH", help=f"axis across; {names}  [required]"),
+        click.Option(["--y", "y"], metavar="NAME=LOW..HIGH", help="axis up  [required]"),
+        *setting_options((), leave_out=("eta", "gamma")),
+        option("ratio", help="training samples a fact, N/V, instead of --N"),
+        option("target"),
+        click.Option(["--cells", "cells"], default="17x13", metavar="COLUMNSxROWS",
+                     help="cells of the plane  [default: 17x13]"),
+        click.Option(["--plot", "plot"], multiple=True, metavar="FILE",
+                     help="draw it into FILE.svg, FILE.png or FILE.pdf; may be repeated"),
+        click.Option(["--points", "points"], default=0, type=click.IntRange(0, 1000), metavar="INTEGER",
+                     help="settings to simulate, spread evenly over the plane  [default: 0]"),
+        option("seeds", default=8),
+        option("seed"),
+        option("jobs", default=1, help="processes that share the work"),
+    ]
+
+
+command = Command(
+    "phase", run, params=_params(),
+    help="The phase diagram over a plane of two sizes: which noise term binds in each cell, and the capacity "
+         "boundary at the target. --plot draws it; --points simulates settings to lay on top.",
+    examples=["phase --x N=2^12..2^20 --y m*d=2^12..2^20 --V 256 --L 32 --d 64 --plot phase.svg",
+              "phase --x d=16..512 --y V=64..2048 --ratio 64 --L 16 --target 0.9 --json"],
+)

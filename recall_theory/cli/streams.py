@@ -1,0 +1,160 @@
+"""Where answers go: standard output, or a file that is either whole or untouched."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import sys
+
+from .errors import BadInput, PipeClosed, shown
+
+NARROWEST = 20  # columns; below it nothing can be laid out
+PROSE_WIDTH = 80  # columns of text where no terminal says otherwise
+_ASCII = {"─": "-", "━": "-", "±": "+-", "×": "x", "≥": ">=", "≤": "<=", "≈": "~"}
+
+
+def emit(text: str) -> None:
+    """Write to standard output at once. Raises `PipeClosed` where the reader has gone."""
+    stream = sys.stdout
+    if stream is None:
+        raise BadInput("standard output is closed; name a file with --output")
+    try:
+        try:
+            stream.write(text)
+        except UnicodeEncodeError:  # a terminal of another encoding, or a file name that is not text
+            stream.write(plain(text))
+        stream.flush()
+    except BrokenPipeError:
+        raise PipeClosed from None
+    except OSError as error:
+        discard_stdout()
+        raise BadInput(f"cannot write to standard output: {error.strerror or error}") from None
+    except ValueError:
+        raise BadInput("standard output is closed; name a file with --output") from None
+
+
+def plain(text: str) -> str:
+    """The text in ASCII: our own signs spelt out, anything else escaped."""
+    for sign, spelt in _ASCII.items():
+        text = text.replace(sign, spelt)
+    return text.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def finish() -> None:
+    """Flush standard output while a failure can still be told."""
+    if sys.stdout is not None:
+        emit("")
+
+
+def discard_stdout() -> None:
+    """Send what is left in the buffer nowhere, so that the interpreter's last flush doesn't complain."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError, AttributeError):
+        pass
+
+
+def stdout_is_terminal() -> bool:
+    """Whether a person is reading standard output."""
+    return _is_terminal(sys.stdout)
+
+
+def stderr_is_terminal() -> bool:
+    """Whether a person is reading standard error: only then is progress shown."""
+    return _is_terminal(sys.stderr)
+
+
+def _is_terminal(stream: object) -> bool:
+    try:
+        return bool(stream.isatty())  # type: ignore[attr-defined]
+    except (AttributeError, ValueError, OSError):
+        return False
+
+
+def wants_colour() -> bool:
+    """Colour only on a terminal that has it and a user who hasn't refused it."""
+    return (stdout_is_terminal() and not os.environ.get("NO_COLOR")
+            and os.environ.get("TERM") not in (None, "", "dumb"))
+
+
+def width() -> int | None:
+    """Columns of the terminal or of $COLUMNS; None where the output goes to a pipe or a file."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isascii() and columns.isdigit() and 0 < int(columns[:6]):
+        return max(NARROWEST, int(columns[:6]))
+    if stdout_is_terminal():
+        return max(NARROWEST, shutil.get_terminal_size().columns)
+    return None
+
+
+def check_writable(path: str) -> None:
+    """Raise `BadInput` where `write` would fail: told before the work, not after it."""
+    if path == "-":
+        return
+    if not path:
+        raise BadInput("--output '' is not a file name")
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        folder = os.path.dirname(os.path.realpath(path))
+        if not os.path.isdir(folder):
+            raise BadInput(f"--output {shown(path)}: there is no directory {shown(folder)} (none is made)"
+                           ) from None
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise BadInput(f"--output {shown(path)}: the directory {shown(folder)} is not writable"
+                           ) from None
+        return
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from None
+    if stat.S_ISDIR(mode):
+        raise BadInput(f"--output {shown(path)} is a directory, not a file")
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.access(path, os.W_OK) or (stat.S_ISREG(mode) and not os.access(folder, os.W_OK | os.X_OK)):
+        raise BadInput(f"--output {shown(path)} is not writable")
+
+
+def write(path: str, text: str) -> None:
+    """Replace the file by the text in one step: a reader sees the old file or the new, never a half.
+
+    Devices and pipes are written to as they are. Raises `BadInput` where it can't be done.
+    """
+    if path == "-":
+        emit(text)
+        return
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "w", encoding="utf-8", errors="backslashreplace") as device:
+                device.write(text)
+        else:
+            _replace(os.path.realpath(path), text)
+    except BrokenPipeError:
+        raise PipeClosed from None
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from None
+
+
+def _replace(path: str, text: str) -> None:
+    aside = os.path.join(os.path.dirname(path), f".recall-theory-{os.urandom(6).hex()}.part")
+    # Opened as any new file is, so that the user's umask decides who may read it.
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            shutil.copymode(path, aside)
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(aside)
+        raise
+
+
+def _unwritable(path: str, error: Exception) -> BadInput:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return BadInput(f"--output {shown(path)} cannot be written: {reason}")

@@ -1,0 +1,216 @@
+"""The phase diagram as a picture: readable in print, in grey and by the colour-blind.
+
+Regions are told apart by colour (the Okabe-Ito palette, lightened), by hatching where attention rather than
+recall falls short, and by their names written into them. matplotlib is the extra "plot".
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..setting import SettingError
+from ..theory.phase import FAMILIES, PhaseDiagram, Point
+
+FORMATS = ("svg", "png", "pdf")
+# Okabe-Ito, an order in which neighbours in FAMILIES differ in lightness too
+COLOURS = {
+    "mean bias": "#E69F00",
+    "gradient noise": "#56B4E9",
+    "MLP noise": "#CC79A7",
+    "interference": "#009E73",
+    "attention overlap": "#F0E442",
+    "own outputs": "#D55E00",
+    "facts never seen": "#BBBBBB",
+}
+OTHER = "#DDDDDD"
+LIGHTEN = 0.45  # of the way to white: black text and lines stay readable on every region
+LEVELS = (0.1, 0.5, 0.9)  # accuracies drawn as thin lines beside the target
+_MEANING = {"V": "vocabulary V", "N": "training samples N", "d": "embedding dimension d",
+            "L": "sequence length L", "m": "MLP width m", "m*d": "m d"}
+
+
+def check_file(path: str) -> str:
+    """The format that a file's name asks for; `SettingError` where it is none of them."""
+    kind = Path(path).suffix.lstrip(".").lower()
+    if kind not in FORMATS:
+        raise SettingError("plot", f"plot={path!r} must end in one of {', '.join('.' + f for f in FORMATS)}")
+    return kind
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise SettingError("plot", "plot needs matplotlib: pip install 'recall-theory[plot]'") from None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def draw(diagram: PhaseDiagram, path: str) -> None:
+    """Draw the diagram into a .svg, .png or .pdf file."""
+    kind = check_file(path)
+    plt = _pyplot()
+    # text stays text in SVG; the picture is the same at every run
+    with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "phase", "font.size": 10, "hatch.linewidth": 0.6}):
+        figure = _figure(plt, diagram)
+        date = {"Date": None} if kind == "svg" else {}
+        figure.savefig(path, dpi=200, metadata=date if kind == "svg" else None)
+        plt.close(figure)
+
+
+def _edges(values: np.ndarray) -> np.ndarray:
+    """Borders of cells around values, halfway in the logarithm."""
+    x = np.log(values)
+    middle = (x[1:] + x[:-1]) / 2
+    return np.exp(np.concatenate([[2 * x[0] - middle[0]], middle, [2 * x[-1] - middle[-1]]]))
+
+
+def _figure(plt: Any, diagram: PhaseDiagram) -> Any:
+    from matplotlib.colors import ListedColormap, to_rgb
+
+    figure, axes = plt.subplots(figsize=(6.8, 5.2), layout="constrained")
+    names = sorted({name for row in diagram.binding for name in row}, key=_order)
+    colours = [np.array(to_rgb(COLOURS.get(name.split(": ")[1], OTHER))) for name in names]
+    number = np.array([[names.index(name) for name in row] for row in diagram.binding])
+    x, y = diagram.x_values, diagram.y_values
+    axes.pcolormesh(_edges(x), _edges(y), number, vmin=-0.5, vmax=len(names) - 0.5, rasterized=False,
+                    cmap=ListedColormap([c + (1 - c) * LIGHTEN for c in colours]), edgecolors="none", lw=0)
+    for i, name in enumerate(names):
+        if name.startswith("attention"):
+            _hatch(axes, x, y, number == i)
+        _name_region(axes, diagram, number == i, name)
+    _lines(axes, diagram)
+    for point in diagram.points:
+        _point(axes, point, diagram.target)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    for axis, values in ((axes.xaxis, x), (axes.yaxis, y)):
+        _ticks(axis, values)
+    axes.set_xlim(_edges(x)[[0, -1]])
+    axes.set_ylim(_edges(y)[[0, -1]])
+    axes.set_xlabel(_MEANING[diagram.x])
+    axes.set_ylabel(_MEANING[diagram.y])
+    axes.set_title(_title(diagram), fontsize=10)
+    _legend(axes, diagram, any(n.startswith("attention") for n in names))
+    return figure
+
+
+def _order(name: str) -> tuple[int, str]:
+    kind = name.split(": ")[1]
+    return (FAMILIES.index(kind) if kind in FAMILIES else len(FAMILIES), name)
+
+
+def _hatch(axes: Any, x: np.ndarray, y: np.ndarray, inside: np.ndarray) -> None:
+    """Stripes over the cells in which attention falls short."""
+    ex, ey = _edges(x), _edges(y)
+    for j in range(len(y)):
+        row = np.flatnonzero(inside[j])
+        for run in np.split(row, np.flatnonzero(np.diff(row) > 1) + 1):
+            if run.size:
+                axes.fill_between([ex[run[0]], ex[run[-1] + 1]], ey[j], ey[j + 1], facecolor="none",
+                                  edgecolor="#666666", hatch="///", linewidth=0)
+
+
+def _name_region(axes: Any, diagram: PhaseDiagram, inside: np.ndarray, name: str) -> None:
+    """Write a region's name where it is wide enough for words, clear of the boundary and of points."""
+    x, y = diagram.x_values, diagram.y_values
+    best: tuple[float, int, float] | None = None
+    crossed = [(np.interp(math.log(a), np.log(x), np.arange(len(x))), np.interp(math.log(b), np.log(y),
+                np.arange(len(y)))) for a, b in (*diagram.boundary, *((p.x, p.y) for p in diagram.points))]
+    for j in range(len(y)):
+        row = np.flatnonzero(inside[j])
+        for run in np.split(row, np.flatnonzero(np.diff(row) > 1) + 1):
+            if len(run) < 0.2 * len(x):
+                continue
+            near = [k for k in (j - 1, j + 1) if 0 <= k < len(y) and inside[k, run].all()]
+            for centre in run[len(run) // 4:len(run) - len(run) // 4]:
+                room = min(centre - run[0], run[-1] - centre)
+                clear = all(abs(i - centre) > 0.14 * len(x) or abs(k - j) > 0.09 * len(y) for i, k in crossed)
+                score = (100 if clear else 0) + room + len(run) * len(near)
+                if best is None or score > best[0]:
+                    best = (score, j, float(x[centre]))
+    if best is None:
+        return
+    _, j, at = best
+    step, kind = name.split(": ")
+    axes.text(at, y[j], f"{kind}\n({step})", ha="center", va="center", fontsize=9, linespacing=1.1, zorder=4,
+              bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.75, "edgecolor": "none"})
+
+
+def _lines(axes: Any, diagram: PhaseDiagram) -> None:
+    """Lines of equal accuracy: thick at the target, thin and labelled beside it."""
+    tiny = 1e-12
+    logit = np.log(np.clip(diagram.accuracy, tiny, 1) / np.clip(1 - diagram.accuracy, tiny, 1))
+
+    def at(p: float) -> float:
+        return math.log(p / (1 - p))
+
+    thin = [p for p in LEVELS if abs(at(p) - at(diagram.target)) > 1
+            and diagram.accuracy.min() < p < diagram.accuracy.max()]
+    if thin:
+        lines = axes.contour(diagram.x_values, diagram.y_values, logit, levels=[at(p) for p in thin],
+                             colors="black", linewidths=0.8, linestyles="dashed")
+        for text in axes.clabel(lines, fmt={at(p): f"{p:g}" for p in thin}, fontsize=8, inline=False):
+            text.set_bbox({"boxstyle": "round,pad=0.1", "facecolor": "white", "alpha": 0.8, "edgecolor": "none"})
+    if diagram.accuracy.min() < diagram.target < diagram.accuracy.max():
+        axes.contour(diagram.x_values, diagram.y_values, logit, levels=[at(diagram.target)], colors="black",
+                     linewidths=2.4)
+
+
+def _point(axes: Any, point: Point, target: float) -> None:
+    """A simulated setting: filled where it reached the target, open where not, its accuracy beside it."""
+    reached = point.accuracy >= target
+    axes.plot(point.x, point.y, "o", ms=6, mec="black", mfc="black" if reached else "white", mew=1.1, zorder=5)
+    axes.annotate(f"{point.accuracy:.2f}", (point.x, point.y), xytext=(5, 4), textcoords="offset points",
+                  fontsize=7.5, zorder=6,
+                  bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "alpha": 0.75, "edgecolor": "none"})
+
+
+def _ticks(axis: Any, values: np.ndarray) -> None:
+    """Ticks at powers of two, in plain numbers where they are short."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+
+    low, high = math.ceil(math.log2(values[0]) - 0.01), math.floor(math.log2(values[-1]) + 0.01)
+    every = max(1, math.ceil((high - low) / 8))
+    axis.set_major_locator(FixedLocator([2.0**k for k in range(low, high + 1, every)]))
+
+    def label(v: float, _: int) -> str:
+        return f"{v:.0f}" if values[-1] < 2e4 else f"$2^{{{round(math.log2(v))}}}$"
+
+    axis.set_major_formatter(FuncFormatter(label))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _title(diagram: PhaseDiagram) -> str:
+    known = dict(diagram.fixed)
+    activation = known.pop("activation", None)
+    parts = [f"{name} = {value:g}" for name, value in known.items()
+             if isinstance(value, int | float) and not isinstance(value, bool)]
+    parts = [p.replace("ratio", "N/V") for p in parts]
+    if activation or "m" in diagram.x + diagram.y or "m" in known:
+        parts.append(f"{activation or 'relu'}")
+    return "What binds, and where accuracy reaches " + f"{diagram.target:g}" + (
+        "\n" + ", ".join(parts) if parts else "")
+
+
+def _legend(axes: Any, diagram: PhaseDiagram, stripes: bool) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = []
+    if diagram.accuracy.min() < diagram.target < diagram.accuracy.max():
+        handles.append(Line2D([], [], color="black", lw=2.4, label=f"accuracy {diagram.target:g}"))
+    if stripes:
+        handles.append(Patch(facecolor="white", edgecolor="#666666", hatch="///", label="attention falls short"))
+    if diagram.points:
+        handles.append(Line2D([], [], marker="o", ls="", mfc="black", mec="black", label="simulated, reaches it"))
+        handles.append(Line2D([], [], marker="o", ls="", mfc="white", mec="black", label="simulated, does not"))
+    if handles:
+        axes.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8.5,
+                           frameon=False, handletextpad=0.5, columnspacing=1.2)

@@ -1,0 +1,187 @@
+"""One `Setting` drives prediction and simulation, so that their conventions can't drift apart.
+
+Every parameter is declared once, in `PARAMETERS`: its symbol, meaning, domain and typical range. The
+declaration drives validation here, the options of the command line, the symbols of the formulas
+and the random inputs of the tests.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from typing import Any
+
+__all__ = ["EMBEDDINGS", "PARAMETERS", "Parameter", "Setting", "SettingError"]
+
+EMBEDDINGS = ("gaussian", "sphere", "orthogonal")
+
+
+class SettingError(ValueError):
+    """A parameter outside its domain. `name` is the parameter, the message says what is allowed."""
+
+    def __init__(self, name: str, message: str):
+        super().__init__(message)
+        self.name = name
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """The declaration of one parameter: where every other part of the project learns of it.
+
+    `kind` is "integer", "real", "choice", "flag" or "activation"; `low` and `high` bound the domain, both
+    included; `typical` is the range from which tests draw.
+    """
+
+    name: str
+    meaning: str
+    kind: str
+    low: float = -math.inf
+    high: float = math.inf
+    typical: tuple[Any, ...] = ()
+    default: Any = None
+    optional: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def domain(self) -> str:
+        """The allowed values, in words."""
+        if self.kind == "choice":
+            return "one of " + ", ".join(self.choices)
+        if self.kind == "flag":
+            return "true or false"
+        if self.kind == "activation":
+            return "a name (identity, relu, gelu, tanh, erf, quadratic) or an expression in x"
+        noun = "an integer" if self.kind == "integer" else "a number"
+        if math.isinf(self.high):
+            words = f"{noun} of at least {self.low:g}"
+        else:
+            words = f"{noun} from {self.low:g} to {self.high:g}"
+        return words + (", or none" if self.optional else "")
+
+    def check(self, value: Any) -> Any:
+        """`value` in its canonical type; `SettingError` names the parameter and its domain."""
+        if value is None and self.optional:
+            return None
+        if self.kind == "choice":
+            if isinstance(value, str) and value in self.choices:
+                return value
+        elif self.kind == "flag":
+            if isinstance(value, bool) or (
+                isinstance(value, numbers.Integral) and value in (0, 1)
+            ):
+                return bool(value)
+        elif self.kind == "activation":
+            from .activation import canonical  # scipy is needed only here
+
+            return canonical(value)
+        elif not isinstance(value, bool) and isinstance(value, numbers.Real):
+            try:
+                number = float(value)
+            except OverflowError:  # an integer of hundreds of digits
+                number = math.inf
+            if math.isfinite(number) and self.low <= number <= self.high:
+                if self.kind == "real":
+                    return number
+                if number.is_integer() and number == value:
+                    return int(number)
+        raise SettingError(self.name, f"{self.name}={_shown(value)} is not {self.domain}")
+
+
+def _shown(value: Any) -> str:
+    """A value in one short line; Python refuses to write integers of thousands of digits at all."""
+    if isinstance(value, int) and abs(value) >= 10**30:
+        return "a huge integer"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+_HUGE = 1e15  # floats hold every integer up to here; beyond it V and N would be silently rounded
+
+PARAMETERS: dict[str, Parameter] = {
+    p.name: p
+    for p in (
+        Parameter("V", "vocabulary size: tokens, labels and facts", "integer", 2, _HUGE, (64, 2048)),
+        Parameter("L", "sequence length: one informative token and L-1 noise tokens", "integer",
+                  1, 1e9, (4, 256)),
+        Parameter("d", "embedding dimension", "integer", 1, 1e9, (16, 512)),
+        Parameter("N", "training samples, the same in each of the three steps", "integer",
+                  1, _HUGE, (128, 2_000_000)),
+        Parameter("m", "width of the fixed random MLP; none is the Attention-only model", "integer",
+                  1, 1e9, (64, 8192), optional=True),
+        Parameter("activation", "activation phi of the MLP: a name, or an expression in x such as "
+                  "x**3 - 3*x; relu where only m is given", "activation", optional=True),
+        Parameter("embedding", "law of the random embeddings", "choice", default="gaussian",
+                  choices=EMBEDDINGS),
+        Parameter("trigger_in_value", "whether the trigger is part of the values, not of the keys "
+                  "alone", "flag", default=True),
+        Parameter("eta", "learning rate of the first step; none is the limit eta -> 0", "real",
+                  1e-300, 1e300, optional=True),
+        Parameter("gamma", "learning rate of steps two and three; none is the limit eta*gamma -> "
+                  "infinity", "real", 1e-300, 1e300, optional=True),
+    )
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """One problem: the sizes of the task and the model, and the convention of the embeddings.
+
+    V, L, d and N are integers (see `PARAMETERS` for the domains). `m` and `activation` belong to
+    the Attention-MLP model. `embedding` is "gaussian" (entries iid N(0, 1/d)), "sphere" (the same,
+    normalised) or "orthogonal" (orthonormal rows, d >= V). `eta` and `gamma` are both finite or both
+    None, which is the limit eta -> 0, eta*gamma -> infinity that the theory describes.
+
+    `activation` is a name, an expression in x or a sympy object (see `recall_theory.activation`); it is
+    kept as its canonical text. m alone means relu.
+
+    Raises `SettingError` (a `ValueError`) that names the parameter, the value and the domain.
+
+    >>> Setting(V=1024, L=64, d=256, N=65536).ratio
+    64.0
+    """
+
+    V: int
+    L: int
+    d: int
+    N: int
+    m: int | None = None
+    activation: str | None = None
+    embedding: str = "gaussian"
+    trigger_in_value: bool = True
+    eta: float | None = None
+    gamma: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, parameter in PARAMETERS.items():
+            object.__setattr__(self, name, parameter.check(getattr(self, name)))
+        if self.embedding == "orthogonal" and self.d < self.V:
+            raise SettingError("d", f"d={self.d} is too small: orthogonal embeddings need d of at "
+                               f"least V={self.V}")
+        if (self.eta is None) != (self.gamma is None):
+            missing = "eta" if self.eta is None else "gamma"
+            raise SettingError(missing, "eta and gamma go together: give both, or neither for the "
+                               f"limit ({missing} is missing)")
+        if self.activation is not None and self.m is None:
+            raise SettingError("activation", f"activation={self.activation!r} needs an MLP: give its "
+                               "width m too")
+        if self.m is not None and self.activation is None:
+            object.__setattr__(self, "activation", "relu")
+
+    @property
+    def ratio(self) -> float:
+        """lambda = N/V, the expected number of training samples of each fact."""
+        return self.N / self.V
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether the learning rates are taken to the limit that the theory describes."""
+        return self.eta is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters by name, as the JSON output shows them."""
+        return dataclasses.asdict(self)
+
+    def replace(self, **changes: Any) -> Setting:
+        """The same setting with some parameters changed, validated again."""
+        return dataclasses.replace(self, **changes)

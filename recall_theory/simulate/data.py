@@ -1,0 +1,132 @@
+"""What a simulation draws: embeddings, the permutation and the training samples of one seed.
+
+Samples come sorted by label. They are iid, so their order carries nothing, and neighbours that share a
+label let the fast path read its tables row by row. Noise tokens come in draws, each from a stream of
+its own, so that a draw can be repeated instead of being kept; a draw is handed out in smaller blocks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..setting import Setting
+
+FloatArray = NDArray[np.float64]
+
+DRAW_TOKENS = 1 << 21  # noise tokens drawn at a time, from a stream of their own
+BLOCK_TOKENS = 1 << 16  # noise tokens a block: what is computed from them stays in the cache
+BLOCK_ROWS = 1 << 12  # samples a block, at most
+KEEP_BYTES = 1 << 28  # draws are kept, not repeated, while all of them fit in this
+
+
+@dataclasses.dataclass(frozen=True)
+class Embeddings:
+    """z_in and z_out are (V, d), z_trig is (d,); label[k] = pi(k) is the label of token k."""
+
+    z_in: FloatArray
+    z_out: FloatArray
+    z_trig: FloatArray
+    label: NDArray[np.intp]
+
+
+def _rows(rng: np.random.Generator, n: int, d: int, embedding: str) -> FloatArray:
+    """(n, d) random embeddings of the named law."""
+    z = rng.standard_normal((n, d))
+    if embedding == "gaussian":
+        z /= np.sqrt(d)
+        return z
+    if embedding == "sphere":
+        z /= np.linalg.norm(z, axis=1, keepdims=True)
+        return z
+    q, r = np.linalg.qr(z.T)  # (d, n); the signs make it uniform over orthonormal frames
+    return np.ascontiguousarray((q * np.sign(np.diag(r))).T)
+
+
+def draw_embeddings(setting: Setting, rng: np.random.Generator) -> Embeddings:
+    """Embeddings of one seed. With orthogonal ones z_trig is orthogonal too where d > V."""
+    V, d, law = setting.V, setting.d, setting.embedding
+    if law == "orthogonal" and d > V:
+        both = _rows(rng, V + 1, d, law)
+        z_in, z_trig = both[:V], both[V]
+    else:
+        z_in = _rows(rng, V, d, law)
+        z_trig = _rows(rng, 1, d, "sphere" if law == "orthogonal" else law)[0]
+    z_out = _rows(rng, V, d, law)
+    return Embeddings(z_in, z_out, z_trig, rng.permutation(V))
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Neighbouring samples: informative (n,) tokens, which ascend, and noise (n, L-1) tokens.
+
+    In memory the noise lies position by position, so noise.T is contiguous.
+    """
+
+    informative: NDArray[np.intp]
+    noise: NDArray[np.unsignedinteger[Any]]
+
+
+class Samples:
+    """The N training samples of one seed, as a re-iterable sequence of blocks.
+
+    `informative` (N,) is sorted: the informative token of each sample, its label being label[token].
+    """
+
+    def __init__(self, setting: Setting, seed: np.random.SeedSequence):
+        counts_seed, self._noise_seed = seed.spawn(2)
+        V, N = setting.V, setting.N
+        self.V, self.noise_length = V, setting.L - 1
+        rng = np.random.default_rng(counts_seed)
+        self.counts = rng.multinomial(N, np.full(V, 1.0 / V))
+        self._ends = np.cumsum(self.counts)
+        self.N = N
+        self._draw_rows = max(1, DRAW_TOKENS // max(1, self.noise_length))
+        self._block_rows = max(1, min(BLOCK_ROWS, BLOCK_TOKENS // max(1, self.noise_length)))
+        self._dtype: np.dtype[Any] = np.dtype(np.uint16 if V <= 1 << 16 else np.uint32)
+        size = N * self.noise_length * self._dtype.itemsize
+        self._kept: dict[int, list[Block]] | None = {} if size <= KEEP_BYTES else None
+
+    def _informative(self, start: int, stop: int) -> NDArray[np.intp]:
+        """(stop - start,) the informative tokens of samples start..stop, from their counts."""
+        first = int(np.searchsorted(self._ends, start, side="right"))
+        last = int(np.searchsorted(self._ends, stop, side="left"))
+        edges = np.concatenate([[start], self._ends[first:last], [stop]])
+        return np.repeat(np.arange(first, first + len(edges) - 1), np.diff(edges))
+
+    def _draw(self, number: int) -> NDArray[Any]:
+        """(n * (L-1),) noise tokens of one draw."""
+        rows = min(self._draw_rows, self.N - number * self._draw_rows)
+        key = (*self._noise_seed.spawn_key, number)
+        rng = np.random.default_rng(np.random.SeedSequence(self._noise_seed.entropy, spawn_key=key))
+        size = rows * self.noise_length
+        if self.V & (self.V - 1):
+            drawn: NDArray[Any] = rng.integers(self.V, size=size, dtype=self._dtype)
+            return drawn
+        # V is a power of two: a token is that many of the generator's bits
+        words = -(-size * self._dtype.itemsize // 8)
+        noise: NDArray[Any] = rng.bit_generator.random_raw(words).view(self._dtype)[:size]
+        noise &= self._dtype.type(self.V - 1)
+        return noise
+
+    def _blocks(self, number: int) -> Iterator[Block]:
+        """One draw, block by block."""
+        noise = self._draw(number)
+        first, stop = number * self._draw_rows, min((number + 1) * self._draw_rows, self.N)
+        for start in range(first, stop, self._block_rows):
+            end = min(start + self._block_rows, stop)
+            part = noise[(start - first) * self.noise_length:(end - first) * self.noise_length]
+            yield Block(self._informative(start, end), part.reshape(self.noise_length, end - start).T)
+
+    def __iter__(self) -> Iterator[Block]:
+        for number in range(-(-self.N // self._draw_rows)):
+            if self._kept is None:
+                yield from self._blocks(number)
+                continue
+            if number not in self._kept:
+                self._kept[number] = list(self._blocks(number))
+            yield from self._kept[number]

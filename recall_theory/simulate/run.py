@@ -1,0 +1,187 @@
+"""`simulate`: the model trained once a seed, and what was observed over the seeds.
+
+Every random stream is keyed by (seed, number of the seed), never by a worker, and BLAS runs on one thread, so
+any number of workers gives the same bits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..setting import Setting, SettingError
+from . import counts, explicit, mlp, mlp_explicit, observe
+from .data import Samples, draw_embeddings
+from .own import OwnEmbeddings, distance_from_random, own_embeddings
+from .result import Interrupted, Observable, Observation
+
+# setting, seed, index, n_test, a user's own embeddings
+Task = tuple[Setting, int, int, int | None, OwnEmbeddings | None]
+Triple = tuple[float, float, float]
+
+MOST_TOKENS = 1e13  # tokens a seed; some days of work
+MOST_SEEDS = 10**7
+
+
+def one_seed(setting: Setting, seed: int, index: int, n_test: int | None = observe.N_TEST,
+             own: OwnEmbeddings | None = None) -> Triple:
+    """Attention, recall, accuracy of seed number `index`; n_test=None sums over all sequences."""
+    root = np.random.SeedSequence(seed, spawn_key=(index,))
+    s_emb, s_samples, s_test, s_explicit, s_mlp = root.spawn(5)
+    rng = np.random.default_rng(s_emb)
+    emb = draw_embeddings(setting, rng) if own is None else own.for_seed(rng)
+    layer = None if setting.m is None else mlp.draw_mlp(setting, np.random.default_rng(s_mlp))
+    if not setting.is_limit:
+        if n_test is None:
+            raise SettingError("n_test", "n_test=None, a sum over all sequences, is for the limit "
+                               "only; with eta and gamma give a number")
+        task = explicit.draw_task(setting, emb, Samples(setting, s_samples), s_explicit)
+        fresh = np.random.default_rng(s_test)
+        if layer is None:
+            return explicit.on_fresh_sequences(task, explicit.train(task), fresh, n_test)
+        deep = mlp_explicit.MlpTask(task, layer)
+        return mlp_explicit.on_fresh_sequences(deep, mlp_explicit.train(deep), fresh, n_test)
+    samples = Samples(setting, s_samples)
+    if layer is None:
+        model = counts.train(setting, emb, samples)
+    else:
+        model = mlp.train(setting, emb, samples, layer)
+    if n_test is None:
+        return observe.exactly(model, setting.L)
+    return observe.on_fresh_sequences(model, setting.L, np.random.default_rng(s_test), n_test)
+
+
+def memory_needed(setting: Setting) -> float:
+    """Bytes that one seed takes: tables of tokens by labels, embeddings and a block of samples."""
+    V, d, N = float(setting.V), float(setting.d), float(setting.N)
+    tables = 6 * V * V + 8 * V * d + 2 * d * d
+    if setting.m is not None:
+        tables += 4 * min(V * setting.m, mlp.NEURONS) + 3 * setting.m * d + 4 * mlp.CHUNK
+    if not setting.is_limit:
+        tables += 2 * V * V
+    return 8 * (tables + min(N, 2**21) * 6) + 2**29
+
+
+def check_affordable(setting: Setting) -> None:
+    """Raise `SettingError` where a seed would not fit this machine's memory, or would take days."""
+    need = memory_needed(setting)
+    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if need > 0.9 * have:
+        raise SettingError("V", f"V={setting.V}: one seed of this simulation takes {need / 2**30:.3g} GiB of "
+                           f"memory and this machine has {have / 2**30:.3g} GiB; lower V or d "
+                           "(predict has no such limit)")
+    tokens = float(setting.N) * setting.L
+    if tokens > MOST_TOKENS:
+        raise SettingError("N", f"N={setting.N}: one seed of this simulation draws {tokens:.3g} tokens, and "
+                           f"{MOST_TOKENS:.0e} is the most it takes on; lower N or L (predict has no such "
+                           "limit)")
+
+
+def check_seeds(seeds: int) -> None:
+    """Raise `SettingError` unless seeds is a number of seeds that a run can have."""
+    if not (isinstance(seeds, int) and 1 <= seeds <= MOST_SEEDS):
+        raise SettingError("seeds", f"seeds={seeds!r} is not an integer from 1 to {MOST_SEEDS}")
+
+
+def check_seed(seed: int | None) -> int:
+    """The seed itself, or a drawn one for None; `SettingError` unless it is an integer of at least 0."""
+    if seed is None:
+        return secrets.randbits(32)
+    if not (isinstance(seed, int) and seed >= 0):
+        raise SettingError("seed", f"seed={seed!r} is not an integer of at least 0")
+    return seed
+
+
+def run_tasks(tasks: Iterable[Task], jobs: int = 1) -> Iterator[Triple]:
+    """The triple of each task, in the tasks' order, as they become ready; `jobs` processes share the work."""
+    from threadpoolctl import threadpool_limits
+
+    if jobs == 1:
+        with threadpool_limits(limits=1):
+            for task in tasks:
+                yield one_seed(*task)
+        return
+    from joblib import Parallel, delayed
+
+    with _interrupts_held():
+        triples = Parallel(n_jobs=jobs, return_as="generator", batch_size="auto")(
+            delayed(_on_one_thread)(task) for task in tasks)
+    yield from triples
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits. Workers started meanwhile inherit that it is ignored: their parent ends them, and they
+    don't each print a traceback."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:  # in this order, so that a Ctrl-C that came meanwhile is answered now
+        signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _on_one_thread(task: Task) -> Triple:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        return one_seed(*task)
+
+
+def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *,
+             n_test: int | None = observe.N_TEST, jobs: int = 1,
+             embeddings: ArrayLike | tuple[ArrayLike, ...] | None = None, normalise: str = "none",
+             progress: Callable[[int, int], None] | None = None) -> Observation:
+    """Train the model of `setting` on `seeds` independent draws of everything random, and observe.
+
+    `seed` fixes the draws (drawn and kept in the result where None). Attention and accuracy are frequencies
+    over `n_test` fresh sequences a seed; n_test=None sums over all sequences exactly. `progress` is called
+    with (done, seeds).
+
+    `embeddings` puts a user's own matrices, (z_in, z_out) of shape (V, d) each, in the place of random ones;
+    `normalise` is "none", "scale" or "rows" (see `own_embeddings`). The result's `embeddings` then says how
+    far from random they are.
+
+    Raises `SettingError` where a number is out of range or the machine is too small, and `Interrupted` (a
+    KeyboardInterrupt) with the seeds finished by then where Ctrl-C stops it.
+
+    >>> seen = simulate(Setting(V=32, L=4, d=64, N=1024), seeds=4, seed=0)
+    >>> 0 <= seen.recall.mean <= 1 and len(seen.recall.values) == 4
+    True
+    """
+    check_seeds(seeds)
+    if n_test is not None and not (isinstance(n_test, int) and 1 <= n_test <= 10**9):
+        raise SettingError("n_test", f"n_test={n_test!r} is not an integer from 1 to 1e9, or none")
+    seed = check_seed(seed)
+    check_affordable(setting)
+    own = None if embeddings is None else own_embeddings(embeddings, setting, normalise)
+    report = None if own is None else distance_from_random(own)
+    values = np.empty((seeds, 3))
+    done = 0
+
+    def observation() -> Observation:
+        attention, recall, accuracy = (Observable(v) for v in values[:done].T)
+        return Observation(setting, seed, done, n_test, attention, recall, accuracy, embeddings=report)
+
+    try:
+        for triple in run_tasks(((setting, seed, i, n_test, own) for i in range(seeds)), jobs):
+            values[done] = triple
+            done += 1
+            if progress is not None:
+                progress(done, seeds)
+    except KeyboardInterrupt:
+        if done == 0:
+            raise
+        raise Interrupted(observation()) from None
+    return observation()

@@ -1,0 +1,93 @@
+"""Elementary functions that take floats, arrays and sympy expressions alike.
+
+They let a formula be written once: called with numbers it computes, called with symbols it is the
+expression. sympy is looked up only where it has been imported already: a number never needs it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+__all__ = [
+    "exp",
+    "lambert_w",
+    "log",
+    "loggamma",
+    "maximum",
+    "minimum",
+    "pi",
+    "power_of_complement",
+    "power_of_complement_less_one",
+    "sqrt",
+    "where_positive",
+]
+
+
+def _dispatch(name: str, numeric: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        sympy = sys.modules.get("sympy")
+        if sympy is not None and isinstance(x, sympy.Basic):
+            return getattr(sympy, name)(x)
+        return numeric(x)
+
+    function.__name__ = name
+    function.__doc__ = f"{name}(x) of a number, an array or a sympy expression."
+    return function
+
+
+exp = _dispatch("exp", np.exp)
+log = _dispatch("log", np.log)
+sqrt = _dispatch("sqrt", np.sqrt)
+loggamma = _dispatch("loggamma", special.gammaln)
+lambert_w = _dispatch("LambertW", lambda x: special.lambertw(x).real)
+
+
+def _symbolic(*values: Any) -> Any:
+    """sympy where one of the values is an expression, else None."""
+    sympy = sys.modules.get("sympy")
+    return sympy if sympy is not None and any(isinstance(v, sympy.Basic) for v in values) else None
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller of two numbers, arrays or expressions."""
+    sympy = _symbolic(a, b)
+    return sympy.Min(a, b) if sympy is not None else np.minimum(a, b)
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """The larger of two numbers, arrays or expressions."""
+    sympy = _symbolic(a, b)
+    return sympy.Max(a, b) if sympy is not None else np.maximum(a, b)
+
+
+def power_of_complement(V: Any, N: Any) -> Any:
+    """(1 - 1/V)^N for V >= 1; in floats through log1p, since 1 - 1/V loses digits at large V."""
+    if _symbolic(V, N) is not None:
+        return (1 - 1 / V) ** N
+    return np.exp(special.xlog1py(N, -1 / np.asarray(V, dtype=float)))
+
+
+def power_of_complement_less_one(V: Any, N: Any) -> Any:
+    """(1 - 1/V)^N - 1 for V >= 1; in floats without the cancellation where N << V."""
+    if _symbolic(V, N) is not None:
+        return (1 - 1 / V) ** N - 1
+    return np.expm1(special.xlog1py(N, -1 / np.asarray(V, dtype=float)))
+
+
+def pi(like: Any) -> Any:
+    """The number pi, exact where `like` is a sympy expression."""
+    sympy = sys.modules.get("sympy")
+    return sympy.pi if sympy is not None and isinstance(like, sympy.Basic) else np.pi
+
+
+def where_positive(condition: Any, then: Any, otherwise: Any) -> Any:
+    """`then` where condition > 0, else `otherwise`: np.where, or a sympy Piecewise."""
+    sympy = sys.modules.get("sympy")
+    if sympy is not None and isinstance(condition, sympy.Basic):
+        return sympy.Piecewise((then, condition > 0), (otherwise, True))
+    return np.where(np.asarray(condition) > 0, then, otherwise)

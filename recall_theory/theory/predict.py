@@ -1,0 +1,188 @@
+"""`predict`: from a setting to attention, recall and accuracy, in closed form.
+
+No random number is drawn and no file is read here: the three steps' laws are quadratures over what differs
+from seed to seed. `predict_many` is the same for arrays of settings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..setting import EMBEDDINGS, PARAMETERS, Setting, SettingError
+from . import attention_law
+from .orthogonal_law import orthogonal_prediction, orthogonal_terms
+from .recall_law import recall_and_accuracy, recall_terms
+
+OBSERVABLES = ("attention", "recall", "accuracy")
+N_TEST = 4096  # fresh sequences a seed in an observation, the simulator's default
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    """The predicted observables of one setting: means over seeds, spreads and the noise budget.
+
+    `attention`, `recall` and `accuracy` are probabilities. `spread` holds their standard deviations from
+    seed to seed, `std` the same as an observation on `N_TEST` fresh sequences a seed shows it. `terms`
+    holds, for "attention" and "recall", the named contributions to (noise/signal)^2.
+    """
+
+    setting: Setting
+    attention: float
+    recall: float
+    accuracy: float
+    std: dict[str, float]
+    spread: dict[str, float]
+    terms: dict[str, dict[str, float]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON contract of `recall-theory predict`."""
+        return {
+            "schema_version": 1,
+            "setting": self.setting.to_dict(),
+            "predicted": {**{o: getattr(self, o) for o in OBSERVABLES}, "std": dict(self.std)},
+            "terms": {k: dict(v) for k, v in self.terms.items()},
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Predictions:
+    """`Prediction` for arrays of settings: every field is an array of the broadcast shape."""
+
+    attention: FloatArray
+    recall: FloatArray
+    accuracy: FloatArray
+    std: dict[str, FloatArray]
+    spread: dict[str, FloatArray]
+    terms: dict[str, dict[str, FloatArray]]
+
+
+def predict(setting: Setting) -> Prediction:
+    """Attention, recall and accuracy of a setting, averaged over seeds, without a fitted constant.
+
+    Derived in docs/derivations; the theory is of the limit eta -> 0, eta*gamma -> infinity, so finite
+    learning rates raise `SettingError`.
+
+    >>> p = predict(Setting(V=1024, L=64, d=256, N=65536))
+    >>> 0.2 < p.recall < 0.5
+    True
+    """
+    if not setting.is_limit:
+        raise SettingError("eta", "predict describes the limit eta -> 0, eta*gamma -> infinity: leave "
+                           f"eta={setting.eta:g} and gamma={setting.gamma:g} out (simulate takes them)")
+    V, L, d, N = (np.array([x], dtype=float) for x in (setting.V, setting.L, setting.d, setting.N))
+    if setting.m is None:
+        many = _arrays(V, L, d, N, setting.embedding, setting.trigger_in_value)
+    else:
+        many = _mlp_arrays(V, L, d, N, np.array([setting.m], dtype=float), setting.activation or "relu",
+                           setting.embedding, setting.trigger_in_value)
+    return Prediction(
+        setting, float(many.attention[0]), float(many.recall[0]), float(many.accuracy[0]),
+        std={o: float(v[0]) for o, v in many.std.items()},
+        spread={o: float(v[0]) for o, v in many.spread.items()},
+        terms={k: {n: float(t[0]) for n, t in v.items()} for k, v in many.terms.items()},
+    )
+
+
+def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
+                 trigger_in_value: bool = True, m: ArrayLike | None = None,
+                 activation: Any = None) -> Predictions:
+    """`predict` for arrays of settings; V, L, d, N and, with an MLP, m broadcast against one another.
+
+    Raises `SettingError` where any value lies outside its domain.
+
+    >>> predict_many(V=[256, 512], L=32, d=128, N=16384).recall.shape
+    (2,)
+    """
+    given = (V, L, d, N) if m is None else (V, L, d, N, m)
+    sizes = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in given))
+    for name, values in zip(("V", "L", "d", "N", "m"), sizes, strict=False):
+        p = PARAMETERS[name]
+        bad = ~((values >= p.low) & (values <= p.high) & (values == np.floor(values)))
+        if bad.any():
+            raise SettingError(name, f"{name}={values[bad].flat[0]:g} is not {p.domain}")
+    if embedding not in EMBEDDINGS:
+        raise SettingError("embedding", f"embedding={embedding!r} is not {PARAMETERS['embedding'].domain}")
+    if embedding == "orthogonal" and (sizes[2] < sizes[0]).any():
+        raise SettingError("d", "orthogonal embeddings need d of at least V in every setting")
+    if activation is not None and m is None:
+        raise SettingError("activation", f"activation={activation!r} needs an MLP: give its width m too")
+    shape = sizes[0].shape
+    rows = [np.ascontiguousarray(x).reshape(-1) for x in sizes]
+    if m is None:
+        flat = _arrays(rows[0], rows[1], rows[2], rows[3], embedding, bool(trigger_in_value))
+    else:
+        phi = PARAMETERS["activation"].check("relu" if activation is None else activation)
+        flat = _mlp_arrays(rows[0], rows[1], rows[2], rows[3], rows[4], phi, embedding, bool(trigger_in_value))
+    return Predictions(
+        flat.attention.reshape(shape), flat.recall.reshape(shape), flat.accuracy.reshape(shape),
+        std={o: v.reshape(shape) for o, v in flat.std.items()},
+        spread={o: v.reshape(shape) for o, v in flat.spread.items()},
+        terms={k: {n: t.reshape(shape) for n, t in v.items()} for k, v in flat.terms.items()},
+    )
+
+
+def _arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, embedding: str,
+            trigger_in_value: bool) -> Predictions:
+    """The prediction for flat arrays of valid sizes."""
+    if embedding == "orthogonal":
+        found = orthogonal_prediction(V, L, d, N, trigger_in_value)
+        terms = orthogonal_terms(V, L, d, N, trigger_in_value)
+    else:
+        longer = np.maximum(L, 2)  # a sequence of one token has no rival: its attention is 1
+        if embedding == "sphere":
+            d = np.maximum(d, 2)  # a line has no directions to average over: the circle stands in for it
+        law = attention_law.seed_law(V, longer, d, N, embedding, trigger_in_value)
+        found = recall_and_accuracy(law, V, L, d, N, embedding, trigger_in_value)
+        mean, std = attention_law.mean_and_std(law)
+        budget = attention_law.attention_terms(V, longer, d, N, embedding, trigger_in_value)
+        found["attention"] = np.where(L > 1, mean, 1.0)
+        found["attention_std"] = np.where(L > 1, std, 0.0)
+        terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},
+                 "recall": recall_terms(V, L, d, N, embedding, trigger_in_value)}
+    # quadrature weights sum to 1 but for rounding
+    values = tuple(np.clip(found[o], 0, 1) for o in OBSERVABLES)
+    spread = {o: found[o + "_std"] for o in OBSERVABLES}
+    attention, recall, accuracy = values
+    return Predictions(attention, recall, accuracy, _observed_std(values, spread), spread, terms)
+
+
+def _mlp_arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, m: FloatArray, activation: str,
+                embedding: str, trigger_in_value: bool) -> Predictions:
+    """The same for the Attention-MLP model."""
+    from .mlp_law import mlp_prediction, mlp_terms
+
+    if embedding == "orthogonal":
+        raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
+                           "sphere embeddings (simulate takes it)")
+    longer = np.maximum(L, 2)  # a sequence of one token has no rival: its attention is 1
+    found = mlp_prediction(V, longer, d, N, m, activation, embedding, trigger_in_value)
+    alone = L < 2
+    found["accuracy"] = np.where(alone, found["recall"], found["accuracy"])
+    found["accuracy_std"] = np.where(alone, found["recall_std"], found["accuracy_std"])
+    found["attention"] = np.where(alone, 1, found["attention"])
+    found["attention_std"] = np.where(alone, 0, found["attention_std"])
+    budgets = [mlp_terms(*row, activation, embedding, trigger_in_value)
+               for row in zip(V, longer, d, N, m, strict=True)]
+    terms = {step: {name: np.array([b[step][name] for b in budgets]) for name in budgets[0][step]}
+             for step in budgets[0]} if budgets else {"attention": {}, "recall": {}}
+    terms["attention"] = {name: np.where(alone, 0, term) for name, term in terms["attention"].items()}
+    values = tuple(np.clip(found[o], 0, 1) for o in OBSERVABLES)
+    spread = {o: found[o + "_std"] for o in OBSERVABLES}
+    attention, recall, accuracy = values
+    return Predictions(attention, recall, accuracy, _observed_std(values, spread), spread, terms)
+
+
+def _observed_std(values: tuple[FloatArray, ...], spread: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    """Spread over seeds with the sampling of `N_TEST` sequences, E p(1-p)/n, that an observation adds."""
+    observed = dict(spread)
+    for name, mean in zip(OBSERVABLES, values, strict=True):
+        if name != "recall":  # recall is counted over all tokens: nothing is sampled
+            sampling = np.maximum(mean * (1 - mean) - spread[name] ** 2, 0) / N_TEST
+            observed[name] = np.sqrt(spread[name] ** 2 + sampling)
+    return observed

@@ -1,0 +1,297 @@
+"""Activations: what is accepted and refused, slopes, Gaussian averages and kernels, each by two ways."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall_theory import activation as public
+from recall_theory.activation import NAMED, activation, canonical, hermite_coefficients, kernel, stein_means
+from recall_theory.activation.gaussian import gaussian_mean
+from recall_theory.activation.kernel import CLOSED, kernel_by_quadrature, kernel_by_series
+from recall_theory.activation.symbolic import symbolic_hermite, symbolic_kernel
+from recall_theory.setting import Setting, SettingError
+
+X = sympy.Symbol("x", real=True)
+ACCEPTED = [*NAMED, "x**3 - 3*x", "x^2", "sin", "relu(x)**2", "exp(-x**2)", "softplus", "silu(2*x)", "abs(x)",
+            "max(x, -1, 0.1*x)", "min(x, 1)", "x/(1 + exp(-x))", "sqrt(1 + x**2)", "relu(x)**1.5", "1/(1 + x**2)",
+            "atan(x)*cosh(x/4)", "log(1 + exp(x))", "x*sign(x)", "e*x + pi", "asinh(x) - sinh(x/2)"]
+REFUSED = {
+    "log(x)": "not positive", "1/x": "is zero", "1/(x - 0.3)": "is zero", "1/(x**2 - 2*x + 1)": "is zero",
+    "sqrt(x)": "not positive", "x**1.5": "not real", "x**-1": "is zero", "exp(x**2)": "too fast",
+    "exp(exp(x))": "too fast", "(x**9)**9": "too fast", "sin(1000*x)": "varies too fast", "sign(x)": "jumps",
+    "heaviside(x)": "jumps", "x - x": "depend on x", "3": "depend on x", "y": "not known", "x*y": "not known",
+    "tan(x)": "not known", "foo": "not known", "x**x": "plain number", "2**x": "plain number",
+    "9**9**9*x": "plain number", "x**99": "may not exceed", "1e300*x": "may not exceed", "1e999*x": "may not exceed",
+    "": "not an expression", "x +": "not an expression", "x := 3": "not an expression", "x\x00": "no meaning",
+    "x; x": "not an expression", "\u0445": "not known", "\u0445*x": "no meaning",
+    "x" * 201: "characters", "sin(x, x)": "one argument",
+    "max(x)": "two or more", "sin()": "one argument", "sin(x=x)": "one argument", "sin": None,
+    "+".join(["x"] * 60): "nested", "True*x": "not a real", "1j*x": "not a real", "'a'*x": "not a real",
+    "x if x else 1": "only arithmetic", "x < 1": "only arithmetic", "[x]": "only arithmetic",
+    "x.real": "only arithmetic", "lambda: x": "only arithmetic", "x@x": "only arithmetic", "x % 2": "only arithmetic",
+    "sin(*[x])": "star", "f'{x}'": "only arithmetic", "relu": None,
+    "__import__('os').system('true')": "not known", "open('f')": "not known", "(lambda: x)()": "not known",
+    "().__class__": "only arithmetic", "x.__class__(1)": "not known", "exec('1')": "not known", "atan(x)/x": "is zero",
+}
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_the_slope_is_the_derivative(text):
+    phi = activation(text)
+    x = np.linspace(-3.1, 3.2, 211) + 0.00317
+    h = 1e-6
+    assert phi.derivative(x) == pytest.approx((phi.phi(x + h) - phi.phi(x - h)) / (2 * h), rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_sympy_means_the_same(text):
+    phi = activation(text)
+    for x in (-1.7, -0.31, 0.6, 2.4):
+        at = {X: sympy.Rational(str(x))}
+        assert float(phi.phi(x)) == pytest.approx(float(phi.expr.subs(at)), rel=1e-12, abs=1e-14)
+        slope = sympy.diff(phi.expr, X).subs(at)
+        assert float(phi.derivative(x)) == pytest.approx(float(slope), rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_the_canonical_text_is_a_fixed_point(text):
+    name = canonical(text)
+    assert canonical(name) == name
+    setting = Setting(8, 2, 4, 10, m=5, activation=text)
+    assert setting.activation == name
+    assert Setting(**json.loads(json.dumps(setting.to_dict()))) == setting
+    assert hash(setting) == hash(Setting(8, 2, 4, 10, m=5, activation=name))
+
+
+def test_texts_that_come_to_a_name_get_it():
+    for name, text in NAMED.items():
+        assert canonical(text) == canonical(f" ({text}) ") == name
+    assert canonical("x^2-1") == "quadratic"
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=lambda t: t[:20])
+def test_what_is_not_accepted_is_said_in_one_line(text):
+    why = REFUSED[text]
+    if why is None:
+        activation(text)
+        return
+    with pytest.raises(SettingError, match=why) as caught:
+        activation(text)
+    assert caught.value.name == "activation"
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 350
+
+
+@given(st.text(alphabet="x()+-*/.,^0123456789 sintahelurbqp_[]{}'\"=<>:;!@#%&|~", max_size=60))
+def test_any_text_is_accepted_or_refused(text):
+    try:
+        phi = activation(text)
+    except SettingError as error:
+        line = str(error)
+    else:
+        line = phi.name
+        assert np.isfinite(phi.phi(np.linspace(-8, 8, 33))).all()
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("value", [3, None, 2.5, ["x"], sympy.Integer(3), sympy.Symbol("a") * sympy.Symbol("b"),
+                                   sympy.Piecewise((0, X < 0), (X, True)), sympy.gamma(X), 1 / X], ids=repr)
+def test_objects_that_are_not_activations_are_refused(value):
+    with pytest.raises(SettingError):
+        activation(value)
+
+
+@pytest.mark.parametrize("expression", [sympy.tanh(X) ** 2, sympy.Max(0, X), sympy.Heaviside(X) * X, sympy.Abs(X),
+                                        sympy.Symbol("t") ** 3 - sympy.sqrt(2),
+                                        sympy.exp(-X**2 / 2) / sympy.sqrt(sympy.pi),
+                                        X * (1 + sympy.erf(X / sympy.sqrt(2))) / 2, sympy.Rational(1, 3) * X + sympy.E],
+                         ids=str)
+def test_sympy_objects(expression):
+    phi = activation(expression)
+    variable = next(iter(expression.free_symbols))
+    for x in (-1.25, 0.5, 2.0):
+        expected = float(expression.subs(variable, sympy.Rational(x)))
+        assert float(phi.phi(x)) == pytest.approx(expected, rel=1e-13, abs=1e-15)
+
+
+def test_nothing_typed_is_run(tmp_path):
+    target = tmp_path / "made"
+    for text in (f"open('{target}', 'w')", f"__import__('pathlib').Path('{target}').touch()",
+                 f"x + (lambda: open('{target}', 'w'))()"):
+        with pytest.raises(SettingError):
+            activation(text)
+    assert not target.exists()
+
+
+def test_names_and_expressions_need_no_sympy():
+    code = ("import sys; from recall_theory.activation import *; from recall_theory import Setting;"
+            "kernel(activation('tanh'), 1.0, 1.0, 0.5); Setting(8, 2, 4, 10, m=5, activation='x**3 - 3*x');"
+            "assert 'sympy' not in sys.modules")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# Gaussian averages
+
+VARIANCES = [0.03, 0.5, 1.0, 2.3]
+
+
+@pytest.mark.parametrize("text", [*NAMED, "x**3 - 3*x", "relu(x - 0.4)", "max(x, -1, 0.1*x)"])
+def test_hermite_coefficients_sum_to_the_energy(text):
+    phi = activation(text)
+    c = hermite_coefficients(phi, np.array(VARIANCES), 400)
+    energy = gaussian_mean(phi, lambda x: phi.phi(x) ** 2, VARIANCES)
+    assert (c**2).sum(axis=1) == pytest.approx(energy, rel=2e-4)  # kinks: the tail falls as n^-1.5
+    assert ((c**2).sum(axis=1) <= energy * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("text", ["identity", "relu", "erf", "quadratic", "x**3 - 3*x", "x**5 + x/3 - 1"])
+@pytest.mark.parametrize("s", VARIANCES)
+def test_hermite_coefficients_are_the_closed_forms(text, s):
+    phi = activation(text)
+    numeric = hermite_coefficients(phi, s, 9)
+    for n in range(10):
+        closed = symbolic_hermite(phi, n)
+        exact = float(closed.subs(sympy.Symbol("s", positive=True), sympy.Rational(str(s))).evalf(50))
+        assert numeric[n] == pytest.approx(exact, rel=1e-12, abs=1e-13)
+
+
+@pytest.mark.parametrize("text", ["identity", "relu", "erf", "quadratic", "x**3 - 3*x"])
+@pytest.mark.parametrize("at", [(1.0, 1.0, 0.5), (0.3, 2.0, -0.4), (0.7, 0.7, 0.0)], ids=str)
+def test_closed_kernels_to_fifty_digits(text, at):
+    """Symbolic closed form against the series or quadrature in floats, and at 50 digits against itself."""
+    phi = activation(text)
+    closed = symbolic_kernel(phi)
+    names = (*sympy.symbols("s1 s2", positive=True), sympy.Symbol("rho", real=True))
+    exact = closed.subs(dict(zip(names, (sympy.Rational(str(x)) for x in at), strict=True))).evalf(50)
+    assert float(kernel(phi, *at)) == pytest.approx(float(exact), rel=1e-13, abs=1e-14)
+    assert float(kernel_by_quadrature(phi, *at)) == pytest.approx(float(exact), rel=1e-12, abs=1e-14)
+    if text in ("identity", "quadratic", "x**3 - 3*x"):
+        # Gauss-Hermite quadrature is exact for polynomials: an independent 50 digits
+        with mpmath.workdps(60):
+            assert abs(gauss_hermite(phi, at) - mpmath.mpf(str(exact))) < mpmath.mpf(10) ** -45
+
+
+def gauss_hermite(phi, at, n=8):
+    """E phi(u) phi(v) with n x n Gauss-Hermite nodes at 60 digits."""
+    f = sympy.lambdify(X, phi.expr, "mpmath")
+    with mpmath.workdps(60):
+        s1, s2, rho = (mpmath.mpf(str(x)) for x in at)
+        jacobi = mpmath.zeros(n)
+        for k in range(1, n):
+            jacobi[k - 1, k] = jacobi[k, k - 1] = mpmath.sqrt(k)
+        nodes, vectors = mpmath.eigsy(jacobi)
+        weights = [vectors[0, i] ** 2 for i in range(n)]
+        r = rho / mpmath.sqrt(s1 * s2)
+        rest = mpmath.sqrt(1 - r * r)
+        return mpmath.fsum(
+            weights[i] * weights[j] * f(mpmath.sqrt(s1) * nodes[i])
+            * f(mpmath.sqrt(s2) * (r * nodes[i] + rest * nodes[j]))
+            for i, j in itertools.product(range(n), repeat=2))
+
+
+def test_arc_kernels_to_fifty_digits_by_their_series():
+    """relu and erf: the symbolic kernel against its own Hermite series at 50 digits, |r| = 1/4."""
+    for text in ("relu", "erf"):
+        phi = activation(text)
+        s = sympy.Symbol("s", positive=True)
+        names = (*sympy.symbols("s1 s2", positive=True), sympy.Symbol("rho", real=True))
+        at = (sympy.Rational(1, 2), sympy.Rational(2), sympy.Rational(1, 4))
+        with mpmath.workdps(60):
+            exact = mpmath.mpf(str(symbolic_kernel(phi).subs(dict(zip(names, at, strict=True))).evalf(60)))
+            total = mpmath.mpf(0)
+            for n in range(0, 90):
+                c = symbolic_hermite(phi, n)
+                if c == 0:
+                    continue
+                part = c.subs(s, at[0]) * c.subs(s, at[1]) * sympy.Rational(1, 4) ** n
+                total += mpmath.mpf(str(sympy.N(part, 60)))
+            assert abs(total - exact) < mpmath.mpf(10) ** -50
+
+
+@pytest.mark.parametrize("text", ["gelu", "tanh", "sin(2*x)", "softplus"])
+def test_smooth_kernels_against_arbitrary_precision(text):
+    phi = activation(text)
+    f = sympy.lambdify(X, phi.expr, "mpmath")
+    s1, s2, rho = 0.8, 1.5, 0.45
+    with mpmath.workdps(30):
+        # the trapezoid rule converges geometrically for analytic functions under a Gaussian
+        h = mpmath.mpf(1) / 8
+        grid = [k * h for k in range(-80, 81)]
+        weight = [h * mpmath.npdf(u) for u in grid]
+        r = mpmath.mpf(rho) / mpmath.sqrt(mpmath.mpf(s1) * s2)
+        rest = mpmath.sqrt(1 - r * r)
+        exact = mpmath.fsum(
+            weight[i] * f(mpmath.sqrt(s1) * u)
+            * mpmath.fsum(weight[j] * f(mpmath.sqrt(s2) * (r * u + rest * w))
+                          for j, w in enumerate(grid) if weight[j] > 1e-22)
+            for i, u in enumerate(grid) if weight[i] > 1e-22)
+    assert float(kernel(phi, s1, s2, rho)) == pytest.approx(float(exact), rel=1e-12)
+
+
+@pytest.mark.parametrize("text", [*NAMED, "x**3 - 3*x", "relu(x - 0.5)", "abs(x) + x**2", "max(x, -1, 0.1*x)"])
+def test_the_kernel_by_series_and_by_quadrature(text):
+    phi = activation(text)
+    s1, s2 = np.array([0.1, 0.8, 1.0, 2.3]), np.array([0.3, 1.0, 1.0, 1.7])
+    for r in (0.0, 0.3, -0.9, 0.999, 1.0):
+        rho = r * np.sqrt(s1 * s2)
+        double = kernel_by_quadrature(phi, s1, s2, rho)
+        series, bound, scale = kernel_by_series(phi, s1, s2, rho)
+        assert (np.abs(series - double) <= bound + 1e-13 * scale + 1e-14).all()
+        assert kernel(phi, s1, s2, rho) == pytest.approx(double, rel=1e-9, abs=1e-12)
+
+
+def test_the_kernel_at_its_ends():
+    for text in (*NAMED, "x**3 - 3*x"):
+        phi = activation(text)
+        energy = gaussian_mean(phi, lambda x, f=phi: f.phi(x) ** 2, 0.7)
+        assert float(kernel(phi, 0.7, 0.7, 0.7)) == pytest.approx(float(energy), rel=1e-12)
+        product = float(gaussian_mean(phi, phi.phi, 0.7) * gaussian_mean(phi, phi.phi, 1.9))
+        assert float(kernel(phi, 0.7, 1.9, 0.0)) == pytest.approx(product, abs=1e-13)
+        assert float(kernel(phi, 0.0, 1.9, 0.0)) == pytest.approx(
+            float(phi.phi(0.0)) * float(gaussian_mean(phi, phi.phi, 1.9)), abs=1e-13)
+    with pytest.raises(ValueError, match="exceed"):
+        kernel(activation("relu"), 1.0, 1.0, 1.1)
+
+
+@pytest.mark.parametrize("text", [*NAMED, "x**3 - 3*x", "sin(x)"])
+def test_stein_agrees_with_the_slopes(text):
+    phi = activation(text)
+    for s in VARIANCES:
+        mean, first, second, _ = stein_means(phi, s)
+        assert float(mean) == pytest.approx(float(gaussian_mean(phi, phi.phi, s)), abs=1e-13)
+        assert float(first) == pytest.approx(float(gaussian_mean(phi, phi.derivative, s)), rel=1e-11, abs=1e-12)
+        by_slope = float(gaussian_mean(phi, lambda x, f=phi: f.derivative(x) * x, s)) / s
+        assert float(second) == pytest.approx(by_slope, rel=1e-11, abs=1e-11)
+
+
+def test_relu_is_homogeneous():
+    phi = activation("relu")
+    for s1, s2, rho in ((0.2, 3.0, 0.5), (1.0, 1.0, -0.7)):
+        one = float(kernel(phi, s1, s2, rho))
+        assert float(kernel(phi, 4 * s1, 9 * s2, 6 * rho)) == pytest.approx(6 * one, rel=1e-13)
+    assert hermite_coefficients(phi, 9.0, 5) == pytest.approx(3 * hermite_coefficients(phi, 1.0, 5), abs=1e-13)
+
+
+def test_closed_kernels_are_those_of_the_table():
+    assert set(CLOSED) <= set(NAMED)
+    assert public.kernel is kernel
+
+
+def test_an_mlp_needs_a_width_and_a_width_means_relu():
+    assert Setting(8, 2, 4, 10, m=5).activation == "relu"
+    assert Setting(8, 2, 4, 10).activation is None
+    with pytest.raises(SettingError, match="width m"):
+        Setting(8, 2, 4, 10, activation="tanh")
+    with pytest.raises(SettingError) as caught:
+        Setting(8, 2, 4, 10, m=0)
+    assert caught.value.name == "m"

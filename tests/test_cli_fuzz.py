@@ -1,0 +1,208 @@
+"""Thousands of command lines, built from the declared options with values in range, at its edges, beyond it, and
+garbage: each ends with a documented exit code, and a refusal is one line without a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import math
+import random
+import warnings
+
+import click
+import numpy as np
+import pytest
+
+from recall_theory.cli import main
+from recall_theory.cli.app import COMMANDS, program
+from recall_theory.cli.options import Declared
+
+GARBAGE = ("", " ", "nan", "inf", "-inf", "1e400", "-1e400", "0", "-1", "0.5", "1e-5", "abc", "--", "-", "1e", "e5",
+           "2^", "^2", "2^2^2", "9^99999999", "1e99999999999", "1_", "_1", "1,2", "0x10", "٣", "²", "½", "1\n2",
+           "\x1b[31m", "\t", "None", "True", "[]", "{}", "'", '"', "a\0b", "9" * 400, "x" * 3000, "\udcff", "🙂",
+           "1+1j", "V", "--V", "__import__('os')", "x**x**x**9**9", "100000000000000000000000", "1e15", "1e-320")
+CALLS, PARTS = 3200, 8
+NEVER_HIGH = ("seeds", "points", "jobs")  # the largest is in range, and takes hours even of a stand-in
+
+
+def in_range(parameter, rng):
+    """A value inside the domain, as it would be typed: an edge of it, a typical one, or any."""
+    if parameter.kind == "choice":
+        return rng.choice(parameter.choices)
+    if parameter.kind == "activation":
+        return rng.choice(["relu", "tanh", "x**3 - 3*x", "gelu"])
+    low, high = max(parameter.low, -1e300), min(parameter.high, 1e300)
+    if parameter.name in NEVER_HIGH:
+        high = 8
+    kind = rng.random()
+    if kind < 0.15:
+        value = low
+    elif kind < 0.3:
+        value = high
+    elif kind < 0.7 and parameter.typical:
+        value = rng.uniform(*map(float, parameter.typical))
+    else:
+        floor = max(low, 1e-300)
+        value = math.exp(rng.uniform(math.log(floor), math.log(max(high, floor))))
+    if parameter.kind == "integer":
+        value = int(min(max(round(value), math.ceil(low)), math.floor(high)))
+        return rng.choice([str(value), f"{value:_}", f"{value:,}", f" {value}"])
+    return repr(float(min(max(value, low), high)))
+
+
+def around(parameter, rng):
+    """A value at or just beyond an edge of the domain."""
+    edges = [parameter.low, parameter.high, parameter.low - 1, parameter.high + 1, -parameter.high]
+    edge = rng.choice([e for e in edges if math.isfinite(e)] or [0.0])
+    if parameter.name in NEVER_HIGH and edge == parameter.high:
+        edge = parameter.high + 1
+    return str(int(edge)) if float(edge).is_integer() and abs(edge) < 1e18 else repr(edge)
+
+
+def value_of(param, rng, files, wildness):
+    """What is typed after an option."""
+    if rng.random() < wildness:
+        return rng.choice(GARBAGE)
+    if isinstance(param.type, Declared):
+        parameter = param.type.parameter
+        if rng.random() < wildness and parameter.kind in ("integer", "real"):
+            return around(parameter, rng)
+        return in_range(parameter, rng)
+    return rng.choice(files.get(param.name, GARBAGE))
+
+
+def command_line(rng, files):
+    """One command line; most are nearly right, so that they get beyond the parser."""
+    if rng.random() < 0.02:
+        return [rng.choice([*GARBAGE, *COMMANDS]) for _ in range(rng.randrange(4))]
+    name = rng.choice(list(COMMANDS))
+    command = program.get_command(None, name)
+    wildness = rng.choice([0.0, 0.0, 0.03, 0.2])
+    often, seldom = rng.choice([(1.0, 0.1), (0.95, 0.3), (0.7, 0.7)])
+    argv = [name]
+    for param in command.params:
+        needed = getattr(param, "needed", False) or (name == "solve" and param.name in ("V", "L", "d", "N"))
+        if rng.random() >= (often if needed else seldom):
+            continue
+        if isinstance(param, click.Argument):
+            argv.append(value_of(param, rng, files, wildness))
+        elif param.is_flag:
+            argv.append(rng.choice([*param.opts, *param.secondary_opts]))
+        else:
+            value = value_of(param, rng, files, wildness)
+            argv += [f"{param.opts[0]}={value}"] if rng.random() < 0.2 else [param.opts[0], value]
+    if rng.random() < wildness:
+        argv.insert(rng.randrange(1, len(argv) + 1), rng.choice([*GARBAGE, "--help", "--json"]))
+    if rng.random() < wildness:
+        argv.pop()
+    return argv or ["--help"]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Values for the options that aren't declared parameters: files good and bad, names and shells."""
+    monkeypatch.chdir(tmp_path)  # `--output 1e` writes a file of that name
+
+    def made(name, content):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return str(path)
+
+    cell = b"[[cell]]\nV = 16\nL = 2\nd = 64\nN = 512\n"
+    np.save(tmp_path / "good.npy", np.random.default_rng(0).standard_normal((16, 8)))
+    bad = [str(tmp_path), str(tmp_path / "no" / "file"), "", "\0", made("broken", b"\xff\xfe[[cell")]
+    return {
+        "grid": [made("good.toml", cell), made("wrong.toml", cell + b"eta = 3"), "full ", *bad],
+        "embeddings": [str(tmp_path / "good.npy"), made("zip.npy", b"PK\x03\x04"), *bad],
+        "output": [str(tmp_path / "output"), *bad[:3]],
+        "name": ["law.recall.coverage", "quoted.theorem_1", "law", "nothing", "law.recall.coverag"],
+        "shell": ["bash", "zsh", "fish", "tcsh"],
+        "x": ["N=2^10..2^12", "V=64..128", "d=16..1", "m=1..2", "q=1..2"],
+        "y": ["d=16..64", "L=4..4", "N=2^10..2^12", "V=2.."],
+        "cells": ["2x2", "3x1", "1x1", "0x2", "3"],
+        "plot": [*bad[:3], str(tmp_path / "plot.unknown")],
+    }
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Cheap stand-ins for the theory's quadratures and for training: what is tested here is what lies around."""
+    predict = importlib.import_module("recall_theory.theory.predict")
+
+    def arrays(*given):
+        V, L, d, N = given[:4]
+        score = d / (d + np.sqrt(V) + L / 10 + V / N)
+        values = {o: score / (1 + i / 50) for i, o in enumerate(predict.OBSERVABLES)}
+        spread = {o: v * (1 - v) / 10 for o, v in values.items()}
+        terms = {"attention": {"one": 1 / d, "two": L / d}, "recall": {"three": V / d**2}}
+        return predict.Predictions(**values, std=spread, spread=spread, terms=terms)
+
+    def estimate(V, L, d, N, **how):
+        found = arrays(V, L, d, N)
+        return {o: getattr(found, o) for o in predict.OBSERVABLES}
+
+    capacity = importlib.import_module("recall_theory.theory.capacity")
+    monkeypatch.setattr(capacity, "_estimate", estimate)
+    monkeypatch.setattr(capacity, "_attention", lambda **given: estimate(**given)["attention"])
+
+    def tasks(todo, jobs):
+        return ((0.75, 0.5, 0.25) for _ in todo)
+
+    monkeypatch.setattr(predict, "_arrays", arrays)
+    monkeypatch.setattr(predict, "_mlp_arrays", arrays)
+    monkeypatch.setattr(importlib.import_module("recall_theory.simulate.run"), "run_tasks", tasks)
+    monkeypatch.setattr(importlib.import_module("recall_theory.verify"), "run_tasks", tasks)
+    monkeypatch.setattr(importlib.import_module("recall_theory.phase_points"), "run_tasks", tasks)
+
+
+def check(argv):
+    """Run one command line and hold it to what is promised; its exit code."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
+        code = main(argv)
+    text = err.getvalue()
+    told = f"{argv!r}: exit {code}, {text!r}"
+    assert code in ((0, 1, 2, 3) if argv[:1] == ["verify"] else (0, 2)), told
+    assert "Traceback" not in text, told
+    if code == 2:
+        assert out.getvalue() == "", told
+        assert text.startswith("recall-theory") and text.count("\n") == 1 and text.endswith("\n"), told
+        assert len(text) < 700, told
+        assert all(c.isprintable() for c in text[:-1]), told
+    else:
+        assert text == "", told
+        printed = out.getvalue()
+        if "--json" in argv and printed.startswith("{") and "--output" not in " ".join(argv):
+            json.loads(printed, parse_constant=lambda name: pytest.fail(f"{name} in the JSON of {told}"))
+    return code
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_any_command_line_ends_as_documented(part, files):
+    rng = random.Random(part)
+    codes = [check(command_line(rng, files)) for _ in range(CALLS // PARTS)]
+    assert 0.2 < codes.count(0) / len(codes) < 0.9  # both sides of the fence are seen
+    assert codes.count(2) > len(codes) / 10
+
+
+EDGES = {"V": ("2", "3", "1e12", "1e15"), "L": ("1", "2", "1e9"), "d": ("1", "2", "1e9"), "N": ("1", "1e15")}
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_theory_bears_the_corners_of_its_domain(part):
+    rng = random.Random(100 + part)
+    for _ in range(8):
+        argv = ["predict", "--json"]
+        for name, values in EDGES.items():
+            argv += [f"--{name}", rng.choice(values)]
+        argv += ["--embedding", rng.choice(["gaussian", "sphere", "orthogonal"])]
+        argv += [rng.choice(["--trigger-in-value", "--no-trigger-in-value"])]
+        check(argv)
+    for _ in range(2):
+        argv = ["capacity", "--json", "--ratio", rng.choice(["0.5", "16", "1e9"])]
+        for name in ("L", "d"):
+            argv += [f"--{name}", rng.choice(EDGES[name])]
+        check([*argv, "--embedding", rng.choice(["gaussian", "sphere", "orthogonal"])])

@@ -1,0 +1,190 @@
+"""Who imports what, what `predict` may touch, and where the numbers in the theory come from."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import recall_theory
+
+PACKAGE = Path(recall_theory.__file__).parent
+THEORY = sorted((PACKAGE / "theory").rglob("*.py"))
+SIMULATE = sorted((PACKAGE / "simulate").rglob("*.py"))
+SHARED = ("recall_theory.setting", "recall_theory.activation")  # what a setting is, and its functions' definitions
+BELOW = [PACKAGE / "setting.py", *sorted((PACKAGE / "activation").rglob("*.py"))]
+
+
+def in_new_process(code: str) -> str:
+    """What the code prints in an interpreter of its own."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Absolute names of all modules that a file imports, inside functions too."""
+    parts = ["recall_theory", *path.relative_to(PACKAGE).with_suffix("").parts]
+    package = parts[:-1]  # true of a package's __init__ as well
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            found |= {module} | {f"{module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def test_relative_imports_are_resolved():
+    assert "recall_theory.setting.Setting" in imported_modules(PACKAGE / "theory" / "predict.py")
+    assert "recall_theory.simulate.run.simulate" in imported_modules(PACKAGE / "simulate" / "__init__.py")
+
+
+@pytest.mark.parametrize("path", THEORY, ids=lambda p: p.stem)
+def test_theory_knows_nothing_of_the_simulator(path):
+    others = {m for m in imported_modules(path) if m.startswith("recall_theory.")}
+    allowed = ("recall_theory.theory", *SHARED)
+    assert all(m.startswith(allowed) for m in others), others
+
+
+@pytest.mark.parametrize("path", SIMULATE, ids=lambda p: p.stem)
+def test_the_simulator_knows_nothing_of_the_theory(path):
+    others = {m for m in imported_modules(path) if m.startswith("recall_theory.")}
+    allowed = ("recall_theory.simulate", *SHARED)
+    assert all(m.startswith(allowed) for m in others), others
+
+
+@pytest.mark.parametrize("path", BELOW, ids=lambda p: p.stem)
+def test_what_both_share_knows_neither(path):
+    others = {m for m in imported_modules(path) if m.startswith("recall_theory.")}
+    assert all(m.startswith(SHARED) for m in others), others
+
+
+@pytest.mark.parametrize("path", THEORY, ids=lambda p: p.stem)
+def test_theory_imports_no_source_of_chance(path):
+    chance = ("random", "secrets", "numpy.random", "scipy.stats")
+    assert not [m for m in imported_modules(path) if m.startswith(chance)]
+
+
+def test_importing_the_package_is_light():
+    heavy = in_new_process(
+        "import sys, recall_theory\n"
+        "print([m for m in ('numpy', 'scipy', 'sympy', 'mpmath', 'rich', 'click', 'joblib', 'matplotlib')"
+        " if m in sys.modules])")
+    assert heavy == "[]"
+
+
+@pytest.mark.parametrize("name", recall_theory.__all__)
+def test_every_public_name_is_found(name):
+    assert getattr(recall_theory, name) is not None
+    assert name in dir(recall_theory)
+
+
+@pytest.mark.parametrize("before", [
+    "import recall_theory.simulate.run, recall_theory.verify, recall_theory.theory.forced_choice",
+    "from recall_theory import Observation, Verification, predict",
+    "from recall_theory import *",
+    "from recall_theory.theory.predict import predict",
+    "pass",
+])
+def test_functions_are_not_shadowed_by_modules_of_their_names(before):
+    """Whatever was imported first: `simulate`, `verify` and `forced_choice` are functions."""
+    kinds = in_new_process(
+        f"{before}\n"
+        "import recall_theory\n"
+        "from recall_theory import simulate, verify\n"
+        "from recall_theory.theory import forced_choice\n"
+        "import recall_theory.simulate.run\n"
+        "print({type(x).__name__ for x in (simulate, verify, forced_choice, recall_theory.simulate)})")
+    assert kinds == "{'function'}"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = recall_theory.no_such_name
+
+
+PREDICTING = """
+import os, random, secrets, sys
+import numpy, scipy.special, scipy.stats, numpy.random
+
+def refuse(name):
+    def raiser(*args, **kwargs):
+        raise AssertionError(f"{name} was called")
+    return raiser
+
+for module in (numpy.random, random, secrets):
+    for name in dir(module):
+        if not name.startswith("_") and callable(getattr(module, name)):
+            setattr(module, name, refuse(f"{module.__name__}.{name}"))
+os.urandom = refuse("os.urandom")
+
+opened = []
+def watch(event, args):
+    if event == "open":
+        opened.append(str(args[0]))
+sys.addaudithook(watch)
+
+from recall_theory import Setting, capacity, predict, predict_many
+for embedding, V, d in (("gaussian", 64, 32), ("sphere", 64, 32), ("orthogonal", 32, 32),
+                        ("orthogonal", 32, 40)):
+    for trigger_in_value in (True, False):
+        for L in (1, 8):
+            predict(Setting(V=V, L=L, d=d, N=512, embedding=embedding, trigger_in_value=trigger_in_value))
+predict_many(V=[64, 128], L=8, d=32, N=4096)
+capacity(d=32, L=8, ratios=(16, None))
+
+code = (".py", ".pyc", ".so", ".pyd", ".dylib", ".pth")
+print([p for p in opened if not p.endswith(code) and ".pyc." not in p])
+print([m for m in sys.modules if m.startswith("recall_theory.simulate") or m == "sympy"])
+"""
+
+
+def test_predict_draws_nothing_reads_nothing_and_needs_no_sympy():
+    files, modules = in_new_process(PREDICTING).splitlines()
+    assert files == "[]"
+    assert modules == "[]"
+
+
+def test_predicting_twice_gives_the_same_bits():
+    setting = recall_theory.Setting(V=64, L=8, d=32, N=512)
+    assert recall_theory.predict(setting) == recall_theory.predict(setting)
+
+
+# --- float literals ------------------------------------------------------------------------------
+
+# A number with a decimal point in a formula is where a fitted constant would hide. Each one under theory/
+# is listed here with its reason. Whole numbers up to 2 (0.0, 1.0, 2.0) only say "as a float", and powers of ten of
+# at most 1e-5 are guards and tolerances: too small to bend a prediction.
+REASONS: dict[tuple[str, float], str] = {
+    ("capacity.py", 0.99): "the default target, a convention of the interface",
+    ("phase.py", 0.99): "the default target, a convention of the interface",
+    ("recall_law.py", 1e-3): "the least width of an interval of leads that a grid is laid over",
+    ("capacity.py", 64.0): "a search for V goes at least this far",
+    ("capacity.py", 1e6): "the largest d that a search considers",
+    ("capacity.py", 1e7): "the largest L that a search considers",
+}
+
+
+def is_guard(x: complex) -> bool:
+    """Whether a number is 1e-5, 1e-6, ..."""
+    return isinstance(x, float) and 0 < x <= 1e-5 and f"{x:e}".startswith("1.000000e-")
+
+
+def float_literals(path: Path) -> list[tuple[int, float]]:
+    """Line and value of each literal that is a float (or complex) and not a small whole number."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [(node.lineno, node.value) for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, float | complex)
+            and node.value not in (0, 1, 2) and not is_guard(node.value)]
+
+
+@pytest.mark.parametrize("path", THEORY, ids=lambda p: p.stem)
+def test_every_float_literal_of_the_theory_has_a_reason(path):
+    loose = [(line, x) for line, x in float_literals(path) if (path.name, x) not in REASONS]
+    assert not loose, f"{path.name}: float literals without a stated reason (line, value): {loose}"

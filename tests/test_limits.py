@@ -1,0 +1,101 @@
+"""Limits: each noise term vanishes where it should, and at the rate it should."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from recall_theory import Setting, predict, predict_many
+from recall_theory.theory.attention_law import attention_terms
+from recall_theory.theory.recall_law import recall_terms
+
+
+def rate(term, **sizes):
+    """d ln(term) / d ln(size) for the one size that is given as a pair."""
+    (name, (low, high)), = [(k, v) for k, v in sizes.items() if isinstance(v, tuple)]
+    a, b = (float(term(**{**sizes, name: v})[0]) for v in (low, high))
+    return math.log(b / a) / math.log(high / low)
+
+
+def attention_term(cause):
+    return lambda V, L, d, N: attention_terms(V, L, d, N)[cause]
+
+
+def recall_term(cause):
+    return lambda V, L, d, N: recall_terms(V, L, d, N)[cause]
+
+
+@pytest.mark.parametrize("cause, power", [("mean embedding", -2), ("noise tokens", -2), ("informative tokens", -1),
+                                          ("trigger overlap", 0)])
+def test_attention_noise_vanishes_with_samples(cause, power):
+    seen = rate(attention_term(cause), V=4096.0, L=64.0, d=512.0, N=(1e9, 1e10))
+    assert seen == pytest.approx(power, abs=0.05)
+
+
+@pytest.mark.parametrize("cause, power", [("gradient noise", -1), ("mean bias", -1), ("interference", 0)])
+def test_recall_noise_vanishes_with_samples(cause, power):
+    assert rate(recall_term(cause), V=4096.0, L=8.0, d=256.0, N=(1e6, 1e9)) == pytest.approx(power, abs=0.01)
+
+
+def test_without_samples_noise_only_the_overlap_is_left():
+    p = predict(Setting(V=4096, L=64, d=128, N=10**15))
+    alone = p.terms["attention"]["trigger overlap"]
+    assert sum(p.terms["attention"].values()) == pytest.approx(alone, rel=0.02)
+
+
+def test_recall_has_a_threshold_in_d_squared_over_V_ln_V():
+    # At fixed x = d^2/(V ln V) and no sampling noise, recall tends to 1 above x = 2 (1 + tau) = 4, to 0 below.
+    V = np.array([10**4, 10**6, 10**8])
+    for x, rises in ((8.0, True), (2.0, False)):
+        d = np.rint(np.sqrt(x * V * np.log(V)))
+        recall = predict_many(V=V, L=1, d=d, N=V * 10**6).recall
+        steps = np.diff(recall)
+        assert (steps > 0).all() if rises else (steps < 0).all(), recall
+
+
+def test_one_token_needs_no_attention():
+    for embedding in ("gaussian", "sphere"):
+        p = predict(Setting(V=128, L=1, d=64, N=4096, embedding=embedding))
+        assert p.attention == 1 and p.spread["attention"] == 0
+        assert p.accuracy == pytest.approx(p.recall, abs=1e-12)
+
+
+def test_without_the_trigger_in_the_values_there_is_no_mean_bias():
+    with_it = predict(Setting(V=256, L=8, d=128, N=8192))
+    without = predict(Setting(V=256, L=8, d=128, N=8192, trigger_in_value=False))
+    assert with_it.terms["recall"]["mean bias"] > 0
+    assert "mean bias" not in without.terms["recall"]
+    assert without.recall > with_it.recall
+
+
+def test_many_dimensions_tend_to_orthogonal_embeddings():
+    # d >> V: Gaussian embeddings are orthogonal but for 1/sqrt(d); recall meets the orthogonal law.
+    sizes = {"V": 64, "L": 4, "N": 64 * 16}
+    orthogonal = predict(Setting(d=2048, embedding="orthogonal", **sizes)).recall
+    gap = [abs(predict(Setting(d=d, **sizes)).recall - orthogonal) for d in (128, 512, 2048)]
+    assert gap[0] > gap[1] > gap[2] and gap[2] < 0.05
+
+
+def test_orthogonal_recall_tends_to_coverage_without_the_trigger():
+    s = Setting(V=128, L=4, d=129, N=256, embedding="orthogonal", trigger_in_value=False)
+    assert predict(s).recall == pytest.approx(1 - (1 - 1 / 128) ** 256, abs=0.01)
+
+
+@pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
+@pytest.mark.parametrize("sizes", [(2, 1, 1, 1), (2, 10**9, 1, 1), (64, 2, 4096, 64), (10**12, 64, 256, 10**13),
+                                   (2, 2, 10**9, 10**15), (100, 3, 5, 1)])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_corners_of_the_domain_are_probabilities(embedding, sizes):
+    V, L, d, N = sizes
+    p = predict(Setting(V=V, L=L, d=d, N=N, embedding=embedding))
+    for name in ("attention", "recall", "accuracy"):
+        assert 0 <= getattr(p, name) <= 1
+        assert 0 <= p.spread[name] <= 1
+
+
+def test_few_samples_far_more_dimensions_than_tokens():
+    # Scores of skewed shape: attention is certain here, which an expansion past its range once missed.
+    for V, L, d, N in ((64, 4, 512, 128), (64, 8, 1024, 64), (64, 2, 4096, 64)):
+        assert predict(Setting(V=V, L=L, d=d, N=N)).attention > 0.999

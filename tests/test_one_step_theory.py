@@ -1,0 +1,86 @@
+"""The one-step reading: the law of recall against simulation, its quadratures and its leading law."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from recall_theory.setting import Setting
+from recall_theory.simulate.counts import step_one
+from recall_theory.simulate.data import Samples, draw_embeddings
+from recall_theory.simulate.one_step import one_step_recall as simulated
+from recall_theory.theory import one_step
+
+SETTINGS = (
+    (77, 10, 152, 491, "gaussian", False), (82, 23, 29, 16642, "gaussian", False),
+    (70, 6, 49, 124, "gaussian", False), (125, 17, 98, 634, "sphere", True),
+    (68, 16, 29, 3105, "sphere", False), (95, 29, 95, 249, "orthogonal", False),
+    (145, 9, 152, 151, "orthogonal", True), (121, 15, 121, 346, "orthogonal", True),
+)
+
+
+@pytest.mark.parametrize(("V", "L", "d", "N", "embedding", "e"), SETTINGS)
+def test_recall_agrees_with_simulation(V, L, d, N, embedding, e):
+    setting = Setting(V=V, L=L, d=d, N=N, embedding=embedding, trigger_in_value=e)
+    seen = [simulated(setting, 11, i) for i in range(40)]
+    told = float(one_step.one_step_recall(V, L, d, N, embedding, e)[0])
+    assert abs(told - np.mean(seen)) < 0.02 + 3 * np.std(seen) / np.sqrt(len(seen))
+
+
+def test_noise_terms_are_the_variance_of_a_logit():
+    """Noise of a competitor's logit over signal: its variance across labels, in the limit of large V and d."""
+    setting = Setting(V=256, L=24, d=64, N=4096)
+    ratio = []
+    for i in range(24):
+        seeds = np.random.SeedSequence(5, spawn_key=(i,)).spawn(2)
+        emb = draw_embeddings(setting, np.random.default_rng(seeds[0]))
+        _, val1 = step_one(setting, emb, Samples(setting, seeds[1]))
+        logits = emb.z_in @ val1.T @ emb.z_out[emb.label].T
+        signal = np.diagonal(logits).mean()
+        off = logits - np.diag(np.diagonal(logits))
+        ratio.append((off**2).sum() / (setting.V * (setting.V - 1)) / signal**2)
+    told = sum(float(t[0]) for t in one_step.one_step_terms(256, 24, 64, 4096).values())
+    # Beside the terms a competitor shares the winner's direction, 1/d, and holds its own coefficient, q * terms.
+    assert np.mean(ratio) == pytest.approx(told * (1 + 64 / 256) + 1 / 64, rel=0.08)
+
+
+def test_poisson_nodes_integrate_polynomials_exactly():
+    for mean in (1e-6, 0.3, 2.0, 40.0, 1e6):
+        x, w = one_step.poisson_nodes(mean, 5)
+        third = mean**3 + 3 * mean**2 + mean
+        assert w.sum() == pytest.approx(1, rel=1e-12)
+        assert w @ x == pytest.approx(mean, rel=1e-9)
+        assert w @ x**3 == pytest.approx(third, rel=1e-6)
+
+
+def test_recall_follows_the_leading_law():
+    """At N d^2 = 2 V^2 L ln V recall passes through the middle, and far on either side it is 0 or 1."""
+    V, L, d = 10**6, 10**4, 60000
+    N = float(one_step.one_step_law(V, L, d))
+    recall = one_step.one_step_recall(V, L, d, np.round([N / 4, N, 4 * N]))
+    assert recall[0] < 0.1 < recall[1] < 0.7 < recall[2]
+
+
+def test_leading_law_solves_for_its_largest_term():
+    N = one_step.one_step_law(10**6, 100, 2000)
+    assert 2 * np.log(10**6) * one_step.sampling(10**6, 100, 2000, N) == pytest.approx(1, rel=0.02)
+
+
+def test_more_samples_recall_more():
+    for embedding, d in (("gaussian", 48), ("sphere", 48), ("orthogonal", 128)):
+        recall = one_step.one_step_recall(128, 16, d, [128, 512, 2048, 8192], embedding)
+        assert (np.diff(recall) > 0).all()
+
+
+def test_every_size_gives_a_probability():
+    for embedding, V, L, ratio in itertools.product(
+            ("gaussian", "sphere", "orthogonal"), (2, 64, 10**15), (1, 2, 10**9), (1e-3, 1, 1e9)):
+        N = max(1, round(ratio * V))
+        for d in (V, V + 1) if embedding == "orthogonal" else (1, 64, 10**9):
+            recall = one_step.one_step_recall(V, L, d, N, embedding)
+            assert recall.shape == (1,)
+            assert 0 <= recall[0] <= 1
+            for term in one_step.one_step_terms(V, L, d, N, embedding).values():
+                assert np.isfinite(term).all()

@@ -1,0 +1,237 @@
+"""The phase diagram: axes, cells, boundary, picture and points; the comparison of activations."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from recall_theory.cli.app import run
+from recall_theory.phase_points import chosen_cells, with_points
+from recall_theory.report.phase import answer
+from recall_theory.setting import Setting, SettingError
+from recall_theory.simulate.run import one_seed
+from recall_theory.theory.choose import compare_activations, hermite_parts
+from recall_theory.theory.phase import FAMILIES, Point, axis, binding, family, phase, place
+from recall_theory.theory.predict import predict
+
+
+@pytest.fixture(scope="module")
+def diagram():
+    return phase("N", "d", (2**11, 2**16), (32, 256), cells=(6, 7), target=0.5, V=128, L=16)
+
+
+@pytest.fixture(scope="module")
+def mlp_diagram():
+    return phase("N", "m*d", (2**11, 2**16), (2**9, 2**15), cells=(4, 4), target=0.5, V=128, L=16, d=64,
+                 activation="tanh")
+
+
+def test_every_cell_is_the_prediction(diagram, mlp_diagram):
+    for found in (diagram, mlp_diagram):
+        for j, i in ((0, 0), (1, 3), (3, 2)):
+            setting = place(found.x, found.y, found.x_values[i], found.y_values[j], found.fixed)
+            expected = predict(setting)
+            assert found.accuracy[j, i] == pytest.approx(expected.accuracy, rel=1e-12)
+            assert found.attention[j, i] == pytest.approx(expected.attention, rel=1e-12)
+            assert found.binding[j][i] == binding(expected)
+
+
+def test_m_times_d_sets_the_width():
+    assert place("N", "m*d", 1000, 4096, {"V": 32, "L": 4, "d": 64}).m == 64
+    assert place("d", "m*d", 32, 4096, {"V": 32, "L": 4, "N": 100}).m == 128
+    assert place("m", "m*d", 32, 4096, {"V": 32, "L": 4, "N": 100}).d == 128
+    assert place("V", "d", 64, 16, {"L": 4}, ratio=8).N == 512
+
+
+def test_the_boundary_lies_between_cells_on_either_side(diagram):
+    assert diagram.boundary
+    for x, y in diagram.boundary:
+        i = np.searchsorted(diagram.x_values, x * (1 + 1e-12), side="right") - 1
+        j = np.searchsorted(diagram.y_values, y * (1 + 1e-12), side="right") - 1
+        i, j = min(i, len(diagram.x_values) - 1), min(j, len(diagram.y_values) - 1)
+        near = diagram.accuracy[j:j + 2, i:i + 2]
+        assert near.min() < diagram.target <= near.max()
+
+
+def test_the_boundary_is_where_the_prediction_reaches_the_target(diagram):
+    for x, y in diagram.boundary[::3]:
+        at = predict(Setting(V=128, L=16, d=round(y), N=round(x)))
+        assert at.accuracy == pytest.approx(diagram.target, abs=0.03)  # interpolated over half an octave
+
+
+def test_families_cover_every_term_of_every_model():
+    for setting in (Setting(256, 16, 64, 8192), Setting(256, 16, 64, 8192, m=128), Setting(
+            256, 16, 64, 8192, trigger_in_value=False), Setting(256, 16, 64, 8192, embedding="sphere")):
+        prediction = predict(setting)
+        for step in ("attention", "recall"):
+            for term in prediction.terms[step]:
+                assert family(term) in FAMILIES, term
+        assert binding(prediction).split(": ")[1] in FAMILIES
+
+
+def test_facts_never_seen_bind_where_samples_are_few():
+    few = Setting(V=64, L=8, d=2048, N=256, trigger_in_value=False)
+    assert binding(predict(few)) == "recall: facts never seen"
+
+
+@pytest.mark.parametrize("x, y, ranges, more, word", [
+    ("Q", "d", ((1, 2), (1, 2)), {}, "not an axis"),
+    ("d", "d", ((1, 2), (1, 2)), {}, "differ"),
+    ("N", "d", ((100, 10), (1, 2)), {"V": 8, "L": 2}, "smaller"),
+    ("N", "d", ((0, 10), (1, 2)), {"V": 8, "L": 2}, "not an end"),
+    ("N", "d", ((1, math.inf), (1, 2)), {"V": 8, "L": 2}, "not an end"),
+    ("N", "d", ((1, 10), (1, 2)), {"V": 8}, "L must be given"),
+    ("N", "d", ((1, 10), (1, 2)), {"V": 8, "L": 2, "N": 5}, "can't be fixed"),
+    ("N", "m*d", ((1, 10), (1, 2)), {"V": 8, "L": 2, "d": 4, "m": 3}, "leave it out"),
+    ("V", "d", ((2, 10), (1, 2)), {"L": 2, "N": 5, "ratio": 4.0}, "leave N out"),
+    ("V", "d", ((2, 10), (1, 2)), {"L": 2, "N": 5, "target": 1.5}, "target"),
+    ("V", "d", ((2, 10), (1, 2)), {"L": 2, "N": 5, "cells": (1, 4)}, "cells"),
+    ("V", "d", ((2, 10), (1, 2)), {"L": 2, "N": 5, "cells": (1000, 1000)}, "cells"),
+])
+def test_bad_planes_are_told(x, y, ranges, more, word):
+    with pytest.raises(SettingError, match=word):
+        phase(x, y, *ranges, **more)
+
+
+def test_an_axis_is_whole_numbers_without_repeats():
+    assert axis("V", 2, 9, 40).tolist() == [2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_points_are_simulated_and_spread(diagram):
+    cells = chosen_cells(diagram, 12)
+    assert len(set(cells)) == 12
+    assert len({i for _, i in cells}) >= 4
+    some = with_points(diagram, 3, seeds=2, seed=0)
+    again = with_points(diagram, 3, seeds=2, seed=0)
+    assert some.points == again.points
+    for k, point in enumerate(some.points):
+        setting = place("N", "d", point.x, point.y, diagram.fixed)
+        seen = [one_seed(setting, 0, 2 * k + i, None)[2] for i in range(2)]
+        assert point.accuracy == pytest.approx(np.mean(seen))
+        assert point.se == pytest.approx(abs(seen[0] - seen[1]) / 2)
+    with pytest.raises(SettingError):
+        with_points(diagram, 43, seeds=1)
+
+
+def test_pictures_can_be_opened_and_read(diagram, tmp_path):
+    pytest.importorskip("matplotlib")
+    from recall_theory.report.phase_plot import draw
+
+    shown = diagram.__class__(**{**diagram.__dict__, "points": (
+        Point(2.0**12, 64, 0.3, 0.01, 0.3), Point(2.0**15, 200, 0.97, None, 0.98))})
+    for name in ("a.svg", "b.svg", "c.png"):
+        draw(shown, str(tmp_path / name))
+    text = (tmp_path / "a.svg").read_text()
+    assert text == (tmp_path / "b.svg").read_text()
+    root = ET.fromstring(text)
+    words = " ".join("".join(t.itertext()) for t in root.iter() if t.tag.endswith("text"))
+    for word in ("training samples N", "embedding dimension d", "accuracy 0.5", "0.97", "V = 128, L = 16"):
+        assert word in words
+    assert (tmp_path / "c.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_pictures_of_planes_without_a_boundary(tmp_path):
+    pytest.importorskip("matplotlib")
+    from recall_theory.report.phase_plot import draw
+
+    hopeless = phase("N", "d", (64, 256), (4, 16), cells=(2, 2), V=128, L=16)
+    assert hopeless.boundary == ()
+    draw(hopeless, str(tmp_path / "none.svg"))
+    assert "nowhere" in str(answer(hopeless).blocks)
+    with pytest.raises(SettingError, match="must end in"):
+        draw(hopeless, str(tmp_path / "none.gif"))
+
+
+def call(capsys, *arguments):
+    code = run(list(arguments))
+    streams = capsys.readouterr()
+    return code, streams.out, streams.err
+
+
+PLANE = ("phase", "--x", "N=2^11..2^14", "--y", "d=32..128", "--V", "64", "--L", "8", "--cells", "3x3")
+
+
+def test_the_command_line_in_its_forms(capsys, tmp_path):
+    code, out, _ = call(capsys, *PLANE, "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert np.array(data["accuracy"]).shape == (3, 3)
+    assert data["x_values"][0] == 2048
+    code, out, _ = call(capsys, *PLANE, "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == 9
+    assert {"N", "d", "accuracy", "binding"} <= set(rows[0])
+    code, out, _ = call(capsys, *PLANE, "--points", "2", "--seeds", "2", "--seed", "3")
+    assert code == 0
+    assert "Capacity boundary" in out
+    assert "simulated" in out
+
+
+@pytest.mark.parametrize("arguments, word", [
+    (("phase", "--x", "N=2^11..2^14"), "--y is missing"),
+    (("phase", "--x", "N=1", "--y", "d=1..2"), "--x"),
+    (("phase", "--x", "N=a..b", "--y", "d=1..2"), "--x"),
+    ((*PLANE, "--cells", "3"), "--cells"),
+    ((*PLANE[:-1], "3"), "--cells"),
+    ((*PLANE, "--plot", "x.gif"), "plot"),
+    ((*PLANE, "--plot", "/nowhere/x.svg"), "--plot"),
+    ((*PLANE, "--activation", "tanh"), "--activation"),
+    ((*PLANE, "--N", "5"), "N"),
+    ((*PLANE, "--points", "-1"), "--points"),
+    (("compare-activations", "--V", "64", "--L", "8", "--d", "32", "--N", "1000"), "--m is missing"),
+    (("compare-activations", "--V", "64", "--L", "8", "--d", "32", "--N", "1000", "--m", "8", "--activation",
+      "log(x)"), "--activation"),
+])
+def test_bad_command_lines_are_one_line(capsys, arguments, word):
+    code, out, err = call(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert word in err
+
+
+# Activations side by side
+
+
+def test_the_shares_of_an_activation_sum_to_one():
+    for name in ("relu", "gelu", "quadratic", "x**3 - 3*x", "identity"):
+        for s in (0.05, 1.0, 2.0):
+            p = hermite_parts(name, s)
+            assert p.mean + p.linear + p.quadratic + p.higher == pytest.approx(1, abs=1e-9)
+    assert hermite_parts("identity", 2.0).linear == pytest.approx(1)
+    relu = hermite_parts("relu", 2.0)
+    assert relu.mean == pytest.approx(1 / math.pi)
+    assert relu.linear == pytest.approx(1 / 2)
+
+
+def test_the_comparison_is_sorted_and_is_what_predict_says():
+    setting = Setting(128, 8, 32, 8192, m=256, activation="relu")
+    found = compare_activations(setting, ("relu", "tanh", "x", "tanh(x)"))
+    assert [c.name for c in found if c.name] == sorted(
+        ("relu", "tanh", "identity"), key=lambda n: -predict(setting.replace(activation=n)).accuracy)
+    assert sum(c.name is None for c in found) == 1
+    assert list(found) == sorted(found, key=lambda c: -c.accuracy)
+    for c in found:
+        at = setting.replace(activation=c.name) if c.name else setting.replace(m=None, activation=None)
+        assert c.accuracy == predict(at).accuracy
+    with pytest.raises(SettingError, match="width m"):
+        compare_activations(Setting(128, 8, 32, 8192))
+
+
+def test_compare_activations_on_the_command_line(capsys):
+    line = ("compare-activations", "--V", "64", "--L", "8", "--d", "32", "--N", "4096", "--m", "64",
+            "--activation", "relu", "--activation", "x**3-3*x")
+    code, out, _ = call(capsys, *line)
+    assert code == 0
+    assert "Best:" in out
+    code, out, _ = call(capsys, *line, "--json")
+    names = [c["name"] for c in json.loads(out)["activations"]]
+    assert set(names) == {"relu", "x ** 3 - 3 * x", None}
+    code, out, _ = call(capsys, *line, "--csv", "--no-attention-only")
+    assert len(list(csv.DictReader(io.StringIO(out)))) == 2

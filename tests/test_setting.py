@@ -1,0 +1,169 @@
+"""Setting: every value outside its domain is refused with one line that says what is allowed."""
+
+from __future__ import annotations
+
+import dataclasses
+import fractions
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall_theory.setting import EMBEDDINGS, PARAMETERS, Parameter, Setting, SettingError
+
+GOOD = {"V": 64, "L": 8, "d": 32, "N": 1000}
+INTEGERS = [p for p in PARAMETERS.values() if p.kind == "integer"]
+REALS = [p for p in PARAMETERS.values() if p.kind == "real"]
+NOT_NUMBERS = [math.nan, math.inf, -math.inf, True, False, "64", "", b"64", [64], (64,), {}, 64j,
+               np.nan, np.array([64, 65]), object()]
+
+
+def refuse(name: str, value: object, **others: object) -> None:
+    """The setting is refused, and the message names the parameter and its domain in one line."""
+    values = {**GOOD, **others, name: value}
+    with pytest.raises(SettingError) as caught:
+        Setting(**values)  # type: ignore[arg-type]
+    message = str(caught.value)
+    assert caught.value.name == name
+    assert message.startswith(f"{name}=")
+    assert message.endswith(PARAMETERS[name].domain)
+    assert "\n" not in message
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("value", NOT_NUMBERS, ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("parameter", INTEGERS, ids=lambda p: p.name)
+def test_what_is_no_number_is_no_size(parameter, value):
+    refuse(parameter.name, value)
+
+
+@pytest.mark.parametrize("value", NOT_NUMBERS, ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("name", ["eta", "gamma"])
+def test_what_is_no_number_is_no_learning_rate(name, value):
+    other = {"eta": "gamma", "gamma": "eta"}[name]
+    refuse(name, value, **{other: 1.0})
+
+
+@pytest.mark.parametrize("name", ["V", "L", "d", "N"])
+def test_a_size_that_is_missing_is_refused(name):
+    refuse(name, None)
+    with pytest.raises(TypeError):
+        Setting(**{k: v for k, v in GOOD.items() if k != name})  # type: ignore[arg-type]
+
+
+@given(st.data())
+def test_integers_beyond_their_domain(data):
+    parameter = data.draw(st.sampled_from(INTEGERS))
+    below = st.integers(max_value=int(parameter.low) - 1)
+    above = st.integers(min_value=int(parameter.high) + 1)
+    refuse(parameter.name, data.draw(below | above))
+
+
+@pytest.mark.parametrize("value", [10**400, -10**400, 10**5000, fractions.Fraction(10**400), "x" * 10**6,
+                                   "two\nlines", np.zeros((100, 100))], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("name", ["V", "N", "embedding", "trigger_in_value"])
+def test_monstrous_values_are_refused_in_one_short_line(name, value):
+    refuse(name, value)
+    with pytest.raises(SettingError) as caught:
+        Setting(**{**GOOD, name: value})
+    assert len(str(caught.value)) < 200
+
+
+@given(st.data(), st.floats(min_value=1e-9, max_value=1 - 1e-9))
+def test_fractions_are_no_sizes(data, fraction):
+    parameter = data.draw(st.sampled_from(INTEGERS))
+    refuse(parameter.name, 100 + fraction)
+
+
+@pytest.mark.parametrize("name", ["eta", "gamma"])
+@pytest.mark.parametrize("value", [0, -1, -0.0, 1e-301, 1e301, 5e-324])
+def test_learning_rates_beyond_their_domain(name, value):
+    other = {"eta": "gamma", "gamma": "eta"}[name]
+    refuse(name, value, **{other: 1.0})
+
+
+@given(st.one_of(st.none(), st.text(), st.integers(), st.floats(), st.booleans(), st.binary()))
+def test_embeddings_that_do_not_exist(value):
+    if value not in EMBEDDINGS:
+        refuse("embedding", value)
+
+
+@pytest.mark.parametrize("value", ["Gaussian", "gaussian ", "", [], {}, ["gaussian"]])
+def test_nearly_an_embedding(value):
+    refuse("embedding", value)
+
+
+@pytest.mark.parametrize("value", [None, "true", "", 2, -1, 0.5, math.nan, []])
+def test_flags_are_true_or_false(value):
+    refuse("trigger_in_value", value)
+
+
+@given(V=st.integers(2, 10**15), L=st.integers(1, 10**9), d=st.integers(1, 10**9), N=st.integers(1, 10**15),
+       embedding=st.sampled_from(EMBEDDINGS), flag=st.booleans())
+def test_every_value_of_the_domain_is_taken_as_it_is(V, L, d, N, embedding, flag):
+    if embedding == "orthogonal" and d < V:
+        with pytest.raises(SettingError, match=f"d={d} is too small.*V={V}") as caught:
+            Setting(V=V, L=L, d=d, N=N, embedding=embedding)
+        assert caught.value.name == "d"
+        return
+    setting = Setting(V=V, L=L, d=d, N=N, embedding=embedding, trigger_in_value=flag)
+    assert (setting.V, setting.L, setting.d, setting.N) == (V, L, d, N)
+    assert setting.ratio == N / V
+    assert setting.is_limit
+    assert Setting(**setting.to_dict()) == setting
+    assert hash(setting) == hash(setting.replace(embedding=embedding))
+
+
+@pytest.mark.parametrize("convert", [int, float, np.int32, np.int64, np.uint16, np.float32, np.float64])
+def test_whole_numbers_of_any_type_become_int(convert):
+    setting = Setting(**{k: convert(v) for k, v in GOOD.items()})
+    assert setting == Setting(**GOOD)
+    assert all(type(getattr(setting, name)) is int for name in GOOD)
+
+
+@pytest.mark.parametrize("flag", [1, np.int64(1), True])
+def test_flags_of_any_type_become_bool(flag):
+    assert Setting(**GOOD, trigger_in_value=flag).trigger_in_value is True
+
+
+def test_learning_rates_go_together():
+    both = Setting(**GOOD, eta=1e-3, gamma=1e6)
+    assert not both.is_limit
+    for given_one, missing in (("eta", "gamma"), ("gamma", "eta")):
+        with pytest.raises(SettingError, match="go together") as caught:
+            Setting(**GOOD, **{given_one: 1.0})
+        assert caught.value.name == missing
+
+
+def test_an_activation_needs_a_width():
+    with pytest.raises(SettingError, match="width m"):
+        Setting(**GOOD, activation="relu")
+
+
+def test_settings_do_not_change():
+    setting = Setting(**GOOD)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setting.V = 3  # type: ignore[misc]
+    assert setting.replace(V=128).V == 128
+    assert setting.V == 64
+    with pytest.raises(SettingError):
+        setting.replace(V=1)
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS.values(), ids=lambda p: p.name)
+def test_declarations_are_whole(parameter: Parameter):
+    assert parameter.meaning
+    assert parameter.domain
+    assert parameter.low <= parameter.high
+    if parameter.typical:
+        low, high = parameter.typical
+        assert parameter.low <= low < high <= parameter.high
+    if not parameter.optional and parameter.default is not None:
+        assert parameter.check(parameter.default) == parameter.default
+    assert hasattr(Setting(**GOOD), parameter.name)
+
+
+def test_every_field_is_declared():
+    assert {f.name for f in dataclasses.fields(Setting)} == set(PARAMETERS)

@@ -1,0 +1,172 @@
+"""`verify` accepts the right theory and rejects wrong ones; its statistics are what they claim."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import secrets
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall_theory import Setting, SettingError, predict, verify
+from recall_theory.grids import load
+from recall_theory.statistics import (
+    AGREE,
+    DISAGREE,
+    INCONCLUSIVE,
+    family_confidence,
+    judge,
+    seeds_needed,
+    student_interval,
+    worst,
+)
+
+# Cheap cells in which recall or attention is in transition: a wrong formula shows here.
+CELLS = [
+    Setting(V=64, L=4, d=64, N=4096),
+    Setting(V=96, L=4, d=96, N=3000),
+    Setting(V=128, L=8, d=128, N=4096),
+    Setting(V=64, L=8, d=128, N=1280),
+    Setting(V=48, L=16, d=32, N=960),
+    Setting(V=64, L=32, d=24, N=640),
+]
+
+
+def shifted(**factors: float):
+    """A wrong predictor: the theory at sizes multiplied by the factors."""
+
+    def predictor(setting: Setting):
+        wrong = setting.replace(**{k: max(1, round(getattr(setting, k) * f)) for k, f in factors.items()})
+        return dataclasses.replace(predict(wrong), setting=setting)
+
+    return predictor
+
+
+def without_mean_bias(setting: Setting):
+    """A wrong predictor: the term that the shared trigger brings is left out of recall."""
+    bare = predict(setting.replace(trigger_in_value=False))
+    return dataclasses.replace(predict(setting), recall=bare.recall, accuracy=bare.accuracy)
+
+
+def disagreements(result) -> int:
+    return sum(any(c.verdict == DISAGREE for c in cell.comparisons.values()) for cell in result.cells)
+
+
+def test_the_theory_is_not_rejected():
+    # Fresh entropy: intervals are family-wise 95 %, margins come on top, so a true theory disagrees
+    # in far fewer than 1 run in 1,000 unless its own error exceeds the margin.
+    result = verify(CELLS, seeds=150, seed=secrets.randbits(32))
+    assert disagreements(result) == 0, [c.to_dict() for c in result.cells]
+
+
+@pytest.mark.parametrize("wrong", [shifted(d=1.15), shifted(d=0.85), shifted(N=0.5), without_mean_bias],
+                         ids=["d 15 % up", "d 15 % down", "half N", "no mean bias"])
+def test_wrong_theories_are_rejected(wrong):
+    result = verify(CELLS[:4], seeds=150, seed=secrets.randbits(32), predictor=wrong)
+    assert disagreements(result) >= 1 and result.verdict == DISAGREE
+
+
+def test_dropping_L_is_rejected():
+    cells = [Setting(V=64, L=48, d=24, N=512), Setting(V=96, L=40, d=32, N=400)]
+    result = verify(cells, seeds=150, seed=secrets.randbits(32), predictor=shifted(L=0.25))
+    assert result.verdict == DISAGREE
+
+
+def test_same_seed_same_numbers_for_any_number_of_workers():
+    cells = CELLS[:2]
+    one = verify(cells, seeds=12, seed=5, jobs=1)
+    two = verify(cells, seeds=12, seed=5, jobs=2)
+    for a, b in zip(one.cells, two.cells, strict=True):
+        for name in a.comparisons:
+            assert np.array_equal(a.comparisons[name].observed.values, b.comparisons[name].observed.values)
+
+
+def test_cells_do_not_share_draws():
+    result = verify([CELLS[0], CELLS[0]], seeds=6, seed=3)
+    first, second = (c.comparisons["recall"].observed.values for c in result.cells)
+    assert not np.array_equal(first, second)
+
+
+def test_student_interval_covers():
+    # 4,000 repeats of a 95 % interval: 5 standard errors of the coverage are 0.0172.
+    rng = np.random.default_rng()
+    hits = 0
+    for _ in range(4000):
+        low, high = student_interval(rng.normal(0.3, 0.1, size=12), 0.95)
+        hits += low <= 0.3 <= high
+    assert abs(hits / 4000 - 0.95) < 0.0172
+
+
+@given(st.floats(-1, 1), st.floats(0, 1), st.floats(0.001, 0.5))
+def test_verdicts_are_exclusive(low, width, margin):
+    high = low + width
+    verdict = judge(low, high, margin)
+    inside, outside = -margin <= low and high <= margin, high < -margin or low > margin
+    assert (verdict == AGREE) == inside and (verdict == DISAGREE) == outside
+    assert verdict in (AGREE, DISAGREE, INCONCLUSIVE)
+
+
+def test_one_seed_is_inconclusive():
+    low, high = student_interval(np.array([0.5]), 0.95)
+    assert math.isinf(low) and math.isinf(high) and judge(low, high, 0.02) == INCONCLUSIVE
+
+
+def test_worst_verdict_wins():
+    assert worst([AGREE, INCONCLUSIVE, DISAGREE]) == DISAGREE
+    assert worst([AGREE, INCONCLUSIVE]) == INCONCLUSIVE
+    assert worst([AGREE]) == AGREE
+
+
+def test_planned_seeds_reach_the_planned_width():
+    confidence = family_confidence(72)
+    rng = np.random.default_rng()
+    n = seeds_needed(0.1, 0.02, confidence)
+    widths = []
+    for _ in range(50):
+        low, high = student_interval(rng.normal(0, 0.1, size=n), confidence)
+        widths.append((high - low) / 2)
+    assert abs(np.mean(widths) - 0.012) < 0.001
+
+
+@pytest.mark.parametrize("arguments", [
+    {"grid": []}, {"seeds": 0}, {"seeds": 1.5}, {"margin": 0}, {"margin": 2},
+    {"margin": float("nan")}, {"seed": -1},
+])
+def test_bad_arguments_are_named(arguments):
+    with pytest.raises(SettingError) as caught:
+        verify(**{"grid": CELLS[:1], "seeds": 2, "seed": 0, **arguments})
+    assert caught.value.name in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_shipped_grids_load():
+    cells = load("default")
+    assert len(cells) >= 24
+    predictions = [predict(s) for s in cells]
+    assert sum(0.2 < p.attention < 0.9 for p in predictions) >= 6
+    assert sum(0.2 < p.recall < 0.8 for p in predictions) >= 8
+
+
+@pytest.mark.parametrize("text, words", [
+    ("V = 3", "unknown key 'V'"),
+    ("[[cell]]\nV = 3\nL = 2\nd = 4", "N missing"),
+    ("[[cell]]\nV = 3\nL = 2\nd = 4\nN = 5\nx = 1", "unknown key 'x'"),
+    ("[[cell]]\nV = 1\nL = 2\nd = 4\nN = 5", "V=1 is not"),
+    ("[[cell", "is not TOML"),
+    ("cell = 3", "no table"),
+    ("cell = [3]", "is not a table"),
+    ("", "no table"),
+])
+def test_broken_grid_files_are_named(tmp_path, text, words):
+    path = tmp_path / "grid.toml"
+    path.write_text(text)
+    with pytest.raises(SettingError) as caught:
+        load(str(path))
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_missing_grid_file_is_named(tmp_path):
+    with pytest.raises(SettingError, match="No such file"):
+        load(str(tmp_path / "absent.toml"))
