@@ -12,8 +12,8 @@ from recall_theory.setting import Setting
 from recall_theory.simulate import counts
 from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.simulate.run import one_seed
-from recall_theory.theory import attention_law as law
-from recall_theory.theory import attention_terms as terms
+from recall_theory.theory.attention import law as law
+from recall_theory.theory.attention import terms as terms
 
 # Drawn before they were simulated: V, L, d, N, embedding, trigger in the value. Attention in transition.
 SETTINGS = (

@@ -45,27 +45,27 @@ def test_relative_imports_are_resolved():
     assert "recall_theory.simulate.run.simulate" in imported_modules(PACKAGE / "simulate" / "__init__.py")
 
 
-@pytest.mark.parametrize("path", THEORY, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", THEORY, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_theory_knows_nothing_of_the_simulator(path):
     others = {m for m in imported_modules(path) if m.startswith("recall_theory.")}
     allowed = ("recall_theory.theory", *SHARED)
     assert all(m.startswith(allowed) for m in others), others
 
 
-@pytest.mark.parametrize("path", SIMULATE, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", SIMULATE, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_the_simulator_knows_nothing_of_the_theory(path):
     others = {m for m in imported_modules(path) if m.startswith("recall_theory.")}
     allowed = ("recall_theory.simulate", *SHARED)
     assert all(m.startswith(allowed) for m in others), others
 
 
-@pytest.mark.parametrize("path", BELOW, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", BELOW, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_what_both_share_knows_neither(path):
     others = {m for m in imported_modules(path) if m.startswith("recall_theory.")}
     assert all(m.startswith(SHARED) for m in others), others
 
 
-@pytest.mark.parametrize("path", THEORY, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", THEORY, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_theory_imports_no_source_of_chance(path):
     chance = ("random", "secrets", "numpy.random", "scipy.stats")
     assert not [m for m in imported_modules(path) if m.startswith(chance)]
@@ -164,7 +164,7 @@ def test_predicting_twice_gives_the_same_bits():
 REASONS: dict[tuple[str, float], str] = {
     ("capacity.py", 0.99): "the default target, a convention of the interface",
     ("phase.py", 0.99): "the default target, a convention of the interface",
-    ("recall_law.py", 1e-3): "the least width of an interval of leads that a grid is laid over",
+    ("recall/law.py", 1e-3): "the least width of an interval of leads that a grid is laid over",
     ("capacity.py", 64.0): "a search for V goes at least this far",
     ("capacity.py", 1e6): "the largest d that a search considers",
     ("capacity.py", 1e7): "the largest L that a search considers",
@@ -184,7 +184,8 @@ def float_literals(path: Path) -> list[tuple[int, float]]:
             and node.value not in (0, 1, 2) and not is_guard(node.value)]
 
 
-@pytest.mark.parametrize("path", THEORY, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", THEORY, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_every_float_literal_of_the_theory_has_a_reason(path):
-    loose = [(line, x) for line, x in float_literals(path) if (path.name, x) not in REASONS]
-    assert not loose, f"{path.name}: float literals without a stated reason (line, value): {loose}"
+    name = path.relative_to(PACKAGE / "theory").as_posix()
+    loose = [(line, x) for line, x in float_literals(path) if (name, x) not in REASONS]
+    assert not loose, f"{name}: float literals without a stated reason (line, value): {loose}"

@@ -11,11 +11,11 @@ from scipy import special, stats
 
 from recall_theory.setting import Setting
 from recall_theory.simulate.run import one_seed
-from recall_theory.theory import recall_law as law
-from recall_theory.theory import recall_node as node
-from recall_theory.theory import recall_scatter as around
-from recall_theory.theory import recall_terms as terms
-from recall_theory.theory.attention_law import seed_law
+from recall_theory.theory.attention.law import seed_law
+from recall_theory.theory.recall import law as law
+from recall_theory.theory.recall import node as node
+from recall_theory.theory.recall import scatter as around
+from recall_theory.theory.recall import terms as terms
 
 KEYS = ("recall", "accuracy", "recall_std", "accuracy_std")
 

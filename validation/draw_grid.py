@@ -21,8 +21,8 @@ from scipy.stats import qmc
 
 from recall_theory import Setting, predict
 from recall_theory.statistics import family_confidence, seeds_needed
-from recall_theory.theory.attention_law import attention, attention_std
-from recall_theory.theory.orthogonal_law import orthogonal_prediction
+from recall_theory.theory.attention.law import attention, attention_std
+from recall_theory.theory.orthogonal.law import orthogonal_prediction
 from recall_theory.verify import FEWEST_SEEDS, MARGIN, MOST_SEEDS
 
 SE = 0.01 / 1.15  # aimed at, so that the standard error stays under 0.01

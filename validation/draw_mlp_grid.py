@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from recall_theory.theory.forced_choice import forced_choice
-from recall_theory.theory.mlp_law import mlp_terms
+from recall_theory.theory.mlp.law import mlp_terms
 
 LOW, HIGH = (128, 8, 32, 64, 8), (1024, 128, 256, 8192, 500)  # V, L, d, m, N/V
 ACTIVATIONS = ("identity", "relu", "gelu", "tanh", "erf", "quadratic")

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..setting import PARAMETERS, Setting, SettingError
-from . import attention_law, bounds, laws
+from . import bounds, laws
+from .attention import law as attention_law
 from .forced_choice import forced_choice
-from .orthogonal_law import orthogonal_prediction
+from .orthogonal.law import orthogonal_prediction
 from .predict import OBSERVABLES, FloatArray, Prediction, Predictions, predict_many
-from .recall_law import recall_terms
+from .recall.law import recall_terms
 from .seek import Values, seek, together
 from .solve import Interval, grid, intervals
 

@@ -25,12 +25,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The modules that register formulas; imported on the first look into the registry.
 MODULES = (
-    "attention_terms",
-    "recall_terms",
-    "orthogonal_terms",
+    "attention.terms",
+    "recall.terms",
+    "orthogonal.terms",
     "one_step",
     "laws",
-    "mlp_terms",
+    "mlp.terms",
     "bounds",
     "quoted",
 )

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..setting import EMBEDDINGS, PARAMETERS, Setting, SettingError
-from . import attention_law
-from .orthogonal_law import orthogonal_prediction, orthogonal_terms
-from .recall_law import recall_and_accuracy, recall_terms
+from .attention import law as attention_law
+from .orthogonal.law import orthogonal_prediction, orthogonal_terms
+from .recall.law import recall_and_accuracy, recall_terms
 
 OBSERVABLES = ("attention", "recall", "accuracy")
 N_TEST = 4096  # fresh sequences a seed in an observation, the simulator's default
@@ -155,7 +155,7 @@ def _arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, embeddin
 def _mlp_arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, m: FloatArray, activation: str,
                 embedding: str, trigger_in_value: bool) -> Predictions:
     """The same for the Attention-MLP model."""
-    from .mlp_law import mlp_prediction, mlp_terms
+    from .mlp.law import mlp_prediction, mlp_terms
 
     if embedding == "orthogonal":
         raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "

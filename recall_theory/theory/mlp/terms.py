@@ -10,7 +10,7 @@ embedding hbar, of squared norm s = 1/L + ..., so that the activation enters thr
     P0  E phi^2              power of a neuron;
     P2  E phi'^2             power of its slope.
 
-m is the width; the other arguments are those of `attention_terms`. Scores are in the units used there.
+m is the width; the other arguments are those of `attention.terms`. Scores are in the units used there.
 docs/derivations/mlp.md has the derivation.
 """
 
@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from . import attention_terms as at
-from .formula import Function, formula
-from .generic import log
+from ..attention import terms as at
+from ..formula import Function, formula
+from ..generic import log
 
 __all__ = [
     "input_power",

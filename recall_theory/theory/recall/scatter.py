@@ -1,6 +1,6 @@
 """Around recall at a node: the answers to wrongly attended sequences, and the facts' scatter over seeds.
 
-Both follow docs/derivations/recall.md. Rows are nodes of a seed law, as in `recall_node`.
+Both follow docs/derivations/recall.md. Rows are nodes of a seed law, as in `recall.node`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from .recall_node import (
+from .node import (
     FLOOR,
     SPECK,
     TINY,

@@ -1,6 +1,6 @@
 """The Attention-MLP model predicted: attention, recall and accuracy, their spread over seeds, and the noise budget.
 
-Quadrature only: over seeds (`mlp_attention`), over facts, weights and rivals (`mlp_recall`). docs/derivations/mlp.md
+Quadrature only: over seeds (`mlp.attention`), over facts, weights and rivals (`mlp.recall`). docs/derivations/mlp.md
 has the derivation and says what it was checked against.
 """
 
@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..activation import Activation, activation
-from ..activation.gaussian import gaussian_rule, project
-from . import mlp_terms as mt
-from .attention_law import SeedLaw, _by_score, _condense, token_scatter
-from .mlp_attention import StepTwo, seed_law
-from .mlp_kernel import Bare, Kernel, of_neurons, of_values
-from .mlp_recall import facts, recall_given, seeds_of
-from .recall_node import classes
-from .recall_scatter import wrong_answers
+from ...activation import Activation, activation
+from ...activation.gaussian import gaussian_rule, project
+from ..attention.law import SeedLaw, _by_score, _condense, token_scatter
+from ..recall.node import classes
+from ..recall.scatter import wrong_answers
+from . import terms as mt
+from .attention import StepTwo, seed_law
+from .kernel import Bare, Kernel, of_neurons, of_values
+from .recall import facts, recall_given, seeds_of
 
 __all__ = ["mlp_prediction", "mlp_terms", "step_two_moments"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from .orthogonal_terms import (
+from .terms import (
     label_noise_given,
     lead_given,
     lead_noise_given,

@@ -17,8 +17,8 @@ from __future__ import annotations
 from math import comb
 from typing import Any
 
-from .formula import formula
-from .generic import power_of_complement, power_of_complement_less_one
+from ..formula import formula
+from ..generic import power_of_complement, power_of_complement_less_one
 
 __all__ = [
     "class_covariance",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .formula import formula
-from .generic import exp, log, power_of_complement, sqrt
+from ..formula import formula
+from ..generic import exp, log, power_of_complement, sqrt
 
 __all__ = [
     "attention_terms", "coverage", "lead", "lead_given", "lead_noise", "label_noise", "least_samples",

@@ -1,8 +1,8 @@
 """Recall and end-to-end accuracy, averaged over seeds, with their spread from seed to seed.
 
-`recall_node` holds recall at a given seed (tau, snr). It is smooth in both, so that it is computed on a small grid
+`recall.node` holds recall at a given seed (tau, snr). It is smooth in both, so that it is computed on a small grid
 and interpolated to the nodes of attention's seed law. The variance over seeds is that between nodes and the
-facts' scatter at a node (`recall_scatter`). docs/derivations/recall.md has the derivation.
+facts' scatter at a node (`recall.scatter`). docs/derivations/recall.md has the derivation.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import recall_terms as rt
-from .attention_law import SeedLaw, _by_score, token_scatter
-from .recall_node import SPECK, TINY, Classes, Seeds, classes, compete, facts
-from .recall_scatter import scatter, wrong_answers
+from ..attention.law import SeedLaw, _by_score, token_scatter
+from . import terms as rt
+from .node import SPECK, TINY, Classes, Seeds, classes, compete, facts
+from .scatter import scatter, wrong_answers
 
 __all__ = ["recall_and_accuracy", "recall_terms"]
 
@@ -142,7 +142,7 @@ def recall_and_accuracy(law: SeedLaw, V: ArrayLike, L: ArrayLike, d: ArrayLike, 
     Keys: recall, accuracy, recall_std, accuracy_std. Sizes broadcast to (B,), the law's first axis; embedding is
     "gaussian" or "sphere".
 
-    >>> from recall_theory.theory.attention_law import seed_law
+    >>> from recall_theory.theory.attention.law import seed_law
     >>> found = recall_and_accuracy(seed_law(256, 16, 64, 25600), 256, 16, 64, 25600)
     >>> round(float(found["recall"][0]), 2)
     0.25

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .orthogonal_attention import attention_nodes
-from .orthogonal_recall import recall_nodes
-from .orthogonal_terms import attention_terms, recall_terms
+from .attention import attention_nodes
+from .recall import recall_nodes
+from .terms import attention_terms, recall_terms
 
 __all__ = ["orthogonal_prediction", "orthogonal_terms"]
 

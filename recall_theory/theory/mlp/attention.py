@@ -1,6 +1,6 @@
 """The law over seeds of step two with an MLP: the lead in units of the tokens' noise, and attention from it.
 
-The same quadrature over seeds as `attention_law`, on the moments of `mlp_terms`: tau, |rbar|^2, the tokens' squared
+The same quadrature over seeds as `attention.law`, on the moments of `mlp.terms`: tau, |rbar|^2, the tokens' squared
 noise and the lead differ from seed to seed; given them tokens are independent draws.
 """
 
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import attention_terms as at
-from . import mlp_terms as mt
-from .attention_law import SeedLaw, _condense, gauss_gamma, gauss_hermite
-from .attention_shape import score_cumulants
+from ..attention import terms as at
+from ..attention.law import SeedLaw, _condense, gauss_gamma, gauss_hermite
+from ..attention.shape import score_cumulants
+from . import terms as mt
 
 __all__ = ["StepTwo", "seed_law"]
 
@@ -31,7 +31,7 @@ FLOOR = 1 / 16  # the least factor by which fluctuations may shrink the squared 
 
 @dataclasses.dataclass(frozen=True)
 class StepTwo:
-    """The activation's moments at the input power of an averaged embedding (see `mlp_terms`)."""
+    """The activation's moments at the input power of an averaged embedding (see `mlp.terms`)."""
 
     A: Any
     B: Any

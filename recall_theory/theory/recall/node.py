@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, log_ndtr, ndtr, ndtri
 
-from .attention_law import normal_score
+from ..attention.law import normal_score
 
 FloatArray = NDArray[np.float64]
 

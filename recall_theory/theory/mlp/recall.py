@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from .attention_law import gauss_gamma, gauss_hermite
-from .mlp_kernel import Bare, Kernel, of_neurons, of_values
-from .recall_node import Classes, Seeds, attended_share, poisson_rule
-from .recall_node import classes as grouped
+from ..attention.law import gauss_gamma, gauss_hermite
+from ..recall.node import Classes, Seeds, attended_share, poisson_rule
+from ..recall.node import classes as grouped
+from .kernel import Bare, Kernel, of_neurons, of_values
 
 __all__ = ["Facts", "facts", "recall_given"]
 
@@ -81,7 +81,7 @@ def facts(d: float, e: int, tau: FloatArray, snr: FloatArray, kappa: int) -> Fac
 
 
 def seeds_of(V: float, L: float, d: float, N: float, e: int, tau: FloatArray, snr: FloatArray, sphere: bool) -> Seeds:
-    """The rows as `recall_node` takes them, with Gaussian token scores."""
+    """The rows as `recall.node` takes them, with Gaussian token scores."""
     zero = np.zeros_like(tau)
     return Seeds(zero + V, zero + L, zero + d, zero + N, tau, np.minimum(snr, np.sqrt(tau * d)), zero, zero, e, sphere)
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
-from . import attention_terms as at
-from .attention_shape import score_cumulants
-from .generic import power_of_complement
+from ..generic import power_of_complement
+from . import terms as at
+from .shape import score_cumulants
 
 __all__ = [
     "SeedLaw",

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..activation import Activation
-from ..activation.gaussian import hermite_coefficients
-from .attention_law import gauss_gamma, gauss_hermite
+from ...activation import Activation
+from ...activation.gaussian import hermite_coefficients
+from ..attention.law import gauss_gamma, gauss_hermite
 
 __all__ = ["Kernel", "Neurons", "Values", "of_neurons", "of_values"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri, pdtr, pdtrc
 
-from .orthogonal_attention import (
+from .attention import (
     TINY,
     AttentionNodes,
     chi_squared_quantile,
@@ -66,7 +66,7 @@ class Groups:
 def recall_nodes(V: float, L: int, d: float, N: float, e: int, attention: AttentionNodes) -> RecallNodes:
     """Recall and accuracy of the trained model over the seeds, given the law of its attention.
 
-    >>> from .orthogonal_attention import attention_nodes
+    >>> from .attention import attention_nodes
     >>> round(recall_nodes(64, 8, 65, 128, 1, attention_nodes(64, 8, 65, 128, 1)).recall, 4)
     0.2377
     """

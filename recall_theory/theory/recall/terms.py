@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .formula import formula
+from ..formula import formula
 
 _PAGE = "docs/derivations/recall.md"
 _RIGHT = "training attention right; signal and noise at typical lengths"
