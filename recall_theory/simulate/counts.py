@@ -21,6 +21,7 @@ from .data import Block, Embeddings, FloatArray, Samples
 
 MOST_STRAYS = 1 << 20  # misplaced attentions that are held before they are summed up
 TIE = 1e-9  # scores this close, relative to the largest, are equal but for rounding
+NOTHING = 1e-13  # a direction this small, relative to what it is the difference of, is zero but for rounding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +94,17 @@ def step_two(setting: Setting, emb: Embeddings, samples: Samples, table: FloatAr
             each[:] = mean
             weight -= np.bincount(noise.ravel(), weights=each.ravel(), minlength=V)
     g: FloatArray = (weight @ emb.z_in + trigger_weight * emb.z_trig) / (N * L)
-    return g
+    return np.zeros_like(g) if cancels(setting, emb, val1, g) else g
+
+
+def cancels(setting: Setting, emb: Embeddings, val1: FloatArray, g: FloatArray) -> bool:
+    """Whether g (d,) is zero but for rounding: where all values of all samples pull alike, as those of one sample
+    of different orthogonal tokens do, nothing is learned in step two, and what is left would break the tie at will."""
+    longest = float(np.linalg.norm(emb.z_in, axis=1).max())
+    trigger = float(np.linalg.norm(emb.z_trig))
+    value = longest + setting.trigger_in_value * trigger
+    pull = float(np.linalg.norm(val1) * np.linalg.norm(emb.z_out, axis=1).max()) * value
+    return float(np.linalg.norm(g)) <= NOTHING * pull * (longest + trigger)
 
 
 @dataclasses.dataclass(frozen=True)

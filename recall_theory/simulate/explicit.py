@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..setting import Setting
-from .counts import TIE, Trained
+from .counts import TIE, Trained, cancels
 from .data import Embeddings, FloatArray, Samples
 
 BLOCK_NUMBERS = 1 << 19  # entries of the largest array of a block: 4 MB, which a cache can hold
@@ -159,6 +159,8 @@ def train(task: Task) -> Model:
     zero = np.zeros((task.setting.d, task.setting.d))
     Val = -eta * gradients(task, zero, zero)[0]
     W = -gamma * gradients(task, Val, zero)[1]
+    if limit and cancels(task.setting, task.emb, Val, W @ task.z_eos / (task.z_eos @ task.z_eos)):
+        W = zero
     step = -gamma * gradients(task, Val, W)[0]
     model = Model(step if limit else Val + step, W)
     if not (np.isfinite(model.Val).all() and np.isfinite(model.W).all()):
