@@ -34,6 +34,11 @@ CELLS = [
     Setting(V=64, L=32, d=24, N=640),
 ]
 
+# In the last two, d bears on recall and seeds differ little: there a d that is 15 % off moves recall by 0.1 or more,
+# 38 standard errors beyond the margin at 150 seeds; in the first three half of N moves it by 0.13 or more, 10 of them.
+TELLING = [*CELLS[:3], Setting(V=256, L=4, d=64, N=8192, trigger_in_value=False),
+           Setting(V=256, L=4, d=48, N=4096, trigger_in_value=False)]
+
 
 def shifted(**factors: float):
     """A wrong predictor: the theory at sizes multiplied by the factors."""
@@ -65,7 +70,7 @@ def test_the_theory_is_not_rejected():
 @pytest.mark.parametrize("wrong", [shifted(d=1.15), shifted(d=0.85), shifted(N=0.5), without_mean_bias],
                          ids=["d 15 % up", "d 15 % down", "half N", "no mean bias"])
 def test_wrong_theories_are_rejected(wrong):
-    result = verify(CELLS[:4], seeds=150, seed=secrets.randbits(32), predictor=wrong)
+    result = verify(TELLING, seeds=150, seed=secrets.randbits(32), predictor=wrong)
     assert disagreements(result) >= 1 and result.verdict == DISAGREE
 
 
