@@ -12,6 +12,7 @@ from recall_theory.setting import Setting
 from recall_theory.simulate import counts
 from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.simulate.run import one_seed
+from recall_theory.theory import quadrature
 from recall_theory.theory.attention import law as law
 from recall_theory.theory.attention import terms as terms
 
@@ -63,7 +64,7 @@ def test_token_variance_of_a_seed(embedding):
     draws = [scores(setting, 6, i) for i in range(400)]
     seen = np.array([s.var() for _, s, _ in draws])
     kappa = int(embedding == "gaussian")
-    b0, w = law.gauss_gamma(2 / d + 2 / V, 3)
+    b0, w = quadrature.gauss_gamma(2 / d + 2 / V, 3)
     parts = law._variance_parts(V, L, d, N, 1, 1, b0, kappa)
     told = sum((w * part).sum() for part in parts.values())
     told += (np.mean([T**2 for T, _, _ in draws])) / d
@@ -92,13 +93,13 @@ def test_rivals_by_enumeration():
 
 
 def test_gauss_rules_match_moments():
-    x, w = law.gauss_gamma(np.array([2 / 16, 2 / 300]), 4)
+    x, w = quadrature.gauss_gamma(np.array([2 / 16, 2 / 300]), 4)
     for v, nodes, weights in zip((2 / 16, 2 / 300), x, w, strict=True):
         moment = 1.0
         for k in range(1, 8):
             moment *= 1 + (k - 1) * v
             assert (weights * nodes**k).sum() == pytest.approx(moment)
-    x, w = law.gauss_hermite(5)
+    x, w = quadrature.gauss_hermite(5)
     assert (w * x**8).sum() == pytest.approx(105)
 
 

@@ -11,6 +11,7 @@ from scipy import special, stats
 
 from recall_theory.setting import Setting
 from recall_theory.simulate.run import one_seed
+from recall_theory.theory import quadrature
 from recall_theory.theory.attention.law import seed_law
 from recall_theory.theory.recall import law as law
 from recall_theory.theory.recall import node as node
@@ -109,8 +110,8 @@ def test_terms_by_name():
 
 
 @pytest.mark.parametrize("mean", [0.01, 0.7, 2.0, 5.0, 40.0, 1e4, 1e9])
-def test_poisson_rule(mean):
-    x, w = node.poisson_rule(mean, 12)
+def test_gauss_poisson(mean):
+    x, w = quadrature.gauss_poisson(mean, 12)
     tolerance = 1e-4 if mean < 3 else 1e-9  # the explicit counts leave out what exceeds 11
     assert np.isclose(w.sum(), 1)
     assert np.isclose((w * x).sum(), mean, rtol=tolerance)
@@ -118,10 +119,10 @@ def test_poisson_rule(mean):
 
 
 def test_coordinate_and_gamma_rules():
-    x, w = node.coordinate_rule(10.0, 5)
+    x, w = quadrature.gauss_coordinate(10.0, 5)
     assert np.isclose((w * x**2).sum(), 1)
     assert np.isclose((w * x**4).sum(), 3 * 10 / 12)
-    x, w = node.gamma_rule(2 / 7, 4)
+    x, w = quadrature.gauss_gamma(2 / 7, 4)
     assert np.isclose((w * x**3).sum(), 7 * 9 * 11 / 7**3)
 
 

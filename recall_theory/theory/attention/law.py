@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
 from ..generic import power_of_complement
+from ..quadrature import condense, gauss_gamma, gauss_hermite
 from . import terms as at
 from .shape import score_cumulants
 
@@ -25,8 +26,6 @@ __all__ = [
     "attention_of_fact",
     "attention_std",
     "attention_terms",
-    "gauss_gamma",
-    "gauss_hermite",
     "mean_and_std",
     "normal_score",
     "score_grid",
@@ -69,61 +68,6 @@ class SeedLaw:
     alone: FloatArray
     V: FloatArray
     dimension: FloatArray | None = None
-
-
-# --- quadrature rules ------------------------------------------------------------------------------
-
-def _golub_welsch(diagonal: FloatArray, beside: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights (..., n) of the Gauss rule of a Jacobi matrix."""
-    n = diagonal.shape[-1]
-    matrix = np.zeros((*diagonal.shape[:-1], n, n))
-    i = np.arange(n)
-    matrix[..., i, i] = diagonal
-    matrix[..., i[1:], i[:-1]] = beside  # eigh reads the lower triangle
-    nodes, vectors = np.linalg.eigh(matrix)
-    return nodes, vectors[..., 0, :]**2
-
-
-def gauss_gamma(relative_variance: ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights (..., n) for a gamma variable of mean 1 and the given relative variance.
-
-    chi^2_d / d is the case 2/d. A variance of 0 gives nodes at 1.
-
-    >>> x, w = gauss_gamma(2 / 16, 3)
-    >>> round(float((w * x**2).sum()), 12)
-    1.125
-    """
-    v = np.asarray(relative_variance, dtype=float)[..., None]
-    i = np.arange(n)
-    return _golub_welsch(1 + 2 * i * v, np.sqrt(i[1:] * v * (1 + (i[1:] - 1) * v)))
-
-
-def gauss_hermite(n: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights (n,) for a standard normal variable."""
-    return _golub_welsch(np.zeros(n), np.sqrt(np.arange(1.0, n)))
-
-
-def _condense(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
-    """The n-point Gauss rule (..., n) of a discrete measure (..., M), by the Lanczos recursion."""
-    diagonal, beside = [], []
-    mean = (w * x).sum(-1, keepdims=True)
-    spread = np.sqrt((w * (x - mean)**2).sum(-1, keepdims=True)) + TINY
-    t = (x - mean) / spread
-    now, before, b = np.sqrt(w), np.zeros_like(w), np.zeros((*w.shape[:-1], 1))
-    basis = [now]
-    for _ in range(n):
-        step = t * now - b * before
-        a = (step * now).sum(-1, keepdims=True)
-        step = step - a * now
-        for old in basis:  # rounding would lose the orthogonality
-            step = step - old * (step * old).sum(-1, keepdims=True)
-        b = np.sqrt((step**2).sum(-1, keepdims=True))
-        before, now = now, step / np.maximum(b, TINY)
-        basis.append(now)
-        diagonal.append(a)
-        beside.append(b)
-    nodes, weights = _golub_welsch(np.concatenate(diagonal, -1), np.concatenate(beside[:-1], -1))
-    return mean + spread * nodes, weights
 
 
 # --- the shape of the tokens' scores ---------------------------------------------------------------
@@ -213,7 +157,7 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     snr = np.clip(np.nan_to_num(T / np.sqrt(np.maximum(squared, TINY))), -FAR, FAR)
     B, n_tau = tau1.shape
     w = np.broadcast_to(w_b0[:, None, :, None, None] * w_chi.reshape(B, 1, 1, -1, 1) * w_x, snr.shape)
-    nodes, weights = _condense(snr.reshape(B, n_tau, -1), w.reshape(B, n_tau, -1), SNR_NODES)
+    nodes, weights = condense(snr.reshape(B, n_tau, -1), w.reshape(B, n_tau, -1), SNR_NODES)
     # The shape of the scores belongs to the typical noise at this snr: sigma^2 = S/(1 - snr^2/(tau d)).
     V2, L2, d2, N2 = (a[:, None, None] for a in shape)
     tau2 = tau1[:, :, None]

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..attention import terms as at
-from ..attention.law import SeedLaw, _condense, gauss_gamma, gauss_hermite
+from ..attention.law import SeedLaw
 from ..attention.shape import score_cumulants
+from ..quadrature import condense, gauss_gamma, gauss_hermite
 from . import terms as mt
 
 __all__ = ["StepTwo", "seed_law"]
@@ -83,7 +84,7 @@ def seed_law(V: float, L: float, d: float, N: float, m: float, k: StepTwo, embed
     snr = T / np.sqrt(squared)
     w = np.broadcast_to(w_b0[:, None, None] * w_chi[:, None] * w_x, snr.shape)
     n_tau = len(tau1)
-    nodes, weights = _condense(snr.reshape(n_tau, -1), w.reshape(n_tau, -1), SNR_NODES)
+    nodes, weights = condense(snr.reshape(n_tau, -1), w.reshape(n_tau, -1), SNR_NODES)
     rivals, spread = at.distinct_rivals(V, L), at.distinct_rivals_variance(V, L)
     half = np.minimum(np.sqrt(np.maximum(spread, 0)), rivals)
     flat = (1, -1)

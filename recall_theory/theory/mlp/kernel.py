@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...activation import Activation
 from ...activation.gaussian import hermite_coefficients
-from ..attention.law import gauss_gamma, gauss_hermite
+from ..quadrature import gauss_gamma, gauss_hermite
 
 __all__ = ["Kernel", "Neurons", "Values", "of_neurons", "of_values"]
 

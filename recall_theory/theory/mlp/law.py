@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ...activation import Activation, activation
 from ...activation.gaussian import gaussian_rule, project
-from ..attention.law import SeedLaw, _by_score, _condense, token_scatter
+from ..attention.law import SeedLaw, _by_score, token_scatter
+from ..quadrature import condense
 from ..recall.node import classes
 from ..recall.scatter import wrong_answers
 from . import terms as mt
@@ -134,7 +135,7 @@ def _rows(law: SeedLaw, d: float, sure: bool) -> tuple[FloatArray, FloatArray, F
     total = weight.sum(-1)
     if sure:
         return taus, np.sqrt(taus * d), total
-    nodes, w = _condense(snr, weight / total[:, None], ROWS)
+    nodes, w = condense(snr, weight / total[:, None], ROWS)
     return np.repeat(taus, ROWS), nodes.ravel(), (w * total[:, None]).ravel()
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from ..attention.law import gauss_gamma, gauss_hermite
-from ..recall.node import Classes, Seeds, attended_share, poisson_rule
+from ..quadrature import gauss_gamma, gauss_hermite, gauss_poisson
+from ..recall.node import Classes, Seeds, attended_share
 from ..recall.node import classes as grouped
 from .kernel import Bare, Kernel, of_neurons, of_values
 
@@ -156,7 +156,7 @@ def recall_given(kernel: Kernel, bare: Bare, V: float, L: float, d: float, N: fl
     power = (wt * strength).sum(-1)  # E theta_j^2
 
     # the fact's own strength (R, FW, n)
-    n, pn = poisson_rule(lam * share, COUNTS)  # (R, F, shares, n)
+    n, pn = gauss_poisson(lam * share, COUNTS)  # (R, F, shares, n)
     off = kw + groups.wrong[:, :1] * kw_slope
 
     def each(q: FloatArray) -> FloatArray:
@@ -295,7 +295,7 @@ def _rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, 
     """log of the expected number of rivals above the own logit, at each (R, FW, nodes)."""
     R, FW, _ = logit.shape
     a, wt = groups.share, groups.weight
-    n, pn = poisson_rule(lam * a, COUNTS)  # (R, C, n)
+    n, pn = gauss_poisson(lam * a, COUNTS)  # (R, C, n)
     c = n / lam
     low = -3 / 2
     reach = np.sqrt(d / np.maximum((V - 2) * power.mean(), TINY))

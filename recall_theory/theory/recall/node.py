@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, log_ndtr, ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from ..attention.law import normal_score
+from ..quadrature import gauss_binomial, gauss_coordinate, gauss_gamma, gauss_hermite, gauss_poisson
 
 FloatArray = NDArray[np.float64]
 
@@ -36,65 +37,6 @@ NEXT_TO_ONE = 1 - 1e-16  # the last float before 1
 EMPTY = 1e-13  # a weight that adds nothing in double precision
 CLOSE_BY = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
 CAP = 49 / 50  # greatest cosine between an output embedding and the value read out
-
-
-# --- quadrature --------------------------------------------------------------------------------------
-
-def golub_welsch(diagonal: FloatArray, beside: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights (..., n) of the Gauss rule of a Jacobi matrix."""
-    n = diagonal.shape[-1]
-    matrix = np.zeros((*diagonal.shape[:-1], n, n))
-    i = np.arange(n)
-    matrix[..., i, i] = diagonal
-    matrix[..., i[1:], i[:-1]] = beside
-    nodes, vectors = np.linalg.eigh(matrix)
-    return nodes, vectors[..., 0, :] ** 2
-
-
-def gamma_rule(relative_variance: Any, n: int) -> tuple[FloatArray, FloatArray]:
-    """A gamma variable of mean 1: nodes and weights (..., n); chi^2_d/d has relative variance 2/d."""
-    v = np.asarray(relative_variance, dtype=float)[..., None]
-    i = np.arange(n)
-    return golub_welsch(1 + 2 * i * v, np.sqrt(i[1:] * v * (1 + (i[1:] - 1) * v)))
-
-
-def hermite_rule(n: int) -> tuple[FloatArray, FloatArray]:
-    """A standard normal variable: nodes and weights (n,)."""
-    return golub_welsch(np.zeros(n), np.sqrt(np.arange(1, n)))
-
-
-def coordinate_rule(d: Any, n: int) -> tuple[FloatArray, FloatArray]:
-    """sqrt(d) times one coordinate of a uniform unit vector of R^d: nodes and weights (..., n)."""
-    d = np.maximum(np.asarray(d, dtype=float), 3)[..., None]  # below 3 dimensions the rule of 3 serves
-    i = np.arange(1, n)
-    beside = np.sqrt(d * i * (i + d - 3) / ((2 * i + d - 2) * (2 * i + d - 4)))
-    return golub_welsch(np.zeros((*d.shape[:-1], n)), beside)
-
-
-def poisson_rule(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
-    """A Poisson variable: 0..n-1 itself where nearly all mass is there, else n Gauss-Charlier nodes.
-
-    >>> x, w = poisson_rule(100.0, 5)
-    >>> round(float((w * (x - 100)**2).sum()), 9)
-    100.0
-    """
-    mean = np.asarray(mean, dtype=float)[..., None]
-    i = np.arange(n)
-    x, w = golub_welsch(mean + i, np.sqrt(mean * i[1:]))
-    log_p = i * np.log(np.maximum(mean, TINY)) - gammaln(i + 1)
-    p = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
-    p = p / p.sum(axis=-1, keepdims=True)
-    few = mean < n / 4
-    return np.where(few, i, np.maximum(x, 0)), np.where(few, p, w)
-
-
-def binomial_rule(trials: Any, chance: Any, n: int) -> tuple[FloatArray, FloatArray]:
-    """A binomial variable: n Gauss-Krawtchouk nodes and weights (..., n)."""
-    i = np.arange(n)
-    t, q = (np.asarray(a, dtype=float)[..., None] for a in (trials, chance))
-    x, w = golub_welsch(np.maximum(q * (t - i) + i * (1 - q), 0),
-                        np.sqrt(np.maximum(i[1:] * q * (1 - q) * (t - i[1:] + 1), 0)))
-    return np.clip(x, 0, t), w
 
 
 def coordinate_scale(d: Any) -> Any:
@@ -159,7 +101,7 @@ def outranking(seeds: Seeds, chance: FloatArray, n: int) -> tuple[FloatArray, Fl
 
     Long sequences tell 0 from 1 from 2: their nodes are these counts and the mean of the rest, in place of Gauss's.
     """
-    gauss, w_gauss = binomial_rule((seeds.V - 1)[:, None] + 0 * chance, chance, n)
+    gauss, w_gauss = gauss_binomial((seeds.V - 1)[:, None] + 0 * chance, chance, n)
     q = np.minimum(chance, BELOW_ONE)[..., None]
     trials = (seeds.V - 1)[:, None, None]
     k = np.arange(n - 1)
@@ -189,7 +131,7 @@ class Classes:
 
 def classes(seeds: Seeds, n_zeta: int = 18, n_above: int = 4) -> Classes:
     """The labels grouped by how their training sequences attended."""
-    u, w = hermite_rule(n_zeta)
+    u, w = gauss_hermite(n_zeta)
     zeta = shape_score(seeds, u)
     share, w_share = attended_share(seeds, zeta, n_above)
     weight = w[:, None] * w_share
@@ -251,17 +193,17 @@ def facts(seeds: Seeds, n_zeta: int) -> Facts:
     """Facts by their attention score, their overlap with the trigger and their length."""
     R = len(seeds.V)
     d, e = seeds.d[:, None], seeds.e
-    u, w_zeta = hermite_rule(n_zeta)
+    u, w_zeta = gauss_hermite(n_zeta)
     zeta = shape_score(seeds, u)
     # Without the trigger in the values a fact's overlap with it plays no part; beside scores it needs less.
     n_p = 1 if not e else 3 if n_zeta == 1 else 2
     free = (n_zeta > 1) + (n_p > 1)  # coordinates of z that have nodes of their own
     if seeds.sphere:
-        p, w_p = coordinate_rule(seeds.d - 1, n_p) if e else (np.zeros((R, 1)), np.ones((R, 1)))
+        p, w_p = gauss_coordinate(seeds.d - 1, n_p) if e else (np.zeros((R, 1)), np.ones((R, 1)))
         q, w_q = np.ones((R, 1)), np.ones((R, 1))
     else:
-        p, w_p = (np.broadcast_to(a, (R, n_p)) for a in hermite_rule(n_p))
-        q, w_q = gamma_rule(2 / np.maximum(seeds.d - free, 1), 2)
+        p, w_p = (np.broadcast_to(a, (R, n_p)) for a in gauss_hermite(n_p))
+        q, w_q = gauss_gamma(2 / np.maximum(seeds.d - free, 1), 2)
     shape = (R, n_zeta, n_p, q.shape[1])
 
     def spread(a: FloatArray, axis: int) -> FloatArray:
@@ -385,7 +327,7 @@ def compete(seeds: Seeds, groups: Classes, facts_: Facts, n_above: int = 3, n_ow
     R, F = facts_.t.shape
     # the right label: its count, the noise of its output embedding, the length of the value
     share, w_share = attended_share(seeds, facts_.zeta, n_above)
-    count, w_count = poisson_rule(lam[:, :, None] * share, n_own)
+    count, w_count = gauss_poisson(lam[:, :, None] * share, n_own)
     theta = count / lam[:, :, None, None] * facts_.s[:, :, None, None] - w.mean[:, :, None, None]
     theta = theta + ((1 - share) * (groups.wrong[:, :1] * facts_.alpha)[:, :, None])[..., None]
     theta = theta * (1 - 1 / V[:, :, None, None])
@@ -393,8 +335,8 @@ def compete(seeds: Seeds, groups: Classes, facts_: Facts, n_above: int = 3, n_ow
     square = noise[:, :, None, None] + theta**2 / V[:, :, None, None]
     typical = noise / (noise + np.maximum(facts_.s - facts_.t, 0) ** 2)
     length = square_spread(lam, facts_.t, facts_.s / d) / V * typical**2
-    stretch, w_stretch = gamma_rule(2 / d + length, 3)
-    x, w_x = hermite_rule(n_noise)
+    stretch, w_stretch = gauss_gamma(2 / d + length, 3)
+    x, w_x = gauss_hermite(n_noise)
     missed = 1 - share - (groups.weight * (1 - groups.share)).sum(-1)[:, None, None]
     wider = np.sqrt(1 + (d * w.common_pick)[:, :, None, None] * missed[..., None]**2 / square)[..., None, None]
     T, Q = theta[..., None, None], square[..., None, None]
@@ -418,7 +360,7 @@ def compete(seeds: Seeds, groups: Classes, facts_: Facts, n_above: int = 3, n_ow
     # tiny vocabularies on a circle can leave no noise at all: 0/0 is then no lead
     score, gain, mass = (flat(np.nan_to_num(a)) for a in (score, gain, mass))
     # a grid of own scores, on which the competitors' law is computed
-    n_right, w_right = poisson_rule(lam * groups.share, n_count)
+    n_right, w_right = gauss_poisson(lam * groups.share, n_count)
     top = _highest(seeds, groups, w, facts_, n_right, w_right, noise)
     J = int(np.ceil((top - BELOW).max() / STEP)) + 2
     grid = BELOW + (top - BELOW)[:, None] * np.linspace(0, 1, J)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from ..quadrature import gauss_hermite, gauss_legendre, gauss_poisson
 from .node import (
     FLOOR,
     SPECK,
@@ -18,9 +19,6 @@ from .node import (
     Node,
     Seeds,
     best_pick,
-    golub_welsch,
-    hermite_rule,
-    poisson_rule,
     shape_score,
     weights,
 )
@@ -31,13 +29,6 @@ FloatArray = NDArray[np.float64]
 
 FULL = 1 - 1 / 1_000_000  # greatest correlation of two facts' competitors
 CLOSE = 99 / 100  # greatest correlation of an own score with a competitor's
-
-
-def legendre_rule(n: int) -> tuple[FloatArray, FloatArray]:
-    """A uniform variable on (0, 1): nodes and weights (n,)."""
-    i = np.arange(1, n)
-    x, w = golub_welsch(np.zeros(n), i / np.sqrt(4 * i * i - 1))
-    return (1 + x) / 2, w
 
 
 # --- what a wrongly attended token answers -------------------------------------------------------------
@@ -51,8 +42,8 @@ def wrong_answers(seeds: Seeds, groups: Classes, n: int = 6) -> FloatArray:
     a label whose share of right attention is below (1 - p)^(r + 1/2), since more than r tokens outrank that one.
     """
     R = len(seeds.V)
-    u, w_u = legendre_rule(n)
-    p, w_p = hermite_rule(2)
+    u, w_u = gauss_legendre(n)
+    p, w_p = gauss_hermite(2)
     best = best_pick(seeds)[:, None]
     kept = np.log1p(-best)  # log of the chance that one token is not among the noise
     rank = np.minimum(np.floor(np.log(u) / kept), seeds.V[:, None] - 1)  # tokens that outrank b
@@ -71,7 +62,7 @@ def wrong_answers(seeds: Seeds, groups: Classes, n: int = 6) -> FloatArray:
     gain = np.sqrt(d / noise)[:, :, None]
     top = np.sqrt(2 * np.log(seeds.V)) + 5
     grid = (-2 + (top + 2)[:, None] * np.linspace(0, 1, 33))[:, None, :]
-    count, w_count = poisson_rule(seeds.lam[:, None] * groups.share, 8)
+    count, w_count = gauss_poisson(seeds.lam[:, None] * groups.share, 8)
     each = np.zeros((groups.weight.shape[1], R, 2 * n, 33))
     for c in range(len(each)):
         for k in range(8):
@@ -119,7 +110,7 @@ def scatter(seeds: Seeds, node: Node, n_angle: int = 8) -> FloatArray:
     overlap = (1 - f0**2) ** 2 / d + inputs
     hazard = h * alone * (V - 1)[:, None] * np.exp(-A * A / 2 - log_below) / np.sqrt(2 * np.pi)
     push, widen = hazard.sum(-1), (hazard * A).sum(-1)  # d recall/d(own score), of a competitor's log deviation
-    x, w = hermite_rule(3)
+    x, w = gauss_hermite(3)
     mean = (h * A).sum(-1)
     total = np.maximum((h * (A - mean[:, None])**2).sum(-1), TINY)
     gap = A - mean[:, None]
@@ -133,7 +124,7 @@ def scatter(seeds: Seeds, node: Node, n_angle: int = 8) -> FloatArray:
     mutual = log_ndtr(beaten)
     mutual = mutual + mutual.transpose(0, 2, 1)
     joint = np.zeros_like(V)
-    angle, w_angle = legendre_rule(n_angle)
+    angle, w_angle = gauss_legendre(n_angle)
     for xi, wi in zip(x, w, strict=True):
         f = np.clip(f0 + np.sqrt(overlap) * xi, -FULL, FULL)
         end = np.arcsin(f)
