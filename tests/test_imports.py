@@ -14,6 +14,9 @@ import recall_theory
 PACKAGE = Path(recall_theory.__file__).parent
 THEORY = sorted((PACKAGE / "theory").rglob("*.py"))
 SIMULATE = sorted((PACKAGE / "simulate").rglob("*.py"))
+GEOMETRIC = PACKAGE / "geometric"
+GEOMETRIC_THEORY = sorted((GEOMETRIC / "theory").rglob("*.py"))
+GEOMETRIC_MADE = sorted(p for part in ("construct", "simulate") for p in (GEOMETRIC / part).rglob("*.py"))
 SHARED = ("recall_theory.setting", "recall_theory.activation")  # what a setting is, and its functions' definitions
 BELOW = [PACKAGE / "setting.py", *sorted((PACKAGE / "activation").rglob("*.py"))]
 
@@ -59,13 +62,27 @@ def test_the_simulator_knows_nothing_of_the_theory(path):
     assert all(m.startswith(allowed) for m in others), others
 
 
+@pytest.mark.parametrize("path", GEOMETRIC_THEORY, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_geometric_theory_knows_nothing_of_what_is_built(path):
+    others = {m for m in imported_modules(path) if m.startswith("recall_theory.")}
+    allowed = ("recall_theory.geometric.theory", "recall_theory.geometric.setting", "recall_theory.theory", *SHARED)
+    assert all(m.startswith(allowed) for m in others), others
+
+
+@pytest.mark.parametrize("path", GEOMETRIC_MADE, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_what_is_built_knows_nothing_of_geometric_theory(path):
+    others = {m for m in imported_modules(path) if m.startswith("recall_theory.")}
+    allowed = tuple(f"recall_theory.geometric.{part}" for part in ("construct", "simulate", "setting"))
+    assert all(m.startswith((*allowed, "recall_theory.simulate", *SHARED)) for m in others), others
+
+
 @pytest.mark.parametrize("path", BELOW, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_what_both_share_knows_neither(path):
     others = {m for m in imported_modules(path) if m.startswith("recall_theory.")}
     assert all(m.startswith(SHARED) for m in others), others
 
 
-@pytest.mark.parametrize("path", THEORY, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+@pytest.mark.parametrize("path", [*THEORY, *GEOMETRIC_THEORY], ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_theory_imports_no_source_of_chance(path):
     chance = ("random", "secrets", "numpy.random", "scipy.stats")
     assert not [m for m in imported_modules(path) if m.startswith(chance)]
@@ -184,8 +201,8 @@ def float_literals(path: Path) -> list[tuple[int, float]]:
             and node.value not in (0, 1, 2) and not is_guard(node.value)]
 
 
-@pytest.mark.parametrize("path", THEORY, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+@pytest.mark.parametrize("path", [*THEORY, *GEOMETRIC_THEORY], ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_every_float_literal_of_the_theory_has_a_reason(path):
-    name = path.relative_to(PACKAGE / "theory").as_posix()
+    name = path.relative_to(GEOMETRIC if path in GEOMETRIC_THEORY else PACKAGE / "theory").as_posix()
     loose = [(line, x) for line, x in float_literals(path) if (name, x) not in REASONS]
     assert not loose, f"{name}: float literals without a stated reason (line, value): {loose}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import warnings
 from typing import Any
@@ -11,7 +10,7 @@ import click
 
 from ..setting import SettingError
 from . import errors, streams
-from .command import help_option
+from .group import Group
 
 PROGRAM = "recall-theory"
 COMPLETE_VARIABLE = "_RECALL_THEORY_COMPLETE"
@@ -26,6 +25,7 @@ COMMANDS = {
     "solve": "The largest V or L, or the least N or d, for a target.",
     "phase": "What binds over a plane of two sizes, and where the target is reached.",
     "compare-activations": "Which activation remembers best in one setting, and why.",
+    "geometric": "Facts in the geometry of embeddings: the second paper's model.",
     "formulas": "The formulas behind the numbers: the list, or one in full.",
     "cite": "How to cite the papers and this program.",
     "doctor": "Versions, linear algebra, cores and memory in use.",
@@ -43,40 +43,6 @@ Exit codes: 0 done, or agreement; 1 disagreement; 2 bad input; 3 inconclusive; 7
 """
 
 
-class Program(click.Group):
-    """The group of all commands; each is imported on first use."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module("." + cmd_name.replace("-", "_"), __package__)
-        command: click.Command = module.command
-        return command
-
-    def resolve_command(self, ctx: click.Context,
-                        args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        command = self.get_command(ctx, name)
-        if command is None and not ctx.resilient_parsing:
-            import difflib
-
-            near = difflib.get_close_matches(name, COMMANDS, n=1)
-            raise errors.BadInput(f"{errors.shown(name)} is not a command"
-                                  + (f"; did you mean {near[0]}?" if near else "")
-                                  + f" (commands: {', '.join(COMMANDS)})", ctx)
-        return name, command, args[1:]
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-    def get_help_option(self, ctx: click.Context) -> click.Option:
-        return help_option()
-
-
 def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from .. import __version__
@@ -85,15 +51,11 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
         ctx.exit()
 
 
-program = Program(
-    name=PROGRAM,
+program = Group(
+    PROGRAM, COMMANDS, "recall_theory.cli",
     help="How much can a transformer remember? Closed forms that predict it, and a simulation that "
          "checks them.",
     epilog=EPILOG,
-    no_args_is_help=False,
-    invoke_without_command=True,
-    callback=lambda: None,
-    context_settings={"max_content_width": 100},
     params=[click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False,
                          callback=_version, help="Print the version and exit.")],
 )
@@ -105,8 +67,7 @@ def run(arguments: list[str]) -> int:
     try:
         if COMPLETE_VARIABLE in os.environ:
             return _complete(os.environ[COMPLETE_VARIABLE])
-        if arguments and arguments[0] in COMMANDS:
-            where = f"{PROGRAM} {arguments[0]}"
+        where = _called(arguments)
         code = _invoke(arguments)
         streams.finish()
         return code
@@ -132,6 +93,20 @@ def run(arguments: list[str]) -> int:
         return errors.INTERNAL_ERROR
 
 
+def _called(arguments: list[str]) -> str:
+    """The command that the arguments begin with, for the line that says what went wrong."""
+    words, group = [PROGRAM], program
+    for argument in arguments:
+        if argument not in group.summaries:
+            break
+        words.append(argument)
+        command = group.get_command(None, argument)
+        if not isinstance(command, Group):
+            break
+        group = command
+    return " ".join(words)
+
+
 def _invoke(arguments: list[str]) -> int:
     with warnings.catch_warnings():
         if not errors.debugging():
@@ -139,9 +114,6 @@ def _invoke(arguments: list[str]) -> int:
         try:
             # Not program.main(): it turns a broken pipe and Ctrl-C into exit code 1.
             with program.make_context(PROGRAM, arguments) as ctx:
-                if not arguments:
-                    streams.emit(ctx.get_help() + "\n")
-                    return 0
                 result: Any = program.invoke(ctx)
                 return result if isinstance(result, int) else 0
         except click.exceptions.Exit as done:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -89,9 +89,10 @@ EXTRA: dict[str, Parameter] = {
 }
 
 
-def option(name: str, *, required: bool = False, help: str | None = None, **more: Any) -> click.Option:
+def option(name: str, *, required: bool = False, help: str | None = None,
+           among: Mapping[str, Parameter] = PARAMETERS, **more: Any) -> click.Option:
     """The option of one declared parameter. click folds case, so the name is given explicitly."""
-    p = PARAMETERS.get(name) or EXTRA[name]
+    p = among.get(name) or EXTRA[name]
     words = (help or p.meaning) if p.kind == "flag" else f"{help or p.meaning}; {p.domain}"
     if required:
         words += "  [required]"
@@ -127,9 +128,10 @@ class Needed(click.Option):
 
 
 def setting_options(required: Sequence[str] = ("V", "L", "d", "N"),
-                    leave_out: Sequence[str] = ()) -> list[click.Parameter]:
-    """An option for each parameter of `Setting`, in the order of their declaration."""
-    return [option(name, required=name in required) for name in PARAMETERS if name not in leave_out]
+                    leave_out: Sequence[str] = (),
+                    among: Mapping[str, Parameter] = PARAMETERS) -> list[click.Parameter]:
+    """An option for each parameter of a setting, in the order of their declaration."""
+    return [option(name, required=name in required, among=among) for name in among if name not in leave_out]
 
 
 def decline_mlp(command: str, values: dict[str, Any]) -> None:

@@ -1,0 +1,24 @@
+"""`recall-theory geometric`: the commands of the second paper's model."""
+
+from __future__ import annotations
+
+from ..group import Group
+
+# Command -> its one line in the list; its module has its name.
+COMMANDS = {
+    "predict": "Recall of one setting, in closed form.",
+}
+
+EPILOG = """\
+\b
+Examples:
+  recall-theory geometric predict --N 1024 --R 8 --code-length 64 --d 512
+  recall-theory geometric predict --N 1024 --R 2 --hops 3 --construction exact
+"""
+
+command = Group(
+    "geometric", COMMANDS, __name__, epilog=EPILOG,
+    help="Facts held in the geometry of the subject embeddings: N subjects, R relations, each a bijection to one "
+         "shared set of attributes. A subject's embedding superposes the codes of its attributes, and a small ReLU "
+         "MLP selects by relation.",
+)

@@ -1,0 +1,1 @@
+"""How the answers of `recall-theory geometric` look."""
