@@ -23,6 +23,7 @@ COMMANDS = {
     "simulate": "The same, seen: train the model on many seeds.",
     "verify": "Prediction beside simulation over a grid, with a verdict.",
     "solve": "The largest V or L, or the least N or d, for a target.",
+    "bounds": "What no learner can beat: lower bounds at a setting.",
     "phase": "What binds over a plane of two sizes, and where the target is reached.",
     "compare-activations": "Which activation remembers best in one setting, and why.",
     "geometric": "Facts in the geometry of embeddings: the second paper's model.",

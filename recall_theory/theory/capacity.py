@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..setting import PARAMETERS, Setting, SettingError
 from . import bounds, laws
 from .attention import law as attention_law
+from .bounds import bits_bound
 from .forced_choice import forced_choice
 from .orthogonal.law import orthogonal_prediction
 from .predict import OBSERVABLES, FloatArray, Prediction, Predictions, predict_many
@@ -233,23 +234,6 @@ def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] = RATIOS, N: in
             "best_linear_memory": {"V": float(laws.recall_interference(d=float(d), e=0, tau=1))},
         },
     )
-
-
-def bits_bound(P: float, b: float) -> int:
-    """The largest V with log2 V! <= P b: no model of P parameters of b bits recalls more facts.
-
-    >>> bits_bound(1, 16)
-    8
-    """
-    high = float(bounds.bits_capacity(P=float(P), b=float(b)))
-    low, high = 1, int(high) + 2
-    while high - low > 1:  # log2 V! is increasing
-        middle = (low + high) // 2
-        if float(bounds.permutation_bits(V=float(middle))) <= P * b:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def _rows(d: int, L: int, budgets: tuple[float | None, ...], N: int | None, target: float, embedding: str,

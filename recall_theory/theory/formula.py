@@ -80,6 +80,8 @@ SYMBOLS: dict[str, SymbolInfo] = {
     "kz": SymbolInfo("k_z", "m times the variance of the kernel over the weights, at other values", "positive"),
     "P": SymbolInfo("P", "trainable parameters", "integer, at least 1", integer=True),
     "b": SymbolInfo("b", "bits a parameter", "positive"),
+    "a": SymbolInfo("a", "facts answered right, on average", "at least 1"),
+    "nats": SymbolInfo("I", "information about the permutation", "at least 0, in nats"),
     "errors": SymbolInfo("e", "facts that may be wrong", "integer from 0 to V", integer=True,
                          positive=False),
 }

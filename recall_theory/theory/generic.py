@@ -17,6 +17,7 @@ __all__ = [
     "exp",
     "lambert_w",
     "log",
+    "log_of_one_plus",
     "loggamma",
     "maximum",
     "minimum",
@@ -40,11 +41,21 @@ def _dispatch(name: str, numeric: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return function
 
 
+def _lambert_w(x: Any) -> Any:
+    """W(x), the principal branch; scipy has NaN just at the branch point x = -1/e, where W is -1."""
+    return np.where(x == -np.exp(-1), -1, special.lambertw(x).real)[()]
+
+
 exp = _dispatch("exp", np.exp)
 log = _dispatch("log", np.log)
 sqrt = _dispatch("sqrt", np.sqrt)
 loggamma = _dispatch("loggamma", special.gammaln)
-lambert_w = _dispatch("LambertW", lambda x: special.lambertw(x).real)
+lambert_w = _dispatch("LambertW", _lambert_w)
+
+
+def log_of_one_plus(x: Any) -> Any:
+    """ln(1 + x); in floats to full precision where x is tiny."""
+    return log(1 + x) if _symbolic(x) is not None else np.log1p(x)
 
 
 def _symbolic(*values: Any) -> Any:
