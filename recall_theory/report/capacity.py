@@ -134,9 +134,19 @@ def _laws(capacity: Capacity) -> Table:
 def _bounds(capacity: Capacity) -> Table:
     b = capacity.bounds
     bits, linear = b["bits"], b["best_linear_memory"]
-    return Table(
-        [Column("for comparison", words=True), Column("facts V")],
-        [(f"bits: {count(bits['parameters'])} parameters of {number(bits['bits_per_parameter'])} bits, any model",
-          count(bits["V"])),
-         ("best linear memory of d^2 numbers, to leading order: d^2 = 2 V ln V", count(linear["V"])),
-         ("orthogonal embeddings, V = d", count(b["orthogonal"]["V"]))])
+    reached = [row for row in capacity.rows if row.V is not None]
+    most = max((row.V for row in reached if row.V is not None), default=None)
+
+    def line(what: str, V: float | None, ours: int | None = most) -> Sequence[str]:
+        return (what, count(V), NOTHING if ours is None or V is None else number(ours / V))
+
+    rows = [line(f"bound, any learner from N = {count(row.N)}: every fact must occur", row.coverage_V, row.V)
+            for row in reached if row.N is not None]
+    rows += [
+        line(f"bound, any model of {count(bits['parameters'])} parameters of {number(bits['bits_per_parameter'])} bits",
+             bits["V_at_target"]),
+        line("best linear memory of d^2 numbers, to leading order: d^2 = 2 V ln V", linear["V"]),
+        line("orthogonal embeddings, V = d", b["orthogonal"]["V"]),
+    ]
+    return Table([Column("for comparison", words=True), Column("facts V"), Column("ratio")], rows,
+                 title="What no learner can beat, and other memories; the ratio is the V above to theirs")

@@ -17,6 +17,7 @@ from ..setting import PARAMETERS, Setting, SettingError
 from . import bounds, laws
 from .attention import law as attention_law
 from .bounds import bits_bound
+from .bounds.at import most_facts_from_samples, most_facts_on_average
 from .forced_choice import forced_choice
 from .orthogonal.law import orthogonal_prediction
 from .predict import OBSERVABLES, FloatArray, Prediction, Predictions, predict_many
@@ -51,6 +52,7 @@ class Row:
     facts_per_parameter: float | None
     bits_per_parameter: float | None
     coverage_bound: float | None
+    coverage_V: int | None  # the largest V that any learner could reach the target at, from the same samples
     longest_L: int | None  # up to which attention still reaches the target, at this V and N; None: any
     best_accuracy: float
     best_V: int
@@ -229,7 +231,8 @@ def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] = RATIOS, N: in
         },
         bounds={
             "bits": {"parameters": parameters, "bits_per_parameter": bits,
-                     "V": bits_bound(parameters, bits)},
+                     "V": bits_bound(parameters, bits),
+                     "V_at_target": most_facts_on_average(parameters, bits, target)},
             "orthogonal": {"V": d},
             "best_linear_memory": {"V": float(laws.recall_interference(d=float(d), e=0, tau=1))},
         },
@@ -348,7 +351,8 @@ def _row(ratio: float | None, N: int | None, at: Prediction, ends: tuple[int, in
                               "best_accuracy": known[best], "best_V": best}
     if ends is None:
         nothing: dict[str, Any] = dict.fromkeys(("V", "V_from", "V_seeds", "accuracy", "recall", "attention", "std",
-                                 "facts_per_parameter", "bits_per_parameter", "coverage_bound", "longest_L"))
+                                 "facts_per_parameter", "bits_per_parameter", "coverage_bound", "coverage_V",
+                                 "longest_L"))
         return Row(N=N, **common, **nothing)
     return Row(
         N=None if (ratio is None and N is None) else samples,
@@ -358,6 +362,7 @@ def _row(ratio: float | None, N: int | None, at: Prediction, ends: tuple[int, in
         facts_per_parameter=V / d**2,
         bits_per_parameter=float(bounds.permutation_bits(V=float(V))) / d**2,
         coverage_bound=float(bounds.coverage(V=float(V), N=float(samples))),
+        coverage_V=None if (ratio is None and N is None) else most_facts_from_samples(samples, target),
         longest_L=ends[1],
         **common,
     )

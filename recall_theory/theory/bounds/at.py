@@ -13,7 +13,7 @@ from .information import least_information, most_right
 from .size import average_recall, bits_bound, bits_with_errors, permutation_bits
 from .unseen import coverage
 
-__all__ = ["Bound", "Bounds", "bounds_at"]
+__all__ = ["Bound", "Bounds", "bounds_at", "most_facts_from_samples", "most_facts_on_average"]
 
 BITS = 16  # bits a parameter
 MOST_BITS = 1024
@@ -99,7 +99,18 @@ def _coverage(V: int | None, N: int | None, target: float) -> Bound:
         "a learner that knows more of the permutation than the samples tell", ("bound.coverage",),
         recall=recall, allows=None if recall is None else recall >= target,
         least_N=None if V is None else _least_N(lambda n: float(coverage(V=float(V), N=float(n))) >= target),
-        largest_V=None if N is None else _largest_V(lambda v: float(coverage(V=float(v), N=float(N))) >= target))
+        largest_V=None if N is None else most_facts_from_samples(N, target))
+
+
+def most_facts_from_samples(N: int, target: float) -> int | None:
+    """The largest V of which any learner of N samples can recall the target on average; None: any V."""
+    return _largest_V(lambda v: float(coverage(V=float(v), N=float(N))) >= target)
+
+
+def most_facts_on_average(P: int, b: float, target: float) -> int | None:
+    """The largest V of which P parameters of b bits can recall the target on average; None: any V, or none."""
+    most = bits_bound(P, b)
+    return _largest_V(lambda v: float(average_recall(V=float(v), P=float(P), b=float(b), a=float(most))) >= target)
 
 
 def _bits(V: int | None, P: int, b: float, target: float) -> tuple[Bound, ...]:
@@ -109,15 +120,13 @@ def _bits(V: int | None, P: int, b: float, target: float) -> tuple[Bound, ...]:
     def errors(v: int) -> int:
         return math.floor((1 - target) * v)
 
-    def average(v: int) -> float:
-        return float(average_recall(V=float(v), P=float(P), b=float(b), a=float(most)))
-
     all_right, few_wrong, recall = None, None, None
     takes: list[dict[str, float]] = [{"bits": has}, {"bits": has}, {"bits": has}]
     if V is not None:
         takes[0]["takes"] = float(permutation_bits(V=float(V)))
         takes[1] |= {"errors": errors(V), "takes": float(bits_with_errors(V=float(V), errors=float(errors(V))))}
-        all_right, few_wrong, recall = most >= V, most >= V - errors(V), average(V)
+        all_right, few_wrong = most >= V, most >= V - errors(V)
+        recall = float(average_recall(V=float(V), P=float(P), b=float(b), a=float(most)))
     return (
         Bound("bits: all right", "P b >= log2 V!", "exact", MODEL, LARGER, ("bound.bits",), allows=all_right,
               largest_V=most, details=takes[0]),
@@ -126,7 +135,7 @@ def _bits(V: int | None, P: int, b: float, target: float) -> tuple[Bound, ...]:
               largest_V=_largest_V(lambda v: v - errors(v) <= most), details=takes[1]),
         Bound("bits: on average", "recall <= (1/V) sum_a min(1, 2^(P b)/a!)", "rigorous", MODEL, LARGER,
               ("bound.bits.average",), recall=recall, allows=None if recall is None else recall >= target,
-              largest_V=_largest_V(lambda v: average(v) >= target), details=takes[2]),
+              largest_V=most_facts_on_average(P, b, target), details=takes[2]),
     )
 
 
