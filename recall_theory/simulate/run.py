@@ -110,14 +110,14 @@ def run_tasks(tasks: Iterable[Task], jobs: int = 1) -> Iterator[Triple]:
         return
     from joblib import Parallel, delayed
 
-    with _interrupts_held():
+    with interrupts_held():
         triples = Parallel(n_jobs=jobs, return_as="generator", batch_size="auto")(
             delayed(_on_one_thread)(task) for task in tasks)
     yield from triples
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Ctrl-C waits. Workers started meanwhile inherit that it is ignored: their parent ends them, and they
     don't each print a traceback."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):

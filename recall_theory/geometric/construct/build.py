@@ -1,0 +1,121 @@
+"""The weights of both constructions."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...setting import SettingError
+from ..setting import MOST_CODED, GeometricSetting
+from .model import Layer, Model
+from .tables import IntArray, draw_bijections, word_tables
+
+__all__ = ["build", "check_buildable", "draw_codes", "draw_maps"]
+
+FloatArray = NDArray[np.float64]
+
+MOST_NUMBERS = 10**8  # weights that a model may hold; 800 MB
+
+
+def build(setting: GeometricSetting, rng: np.random.Generator, facts: IntArray | None = None) -> Model:
+    """The model of a setting, for the given facts (shape (R, N)) or for random bijections.
+
+    The exact construction draws nothing but the facts. Random superposition draws codes and maps too.
+
+    >>> setting = GeometricSetting(N=7, R=3, construction="exact")
+    >>> model = build(setting, np.random.default_rng(0))
+    >>> subjects, relations = np.arange(7), np.full((7, 1), 2)
+    >>> bool(np.all(model.answer(subjects, relations) == model.facts[2]))
+    True
+    """
+    check_buildable(setting)
+    if facts is None:
+        facts = draw_bijections(setting.N, setting.R, rng)
+    elif facts.shape != (setting.R, setting.N):
+        raise SettingError("N", f"facts of shape {facts.shape} don't fit: R={setting.R} relations of N={setting.N} "
+                           "subjects have shape (R, N)")
+    lengths = sorted(set(setting.word_lengths))
+    answers = np.concatenate([word_tables(facts, j) for j in lengths])
+    if setting.construction == "exact":
+        codes, maps = binary_codes(setting.N, setting.k), None
+        subjects = codes[answers].swapaxes(0, 1).reshape(setting.N, -1)
+        spare = setting.width - setting.exact_width
+        subjects = np.pad(subjects, ((0, 0), (0, spare)))
+    else:
+        codes = draw_codes(setting.N, setting.k, rng)
+        maps = draw_maps(setting.words, setting.width, setting.k, rng)
+        subjects = superpose(codes, maps, answers)
+    layers, first = {}, 0
+    for j in lengths:
+        layers[j] = _layer(setting, j, first, subjects.shape[1], max(lengths), maps)
+        first += setting.R**j
+    return Model(setting, facts, subjects, codes, layers)
+
+
+def check_buildable(setting: GeometricSetting) -> None:
+    """Raise `SettingError` where the model's weights would not fit."""
+    if setting.words * setting.k > MOST_CODED:
+        raise SettingError("R", f"R={setting.R}: {setting.words} codes of length {setting.k} in one embedding take "
+                           f"{setting.words * setting.k} coordinates, and {MOST_CODED} is the most that is built")
+    stream = setting.width + max(setting.word_lengths) * setting.R
+    inward = 0 if setting.construction == "exact" else setting.mlp_width * stream
+    numbers = setting.N * (stream + setting.k + len(set(setting.word_lengths)) * setting.words) + inward
+    if numbers > MOST_NUMBERS:
+        raise SettingError("N", f"N={setting.N}: this model holds {numbers:.3g} numbers, and {MOST_NUMBERS:.0e} is the "
+                           "most that is built; lower N, R, d or hops (predict has no such limit)")
+
+
+def binary_codes(N: int, k: int) -> FloatArray:
+    """Attribute a as k signs, the binary digits of a: all different where 2^k is at least N; shape (N, k)."""
+    return 2.0 * (np.arange(N)[:, None] >> np.minimum(np.arange(k), 62) & 1) - 1
+
+
+def draw_codes(N: int, k: int, rng: np.random.Generator) -> FloatArray:
+    """N independent codes, uniform on the unit sphere of R^k; shape (N, k)."""
+    codes = rng.standard_normal((N, k))
+    return codes / np.linalg.norm(codes, axis=1, keepdims=True)
+
+
+def draw_maps(words: int, d: int, k: int, rng: np.random.Generator) -> FloatArray:
+    """One uniformly random map with orthonormal columns from R^k to R^d a word; shape (words, d, k)."""
+    maps = np.empty((words, d, k))
+    for w in range(words):
+        q, r = np.linalg.qr(rng.standard_normal((d, k)))
+        maps[w] = q * np.sign(np.diagonal(r))  # without the signs the law would depend on the algorithm
+    return maps
+
+
+def superpose(codes: FloatArray, maps: FloatArray, answers: IntArray) -> FloatArray:
+    """e_s = sum over words w of maps[w] codes[answers[w, s]]; shape (N, d)."""
+    total = np.zeros((answers.shape[1], maps.shape[1]))
+    for b, a in zip(maps, answers, strict=True):
+        total += codes[a] @ b.T
+    return total
+
+
+def _layer(setting: GeometricSetting, length: int, first: int, d: int, slots: int,
+           maps: FloatArray | None) -> Layer:
+    """The gates of all words of one length; `first` is the number of the first of them in the embedding."""
+    from scipy import sparse
+
+    R, k = setting.R, setting.k
+    words = np.array(list(itertools.product(range(R), repeat=length)))
+    count = len(words)
+    # The gate must outweigh any coordinate of B^T e: signs are 1, a sum of unit vectors at most their number.
+    strength = 1 if maps is None else setting.words
+    # Word by word the units +1..+k, then -1..-k.
+    unit = np.arange(2 * count * k)
+    word, sign, i = unit // (2 * k), np.where(unit % (2 * k) < k, 1.0, -1.0), unit % k
+    gate = sparse.csr_matrix(
+        (np.full(unit.size * length, float(strength)),
+         (np.repeat(unit, length), (d + np.arange(length) * R + words[word]).ravel())),
+        shape=(unit.size, d + slots * R))
+    if maps is None:
+        inward = gate + sparse.csr_matrix((sign, (unit, (first + word) * k + i)), shape=gate.shape)
+    else:
+        inward = gate.toarray()
+        inward[:, :d] = sign[:, None] * maps[first + word, :, i]
+    outward = sparse.csr_matrix((sign, (i, unit)), shape=(k, unit.size))
+    return Layer(length, inward, np.full(unit.size, -float(strength * length)), outward)
