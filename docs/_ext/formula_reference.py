@@ -19,6 +19,7 @@ TOPICS = {
     "orthogonal": ("Orthogonal embeddings", "The classical setting: no overlaps, so all noise is in the counts."),
     "bound": ("Bounds", "What no learner, or no model of a given size, can beat."),
     "mlp": ("Attention-MLP", "The same two steps with a fixed random MLP behind the attention."),
+    "geometric": ("Geometric recall", "Facts in the geometry of subject embeddings: dimensions, chains, bounds, kin."),
     "kin": ("Kin", "What related memories hold, from other papers."),
     "quoted": ("Quoted", "Places for statements whose text was not available when this was written."),
 }
@@ -33,7 +34,8 @@ LINE = 110  # characters of LaTeX on one line, about
 
 # Where each formula is evaluated, so that readers can check their own code against a number.
 AT: dict[str, float] = {"V": 1024, "L": 64, "d": 256, "N": 65536, "m": 1024, "e": 1, "kappa": 1, "errors": 1,
-                        "P": 65536, "b": 16, "K": 1024, "s": 3, "lam": 64, "q": 0.25}
+                        "P": 65536, "b": 16, "K": 1024, "s": 3, "lam": 64, "q": 0.25,
+                        "subjects": 1024, "R": 8, "words": 8, "k": 64, "h": 2, "p": 0.9}
 
 
 def display(item: Formula) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable, Collection
 from importlib import resources
 from pathlib import Path
+from typing import Any, TypeVar
 
 from ..setting import PARAMETERS, Setting, SettingError
 
@@ -13,21 +15,34 @@ MOST_CELLS = 100_000
 MOST_CHARACTERS = 20_000_000
 
 
+Made = TypeVar("Made")
+
+
 def load(name: str) -> list[Setting]:
     """The settings of a shipped grid ("default", "full") or of a TOML file.
 
     A file holds one table [[cell]] a setting, with the parameters of `Setting` as keys. Raises
     `SettingError` with one line that names the file and what is wrong.
     """
+    return read(name, {shipped: f"{shipped}.toml" for shipped in SHIPPED}, Setting, (*PARAMETERS, "activation"),
+                ("V", "L", "d", "N"))
+
+
+def read(name: str, shipped: dict[str, str], make: Callable[..., Made], allowed: Collection[str],
+         needed: Collection[str]) -> list[Made]:
+    """What `make` makes of each [[cell]] of a grid: a shipped one (name -> file in this package) or a TOML file.
+
+    A cell's keys are among `allowed` and hold all `needed`.
+    """
     try:
-        if name in SHIPPED:
-            text = resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
+        if name in shipped:
+            text = resources.files(__package__).joinpath(shipped[name]).read_text("utf-8")
         else:
             with Path(name).open(encoding="utf-8") as file:
                 text = file.read(MOST_CHARACTERS + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SettingError("grid", f"grid={name!r} is not one of {', '.join(SHIPPED)} nor a file that "
+        raise SettingError("grid", f"grid={name!r} is not one of {', '.join(shipped)} nor a file that "
                            f"can be read: {reason}") from None
     if len(text) > MOST_CHARACTERS:
         raise SettingError("grid", f"{name} is too long for a grid: more than {MOST_CHARACTERS} characters")
@@ -37,10 +52,11 @@ def load(name: str) -> list[Setting]:
         raise SettingError("grid", f"{name} is not TOML: {error}") from None
     except RecursionError:
         raise SettingError("grid", f"{name} is not a grid: its values are nested too deeply") from None
-    return _settings(tables, name)
+    return _made(tables, name, make, allowed, needed)
 
 
-def _settings(tables: dict[str, object], name: str) -> list[Setting]:
+def _made(tables: dict[str, Any], name: str, make: Callable[..., Made], allowed: Collection[str],
+          needed: Collection[str]) -> list[Made]:
     cells = tables.pop("cell", None)
     if tables:
         raise SettingError("grid", f"{name}: unknown key {next(iter(tables))!r}; a grid holds tables [[cell]]")
@@ -48,7 +64,6 @@ def _settings(tables: dict[str, object], name: str) -> list[Setting]:
         raise SettingError("grid", f"{name} holds no table [[cell]]")
     if len(cells) > MOST_CELLS:
         raise SettingError("grid", f"{name} holds {len(cells)} cells; at most {MOST_CELLS} are allowed")
-    allowed = (*PARAMETERS, "activation")
     settings = []
     for number, cell in enumerate(cells, start=1):
         where = f"{name}, cell {number}"
@@ -57,11 +72,11 @@ def _settings(tables: dict[str, object], name: str) -> list[Setting]:
         for key in cell:
             if key not in allowed:
                 raise SettingError("grid", f"{where}: unknown key {key!r}; allowed are {', '.join(allowed)}")
-        missing = [key for key in ("V", "L", "d", "N") if key not in cell]
+        missing = [key for key in needed if key not in cell]
         if missing:
             raise SettingError("grid", f"{where}: {', '.join(missing)} missing")
         try:
-            settings.append(Setting(**cell))
+            settings.append(make(**cell))
         except SettingError as error:
             raise SettingError("grid", f"{where}: {error}") from None
     return settings

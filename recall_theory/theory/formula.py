@@ -33,6 +33,7 @@ MODULES = (
     "mlp.terms",
     "bounds",
     "quoted",
+    ".geometric.theory.laws",
 )
 
 
@@ -82,6 +83,12 @@ SYMBOLS: dict[str, SymbolInfo] = {
     "b": SymbolInfo("b", "bits a parameter", "positive"),
     "a": SymbolInfo("a", "facts answered right, on average", "at least 1"),
     "nats": SymbolInfo("I", "information about the permutation", "at least 0, in nats"),
+    "subjects": SymbolInfo("N", "subjects of geometric recall", "integer, at least 2", integer=True),
+    "R": SymbolInfo("R", "relations of geometric recall", "integer, at least 1", integer=True),
+    "words": SymbolInfo("W", "codes that a subject's embedding superposes", "integer, at least 1", integer=True),
+    "k": SymbolInfo("k", "coordinates of an attribute's code", "integer, at least 1", integer=True),
+    "h": SymbolInfo("h", "relations in a query, or passes", "integer, at least 1", integer=True),
+    "p": SymbolInfo("p", "chance that one pass is right", "from 0 to 1"),
     "errors": SymbolInfo("e", "facts that may be wrong", "integer from 0 to V", integer=True,
                          positive=False),
 }

@@ -15,7 +15,7 @@ __all__ = ["gauss_rule", "moments"]
 Rule = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def moments(n: int, d: int, count: int, dps: int = 60) -> list[Any]:
+def moments(n: int, d: float, count: int, dps: int = 60) -> list[Any]:
     """E |x|^(2j) for j below `count`, as mpmath numbers, x the sum of n unit vectors in R^d.
 
     The characteristic function of one unit vector is 0F1(; d/2; -|t|^2/4), that of an isotropic x is
@@ -44,7 +44,7 @@ def moments(n: int, d: int, count: int, dps: int = 60) -> list[Any]:
 
 
 @functools.lru_cache(maxsize=256)
-def gauss_rule(n: int, d: int, nodes: int) -> Rule:
+def gauss_rule(n: int, d: float, nodes: int) -> Rule:
     """Values of |x|^2 and their weights, exact for every polynomial in |x|^2 of degree below 2 * nodes.
 
     Fewer nodes where the law has fewer points: n = 1 is the single length 1.

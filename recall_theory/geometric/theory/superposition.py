@@ -1,9 +1,9 @@
-"""Recall of random superposition: the probability that noise turns a code by less than its nearest rival is away.
+"""Recall of random superposition: the chance that noise turns a code by less than its nearest rival is away.
 
 e_s = sum_w B_w c_{f_w(s)}: codes c uniform on the unit sphere of R^k, one B_w with orthonormal columns in R^d for
 each of `words` relations (or words of relations). Asked for w, the model scores attribute a by <c_a, B_w^T e_s>.
 With c the right code, B_w^T e_s = c + B_w^T x, x the sum of n = words - 1 independent uniform unit vectors of R^d;
-N - 1 other codes are independent of it. So
+the N - 1 other codes are independent of it. So
 
     recall = E Q(A),   Q(a) = Pr(angle of c + B_w^T x to c <= a),   Pr(A > a) = Pr(angle of two codes > a)^(N-1),
 
@@ -13,82 +13,140 @@ which is exact at every N, k, d and number of words. Derivation: docs/derivation
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .flight import Rule, gauss_rule
 
-__all__ = ["nearest_rival", "recall", "recall_given_angle"]
+__all__ = ["COARSE", "FINE", "Angles", "Nodes", "interference", "nearest_rival", "recall", "turned_at_most"]
 
 FloatArray = NDArray[np.float64]
 
-LENGTHS, DIRECTIONS = 12, 48  # nodes of the length of x and of its direction
-CORNER = 8  # up to so many dimensions beyond k the indicator of the event is sharp, and takes more nodes
-CORNER_DIRECTIONS = 400
 STEP = 1 / 2  # of the grid of log(-log quantile), on which the density of a Gumbel variable is analytic
-LOWEST, HIGHEST = -36, 4  # where that density is below e^-36 of one
+CORNERED = 1 / 16  # the same where d = k: what is averaged there has corners
+LOWEST, HIGHEST = -36, 4  # where that density is below e^-36
+CORNER = 8  # up to so many dimensions beyond k the edge of the event is sharp, and takes more nodes
 
 
-def nearest_rival(N: int, k: int) -> tuple[FloatArray, NDArray[np.bool_], FloatArray]:
-    """The angle A from a code to the nearest of N - 1 others in R^k: sin^2 A, whether A > pi/2, and weights.
+class Nodes(NamedTuple):
+    """Nodes for the length of the interference x and for its direction, and for the direction in a corner."""
+
+    lengths: int
+    directions: int
+    corner: int
+
+
+FINE = Nodes(12, 64, 400)  # within 2e-4, and 1e-8 but for d near k
+COARSE = Nodes(6, 24, 100)  # within 5e-4: for searches
+
+
+class Angles(NamedTuple):
+    """Angles a from 0 to pi: sin^2 a, whether a > pi/2."""
+
+    sin2: FloatArray
+    behind: NDArray[np.bool_]
+
+
+class Interference(NamedTuple):
+    """Nodes of x, its squared length and its component along the right code, and their weights."""
+
+    squared: FloatArray
+    along: FloatArray
+    weights: FloatArray
+
+
+def nearest_rival(N: int, k: int, step: float = STEP) -> tuple[Angles, FloatArray]:
+    """The angle A from a direction in R^k to the nearest of N - 1 codes, and the weights of its values.
 
     With F the distribution function of one coordinate of a uniform unit vector, F(cos A)^(N-1) is uniform; the
     grid is that of the trapezoid rule over t, F(cos A) = exp(-e^t / (N - 1)).
     """
     from scipy.special import betaincinv
 
-    t = np.arange(LOWEST, HIGHEST, STEP)
+    t = np.arange(LOWEST, HIGHEST, step)
     near = -np.expm1(-np.exp(t) / (N - 1))  # the chance that one rival is closer than A
     behind = near > 1 / 2
     sin2 = betaincinv((k - 1) / 2, 1 / 2, np.minimum(2 * np.where(behind, 1 - near, near), 1))
-    return sin2, behind, STEP * np.exp(t - np.exp(t))
+    weights = np.exp(t - np.exp(t))
+    return Angles(sin2, behind), weights / weights.sum()
 
 
 @functools.lru_cache(maxsize=64)
-def _first_coordinate(d: int, nodes: int) -> Rule:
+def _first_coordinate(d: float, nodes: int) -> Rule:
     """Gauss rule for the first coordinate of a uniform unit vector in R^d, weight (1 - u^2)^((d-3)/2)."""
     from scipy.linalg import eigh_tridiagonal
 
-    j = np.arange(1, nodes, dtype=float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        square = j * (j + d - 3) / ((2 * j + d - 2) * (2 * j + d - 4))
-    square[0] = 1 / d  # the formula is 0/0 in two dimensions
+    j = np.arange(2, nodes, dtype=float)
+    square = np.concatenate([[1 / d], j * (j + d - 3) / ((2 * j + d - 2) * (2 * j + d - 4))])
     points, vectors = eigh_tridiagonal(np.zeros(nodes), np.sqrt(square))
     return points, vectors[0] ** 2
 
 
-def recall_given_angle(words: int, k: int, d: int, sin2: FloatArray, behind: NDArray[np.bool_]) -> FloatArray:
-    """Q(a): the chance that interference turns the right code by no more than a, for each angle a given by
-    sin^2 a and whether a > pi/2.
+@functools.lru_cache(maxsize=64)
+def interference(words: int, k: int, d: float, nodes: Nodes = FINE) -> Interference:
+    """The law of x at the nodes of its Gauss rules."""
+    squared, length_weights = gauss_rule(words - 1, d, nodes.lengths)
+    u, u_weights = _first_coordinate(d, nodes.corner if 0 < d - k <= CORNER else nodes.directions)
+    shape = (len(squared), len(u))
+    return Interference(np.broadcast_to(squared[:, None], shape).ravel(),
+                        (np.sqrt(squared)[:, None] * u).ravel(), (length_weights[:, None] * u_weights).ravel())
 
-    The direction u of x has u_1 along the code, and |u_2|^2 = (1 - u_1^2) Beta((k-1)/2, (d-k)/2) of the rest of
-    it is seen: the angle of c + B^T x is that of (1 + |x| u_1, |x| |u_2|).
+
+def turned_at_most(x: Interference, k: int, d: float, angles: Angles) -> FloatArray:
+    """The chance that interference turns the right code by no more than each angle, at each node of x; shape
+    (nodes, angles).
+
+    The code reads 1 + x_1 along itself. Across it k - 1 of the d - 1 other coordinates of x are seen, a
+    Beta((k-1)/2, (d-k)/2) share of their square.
     """
     from scipy.special import betainc
 
-    if words == 1:
-        return np.ones_like(sin2)
-    lengths, length_weights = gauss_rule(words - 1, d, LENGTHS)
-    u, u_weights = _first_coordinate(d, CORNER_DIRECTIONS if d - k <= CORNER else DIRECTIONS)
-    ahead = 1 + np.sqrt(lengths)[:, None] * u
-    across = lengths[:, None] * (1 - u * u)
-    weight = (length_weights[:, None] * u_weights).ravel()
+    if d == k:
+        return _turned_unprojected(x, k, angles)
+    ahead, across = 1 + x.along, x.squared - x.along**2
     with np.errstate(divide="ignore"):
-        tan2 = sin2 / (1 - sin2)
-        limit = np.minimum(ahead.ravel()[:, None] ** 2 / across.ravel()[:, None] * tan2, 1)
-    within = betainc((k - 1) / 2, (d - k) / 2, limit) if d > k else (limit >= 1).astype(float)
-    forward = ahead.ravel()[:, None] > 0
-    inside = np.where(behind, np.where(forward, 1, 1 - within), np.where(forward, within, 0))
-    found: FloatArray = weight @ inside
+        tan2 = angles.sin2 / (1 - angles.sin2)
+        share = np.minimum((ahead**2 / across)[:, None] * tan2, 1)
+    within = betainc((k - 1) / 2, (d - k) / 2, share)
+    forward = ahead[:, None] > 0
+    found: FloatArray = np.where(angles.behind, np.where(forward, 1, 1 - within), np.where(forward, within, 0))
     return found
 
 
-def recall(N: int, words: int, k: int, d: int) -> float:
-    """Expected recall of one query: `words` codes superposed, N attributes.
+def _turned_unprojected(x: Interference, k: int, angles: Angles) -> FloatArray:
+    """`turned_at_most` where the map is onto (d = k), averaged over the direction of x: as a function of that
+    direction the event is an indicator, and no rule for smooth functions does it justice.
+
+    In the triangle of sides 1, |x| and c + x, the direction theta of x and the angle a that it turns c by have
+    |x| sin(theta - a) = sin a.
+    """
+    from scipy.special import betainc
+
+    def below(theta: FloatArray) -> FloatArray:
+        """The chance that a random direction is within theta of c."""
+        cap = betainc((k - 1) / 2, 1 / 2, np.sin(theta) ** 2) / 2
+        return np.where(theta > np.pi / 2, 1 - cap, cap)
+
+    length = np.sqrt(x.squared)[:, None]
+    sine = np.sqrt(angles.sin2)
+    a = np.where(angles.behind, np.pi - np.arcsin(sine), np.arcsin(sine))
+    turn = np.arcsin(np.minimum(sine / length, 1))
+    short = (length < 1) & (~angles.behind) & (sine < length)
+    beyond = np.where(short, 1 - below(np.minimum(a + np.pi - turn, np.pi)), 0)
+    found: FloatArray = np.where((length >= 1) | short, below(np.minimum(a + turn, np.pi)) + beyond, 1)
+    return found
+
+
+def recall(N: int, words: int, k: int, d: float, nodes: Nodes = FINE) -> float:
+    """Expected recall of one query: `words` codes superposed, N attributes, 2 <= k <= d.
 
     >>> round(recall(100, 4, 16, 64), 4)
     0.9154
     """
-    sin2, behind, weights = nearest_rival(N, k)
-    return min(float(weights @ recall_given_angle(words, k, d, sin2, behind)), 1.0)
+    if words == 1:
+        return 1.0
+    angles, chances = nearest_rival(N, k, CORNERED if d == k else STEP)
+    x = interference(words, k, d, nodes)
+    return min(float(x.weights @ turned_at_most(x, k, d, angles) @ chances), 1.0)

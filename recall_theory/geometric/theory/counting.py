@@ -1,0 +1,79 @@
+"""How many answers there are to tell apart: exact counts by enumeration, and the bound that holds beyond them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from ...setting import SettingError
+
+__all__ = ["MOST_TABLES", "count_answers", "count_tables", "hops_bits", "tables_bits"]
+
+MOST_TABLES = 10**6  # tables of R bijections that an enumeration goes through
+
+
+def hops_bits(N: int, R: int, h: int) -> float | None:
+    """Bits that an embedding must hold for all words of h relations, one pass and any depth: a lower bound on
+    log2 of `count_answers`. None outside its range, 1 + R + ... + R^(h-1) <= N.
+
+    R log2[(N - T_{h-2})! / (N - T_{h-1})!], T_j = 1 + R + ... + R^j.
+
+    >>> hops_bits(16, 1, 1), hops_bits(4, 2, 3)
+    (4.0, None)
+    """
+    inner, outer = _nodes(R, h - 2), _nodes(R, h - 1)
+    if outer > N:
+        return None
+    return R * _log2_falling(N - inner, outer - inner)
+
+
+def tables_bits(N: int, R: int) -> float:
+    """log2 of the number of tables, R log2 N!: no count can exceed it."""
+    return R * math.lgamma(N + 1) / math.log(2)
+
+
+def count_answers(N: int, R: int, h: int) -> int:
+    """How many different lists of answers to the R^h words of h relations subject 0 can have, over all tables.
+
+    Raises SettingError where there are more than 10^6 tables.
+
+    >>> count_answers(3, 2, 1), count_answers(3, 2, 2)
+    (9, 25)
+    """
+    return len({_answers(table, 0, h) for table in _tables(N, R)})
+
+
+def count_tables(N: int, R: int, h: int) -> int:
+    """How many different tables of answers to all words and subjects there are: at most (N!)^R.
+
+    >>> count_tables(3, 1, 2)       # the squares of the permutations of three
+    3
+    """
+    return len({tuple(_answers(table, s, h) for s in range(N)) for table in _tables(N, R)})
+
+
+def _tables(N: int, R: int) -> itertools.product[tuple[tuple[int, ...], ...]]:
+    if R * math.lgamma(N + 1) > math.log(MOST_TABLES) + 1e-9:
+        raise SettingError("N", f"N={N}: {R} bijections of {N} subjects make (N!)^R tables, and {MOST_TABLES} is the "
+                           "most that is enumerated")
+    return itertools.product(itertools.permutations(range(N)), repeat=R)
+
+
+def _answers(table: tuple[tuple[int, ...], ...], subject: int, h: int) -> tuple[int, ...]:
+    """Where every word of h relations leads from a subject."""
+    reached: tuple[int, ...] = (subject,)
+    for _ in range(h):
+        reached = tuple(f[x] for x in reached for f in table)
+    return reached
+
+
+def _nodes(R: int, level: int) -> int:
+    """T_level = 1 + R + ... + R^level, the nodes of a tree down to a level; T_-1 = 0."""
+    return sum(R**j for j in range(level + 1))
+
+
+def _log2_falling(n: int, m: int) -> float:
+    """log2 of n (n - 1) ... (n - m + 1), without the cancellation of two large factorials."""
+    if m <= 1000:
+        return math.fsum(math.log2(n - i) for i in range(m))
+    return (math.lgamma(n + 1) - math.lgamma(n - m + 1)) / math.log(2)
