@@ -6,8 +6,8 @@
     python validation/geometric.py compare
 
 The rule: a scrambled Sobol sequence with a fixed scramble, even in the logarithms of N, R and k and in the recall
-that is aimed at for one pass; d is the least that is predicted to reach it. Three quarters of the cells have one hop. The
-others have two to six, a third of them each with chain of thought, in one pass, and in two layers. It looks at
+that is aimed at for one pass; d is the least that is predicted to reach it. Three quarters of the cells have one
+hop. The others have two to six, a third of them each with chain of thought, in one pass, and in two layers. It looks at
 predictions, never at a simulation. Seeds a cell come from the predicted spread: a standard error of 0.002, at least 24.
 
 The excess of a cell is max(0, |predicted - observed| - 2 standard errors).
@@ -28,7 +28,7 @@ from scipy.stats import qmc
 from recall_theory.geometric.grid import load
 from recall_theory.geometric.setting import MOST_CODED, GeometricSetting
 from recall_theory.geometric.simulate.run import run_tasks
-from recall_theory.geometric.theory.capacity import superposition_dimension
+from recall_theory.geometric.theory.layout import superposition_dimension
 from recall_theory.geometric.theory.predict import predict
 from recall_theory.setting import SettingError
 from recall_theory.verify import cell_seed

@@ -35,7 +35,7 @@ LINE = 110  # characters of LaTeX on one line, about
 # Where each formula is evaluated, so that readers can check their own code against a number.
 AT: dict[str, float] = {"V": 1024, "L": 64, "d": 256, "N": 65536, "m": 1024, "e": 1, "kappa": 1, "errors": 1,
                         "P": 65536, "b": 16, "K": 1024, "s": 3, "lam": 64, "q": 0.25,
-                        "subjects": 1024, "R": 8, "words": 8, "k": 64, "h": 2, "p": 0.9}
+                        "subjects": 1024, "R": 8, "words": 8, "k": 64, "h": 2, "p": 0.9, "v": 0.001}
 
 
 def display(item: Formula) -> str:

@@ -89,6 +89,7 @@ SYMBOLS: dict[str, SymbolInfo] = {
     "k": SymbolInfo("k", "coordinates of an attribute's code", "integer, at least 1", integer=True),
     "h": SymbolInfo("h", "relations in a query, or passes", "integer, at least 1", integer=True),
     "p": SymbolInfo("p", "chance that one pass is right", "from 0 to 1"),
+    "v": SymbolInfo("v", "variance of recall from seed to seed", "positive"),
     "errors": SymbolInfo("e", "facts that may be wrong", "integer from 0 to V", integer=True,
                          positive=False),
 }

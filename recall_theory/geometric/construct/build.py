@@ -69,13 +69,15 @@ def check_buildable(setting: GeometricSetting) -> None:
 
 def binary_codes(N: int, k: int) -> FloatArray:
     """Attribute a as k signs, the binary digits of a: all different where 2^k is at least N; shape (N, k)."""
-    return 2.0 * (np.arange(N)[:, None] >> np.minimum(np.arange(k), 62) & 1) - 1
+    digits = np.arange(N)[:, None] >> np.minimum(np.arange(k), 62) & 1
+    return (2 * digits - 1).astype(np.float64)
 
 
 def draw_codes(N: int, k: int, rng: np.random.Generator) -> FloatArray:
     """N independent codes, uniform on the unit sphere of R^k; shape (N, k)."""
-    codes = rng.standard_normal((N, k))
-    return codes / np.linalg.norm(codes, axis=1, keepdims=True)
+    codes: FloatArray = rng.standard_normal((N, k))
+    codes /= np.linalg.norm(codes, axis=1, keepdims=True)
+    return codes
 
 
 def draw_maps(words: int, d: int, k: int, rng: np.random.Generator) -> FloatArray:

@@ -51,11 +51,21 @@ def superposition_dimension(subjects: Any, words: Any, k: Any) -> Any:
 
 
 @formula("geometric.chain", title="Recall after h passes, each right with probability p", provenance="derived",
-         reference=_HERE, regime="passes independent of one another: up to terms of order 1/N and the seed-to-seed "
-         "variance of p", limits="p^h for large N; 1/N for h -> infinity")
+         reference=_HERE, regime="passes independent of one another; `geometric.chain.shared` is what the "
+         "spread from seed to seed adds", limits="p^h for large N; 1/N for h -> infinity")
 def chain(p: Any, h: Any, subjects: Any) -> Any:
     """1/N + (1 - 1/N) ((N p - 1)/(N - 1))^h: a pass from a wrong subject is right by chance, one in N - 1."""
     return (1 + (subjects - 1) * ((subjects * p - 1) / (subjects - 1)) ** h) / subjects
+
+
+@formula("geometric.chain.shared", title="What recall after h passes gains because the passes of one seed are right "
+         "together", provenance="derived", reference=_HERE,
+         regime="second order in the seed-to-seed variance v of the recall of one pass",
+         limits="0 for h = 1; h (h - 1)/2 p^(h-2) v for large N")
+def chain_shared(p: Any, h: Any, subjects: Any, v: Any) -> Any:
+    """v/2 times the second derivative of `chain` in p."""
+    bend = h * (h - 1) * ((subjects * p - 1) / (subjects - 1)) ** (h - 2)
+    return v / 2 * bend * subjects / (subjects - 1)
 
 
 @formula("geometric.bound.subject", title="Least embedding dimension where only the subject's embedding knows its "

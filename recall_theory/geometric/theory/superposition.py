@@ -129,14 +129,15 @@ def _turned_unprojected(x: Interference, k: int, angles: Angles) -> FloatArray:
         cap = betainc((k - 1) / 2, 1 / 2, np.sin(theta) ** 2) / 2
         return np.where(theta > np.pi / 2, 1 - cap, cap)
 
-    length = np.sqrt(x.squared)[:, None]
+    squared, which = np.unique(x.squared, return_inverse=True)
+    length = np.sqrt(squared)[:, None]
     sine = np.sqrt(angles.sin2)
     a = np.where(angles.behind, np.pi - np.arcsin(sine), np.arcsin(sine))
     turn = np.arcsin(np.minimum(sine / length, 1))
     short = (length < 1) & (~angles.behind) & (sine < length)
     beyond = np.where(short, 1 - below(np.minimum(a + np.pi - turn, np.pi)), 0)
     found: FloatArray = np.where((length >= 1) | short, below(np.minimum(a + turn, np.pi)) + beyond, 1)
-    return found
+    return found[which]
 
 
 def recall(N: int, words: int, k: int, d: float, nodes: Nodes = FINE) -> float:

@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..answer import Answer, Block, Column, Prose, Table
-from ..numbers import count, plural, probability
+from ..numbers import count, deviation, number, plural, probability
 
 if TYPE_CHECKING:
     from ...geometric.setting import GeometricSetting
     from ...geometric.theory.predict import GeometricPrediction
 
+CAUSES = {
+    "own": "each query by itself",
+    "codes": "queries for one attribute share its rivals",
+    "maps": "how well two maps are aligned is shared by all subjects",
+    "subjects": "queries about one subject share its embedding",
+}
+
 
 def answer(prediction: GeometricPrediction) -> Answer:
     """The prediction in its three forms."""
     data = prediction.to_dict()
-    record = {**data["setting"], "recall": prediction.recall}
+    record = {**data["setting"], **data["predicted"]}
     return Answer(data, [record], _blocks(prediction))
 
 
@@ -32,13 +39,21 @@ def describe(setting: GeometricSetting) -> str:
 
 def _blocks(prediction: GeometricPrediction) -> list[Block]:
     s = prediction.setting
-    rows = [(f"pass {i}", plural(length, "relation"), probability(p))
-            for i, (length, p) in enumerate(zip(s.word_lengths, prediction.passes, strict=True), start=1)]
-    rows.append(("whole query", plural(s.hops, "relation"), probability(prediction.recall)))
-    return [
+    rows = []
+    if prediction.passes > 1:
+        rows.append(("one pass alone", probability(prediction.one_pass), ""))
+    rows.append((f"{plural(s.hops, 'hop')} in " + ("1 pass" if prediction.passes == 1 else f"{prediction.passes} passes"),
+                 probability(prediction.recall), deviation(prediction.std)))
+    blocks: list[Block] = [
         Prose(f"What embeddings recall at {describe(s)}", heading=True),
-        Table([Column("", words=True), Column("answers", words=True), Column("recall")], rows,
+        Table([Column("", words=True), Column("recall"), Column("std over seeds")], rows,
               marked=frozenset([len(rows) - 1])),
         Prose(f"A subject's embedding superposes {plural(s.words, 'code')}; the MLP has "
               f"{count(s.mlp_width)} hidden units, and none of its weights depends on the facts."),
     ]
+    if prediction.causes:
+        blocks.append(Table(
+            [Column("what makes seeds differ", words=True), Column("variance"), Column("", words=True)],
+            [(name, number(value), CAUSES[name]) for name, value in prediction.causes.items()],
+            title="Where the spread of one pass comes from", remark=True))
+    return blocks
