@@ -42,7 +42,8 @@ def _blocks(prediction: GeometricPrediction) -> list[Block]:
     rows = []
     if prediction.passes > 1:
         rows.append(("one pass alone", probability(prediction.one_pass), ""))
-    rows.append((f"{plural(s.hops, 'hop')} in " + ("1 pass" if prediction.passes == 1 else f"{prediction.passes} passes"),
+    passes = "1 pass" if prediction.passes == 1 else f"{prediction.passes} passes"
+    rows.append((f"{plural(s.hops, 'hop')} in {passes}",
                  probability(prediction.recall), deviation(prediction.std)))
     blocks: list[Block] = [
         Prose(f"What embeddings recall at {describe(s)}", heading=True),
