@@ -11,7 +11,7 @@ from typing import Any
 from ...setting import SettingError
 from ..setting import PARAMETERS, GeometricSetting
 from . import laws
-from .counting import hops_bits
+from .counting import hops_bits, tables_bits
 from .layout import MOST_D, best_within, cheapest, parameters, superposition_dimension
 from .seek import last
 from .superposition import COARSE, recall
@@ -150,8 +150,10 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
     GeometricSetting(N=2, R=1, hops=hops, depth=depth, chain_of_thought=chain_of_thought, bits=bits,
                      construction="exact")  # refuses a contradiction
     rows = (_exact(q), _superposed(q), _bounded(q),
-            _associative(q, "best linear memory", laws.linear_memory_dimension),
-            _associative(q, "Hebbian memory, every fact", laws.hebbian_dimension))
+            _matrix(q, "best linear memory", "kin",
+                    lambda N, R: float(laws.linear_memory_dimension(float(N), float(R)))),
+            _matrix(q, "lower bound, any matrix", "derived",
+                    lambda N, R: math.sqrt(tables_bits(N, R) / bits * (1 - ROUNDING))))
     return GeometricCapacity(q.asked, dataclasses.asdict(q), rows, crossovers(q.N, q.R))
 
 
@@ -232,14 +234,13 @@ def _bounded(q: Question) -> Row:
     N, R, d = q.solved(need, fits, tree) if tree <= MOST_N else (q.N, q.R, q.d)
     if q.asked == "R" and N is not None and R is not None and R < MOST_R and need(N, R + 1) is None:
         R = None  # the bound ends before it binds
-    return Row("lower bound", "derived", N, R, d, fact_parameters=None if N is None or d is None else N * float(d))
+    return Row("lower bound, embeddings", "derived", N, R, d, fact_parameters=None if N is None or d is None else N * float(d))
 
 
-def _associative(q: Question, name: str, law: Callable[[float, float], Any]) -> Row:
-    """A linear memory that holds the N R facts as pairs in a d x d matrix."""
-    N, R, d = q.solved(lambda N, R: math.ceil(law(float(N), float(R))),
-                       lambda N, R, d: float(law(float(N), float(R))) <= d)
-    return Row(name, "kin", N, R, d, fact_parameters=None if d is None else float(d) ** 2, facts_in="matrix")
+def _matrix(q: Question, name: str, provenance: str, law: Callable[[int, int], float]) -> Row:
+    """A memory that holds the N R facts as pairs in a d x d matrix, d by a law."""
+    N, R, d = q.solved(lambda N, R: math.ceil(law(N, R)), lambda N, R, d: law(N, R) <= d)
+    return Row(name, provenance, N, R, d, fact_parameters=None if d is None else float(d) ** 2, facts_in="matrix")
 
 
 def crossovers(N: int | None, R: int | None) -> dict[str, int | None]:

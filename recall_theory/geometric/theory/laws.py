@@ -103,15 +103,6 @@ def linear_memory_dimension(subjects: Any, R: Any) -> Any:
     return sqrt(2 * n * log(n))
 
 
-@formula("geometric.kin.hebbian", title="Dimension of a Hebbian memory that recalls all of the same N R facts",
-         provenance="kin", reference="classical: associative memory as a sum of outer products, all of n pairs right",
-         regime="n = N R facts as pairs of random embeddings, leading order")
-def hebbian_dimension(subjects: Any, R: Any) -> Any:
-    """d = sqrt(8 n ln n), n = N R."""
-    n = subjects * R
-    return sqrt(8 * n * log(n))
-
-
 @formula("quoted.geometric.dimension", title="Embedding dimension that recalls all N R facts in one layer",
          provenance="quoted", reference=_PAPER, regime="the text of the theorem was not available; nothing is quoted "
          "beyond the words given", quote="an embedding dimension of order R log N suffices (abstract, in our words)")
