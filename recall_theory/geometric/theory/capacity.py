@@ -234,7 +234,8 @@ def _bounded(q: Question) -> Row:
     N, R, d = q.solved(need, fits, tree) if tree <= MOST_N else (q.N, q.R, q.d)
     if q.asked == "R" and N is not None and R is not None and R < MOST_R and need(N, R + 1) is None:
         R = None  # the bound ends before it binds
-    return Row("lower bound, embeddings", "derived", N, R, d, fact_parameters=None if N is None or d is None else N * float(d))
+    numbers = None if N is None or d is None else N * float(d)
+    return Row("lower bound, embeddings", "derived", N, R, d, fact_parameters=numbers)
 
 
 def _matrix(q: Question, name: str, provenance: str, law: Callable[[int, int], float]) -> Row:
