@@ -28,7 +28,7 @@ def superposition_dimension(N: int, words: int, k: int, target: float, nodes: No
     """The least d at which random superposition recalls with probability `target`; None beyond 10^9.
 
     >>> superposition_dimension(1024, 8, 64, 0.99)
-    261
+    257
     """
     bend = 2 * math.log(N)
     guess = (words - 1) * bend / max(1 - bend / k, 1 / 8)
