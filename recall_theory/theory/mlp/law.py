@@ -16,8 +16,8 @@ from ...activation import Activation, activation
 from ...activation.gaussian import gaussian_rule, project
 from ..attention.law import SeedLaw, _by_score, token_scatter
 from ..quadrature import condense
-from ..recall.node import classes
 from ..recall.scatter import wrong_answers
+from ..recall.training import classes
 from . import terms as mt
 from .attention import StepTwo, seed_law
 from .kernel import Bare, Kernel, of_neurons, of_values

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from ..quadrature import gauss_gamma, gauss_hermite, gauss_poisson
-from ..recall.node import Classes, Seeds, attended_share
-from ..recall.node import classes as grouped
+from ..recall.training import Classes, Seeds, attended_share
+from ..recall.training import classes as grouped
 from .kernel import Bare, Kernel, of_neurons, of_values
 
 __all__ = ["Facts", "facts", "recall_given"]

@@ -15,8 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..attention.law import SeedLaw, _by_score, token_scatter
 from . import terms as rt
-from .node import SPECK, TINY, Classes, Seeds, classes, compete, facts
+from .facts import facts
+from .node import compete
 from .scatter import scatter, wrong_answers
+from .training import SPECK, TINY, Classes, Seeds, classes
 
 __all__ = ["recall_and_accuracy", "recall_terms"]
 

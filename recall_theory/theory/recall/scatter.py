@@ -10,18 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from ..quadrature import gauss_hermite, gauss_legendre, gauss_poisson
-from .node import (
-    FLOOR,
-    SPECK,
-    TINY,
-    Classes,
-    Facts,
-    Node,
-    Seeds,
-    best_pick,
-    shape_score,
-    weights,
-)
+from .facts import FLOOR, Facts, weights
+from .node import Node
+from .training import SPECK, TINY, Classes, Seeds, best_pick, shape_score
 
 __all__ = ["scatter", "wrong_answers"]
 
