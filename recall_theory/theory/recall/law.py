@@ -28,7 +28,7 @@ SURE = 1 / 100_000  # attention is taken as 1 where this little of a label's cou
 FACT_SCORES = (20, 12)  # nodes over a fact's own attention score, without and with the trigger in the values
 OWN, COUNTS = 20, 24  # nodes over counts at sure attention
 FEWER_SCORES = ((1 / 1000, 3), (1 / 40, 6))  # where attention misses less than this: so many nodes
-ROWS = 24  # rows computed at a time: their arrays stay in the cache
+TOGETHER = 8  # settings computed at a time where attention is sure; else each has a quadrature of its own
 POINTS = (4, 10)  # least and most points over the snr
 PER_POINT = 7 / 8  # of the snr, between points
 LIGHT = 1 / 10_000_000  # nodes of the seed law that weigh less do not widen the grid
@@ -128,7 +128,7 @@ def _interpolated(law: SeedLaw, sizes: tuple[FloatArray, ...], e: int, sphere: b
                                (B, T, n)).reshape(-1)
 
     seeds = Seeds(rows(V), rows(L), rows(d), rows(N), rows(tau[:, :, None]), rows(snr[:, None, :]),
-                  rows(skew[:, None, :]), rows(excess[:, None, :]), e, sphere)
+                  rows(skew[:, None, :]), rows(excess[:, None, :]), e, sphere, per_setting=T * n)
     found = values(seeds, scores).stack().reshape(4, B, T, n)
     by_tau = np.ones((B, law.tau.shape[1], 1)) if T == 1 else barycentric(law.tau, tau)
     by_snr = (np.ones((B, law.snr.shape[1], 1)) if n == 1
@@ -170,7 +170,7 @@ def recall_and_accuracy(law: SeedLaw, V: ArrayLike, L: ArrayLike, d: ArrayLike, 
     out = {k: np.zeros(len(V)) for k in ("recall", "accuracy", "recall_std", "accuracy_std")}
     for chosen, n in sorted(set(zip(scores.tolist(), points.tolist(), strict=True))):
         index = np.flatnonzero((scores == chosen) & (points == n))
-        size = max(1, ROWS // n)
+        size = TOGETHER if chosen == 0 else 1
         for start in range(0, len(index), size):
             i = index[start:start + size]
             part = _part(law, i)

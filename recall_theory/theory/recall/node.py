@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ..quadrature import gauss_poisson
 from .facts import Facts, weights
 from .own import FINE, PAD, averaged, make_grid, own_nodes, places, spread_out
-from .rivals import BELOW, STEP, one_below, steps_to_top
+from .rivals import BELOW, STEP, kinds, one_below, steps_to_top
 from .training import BELOW_ONE, EMPTY, SPECK, TINY, Classes, Seeds
 
 FloatArray = NDArray[np.float64]
@@ -52,22 +51,23 @@ class Node:
 
 
 def compete(seeds: Seeds, groups: Classes, facts_: Facts, n_above: int = 3, n_own: int = 9,
-            n_length: int = 3, n_count: int = 11) -> Node:
+            n_length: int = 3, n_count: int | None = None) -> Node:
     """Recall at each row's node: the right label's score against the best of V - 1 others."""
     w = weights(seeds, groups, facts_)
     V, d = seeds.V[:, None], seeds.d[:, None]
     noise = np.maximum(V - 2, 1) * w.square
     nodes = own_nodes(seeds, groups, facts_, w, noise, n_above, n_own, n_length)
-    counts = gauss_poisson(seeds.lam[:, None] * groups.share, n_count)  # (R, C, n)
-    top = steps_to_top(seeds, groups, w, facts_, *counts, noise)
+    rivals = kinds(seeds, groups, w, noise, n_count)
+    top = steps_to_top(seeds, rivals, w, facts_, noise)
     J = int(top.max()) + 1
+    score = np.asarray(BELOW + STEP * np.arange(J), dtype=float)
     grid = make_grid(seeds, nodes, J)
     at = places(nodes, grid)
     mass, lead = nodes.flat(nodes.mass), nodes.flat(nodes.lead)
     density = spread_out(at, mass, grid.typical)
     gain = _mean(spread_out(at, mass * nodes.flat(nodes.gain_unit), grid.gains), density)
     shift = _mean(spread_out(at, mass * lead, grid.typical), density) / V[:, :, None]
-    below = one_below(seeds, groups, w, BELOW + STEP * np.arange(J), gain, shift, *counts, noise)
+    below = one_below(seeds, rivals, w, score, gain, shift, noise)
     # past a row's own top, which may be lower than that of its company, nothing changes
     reached = np.minimum(np.arange(J), top[:, None])[:, None, :]
     below = np.take_along_axis(below, np.broadcast_to(reached, below.shape), axis=-1)

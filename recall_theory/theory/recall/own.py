@@ -26,7 +26,8 @@ FINE = 2  # steps of the fine grid to one of the competitors' (`_coarse` halves)
 PAD = 16  # points of the fine grid beyond both ends, where a chance to win no longer changes
 MARGIN = 4  # of them, those to which a middle may go
 REACH, NOISE_STEP = 6, 1 / 4  # nodes over x on the sphere: as far as this, this far apart
-SAME = 1 / 1_000_000  # relative differences of the noise's width below this are none
+WIDTHS = ((1 / 500, 1), (1 / 10, 2), (np.inf, 3))  # where widths differ by less than this, so many serve
+AT_ONE = 1 - 1 / 1_000_000  # the greatest squared cosine
 NARROW = 1 / 1000  # least share of the noise in a score
 
 
@@ -103,10 +104,10 @@ def own_nodes(seeds: Seeds, groups: Classes, facts: Facts, w: Weights, noise: Fl
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """Maps between M middles and scores, for S lengths and w widths (R, w) of the noise.
+    """Maps between M middles and scores, for G settings, S lengths and w widths (G, w) of the noise.
 
-    to_scores (R, S, w, M, U): the chance that a node of this middle has this score of the fine grid; typical
-    (R, S, M, J): the same at a typical width, on the coarse grid; gains: that times the gain of its competitors.
+    to_scores (G, S, w, M, U): the chance that a node of this middle has this score of the fine grid; typical
+    (G, S, M, J): the same at a typical width, on the coarse grid; gains: that times the gain of its competitors.
     """
 
     widths: FloatArray
@@ -123,12 +124,15 @@ def scores_of(coarse: int) -> tuple[FloatArray, FloatArray]:
 
 def make_grid(seeds: Seeds, nodes: Nodes, coarse: int) -> Grid:
     """The maps for these nodes and a coarse grid of so many points."""
-    low, high = nodes.wider.min(axis=(1, 2, 3, 4)), nodes.wider.max(axis=(1, 2, 3, 4))
-    same = bool((high - low < SAME).all())
-    widths = low[:, None] + (high - low)[:, None] * (np.zeros(1) if same else np.linspace(0, 1, 3))
+    P = seeds.per_setting
+    of_setting = nodes.wider.reshape(len(seeds.V) // P, -1)
+    low, high = of_setting.min(axis=-1), of_setting.max(axis=-1)
+    n = next(n for bound, n in WIDTHS if (high - low).max() < bound)
+    widths = low[:, None] + (high - low)[:, None] * (np.linspace(0, 1, n) if n > 1 else np.full(1, 1 / 2))
+    chi = nodes.chi.reshape(len(widths), P, -1).mean(axis=1)
     make = _on_the_sphere if seeds.sphere else _gaussian
-    to_scores, gains = make(seeds, widths, nodes.chi, coarse)
-    return Grid(widths, to_scores, _coarse(to_scores[:, :, widths.shape[1] // 2]), _coarse(gains))
+    to_scores, gains = make(seeds.d[::P], widths, chi, coarse)
+    return Grid(widths, to_scores, _coarse(to_scores[:, :, n // 2]), _coarse(gains))
 
 
 def _coarse(fine: FloatArray) -> FloatArray:
@@ -144,7 +148,7 @@ def _coarse(fine: FloatArray) -> FloatArray:
     return np.asarray(out)
 
 
-def _gaussian(seeds: Seeds, widths: FloatArray, chi: FloatArray, coarse: int) -> tuple[FloatArray, FloatArray]:
+def _gaussian(_: FloatArray, widths: FloatArray, chi: FloatArray, coarse: int) -> tuple[FloatArray, FloatArray]:
     """score = middle + (noise x) with noise^2 = width (1 - middle^2/chi^2); gain = chi noise - middle x/chi."""
     score, middle = scores_of(coarse)
     chi = chi[:, :, None, None, None]
@@ -158,31 +162,31 @@ def _gaussian(seeds: Seeds, widths: FloatArray, chi: FloatArray, coarse: int) ->
     return density, gains
 
 
-def _on_the_sphere(seeds: Seeds, widths: FloatArray, _: FloatArray, coarse: int) -> tuple[FloatArray, FloatArray]:
+def _on_the_sphere(d: FloatArray, widths: FloatArray, _: FloatArray, coarse: int) -> tuple[FloatArray, FloatArray]:
     """The cosine of an output with the value read out, where its own part is rho times the noise around it."""
     score, middle = scores_of(coarse)
     h = STEP / FINE
-    R, w, M, U = len(seeds.V), widths.shape[1], len(middle), len(score)
-    d, D = seeds.d[:, None, None, None], coordinate_scale(seeds.d)[:, None, None, None]
+    G, w, M, U = *widths.shape, len(middle), len(score)
+    d, D = d[:, None, None, None], coordinate_scale(d)[:, None, None, None]
     x = np.arange(-REACH, REACH + NOISE_STEP / 2, NOISE_STEP)
     mass = np.exp(-x * x / 2) / np.exp(-x * x / 2).sum()
     cosine = np.sign(middle)[:, None] * np.sqrt(-np.expm1(-middle[:, None] ** 2 / D))
     cosine = np.clip(cosine, -1 + NARROW, 1 - NARROW)
     rho = cosine / np.sqrt(1 - cosine**2)
-    own = np.sign(x) * np.sqrt(-np.expm1(-x * x / D)) * np.sqrt(widths)[:, :, None, None]  # (R, w, 1, X)
+    own = np.sign(x) * np.sqrt(-np.expm1(-x * x / D)) * np.sqrt(widths)[:, :, None, None]  # (G, w, 1, X)
     size = np.sqrt(np.maximum(rho**2 + 1 + 2 * rho * own, NARROW))
     cosine = (rho + own) / size
-    u = np.sign(cosine) * np.sqrt(-D * np.log1p(-np.minimum(cosine**2, 1 - SAME)))
+    u = np.sign(cosine) * np.sqrt(-D * np.log1p(-np.minimum(cosine**2, AT_ONE)))
     gain = np.broadcast_to((1 + rho * own) / size * d / (np.maximum(d, 2) - 1), u.shape)
     low, weights = _lagrange(np.clip((u - score[0]) / h, 0, U - 1), U)
-    at = np.arange(R * w * M).reshape(R, w, M, 1) * U + low
-    density, gains = np.zeros(R * w * M * U), np.zeros(R * w * M * U)
+    at = np.arange(G * w * M).reshape(G, w, M, 1) * U + low
+    density, gains = np.zeros(G * w * M * U), np.zeros(G * w * M * U)
     for k, part in enumerate(weights):
         part = part * mass
         density += np.bincount((at + k).ravel(), part.ravel(), len(density))
         gains += np.bincount((at + k).ravel(), (part * gain).ravel(), len(density))
     one = w // 2
-    return density.reshape(R, 1, w, M, U), gains.reshape(R, 1, w, M, U)[:, :, one]
+    return density.reshape(G, 1, w, M, U), gains.reshape(G, 1, w, M, U)[:, :, one]
 
 
 def _lagrange(position: FloatArray, n: int) -> tuple[NDArray[np.intp], tuple[FloatArray, ...]]:
@@ -211,33 +215,36 @@ def places(nodes: Nodes, grid: Grid) -> Places:
     position = np.clip(position, 0, M - 1)
     length = np.arange(position.shape[-1]) % nodes.mass.shape[-1] if S > 1 else 0
     r, f = np.arange(R)[:, None, None], np.arange(F)[:, None]
-    low, high = grid.widths[:, :1, None], grid.widths[:, -1:, None]
+    low, high = (np.repeat(a, R // len(grid.widths))[:, None, None]  # equal if there is but one
+                 for a in (grid.widths[:, 0], grid.widths[:, -1]))
     t = (nodes.flat(nodes.wider) - low) / np.maximum(high - low, TINY)
     return Places((r * S + length) * F + f, position, t)
 
 
 def spread_out(at: Places, values: FloatArray, maps: FloatArray) -> FloatArray:
-    """(R, F, J): masses `values` (R, F, nodes), carried to the coarse grid of scores by maps (R, S, M, J)."""
-    R, S, M, _ = maps.shape
-    F = values.shape[1]
+    """(R, F, J): masses `values` (R, F, nodes), carried to the coarse grid of scores by maps (G, S, M, J)."""
+    G, S, M, J = maps.shape
+    R, F, _ = values.shape
     low = np.minimum(at.position.astype(np.intp), M - 2)
     upper = values * (at.position - low)
     cell = (at.fact * M + low).ravel()
     size = R * S * F * M
     on_middles = (np.bincount(cell, (values - upper).ravel(), size)
-                  + np.bincount(cell + 1, upper.ravel(), size)).reshape(R, S, F, M)
-    return np.asarray(np.matmul(on_middles, maps).sum(axis=1))
+                  + np.bincount(cell + 1, upper.ravel(), size)).reshape(G, R // G, S, F, M)
+    return np.asarray(np.matmul(on_middles, maps[:, None]).sum(axis=2)).reshape(R, F, J)
 
 
 def averaged(at: Places, grid: Grid, function: FloatArray) -> FloatArray:
     """(R, F, nodes): the mean over x of a function (R, F, U) of the score, at each node."""
-    w, M = grid.to_scores.shape[2:4]
-    mean = np.matmul(function[:, None, None], grid.to_scores.swapaxes(-1, -2))  # (R, S, w, F, M)
-    flat = np.ascontiguousarray(mean.transpose(2, 0, 1, 3, 4)).reshape(w, -1)
+    G, _, w, M, U = grid.to_scores.shape
+    R, F, _ = function.shape
+    mean = np.matmul(function.reshape(G, R // G, 1, 1, F, U), grid.to_scores.swapaxes(-1, -2)[:, None])
+    flat = np.ascontiguousarray(mean.transpose(3, 0, 1, 2, 4, 5)).reshape(w, -1)
     low, weights = _lagrange(at.position, M)
     cell = at.fact * M + low
     t = at.t
-    by_width: list[Any] = [1.0] if w == 1 else [(1 - t) * (1 - 2 * t), 4 * t * (1 - t), t * (2 * t - 1)]
+    by_width: list[Any] = ([1.0] if w == 1 else [1 - t, t] if w == 2
+                           else [(1 - t) * (1 - 2 * t), 4 * t * (1 - t), t * (2 * t - 1)])
     out = 0.0
     for q in range(w):
         line = sum(part * flat[q].take(cell + k) for k, part in enumerate(weights))

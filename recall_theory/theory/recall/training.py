@@ -29,7 +29,10 @@ EMPTY = 1e-13  # a weight that adds nothing in double precision
 
 @dataclasses.dataclass(frozen=True)
 class Seeds:
-    """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,)."""
+    """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,).
+
+    Neighbours, `per_setting` at a time, are seeds of one setting.
+    """
 
     V: FloatArray
     L: FloatArray
@@ -41,6 +44,7 @@ class Seeds:
     excess: FloatArray
     e: int
     sphere: bool
+    per_setting: int = 1
 
     @property
     def lam(self) -> FloatArray:
