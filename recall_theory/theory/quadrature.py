@@ -18,7 +18,7 @@ __all__ = ["condense", "gauss_binomial", "gauss_coordinate", "gauss_gamma", "gau
 FloatArray = NDArray[np.float64]
 
 TINY = float(np.finfo(float).tiny)
-LOST = 1 / 10_000  # mass that a rule of explicit counts may leave out
+LOST = 1e-7  # mass that a rule of explicit counts may leave out: among V competitors the rarest count
 
 
 def golub_welsch(diagonal: FloatArray, beside: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -58,14 +58,14 @@ def compete(seeds: Seeds, groups: Classes, facts_: Facts, n_above: int = 3, n_ow
     noise = np.maximum(V - 2, 1) * w.square
     nodes = own_nodes(seeds, groups, facts_, w, noise, n_above, n_own, n_length)
     rivals = kinds(seeds, groups, w, noise, n_count)
-    top = steps_to_top(seeds, rivals, w, facts_, noise)
+    top = steps_to_top(seeds, groups, w, noise)
     J = int(top.max()) + 1
     score = np.asarray(BELOW + STEP * np.arange(J), dtype=float)
     grid = make_grid(seeds, nodes, J)
-    at = places(nodes, grid)
+    at = places(seeds, nodes, grid)
     mass, lead = nodes.flat(nodes.mass), nodes.flat(nodes.lead)
     density = spread_out(at, mass, grid.typical)
-    gain = _mean(spread_out(at, mass * nodes.flat(nodes.gain_unit), grid.gains), density)
+    gain = _mean(spread_out(at, mass * nodes.flat(nodes.gain_unit) * at.beyond, grid.gains), density)
     shift = _mean(spread_out(at, mass * lead, grid.typical), density) / V[:, :, None]
     below = one_below(seeds, rivals, w, score, gain, shift, noise)
     # past a row's own top, which may be lower than that of its company, nothing changes

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..quadrature import gauss_gamma, gauss_poisson
 from .facts import Facts, Weights
 from .rivals import BELOW, STEP, coordinate_scale
-from .training import TINY, Classes, Seeds, attended_share
+from .training import Classes, Seeds, attended_share
 
 FloatArray = NDArray[np.float64]
 
@@ -26,7 +26,8 @@ FINE = 2  # steps of the fine grid to one of the competitors' (`_coarse` halves)
 PAD = 16  # points of the fine grid beyond both ends, where a chance to win no longer changes
 MARGIN = 4  # of them, those to which a middle may go
 REACH, NOISE_STEP = 6, 1 / 4  # nodes over x on the sphere: as far as this, this far apart
-WIDTHS = ((1 / 500, 1), (1 / 10, 2), (np.inf, 3))  # where widths differ by less than this, so many serve
+ALIKE = 1 / 500  # widths of the noise that differ by less are one
+INSIDE = 1 / 8  # of their range, the least distance of the typical width from its ends
 AT_ONE = 1 - 1 / 1_000_000  # the greatest squared cosine
 NARROW = 1 / 1000  # least share of the noise in a score
 
@@ -127,12 +128,17 @@ def make_grid(seeds: Seeds, nodes: Nodes, coarse: int) -> Grid:
     P = seeds.per_setting
     of_setting = nodes.wider.reshape(len(seeds.V) // P, -1)
     low, high = of_setting.min(axis=-1), of_setting.max(axis=-1)
-    n = next(n for bound, n in WIDTHS if (high - low).max() < bound)
-    widths = low[:, None] + (high - low)[:, None] * (np.linspace(0, 1, n) if n > 1 else np.full(1, 1 / 2))
+    if (high - low).max() < ALIKE:
+        widths = (low + high)[:, None] / 2
+    else:
+        mean = (np.broadcast_to(nodes.wider, nodes.mass.shape) * nodes.mass).reshape(len(low), -1).sum(-1)
+        mean = mean / nodes.mass.reshape(len(low), -1).sum(-1)
+        edge = INSIDE * (high - low)
+        widths = np.stack([low, np.clip(mean, low + edge, high - edge), high], axis=-1)
     chi = nodes.chi.reshape(len(widths), P, -1).mean(axis=1)
     make = _on_the_sphere if seeds.sphere else _gaussian
     to_scores, gains = make(seeds.d[::P], widths, chi, coarse)
-    return Grid(widths, to_scores, _coarse(to_scores[:, :, n // 2]), _coarse(gains))
+    return Grid(widths, to_scores, _coarse(to_scores[:, :, widths.shape[1] // 2]), _coarse(gains))
 
 
 def _coarse(fine: FloatArray) -> FloatArray:
@@ -198,27 +204,43 @@ def _lagrange(position: FloatArray, n: int) -> tuple[NDArray[np.intp], tuple[Flo
     return low, (-a * bc / 6, t * bc / 2, -ta * c / 2, ta * b / 6)
 
 
+def _quadratic(x: FloatArray, points: FloatArray) -> list[Any]:
+    """Weights at x of the parabola through three points (..., 3), or of the constant at one."""
+    if points.shape[-1] == 1:
+        return [1.0]
+    a, b, c = points[..., 0], points[..., 1], points[..., 2]
+    return [(x - b) * (x - c) / ((a - b) * (a - c)), (x - a) * (x - c) / ((b - a) * (b - c)),
+            (x - a) * (x - b) / ((c - a) * (c - b))]
+
+
 @dataclasses.dataclass(frozen=True)
 class Places:
-    """Where nodes (R, F, nodes) lie on the grid: which row of maps, where among its middles and among its widths."""
+    """Where nodes (R, F, nodes) lie on the grid: which row of maps, where among its middles and among its widths.
+
+    beyond: what the gain of a node past the grid's last middle is, per that of a node there; 1 within the grid.
+    """
 
     fact: NDArray[np.intp]
     position: FloatArray
-    t: FloatArray
+    by_width: list[Any]
+    beyond: FloatArray
 
 
-def places(nodes: Nodes, grid: Grid) -> Places:
+def places(seeds: Seeds, nodes: Nodes, grid: Grid) -> Places:
     """The nodes' places on the grid."""
     R, F = nodes.mass.shape[:2]
     _, S, _, M, _ = grid.to_scores.shape
-    position = (nodes.flat(nodes.middle) - BELOW) * (FINE / STEP) + MARGIN
-    position = np.clip(position, 0, M - 1)
+    middle = nodes.flat(nodes.middle)
+    last = BELOW + (M - 1 - MARGIN) * STEP / FINE
+    position = np.clip((middle - BELOW) * (FINE / STEP) + MARGIN, 0, M - 1)
+    loose = (np.exp(-last**2 / coordinate_scale(seeds.d))[:, None, None] if seeds.sphere  # the noise's share there
+             else 1 - last**2 / (nodes.chi**2).mean(-1)[:, None, None])
+    past = np.sqrt(np.minimum(nodes.flat(nodes.own) / np.maximum(loose, NARROW), 1))
+    beyond = np.where(middle > last, past, 1)
     length = np.arange(position.shape[-1]) % nodes.mass.shape[-1] if S > 1 else 0
     r, f = np.arange(R)[:, None, None], np.arange(F)[:, None]
-    low, high = (np.repeat(a, R // len(grid.widths))[:, None, None]  # equal if there is but one
-                 for a in (grid.widths[:, 0], grid.widths[:, -1]))
-    t = (nodes.flat(nodes.wider) - low) / np.maximum(high - low, TINY)
-    return Places((r * S + length) * F + f, position, t)
+    by_width = _quadratic(nodes.flat(nodes.wider), np.repeat(grid.widths, R // len(grid.widths), axis=0)[:, None, None])
+    return Places((r * S + length) * F + f, position, by_width, beyond)
 
 
 def spread_out(at: Places, values: FloatArray, maps: FloatArray) -> FloatArray:
@@ -242,11 +264,8 @@ def averaged(at: Places, grid: Grid, function: FloatArray) -> FloatArray:
     flat = np.ascontiguousarray(mean.transpose(3, 0, 1, 2, 4, 5)).reshape(w, -1)
     low, weights = _lagrange(at.position, M)
     cell = at.fact * M + low
-    t = at.t
-    by_width: list[Any] = ([1.0] if w == 1 else [1 - t, t] if w == 2
-                           else [(1 - t) * (1 - 2 * t), 4 * t * (1 - t), t * (2 * t - 1)])
     out = 0.0
     for q in range(w):
         line = sum(part * flat[q].take(cell + k) for k, part in enumerate(weights))
-        out = out + by_width[q] * line
+        out = out + at.by_width[q] * line
     return np.asarray(out)

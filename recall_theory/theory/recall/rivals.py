@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri, pdtrc, pdtrik
 
 from ..quadrature import gauss_poisson
-from .facts import FLOOR, Facts, Weights
+from .facts import FLOOR, Weights
 from .training import EMPTY, TINY, Classes, Seeds
 
 FloatArray = NDArray[np.float64]
@@ -21,7 +21,9 @@ ABOVE = 7 / 2  # how far it goes beyond sqrt(2 ln V), the typical best competito
 RARE = 1 / 1000  # expected number of competitors above the grid
 OVERSHOOT = 3 / 2  # how far beyond sqrt(2 ln V) the tail of a competitor still matters
 FEWEST_COUNTS, MOST_COUNTS = 3, 12  # nodes over counts, so that
-ERROR = 1 / 5000  # is the greatest relative error of that tail
+ERROR = 1 / 10  # bounds the relative error of that tail (the actual one is far smaller)
+STEEP = 20  # the logarithm of a factor above which every rule is taken whole
+MANY = 1000  # counts that are as good as normal
 FARTHEST = 40  # the grid's end where embeddings are all but orthogonal and counts decide
 CLOSE_BY = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
 CAP = 49 / 50  # greatest cosine between an output embedding and the value read out
@@ -44,14 +46,15 @@ class Kind:
 
 def kinds(seeds: Seeds, groups: Classes, w: Weights, noise: FloatArray, n: int | None = None) -> list[Kind]:
     """The kinds of competitors: n counts a class, or as many as their bearing on the best competitor asks for."""
-    gain = np.sqrt(seeds.d[:, None] / noise)
+    gain = np.sqrt(seeds.d[:, None] / np.maximum(noise, TINY))
     tilt = np.sqrt(2 * np.log(seeds.V)) + OVERSHOOT
     found = []
     for c in range(groups.weight.shape[1]):
         mean = seeds.lam * groups.share[:, c]
         if n is None:
-            swing = gain * np.sqrt(w.bias[:, :, c] ** 2 + w.spread[:, :, c]) * (np.sqrt(mean) / seeds.lam)[:, None]
-            counts, weights = gauss_poisson(mean, nodes_for(float((tilt[:, None] * swing).max())))
+            each = tilt * gain.max(-1) * np.sqrt(w.bias[:, :, c] ** 2 + w.spread[:, :, c]).max(-1) / seeds.lam
+            power = each * np.sqrt(mean * np.exp(np.minimum(each, STEEP)))  # its tail is heavier than a normal one
+            counts, weights = gauss_poisson(mean, nodes_for(float(power.max())))
         else:
             counts, weights = gauss_poisson(mean, n)
         for k in range(counts.shape[1]):
@@ -62,24 +65,34 @@ def kinds(seeds: Seeds, groups: Classes, w: Weights, noise: FloatArray, n: int |
 
 
 def nodes_for(power: float) -> int:
-    """How many Gauss nodes integrate exp(power z) over a normal z to within ERROR: the remainder's leading term."""
-    n, remainder = 1, power**2 / 2 * np.exp(-power * power / 2)
-    while remainder > ERROR and n < MOST_COUNTS:
-        n += 1
-        remainder *= power**2 / (2 * (2 * n - 1))
-    return max(n, FEWEST_COUNTS)
+    """How many Gauss nodes give E exp(power z) over a normal z to a relative error of at most ERROR.
+
+    The terms of its series are a Poisson law of mean power^2/2; n nodes get the first n of them right.
+    """
+    counts = np.arange(FEWEST_COUNTS, MOST_COUNTS)
+    return FEWEST_COUNTS + int((pdtrc(counts - 1, power**2 / 2) > ERROR).sum())
 
 
-def steps_to_top(seeds: Seeds, of: list[Kind], w: Weights, facts: Facts, noise: FloatArray) -> NDArray[np.intp]:
+def steps_to_top(seeds: Seeds, groups: Classes, w: Weights, noise: FloatArray) -> NDArray[np.intp]:
     """(R,): steps of the grid up to an own score that hardly any competitor exceeds.
 
-    Where counts are few and d is large, that is further than sqrt(2 ln V).
+    The highest of a class is sought at its typical count, with the count's variance, and at the highest count of all.
     """
-    most = np.max([np.where(seeds.V * kind.weight > RARE, kind.count, 0) for kind in of], axis=0)
-    gain = np.sqrt(seeds.d / np.maximum(noise.mean(-1), TINY))
-    deviation = np.sqrt(facts.s.mean(-1) / seeds.d)
-    reach = gain * (np.maximum(most * facts.t.mean(-1) - w.mean.mean(-1), 0) + 2 * most * deviation)
-    top = np.maximum(np.sqrt(2 * np.log(seeds.V)), np.minimum(reach, FARTHEST)) + ABOVE
+    lam, share = seeds.lam[:, None], groups.share
+    chance = np.minimum(RARE / np.maximum(seeds.V[:, None] * groups.weight, RARE), 1 / 2)
+    deviations = -ndtri(chance)
+    mean = lam * share
+    most = np.where(mean > MANY, mean + deviations * np.sqrt(mean), pdtrik(1 - chance, np.minimum(mean, MANY))) / lam
+    gain = np.sqrt(seeds.d[:, None] / np.maximum(noise, TINY))[:, :, None]
+
+    def reach(count: FloatArray, variance: FloatArray, deviations: Any) -> FloatArray:
+        """(R,): of a label of this count (R, C), relative variance of counts (R, C), above its mean."""
+        centre = count[:, None] * w.bias + w.rest - w.mean[:, :, None]
+        varies = count[:, None] ** 2 * w.spread + w.rest_variance + variance[:, None] * (w.bias**2 + w.spread)
+        return np.asarray((gain * centre + deviations * np.sqrt(1 + gain**2 * varies)).max(axis=(1, 2)))
+
+    far = np.maximum(reach(share, share / lam, deviations[:, None]), reach(most, 0 * share, 1))
+    top = np.maximum(np.sqrt(2 * np.log(seeds.V)) + ABOVE, np.minimum(far, FARTHEST))
     return np.asarray(np.ceil((top - BELOW) / STEP), dtype=np.intp)
 
 
