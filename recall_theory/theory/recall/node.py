@@ -57,8 +57,8 @@ def compete(seeds: Seeds, groups: Classes, facts_: Facts, n_above: int = 3, n_ow
     V, d = seeds.V[:, None], seeds.d[:, None]
     noise = np.maximum(V - 2, 1) * w.square
     nodes = own_nodes(seeds, groups, facts_, w, noise, n_above, n_own, n_length)
-    rivals = kinds(seeds, groups, w, noise, n_count)
-    top = steps_to_top(seeds, groups, w, noise)
+    rivals = kinds(seeds, groups, facts_, w, noise, n_count)
+    top = steps_to_top(seeds, groups, facts_, w, noise)
     J = int(top.max()) + 1
     score = np.asarray(BELOW + STEP * np.arange(J), dtype=float)
     grid = make_grid(seeds, nodes, J)

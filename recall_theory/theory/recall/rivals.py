@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, pdtrc, pdtrik
 
 from ..quadrature import gauss_poisson
-from .facts import FLOOR, Weights
+from .facts import FLOOR, Facts, Weights
 from .training import EMPTY, TINY, Classes, Seeds
 
 FloatArray = NDArray[np.float64]
@@ -20,8 +20,9 @@ BELOW = -3 / 2  # where that grid begins: a lower own score loses for V >= 64, a
 ABOVE = 7 / 2  # how far it goes beyond sqrt(2 ln V), the typical best competitor
 RARE = 1 / 1000  # expected number of competitors above the grid
 OVERSHOOT = 3 / 2  # how far beyond sqrt(2 ln V) the tail of a competitor still matters
-FEWEST_COUNTS, MOST_COUNTS = 3, 12  # nodes over counts, so that
+FEWEST_COUNTS, MOST_COUNTS = 3, 8  # nodes over counts (8: to 2e-6 of recall wherever it was looked at), so that
 ERROR = 1 / 10  # bounds the relative error of that tail (the actual one is far smaller)
+UNUSUAL = 1 / 500  # facts of less weight do not set the grid's reach, nor its fineness
 STEEP = 20  # the logarithm of a factor above which every rule is taken whole
 MANY = 1000  # counts that are as good as normal
 FARTHEST = 40  # the grid's end where embeddings are all but orthogonal and counts decide
@@ -44,15 +45,16 @@ class Kind:
     weight: FloatArray
 
 
-def kinds(seeds: Seeds, groups: Classes, w: Weights, noise: FloatArray, n: int | None = None) -> list[Kind]:
+def kinds(seeds: Seeds, groups: Classes, facts: Facts, w: Weights, noise: FloatArray,
+          n: int | None = None) -> list[Kind]:
     """The kinds of competitors: n counts a class, or as many as their bearing on the best competitor asks for."""
-    gain = np.sqrt(seeds.d[:, None] / np.maximum(noise, TINY))
+    gain = np.where(facts.weight > UNUSUAL, np.sqrt(seeds.d[:, None] / np.maximum(noise, TINY)), 0)
     tilt = np.sqrt(2 * np.log(seeds.V)) + OVERSHOOT
     found = []
     for c in range(groups.weight.shape[1]):
         mean = seeds.lam * groups.share[:, c]
         if n is None:
-            each = tilt * gain.max(-1) * np.sqrt(w.bias[:, :, c] ** 2 + w.spread[:, :, c]).max(-1) / seeds.lam
+            each = tilt * (gain * np.sqrt(w.bias[:, :, c] ** 2 + w.spread[:, :, c])).max(-1) / seeds.lam
             power = each * np.sqrt(mean * np.exp(np.minimum(each, STEEP)))  # its tail is heavier than a normal one
             counts, weights = gauss_poisson(mean, nodes_for(float(power.max())))
         else:
@@ -73,7 +75,7 @@ def nodes_for(power: float) -> int:
     return FEWEST_COUNTS + int((pdtrc(counts - 1, power**2 / 2) > ERROR).sum())
 
 
-def steps_to_top(seeds: Seeds, groups: Classes, w: Weights, noise: FloatArray) -> NDArray[np.intp]:
+def steps_to_top(seeds: Seeds, groups: Classes, facts: Facts, w: Weights, noise: FloatArray) -> NDArray[np.intp]:
     """(R,): steps of the grid up to an own score that hardly any competitor exceeds.
 
     The highest of a class is sought at its typical count, with the count's variance, and at the highest count of all.
@@ -84,12 +86,14 @@ def steps_to_top(seeds: Seeds, groups: Classes, w: Weights, noise: FloatArray) -
     mean = lam * share
     most = np.where(mean > MANY, mean + deviations * np.sqrt(mean), pdtrik(1 - chance, np.minimum(mean, MANY))) / lam
     gain = np.sqrt(seeds.d[:, None] / np.maximum(noise, TINY))[:, :, None]
+    usual = facts.weight > UNUSUAL
 
     def reach(count: FloatArray, variance: FloatArray, deviations: Any) -> FloatArray:
         """(R,): of a label of this count (R, C), relative variance of counts (R, C), above its mean."""
         centre = count[:, None] * w.bias + w.rest - w.mean[:, :, None]
         varies = count[:, None] ** 2 * w.spread + w.rest_variance + variance[:, None] * (w.bias**2 + w.spread)
-        return np.asarray((gain * centre + deviations * np.sqrt(1 + gain**2 * varies)).max(axis=(1, 2)))
+        highest = (gain * centre + deviations * np.sqrt(1 + gain**2 * varies)).max(axis=-1)
+        return np.asarray(np.where(usual, highest, 0).max(axis=-1))
 
     far = np.maximum(reach(share, share / lam, deviations[:, None]), reach(most, 0 * share, 1))
     top = np.maximum(np.sqrt(2 * np.log(seeds.V)) + ABOVE, np.minimum(far, FARTHEST))
