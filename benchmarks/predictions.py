@@ -2,9 +2,9 @@
 
     OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/predictions.py [settings [rounds]]
 
-Settings are drawn at random (V 64 to 2,048, L 4 to 256, d 16 to 512, N/V 2 to 1,000) and sorted by the attention that is
-predicted for them; the drawing's seed is fixed, so that two versions of the theory are timed on the same work. Processor
-time is given, the median over rounds.
+Settings are drawn at random (V 64 to 2,048, L 4 to 256, d 16 to 512, N/V 2 to 1,000) and sorted by the
+attention that is predicted for them; the drawing's seed is fixed, so that two versions of the theory are timed on
+the same work. Processor time is given, the median over rounds.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Jacobi matrix (Golub and Welsch, 1969).
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,10 @@ def gauss_gamma(relative_variance: ArrayLike, n: int) -> tuple[FloatArray, Float
     return golub_welsch(1 + 2 * i * v, np.sqrt(i[1:] * v * (1 + (i[1:] - 1) * v)))
 
 
+@functools.cache
 def gauss_hermite(n: int) -> tuple[FloatArray, FloatArray]:
     """A standard normal variable: nodes and weights (n,)."""
-    return golub_welsch(np.zeros(n), np.sqrt(np.arange(1, n)))
+    return _kept(*golub_welsch(np.zeros(n), np.sqrt(np.arange(1, n))))
 
 
 def gauss_coordinate(d: Any, n: int) -> tuple[FloatArray, FloatArray]:
@@ -85,11 +87,18 @@ def gauss_binomial(trials: Any, chance: Any, n: int) -> tuple[FloatArray, FloatA
     return np.clip(x, 0, t), w
 
 
+@functools.cache
 def gauss_legendre(n: int) -> tuple[FloatArray, FloatArray]:
     """A uniform variable on (0, 1): nodes and weights (n,)."""
     i = np.arange(1, n)
     x, w = golub_welsch(np.zeros(n), i / np.sqrt(4 * i * i - 1))
-    return (1 + x) / 2, w
+    return _kept((1 + x) / 2, w)
+
+
+def _kept(nodes: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A rule that callers share: nobody may write to it."""
+    nodes.flags.writeable = weights.flags.writeable = False
+    return nodes, weights
 
 
 def condense(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from .facts import Facts, weights
-from .own import FINE, PAD, averaged, make_grid, own_nodes, places, spread_out
+from .own import FAR, FINE, PAD, averaged, make_grid, own_nodes, places, spread_out
 from .rivals import BELOW, STEP, kinds, one_below, steps_to_top
 from .training import BELOW_ONE, EMPTY, SPECK, TINY, Classes, Seeds
 
@@ -105,7 +105,8 @@ def _wins(below: FloatArray, V: FloatArray) -> FloatArray:
     between = (9 * (y[..., 1:-2] + y[..., 2:-1]) - y[..., :-3] - y[..., 3:]) / 16
     fine = np.empty((*curve.shape[:-1], FINE * (curve.shape[-1] - 1) + 1))
     fine[..., ::FINE], fine[..., 1::FINE] = curve, between
-    return np.exp(-np.exp(np.pad(fine, ((0, 0), (0, 0), (PAD, PAD)), mode="edge")))
+    lost = np.minimum(np.exp(fine), FAR)
+    return np.exp(-np.pad(lost, ((0, 0), (0, 0), (PAD, PAD)), mode="edge"))
 
 
 def _rebin(position: FloatArray, mass: FloatArray, n: int = 28) -> tuple[FloatArray, FloatArray]:

@@ -26,6 +26,7 @@ FINE = 2  # steps of the fine grid to one of the competitors' (`_coarse` halves)
 PAD = 16  # points of the fine grid beyond both ends, where a chance to win no longer changes
 MARGIN = 4  # of them, those to which a middle may go
 REACH, NOISE_STEP = 6, 1 / 4  # nodes over x on the sphere: as far as this, this far apart
+FAR = 60  # exponents beyond which e^-x counts for nothing: sums slow down a hundredfold over the least of floats
 ALIKE = 1 / 500  # widths of the noise that differ by less are one
 INSIDE = 1 / 8  # of their range, the least distance of the typical width from its ends
 AT_ONE = 1 - 1 / 1_000_000  # the greatest squared cosine
@@ -161,7 +162,7 @@ def _gaussian(_: FloatArray, widths: FloatArray, chi: FloatArray, coarse: int) -
     w = widths[:, None, :, None, None]
     angle = np.sqrt(np.maximum(1 - (middle[:, None] / chi) ** 2, NARROW))
     x = (score - middle[:, None]) / (angle * np.sqrt(w))
-    density = np.exp(-x * x / 2)
+    density = np.exp(-np.minimum(x * x / 2, FAR))
     density = density / density.sum(-1, keepdims=True)
     one = widths.shape[1] // 2
     gains = density[:, :, one] * (chi * angle - middle[:, None] / chi * x)[:, :, one]

@@ -19,6 +19,7 @@ __all__ = ["scatter", "wrong_answers"]
 FloatArray = NDArray[np.float64]
 
 FULL = 1 - 1 / 1_000_000  # greatest correlation of two facts' competitors
+POINTS, COUNTS = 21, 5  # of the score that answers, and of counts: for a part of order 1/V
 CLOSE = 99 / 100  # greatest correlation of an own score with a competitor's
 
 
@@ -52,11 +53,11 @@ def wrong_answers(seeds: Seeds, groups: Classes, n: int = 6) -> FloatArray:
     noise = np.maximum(seeds.V - 2, 1)[:, None] * w.square
     gain = np.sqrt(d / noise)[:, :, None]
     top = np.sqrt(2 * np.log(seeds.V)) + 5
-    grid = (-2 + (top + 2)[:, None] * np.linspace(0, 1, 33))[:, None, :]
-    count, w_count = gauss_poisson(seeds.lam[:, None] * groups.share, 8)
-    each = np.zeros((groups.weight.shape[1], R, 2 * n, 33))
+    grid = (-2 + (top + 2)[:, None] * np.linspace(0, 1, POINTS))[:, None, :]
+    count, w_count = gauss_poisson(seeds.lam[:, None] * groups.share, COUNTS)
+    each = np.zeros((groups.weight.shape[1], R, 2 * n, POINTS))
     for c in range(len(each)):
-        for k in range(8):
+        for k in range(COUNTS):
             right = (count[:, c, k] / seeds.lam)[:, None]
             theta = (right * w.bias[:, :, c] + w.rest[:, :, c] - w.mean)[:, :, None]
             varies = (right**2 * w.spread[:, :, c] + w.rest_variance[:, :, c])[:, :, None]
