@@ -7,6 +7,8 @@ from ..group import Group
 # Command -> its one line in the list; its module has its name.
 COMMANDS = {
     "predict": "Recall of one setting, in closed form.",
+    "train": "What gradient descent finds: probes, interventions and controls.",
+    "transfer": "New facts for a trained MLP, through new embeddings alone.",
 }
 
 EPILOG = """\

@@ -1,0 +1,65 @@
+"""The least embedding dimension at which gradient descent recalls the facts, and how it grows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...statistics import student_interval
+from .model import recall
+from .run import trained
+from .setting import TrainingSetting
+
+__all__ = ["counting_dimension", "least_dimension", "slope"]
+
+
+def least_dimension(setting: TrainingSetting, seed: int, index: int, target: float = 0.99) -> int | None:
+    """The least d at which the network of this seed recalls at least `target` of its facts; None where not even
+    R k does, the dimension of the exact construction. `setting.d` is not used.
+
+    By bisection: log2(R k) trainings, each judged once, at its last step. Recall rises with d but for the noise of
+    single trainings, which moves the answer either way.
+
+    >>> least_dimension(TrainingSetting(N=16, R=2, steps=300), seed=0, index=0) < 8
+    True
+    """
+
+    def enough(d: int) -> bool:
+        task, network = trained(setting.replace(d=d), seed, index)
+        return recall(network, task) >= target
+
+    most = setting.R * setting.k
+    low, high = 0, most + 1  # too little, enough
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high if high <= most else None
+
+
+def counting_dimension(setting: TrainingSetting, bits: float) -> float:
+    """The d at which all trained numbers, MLP included, at `bits` each come to the N R log2 N bits of the facts.
+
+    With m = 2 R k hidden units: N d + m (d + R + k) = N R log2(N) / bits. Negative where the MLP alone would do.
+    `setting.d` is not used.
+
+    >>> round(counting_dimension(TrainingSetting(N=256, R=2), bits=2.0), 6)
+    6.0
+    """
+    facts = setting.N * setting.R * math.log2(setting.N)
+    return (facts / bits - setting.mlp_width * (setting.R + setting.k)) / (setting.N + setting.mlp_width)
+
+
+def slope(x: ArrayLike, y: ArrayLike, confidence: float = 0.95) -> tuple[float, float, float]:
+    """The least-squares slope of y in x and its interval: y (seeds, points), one line a seed, a t interval over seeds.
+
+    It is the interval of the mean line, also where the points do not lie on one.
+
+    >>> slope([1, 2, 3], [[2, 4, 6], [1, 3, 5], [2, 4.1, 6.2]], 0.5)[0]
+    2.0333
+    """
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    centred = x - x.mean()
+    slopes = y @ centred / (centred @ centred)
+    return float(slopes.mean()), *student_interval(slopes, confidence)

@@ -1,0 +1,324 @@
+"""Training on random facts: gradients, measures, controls, thresholds, and that all of it can be repeated."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recall_theory.geometric.train import (
+    TrainingSetting,
+    control,
+    intervene,
+    least_dimension,
+    linear,
+    new_facts,
+    run,
+    threshold,
+    train,
+    transfer,
+)
+from recall_theory.geometric.train import model as layer
+from recall_theory.geometric.train.model import NAMES, Network, Task, loss_and_gradients, recall
+from recall_theory.geometric.train.optimise import optimise, with_noise
+from recall_theory.geometric.train.run import trained
+from recall_theory.setting import SettingError
+from recall_theory.simulate.result import Interrupted
+
+QUICK = TrainingSetting(N=32, R=2, steps=400)
+
+
+def drawn(seed=0, **sizes):
+    """A task and an untrained network in double precision, with embeddings large enough to matter."""
+    setting = TrainingSetting(**{"N": 7, "R": 3, "d": 5, "start": 1.0, **sizes})
+    rng = np.random.default_rng(seed)
+    task, network = layer.draw_task(setting, rng), layer.draw_network(setting, rng)
+    return (Task(task.codes.astype(float), task.facts),
+            Network(*(getattr(network, name).astype(float) for name in NAMES)))
+
+
+def constructed(N, R, seed=0):
+    """The exact construction as a network: codes side by side, and units that are open for one relation each."""
+    setting = TrainingSetting(N=N, R=R)
+    task = layer.draw_task(setting, np.random.default_rng(seed))
+    k, width = setting.k, setting.R * setting.k
+    inward = np.concatenate([np.eye(width), -np.eye(width)])
+    relation = np.tile(np.repeat(np.arange(R), k), 2)
+    gates = np.where(np.arange(R)[:, None] == relation, 0.0, -1.0)  # coordinates are at most 1 in size
+    outward = np.tile(np.eye(k), 2 * R) * np.repeat([1.0, -1.0], width)
+    return task, Network(task.superposed(), inward, gates, outward)
+
+
+# Gradients
+
+
+@pytest.mark.parametrize("seed, sizes", [(0, {}), (1, {"R": 1}), (2, {"code_length": 4}), (3, {"N": 2, "d": 1}),
+                                         (4, {"N": 16, "R": 2, "d": 9})])
+@pytest.mark.parametrize("name", NAMES)
+def test_gradients_are_those_of_the_loss(seed, sizes, name):
+    task, network = drawn(seed, **sizes)
+    found = loss_and_gradients(network, task)[1][name]
+    direction = np.random.default_rng(seed).standard_normal(found.shape)
+    step = 1e-6
+    up, down = (loss_and_gradients(network.replace(**{name: getattr(network, name) + sign * step * direction}), task)[0]
+                for sign in (1, -1))
+    slope = (up - down) / (2 * step)
+    assert np.sum(found * direction) == pytest.approx(slope, rel=1e-6, abs=1e-8)
+    assert np.sum(found * direction) * 1.001 != pytest.approx(slope, rel=1e-6, abs=1e-8)  # it would be seen
+
+
+def test_the_loss_is_the_cross_entropy_to_50_digits():
+    task, network = drawn()
+    with mpmath.workdps(50):
+        total = mpmath.mpf(0)
+        for r, s in np.ndindex(task.facts.shape):
+            read = [mpmath.fdot(map(mpmath.mpf, w), map(mpmath.mpf, network.subjects[s])) for w in network.inward]
+            hidden = [max(z + mpmath.mpf(u), 0) for z, u in zip(read, network.gates[r], strict=True)]
+            y = [mpmath.fdot(map(mpmath.mpf, v), hidden) for v in network.outward]
+            scores = [mpmath.fdot(map(mpmath.mpf, c), y) for c in task.codes]
+            total += mpmath.log(mpmath.fsum(map(mpmath.exp, scores))) - scores[task.facts[r, s]]
+        expected = float(total / task.facts.size)
+    assert loss_and_gradients(network, task)[0] == pytest.approx(expected, rel=1e-14)
+
+
+def test_blocks_do_not_change_the_gradients(monkeypatch):
+    task, network = drawn()
+    loss, whole = loss_and_gradients(network, task)
+    monkeypatch.setattr(layer, "BLOCK", 15)  # two questions a block, and a rest
+    again, parts = loss_and_gradients(network, task)
+    assert again == pytest.approx(loss, rel=1e-14)
+    for name in NAMES:
+        np.testing.assert_allclose(parts[name], whole[name], rtol=1e-12, atol=1e-15)
+
+
+def test_only_what_is_named_is_trained():
+    task, network = drawn()
+    assert set(loss_and_gradients(network, task, ("gates",))[1]) == {"gates"}
+    after = optimise(network, task, TrainingSetting(N=7, R=3, steps=3), np.random.default_rng(0), ("subjects",))
+    assert not np.array_equal(after.subjects, network.subjects)
+    assert all(getattr(after, name) is getattr(network, name) for name in layer.MLP)
+
+
+def test_training_stays_in_its_precision():
+    setting = QUICK.replace(steps=2)
+    rng = np.random.default_rng(0)
+    task, network = layer.draw_task(setting, rng), layer.draw_network(setting, rng)
+    after = optimise(network, task, setting, rng)
+    assert {getattr(after, name).dtype for name in NAMES} == {np.dtype(np.float32)}
+
+
+def test_noise_is_relative_to_the_embeddings():
+    _, network = drawn(N=4000, R=1, d=50)
+    network = network.replace(subjects=7 * network.subjects)
+    noise = with_noise(network, 0.5, np.random.default_rng(1)).subjects - network.subjects
+    # 200,000 normal numbers: six standard errors of their mean square are 2 %
+    assert np.mean(noise**2) == pytest.approx(0.25 * np.mean(network.subjects**2), rel=0.02)
+    assert with_noise(network, 0.0, np.random.default_rng(1)) is network
+
+
+def test_a_training_that_diverges_says_so():
+    task, network = drawn()
+    huge = network.replace(subjects=1e200 * network.subjects, outward=1e200 * network.outward)
+    with pytest.raises(SettingError, match="diverged at step 1"):
+        optimise(huge, task, TrainingSetting(N=7, R=3), np.random.default_rng(0))
+
+
+# Measures, on a network whose values are known
+
+
+@settings(max_examples=25, deadline=None)
+@given(N=st.integers(2, 70), R=st.integers(1, 5), seed=st.integers(0, 2**32))
+def test_the_exact_construction_recalls_all_and_its_units_do_one_thing_each(N, R, seed):
+    task, network = constructed(N, R, seed)
+    assert recall(network, task) == 1
+    own, others = intervene.units_off(network, task)
+    assert own == pytest.approx(1 / N)  # all scores are alike: every question gets attribute 0
+    swapped = intervene.relation_swapped(network, task)
+    assert (others, swapped) == (1, 1) if R > 1 else np.isnan([others, swapped]).all()
+
+
+def test_the_exact_construction_is_read_and_rewritten_linearly():
+    task, network = constructed(128, 3)
+    assert linear.probe_recall(network, task) == 1
+    assert linear.superposition_share(network, task) > 0.999
+    assert intervene.edited(network, task, np.random.default_rng(0)) == (1, 1)
+    assert intervene.gates_averaged(network, task) < 0.2
+    new = task.with_facts(task.facts[:, ::-1])
+    np.testing.assert_allclose(linear.superposed(network, task, new), new.superposed(), atol=0.02)
+
+
+def test_probes_find_nothing_in_random_embeddings():
+    task, network = drawn(N=200, R=3, d=24)
+    # 600 guesses at 1/200: more than 20 right has a probability of 1e-10
+    assert linear.probe_recall(network, task) <= 20 / 600
+    assert linear.superposition_share(network, task) < 0.1
+
+
+def test_a_probe_never_sees_what_it_is_asked():
+    x = np.random.default_rng(0).standard_normal((40, 3))
+    y = np.random.default_rng(1).standard_normal((40, 2))
+    before = linear.held_out(x, y)
+    for row in range(5):
+        other = y.copy()
+        other[row] += 100
+        assert np.array_equal(linear.held_out(x, other)[row], before[row])
+
+
+def test_the_fit_is_ridge_regression():
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((50, 4)) * 3 + 1, rng.standard_normal((50, 2))
+    fitted = linear.fit(x, y)
+    penalty = np.mean((x - x.mean(axis=0)) ** 2)
+    residual = y - linear.apply(fitted, x)
+    # normal equations: no correlation with the intercept, penalty times slope with x
+    np.testing.assert_allclose(residual.sum(axis=0), 0, atol=1e-10)
+    np.testing.assert_allclose((x - x.mean(axis=0)).T @ residual, penalty * fitted[:-1], atol=1e-9)
+
+
+def test_constant_embeddings_have_no_share():
+    task, network = drawn()
+    assert math.isnan(linear.superposition_share(network.replace(subjects=np.ones((7, 5))), task))
+
+
+# Controls and transfer
+
+
+def test_shuffling_keeps_the_numbers_and_nothing_else():
+    task, network = constructed(64, 3)
+    mixed = control.shuffled(network, np.random.default_rng(0))
+    for name in layer.MLP:
+        before, after = getattr(network, name), getattr(mixed, name)
+        assert after.shape == before.shape and not np.array_equal(before, after)
+        assert np.array_equal(np.sort(after, axis=None), np.sort(before, axis=None))
+    assert mixed.subjects is network.subjects
+    assert recall(mixed, task) < 0.5
+
+
+def test_a_changed_mlp_fails_the_transfer(monkeypatch):
+    task, network = constructed(16, 2)
+    setting, rng = TrainingSetting(N=16, R=2, steps=2), np.random.default_rng(0)
+
+    def careless(network, *rest, **more):
+        outward = network.outward.copy()
+        outward[0, 0] = np.nextafter(outward[0, 0], 2)
+        return network.replace(outward=outward)
+
+    assert new_facts.transferred(setting, network, task, task, rng, rng)["linear_map"] == 1
+    monkeypatch.setattr(new_facts, "optimise", careless)
+    with pytest.raises(AssertionError, match="changed"):
+        new_facts.transferred(setting, network, task, task, rng, rng)
+
+
+# Thresholds
+
+
+@settings(max_examples=60, deadline=None)
+@given(N=st.integers(2, 4096), R=st.integers(1, 64), data=st.data())
+def test_bisection_finds_any_threshold(N, R, data):
+    setting = TrainingSetting(N=N, R=R) if R * N * max(N, 2 * R * 12) <= 10**8 else QUICK
+    most = setting.R * setting.k
+    wanted = data.draw(st.integers(1, most + 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threshold, "trained", lambda s, seed, index: (None, s.width))
+        patch.setattr(threshold, "recall", lambda d, task: 0.99 if d >= wanted else 0.98)
+        assert least_dimension(setting, 0, 0) == (wanted if wanted <= most else None)
+
+
+@given(N=st.integers(2, 500), R=st.integers(1, 8), bits=st.floats(0.1, 10))
+def test_the_counting_dimension_spends_what_the_facts_need(N, R, bits):
+    setting = TrainingSetting(N=N, R=R)
+    d = threshold.counting_dimension(setting, bits)
+    spent = bits * (N * d + setting.mlp_width * (d + R + setting.k))
+    assert spent == pytest.approx(N * R * math.log2(N), rel=1e-9, abs=1e-6)
+
+
+def test_the_slope_is_least_squares_over_seeds():
+    rng = np.random.default_rng(0)
+    x, y = np.array([1.0, 2, 4, 8]), rng.standard_normal((5, 4))
+    each = [np.polyfit(x, line, 1)[0] for line in y]
+    found, low, high = threshold.slope(x, y)
+    assert found == pytest.approx(np.mean(each))
+    assert (high - low) / 2 == pytest.approx(2.7764451051978 * np.std(each, ddof=1) / math.sqrt(5))
+
+
+# Runs. Where a training is judged its seed is fixed, and the bounds lie beyond the worst of 60 other seeds.
+
+
+def test_a_small_task_is_learned_and_moves_to_new_facts():
+    seen = train(QUICK, seeds=2, seed=0).measures
+    assert seen["recall"].mean == 1
+    assert seen["linear_probe"].mean > 0.4  # chance is 1/32
+    assert seen["gates_averaged"].mean < 0.6
+    assert seen["units_off"].mean < 0.5
+    assert seen["fact_edited_others"].mean > 0.4
+    later = transfer(QUICK, seeds=2, seed=0).measures
+    assert np.array_equal(later["recall"].values, seen["recall"].values)
+    assert later["embeddings_trained"].mean > 0.85
+    assert later["linear_map"].mean > 0.4 > later["linear_map_shuffled"].mean
+
+
+def test_the_same_seed_gives_the_same_bits_for_any_jobs():
+    setting = QUICK.replace(steps=20)
+    for measure in (train, transfer):
+        first, again = (measure(setting, seeds=3, seed=5, jobs=jobs) for jobs in (1, 2))
+        assert all(np.array_equal(o.values, again.measures[m].values) for m, o in first.measures.items())
+        one = measure(setting, seeds=1, seed=5)
+        assert all(o.values[0] == first.measures[m].values[0] for m, o in one.measures.items())
+
+
+def test_seeds_are_independent_networks():
+    setting = QUICK.replace(steps=1)
+    networks = [trained(setting, seed, index) for seed, index in ((0, 0), (0, 1), (1, 0))]
+    assert len({network.subjects.tobytes() for _, network in networks}) == 3
+    assert len({task.facts.tobytes() for task, _ in networks}) == 3
+
+
+def test_ctrl_c_keeps_the_finished_seeds(monkeypatch):
+    def stopped(after):
+        def measure(setting, seed, index):
+            if index == after:
+                raise KeyboardInterrupt
+            return {"recall": index / 10}
+
+        return measure
+
+    monkeypatch.setattr(run, "train_one", stopped(2))
+    with pytest.raises(Interrupted) as stop:
+        train(QUICK, seeds=5, seed=0)
+    assert stop.value.partial.measures["recall"].values.tolist() == [0, 0.1]
+    monkeypatch.setattr(run, "train_one", stopped(0))
+    with pytest.raises(KeyboardInterrupt) as stop:
+        train(QUICK, seeds=5, seed=0)
+    assert not isinstance(stop.value, Interrupted)
+
+
+@pytest.mark.parametrize("name, value", [
+    ("N", 1), ("N", 2.5), ("N", math.nan), ("N", 10**5), ("R", 0), ("R", math.inf), ("d", 0), ("code_length", 1),
+    ("noise", -0.1), ("noise", math.nan), ("start", -1), ("steps", 0), ("rate", 0), ("rate", 2), ("rate", math.nan),
+    ("weight_decay", 1.5), ("N", "many"), ("d", True),
+])
+def test_what_is_out_of_range_is_named(name, value):
+    with pytest.raises(SettingError, match=f"^{name}=") as error:
+        TrainingSetting(**{name: value})
+    assert error.value.name == name
+
+
+@pytest.mark.parametrize("sizes", [{"N": 10**4, "R": 3}, {"N": 2, "R": 256, "code_length": 300},
+                                   {"N": 5000, "R": 2, "steps": 10**7}])
+def test_what_is_too_large_is_declined(sizes):
+    with pytest.raises(SettingError, match="is the most"):
+        TrainingSetting(**sizes)
+
+
+@pytest.mark.parametrize("sizes", [{"N": 2, "R": 1, "d": 1, "steps": 1}, {"N": 2, "R": 2, "start": 0, "noise": 0},
+                                   {"N": 3, "R": 1, "code_length": 2, "start": 100, "noise": 10, "rate": 1,
+                                    "weight_decay": 1}])
+def test_the_corners_of_the_domain_are_borne(sizes):
+    setting = TrainingSetting(**{"steps": 3, **sizes})
+    for measure in (train, transfer):
+        values = [o.mean for m, o in measure(setting, seeds=1, seed=0).measures.items() if m != "superposition_share"]
+        assert all(0 <= v <= 1 or (math.isnan(v) and setting.R == 1) for v in values)
