@@ -233,7 +233,8 @@ def test_the_counting_dimension_spends_what_the_facts_need(N, R, bits):
     setting = TrainingSetting(N=N, R=R)
     d = threshold.counting_dimension(setting, bits)
     spent = bits * (N * d + setting.mlp_width * (d + R + setting.k))
-    assert spent == pytest.approx(N * R * math.log2(N), rel=1e-9, abs=1e-6)
+    with mpmath.workdps(50):
+        assert spent == pytest.approx(float(R * mpmath.log(mpmath.factorial(N), 2)), rel=1e-9, abs=1e-6)
 
 
 def test_the_slope_is_least_squares_over_seeds():

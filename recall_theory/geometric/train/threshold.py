@@ -12,7 +12,7 @@ from .model import recall
 from .run import trained
 from .setting import TrainingSetting
 
-__all__ = ["counting_dimension", "least_dimension", "slope"]
+__all__ = ["counting_dimension", "fact_bits", "least_dimension", "slope"]
 
 
 def least_dimension(setting: TrainingSetting, seed: int, index: int, target: float = 0.99) -> int | None:
@@ -39,16 +39,21 @@ def least_dimension(setting: TrainingSetting, seed: int, index: int, target: flo
 
 
 def counting_dimension(setting: TrainingSetting, bits: float) -> float:
-    """The d at which all trained numbers, MLP included, at `bits` each come to the N R log2 N bits of the facts.
+    """The d at which all trained numbers, MLP included, at `bits` each come to the R log2 N! bits of the facts.
 
-    With m = 2 R k hidden units: N d + m (d + R + k) = N R log2(N) / bits. Negative where the MLP alone would do.
-    `setting.d` is not used.
+    With m = 2 R k hidden units: bits (N d + m (d + R + k)) = R log2 N!. Negative where the MLP alone would do. No
+    model whose numbers hold `bits` each can do with a smaller d. `setting.d` is not used.
 
-    >>> round(counting_dimension(TrainingSetting(N=256, R=2), bits=2.0), 6)
-    6.0
+    >>> round(counting_dimension(TrainingSetting(N=256, R=2), bits=2.0), 3)
+    4.736
     """
-    facts = setting.N * setting.R * math.log2(setting.N)
-    return (facts / bits - setting.mlp_width * (setting.R + setting.k)) / (setting.N + setting.mlp_width)
+    mlp = setting.mlp_width * (setting.R + setting.k)
+    return (fact_bits(setting) / bits - mlp) / (setting.N + setting.mlp_width)
+
+
+def fact_bits(setting: TrainingSetting) -> float:
+    """R log2 N!, the bits that R bijections hold."""
+    return setting.R * math.lgamma(setting.N + 1) / math.log(2)
 
 
 def slope(x: ArrayLike, y: ArrayLike, confidence: float = 0.95) -> tuple[float, float, float]:

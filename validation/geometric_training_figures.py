@@ -1,0 +1,96 @@
+"""From the rows of geometric_training.json to the tables and the picture of docs/geometric-training.md.
+
+    python validation/geometric_training_figures.py       # draws docs/pictures/geometric-training.svg
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recall_theory.geometric.train import TrainingSetting
+from recall_theory.geometric.train.threshold import counting_dimension, fact_bits, slope
+
+HERE = Path(__file__).parent
+NOISES = {0.0: "no noise", 0.3: "noise 0.3"}
+
+
+def load() -> list[tuple[str, TrainingSetting, dict[str, Any]]]:
+    """Part, setting and what was measured, of every row."""
+    rows = json.loads((HERE / "geometric_training.json").read_text())
+    return [(row["part"], TrainingSetting(**row["setting"]), row) for row in rows]
+
+
+def thresholds() -> dict[TrainingSetting, np.ndarray]:
+    """The least d of each seed, by setting."""
+    return {s: np.array(row["least_d"], dtype=float) for part, s, row in load() if part != "structure"}
+
+
+def scan(along: str, noise: float) -> tuple[list[TrainingSetting], np.ndarray]:
+    """The settings of the scan along "R" or "N", in order, and the least d, shape (seeds, settings)."""
+    fixed = TrainingSetting(noise=noise).to_dict()
+    found = {s: d for s, d in thresholds().items() if {**s.to_dict(), along: fixed[along]} == fixed}
+    order = sorted(found, key=lambda s: getattr(s, along))
+    return order, np.stack([found[s] for s in order], axis=1)
+
+
+def position(along: str, settings: Sequence[TrainingSetting]) -> np.ndarray:
+    """Where the settings of a scan lie: at R, or at log2 N."""
+    return np.array([s.R if along == "R" else np.log2(s.N) for s in settings], dtype=float)
+
+
+def slopes(along: str, noise: float) -> dict[str, tuple[float, float, float]]:
+    """Slopes with 95 % intervals: of all values, of the lower and of the upper half, what the halves differ by, and the
+    exponent (the slope of ln d in ln R or ln log N)."""
+    settings, d = scan(along, noise)
+    x = position(along, settings)
+    half = (len(x) + 1) // 2
+    lower, upper = slice(0, half), slice(len(x) - half, None)
+
+    def line(part: slice) -> np.ndarray:
+        centred = x[part] - x[part].mean()
+        return d[:, part] @ centred / (centred @ centred)
+
+    # `slope` over two points is a difference of what is given there
+    differ = slope([0, 1], np.stack([line(lower), line(upper)], axis=1))
+    return {"all": slope(x, d), "lower": slope(x[lower], d[:, lower]), "upper": slope(x[upper], d[:, upper]),
+            "upper - lower": differ, "exponent": slope(np.log(x[x > 0]), np.log(d[:, x > 0]))}
+
+
+def bits_a_number(setting: TrainingSetting, d: float) -> float:
+    """Bits of the facts for each trained number, at that d."""
+    return fact_bits(setting) / (setting.N * d + setting.mlp_width * (d + setting.R + setting.k))
+
+
+def draw(path: Path) -> None:
+    """Least d against R and against log2 N: every seed, their mean, the exact construction and the counting bound."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update({"svg.hashsalt": "recall-theory", "svg.fonttype": "path", "font.size": 10})
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(8.4, 3.8), sharey=True, layout="constrained")
+    for axis, along, label in zip(axes, ("R", "N"), ("relations R, at N = 256", "log2 N, at R = 3"), strict=True):
+        for noise, colour in zip(NOISES, ("#1f6fb4", "#c4572e"), strict=True):
+            settings, d = scan(along, noise)
+            x = position(along, settings)
+            axis.plot(x, d.mean(axis=0), color=colour, label=f"gradient descent, {NOISES[noise]}")
+            axis.plot(np.tile(x, len(d)), d.ravel(), ".", color=colour, alpha=0.5)
+        axis.plot(x, [s.R * s.k for s in settings], "--", color="#666666", label="exact construction, R log2 N")
+        axis.plot(x, [counting_dimension(s, 2) for s in settings], ":", color="#222222",
+                  label="2 bits a trained number")
+        axis.set_xlabel(label)
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("least d that recalls 99 %")
+    axes[0].legend(frameon=False)
+    axes[0].set_ylim(0)
+    figure.savefig(path, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    draw(HERE.parent / "docs" / "pictures" / "geometric-training.svg")
