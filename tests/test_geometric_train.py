@@ -85,6 +85,19 @@ def test_the_loss_is_the_cross_entropy_to_50_digits():
     assert loss_and_gradients(network, task)[0] == pytest.approx(expected, rel=1e-14)
 
 
+def test_the_first_gradient_is_a_superposition_of_codes():
+    task, network = drawn(N=40, R=3, d=12)
+    network = network.replace(subjects=np.zeros((40, 12)))
+    found = loss_and_gradients(network, task)[1]["subjects"]
+    expected = np.zeros_like(found)
+    for r, facts in enumerate(task.facts):
+        open_units = network.gates[r] > 0
+        scores = task.codes @ network.outward @ np.maximum(network.gates[r], 0)
+        p = np.exp(scores) / np.exp(scores).sum()
+        expected += (p @ task.codes - task.codes[facts]) @ (network.outward * open_units) @ network.inward
+    np.testing.assert_allclose(found, expected / task.facts.size, rtol=1e-10, atol=1e-15)
+
+
 def test_blocks_do_not_change_the_gradients(monkeypatch):
     task, network = drawn()
     loss, whole = loss_and_gradients(network, task)
@@ -235,15 +248,6 @@ def test_the_counting_dimension_spends_what_the_facts_need(N, R, bits):
     spent = bits * (N * d + setting.mlp_width * (d + R + setting.k))
     with mpmath.workdps(50):
         assert spent == pytest.approx(float(R * mpmath.log(mpmath.factorial(N), 2)), rel=1e-9, abs=1e-6)
-
-
-def test_the_slope_is_least_squares_over_seeds():
-    rng = np.random.default_rng(0)
-    x, y = np.array([1.0, 2, 4, 8]), rng.standard_normal((5, 4))
-    each = [np.polyfit(x, line, 1)[0] for line in y]
-    found, low, high = threshold.slope(x, y)
-    assert found == pytest.approx(np.mean(each))
-    assert (high - low) / 2 == pytest.approx(2.7764451051978 * np.std(each, ddof=1) / math.sqrt(5))
 
 
 # Runs. Where a training is judged its seed is fixed, and the bounds lie beyond the worst of 60 other seeds.

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from recall_theory.geometric.train import TrainingSetting
-from recall_theory.geometric.train.threshold import counting_dimension, fact_bits, slope
+from recall_theory.geometric.train.threshold import counting_dimension, fact_bits
+from recall_theory.statistics import student_interval
 
 HERE = Path(__file__).parent
 NOISES = {0.0: "no noise", 0.3: "noise 0.3"}
@@ -43,22 +44,35 @@ def position(along: str, settings: Sequence[TrainingSetting]) -> np.ndarray:
     return np.array([s.R if along == "R" else np.log2(s.N) for s in settings], dtype=float)
 
 
+def estimate(weights: np.ndarray, values: np.ndarray, rounding: np.ndarray) -> tuple[float, float, float]:
+    """weights . values, values (seeds, points), with a 95 % interval: a t interval over seeds, widened by what the
+    values lack where they are rounded to multiples of `rounding` (a standard deviation of 1/sqrt(12) of it, taken as
+    common to all seeds)."""
+    low, high = student_interval(values @ weights, 0.95)
+    lost = 1.96 * np.sqrt(np.sum((weights * rounding) ** 2) / 12)
+    half = np.hypot((high - low) / 2, lost)
+    centre = (low + high) / 2
+    return float(centre), float(centre - half), float(centre + half)
+
+
+def slope_weights(x: np.ndarray) -> np.ndarray:
+    """The weights of the values at x in the slope of their least-squares line."""
+    centred = x - x.mean()
+    return centred / (centred @ centred)
+
+
 def slopes(along: str, noise: float) -> dict[str, tuple[float, float, float]]:
     """Slopes with 95 % intervals: of all values, of the lower and of the upper half, what the halves differ by, and the
     exponent (the slope of ln d in ln R or ln log N)."""
     settings, d = scan(along, noise)
     x = position(along, settings)
     half = (len(x) + 1) // 2
-    lower, upper = slice(0, half), slice(len(x) - half, None)
-
-    def line(part: slice) -> np.ndarray:
-        centred = x[part] - x[part].mean()
-        return d[:, part] @ centred / (centred @ centred)
-
-    # `slope` over two points is a difference of what is given there
-    differ = slope([0, 1], np.stack([line(lower), line(upper)], axis=1))
-    return {"all": slope(x, d), "lower": slope(x[lower], d[:, lower]), "upper": slope(x[upper], d[:, upper]),
-            "upper - lower": differ, "exponent": slope(np.log(x[x > 0]), np.log(d[:, x > 0]))}
+    lower, upper = np.zeros((2, len(x)))
+    lower[:half], upper[-half:] = slope_weights(x[:half]), slope_weights(x[-half:])
+    ones = np.ones(len(x))
+    return {"all": estimate(slope_weights(x), d, ones), "lower": estimate(lower, d, ones),
+            "upper": estimate(upper, d, ones), "upper - lower": estimate(upper - lower, d, ones),
+            "exponent": estimate(slope_weights(np.log(x)), np.log(d), 1 / d.mean(axis=0))}
 
 
 def bits_a_number(setting: TrainingSetting, d: float) -> float:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from ...statistics import student_interval
 from .model import recall
 from .run import trained
 from .setting import TrainingSetting
 
-__all__ = ["counting_dimension", "fact_bits", "least_dimension", "slope"]
+__all__ = ["counting_dimension", "fact_bits", "least_dimension"]
 
 
 def least_dimension(setting: TrainingSetting, seed: int, index: int, target: float = 0.99) -> int | None:
@@ -54,17 +50,3 @@ def counting_dimension(setting: TrainingSetting, bits: float) -> float:
 def fact_bits(setting: TrainingSetting) -> float:
     """R log2 N!, the bits that R bijections hold."""
     return setting.R * math.lgamma(setting.N + 1) / math.log(2)
-
-
-def slope(x: ArrayLike, y: ArrayLike, confidence: float = 0.95) -> tuple[float, float, float]:
-    """The least-squares slope of y in x and its interval: y (seeds, points), one line a seed, a t interval over seeds.
-
-    It is the interval of the mean line, also where the points do not lie on one.
-
-    >>> slope([1, 2, 3], [[2, 4, 6], [1, 3, 5], [2, 4.1, 6.2]], 0.5)[0]
-    2.0333
-    """
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    centred = x - x.mean()
-    slopes = y @ centred / (centred @ centred)
-    return float(slopes.mean()), *student_interval(slopes, confidence)
