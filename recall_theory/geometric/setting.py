@@ -71,8 +71,7 @@ class GeometricSetting:
         if self.hops > 1 and self.words * self.k > MOST_CODED:
             raise SettingError("hops", f"hops={self.hops}: words of {max(self.word_lengths)} relations out of "
                                f"{self.R} with codes of length {self.k} take {_about(self.words * self.k)} "
-                               f"coordinates, and {MOST_CODED} is the most allowed; chain of thought takes "
-                               f"{_about(self.R * self.k)}")
+                               f"coordinates, and {MOST_CODED} is the most allowed")
         if self.construction == "exact":
             self._check_exact()
         else:

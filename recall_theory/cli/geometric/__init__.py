@@ -6,7 +6,12 @@ from ..group import Group
 
 # Command -> its one line in the list; its module has its name.
 COMMANDS = {
+    "capacity": "The embedding that facts ask for, beside an associative memory.",
     "predict": "Recall of one setting, in closed form.",
+    "construct": "A layer written down weight by weight, and run.",
+    "simulate": "Random superposition, seen on many seeds.",
+    "verify": "Prediction beside simulation over a grid, with a verdict.",
+    "hops": "Capacity against depth, with and without chain of thought.",
     "train": "What gradient descent finds: probes, interventions and controls.",
     "transfer": "New facts for a trained MLP, through new embeddings alone.",
 }

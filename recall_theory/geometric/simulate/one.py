@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..construct.build import draw_codes, draw_maps, superpose
+from ..construct.model import Model
 from ..construct.tables import IntArray, answer_of_word, draw_bijections, word_index, word_tables
 from ..setting import GeometricSetting
 
-__all__ = ["QUERIES", "decoded", "one_seed"]
+__all__ = ["QUERIES", "decoded", "one_seed", "queries", "recalled"]
 
 QUERIES = 2**16  # chains of several passes that are asked; all of them where there are no more
 BLOCK = 2**22  # scores held at a time
@@ -16,15 +17,13 @@ BLOCK = 2**22  # scores held at a time
 
 def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
     """Recall of seed number `index`: the fraction of right answers over all subjects and words of relations; over
-    2^16 random ones where there are more and they take several passes."""
+    2^16 random ones where there are more and they take several passes, or explicit layers."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
     facts = draw_bijections(setting.N, setting.R, rng)
     if setting.construction == "exact":
-        from ..construct import build
+        from ..construct.build import build
 
-        model = build(setting, rng, facts)
-        subjects, words = queries(setting, rng)
-        return float(np.mean(model.answer(subjects, words) == answer_of_word(facts, subjects, words)))
+        return recalled(build(setting, rng, facts), rng)
     lengths = sorted(set(setting.word_lengths))
     truth = np.concatenate([word_tables(facts, j) for j in lengths])
     codes = draw_codes(setting.N, setting.k, rng)
@@ -38,6 +37,12 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
         answers = found[first[j] + word_index(words[:, start:start + j], setting.R), answers]
         start += j
     return float(np.mean(answers == answer_of_word(facts, subjects, words)))
+
+
+def recalled(model: Model, rng: np.random.Generator) -> float:
+    """The fraction of queries that the explicit layers answer rightly: of all of them, or of 2^16 random ones."""
+    subjects, words = queries(model.setting, rng)
+    return float(np.mean(model.answer(subjects, words) == answer_of_word(model.facts, subjects, words)))
 
 
 def decoded(setting: GeometricSetting, codes: np.ndarray, maps: np.ndarray, truth: IntArray) -> IntArray:
