@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from .setting import Setting, SettingError
     from .simulate import Observation, simulate
+    from .simulate.full_training import full_training
     from .theory.capacity import Capacity, capacity, solve_for
     from .theory.choose import compare_activations
+    from .theory.memories.compare import compare_memories
     from .theory.phase import PhaseDiagram, phase
     from .theory.predict import Prediction, predict, predict_many
     from .verify import Verification, verify
@@ -34,6 +36,8 @@ _HOME = {
     "capacity": "theory.capacity",
     "solve_for": "theory.capacity",
     "compare_activations": "theory.choose",
+    "compare_memories": "theory.memories.compare",
+    "full_training": "simulate.full_training",
     "PhaseDiagram": "theory.phase",
     "phase": "theory.phase",
     "Prediction": "theory.predict",
@@ -53,6 +57,8 @@ __all__ = [
     "Verification",
     "capacity",
     "compare_activations",
+    "compare_memories",
+    "full_training",
     "phase",
     "predict",
     "predict_many",

@@ -83,7 +83,8 @@ def command_line(rng, files):
     often, seldom = rng.choice([(1.0, 0.1), (0.95, 0.3), (0.7, 0.7)])
     argv = [name]
     for param in command.params:
-        needed = getattr(param, "needed", False) or (name == "solve" and param.name in ("V", "L", "d", "N"))
+        needed = (getattr(param, "needed", False) or (name == "solve" and param.name in ("V", "L", "d", "N"))
+                  or (name == "compare" and param.name == "d"))
         if rng.random() >= (often if needed else seldom):
             continue
         if isinstance(param, click.Argument):
@@ -126,6 +127,21 @@ def files(tmp_path, monkeypatch):
     }
 
 
+class Trained:
+    """In place of one seed's training: stages out of thin air."""
+
+    def __init__(self, *given):
+        pass
+
+    def linear(self):
+        return 1.0
+
+    def stages(self, steps, step_done):
+        from recall_theory.simulate.full_training import checkpoints
+
+        return ((1.0, 0.75, 0.5, 0.25) for _ in range(2 + len(checkpoints(steps))))
+
+
 @pytest.fixture
 def quick(monkeypatch):
     """Cheap stand-ins for the theory's quadratures and for training: what is tested here is what lies around."""
@@ -156,6 +172,14 @@ def quick(monkeypatch):
     monkeypatch.setattr(importlib.import_module("recall_theory.verify"), "run_tasks", tasks)
     monkeypatch.setattr(importlib.import_module("recall_theory.phase_points"), "run_tasks", tasks)
 
+    hebbian = importlib.import_module("recall_theory.theory.memories.hebbian")
+    monkeypatch.setattr(hebbian, "_gaussian", lambda n, d, outputs: n / (n + d * outputs))
+    monkeypatch.setattr(hebbian, "_sphere", lambda n, d, outputs: n / (n + d * outputs))
+    built = importlib.import_module("recall_theory.simulate.memories.hebbian")
+    monkeypatch.setattr(built, "one_memory", lambda *given: 0.5)
+    further = importlib.import_module("recall_theory.simulate.full_training")
+    monkeypatch.setattr(further, "_Run", Trained)
+
 
 def check(argv):
     """Run one command line and hold it to what is promised; its exit code."""
@@ -184,7 +208,7 @@ def check(argv):
 def test_any_command_line_ends_as_documented(part, files):
     rng = random.Random(part)
     codes = [check(command_line(rng, files)) for _ in range(CALLS // PARTS)]
-    assert 0.2 < codes.count(0) / len(codes) < 0.9  # both sides of the fence are seen
+    assert 0.1 < codes.count(0) / len(codes) < 0.9  # both sides of the fence are seen
     assert codes.count(2) > len(codes) / 10
 
 

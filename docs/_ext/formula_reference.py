@@ -20,6 +20,7 @@ TOPICS = {
     "bound": ("Bounds", "What no learner, or no model of a given size, can beat."),
     "mlp": ("Attention-MLP", "The same two steps with a fixed random MLP behind the attention."),
     "geometric": ("Geometric recall", "Facts in the geometry of subject embeddings: dimensions, chains, bounds, kin."),
+    "memory": ("Other memories", "What Hebbian, linear, rank-limited and Zipf-weighted memories hold."),
     "kin": ("Kin", "What related memories hold, from other papers."),
     "quoted": ("Quoted", "Places for statements whose text was not available when this was written."),
 }
@@ -35,7 +36,8 @@ LINE = 110  # characters of LaTeX on one line, about
 # Where each formula is evaluated, so that readers can check their own code against a number.
 AT: dict[str, float] = {"V": 1024, "L": 64, "d": 256, "N": 65536, "m": 1024, "e": 1, "kappa": 1, "errors": 1,
                         "P": 65536, "b": 16, "K": 1024, "s": 3, "lam": 64, "q": 0.25,
-                        "subjects": 1024, "R": 8, "words": 8, "k": 64, "h": 2, "p": 0.9, "v": 0.001}
+                        "subjects": 1024, "R": 8, "words": 8, "k": 64, "h": 2, "p": 0.9, "v": 0.001,
+                        "n": 1024, "rank": 64, "u": 2, "alpha": 2, "rho": 1}
 
 
 def display(item: Formula) -> str:

@@ -25,6 +25,8 @@ COMMANDS = {
     "solve": "The largest V or L, or the least N or d, for a target.",
     "bounds": "What no learner can beat: lower bounds at a setting.",
     "phase": "What binds over a plane of two sizes, and where the target is reached.",
+    "compare": "The other memories at the same size: Hebbian, linear, trained, orthogonal.",
+    "train": "Gradient descent beyond the three steps: what they leave on the table.",
     "compare-activations": "Which activation remembers best in one setting, and why.",
     "geometric": "Facts in the geometry of embeddings: the second paper's model.",
     "formulas": "The formulas behind the numbers: the list, or one in full.",

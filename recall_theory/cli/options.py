@@ -82,6 +82,12 @@ EXTRA: dict[str, Parameter] = {
               default=0.02, words="a number above 0 and below 1"),
         Extra("observable", "what has to reach the target", "choice", default="accuracy",
               choices=("attention", "recall", "accuracy")),
+        Extra("facts", "facts to be stored, each with an output of its own", "integer", 2, 1e15),
+        Extra("rank", "rank of a further Hebbian memory, at most d", "integer", 1, 1e9, (2, 16)),
+        Extra("zipf", "exponent of Zipf's law, for facts of unequal frequency", "real", 1.001, 20),
+        Extra("classes", "outputs that the facts of Zipf's law share, at most d/4", "integer", 2, 1e8, (2, 8)),
+        Extra("samples", "samples from which Zipf's facts are learned", "integer", 1, 1e15),
+        Extra("steps", "further steps of gradient descent", "integer", 1, 10**6, default=100),
         Extra("for", "the size to solve for", "choice", choices=("V", "L", "d", "N")),
         Extra("normalise", "what is done to the embeddings: nothing, one factor a matrix, or every row to "
               "norm 1", "choice", default="none", choices=("none", "scale", "rows")),

@@ -32,6 +32,7 @@ MODULES = (
     "laws",
     "mlp.terms",
     "bounds",
+    "memories.laws",
     "quoted",
     ".geometric.theory.laws",
 )
@@ -92,6 +93,11 @@ SYMBOLS: dict[str, SymbolInfo] = {
     "v": SymbolInfo("v", "variance of recall from seed to seed", "positive"),
     "errors": SymbolInfo("e", "facts that may be wrong", "integer from 0 to V", integer=True,
                          positive=False),
+    "n": SymbolInfo("n", "facts of a memory, each with an output of its own", "integer, at least 2", integer=True),
+    "rank": SymbolInfo("r", "rank of a memory's matrix", "integer from 1 to d", integer=True),
+    "u": SymbolInfo("u", "normal quantile above which competitors are averaged", "real", positive=False),
+    "alpha": SymbolInfo(r"\alpha", "exponent of Zipf's law: fact x occurs in proportion to x^-alpha", "above 1"),
+    "rho": SymbolInfo(r"\rho", "power of its frequency with which a fact is stored", "above 1/(2 alpha)"),
 }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import special
 
 __all__ = [
+    "erfc",
     "exp",
     "lambert_w",
     "log",
@@ -46,6 +47,7 @@ def _lambert_w(x: Any) -> Any:
     return np.where(x == -np.exp(-1), -1, special.lambertw(x).real)[()]
 
 
+erfc = _dispatch("erfc", special.erfc)
 exp = _dispatch("exp", np.exp)
 log = _dispatch("log", np.log)
 sqrt = _dispatch("sqrt", np.sqrt)

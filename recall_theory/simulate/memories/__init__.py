@@ -1,0 +1,1 @@
+"""Memories other than the attention layer, built and read out."""

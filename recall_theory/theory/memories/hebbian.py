@@ -1,0 +1,200 @@
+"""What a Hebbian memory recalls at finite size: W = sum_x u_f(x) e_x^T, answer argmax_y <u_y, W e_x>.
+
+With Gaussian embeddings the scores of all n outputs are, given the value read out, one vector whose length along the
+coefficients is known and which is Gaussian across them. Rotation leaves three independent random numbers, over which
+recall is integrated. On the sphere the same three numbers appear, and competitors follow tilted von Mises-Fisher
+laws. Derivation, with what is dropped: docs/derivations/hebbian.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...setting import SettingError
+from ..quadrature import gauss_beta, gauss_gamma
+from ..recall.node import _tilted_score, coordinate_scale
+from . import laws
+
+__all__ = ["hebbian_capacity", "hebbian_dimension", "hebbian_errors", "hebbian_recall"]
+
+FloatArray = NDArray[np.float64]
+
+EMBEDDINGS = ("gaussian", "sphere")
+NODES = 12  # of a Gauss rule over a length
+STEP, REACH = 1 / 8, 9  # of the trapezoid rule over the right output's own noise, in standard deviations
+FIRST_STEP = 3 / 2  # of a search, as a factor
+MOST_FACTS = 10**15  # floats hold every integer up to here
+WIDEST = 10**9  # the largest d, as in a Setting
+
+
+def hebbian_recall(n: ArrayLike, d: ArrayLike, embedding: str = "gaussian",
+                   rank: ArrayLike | None = None) -> FloatArray:
+    """Expected fraction of n facts that a Hebbian memory of d x d numbers recalls.
+
+    n: facts, each with an output of its own (at least 2); d: embedding dimension (at least 1, on the sphere 2).
+    `embedding` is "gaussian" (entries iid N(0, 1/d)) or "sphere" (normalised). `rank`, for Gaussian embeddings,
+    is the dimension that a random projection leaves of the outputs (None: d). n, d and rank broadcast; the result has
+    their shape.
+
+    Raises `SettingError` outside these ranges. Provenance: derived, docs/derivations/hebbian.md. Within 0.005 of
+    simulation for d >= 128 and 0.015 for d >= 32, n from d/2 to d^2/4.
+
+    >>> [round(float(hebbian_recall(1024, 128, e)), 3) for e in ("gaussian", "sphere")]
+    [0.626, 0.68]
+    """
+    return 1 - hebbian_errors(n, d, embedding, rank)
+
+
+def hebbian_errors(n: ArrayLike, d: ArrayLike, embedding: str = "gaussian",
+                   rank: ArrayLike | None = None) -> FloatArray:
+    """1 - `hebbian_recall`, without cancellation where nearly all is recalled.
+
+    >>> float(hebbian_errors(100, 1000)) < 1e-12
+    True
+    """
+    if embedding not in EMBEDDINGS:
+        raise SettingError("embedding", f"embedding={embedding!r} is not one of {', '.join(EMBEDDINGS)}")
+    if rank is not None and embedding != "gaussian":
+        raise SettingError("rank", "rank is for Gaussian embeddings: a projection leaves no unit vectors")
+    facts, size, outputs = np.broadcast_arrays(
+        *(np.asarray(x, dtype=float) for x in (n, d, d if rank is None else rank)))
+    ranges = (("n", facts, 2, MOST_FACTS), ("d", size, _least(embedding), WIDEST), ("rank", outputs, 1, WIDEST))
+    for name, value, low, high in ranges:
+        bad = ~((value >= low) & (value <= high))
+        if bad.any():
+            raise SettingError(name, f"{name}={value[bad].flat[0]:g} is not from {low} to {high:g}")
+    if rank is not None and (outputs > size).any():
+        raise SettingError("rank", "rank is above d: a projection cannot add dimensions")
+    one = _gaussian if embedding == "gaussian" else _sphere
+    values = [one(*sizes) for sizes in zip(facts.flat, size.flat, outputs.flat, strict=True)]
+    return np.clip(np.array(values).reshape(facts.shape), 0, 1)
+
+
+def _least(embedding: str) -> int:
+    """The least d: on a line, unit vectors are signs."""
+    return 2 if embedding == "sphere" else 1
+
+
+def _noise() -> tuple[FloatArray, FloatArray]:
+    """A standard normal variable by the trapezoid rule: what follows may be steep in it."""
+    x = np.arange(-REACH, REACH + STEP, STEP)
+    return x, np.exp(-x * x / 2) * STEP / math.sqrt(2 * math.pi)
+
+
+def _gaussian(n: float, d: float, outputs: float) -> float:
+    """The chance of a wrong answer, Gaussian embeddings."""
+    from scipy.special import log_ndtr
+
+    share, w_share = gauss_beta(d / 2, (n - 1) / 2, NODES)  # of the squared coefficients that is the query's own
+    square, w_square = gauss_gamma(2 / outputs, NODES)
+    noise, w_noise = _noise()
+    c, s = np.sqrt(share)[:, None, None], np.sqrt(1 - share)[:, None, None]
+    R = np.sqrt(outputs * np.maximum(square, 0))[:, None]
+    lead = c * R - s * noise
+    along = s * R + c * noise
+    z = lead * np.sqrt((n - 1) / (along**2 + n - 2))
+    wrong = -np.expm1((n - 1) * log_ndtr(z))
+    return float(w_share @ (wrong @ w_noise) @ w_square)
+
+
+def _sphere(n: float, d: float, outputs: float) -> float:
+    """The chance of a wrong answer, embeddings on the unit sphere."""
+    from scipy.special import log_ndtr
+
+    spread = 2 * (d - 1) / ((n - 1) * (d + 2))  # relative variance of the others' squared coefficients
+    total, w_total = gauss_gamma(spread, NODES)
+    square, w_square = gauss_gamma(2 / (d - 1), NODES)
+    noise, w_noise = _noise()
+    S = ((n - 1) / d * np.maximum(total, 0))[:, None, None]
+    along = np.sqrt(S / d) * noise  # of the others' sum, to the right output
+    across = S * (d - 1) / d * np.maximum(square, 0)[:, None]  # its square, across
+    length = np.sqrt((1 + along) ** 2 + across)
+    lead = (1 + along) / length  # cosine of the right output with the value read out
+    others = (along * (1 + along) + across) / length
+    gain = others**2 / (S * (n - 1))  # variance of a competitor's cosine that its own coefficient brings
+    D = coordinate_scale(d)
+    score = np.sign(lead) * np.sqrt(-D * np.log1p(-np.minimum(lead**2, 1 - np.finfo(float).eps)))
+    z = _tilted_score(score, np.zeros_like(score), gain, D, np.asarray(-6 / (d + 2)))
+    wrong = -np.expm1((n - 1) * log_ndtr(z))
+    return float(w_total @ (wrong @ w_noise) @ w_square)
+
+
+def hebbian_capacity(d: float, target: float, embedding: str = "gaussian", rank: float | None = None,
+                     all_right: bool = False) -> int | None:
+    """The most facts n at which recall reaches the target; None where not even two facts do.
+
+    With `all_right`, at which all n are right with probability `target` or more: n (1 - recall) <= 1 - target, by the
+    union bound.
+
+    >>> hebbian_capacity(128, 0.99), hebbian_capacity(128, 0.99, all_right=True)
+    (342, 141)
+    """
+    if d < _least(embedding):
+        return None
+    short = _shortfall(target, embedding, rank, all_right)
+    leading = laws.hebbian_all(float(d)) if all_right else laws.rank_most(float(d), float(rank or d))
+    found = _crossing(lambda n: short(n, d), 2, MOST_FACTS, float(leading))
+    return None if found is None else int(found[0])
+
+
+def hebbian_dimension(n: float, target: float, embedding: str = "gaussian", rank: float | None = None,
+                      all_right: bool = False) -> int | None:
+    """The least d at which a Hebbian memory of n facts reaches the target; `rank` and `all_right` as in
+    `hebbian_capacity`. None where 10^9 dimensions do not reach it.
+
+    >>> hebbian_dimension(342, 0.99)
+    128
+    """
+    short = _shortfall(target, embedding, rank, all_right)
+    low = max(_least(embedding), math.ceil(rank or 1))
+    if short(n, low) <= 0:
+        return low
+    leading = math.sqrt((8 if all_right else 2) * n * math.log(n))
+    found = _crossing(lambda d: -short(n, d), low, WIDEST, leading if rank is None else leading**2 / rank)
+    assert found is not None
+    return None if found[0] == found[1] else int(found[1])
+
+
+def _shortfall(target: float, embedding: str, rank: float | None, all_right: bool) -> Callable[[float, float], float]:
+    """log of the errors over those allowed: positive where the target is missed."""
+    allowed = 1 - target
+
+    def shortfall(n: float, d: float) -> float:
+        errors = float(hebbian_errors(n, d, embedding, rank)) * (n if all_right else 1)
+        return math.log(max(errors, math.ulp(0))) - math.log(allowed)
+
+    return shortfall
+
+
+def _crossing(f: Callable[[float], float], low: int, high: int, guess: float) -> tuple[int, int] | None:
+    """Neighbouring integers between which an increasing f turns positive, sought from a guess; (high, high) where it
+    doesn't, None where f(low) > 0 already."""
+    below = above = min(max(round(guess), low), high)
+    at_below = at_above = f(below)
+    factor = FIRST_STEP
+    while at_below > 0:
+        if below == low:
+            return None
+        above, at_above = below, at_below
+        below = max(low, math.floor(below / factor))
+        at_below, factor = f(below), factor**2
+    while at_above <= 0:
+        if above == high:
+            return high, high
+        below, at_below = above, at_above
+        above = min(high, math.ceil(above * factor))
+        at_above, factor = f(above), factor**2
+    while above - below > 1:
+        # The false position in the logarithm; the end that stays counts half (Illinois), so that both close in.
+        middle = round(below * (above / below) ** (at_below / (at_below - at_above)))
+        middle = min(max(middle, below + 1), above - 1)
+        value = f(middle)
+        if value <= 0:
+            below, at_below, at_above = middle, value, at_above / 2
+        else:
+            above, at_above, at_below = middle, value, at_below / 2
+    return below, above
