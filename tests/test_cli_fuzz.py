@@ -173,8 +173,8 @@ def quick(monkeypatch):
     monkeypatch.setattr(importlib.import_module("recall_theory.phase_points"), "run_tasks", tasks)
 
     hebbian = importlib.import_module("recall_theory.theory.memories.hebbian")
-    monkeypatch.setattr(hebbian, "_gaussian", lambda n, d, outputs: n / (n + d * outputs))
-    monkeypatch.setattr(hebbian, "_sphere", lambda n, d, outputs: n / (n + d * outputs))
+    monkeypatch.setattr(hebbian, "gaussian_errors", lambda n, d, outputs: n / (n + d * outputs))
+    monkeypatch.setattr(hebbian, "sphere_errors", lambda n, d: n / (n + d * d))
     built = importlib.import_module("recall_theory.simulate.memories.hebbian")
     monkeypatch.setattr(built, "one_memory", lambda *given: 0.5)
     further = importlib.import_module("recall_theory.simulate.full_training")

@@ -17,8 +17,14 @@ from scipy.special import ndtr
 from recall_theory.setting import SettingError
 from recall_theory.simulate.memories.hebbian import hebbian_recall as simulated
 from recall_theory.theory import forced_choice
-from recall_theory.theory.memories import hebbian as module
-from recall_theory.theory.memories import hebbian_capacity, hebbian_dimension, hebbian_errors, hebbian_recall, laws
+from recall_theory.theory.memories import (
+    finite_size,
+    hebbian_capacity,
+    hebbian_dimension,
+    hebbian_errors,
+    hebbian_recall,
+    laws,
+)
 from recall_theory.theory.quadrature import gauss_beta
 
 VALIDATION = Path(__file__).parent.parent / "validation"
@@ -124,8 +130,8 @@ def test_the_gaussian_law_by_other_quadrature():
 @pytest.mark.parametrize("n, d", [(40, 20), (1000, 128), (10**6, 5000), (10**12, 7 * 10**6)])
 def test_more_nodes_change_nothing(n, d, embedding, monkeypatch):
     before = float(hebbian_errors(n, d, embedding))
-    monkeypatch.setattr(module, "NODES", 30)
-    monkeypatch.setattr(module, "STEP", 1 / 24)
+    monkeypatch.setattr(finite_size, "NODES", 30)
+    monkeypatch.setattr(finite_size, "STEP", 1 / 24)
     assert before == pytest.approx(float(hebbian_errors(n, d, embedding)), rel=1e-5, abs=1e-6)
 
 

@@ -1,9 +1,6 @@
 """What a Hebbian memory recalls at finite size: W = sum_x u_f(x) e_x^T, answer argmax_y <u_y, W e_x>.
 
-With Gaussian embeddings the scores of all n outputs are, given the value read out, one vector whose length along the
-coefficients is known and which is Gaussian across them. Rotation leaves three independent random numbers, over which
-recall is integrated. On the sphere the same three numbers appear, and competitors follow tilted von Mises-Fisher
-laws. Derivation, with what is dropped: docs/derivations/hebbian.md.
+`finite_size` holds the law; here are recall, and its inverses in n and in d.
 """
 
 from __future__ import annotations
@@ -15,17 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...setting import SettingError
-from ..quadrature import gauss_beta, gauss_gamma
-from ..recall.node import _tilted_score, coordinate_scale
 from . import laws
+from .finite_size import gaussian_errors, sphere_errors
 
 __all__ = ["hebbian_capacity", "hebbian_dimension", "hebbian_errors", "hebbian_recall"]
 
 FloatArray = NDArray[np.float64]
 
 EMBEDDINGS = ("gaussian", "sphere")
-NODES = 12  # of a Gauss rule over a length
-STEP, REACH = 1 / 8, 9  # of the trapezoid rule over the right output's own noise, in standard deviations
 FIRST_STEP = 3 / 2  # of a search, as a factor
 MOST_FACTS = 10**15  # floats hold every integer up to here
 WIDEST = 10**9  # the largest d, as in a Setting
@@ -69,58 +63,14 @@ def hebbian_errors(n: ArrayLike, d: ArrayLike, embedding: str = "gaussian",
             raise SettingError(name, f"{name}={value[bad].flat[0]:g} is not from {low} to {high:g}")
     if rank is not None and (outputs > size).any():
         raise SettingError("rank", "rank is above d: a projection cannot add dimensions")
-    one = _gaussian if embedding == "gaussian" else _sphere
-    values = [one(*sizes) for sizes in zip(facts.flat, size.flat, outputs.flat, strict=True)]
+    values = [gaussian_errors(*sizes) if embedding == "gaussian" else sphere_errors(*sizes[:2])
+              for sizes in zip(facts.flat, size.flat, outputs.flat, strict=True)]
     return np.clip(np.array(values).reshape(facts.shape), 0, 1)
 
 
 def _least(embedding: str) -> int:
     """The least d: on a line, unit vectors are signs."""
     return 2 if embedding == "sphere" else 1
-
-
-def _noise() -> tuple[FloatArray, FloatArray]:
-    """A standard normal variable by the trapezoid rule: what follows may be steep in it."""
-    x = np.arange(-REACH, REACH + STEP, STEP)
-    return x, np.exp(-x * x / 2) * STEP / math.sqrt(2 * math.pi)
-
-
-def _gaussian(n: float, d: float, outputs: float) -> float:
-    """The chance of a wrong answer, Gaussian embeddings."""
-    from scipy.special import log_ndtr
-
-    share, w_share = gauss_beta(d / 2, (n - 1) / 2, NODES)  # of the squared coefficients that is the query's own
-    square, w_square = gauss_gamma(2 / outputs, NODES)
-    noise, w_noise = _noise()
-    c, s = np.sqrt(share)[:, None, None], np.sqrt(1 - share)[:, None, None]
-    R = np.sqrt(outputs * np.maximum(square, 0))[:, None]
-    lead = c * R - s * noise
-    along = s * R + c * noise
-    z = lead * np.sqrt((n - 1) / (along**2 + n - 2))
-    wrong = -np.expm1((n - 1) * log_ndtr(z))
-    return float(w_share @ (wrong @ w_noise) @ w_square)
-
-
-def _sphere(n: float, d: float, outputs: float) -> float:
-    """The chance of a wrong answer, embeddings on the unit sphere."""
-    from scipy.special import log_ndtr
-
-    spread = 2 * (d - 1) / ((n - 1) * (d + 2))  # relative variance of the others' squared coefficients
-    total, w_total = gauss_gamma(spread, NODES)
-    square, w_square = gauss_gamma(2 / (d - 1), NODES)
-    noise, w_noise = _noise()
-    S = ((n - 1) / d * np.maximum(total, 0))[:, None, None]
-    along = np.sqrt(S / d) * noise  # of the others' sum, to the right output
-    across = S * (d - 1) / d * np.maximum(square, 0)[:, None]  # its square, across
-    length = np.sqrt((1 + along) ** 2 + across)
-    lead = (1 + along) / length  # cosine of the right output with the value read out
-    others = (along * (1 + along) + across) / length
-    gain = others**2 / (S * (n - 1))  # variance of a competitor's cosine that its own coefficient brings
-    D = coordinate_scale(d)
-    score = np.sign(lead) * np.sqrt(-D * np.log1p(-np.minimum(lead**2, 1 - np.finfo(float).eps)))
-    z = _tilted_score(score, np.zeros_like(score), gain, D, np.asarray(-6 / (d + 2)))
-    wrong = -np.expm1((n - 1) * log_ndtr(z))
-    return float(w_total @ (wrong @ w_noise) @ w_square)
 
 
 def hebbian_capacity(d: float, target: float, embedding: str = "gaussian", rank: float | None = None,

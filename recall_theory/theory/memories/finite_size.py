@@ -1,0 +1,90 @@
+"""The error of a Hebbian memory at finite size, for one pair of sizes.
+
+With Gaussian embeddings the scores of all n outputs are, given the value read out, one vector whose length along the
+coefficients is known and which is Gaussian across them. Rotation leaves three independent random numbers, over which
+recall is integrated. On the sphere the same three numbers appear, and competitors follow tilted von Mises-Fisher
+laws. Derivation, with what is dropped: docs/derivations/hebbian.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+
+from ..quadrature import gauss_beta, gauss_gamma
+
+__all__ = ["gaussian_errors", "sphere_errors"]
+
+FloatArray = NDArray[np.float64]
+
+NODES = 12  # of a Gauss rule over a length
+STEP, REACH = 1 / 8, 9  # of the trapezoid rule over the right output's own noise, in standard deviations
+FARTHEST = 12  # standard deviations beyond which a competitor is not followed
+CAP = 49 / 50  # greatest mean cosine of a competitor
+FLAT = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
+
+
+def gaussian_errors(n: float, d: float, outputs: float) -> float:
+    """The chance of a wrong answer with n facts, keys of d and outputs of so many dimensions, Gaussian."""
+    share, w_share = gauss_beta(d / 2, (n - 1) / 2, NODES)  # of the squared coefficients, the query's own
+    square, w_square = gauss_gamma(2 / outputs, NODES)
+    noise, w_noise = _noise()
+    c, s = np.sqrt(share)[:, None, None], np.sqrt(1 - share)[:, None, None]
+    R = np.sqrt(outputs * np.maximum(square, 0))[:, None]
+    lead = c * R - s * noise
+    along = s * R + c * noise
+    z = lead * np.sqrt((n - 1) / (along**2 + n - 2))
+    wrong = -np.expm1((n - 1) * log_ndtr(z))
+    return float(w_share @ (wrong @ w_noise) @ w_square)
+
+
+def sphere_errors(n: float, d: float) -> float:
+    """The same with unit vectors, d at least 2."""
+    spread = 2 * (d - 1) / ((n - 1) * (d + 2))  # relative variance of the others' squared coefficients
+    total, w_total = gauss_gamma(spread, NODES)
+    square, w_square = gauss_gamma(2 / (d - 1), NODES)
+    noise, w_noise = _noise()
+    S = ((n - 1) / d * np.maximum(total, 0))[:, None, None]
+    along = np.sqrt(S / d) * noise  # of the others' sum, to the right output
+    across = S * (d - 1) / d * np.maximum(square, 0)[:, None]  # its square, across
+    length = np.sqrt((1 + along) ** 2 + across)
+    lead = (1 + along) / length  # cosine of the right output with the value read out
+    others = (along * (1 + along) + across) / length
+    wrong = -np.expm1((n - 1) * log_ndtr(_tilted(lead, others**2 / (S * (n - 1)), d)))
+    return float(w_total @ (wrong @ w_noise) @ w_square)
+
+
+def _noise() -> tuple[FloatArray, FloatArray]:
+    """A standard normal variable by the trapezoid rule: what follows may be steep in it."""
+    x = np.arange(-REACH, REACH + STEP, STEP)
+    return x, np.exp(-x * x / 2) * STEP / math.sqrt(2 * math.pi)
+
+
+def _tilted(x: FloatArray, variance: FloatArray, d: float) -> FloatArray:
+    """The normal score of a cosine x that follows a von Mises-Fisher law whose mean cosine is itself random, of mean 0
+    and so large a variance.
+
+    At mean m the score is the signed root of 2 (psi(x) - psi(m)), psi(x) = -(D/2) ln(1 - x^2). It is linearised at
+    the m that is likeliest given x, found by repetition from 0.
+    """
+    nu = max(d - 1, 1)
+    D = (nu - 2 / 3 + 1 / (10 * nu)) ** 2 / (nu - 5 / 6)  # Peizer and Pratt, for one coordinate of a unit vector
+    inside = np.log1p(-np.minimum(x * x, 1 - np.finfo(float).eps))
+    m: Any = np.zeros_like(x)
+    for _ in range(3):
+        rest, gap = 1 - m * m, x - m
+        root = np.sqrt(np.maximum(D * (np.log(rest) - inside - 2 * m * gap / rest), 0))
+        z = np.copysign(root, gap)
+        flat = np.abs(gap) < FLAT
+        slope = D * (1 + m * m) / rest**2 * np.where(flat, np.sqrt(rest**2 / ((1 + m * m) * D)),
+                                                     gap / np.where(flat, 1, z))
+        total = 1 + slope**2 * variance
+        z = (z + slope * m) / np.sqrt(total)
+        m = np.clip(variance * slope / np.sqrt(total) * z, -CAP, CAP)
+    t = np.clip(z, -FARTHEST, FARTHEST)
+    lighter = 6 / (d + 2) * (1 - 1 / total) ** 2 / 24  # its coefficient is a cosine too: of lighter tails
+    return np.asarray(t + lighter * (t**3 - 3 * t))
