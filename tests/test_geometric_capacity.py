@@ -1,0 +1,172 @@
+"""Capacity of geometric recall: each row by its own definition, inverses that invert, budgets that are kept."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recall_theory.geometric import GeometricSetting
+from recall_theory.geometric.theory import counting, laws
+from recall_theory.geometric.theory.capacity import capacity, crossovers
+from recall_theory.geometric.theory.hops import hops
+from recall_theory.geometric.theory.layout import best_within, cheapest, parameters, superposition_dimension
+from recall_theory.geometric.theory.seek import last, least_reaching
+from recall_theory.geometric.theory.superposition import recall
+from recall_theory.setting import SettingError
+
+
+def row(found, name):
+    return next(r for r in found.rows if r.name.startswith(name))
+
+
+@given(limit=st.integers(-5, 10**6), low=st.integers(-3, 100))
+def test_last(limit, low):
+    found = last(lambda n: n <= limit, low, 10**5)
+    assert found == (None if limit < low else min(limit, 10**5))
+
+
+@given(scale=st.floats(1, 1e6), target=st.floats(0.01, 0.999), guess=st.floats(1, 1e9))
+def test_least_reaching(scale, target, guess):
+    found = least_reaching(lambda d: d / (d + scale), target, 2, 10**12, guess)
+    assert found / (found + scale) >= target
+    assert found == 2 or (found - 1) / (found - 1 + scale) < target
+
+
+def test_what_is_never_reached_is_none():
+    assert least_reaching(lambda d: 0.5, 0.9, 2, 10**6, 100) is None
+
+
+@pytest.mark.parametrize("N, R", [(2, 1), (100, 3), (4096, 8), (1000, 60), (10**12, 4)])
+def test_each_row_by_its_definition(N, R):
+    found = capacity(N=N, R=R)
+    exact, mixed = row(found, "exact"), row(found, "random")
+    assert exact.d == GeometricSetting(N=N, R=R, construction="exact").width and exact.recall == 1
+    assert mixed.recall == pytest.approx(recall(N, R, mixed.code_length, mixed.d)) and mixed.recall >= 0.99
+    if mixed.d > mixed.code_length:
+        assert recall(N, R, mixed.code_length, mixed.d - 1) < 0.99
+    assert row(found, "lower bound, embeddings").d == math.ceil(R * math.log2(N) / 16 - 1e-9)
+    n = N * R
+    assert row(found, "best linear").d == math.ceil(math.sqrt(2 * n * math.log(n)))
+    any_matrix = row(found, "lower bound, any").d
+    assert any_matrix**2 * 16 >= counting.tables_bits(N, R) * (1 - 1e-9) > (any_matrix - 1) ** 2 * 16 * (1 - 1e-6)
+    assert all(r.d is None or r.d >= row(found, "lower bound, embeddings").d for r in found.rows[:2])
+
+
+@pytest.mark.parametrize("R, d", [(3, 40), (8, 512), (20, 100)])
+def test_the_largest_n_is_the_largest(R, d):
+    found = capacity(R=R, d=d)
+    exact = row(found, "exact").N
+    if exact is not None:
+        assert exact == 2 ** (d // R - 1) or exact == 10**15
+    mixed = row(found, "random")
+    if mixed.N is not None:
+        assert recall(mixed.N, R, mixed.code_length, d) >= 0.99 - 1e-3
+        assert recall(round(1.05 * mixed.N) + 1, R, mixed.code_length, d) < 0.99 + 1e-3
+    for name, law in (("best linear", laws.linear_memory_dimension),):
+        N = row(found, name).N
+        assert law(float(N), float(R)) <= d < law(float(N + 1), float(R))
+
+
+@pytest.mark.parametrize("N, d", [(100, 60), (4096, 512)])
+def test_the_largest_r_is_the_largest(N, d):
+    found = capacity(N=N, d=d)
+    assert row(found, "exact").R == d // ((N - 1).bit_length() + 1)
+    assert row(found, "lower bound, embeddings").R == math.floor(16 * d / math.log2(N))
+    assert row(found, "random").R >= 1
+
+
+def test_hops_take_more_and_chain_of_thought_does_not():
+    one, three = capacity(N=100, R=3), capacity(N=100, R=3, hops=3)
+    thought = capacity(N=100, R=3, hops=3, chain_of_thought=True)
+    assert row(three, "exact").d == 27 * 7 + 9
+    assert row(thought, "exact").d == row(one, "exact").d
+    assert row(thought, "random").d > row(one, "random").d  # each of three passes must be right
+    assert row(thought, "lower bound, emb").d == row(one, "lower bound, emb").d < row(three, "lower bound, emb").d
+
+
+def test_an_mlp_width_gives_the_longest_code_that_it_allows():
+    mixed = row(capacity(N=1000, R=8, mlp_width=2015), "random")
+    assert mixed.code_length == 2015 // 16 and mixed.mlp_width <= 2015
+    assert mixed.d == superposition_dimension(1000, 8, mixed.code_length, 0.99)
+    shorter = superposition_dimension(1000, 8, mixed.code_length // 2, 0.99)
+    assert shorter > mixed.d  # a longer code needs no larger d
+    assert row(capacity(N=1000, R=8, mlp_width=20), "random").d is None
+
+
+@pytest.mark.parametrize("N, words, target", [(300, 4, 0.9), (1000, 8, 0.99)])
+def test_the_cheapest_layout_is_the_cheapest(N, words, target):
+    """Beside it, by trying code lengths one by one."""
+    k, d = cheapest(N, words, words, target)
+    best = parameters(N, words, words, k, d)
+    around = [max(2, round(k * f)) for f in (0.6, 0.8, 0.9, 1.1, 1.25, 1.6)]
+    tried = [parameters(N, words, words, j, superposition_dimension(N, words, j, target)) for j in around]
+    assert min(tried) > best * 0.998  # whole dimensions make a step of about this much
+
+
+@pytest.mark.parametrize("budget", [60_000, 100_000, 400_000])
+def test_the_best_within_a_budget_is_the_best(budget):
+    N, R = 500, 6
+    k, d = best_within(N, R, R, budget)
+    assert parameters(N, R, R, k, d) <= budget < parameters(N, R, R, k, d + 1)
+    best = recall(N, R, k, d)
+    for j in range(4, 60, 7):
+        room = math.floor((budget - parameters(N, R, R, j, 0)) / (N + 2 * R * j))
+        if room >= j:
+            assert recall(N, R, j, room) < best + 2e-3
+    mixed = row(capacity(N=N, R=R, parameters=budget), "random")
+    assert (mixed.code_length, mixed.d) == (k, d) and mixed.parameters <= budget
+
+
+def test_a_budget_that_buys_nothing():
+    assert best_within(500, 6, 6, 100) == (None, None)
+
+
+def test_parameters_are_those_of_the_built_model():
+    import numpy as np
+
+    from recall_theory.geometric.construct import build, export
+
+    s = GeometricSetting(N=30, R=3, d=24, code_length=7)
+    arrays = export.weights(build(s, np.random.default_rng(0)))
+    held = sum(arrays[name].size for name in ("subjects", "unembedding", "mlp_in1", "mlp_bias1", "mlp_out1"))
+    assert parameters(30, 3, 3, 7, 24) == held
+
+
+@settings(deadline=None, max_examples=30)
+@given(N=st.integers(2, 10**6), R=st.integers(1, 500))
+def test_crossovers_cross(N, R):
+    def smaller(n, r):
+        return r * ((n - 1).bit_length() + 1) <= laws.linear_memory_dimension(float(n), float(r))
+
+    found = crossovers(N, R)
+    if found["from_N"] is not None and found["from_N"] > 2:
+        assert smaller(found["from_N"], R) and not smaller(found["from_N"] - 1, R)
+    if found["to_R"] is not None:
+        assert smaller(N, found["to_R"]) and not smaller(N, found["to_R"] + 1)
+
+
+@pytest.mark.parametrize("bad, name", [
+    ({"N": 5}, "R"), ({"N": 5, "R": 2, "d": 9}, "d"), ({"N": 1, "R": 2}, "N"), ({"N": math.nan, "R": 2}, "N"),
+    ({"N": 10, "R": 2, "target": 1}, "target"), ({"N": 10, "R": 2, "target": math.nan}, "target"),
+    ({"N": 10, "d": 20, "parameters": 100}, "parameters"), ({"N": 10, "R": 2, "code_length": 1}, "code_length"),
+    ({"N": 10, "R": 2, "code_length": 5, "mlp_width": 50}, "mlp_width"), ({"N": 10, "R": 2, "depth": 2}, "depth"),
+    ({"N": 10, "R": 2, "hops": 2, "depth": 2, "chain_of_thought": True}, "depth"),
+])
+def test_what_is_no_question_is_refused(bad, name):
+    with pytest.raises(SettingError) as told:
+        capacity(**bad)
+    assert told.value.name == name and "\n" not in str(told.value)
+
+
+def test_hops_by_depth():
+    found = hops(1024, 4, 6)
+    by_depth = {w.depth: w for w in found.ways if not w.chain_of_thought}
+    assert by_depth[1].d == 4**6 * 10 + 24 and by_depth[6].d == 44
+    assert by_depth[2].words == 4**3 and by_depth[2].lookup == 1024 * (10 + 640)
+    assert by_depth[1].bound_bits is None  # 1 + 4 + ... + 4^5 is more than 1024
+    assert found.ways[-1].chain_of_thought and found.ways[-1].bound_bits == pytest.approx(40)
+    assert hops(4, 2, 2).enumerated_lists == 148 and hops(1024, 4, 2).enumerated_lists is None
+    assert hops(1000, 40, 6).ways[0].d is None  # beyond the cap

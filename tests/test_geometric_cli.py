@@ -1,0 +1,200 @@
+"""`recall-theory geometric`: contracts, exit codes, refusals in one line, and thousands of command lines."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+import shlex
+
+import numpy as np
+import pytest
+from test_cli import answer, call, refused
+from test_cli_fuzz import check, value_of
+
+from recall_theory.cli.app import program
+
+OWN = ("capacity", "predict", "construct", "simulate", "verify", "hops")
+PREDICT = ("geometric", "predict", "--N", "100", "--R", "4", "--code-length", "16", "--d", "64")
+SIMULATE = ("geometric", "simulate", *PREDICT[2:], "--seeds", "3", "--seed", "1")
+
+
+def commands():
+    group = program.get_command(None, "geometric")
+    return {name: group.get_command(None, name) for name in OWN}
+
+
+def test_the_group_lists_its_commands():
+    code, out, err = call("geometric")
+    assert (code, err) == (0, "") and all(f"  {name} " in out for name in OWN)
+    assert "did you mean verify?" in refused("geometric", "verfy")
+
+
+def test_every_help_has_two_examples_that_are_accepted():
+    for name, command in commands().items():
+        code, out, err = call("geometric", name, "--help")
+        assert (code, err) == (0, "") and out.count("  recall-theory geometric ") >= 2
+        for line in command.epilog.splitlines():
+            if line.startswith("  recall-theory "):
+                command.make_context(name, shlex.split(line)[3:])
+
+
+def test_predict_json():
+    found = answer(*PREDICT)
+    assert found["schema_version"] == 1
+    assert found["setting"]["N"] == 100 and found["setting"]["chain_of_thought"] is False
+    assert found["predicted"]["recall"] == pytest.approx(0.9154, abs=1e-3)
+    assert found["predicted"]["std"]["recall"] > 0
+
+
+def test_predict_at_a_trillion_subjects():
+    found = answer("geometric", "predict", "--N", "1e12", "--R", "4", "--code-length", "64", "--d", "512")
+    assert 0 < found["predicted"]["recall"] < 1
+
+
+def test_simulate_json_and_jobs():
+    found = answer(*SIMULATE)
+    values = found["observed"]["recall"]["values"]
+    assert len(values) == 3 and found["observed"]["recall"]["mean"] == pytest.approx(np.mean(values))
+    assert answer(*SIMULATE, "--jobs", "2")["observed"] == found["observed"]
+
+
+def test_a_drawn_seed_repeats_the_run():
+    first = answer(*SIMULATE[:-2])
+    assert answer(*SIMULATE[:-2], "--seed", str(first["seed"]))["observed"] == first["observed"]
+
+
+@pytest.mark.parametrize("grid, seeds, code", [
+    ("N = 20\nR = 2\nd = 60\ncode_length = 20\n", "200", 0),
+    ("N = 20\nR = 3\nd = 20\ncode_length = 8\n", "2", 3),
+])
+def test_verify_exit_codes(tmp_path, grid, seeds, code):
+    """Almost certain recall agrees with a margin of 0.05 and 200 seeds; two seeds say nothing."""
+    file = tmp_path / "grid.toml"
+    file.write_text("[[cell]]\n" + grid)
+    got, out, err = call("geometric", "verify", "--grid", str(file), "--seeds", seeds, "--seed", "4", "--jobs", "1",
+                         "--margin", "0.05", "--json")
+    assert (got, err) == (code, "")
+    assert json.loads(out)["verdict"] == {0: "agree", 3: "inconclusive"}[code]
+
+
+def test_verify_rejects_a_wrong_theory(monkeypatch):
+    from recall_theory.geometric import GeometricSetting
+    from recall_theory.geometric.theory.predict import predict
+    from recall_theory.geometric.verify import verify
+
+    s = GeometricSetting(N=100, R=4, d=64, code_length=16)
+    found = verify([s], 48, 5, predictor=lambda s: predict(s.replace(d=90)))
+    assert found.verdict == "disagree"  # 0.05 off, at a standard error of 0.002
+    assert verify([s], 200, 5).verdict == "agree"
+
+
+def test_the_shipped_grid_is_affordable():
+    from recall_theory.geometric.grid import load
+    from recall_theory.geometric.simulate.run import check_affordable
+
+    grid = load("default")
+    assert len(grid) >= 16 and {s.chain_of_thought for s in grid} == {True, False}
+    for s in grid:
+        check_affordable(s)
+
+
+def test_interrupted_simulation_keeps_what_is_finished(monkeypatch):
+    run = importlib.import_module("recall_theory.geometric.simulate.run")
+
+    def two_then_ctrl_c(tasks, jobs):
+        yield 0.5
+        yield 0.6
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "run_tasks", two_then_ctrl_c)
+    code, out, err = call(*SIMULATE, "--json")
+    assert code == 130 and json.loads(out)["interrupted"] is True
+    assert json.loads(out)["observed"]["recall"]["values"] == [0.5, 0.6]
+    assert "interrupted after 2 of 3 seeds" in err
+
+
+def test_construct_prints_and_writes(tmp_path):
+    file = tmp_path / "layer.npz"
+    found = answer("geometric", "construct", "--N", "5", "--R", "2", "--seed", "1", "--show", "--weights", str(file))
+    assert found["recall"] == 1
+    with np.load(file) as arrays:
+        assert set(arrays) == set(found["weights"])
+        assert np.array_equal(arrays["mlp_in1"], found["weights"]["mlp_in1"])
+    code, out, _ = call("geometric", "construct", "--N", "5", "--R", "2", "--seed", "1", "--show")
+    assert code == 0 and "subjects, 5 x 6" in out
+
+
+@pytest.mark.parametrize("argv, words", [
+    (("predict", "--R", "3"), "--N is missing: an integer from 2"),
+    (("predict", "--N", "10", "--R", "3"), "--d"),
+    (("predict", "--N", "1", "--R", "3"), "--N '1' is not an integer from 2"),
+    (("predict", "--N", "nan", "--R", "3"), "--N 'nan' is not an integer from 2"),
+    (("predict", "--N", "10", "--R", "3", "--d", "4", "--code-length", "5"), "--d 4 is too small"),
+    (("predict", "--N", "10", "--R", "3", "--d", "4", "--code-length", "1"), "--code-length 1 is too short"),
+    (("predict", "--N", "10", "--R", "9", "--hops", "6", "--construction", "exact"), "100000 is the most allowed"),
+    (("predict", "--N", "10", "--R", "9", "--construction", "exact", "--d", "5"), "exact construction takes 45"),
+    (("capacity", "--N", "10"), "takes two of N, R and d"),
+    (("capacity", "--N", "10", "--R", "2", "--target", "1"), "--target '1' is not a number above 0"),
+    (("construct", "--N", "1e6", "--R", "10"), "the most that is built"),
+    (("construct", "--N", "10", "--R", "2", "--weights", "a.txt"), "must end in one of .npz, .json"),
+    (("construct", "--N", "100", "--R", "20", "--show"), "too many to show"),
+    (("simulate", "--N", "1e9", "--R", "2", "--d", "50", "--code-length", "20"), "is the most"),
+    (("verify", "--grid", "no/such/file"), "not one of default nor a file"),
+    (("hops", "--N", "10"), "--R is missing"),
+])
+def test_bad_input_is_one_line(argv, words):
+    assert words in refused("geometric", *argv)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Cheap stand-ins for the quadratures and the draws: what is tested here is what lies around."""
+    def recall(N, words, k, d, nodes=None):
+        return float(d / (d + words + np.log(N) + 9 / k))
+
+    for module in ("predict", "capacity", "layout"):
+        monkeypatch.setattr(importlib.import_module(f"recall_theory.geometric.theory.{module}"), "recall", recall)
+    monkeypatch.setattr(importlib.import_module("recall_theory.geometric.theory.predict"), "variance",
+                        lambda N, words, k, d: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0})
+    for module in ("recall_theory.geometric.simulate.run", "recall_theory.geometric.verify"):
+        monkeypatch.setattr(importlib.import_module(module), "run_tasks", lambda todo, jobs: (0.5 for _ in todo))
+    build = importlib.import_module("recall_theory.geometric.construct.build")
+    monkeypatch.setattr(build, "MOST_NUMBERS", 20_000)  # large models are refused, as others are at 10^8
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("part", range(3))
+def test_any_command_line_ends_as_documented(part, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.toml").write_text("[[cell]]\nN = 9\nR = 2\nd = 30\ncode_length = 9\n")
+    (tmp_path / "bad.toml").write_text("[[cell]]\nN = 9\nR = 2\nV = 30\n")
+    files = {"grid": ["good.toml", "bad.toml", "", "nothing"],
+             "weights": ["w.npz", "w.json", "w.txt", "", "no/w.npz"],
+             "output": ["out", str(tmp_path), ""]}
+    rng = random.Random(part)
+    codes = []
+    for _ in range(250):
+        name, command = rng.choice(list(commands().items()))
+        wildness = rng.choice([0.0, 0.03, 0.2])
+        often, seldom = rng.choice([(1.0, 0.1), (0.95, 0.3), (0.7, 0.7)])
+        argv = ["geometric", name]
+        for param in command.params:
+            likely = getattr(param, "needed", False) or param.name in ("N", "R", "d", "code_length")
+            if rng.random() < (often if likely else seldom):
+                if param.is_flag:
+                    argv.append(rng.choice([*param.opts, *param.secondary_opts]))
+                else:
+                    argv += [param.opts[0], value_of(param, rng, files, wildness)]
+        codes.append(check_verdict(argv))
+    assert codes.count(0) > 10 and codes.count(2) > 20
+
+
+def check_verdict(argv):
+    """`check` of the other fuzz test, which knows the exit codes of a verify by its place."""
+    if argv[1] != "verify":
+        return check(argv)
+    code, _, err = call(*argv)
+    assert code in (0, 1, 2, 3) and "Traceback" not in err, (argv, code, err)
+    assert (code == 2) == (err != "") and err.count("\n") <= 1, (argv, err)
+    return code
