@@ -16,7 +16,7 @@ THEORY = sorted((PACKAGE / "theory").rglob("*.py"))
 SIMULATE = sorted((PACKAGE / "simulate").rglob("*.py"))
 GEOMETRIC = PACKAGE / "geometric"
 GEOMETRIC_THEORY = sorted((GEOMETRIC / "theory").rglob("*.py"))
-GEOMETRIC_MADE = sorted(p for part in ("construct", "simulate") for p in (GEOMETRIC / part).rglob("*.py"))
+GEOMETRIC_MADE = sorted(p for part in ("construct", "simulate", "train") for p in (GEOMETRIC / part).rglob("*.py"))
 SHARED = ("recall_theory.setting", "recall_theory.activation")  # what a setting is, and its functions' definitions
 BELOW = [PACKAGE / "setting.py", *sorted((PACKAGE / "activation").rglob("*.py"))]
 
@@ -72,7 +72,7 @@ def test_geometric_theory_knows_nothing_of_what_is_built(path):
 @pytest.mark.parametrize("path", GEOMETRIC_MADE, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_what_is_built_knows_nothing_of_geometric_theory(path):
     others = {m for m in imported_modules(path) if m.startswith("recall_theory.")}
-    allowed = tuple(f"recall_theory.geometric.{part}" for part in ("construct", "simulate", "setting"))
+    allowed = tuple(f"recall_theory.geometric.{part}" for part in ("construct", "simulate", "train", "setting"))
     assert all(m.startswith((*allowed, "recall_theory.simulate", *SHARED)) for m in others), others
 
 

@@ -47,9 +47,14 @@ class Findings:
                 "observed": observed}
 
 
-def streams(seed: int, index: int, count: int) -> list[np.random.Generator]:
-    """The first `count` of the random streams of seed number `index`."""
-    return [np.random.default_rng(s) for s in np.random.SeedSequence(seed, spawn_key=(index,)).spawn(count)]
+# One random stream each, so that what is measured doesn't depend on what else is.
+STREAMS = ("facts", "start", "steps", "noise", "edit", "frozen", "new facts", "new start", "shuffle", "new steps",
+           "shuffled steps")
+
+
+def stream(name: str, seed: int, index: int) -> np.random.Generator:
+    """The random stream of that name, of seed number `index`."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, STREAMS.index(name))))
 
 
 def trained(setting: TrainingSetting, seed: int, index: int) -> tuple[Task, Network]:
@@ -59,20 +64,20 @@ def trained(setting: TrainingSetting, seed: int, index: int) -> tuple[Task, Netw
     >>> recall(network, task)
     1.0
     """
-    facts, start, steps = streams(seed, index, 3)
-    task = draw_task(setting, facts)
-    return task, optimise(draw_network(setting, start), task, setting, steps)
+    task = draw_task(setting, stream("facts", seed, index))
+    start = draw_network(setting, stream("start", seed, index))
+    return task, optimise(start, task, setting, stream("steps", seed, index))
 
 
 def train_one(setting: TrainingSetting, seed: int, index: int) -> Measures:
     """Everything that `train` measures, on seed number `index`."""
     task, network = trained(setting, seed, index)
-    *_, noise, edit, control = streams(seed, index, 6)
+    control = stream("frozen", seed, index)
     own, others = intervene.units_off(network, task)
-    taken, kept = intervene.edited(network, task, edit)
+    taken, kept = intervene.edited(network, task, stream("edit", seed, index))
     return {
         "recall": recall(network, task),
-        "recall_under_noise": recall(with_noise(network, setting.noise, noise), task),
+        "recall_under_noise": recall(with_noise(network, setting.noise, stream("noise", seed, index)), task),
         "linear_probe": linear.probe_recall(network, task),
         "superposition_share": linear.superposition_share(network, task),
         "relation_swapped": intervene.relation_swapped(network, task),
@@ -89,14 +94,12 @@ def train_one(setting: TrainingSetting, seed: int, index: int) -> Measures:
 def transfer_one(setting: TrainingSetting, seed: int, index: int) -> Measures:
     """Everything that `transfer` measures, on seed number `index`."""
     task, network = trained(setting, seed, index)
-    *_, facts, start, shuffle, steps, control = streams(seed, index, 11)
-    new = task.with_facts(draw_task(setting, facts).facts)
-    return {
-        "recall": recall(network, task),
-        **transferred(setting, network, task, new, start, steps),
-        **{f"{name}_shuffled": value for name, value in transferred(
-            setting, shuffled(network, shuffle), task, new, start, control).items()},
-    }
+    new = task.with_facts(draw_task(setting, stream("new facts", seed, index)).facts)
+    start = stream("new start", seed, index)
+    mixed = shuffled(network, stream("shuffle", seed, index))
+    kept = transferred(setting, network, task, new, start, stream("new steps", seed, index))
+    lost = transferred(setting, mixed, task, new, start, stream("shuffled steps", seed, index))
+    return {"recall": recall(network, task), **kept, **{f"{name}_shuffled": value for name, value in lost.items()}}
 
 
 def train(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, *, jobs: int = 1,
