@@ -39,17 +39,12 @@ class Trained:
     wrong_logits: FloatArray
 
 
-def centred_outputs(emb: Embeddings) -> FloatArray:
-    """r (V, d): z_out(pi(k)) less the mean over labels, the residual direction at uniform output."""
-    u = emb.z_out[emb.label]
-    centred: FloatArray = u - u.mean(axis=0)
-    return centred
-
-
-def step_one(setting: Setting, emb: Embeddings, samples: Samples) -> tuple[FloatArray, FloatArray]:
-    """The noise counts (V, V) and Val1/eta (d, d) = (1/N) sum_i r_{y_i} hbar_i^T."""
+def step_one(setting: Setting, emb: Embeddings, samples: Samples,
+             out: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """The noise counts (V, V), in `out` if given, and Val1/eta (d, d) = (1/N) sum_i r_{y_i} hbar_i^T."""
     V, L, N = setting.V, setting.L, setting.N
-    table = np.zeros((V, V))  # noise tokens only
+    table = np.empty((V, V)) if out is None else out  # noise tokens only
+    table.fill(0)
     if L > 1:
         for block in samples:
             part = table[_rows(block)]
@@ -59,7 +54,7 @@ def step_one(setting: Setting, emb: Embeddings, samples: Samples) -> tuple[Float
     hbar = table @ emb.z_in + samples.counts[:, None] * emb.z_in  # (V, d), L times the sum over samples
     if setting.trigger_in_value:
         hbar += samples.counts[:, None] * emb.z_trig
-    return table, centred_outputs(emb).T @ hbar / (N * L)
+    return table, emb.residuals.T @ hbar / (N * L)
 
 
 def _rows(block: Block) -> slice:
@@ -67,13 +62,13 @@ def _rows(block: Block) -> slice:
     return slice(int(block.informative[0]), int(block.informative[-1]) + 1)
 
 
-def step_two(setting: Setting, emb: Embeddings, samples: Samples, table: FloatArray,
-             val1: FloatArray) -> FloatArray:
-    """g (d,): the direction of W1 z_EOS. The score of a key e is e.g."""
+def step_two(setting: Setting, emb: Embeddings, samples: Samples, table: FloatArray, val1: FloatArray,
+             scratch: FloatArray | None = None) -> FloatArray:
+    """g (d,): the direction of W1 z_EOS. The score of a key e is e.g. A table (V, V) to work in may be given."""
     V, L, N = setting.V, setting.L, setting.N
     n = samples.counts
-    m = centred_outputs(emb) @ val1  # (V, d) rows Val1^T r
-    pull = m @ emb.z_in.T  # (V, V) value score of token b at label k
+    m = emb.residuals @ val1  # (V, d) rows Val1^T r
+    pull = np.matmul(m, emb.z_in.T, out=scratch)  # (V, V) value score of token b at label k
     trigger_pull = m @ emb.z_trig if setting.trigger_in_value else np.zeros(V)
     own_pull = pull.diagonal() + trigger_pull  # of the informative position
     # g = (1/NL) sum_il key_il (value_il.m_i - mean over l of the same)
@@ -201,7 +196,7 @@ def step_three(setting: Setting, emb: Embeddings, samples: Samples, scores: Floa
     attended += right[:, None] * emb.z_in
     if setting.trigger_in_value:
         attended += right[:, None] * emb.z_trig
-    val2: FloatArray = centred_outputs(emb).T @ attended / N
+    val2: FloatArray = emb.residuals.T @ attended / N
     return val2
 
 
@@ -218,12 +213,13 @@ def _sum_of_values(strays: list[tuple[NDArray[Any], NDArray[Any], FloatArray]],
 
 def train(setting: Setting, emb: Embeddings, samples: Samples) -> Trained:
     """Three steps of gradient descent in the limit eta -> 0, eta*gamma -> infinity."""
-    table, val1 = step_one(setting, emb, samples)
-    g = step_two(setting, emb, samples, table, val1)
-    del table  # the logits take its place
+    # Two tables in one piece serve all steps: fresh memory costs as much as a product.
+    tables = np.empty((2, setting.V, setting.V))
+    table, val1 = step_one(setting, emb, samples, tables[0])
+    g = step_two(setting, emb, samples, table, val1, tables[1])
     scores, trigger_score = emb.z_in @ g, float(emb.z_trig @ g)
     val2 = step_three(setting, emb, samples, scores, trigger_score)
     out = val2.T @ emb.z_out[emb.label].T  # (d, V)
-    wrong_logits = emb.z_in @ out
-    logits = wrong_logits + emb.z_trig @ out if setting.trigger_in_value else wrong_logits
+    wrong_logits = np.matmul(emb.z_in, out, out=tables[0])
+    logits = np.add(wrong_logits, emb.z_trig @ out, out=tables[1]) if setting.trigger_in_value else wrong_logits
     return Trained(scores, trigger_score, logits, wrong_logits)

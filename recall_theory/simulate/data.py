@@ -8,6 +8,7 @@ its own, so that a draw can be repeated instead of being kept; a draw is handed 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +33,13 @@ class Embeddings:
     z_out: FloatArray
     z_trig: FloatArray
     label: NDArray[np.intp]
+
+    @functools.cached_property
+    def residuals(self) -> FloatArray:
+        """r (V, d): z_out(pi(k)) less the mean over labels, the residual direction at uniform output."""
+        u = self.z_out[self.label]
+        centred: FloatArray = u - u.mean(axis=0)
+        return centred
 
 
 def _rows(rng: np.random.Generator, n: int, d: int, embedding: str) -> FloatArray:

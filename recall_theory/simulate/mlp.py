@@ -19,7 +19,7 @@ from scipy import sparse
 
 from ..activation import Activation, activation
 from ..setting import Setting
-from .counts import Trained, attend, centred_outputs
+from .counts import Trained, attend
 from .data import Embeddings, FloatArray, Samples
 
 IntArray = NDArray[np.intp]
@@ -180,7 +180,7 @@ def step_three(setting: Setting, emb: Embeddings, seen: Attended, mlp: Mlp) -> t
     total = seen.right[:, None] * of_right + seen.wrong @ of_wrong  # by label
     for k, b, share in seen.ties:
         total[k] += mlp.phi.phi(share * (noise[k] + trigger) + (1 - share) * noise[b])
-    val = centred_outputs(emb).T @ total  # (d, m)
+    val = emb.residuals.T @ total  # (d, m)
     return of_right @ val.T, of_wrong @ val.T
 
 
@@ -189,7 +189,7 @@ def train(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp) -> Trai
     V, N, m = setting.V, setting.N, len(mlp.W_in)
     width = max(1, NEURONS // V)
     layers = [mlp.part(slice(i, i + width)) for i in range(0, m, width)]
-    residual = centred_outputs(emb)  # (V, d)
+    residual = emb.residuals  # (V, d)
     g = np.zeros(setting.d)
     for layer in layers:
         sums = step_one(chunks(setting, emb, samples), layer, V)
