@@ -1,13 +1,12 @@
 """Draw the grid on which the Attention-MLP law is checked, before anything is simulated.
 
 A Sobol sequence with a fixed scramble, even in the logarithm of V, L, d, m and N/V, proposes settings; the named
-activations take turns. The first quota takes what comes, the second those whose closed-form terms put attention in
-transition: the quota looks at the closed-form terms, never at a simulation. Settings whose seeds are too
-dear for a laptop are
-passed over.
+activations take turns. A setting goes to the first quota that it fits and that is not full: attention in
+transition, recall in transition, anything. Quotas look at predictions, never at a simulation. Settings are passed
+over whose seeds, as many as the predicted spread asks for, would take a laptop too long.
 
-    python validation/draw_mlp_grid.py > grid.toml            # 30 + 12 settings, scramble 0
-    python validation/draw_mlp_grid.py 1 > held_out.toml      # another draw
+    python validation/draw_mlp_grid.py > validation/mlp_grid.toml     # scramble 0
+    python validation/draw_mlp_grid.py 1 > held_out.toml              # another draw
 """
 
 from __future__ import annotations
@@ -17,36 +16,61 @@ import sys
 import numpy as np
 from scipy.stats import qmc
 
-from recall_theory.theory.forced_choice import forced_choice
-from recall_theory.theory.mlp.law import mlp_terms
+from recall_theory import Setting, predict
+from recall_theory.theory.predict import Prediction
 
 LOW, HIGH = (128, 8, 32, 64, 8), (1024, 128, 256, 8192, 500)  # V, L, d, m, N/V
 ACTIVATIONS = ("identity", "relu", "gelu", "tanh", "erf", "quadratic")
-DEAREST = 3e10  # flops of a seed: the products of N samples with m x d weights
-ANY, TRANSITION = 30, 12
+QUOTAS = {"attention": 18, "recall": 12, "anything": 24}
+SE = 0.01 / 1.15  # aimed at, so that the standard error stays under 0.01
+FEWEST = 24  # seeds
+DEAREST = 60.0  # seconds of one core a cell
+NUMBERS = {"gelu": 6e-8, "erf": 4e-8, "tanh": 1.5e-8}  # seconds that phi and its slope take a number; else 4e-9
 
 
-def draw(scramble: int) -> list[tuple[int, int, int, int, int, str]]:
-    """Settings (V, L, d, N, m, activation), the unconditional ones first."""
+def seeds_for(p: Prediction) -> int:
+    """Seeds that bring every standard error under 0.01."""
+    return max(FEWEST, int(np.ceil((max(p.spread.values()) / SE) ** 2)))
+
+
+def seconds(s: Setting) -> float:
+    """What a seed takes at some 25 Gflop/s: the products of N samples with m x d weights, phi, tokens, logits."""
+    assert s.m is not None
+    products = 6.0 * s.N * s.m * s.d + 6.0 * s.V * s.d * (s.V + s.m)
+    return 0.003 + products / 25e9 + s.N * s.m * NUMBERS.get(str(s.activation), 4e-9) + 3e-8 * s.N * s.L
+
+
+def quota(s: Setting, p: Prediction) -> str:
+    """The quota that a setting fits first."""
+    if 0.1 < p.attention < 0.9:
+        return "attention"
+    return "recall" if 0.2 < p.recall < 0.9 else "anything"
+
+
+def draw(scramble: int) -> list[Setting]:
+    """The settings in the order of the sequence, until every quota is full."""
     sobol = qmc.Sobol(len(LOW), rng=np.random.default_rng(scramble))
     low, high = np.log(LOW), np.log(HIGH)
-    plain: list[tuple[int, int, int, int, int, str]] = []
-    transition: list[tuple[int, int, int, int, int, str]] = []
-    while len(plain) < ANY or len(transition) < TRANSITION:
+    left, chosen = dict(QUOTAS), []
+    while sum(left.values()):
         V, L, d, m, ratio = np.exp(low + (high - low) * sobol.random(1)[0])
-        V, L, d, m, N = (round(v) for v in (V, L, d, m, V * ratio))
-        phi = ACTIVATIONS[(len(plain) + len(transition)) % len(ACTIVATIONS)]
-        if N * m * (8 * d + 100) > DEAREST:
+        s = Setting(V=round(V), L=round(L), d=round(d), N=round(V * ratio), m=round(m),
+                    activation=ACTIVATIONS[len(chosen) % len(ACTIVATIONS)])
+        if FEWEST * seconds(s) > DEAREST:
             continue
-        if len(plain) < ANY:
-            plain.append((V, L, d, N, m, phi))
-            continue
-        noise = sum(mlp_terms(V, L, d, N, m, phi)["attention"].values())
-        if 0.2 < float(forced_choice(noise**-0.5, L)) < 0.9:
-            transition.append((V, L, d, N, m, phi))
-    return plain + transition
+        p = predict(s)
+        name = quota(s, p) if left[quota(s, p)] else "anything"
+        if left[name] and seeds_for(p) * seconds(s) <= DEAREST:
+            left[name] -= 1
+            chosen.append(s)
+    return chosen
+
+
+def main() -> None:
+    print("# The Attention-MLP grid, drawn by validation/draw_mlp_grid.py before anything was simulated.")
+    for s in draw(int(sys.argv[1]) if len(sys.argv) > 1 else 0):
+        print(f'\n[[cell]]\nV = {s.V}\nL = {s.L}\nd = {s.d}\nN = {s.N}\nm = {s.m}\nactivation = "{s.activation}"')
 
 
 if __name__ == "__main__":
-    for V, L, d, N, m, phi in draw(int(sys.argv[1]) if len(sys.argv) > 1 else 0):
-        print(f'[[cell]]\nV = {V}\nL = {L}\nd = {d}\nN = {N}\nm = {m}\nactivation = "{phi}"\n')
+    main()
