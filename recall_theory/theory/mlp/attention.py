@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..attention import terms as at
 from ..attention.law import SeedLaw
 from ..attention.shape import score_cumulants
+from ..generic import power_of_complement
 from ..quadrature import condense, gauss_gamma, gauss_hermite
 from . import terms as mt
 
@@ -57,52 +58,60 @@ POWERS = {
 }
 
 
-def seed_law(V: float, L: float, d: float, N: float, m: float, k: StepTwo, embedding: str = "gaussian",
+def seed_law(V: Any, L: Any, d: Any, N: Any, m: Any, k: StepTwo, embedding: str = "gaussian",
              trigger_in_value: bool = True, tau_nodes: int = TAU_NODES) -> SeedLaw:
-    """Quadrature nodes over seeds for tau and the snr, with their weights: fields of shape (1, K)."""
+    """Quadrature nodes over seeds for tau and the snr, with their weights: fields of shape (B, K).
+
+    V, L, d, N, m and the moments in k are numbers or arrays (B,).
+    """
+    sizes = [a.ravel() for a in np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, float)) for v in (V, L, d, N, m)))]
+    moments = [np.broadcast_to(v, sizes[0].shape) for v in dataclasses.astuple(k)]
     e = 1 if trigger_in_value else 0
     kappa = 1 if embedding == "gaussian" else 0
+    V1, L1, d1, N1, m1 = (a[:, None, None, None, None] for a in sizes)  # (B, tau, b0, chi, x)
+    k1 = StepTwo(*(a[:, None, None, None, None] for a in moments))
     if kappa:
-        tau1, w_tau = gauss_gamma(2 / d, tau_nodes)
+        tau1, w_tau = gauss_gamma(2 / sizes[2], tau_nodes)
     else:
-        tau1, w_tau = np.ones(1), np.ones(1)
-    b01, w_b0 = gauss_gamma(2 / d + 2 / V, SCALE_NODES)
-    chi1, w_chi = gauss_gamma(_noise_spread(V, L, d, N, m, e, kappa, k), SCALE_NODES)
+        tau1, w_tau = np.ones((len(sizes[2]), 1)), np.ones((len(sizes[2]), 1))
+    b01, w_b0 = gauss_gamma(2 / sizes[2] + 2 / sizes[0], SCALE_NODES)
+    chi1, w_chi = gauss_gamma(_noise_spread(V1, L1, d1, N1, m1, e, kappa, k1)[:, 0, 0, 0, 0], SCALE_NODES)
     x, w_x = gauss_hermite(LEAD_NODES)
-    tau = tau1[:, None, None, None]
-    b0 = b01[:, None, None]
-    chi = chi1[:, None]
-    parts = mt.attention_parts(V, L, d, N, m, e, tau, b0, kappa, k)
+    tau = tau1[:, :, None, None, None]
+    b0 = b01[:, None, :, None, None]
+    chi = chi1[:, None, None, :, None]
+    parts = mt.attention_parts(V1, L1, d1, N1, m1, e, tau, b0, kappa, k1)
     perp = sum(p[0] for p in parts.values())
     of_lead = sum(p[1] for p in parts.values())
-    mean = mt.lead(V, L, d, N, e, tau, b0, k.A, k.A2, k.h1)
+    mean = mt.lead(V1, L1, d1, N1, e, tau, b0, k1.A, k1.A2, k1.h1)
     T = mean + np.sqrt(of_lead) * x
-    overlap = T**2 / (tau * d)
-    turn = _turn(V, L, d, N, e, tau, b0, kappa, k, of_lead)
-    plain = perp * V / (V - 1) * (1 - 1 / d) * chi
+    overlap = T**2 / (tau * d1)
+    turn = _turn(V1, L1, d1, N1, e, tau, b0, kappa, k1, of_lead)
+    plain = perp * V1 / (V1 - 1) * (1 - 1 / d1) * chi
     squared = np.maximum(overlap + 2 * T / tau * turn * (T - mean) + plain, overlap + plain * FLOOR)
     snr = T / np.sqrt(squared)
-    w = np.broadcast_to(w_b0[:, None, None] * w_chi[:, None] * w_x, snr.shape)
-    n_tau = len(tau1)
-    nodes, weights = condense(snr.reshape(n_tau, -1), w.reshape(n_tau, -1), SNR_NODES)
-    rivals, spread = at.distinct_rivals(V, L), at.distinct_rivals_variance(V, L)
+    w = np.broadcast_to(w_b0[:, None, :, None, None] * w_chi[:, None, None, :, None] * w_x, snr.shape)
+    B, n_tau = tau1.shape
+    nodes, weights = condense(snr.reshape(B, n_tau, -1), w.reshape(B, n_tau, -1), SNR_NODES)
+    rivals, spread = at.distinct_rivals(sizes[0], sizes[1]), at.distinct_rivals_variance(sizes[0], sizes[1])
     half = np.minimum(np.sqrt(np.maximum(spread, 0)), rivals)
-    flat = (1, -1)
-    skew, excess = _shape(V, L, d, N, m, e, tau1[:, None], kappa, k, nodes)
+    flat = (B, -1)
+    skew, excess = _shape(*(a[:, None, None] for a in sizes), e, tau1[:, :, None], kappa,
+                          StepTwo(*(a[:, None, None] for a in moments)), nodes)
     return SeedLaw(
-        weight=(w_tau[:, None] * weights).reshape(flat),
-        tau=np.broadcast_to(tau1[:, None], nodes.shape).reshape(flat),
+        weight=(w_tau[:, :, None] * weights).reshape(flat),
+        tau=np.broadcast_to(tau1[:, :, None], nodes.shape).reshape(flat),
         snr=nodes.reshape(flat),
         skew=np.broadcast_to(skew, nodes.shape).reshape(flat),
         excess=np.broadcast_to(excess, nodes.shape).reshape(flat),
-        rivals=np.array([[rivals - half, rivals + half]]),
-        rivals_weight=np.full((1, 2), 1 / 2),
-        alone=np.asarray(at.power_of_complement(np.array([float(V)]), L - 1)),
-        V=np.array([float(V)]),
+        rivals=np.stack([rivals - half, rivals + half], axis=-1),
+        rivals_weight=np.full((B, 2), 1 / 2),
+        alone=np.asarray(power_of_complement(sizes[0], sizes[1] - 1)),
+        V=sizes[0],
     )
 
 
-def _shape(V: float, L: float, d: float, N: float, m: float, e: int, tau: FloatArray, kappa: int, k: StepTwo,
+def _shape(V: Any, L: Any, d: Any, N: Any, m: Any, e: int, tau: FloatArray, kappa: int, k: StepTwo,
            snr: FloatArray) -> tuple[Any, Any]:
     """Third and fourth cumulant of the standardised token scores: the linear part's, by norms and counts.
 
@@ -110,14 +119,14 @@ def _shape(V: float, L: float, d: float, N: float, m: float, e: int, tau: FloatA
     """
     parts = mt.attention_parts(V, L, d, N, m, e, tau, 1, kappa, k)
     S = sum(token for token, _ in parts.values())
-    if k.A * at.lead(V, L, d, N, e, 1, 1) < k.A2 * mt.quadratic_lead(V, L, d, e, 1):
-        return 0, 0
-    unit = k.A**2  # in units in which the linear part has coefficient 1
+    linear = k.A * at.lead(V, L, d, N, e, 1, 1) >= k.A2 * mt.quadratic_lead(V, L, d, e, 1)
+    unit = np.where(linear, k.A**2, 1)  # in units in which the linear part has coefficient 1
     stored = sum(parts[name][0] for name in ("mean bias: mean embedding", "gradient noise: noise tokens",
                                              "gradient noise: informative tokens"))
     left = np.maximum(1 - snr**2 / (tau * d), FLOOR)
-    return score_cumulants(V, L, d, N, e, tau, kappa, S / unit, stored / unit, (S / left - S) / unit,
-                           snr * np.sqrt(S / left / unit))
+    skew, excess = score_cumulants(V, L, d, N, e, tau, kappa, S / unit, stored / unit, (S / left - S) / unit,
+                                   snr * np.sqrt(S / left / unit))
+    return np.where(linear, skew, 0), np.where(linear, excess, 0)
 
 
 def _noise_spread(V: float, L: float, d: float, N: float, m: float, e: int, kappa: int, k: StepTwo) -> Any:

@@ -8,14 +8,15 @@ with the norms and the angle. `Kernel` tabulates the Hermite coefficients of phi
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...activation import Activation
-from ...activation.gaussian import hermite_coefficients
-from ..quadrature import gauss_gamma, gauss_hermite
+from ...activation.gaussian import gaussian_rule, hermite_coefficients
+from ..quadrature import condense, gauss_gamma, gauss_hermite
 
 __all__ = ["Kernel", "Neurons", "Values", "of_neurons", "of_values"]
 
@@ -27,6 +28,8 @@ PLANE = 5  # nodes of each coordinate of the other value in the plane of h_k and
 RADIUS = 3  # nodes of the rest of its norm
 REACH = 17 / 2  # standard deviations of a neuron's input
 STEP = 1 / 8
+PART = 12  # nodes of a neuron's input between two kinks of phi
+BESIDE = 7  # nodes of its input beside h_k, through the trigger
 TINY = np.finfo(float).tiny
 
 
@@ -130,45 +133,59 @@ class Bare:
         density = np.exp(-x**2 / 2)
         density /= density.sum()
         self.v = np.linspace(-reach, reach, 1 + 2 * int(np.ceil(reach / STEP)))
-        self.tables = []
+        rows = []
         for omega in (1 - STEP, 1, 1 + STEP):
             f = phi.phi(self.v[:, None] + np.sqrt(omega) * x)
             mean = f @ density
             # by parts: sqrt(omega) E phi' = E phi x, omega E phi'' = E phi (x^2 - 1)
             variance = f**2 @ density - mean**2
-            self.tables.append(np.stack([mean, variance, f @ (density * x) / np.sqrt(omega),
-                                         f @ (density * (x**2 - 1)) / omega, np.gradient(variance, self.v),
-                                         (f - mean[:, None])**3 @ density]))
+            rows.append(np.stack([mean, variance, f @ (density * x) / np.sqrt(omega),
+                                  f @ (density * (x**2 - 1)) / omega, np.gradient(variance, self.v),
+                                  (f - mean[:, None])**3 @ density], axis=-1))
+        low, middle, high = rows
+        # the parabola in omega, and in v at each point of the grid: (v, power of f, power of g, quantity)
+        by_omega = np.stack([middle, (high - low) / 2, (high + low) / 2 - middle], axis=1)
+        before, here, after = by_omega[:-2], by_omega[1:-1], by_omega[2:]
+        self.table = np.stack([here, (after - before) / 2, (after + before) / 2 - here], axis=1).reshape(
+            len(here), 3, 3 * 6)
 
-    def __call__(self, v: FloatArray, omega: FloatArray) -> list[FloatArray]:
-        """[mean, variance, E phi', E phi'', d variance/dv, third central moment], quadratic in v and in omega."""
-        step = self.v[1] - self.v[0]
-        u = (v - self.v[0]) / step
-        i = np.clip(np.rint(u).astype(int), 1, len(self.v) - 2)
-        f = np.clip(u - i, -1, 1)
-        g = np.clip((omega - 1) / STEP, -4, 4)
-        low, middle, high = self.tables
-        out = []
-        for j in range(6):
-            table = [self._quadratic(tab[j], i, f) for tab in (low, middle, high)]
-            out.append(table[1] + g / 2 * (table[2] - table[0])
-                       + g**2 / 2 * (table[2] + table[0] - 2 * table[1]))
-        return out
+    def __call__(self, v: FloatArray, omega: FloatArray) -> FloatArray:
+        """(6, ...): mean, variance, E phi', E phi'', d variance/dv, third central moment, quadratic in v and omega."""
+        u = (v - self.v[1]) / (self.v[1] - self.v[0])
+        i = np.clip(np.rint(u).astype(int), 0, len(self.table) - 1)
+        f = np.clip(u - i, -1, 1)[..., None]
+        g = np.clip((omega - 1) / STEP, -4, 4)[..., None]
+        by_omega = self.table[i, 0] + f * (self.table[i, 1] + f * self.table[i, 2])
+        out = by_omega[..., :6] + g * (by_omega[..., 6:12] + g * by_omega[..., 12:])
+        return np.ascontiguousarray(np.moveaxis(out, -1, 0))
 
-    @staticmethod
-    def _quadratic(row: FloatArray, i: NDArray[np.intp], f: FloatArray) -> FloatArray:
-        a, b, c = row[i - 1], row[i], row[i + 1]
-        out: FloatArray = b + f / 2 * (c - a) + f**2 / 2 * (a + c - 2 * b)
-        return out
+
+@functools.lru_cache(maxsize=64)
+def neuron_rule(phi: Activation, s: float) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights (n,) over u ~ N(0, 1) for functions of phi(sqrt(s) u): a Gauss rule between any two kinks.
+
+    >>> from recall_theory.activation import activation
+    >>> u, w = neuron_rule(activation("relu"), 2.0)
+    >>> len(u), round(float((w * np.maximum(u, 0)**2).sum()), 12)
+    (32, 0.5)
+    """
+    x, w = gaussian_rule(phi, s)
+    edges = np.unique(np.searchsorted(x, phi.kinks or (0.0,)))
+    nodes, weights = [], []
+    for u_part, w_part in zip(np.split(x / np.sqrt(s), edges), np.split(w, edges), strict=True):
+        mass = float(w_part.sum())
+        if mass > 1 / 10**12:
+            u, p = condense(u_part, w_part / mass, PART)
+            nodes.append(u)
+            weights.append(mass * p)
+    return np.concatenate(nodes), np.concatenate(weights)
 
 
 def of_neurons(phi: Activation, bare: Bare, d: Any, m: Any, lam: Any, s: FloatArray, t: FloatArray,
                tau: FloatArray, values: Values) -> Neurons:
     """Over the weights of a neuron, for the facts of `of_values`; lam = N/V."""
-    y1 = np.linspace(-REACH, REACH, 1 + round(2 * REACH / STEP))
-    p1 = np.exp(-y1**2 / 2)
-    p1 /= p1.sum()
-    y2, p2 = gauss_hermite(7)
+    y1, p1 = neuron_rule(phi, float(np.median(s)) if any(phi.kinks) else 1.0)  # where kinks lie at 0, s plays no part
+    y2, p2 = gauss_hermite(BESIDE)
     w = p1[:, None] * p2
     s, t, tau = (q[..., None, None] for q in (s, t, tau))
     along, rest = t / np.sqrt(s), np.sqrt(np.maximum(tau - t**2 / s, 0))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...activation import Activation, activation
 from ...activation.gaussian import gaussian_rule, project
-from ..attention.law import SeedLaw, _by_score, token_scatter
+from ..attention.law import SeedLaw, attention_given, mean_and_std
 from ..quadrature import condense
 from ..recall.scatter import wrong_answers
 from ..recall.training import classes
@@ -28,26 +28,39 @@ __all__ = ["mlp_prediction", "mlp_terms", "step_two_moments"]
 FloatArray = NDArray[np.float64]
 
 SURE = 1 / 1000  # a chance of wrong attention below this leaves recall as it is
-FEW = 3  # nodes of tau where attention fails
-ROWS = 4  # snr nodes at each tau where attention fails
+ALMOST = 1 / 100  # below this it needs few nodes only
+NODES = 3  # of tau where attention fails
+ROWS = 4  # of the snr at each tau where attention fails
+FEW = 2  # of each where it almost never does
 
 
-def step_two_moments(phi: Activation, s: float) -> StepTwo:
-    """The moments of phi at input power s that step two needs, by parts: phi's own derivative is not asked for.
+def step_two_moments(phi: Activation, s: Any) -> StepTwo:
+    """The moments of phi at input power s, a number or an array, that step two needs, by parts: phi's own derivative
+    is not asked for.
 
     >>> k = step_two_moments(activation("relu"), 1.0)
-    >>> round(k.A, 6), round(k.B, 6), round(k.P0, 6)
+    >>> round(float(k.A), 6), round(float(k.B), 6), round(float(k.P0), 6)
     (0.25, 0.159155, 0.5)
     """
     x, w = gaussian_rule(phi, s)
     f, slope = phi.phi(x), phi.derivative(x)
-    u = x / np.sqrt(s)
+    s = np.asarray(s, dtype=float)
+    u = x / np.sqrt(s)[..., None]
     c = project(w * f, u, 2)
     g = project(w * f * slope, u, 2)
-    first, second = c[1] / np.sqrt(s), c[2] * np.sqrt(2) / s
-    return StepTwo(A=float(first**2), B=float(c[0] * second), A2=float(second**2), h0=float(g[0]),
-                   h1=float(g[1] / np.sqrt(s)), h2=float(g[2] * np.sqrt(2) / s), P0=float((w * f**2).sum()),
-                   P2=float((w * slope**2).sum()))
+    first, second = c[..., 1] / np.sqrt(s), c[..., 2] * np.sqrt(2) / s
+    return StepTwo(A=first**2, B=c[..., 0] * second, A2=second**2, h0=g[..., 0], h1=g[..., 1] / np.sqrt(s),
+                   h2=g[..., 2] * np.sqrt(2) / s, P0=(w * f**2).sum(-1), P2=(w * slope**2).sum(-1))
+
+
+def mlp_attention(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "relu", embedding: str = "gaussian",
+                  trigger_in_value: bool = True) -> FloatArray:
+    """Attention alone (B,), for arrays (B,) of sizes: a small part of what `mlp_prediction` costs."""
+    V, L, d, N, m = (np.asarray(v, dtype=float) for v in (V, L, d, N, m))
+    k = step_two_moments(_activation(activation), mt.input_power(V, L, int(trigger_in_value)))
+    law = seed_law(V, L, d, N, m, k, embedding, trigger_in_value)
+    out: FloatArray = (law.weight * attention_given(law)).sum(axis=-1)
+    return out
 
 
 def mlp_prediction(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "relu", embedding: str = "gaussian",
@@ -96,14 +109,11 @@ def _one(V: float, L: float, d: float, N: float, m: float, phi: Activation, embe
     e, kappa = int(trigger_in_value), int(embedding == "gaussian")
     k = step_two_moments(phi, float(mt.input_power(V, L, e)))
     law = seed_law(V, L, d, N, m, k, embedding, trigger_in_value)
-    x, p, given = _by_score(law)
-    each = (p * given).sum(-1)
-    attention = float((law.weight * each).sum())
-    between = float((law.weight * (each - attention)**2).sum())
-    scatter = float((law.weight * token_scatter(law, x, p, given)).sum())
+    attention, attention_std = (float(v[0]) for v in mean_and_std(law))
     sure = 1 - attention < SURE
-    few = law if sure else seed_law(V, L, d, N, m, k, embedding, trigger_in_value, FEW)
-    tau, snr, weight = _rows(few, d, sure)
+    almost = 1 - attention < ALMOST
+    coarse = seed_law(V, L, d, N, m, k, embedding, trigger_in_value, FEW if almost and not sure else NODES)
+    tau, snr, weight = _rows(coarse, d, 0 if sure else FEW if almost else ROWS)
     known = facts(d, e, tau, snr, kappa)
     kernel, bare = _tables_for(phi, known.s, known.norm, tau, d)
     seen = recall_given(kernel, bare, V, 1 if sure else L, d, N, m, e, known)
@@ -112,7 +122,7 @@ def _one(V: float, L: float, d: float, N: float, m: float, phi: Activation, embe
         joint = recall * attention
     accuracy = joint + (0 if sure else _from_wrong_picks(V, L, d, N, e, tau, snr, weight, embedding))
     out = {"attention": attention, "recall": recall, "accuracy": accuracy,
-           "attention_std": np.sqrt(between + scatter)}
+           "attention_std": attention_std}
     for name, row, mean in (("recall", seen["recall"], recall), ("accuracy", seen["joint"], joint)):
         share = min(joint / recall, 1) if name == "accuracy" and recall > 0 else 1
         spread = float(weight @ (row - mean)**2) + float(weight @ seen["within"]) * share**2
@@ -127,16 +137,16 @@ def _from_wrong_picks(V: float, L: float, d: float, N: float, e: int, tau: Float
     return float(weight @ wrong_answers(seeds, classes(seeds)))
 
 
-def _rows(law: SeedLaw, d: float, sure: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """tau, snr and weight (R,) of the seeds that recall is computed for."""
+def _rows(law: SeedLaw, d: float, rows: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """tau, snr and weight (R,) of the seeds that recall is computed for: `rows` a tau, or without end of the snr for 0."""
     taus = np.unique(law.tau[0])
     n = len(taus)
     snr, weight = law.snr[0].reshape(n, -1), law.weight[0].reshape(n, -1)
     total = weight.sum(-1)
-    if sure:
+    if not rows:
         return taus, np.sqrt(taus * d), total
-    nodes, w = condense(snr, weight / total[:, None], ROWS)
-    return np.repeat(taus, ROWS), nodes.ravel(), (w * total[:, None]).ravel()
+    nodes, w = condense(snr, weight / total[:, None], rows)
+    return np.repeat(taus, rows), nodes.ravel(), (w * total[:, None]).ravel()
 
 
 def mlp_terms(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "relu", embedding: str = "gaussian",

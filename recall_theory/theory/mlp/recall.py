@@ -30,17 +30,17 @@ SCORE = 6  # nodes of a fact's own token score
 ASIDE = 2  # of the rest of its overlap with the trigger
 RADIUS = 2  # of the rest of its norm
 WEIGHTS = 5  # of the neurons' fluctuation at a fact
-SHAPE = 3  # of the kernel with another fact's value
+SHAPE = 4  # of the kernel with another fact's value
 SHARES = 3  # of the share of a fact's sequences that are attended rightly, given its score
 COUNTS = 8  # of the number of training samples
 CHI = 2  # of the output embeddings' overall length
 SCALE = 3  # of the fluctuation of the rivals' total strength
-NOISE = 8  # of the noise on the fact's own logit
+NOISE = 8  # of the noise on the fact's own logit, half as many again where all attention is right
 ASIDE_OF_NEURONS = 15  # of w.z_trig
 LOWEST, HIGHEST, BINS = 0, 9, 37  # of the own logit, for pairs of facts
 FARTHEST = 1000  # the grid's end, where embeddings are all but orthogonal
 TERMS = 12
-STEP = 3 / 5  # of the grid of own logits
+STEP = 4 / 5  # of the grid of own logits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,7 +183,7 @@ def recall_given(kernel: Kernel, bare: Bare, V: float, L: float, d: float, N: fl
     r, wr = _skewed(skewed / np.maximum(relative, TINY)**(3 / 2), SCALE)
     r = np.maximum(1 + np.sqrt(relative)[..., None] * r, 1 / 8)  # (R, FW, SCALE)
     ch, wch = gauss_gamma(2 / d, CHI)
-    x, wx = gauss_hermite(NOISE)
+    x, wx = gauss_hermite(NOISE * 3 // 2 if perfect else NOISE)
     r, wr = r[:, :, None, None, :, None], wr[:, :, None, None, :, None]
     T, Qx = theta[..., None, None, None], Q[..., None, None, None] * r
     chi = np.sqrt(d * ch)[:, None, None]
