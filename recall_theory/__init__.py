@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from .setting import Setting, SettingError
     from .simulate import Observation, simulate
     from .simulate.full_training import full_training
-    from .theory.capacity import Capacity, capacity, solve_for
+    from .theory.capacity import Capacity, capacity
     from .theory.choose import compare_activations
+    from .theory.inverse import solve_for
     from .theory.memories.compare import compare_memories
     from .theory.phase import PhaseDiagram, phase
     from .theory.predict import Prediction, predict, predict_many
@@ -34,7 +35,7 @@ _HOME = {
     "simulate": "simulate",
     "Capacity": "theory.capacity",
     "capacity": "theory.capacity",
-    "solve_for": "theory.capacity",
+    "solve_for": "theory.inverse",
     "compare_activations": "theory.choose",
     "compare_memories": "theory.memories.compare",
     "full_training": "simulate.full_training",

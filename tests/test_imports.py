@@ -181,13 +181,11 @@ def test_predicting_twice_gives_the_same_bits():
 REASONS: dict[tuple[str, float], str] = {
     ("capacity.py", 0.99): "the default target, a convention of the interface",
     ("memories/compare.py", 0.99): "the default target, a convention of the interface",
+    ("inverse.py", 0.99): "the default target, a convention of the interface",
     ("phase.py", 0.99): "the default target, a convention of the interface",
     ("recall/law.py", 1e-3): "the least width of an interval of leads that a grid is laid over",
     ("theory/capacity.py", 16.0): "bits a coordinate, a convention of the interface",
     ("theory/hops.py", 16.0): "bits a coordinate, a convention of the interface",
-    ("capacity.py", 64.0): "a search for V goes at least this far",
-    ("capacity.py", 1e6): "the largest d that a search considers",
-    ("capacity.py", 1e7): "the largest L that a search considers",
 }
 
 

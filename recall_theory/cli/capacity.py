@@ -9,11 +9,10 @@ import click
 from ..report.answer import Answer
 from .command import Command, Output
 from .errors import BadInput
-from .options import decline_mlp, option, setting_options
+from .options import option, setting_options
 
 
 def run(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) -> Answer:
-    decline_mlp("capacity", values)
     if N is not None and ratio:
         raise BadInput("--N and --ratio contradict one another: give one of them")
     from ..report.capacity import answer
@@ -31,7 +30,8 @@ def _params() -> list[click.Parameter]:
 
 command = Command(
     "capacity", run, params=_params(),
-    help="How many facts does an attention layer store? The largest V whose predicted accuracy reaches "
+    help="How many facts does an attention layer, or one with an MLP (--m), store? The largest V whose predicted accuracy reaches "
          "the target, for several sample budgets and in the limit, what limits it, and the bounds beside it.",
-    examples=["capacity --d 256 --L 64", "capacity --d 128 --L 16 --ratio 32 --target 0.9 --json"],
+    examples=["capacity --d 256 --L 64", "capacity --d 128 --L 16 --ratio 32 --target 0.9 --json",
+              "capacity --d 64 --L 32 --m 1024 --target 0.9"],
 )

@@ -88,7 +88,7 @@ EXTRA: dict[str, Parameter] = {
         Extra("classes", "outputs that the facts of Zipf's law share, at most d/4", "integer", 2, 1e8, (2, 8)),
         Extra("samples", "samples from which Zipf's facts are learned", "integer", 1, 1e15),
         Extra("steps", "further steps of gradient descent", "integer", 1, 10**6, default=100),
-        Extra("for", "the size to solve for", "choice", choices=("V", "L", "d", "N")),
+        Extra("for", "the size to solve for", "choice", choices=("V", "L", "d", "N", "m")),
         Extra("normalise", "what is done to the embeddings: nothing, one factor a matrix, or every row to "
               "norm 1", "choice", default="none", choices=("none", "scale", "rows")),
     )
@@ -138,13 +138,3 @@ def setting_options(required: Sequence[str] = ("V", "L", "d", "N"),
                     among: Mapping[str, Parameter] = PARAMETERS) -> list[click.Parameter]:
     """An option for each parameter of a setting, in the order of their declaration."""
     return [option(name, required=name in required, among=among) for name in among if name not in leave_out]
-
-
-def decline_mlp(command: str, values: dict[str, Any]) -> None:
-    """Take --m and --activation out of the values; raise where they are given: this command can't yet."""
-    m, activation = values.pop("m", None), values.pop("activation", None)
-    if m is not None:
-        raise BadInput(f"--m {m}: {command} describes the Attention-only model in this version; leave --m out")
-    if activation is not None:
-        raise BadInput(f"--activation {shown(activation)} needs an MLP (--m), and {command} describes the "
-                       "Attention-only model in this version; leave it out")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..setting import Setting
 from .answer import Answer, Block, Column, Prose, Table
+from .laws import asked
 from .numbers import NOTHING, count, number, probability, ratio
 
 if TYPE_CHECKING:
@@ -19,14 +21,15 @@ def answer(capacity: Capacity) -> Answer:
     for record in records:
         low, high = record.pop("V_seeds") or (None, None)
         record |= {"V_seeds_low": low, "V_seeds_high": high}
+        record |= {f"next_{name}": size for name, size in (record.pop("next") or dict.fromkeys("VmdN")).items()}
     return Answer(data, records, _blocks(capacity))
 
 
 def _blocks(capacity: Capacity) -> list[Block]:
     s, target = capacity.setting, f"{capacity.target:g}"
     blocks: list[Block] = [
-        Prose(f"How many facts does an attention layer store, with embeddings of dimension d = {count(s['d'])} "
-              f"and sequences of L = {count(s['L'])} tokens?", heading=True),
+        Prose(f"How many facts does an attention layer{_mlp(s)} store, with embeddings of dimension "
+              f"d = {count(s['d'])} and sequences of L = {count(s['L'])} tokens?", heading=True),
         Prose(f"V is the largest vocabulary of which {target} of all fresh sequences are answered right "
               f"(one fact a token), at N training samples. {_conventions(s)}", remark=True),
         Table([Column("N/V"), Column("facts V"), Column("one seed"), Column("samples N"),
@@ -50,10 +53,16 @@ def _blocks(capacity: Capacity) -> list[Block]:
     blocks.append(Prose(
         "One seed: about the largest V that a seed one standard deviation below, and one above, the mean still "
         "reaches. Longest L: up to which attention reaches the target at the same V and N. Bits: what "
-        "the stored permutation holds, log2 V!, over d^2.", remark=True))
-    blocks.append(_laws(capacity))
+        f"the stored permutation holds, log2 V!, over {'d^2' if s['m'] is None else 'm d'}.", remark=True))
+    if s["m"] is not None:
+        blocks.append(_next(capacity))
+    blocks.append(_laws(capacity) if s["m"] is None else _mlp_laws(capacity))
     blocks.append(_bounds(capacity))
     return blocks
+
+
+def _mlp(s: dict[str, Any]) -> str:
+    return "" if s["m"] is None else f" with an MLP of width m = {count(s['m'])} ({s['activation']})"
 
 
 def _conventions(s: dict[str, Any]) -> str:
@@ -91,6 +100,36 @@ def _why_none(row: Row, capacity: Capacity) -> str:
     return (f"At {_budget(row)} no V reaches {capacity.target:g}: the best accuracy is about "
             f"{probability(row.best_accuracy)}, at V = {count(row.best_V)}. What stands in the way is "
             f"{row.limited_by}.")
+
+
+def _next(capacity: Capacity) -> Table:
+    """What twice as many facts take, or the target where no V reaches it."""
+    rows = []
+    for row in capacity.rows:
+        assert row.next is not None
+        asked = [NOTHING if name == "N" and row.N is None else
+                 "none" if row.next[name] is None else f"{row.next[name]:.2g}" if (row.next[name] or 0) >= 10**6 else
+                 count(row.next[name]) for name in ("m", "d", "N")]
+        rows.append((_ratio(row), count(row.next["V"]), *asked))
+    return Table([Column("N/V"), Column("facts V"), Column("m"), Column("d"), Column("N")], rows,
+                 title="For twice the facts (where no V reaches the target: for it, at the V of the best accuracy), "
+                       "about what one of m, d and N must be, the others as they are; N keeps to N/V but where it is "
+                       "what changes")
+
+
+def _mlp_laws(capacity: Capacity) -> Table:
+    s = capacity.setting
+    at = next((row for row in reversed(capacity.rows) if row.V is not None and row.N is not None), None)
+    columns = [Column("cause", words=True), Column("law", words=True), Column("it asks"), Column("exact")]
+    if at is None or at.V is None:
+        values = [(name.split(":")[0], name.split(": ")[1], count(V), NOTHING) for name, V in capacity.laws.items()]
+        return Table(columns, values, title="The leading laws, some causes alone")
+    setting = Setting(V=at.V, N=at.N, **{name: s[name] for name in ("L", "d", "m", "activation", "embedding",
+                                                                    "trigger_in_value")})
+    return Table(columns, [(a.cause, a.law, f"{a.size} = {a.shown}", f"{a.size} = {count(a.has)}")
+                           for a in asked(setting)],
+                 title=f"The leading laws, one cause alone each, at V = {count(at.V)} and N = {count(at.N)}; they hold "
+                       "for large sizes and are loose at small ones")
 
 
 def _laws(capacity: Capacity) -> Table:

@@ -32,8 +32,7 @@ class Asked:
 
 
 def asked(setting: Setting) -> list[Asked]:
-    """The leading laws of attention and recall at the setting's sizes; none with an MLP, whose activation
-    they leave out.
+    """The leading laws of attention and recall at the setting's sizes.
 
     >>> [a.size for a in asked(Setting(V=1024, L=64, d=256, N=65536))]
     ['d', 'N', 'N', 'N', 'V', 'N', 'N']
@@ -41,7 +40,7 @@ def asked(setting: Setting) -> list[Asked]:
     from ..theory import laws
 
     if setting.m is not None:
-        return []
+        return _asked_mlp(setting)
     V, L, d, N = (float(getattr(setting, name)) for name in ("V", "L", "d", "N"))
     e = int(setting.trigger_in_value)
     found = []
@@ -67,4 +66,44 @@ def asked(setting: Setting) -> list[Asked]:
                                "N d = 2 V^2 ln V", "N", float(laws.recall_mean_bias(V=V, d=d, tau=1)), N))
     found.append(Asked("law.recall.coverage", "recall: every fact must occur", "N = V ln V", "N",
                        float(laws.recall_coverage(V=V)), N))
+    return found
+
+
+def _asked_mlp(setting: Setting) -> list[Asked]:
+    """The laws with an MLP: of the activation's moments where attention is learnt and where facts are stored."""
+    from ..activation import activation
+    from ..theory import laws
+    from ..theory.mlp import terms
+    from ..theory.mlp.law import step_two_moments, typical_kernel
+
+    assert setting.m is not None
+    V, L, d, N, m = (float(getattr(setting, name)) for name in ("V", "L", "d", "N", "m"))
+    e, phi = int(setting.trigger_in_value), activation(setting.activation)
+    k = step_two_moments(phi, terms.input_power(V, L, e))
+    kernel = typical_kernel(phi, d, e)
+    k1, k0, kz, kv = (float(x) for x in (kernel.own, kernel.mean, kernel.noise, kernel.variance * d))
+    found = [
+        Asked("law.attention.trigger_overlap", "attention: a token's overlap with the trigger", "d = 2 ln L", "d",
+              float(laws.attention_dimension(L=L)), d),
+        Asked("mlp.law.recall.interference", "recall: interference of the kernel", "d^2 = 2 V ln V k_v/(k_1 - k_0)^2",
+              "d", float(terms.law_recall_interference(V=V, k1=k1, k0=k0, kv=kv)) ** (1 / 2), d),
+        Asked("mlp.law.recall.mlp_noise", "recall: the neurons' noise", "m d = 2 V ln V k_z/(k_1 - k_0)^2", "m",
+              float(terms.law_recall_mlp_noise(V=V, k1=k1, k0=k0, kz=kz)) / d, m),
+        Asked("mlp.law.recall.mean_bias", "recall: label frequencies carried by what all values share",
+              "N d = 2 V^2 ln V k_0^2/(k_1 - k_0)^2", "N", float(terms.law_recall_mean_bias(V=V, k1=k1, k0=k0)) / d, N),
+        Asked("law.recall.coverage", "recall: every fact must occur", "N = V ln V", "N",
+              float(laws.recall_coverage(V=V)), N),
+    ]
+    if L > 1 and k.A * L**2 > k.A2:  # the laws of attention are of the activation's linear part
+        found[1:1] = [
+            Asked("mlp.law.attention.mean_bias", "attention: label frequencies stored with the mean embedding",
+                  "N^2 d^3 = 2 V L^4 ln L (h_1/A)^2", "N",
+                  float(terms.law_mean_bias(V=V, L=L, A=k.A, h1=k.h1) / d**3) ** (1 / 2), N),
+            Asked("mlp.law.attention.mlp_mean", "attention: the mean of phi phi' at finite width",
+                  "m N^2 d^2 = 2 V^2 L^4 ln L (h_0/A)^2", "m",
+                  float(terms.law_mlp_mean(V=V, L=L, A=k.A, h0=k.h0)) / (N * d) ** 2, m),
+            Asked("mlp.law.attention.mlp_noise", "attention: the neurons' noise",
+                  "m N^2 d^2 = 2 V^2 L^4 ln L (1/L + 1/d) P_0 P_2/A^2", "m",
+                  float(terms.law_mlp_noise(V=V, L=L, d=d, A=k.A, P0=k.P0, P2=k.P2)) / (N * d) ** 2, m),
+        ]
     return found

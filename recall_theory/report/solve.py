@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..theory.predict import Prediction
     from ..theory.solve import Interval
 
-WANTED = {"V": "largest", "L": "longest", "d": "least", "N": "least"}
+WANTED = {"V": "largest", "L": "longest", "d": "least", "N": "least", "m": "least"}
 
 
 def answer(unknown: str, target: float, observable: str, ratio: float | None, known: dict[str, Any],
@@ -47,7 +47,7 @@ def answer(unknown: str, target: float, observable: str, ratio: float | None, kn
 def _blocks(unknown: str, target: float, observable: str, ratio: float | None, known: dict[str, Any],
             found: Interval | None, best: int | None, at: Prediction | None,
             laws: list[Asked]) -> list[Block]:
-    given = [f"{name} = {count(known[name])}" for name in ("V", "L", "d", "N") if name in known]
+    given = [f"{name} = {count(known[name])}" for name in ("V", "L", "d", "N", "m") if name in known]
     if ratio is not None:
         given.append(f"N/V = {ratio:g}")
     question = (f"The {WANTED[unknown]} {unknown} at which {observable} reaches {target:g}, given "

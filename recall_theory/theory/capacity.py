@@ -1,4 +1,4 @@
-"""How many facts does a layer store? `capacity` answers in full, `solve_for` inverts for any one size.
+"""How many facts does a layer store?
 
 Accuracy is not monotone in V: at a fixed number of samples a fact, attention rises with V, and chance is
 1/V. So the largest V is searched from above, and the lower end of its interval is reported too.
@@ -11,28 +11,25 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..setting import PARAMETERS, Setting, SettingError
 from . import bounds, laws
-from .attention import law as attention_law
 from .bounds import bits_bound
 from .bounds.at import most_facts_from_samples, most_facts_on_average
-from .forced_choice import forced_choice
-from .orthogonal.law import orthogonal_prediction
-from .predict import OBSERVABLES, FloatArray, Prediction, Predictions, predict_many
-from .recall.law import recall_terms
-from .seek import Values, seek, together
-from .solve import Interval, grid, intervals
+from .inverse import COARSE, check_target
+from .model import Model, Sizes, along, bearable
+from .predict import FloatArray, Prediction, Predictions
+from .seek import Values, reach, seek, together
+from .solve import Interval, grid
 
 RATIOS: tuple[float | None, ...] = (4, 16, 64, 256, None)  # N/V; None is the limit N -> infinity
 LIMIT_RATIO = 10**9  # stands for infinity: every term that N divides is negligible at this N/V
 BITS = 16  # bits a parameter
-COARSE = 8  # points a decade where a crossing is looked for
-LUCK = 2  # attention may miss so many times what accuracy may: a wrong pick is right by luck at most half the time
 NEIGHBOURS = (4, 6, 11, 16)  # eighths of V at which the spread over seeds is looked at, to both sides
 
-SizesAt = Callable[[list[tuple[int, int]]], dict[str, Any]]  # V, L, d, N of (budget, V)
+MORE = ("m", "d", "N")  # what can be had more of, for twice the facts
+
+SizesAt = Callable[[list[tuple[int, int]]], Sizes]  # of (budget, V)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +50,7 @@ class Row:
     bits_per_parameter: float | None
     coverage_bound: float | None
     coverage_V: int | None  # the largest V that any learner could reach the target at, from the same samples
+    next: dict[str, int | None] | None  # with an MLP: 2 V (or best_V), and about the m, d or N alone that it takes
     longest_L: int | None  # up to which attention still reaches the target, at this V and N; None: any
     best_accuracy: float
     best_V: int
@@ -82,124 +80,14 @@ def limiting_term(prediction: Prediction) -> str:
     return f"{step}: {max(terms, key=lambda name: terms[name])}"
 
 
-def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", *,
-              ratio: float | None = None, embedding: str = "gaussian", trigger_in_value: bool = True,
-              **sizes: float) -> Interval | None:
-    """The largest V or L, or the least N or d, at which a predicted observable reaches the target.
-
-    `sizes` fixes the other three of V, L, d, N; for the unknown V give N or `ratio` = N/V. Returns the
-    whole interval of the unknown on which the target is reached (the highest one for V and L, the lowest
-    for N and d), or None where there is none.
-
-    Raises `SettingError` for a value outside its domain and for a missing or superfluous size.
-
-    >>> found = solve_for("N", 0.5, V=256, L=16, d=128)
-    >>> found.low < 256 * 100
-    True
-    """
-    check_target(target)
-    if observable not in OBSERVABLES:
-        raise SettingError("observable", f"observable={observable!r} is not one of {', '.join(OBSERVABLES)}")
-    needed = {"V", "L", "d", "N"} - {unknown} - ({"N"} if ratio is not None else set())
-    if unknown not in ("V", "L", "d", "N") or (ratio is not None and unknown == "N"):
-        raise SettingError("unknown", f"unknown={unknown!r} is not one of V, L, d, N"
-                           + (" (and N is given by the ratio)" if unknown == "N" else ""))
-    if set(sizes) != needed:
-        raise SettingError("sizes", f"to solve for {unknown} give {', '.join(sorted(needed))}, not "
-                           f"{', '.join(sorted(sizes)) or 'nothing'}")
-    fixed = {name: float(PARAMETERS[name].check(value)) for name, value in sizes.items()}
-
-    low, high = _search_range(unknown, fixed, target, embedding, trigger_in_value)
-    if low > high:
-        return None
-    points, highest = grid(low, high, COARSE), unknown in ("V", "L")
-
-    def sizes_at(x: FloatArray) -> dict[str, Any]:
-        return _sizes(unknown, x, fixed, ratio)
-
-    if observable == "attention":  # cheap enough to look everywhere
-        found = intervals(lambda x: _attention(**sizes_at(x), embedding=embedding,
-                                               trigger_in_value=trigger_in_value), target, points)
-        return None if not found else found[-1 if highest else 0]
-    known: Values = {}
-
-    def evaluate(wanted: list[tuple[None, int]]) -> None:
-        x = np.array([v for _, v in wanted], dtype=float)
-        many = predict_many(**sizes_at(x), embedding=embedding, trigger_in_value=trigger_in_value)
-        known.update(zip((v for _, v in wanted), getattr(many, observable).tolist(), strict=True))
-
-    guess = _estimate(**sizes_at(points), embedding=embedding, trigger_in_value=trigger_in_value)
-    worth = _bearable(guess["attention"], target) if observable == "accuracy" else None
-    search = seek(points, guess[observable], target, known, highest, worth)
-    return together({None: search}, {None: known}, evaluate)[None]
-
-
-def check_target(target: float) -> None:
-    """Raise `SettingError` unless target is a number strictly between 0 and 1."""
-    if not 0 < target < 1:
-        raise SettingError("target", f"target={target!r} is not a number above 0 and below 1")
-
-
-def _sizes(unknown: str, x: FloatArray, fixed: dict[str, float], ratio: float | None) -> dict[str, Any]:
-    """V, L, d and N along the values x of one of them, as arrays of the shape of x."""
-    sizes: dict[str, Any] = {name: np.full(x.shape, size) for name, size in fixed.items()} | {unknown: x}
-    if ratio is not None:
-        sizes["N"] = np.clip(np.rint(ratio * sizes["V"]), 1, PARAMETERS["N"].high)
-    return sizes
-
-
-def _attention(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, embedding: str,
-               trigger_in_value: bool) -> FloatArray:
-    """Predicted attention alone: a small part of what a whole prediction costs."""
-    if embedding == "orthogonal":
-        return np.asarray(orthogonal_prediction(V, L, d, N, trigger_in_value)["attention"])
-    mean = attention_law.attention(V, np.maximum(L, 2), d, N, embedding, trigger_in_value)
-    return np.where(L > 1, mean, 1)
-
-
-def _estimate(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, embedding: str,
-              trigger_in_value: bool) -> dict[str, FloatArray]:
-    """Attention, and a quick guess of recall and accuracy for a search to start from: the terms as Gaussian
-    noise."""
-    if embedding == "orthogonal":
-        return orthogonal_prediction(V, L, d, N, trigger_in_value)
-    noise = sum(recall_terms(V, L, d, N, embedding, trigger_in_value).values())
-    recall = forced_choice(1 / np.sqrt(noise), V) * -np.expm1(-N / V)
-    attention = _attention(V, L, d, N, embedding, trigger_in_value)
-    return {"attention": attention, "recall": recall, "accuracy": recall * attention}
-
-
-def _bearable(attention: FloatArray, target: float) -> NDArray[np.bool_]:
-    """Where accuracy can reach the target at all: what attention misses is answered right by luck only."""
-    return (1 - attention) <= LUCK * (1 - target)
-
-
-def _search_range(unknown: str, fixed: dict[str, float], target: float, embedding: str,
-                  trigger_in_value: bool) -> tuple[float, float]:
-    """Where the unknown can lie. Above it V is beyond what interference leaves at any N."""
-    low, high = PARAMETERS[unknown].low, PARAMETERS[unknown].high
-    if unknown == "V":
-        if embedding == "orthogonal":
-            high = fixed["d"]
-        else:
-            law = laws.recall_interference(d=fixed["d"], e=0, tau=1)
-            high = min(high, max(64.0, 8 * float(law), 8 / target))
-    elif unknown == "d" and embedding == "orthogonal":
-        low = fixed["V"]
-    elif unknown == "d":
-        high = min(high, 1e6)
-    elif unknown == "L":
-        high = min(high, 1e7)
-    return low, high
-
-
-def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] = RATIOS, N: int | None = None,
-             target: float = 0.99, embedding: str = "gaussian", trigger_in_value: bool = True,
+def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] = RATIOS, N: int | None = None, m: int | None = None,
+             activation: Any = None, target: float = 0.99, embedding: str = "gaussian", trigger_in_value: bool = True,
              bits: float = BITS) -> Capacity:
     """The largest V whose predicted accuracy reaches `target`, for each sample budget.
 
-    Budgets are N/V in `ratios` (None is the limit N -> infinity), or N samples in all where N is given.
-    Raises `SettingError` for values outside their domains.
+    Budgets are N/V in `ratios` (None is the limit N -> infinity), or N samples in all where N is given; m is the
+    width of an MLP, whose `activation` is relu where none is given. Raises `SettingError` for values outside their
+    domains.
 
     >>> answer = capacity(d=64, L=16, ratios=(None,), target=0.9)
     >>> 50 < answer.rows[0].V < 80
@@ -207,6 +95,7 @@ def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] = RATIOS, N: in
     """
     d, L = PARAMETERS["d"].check(d), PARAMETERS["L"].check(L)
     N = None if N is None else PARAMETERS["N"].check(N)
+    m = None if m is None else PARAMETERS["m"].check(m)
     check_target(target)
     for r in ratios:
         if r is not None and not (np.isfinite(r) and 0 < r <= LIMIT_RATIO):
@@ -216,17 +105,20 @@ def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] = RATIOS, N: in
     if embedding == "orthogonal" and d < PARAMETERS["V"].low:
         raise SettingError("d", f"d={d} is too small: orthogonal embeddings need d of at least V, and V is at "
                            f"least {PARAMETERS['V'].low:g}")
-    budgets: tuple[float | None, ...] = ratios if N is None else (None,)
-    rows = _rows(d, L, budgets, N, target, embedding, trigger_in_value)
-    parameters = d * d + d
-    e = int(trigger_in_value)
+    if m is None and activation is not None:
+        raise SettingError("activation", f"activation={activation!r} needs an MLP: give its width m too")
+    phi = None if m is None else PARAMETERS["activation"].check(activation or "relu")
+    model = Model(embedding, trigger_in_value, phi)
+    sizes = {name: float(size) for name, size in (("d", d), ("L", L), ("m", m), ("N", N)) if size is not None}
+    rows = _rows(model, sizes, ratios if N is None else (None,), target)
+    parameters = _trained(sizes) + d
     return Capacity(
-        setting={"d": d, "L": L, "N": N, "m": None, "activation": None, "embedding": embedding,
-                 "trigger_in_value": trigger_in_value},
+        setting={"d": d, "L": L, "N": N, "m": m, **model.fixed},
         target=target,
         rows=rows,
         laws={
-            "interference: V": float(laws.recall_interference(d=float(d), e=e, tau=1)),
+            "interference: V": model.interference(d, None if m is None else np.inf),
+            **({} if m is None else {"interference and MLP noise: V": model.interference(d, m)}),
             "trigger overlap: longest L": float(np.exp(min(d / 2, 700))),
         },
         bounds={
@@ -239,56 +131,90 @@ def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] = RATIOS, N: in
     )
 
 
-def _rows(d: int, L: int, budgets: tuple[float | None, ...], N: int | None, target: float, embedding: str,
-          trigger_in_value: bool) -> tuple[Row, ...]:
+def _trained(sizes: dict[str, float]) -> int:
+    """The trained numbers that hold the facts: Val is d x d, and d x m with an MLP."""
+    return int(sizes["d"] * sizes.get("m", sizes["d"]))
+
+
+def _rows(model: Model, fixed: dict[str, float], budgets: tuple[float | None, ...], target: float) -> tuple[Row, ...]:
     """A row a budget; their searches run side by side and share vectorised predictions."""
-    fixed = {"d": float(d), "L": float(L)} | ({} if N is None else {"N": float(N)})
+    N = fixed.get("N")
     ratios = [None if N is not None else LIMIT_RATIO if r is None else r for r in budgets]
-    how: dict[str, Any] = {"embedding": embedding, "trigger_in_value": trigger_in_value}
-    low, high = _search_range("V", fixed, target, embedding, trigger_in_value)
+    low, high = model.search_range("V", fixed, target)
     points = grid(low, high, COARSE)
     known: dict[int, Values] = {i: {} for i in range(len(budgets))}
     seen: dict[tuple[int, int], tuple[Predictions, int]] = {}  # (budget, V) -> where its prediction is
 
-    def sizes_at(wanted: list[tuple[int, int]]) -> dict[str, Any]:
-        parts = [_sizes("V", np.array([float(v)]), fixed, ratios[i]) for i, v in wanted]
+    def sizes_at(wanted: list[tuple[int, int]]) -> Sizes:
+        parts = [along("V", np.array([float(v)]), fixed, ratios[i]) for i, v in wanted]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def evaluate(wanted: list[tuple[int, int]]) -> None:
-        many = predict_many(**sizes_at(wanted), **how)
+        many = model.predict(sizes_at(wanted))
         for place, (i, v) in enumerate(wanted):
             known[i][v] = float(many.accuracy[place])
             seen[i, v] = many, place
 
     everywhere = [(i, int(v)) for i in known for v in points]
-    guess = _estimate(**sizes_at(everywhere), **how)
+    guess = model.estimate(sizes_at(everywhere))
     accuracy, attention = (guess[o].reshape(len(budgets), -1) for o in ("accuracy", "attention"))
-    worth = _bearable(attention, target)
+    worth = bearable(attention, target)
     found = together({i: seek(points, accuracy[i], target, known[i], True, worth[i], both_ends=False)
                       for i in known}, known, evaluate)
     # The neighbourhood of each V, for what a lucky or unlucky seed reaches.
     around = {(i, min(max(top.high * n // 8, int(low)), int(high))): None for i, top in found.items()
               if top is not None for n in NEIGHBOURS}
-    lucky = _bearable(_attention(**sizes_at(list(around)), **how), target) if around else ()
+    lucky = bearable(model.attention(sizes_at(list(around))), target) if around else ()
     if wanted := [at for at, worth_it in zip(around, lucky, strict=True) if worth_it and at not in seen]:
         evaluate(wanted)
-    start = _starts(points, attention, known, found, target, sizes_at, how)
-    longest = _longest(d, found, sizes_at, target, how)
+    tops = {i: sizes_at([(i, top.high)]) for i, top in found.items() if top is not None}
+    start = _starts(points, attention, known, found, target, sizes_at, model)
+    longest = _longest(tops, target, model)
+    best_V = {i: max(values, key=values.__getitem__) for i, values in known.items()}
+    wanted_V = {i: best_V[i] if top is None else 2 * top.high for i, top in found.items()}
+    more = {} if model.activation is None else _next(
+        {i: sizes_at([(i, V)]) for i, V in wanted_V.items()}, dict(enumerate(budgets)), "N" in fixed, target, model)
     rows = []
     for i, r in enumerate(budgets):
-        best, top = max(known[i], key=lambda v: known[i][v]), found[i]
+        best, top = best_V[i], found[i]
         V = best if top is None else top.high
         sizes: dict[str, Any] = {name: int(x[0]) for name, x in sizes_at([(i, V)]).items()}
-        at = _one(*seen[i, V], Setting(**sizes, **how))
+        at = _one(*seen[i, V], Setting(**sizes, **model.fixed))
         spread = {v: float(seen[i, v][0].spread["accuracy"][seen[i, v][1]]) for v in known[i]}
-        rows.append(_row(r, N, at, None if top is None else (start[i], longest[i]), best, known[i], spread,
-                         target))
+        ends = None if top is None else {"V_from": start[i], "longest_L": longest[i]}
+        rows.append(_row(r, None if N is None else int(N), at, ends, best, known[i], spread, target, more.get(i)))
     return tuple(rows)
+
+
+def _next(at: dict[int, Sizes], budgets: dict[int, float | None], given: bool, target: float,
+          model: Model) -> dict[int, dict[str, int | None]]:
+    """About the m, the d and the N, one at a time, at which the sizes of each budget reach the target; None where
+    none does. In the limit N is not sought, `given` says that N is one number for all V."""
+    sought = [(i, name) for i, r in budgets.items() for name in MORE if name != "N" or given or r is not None]
+    known: dict[tuple[int, str], Values] = {key: {} for key in sought}
+    base = {(i, name): {size: float(x[0]) for size, x in at[i].items()} for i, name in sought}
+    searches = {}
+    for i, name in sought:
+        start, high = base[i, name][name], model.search_range(name, base[i, name], target)[1]
+        searches[i, name] = reach(int(start), int(high), target, known[i, name])
+
+    def evaluate(wanted: list[tuple[tuple[int, str], int]]) -> None:
+        each = [base[key] | {key[1]: float(x)} for key, x in wanted]
+        many = model.predict({size: np.array([sizes[size] for sizes in each]) for size in model.sizes})
+        for (key, x), value in zip(wanted, many.accuracy.tolist(), strict=True):
+            known[key][x] = value
+
+    found = together(searches, known, evaluate)
+    result: dict[int, dict[str, int | None]] = {
+        i: {"V": int(sizes["V"][0])} | dict.fromkeys(MORE, None) for i, sizes in at.items()}
+    for (i, name), interval in found.items():
+        result[i][name] = None if interval is None else interval.low
+    return result
 
 
 def _starts(points: FloatArray, attention: FloatArray, known: dict[int, Values],
             found: dict[int, Interval | None], target: float, sizes_at: SizesAt,
-            how: dict[str, Any]) -> dict[int, int]:
+            model: Model) -> dict[int, int]:
     """About the least V of each budget's interval. There attention decides, which is quick to compute; recall
     is taken from the least V that was looked at."""
     searches, values = {}, {}
@@ -297,7 +223,7 @@ def _starts(points: FloatArray, attention: FloatArray, known: dict[int, Values],
             continue
         least = min(v for v in known[i] if known[i][v] >= target)
         below = points <= least
-        at_least = float(_attention(**sizes_at([(i, least)]), **how)[0])
+        at_least = float(model.attention(sizes_at([(i, least)]))[0])
         share = min(1.0, max(target, known[i][least] / at_least)) if at_least > 0 else 1.0
         values[i] = {int(v): float(a) * share for v, a in zip(points[below], attention[i][below], strict=True)}
         values[i][least] = known[i][least]
@@ -306,25 +232,23 @@ def _starts(points: FloatArray, attention: FloatArray, known: dict[int, Values],
         searches[i] = seek(grid_below, guess, target, values[i], highest=True), share
 
     def evaluate(wanted: list[tuple[int, int]]) -> None:
-        for (i, v), a in zip(wanted, _attention(**sizes_at(wanted), **how).tolist(), strict=True):
+        for (i, v), a in zip(wanted, model.attention(sizes_at(wanted)).tolist(), strict=True):
             values[i][v] = a * searches[i][1]
 
     low = together({i: s for i, (s, _) in searches.items()}, values, evaluate)
     return {i: top.low for i, top in low.items() if top is not None}
 
 
-def _longest(d: int, found: dict[int, Interval | None], sizes_at: SizesAt, target: float,
-             how: dict[str, Any]) -> dict[int, int | None]:
-    """The longest L at which attention reaches the target, at each budget's V and N; None: any."""
-    low, high = _search_range("L", {"d": float(d)}, target, **how)
+def _longest(tops: dict[int, Sizes], target: float, model: Model) -> dict[int, int | None]:
+    """The longest L at which attention reaches the target, at the sizes of each budget's V; None: any."""
+    low, high = model.search_range("L", {}, target)
     points = grid(low, high, 2)
-    tops = {i: sizes_at([(i, top.high)]) for i, top in found.items() if top is not None}
     known: dict[int, Values] = {i: {} for i in tops}
 
     def evaluate(wanted: list[tuple[int, int]]) -> None:
-        sizes: dict[str, Any] = {name: np.concatenate([tops[i][name] for i, _ in wanted]) for name in ("V", "d", "N")}
-        lengths = np.array([v for _, v in wanted], dtype=float)
-        for (i, v), a in zip(wanted, _attention(L=lengths, **sizes, **how).tolist(), strict=True):
+        sizes = {name: np.concatenate([tops[i][name] for i, _ in wanted]) for name in model.sizes}
+        sizes["L"] = np.array([v for _, v in wanted], dtype=float)
+        for (i, v), a in zip(wanted, model.attention(sizes).tolist(), strict=True):
             known[i][v] = a
 
     falling = np.linspace(1, 0, len(points))  # attention falls with L: start anywhere
@@ -341,30 +265,30 @@ def _one(many: Predictions, i: int, setting: Setting) -> Prediction:
                       terms={k: {n: float(x[i]) for n, x in v.items()} for k, v in many.terms.items()})
 
 
-def _row(ratio: float | None, N: int | None, at: Prediction, ends: tuple[int, int | None] | None, best: int,
-         known: Values, spread: Values, target: float) -> Row:
-    """The row of one budget, from what its search found: `at` is the prediction at its V, `ends` are the
-    least V and the longest L, None where no V reaches the target."""
+def _row(ratio: float | None, N: int | None, at: Prediction, ends: dict[str, Any] | None, best: int,
+         known: Values, spread: Values, target: float, next: dict[str, int | None] | None) -> Row:
+    """The row of one budget, from what its search found: `at` is the prediction at its V, `ends` what else was
+    searched for, None where no V reaches the target."""
     setting = at.setting
-    V, d, samples = setting.V, setting.d, setting.N
+    V, samples = setting.V, setting.N
+    trained = setting.d * (setting.m or setting.d)
     common: dict[str, Any] = {"ratio": ratio if N is None else samples / V, "limited_by": limiting_term(at),
                               "best_accuracy": known[best], "best_V": best}
     if ends is None:
         nothing: dict[str, Any] = dict.fromkeys(("V", "V_from", "V_seeds", "accuracy", "recall", "attention", "std",
                                  "facts_per_parameter", "bits_per_parameter", "coverage_bound", "coverage_V",
                                  "longest_L"))
-        return Row(N=N, **common, **nothing)
+        return Row(N=N, next=next, **common, **nothing)
     return Row(
         N=None if (ratio is None and N is None) else samples,
-        V=V, V_from=ends[0],
+        V=V,
         V_seeds=(_reached(-1, V, known, spread, target), _reached(1, V, known, spread, target)),
         accuracy=at.accuracy, recall=at.recall, attention=at.attention, std=at.std,
-        facts_per_parameter=V / d**2,
-        bits_per_parameter=float(bounds.permutation_bits(V=float(V))) / d**2,
+        facts_per_parameter=V / trained,
+        bits_per_parameter=float(bounds.permutation_bits(V=float(V))) / trained,
         coverage_bound=float(bounds.coverage(V=float(V), N=float(samples))),
         coverage_V=None if (ratio is None and N is None) else most_facts_from_samples(samples, target),
-        longest_L=ends[1],
-        **common,
+        next=next, **ends, **common,
     )
 
 

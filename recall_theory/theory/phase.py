@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..setting import PARAMETERS, Setting, SettingError
-from .capacity import check_target
+from .inverse import check_target
 from .predict import OBSERVABLES, FloatArray, Prediction, predict
 
 AXES = ("V", "N", "d", "L", "m", "m*d")

@@ -167,10 +167,7 @@ def _mlp_arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, m: F
     found["accuracy_std"] = np.where(alone, found["recall_std"], found["accuracy_std"])
     found["attention"] = np.where(alone, 1, found["attention"])
     found["attention_std"] = np.where(alone, 0, found["attention_std"])
-    budgets = [mlp_terms(*row, activation, embedding, trigger_in_value)
-               for row in zip(V, longer, d, N, m, strict=True)]
-    terms = {step: {name: np.array([b[step][name] for b in budgets]) for name in budgets[0][step]}
-             for step in budgets[0]} if budgets else {"attention": {}, "recall": {}}
+    terms = mlp_terms(V, longer, d, N, m, activation, embedding, trigger_in_value)
     terms["attention"] = {name: np.where(alone, 0, term) for name, term in terms["attention"].items()}
     values = tuple(np.clip(found[o], 0, 1) for o in OBSERVABLES)
     spread = {o: found[o + "_std"] for o in OBSERVABLES}

@@ -21,6 +21,8 @@ Search = Generator[list[int], None, Interval | None]
 
 _NEAREST = 1e-15  # probabilities are kept this far from 0 and 1 where their logit is taken
 _CLIMB = 40  # steps uphill before a target counts as out of reach
+_LEAP = 3  # times the last step, in logarithms, that a next step may be
+_CLOSE = 3 / 100  # how closely a size is found that only has to be known about
 _FAR = 4  # in logits: from here an estimate that says "nowhere" is believed
 
 
@@ -83,6 +85,35 @@ def seek(points: FloatArray, estimate: FloatArray, target: float, known: Values,
         far_end = yield from _end(x, target, known, far, step)
     low, high = sorted((near_end, far_end))
     return Interval(low, high, bounded=high < x[-1])
+
+
+def reach(start: int, high: int, target: float, known: Values) -> Search:
+    """About the least integer from start to high at which a rising value reaches the target, None for none: an
+    interval from an integer that reaches it and is at most a share _CLOSE above one that does not."""
+    yield [start, high]
+    if known[start] >= target:
+        return Interval(start, high, bounded=False)
+    if known[high] < target:
+        return None
+    before, outside, inside = start, start, min(2 * start, high)
+    while True:
+        yield [inside]
+        if known[inside] >= target:
+            break
+        before, outside = outside, inside
+        gain = _logit(known[outside]) - _logit(known[before])
+        far = (_logit(target) - _logit(known[outside])) / gain if gain > 0 else math.inf  # in steps like the last
+        growth = (outside / before) ** min(max(11 / 10 * far, 1 / 10), _LEAP)
+        inside = min(max(round(outside * growth), outside + 1), high)
+    while inside - outside > max(1, _CLOSE * outside):
+        guard = max(1, (inside - outside) // 8)
+        middle = min(max(_interpolated(known, target, inside, outside), outside + guard), inside - guard)
+        yield [middle]
+        if known[middle] >= target:
+            inside = middle
+        else:
+            outside = middle
+    return Interval(inside, high, bounded=False)
 
 
 def _ladder(start: int, last: int, highest: bool) -> list[int]:

@@ -41,6 +41,7 @@ class StepTwo:
     h0: Any
     h1: Any
     h2: Any
+    h3: Any
     P0: Any
     P2: Any
 
@@ -83,7 +84,7 @@ def seed_law(V: Any, L: Any, d: Any, N: Any, m: Any, k: StepTwo, embedding: str 
     parts = mt.attention_parts(V1, L1, d1, N1, m1, e, tau, b0, kappa, k1)
     perp = sum(p[0] for p in parts.values())
     of_lead = sum(p[1] for p in parts.values())
-    mean = mt.lead(V1, L1, d1, N1, e, tau, b0, k1.A, k1.A2, k1.h1)
+    mean = mt.lead(V1, L1, d1, N1, e, tau, b0, kappa, k1.A, k1.A2, k1.h1)
     T = mean + np.sqrt(of_lead) * x
     overlap = T**2 / (tau * d1)
     turn = _turn(V1, L1, d1, N1, e, tau, b0, kappa, k1, of_lead)
@@ -119,7 +120,7 @@ def _shape(V: Any, L: Any, d: Any, N: Any, m: Any, e: int, tau: FloatArray, kapp
     """
     parts = mt.attention_parts(V, L, d, N, m, e, tau, 1, kappa, k)
     S = sum(token for token, _ in parts.values())
-    linear = k.A * at.lead(V, L, d, N, e, 1, 1) >= k.A2 * mt.quadratic_lead(V, L, d, e, 1)
+    linear = k.A * at.lead(V, L, d, N, e, 1, 1) >= k.A2 * mt.quadratic_lead(V, L, d, e, 1, kappa)
     unit = np.where(linear, k.A**2, 1)  # in units in which the linear part has coefficient 1
     stored = sum(parts[name][0] for name in ("mean bias: mean embedding", "gradient noise: noise tokens",
                                              "gradient noise: informative tokens"))

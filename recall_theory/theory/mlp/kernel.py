@@ -22,8 +22,8 @@ __all__ = ["Kernel", "Neurons", "Values", "of_neurons", "of_values"]
 
 FloatArray = NDArray[np.float64]
 
-ORDER = 40  # Hermite coefficients; values overlap by about 1/2, so that the rest is below 2^-40
-NORMS = 20  # Chebyshev nodes over the logarithm of the squared norm
+ORDER = 30  # Hermite coefficients; values overlap by about 1/2, so that the rest is below 2^-30
+NORMS = 14  # Chebyshev nodes over the logarithm of the squared norm
 PLANE = 5  # nodes of each coordinate of the other value in the plane of h_k and z_trig
 RADIUS = 3  # nodes of the rest of its norm
 REACH = 17 / 2  # standard deviations of a neuron's input
@@ -181,9 +181,9 @@ def neuron_rule(phi: Activation, s: float) -> tuple[FloatArray, FloatArray]:
     return np.concatenate(nodes), np.concatenate(weights)
 
 
-def of_neurons(phi: Activation, bare: Bare, d: Any, m: Any, lam: Any, s: FloatArray, t: FloatArray,
-               tau: FloatArray, values: Values) -> Neurons:
-    """Over the weights of a neuron, for the facts of `of_values`; lam = N/V."""
+def of_neurons(phi: Activation, bare: Bare, d: Any, m: Any, s: FloatArray, t: FloatArray, tau: FloatArray,
+               values: Values) -> Neurons:
+    """Over the weights of a neuron, for the facts of `of_values`."""
     y1, p1 = neuron_rule(phi, float(np.median(s)) if any(phi.kinks) else 1.0)  # where kinks lie at 0, s plays no part
     y2, p2 = gauss_hermite(BESIDE)
     w = p1[:, None] * p2

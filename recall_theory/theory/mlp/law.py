@@ -6,6 +6,7 @@ has the derivation and says what it was checked against.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from ...activation import Activation, activation
 from ...activation.gaussian import gaussian_rule, project
 from ..attention.law import SeedLaw, attention_given, mean_and_std
-from ..quadrature import condense
+from ..quadrature import condense, gauss_gamma
 from ..recall.scatter import wrong_answers
 from ..recall.training import classes
 from . import terms as mt
@@ -23,13 +24,13 @@ from .attention import StepTwo, seed_law
 from .kernel import Bare, Kernel, of_neurons, of_values
 from .recall import facts, recall_given, seeds_of
 
-__all__ = ["mlp_prediction", "mlp_terms", "step_two_moments"]
+__all__ = ["mlp_attention", "mlp_prediction", "mlp_terms", "recall_terms", "step_two_moments", "typical_kernel"]
 
 FloatArray = NDArray[np.float64]
 
 SURE = 1 / 1000  # a chance of wrong attention below this leaves recall as it is
 ALMOST = 1 / 100  # below this it needs few nodes only
-NODES = 3  # of tau where attention fails
+NODES = 3  # of tau
 ROWS = 4  # of the snr at each tau where attention fails
 FEW = 2  # of each where it almost never does
 
@@ -50,7 +51,7 @@ def step_two_moments(phi: Activation, s: Any) -> StepTwo:
     g = project(w * f * slope, u, 2)
     first, second = c[..., 1] / np.sqrt(s), c[..., 2] * np.sqrt(2) / s
     return StepTwo(A=first**2, B=c[..., 0] * second, A2=second**2, h0=g[..., 0], h1=g[..., 1] / np.sqrt(s),
-                   h2=g[..., 2] * np.sqrt(2) / s, P0=(w * f**2).sum(-1), P2=(w * slope**2).sum(-1))
+                   h2=g[..., 2] * np.sqrt(2) / s, h3=first * second, P0=(w * f**2).sum(-1), P2=(w * slope**2).sum(-1))
 
 
 def mlp_attention(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "relu", embedding: str = "gaussian",
@@ -80,11 +81,20 @@ def mlp_prediction(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "re
     if embedding not in ("gaussian", "sphere"):
         raise ValueError(f"embedding={embedding!r}: the Attention-MLP law is for gaussian and sphere embeddings")
     sizes = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (V, L, d, N, m)))
-    phi = _activation(activation)
-    flat = np.stack([v.ravel() for v in sizes], axis=-1).tolist()
-    rows = [_one(a, b, c, n, w, phi, embedding, bool(trigger_in_value)) for a, b, c, n, w in flat]
-    out = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    return {name: float(v[0]) if sizes[0].ndim == 0 else v for name, v in out.items()}
+    phi, e = _activation(activation), int(trigger_in_value)
+    flat = [v.ravel() for v in sizes]
+    k = step_two_moments(phi, mt.input_power(flat[0], flat[1], e))
+    attention, attention_std = mean_and_std(seed_law(*flat, k, embedding, trigger_in_value))
+    rows = [_recall_and_accuracy(*(float(v[i]) for v in flat), _part(k, i), phi, embedding, e, float(attention[i]))
+            for i in range(len(attention))]
+    out = {"attention": attention, "attention_std": attention_std}
+    out |= {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return {name: float(v[0]) if sizes[0].ndim == 0 else v.reshape(sizes[0].shape) for name, v in out.items()}
+
+
+def _part(k: StepTwo, i: int) -> StepTwo:
+    """The moments of setting i."""
+    return StepTwo(*(float(v[i]) for v in dataclasses.astuple(k)))
 
 
 def _activation(value: Any) -> Activation:
@@ -104,16 +114,16 @@ def _tables_for(phi: Activation, s: FloatArray, norm: FloatArray, tau: FloatArra
     return _tables(phi, *power, float(np.ceil(reach)))
 
 
-def _one(V: float, L: float, d: float, N: float, m: float, phi: Activation, embedding: str,
-         trigger_in_value: bool) -> dict[str, float]:
-    e, kappa = int(trigger_in_value), int(embedding == "gaussian")
-    k = step_two_moments(phi, float(mt.input_power(V, L, e)))
-    law = seed_law(V, L, d, N, m, k, embedding, trigger_in_value)
-    attention, attention_std = (float(v[0]) for v in mean_and_std(law))
+def _recall_and_accuracy(V: float, L: float, d: float, N: float, m: float, k: StepTwo, phi: Activation, embedding: str,
+                         e: int, attention: float) -> dict[str, float]:
+    kappa = int(embedding == "gaussian")
     sure = 1 - attention < SURE
-    almost = 1 - attention < ALMOST
-    coarse = seed_law(V, L, d, N, m, k, embedding, trigger_in_value, FEW if almost and not sure else NODES)
-    tau, snr, weight = _rows(coarse, d, 0 if sure else FEW if almost else ROWS)
+    if sure:
+        tau, weight = gauss_gamma(kappa * 2 / d, NODES if kappa else 1)
+        snr = np.sqrt(tau * d)
+    else:
+        nodes, rows = (FEW, FEW) if 1 - attention < ALMOST else (NODES, ROWS)
+        tau, snr, weight = _rows(seed_law(V, L, d, N, m, k, embedding, bool(e), nodes), rows)
     known = facts(d, e, tau, snr, kappa)
     kernel, bare = _tables_for(phi, known.s, known.norm, tau, d)
     seen = recall_given(kernel, bare, V, 1 if sure else L, d, N, m, e, known)
@@ -121,8 +131,7 @@ def _one(V: float, L: float, d: float, N: float, m: float, phi: Activation, embe
     if sure:
         joint = recall * attention
     accuracy = joint + (0 if sure else _from_wrong_picks(V, L, d, N, e, tau, snr, weight, embedding))
-    out = {"attention": attention, "recall": recall, "accuracy": accuracy,
-           "attention_std": attention_std}
+    out = {"recall": recall, "accuracy": accuracy}
     for name, row, mean in (("recall", seen["recall"], recall), ("accuracy", seen["joint"], joint)):
         share = min(joint / recall, 1) if name == "accuracy" and recall > 0 else 1
         spread = float(weight @ (row - mean)**2) + float(weight @ seen["within"]) * share**2
@@ -137,51 +146,87 @@ def _from_wrong_picks(V: float, L: float, d: float, N: float, e: int, tau: Float
     return float(weight @ wrong_answers(seeds, classes(seeds)))
 
 
-def _rows(law: SeedLaw, d: float, rows: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """tau, snr and weight (R,) of the seeds that recall is computed for: `rows` a tau, or without end of the snr for 0."""
+def _rows(law: SeedLaw, rows: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """tau, snr and weight (R,) of the seeds that recall is computed for, `rows` of them at each tau."""
     taus = np.unique(law.tau[0])
     n = len(taus)
     snr, weight = law.snr[0].reshape(n, -1), law.weight[0].reshape(n, -1)
     total = weight.sum(-1)
-    if not rows:
-        return taus, np.sqrt(taus * d), total
     nodes, w = condense(snr, weight / total[:, None], rows)
     return np.repeat(taus, rows), nodes.ravel(), (w * total[:, None]).ravel()
 
 
 def mlp_terms(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "relu", embedding: str = "gaussian",
-              trigger_in_value: bool = True) -> dict[str, dict[str, float]]:
+              trigger_in_value: bool = True) -> dict[str, dict[str, Any]]:
     """Contributions to (noise/signal)^2 of attention and of recall, by cause, at a typical seed and fact.
 
-    Every name begins with one of "mean bias", "gradient noise", "MLP noise", "interference", "attention overlap".
+    V, L, d, N, m are numbers or arrays that broadcast; so are the terms. Every name begins with one of "mean bias",
+    "gradient noise", "MLP noise", "interference", "attention overlap".
 
     >>> terms = mlp_terms(1024, 32, 128, 65536, 256, "relu")
     >>> max(terms["recall"], key=terms["recall"].get)
     'mean bias: mean of phi'
     """
-    V, L, d, N, m = (float(v) for v in (V, L, d, N, m))
+    V, L, d, N, m = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (V, L, d, N, m)))
     phi = _activation(activation)
     e, kappa = int(trigger_in_value), int(embedding == "gaussian")
-    k = step_two_moments(phi, float(mt.input_power(V, L, e)))
-    signal = mt.lead(V, L, d, N, e, 1, 1, k.A, k.A2, k.h1)**2
-    parts = mt.attention_parts(V, L, d, N, m, e, 1, 1, kappa, k)
+    k = step_two_moments(phi, mt.input_power(V, L, e))
+    signal = mt.lead(V, L, d, N, e, 1, 1, kappa, k.A, k.A2, k.h1)**2
     attention = {"attention overlap: trigger": 1 / d}
-    attention |= {name: float(token / signal) for name, (token, _) in parts.items()}
+    attention |= {name: token / signal
+                  for name, (token, _) in mt.attention_parts(V, L, d, N, m, e, 1, 1, kappa, k).items()}
+    recall = recall_terms(typical_kernel(phi, d, e), V, d, N, m)
+    return {step: {name: term[()] for name, term in terms.items()}
+            for step, terms in (("attention", attention), ("recall", recall))}
+
+
+@dataclasses.dataclass(frozen=True)
+class TypicalKernel:
+    """The kernel of a fact of typical norms: with itself, its mean and variance over the others, the part of the mean
+    that is the activation's; the noise and the spread of a neuron (see `kernel.Neurons`). Arrays of the shape of d."""
+
+    own: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    of_mean: FloatArray
+    noise: FloatArray
+    spread: FloatArray
+
+    @property
+    def lead(self) -> FloatArray:
+        """What the fact's own class has over the others."""
+        return self.own - self.mean
+
+
+def typical_kernel(phi: Activation, d: Any, e: int) -> TypicalKernel:
+    """The kernel at |h_k|^2 = 1 + e and |z_trig| = 1, for each d."""
+    d = np.asarray(d, dtype=float)
+    different, place = np.unique(d, return_inverse=True)
+    rows = np.array([_typical(phi, float(one), e) for one in different])
+    return TypicalKernel(*(column[place].reshape(d.shape) for column in rows.T))
+
+
+@functools.lru_cache(maxsize=1024)
+def _typical(phi: Activation, d: float, e: int) -> tuple[float, ...]:
     s, t, tau = (np.array([v]) for v in (float(1 + e), float(e), float(e)))
     kernel, bare = _tables_for(phi, s, np.ones(1), np.ones(1), d)
     values = of_values(kernel, d, s, t, tau)
-    neurons = of_neurons(phi, bare, d, m, N / V, s, t, tau, values)
-    mean, lam = float(values.mean[0]), N / V
-    lead = float(neurons.own[0]) - mean
-    of_mean = float(kernel.coefficients(s)[0, 0]) * float(kernel.coefficients(np.ones(1) + e)[0, 0])
-    scale = V / (d * lead**2)
-    recall = {
-        "interference: kernel": scale * float(values.variance[0]) * (1 - 1 / m),
-        "gradient noise: kernel": scale * float(values.variance[0]) * (1 - 1 / m) / lam,
-        "MLP noise: neurons": scale * float(neurons.noise[0]) / m * (1 + 1 / lam),
-        "MLP noise: own kernel": float(neurons.spread[0]) / m / lead**2 / d,
-        "mean bias: mean of phi": scale * mean * of_mean / lam,
-        "mean bias: trigger": scale * mean * (mean - of_mean) / lam,
-        "gradient noise: own count": float(neurons.own[0])**2 / lam / lead**2 / d,
+    neurons = of_neurons(phi, bare, d, 1, s, t, tau, values)  # at any width: what depends on it is not used
+    of_mean = kernel.coefficients(s)[0, 0] * kernel.coefficients(np.ones(1) + e)[0, 0]
+    return tuple(float(v) for v in (neurons.own[0], values.mean[0], values.variance[0], of_mean, neurons.noise[0],
+                                    neurons.spread[0]))
+
+
+def recall_terms(k: TypicalKernel, V: Any, d: Any, N: Any, m: Any) -> dict[str, Any]:
+    """Contributions to (noise/signal)^2 of recall, by cause."""
+    lam = N / V
+    scale = V / (d * k.lead**2)
+    return {
+        "interference: kernel": scale * k.variance * (1 - 1 / m),
+        "gradient noise: kernel": scale * k.variance * (1 - 1 / m) / lam,
+        "MLP noise: neurons": scale * k.noise / m * (1 + 1 / lam),
+        "MLP noise: own kernel": k.spread / m / k.lead**2 / d,
+        "mean bias: mean of phi": scale * k.mean * k.of_mean / lam,
+        "mean bias: trigger": scale * k.mean * (k.mean - k.of_mean) / lam,
+        "gradient noise: own count": k.own**2 / lam / k.lead**2 / d,
     }
-    return {"attention": attention, "recall": recall}

@@ -94,7 +94,7 @@ def recall_given(kernel: Kernel, bare: Bare, V: float, L: float, d: float, N: fl
     s, t, tau, snr = known.s, known.t, known.tau[:, None], known.snr[:, None]
     R, F = s.shape
     values = of_values(kernel, d, s, t, e * tau + 0 * s)
-    neurons = of_neurons(phi, bare, d, m, lam, s, t, e * tau + 0 * s, values)
+    neurons = of_neurons(phi, bare, d, m, s, t, e * tau + 0 * s, values)
     seeds = seeds_of(V, L, d, N, e, known.tau, known.snr, False)
     groups = grouped(seeds)
     perfect = bool((groups.share > 1 - 1 / (100 * V)).all())
@@ -298,7 +298,7 @@ def _rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, 
     n, pn = gauss_poisson(lam * a, COUNTS)  # (R, C, n)
     c = n / lam
     low = -3 / 2
-    reach = np.sqrt(d / np.maximum((V - 2) * power.mean(), TINY))
+    reach = np.sqrt(d / np.maximum((V - 2) * power.mean(), d / FARTHEST**2))
     most = float((np.where(V * wt[..., None] * pn > 1 / 1000, c, 0)).max())
     top = max(np.sqrt(2 * np.log(V)) + 7 / 2,
               float(reach * (most * abs(float(k0.mean())) + most * 2 * np.sqrt(float(v.mean())))) + 5 / 2)
@@ -327,7 +327,7 @@ def _rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, 
     dg = np.sqrt(np.maximum(spread, (g0 / 1000)**2) + 1 / 10**12)
     G = np.stack([g0 - dg, g0 + dg], 2)  # (R, FW, 2, J)
     lost = np.zeros_like(G)
-    V2 = ((V - 2) * power)[:, :, None, None]
+    V2 = np.maximum((V - 2) * power, TINY)[:, :, None, None]
     nodes, node_weight = _skewed(skewness, SHAPE)
     scale = np.sqrt(aside)
     for k in range(a.shape[1]):

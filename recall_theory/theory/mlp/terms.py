@@ -7,6 +7,7 @@ embedding hbar, of squared norm s = 1/L + ..., so that the activation enters thr
     B   E phi E phi''        norms of the averaged embeddings, through the mean of phi;
     A2  (E phi'')^2          the quadratic part;
     h0, h1, h2               E phi phi', and the mean of its first and second derivative (the self pull);
+    h3                       E phi' E phi'': what facts add to h0;
     P0  E phi^2              power of a neuron;
     P2  E phi'^2             power of its slope.
 
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..attention import terms as at
+from ..attention.terms import wishart
 from ..formula import Function, formula
 from ..generic import log
 
@@ -55,21 +57,25 @@ def self_lead(V: Any, L: Any, d: Any, N: Any, e: Any, tau: Any, b0: Any) -> Any:
 
 @formula("mlp.attention.quadratic_lead", title="The lead that the quadratic part of the activation adds, per A2",
          provenance="derived", reference=_WHERE, regime=_REGIME, limits="tau (1 + 2 tau)/(V L^4) at V >> L^2")
-def quadratic_lead(V: Any, L: Any, d: Any, e: Any, tau: Any) -> Any:
-    """c tau/V [(1 + 2 e tau + (2 + e(3 + 4 tau))/d)/L^4 + (1 + 1/d)/(V L^2) + (1/L^3 + 1/(V L^2))/d]."""
+def quadratic_lead(V: Any, L: Any, d: Any, e: Any, tau: Any, kappa: Any) -> Any:
+    """c tau/V [(1 + 2 e tau + (2 kappa - 1 + e (4 + 2 kappa + 4 tau))/d + ...)/L^4 + ...]: see the derivation."""
     c = 1 - 1 / L
-    tilted = (1 + 2 * e * tau + (2 + e * (3 + 4 * tau)) / d) / L**4 + (1 + 1 / d) / (V * L**2)
-    return c * tau / V * (tilted + (1 / L**3 + 1 / (V * L**2)) / d)
+    drawn = (2 * kappa - 1 + e * (4 + 2 * kappa + 4 * tau)) / d + 4 * e * kappa / d**2
+    of_norms = (kappa + 3 * e * tau) / d + 4 * e * kappa / d**2  # a sample's mean of phi goes with its norm
+    m2 = wishart(2, V, d, kappa)
+    echo = e * (1 - 2 / L) * (1 + 2 * m2 / d) / (d * L**3)
+    embedded = (1 + 2 / d) / (V * L**2)  # through the mean embedding
+    return c * tau / V * ((1 + 2 * e * tau + drawn + of_norms) / L**4 + embedded + echo)
 
 
 @formula("mlp.attention.lead", title="The lead T of the informative token, its mean over seeds and weights",
          provenance="derived", reference=_WHERE, regime=_REGIME,
          limits="A times the Attention-only lead where A2 = 0 and h1 = A")
-def lead(V: Any, L: Any, d: Any, N: Any, e: Any, tau: Any, b0: Any, A: Any, A2: Any, h1: Any) -> Any:
+def lead(V: Any, L: Any, d: Any, N: Any, e: Any, tau: Any, b0: Any, kappa: Any, A: Any, A2: Any, h1: Any) -> Any:
     """A T_stored + h1 T_self + A2 T_quadratic."""
     own = self_lead(V, L, d, N, e, tau, b0)
     stored = at.lead(V, L, d, N, e, tau, b0) - own
-    return A * stored + h1 * own + A2 * quadratic_lead(V, L, d, e, tau)
+    return A * stored + h1 * own + A2 * quadratic_lead(V, L, d, e, tau, kappa)
 
 
 # --- the covariance of the keys fluctuates ---------------------------------------------------------
@@ -120,10 +126,23 @@ def label_weight(V: Any, d: Any, N: Any) -> Any:
          "the mean of phi phi', into a random direction W'1/m", provenance="derived", reference=_WHERE,
          regime=_REGIME, limits="0 as m -> infinity or N -> infinity")
 def mlp_mean(V: Any, L: Any, d: Any, N: Any, m: Any, e: Any, tau: Any, b0: Any, kappa: Any, h0: Any,
-             h1: Any, h2: Any) -> Any:
-    """(b0/(m N)^2) m [h0^2 + h1^2 eta + h2^2 eta^2/2] tr S Cbar^2, eta = e tau/L^2 + 1/V."""
+             h1: Any, h2: Any, h3: Any) -> Any:
+    """[(b0 h0/N + h3/(V L^2))^2 + (b0/N)^2 (h1^2 eta + h2^2 eta^2/2 + 2 s h0 h2 m_4/(m_3 d))]/m tr S Cbar^2, with
+    eta = e tau/L^2 + 1/V."""
+    return (_mean_square(V, L, d, N, m, e, tau, b0, kappa, h0, h1, h2, h3)
+            * mean_squared(V, L, d, e, tau, kappa)[0])
+
+
+def _mean_square(V: Any, L: Any, d: Any, N: Any, m: Any, e: Any, tau: Any, b0: Any, kappa: Any, h0: Any, h1: Any,
+                 h2: Any, h3: Any) -> Any:
+    """Square of the coefficient of the random direction: each sample with itself, and facts with themselves (h3).
+
+    Neurons of larger inputs, s w'S w, have larger h0, and weights along the direction seen make inputs larger.
+    """
     eta = e * tau / L**2 + 1 / V
-    return b0**2 * (h0**2 + h1**2 * eta + h2**2 * eta**2 / 2) / (m * N**2) * mean_squared(V, L, d, e, tau, kappa)[0]
+    longer = 2 * input_power(V, L, e) * wishart(4, V, d, kappa) / (wishart(3, V, d, kappa) * d)
+    return ((b0 * h0 / N + h3 / (V * L**2))**2
+            + (b0 / N)**2 * (h1**2 * eta + h2**2 * eta**2 / 2 + longer * h0 * h2)) / m
 
 
 @formula("mlp.attention.variance.mlp_noise", title="MLP noise: samples are compared by m neurons instead of by "
@@ -190,12 +209,12 @@ def attention_parts(V: Any, L: Any, d: Any, N: Any, m: Any, e: Any, tau: Any, b0
     extra_facts = [w0 / (N * V) * (pair - A**2) * S_facts[i] / L + w0 / V**2 * (Ae**2 - A**2) * S_facts[i] / L**2
                    for i in (0, 1)]
     curved = w0 / V**2 * (Ae**2 - A**2) * c**2 / L**4 * m2 / d  # along z_trig: on the lead alone
-    quadratic = A2 * quadratic_lead(V, L, d, e, tau)
+    quadratic = A2 * quadratic_lead(V, L, d, e, tau, kappa)
     counts = (4 / lam + 6 / lam**2 + 1 / lam**3) / V * (quadratic**2 + 2 * quadratic * A * c * tau / (V * L**2))
     echo = e * c**2 * b0 * (1 - 1 / V) / (N * L) * k.h1
-    g_t = lead(V, L, d, N, e, tau, b0, A, A2, k.h1) / tau
+    g_t = lead(V, L, d, N, e, tau, b0, kappa, A, A2, k.h1) / tau
     noise, noise_seen = _mlp_noise(V, L, d, N, m, e, tau, kappa, A, A2, k.P0, k.P2)
-    mean = b0**2 * (k.h0**2 + k.h1**2 * eta + k.h2**2 * eta**2 / 2) / (m * N**2)
+    mean = _mean_square(V, L, d, N, m, e, tau, b0, kappa, k.h0, k.h1, k.h2, k.h3)
     shared = mean_squared(V, L, d, e, tau, kappa)
     signal = 8 * tau**2 * (A2 * c / (V * L**4))**2 / m
     few = 1 - 1 / m  # pairs of different neurons

@@ -1,0 +1,83 @@
+"""`solve_for`: the inverse of a prediction for any one size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..setting import PARAMETERS, SettingError
+from .model import Model, Sizes, along, bearable
+from .predict import OBSERVABLES, FloatArray
+from .seek import Values, seek, together
+from .solve import Interval, grid, intervals
+
+COARSE = 8  # points a decade where a crossing is looked for
+LARGEST = ("V", "L")  # sizes whose largest value is sought
+
+
+def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", *,
+              ratio: float | None = None, embedding: str = "gaussian", trigger_in_value: bool = True,
+              activation: Any = None, **sizes: float) -> Interval | None:
+    """The largest V or L, or the least N, d or m, at which a predicted observable reaches the target.
+
+    `sizes` fixes the other ones of V, L, d, N, and m with an MLP; for the unknown V give N or `ratio` = N/V.
+    `activation` alone belongs with the unknown m; m alone means relu. Returns the whole interval of the unknown on
+    which the target is reached (the highest one for V and L, the lowest for N, d and m), or None where there is none.
+
+    Raises `SettingError` for a value outside its domain and for a missing or superfluous size.
+
+    >>> found = solve_for("N", 0.5, V=256, L=16, d=128)
+    >>> found.low < 256 * 100
+    True
+    """
+    check_target(target)
+    if observable not in OBSERVABLES:
+        raise SettingError("observable", f"observable={observable!r} is not one of {', '.join(OBSERVABLES)}")
+    model = _model(unknown, embedding, trigger_in_value, activation, sizes)
+    names = set(model.sizes)
+    needed = names - {unknown} - ({"N"} if ratio is not None else set())
+    if unknown not in names or (ratio is not None and unknown == "N"):
+        raise SettingError("unknown", f"unknown={unknown!r} is not one of {', '.join(model.sizes)}"
+                           + (" (and N is given by the ratio)" if unknown == "N" else ""))
+    if set(sizes) != needed:
+        raise SettingError("sizes", f"to solve for {unknown} give {', '.join(sorted(needed))}, not "
+                           f"{', '.join(sorted(sizes)) or 'nothing'}")
+    fixed = {name: float(PARAMETERS[name].check(value)) for name, value in sizes.items()}
+
+    low, high = model.search_range(unknown, fixed, target)
+    if low > high:
+        return None
+    points, highest = grid(low, high, COARSE), unknown in LARGEST
+
+    def sizes_at(x: FloatArray) -> Sizes:
+        return along(unknown, x, fixed, ratio)
+
+    if observable == "attention":  # cheap enough to look everywhere
+        found = intervals(lambda x: model.attention(sizes_at(x)), target, points)
+        return None if not found else found[-1 if highest else 0]
+    known: Values = {}
+
+    def evaluate(wanted: list[tuple[None, int]]) -> None:
+        many = model.predict(sizes_at(np.array([v for _, v in wanted], dtype=float)))
+        known.update(zip((v for _, v in wanted), getattr(many, observable).tolist(), strict=True))
+
+    guess = model.estimate(sizes_at(points))
+    worth = bearable(guess["attention"], target) if observable == "accuracy" else None
+    search = seek(points, guess[observable], target, known, highest, worth)
+    return together({None: search}, {None: known}, evaluate)[None]
+
+
+def _model(unknown: str, embedding: str, trigger_in_value: bool, activation: Any, sizes: dict[str, float]) -> Model:
+    """The model that the given sizes mean: an MLP where m is among them or is the unknown."""
+    if "m" in sizes or unknown == "m":
+        return Model(embedding, trigger_in_value, PARAMETERS["activation"].check(activation or "relu"))
+    if activation is not None:
+        raise SettingError("activation", f"activation={activation!r} needs an MLP: give its width m too")
+    return Model(embedding, trigger_in_value)
+
+
+def check_target(target: float) -> None:
+    """Raise `SettingError` unless target is a number strictly between 0 and 1."""
+    if not 0 < target < 1:
+        raise SettingError("target", f"target={target!r} is not a number above 0 and below 1")
