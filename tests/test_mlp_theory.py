@@ -99,7 +99,7 @@ def test_kernel_and_neurons_by_sampling(phi):
     s, t, tau = (np.array([v]) for v in (h @ h, trigger @ h, trigger @ trigger))
     kernel = Kernel(f, 0.2, 8.0)
     values = of_values(kernel, d, s, t, tau)
-    neurons = of_neurons(f, Bare(f, 12.0), d, m, 10.0, s, t, tau, values)
+    neurons = of_neurons(f, Bare(f, 12.0), d, m, s, t, tau, values)
     z = rng.standard_normal((others, d)) / np.sqrt(d) + trigger
     rows = []
     for _ in range(draws):

@@ -2,8 +2,8 @@
 
     python validation/observe_mlp.py [--jobs 2] [--grid validation/mlp_grid.toml] [--out validation/observed_mlp.json]
 
-Seeds a cell come from the rule in draw_mlp_grid.py; where the standard error is still over 0.01, more follow. Accuracy is
-summed over all test sequences, so that the spread is that of the seeds alone. The cheapest cells come first.
+Seeds a cell come from the rule in draw_mlp_grid.py; where the standard error is still over 0.01, more follow. Accuracy
+is summed over all test sequences, so that the spread is that of the seeds alone. The cheapest cells come first.
 """
 
 from __future__ import annotations

@@ -30,8 +30,9 @@ def _params() -> list[click.Parameter]:
 
 command = Command(
     "capacity", run, params=_params(),
-    help="How many facts does an attention layer, or one with an MLP (--m), store? The largest V whose predicted accuracy reaches "
-         "the target, for several sample budgets and in the limit, what limits it, and the bounds beside it.",
+    help="How many facts does an attention layer, or one with an MLP (--m), store? The largest V whose predicted "
+         "accuracy reaches the target, for several sample budgets and in the limit, what limits it, and the bounds "
+         "beside it.",
     examples=["capacity --d 256 --L 64", "capacity --d 128 --L 16 --ratio 32 --target 0.9 --json",
               "capacity --d 64 --L 32 --m 1024 --target 0.9"],
 )

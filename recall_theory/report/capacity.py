@@ -107,7 +107,7 @@ def _next(capacity: Capacity) -> Table:
     rows = []
     for row in capacity.rows:
         assert row.next is not None
-        asked = [NOTHING if name == "N" and row.N is None else
+        asked = [NOTHING if name == "N" and capacity.setting["N"] is None and row.ratio is None else
                  "none" if row.next[name] is None else f"{row.next[name]:.2g}" if (row.next[name] or 0) >= 10**6 else
                  count(row.next[name]) for name in ("m", "d", "N")]
         rows.append((_ratio(row), count(row.next["V"]), *asked))
@@ -121,7 +121,7 @@ def _mlp_laws(capacity: Capacity) -> Table:
     s = capacity.setting
     at = next((row for row in reversed(capacity.rows) if row.V is not None and row.N is not None), None)
     columns = [Column("cause", words=True), Column("law", words=True), Column("it asks"), Column("exact")]
-    if at is None or at.V is None:
+    if at is None or at.V is None or at.N is None:
         values = [(name.split(":")[0], name.split(": ")[1], count(V), NOTHING) for name, V in capacity.laws.items()]
         return Table(columns, values, title="The leading laws, some causes alone")
     setting = Setting(V=at.V, N=at.N, **{name: s[name] for name in ("L", "d", "m", "activation", "embedding",

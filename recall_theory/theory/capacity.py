@@ -19,7 +19,7 @@ from .bounds.at import most_facts_from_samples, most_facts_on_average
 from .inverse import COARSE, check_target
 from .model import Model, Sizes, along, bearable
 from .predict import FloatArray, Prediction, Predictions
-from .seek import Values, reach, seek, together
+from .seek import FAR, Values, reach, seek, together
 from .solve import Interval, grid
 
 RATIOS: tuple[float | None, ...] = (4, 16, 64, 256, None)  # N/V; None is the limit N -> infinity
@@ -28,6 +28,8 @@ BITS = 16  # bits a parameter
 NEIGHBOURS = (4, 6, 11, 16)  # eighths of V at which the spread over seeds is looked at, to both sides
 
 MORE = ("m", "d", "N")  # what can be had more of, for twice the facts
+NEARER = 5 / 2  # logits: the same with an MLP, whose predictions cost more
+MOST = 64  # times the d that there is: more is not looked at
 
 SizesAt = Callable[[list[tuple[int, int]]], Sizes]  # of (budget, V)
 
@@ -159,7 +161,8 @@ def _rows(model: Model, fixed: dict[str, float], budgets: tuple[float | None, ..
     guess = model.estimate(sizes_at(everywhere))
     accuracy, attention = (guess[o].reshape(len(budgets), -1) for o in ("accuracy", "attention"))
     worth = bearable(attention, target)
-    found = together({i: seek(points, accuracy[i], target, known[i], True, worth[i], both_ends=False)
+    found = together({i: seek(points, accuracy[i], target, known[i], True, worth[i], both_ends=False,
+                                 far=FAR if model.activation is None else NEARER)
                       for i in known}, known, evaluate)
     # The neighbourhood of each V, for what a lucky or unlucky seed reaches.
     around = {(i, min(max(top.high * n // 8, int(low)), int(high))): None for i, top in found.items()
@@ -196,13 +199,17 @@ def _next(at: dict[int, Sizes], budgets: dict[int, float | None], given: bool, t
     searches = {}
     for i, name in sought:
         start, high = base[i, name][name], model.search_range(name, base[i, name], target)[1]
+        if name == "d":
+            high = min(high, MOST * start)
         searches[i, name] = reach(int(start), int(high), target, known[i, name])
 
     def evaluate(wanted: list[tuple[tuple[int, str], int]]) -> None:
-        each = [base[key] | {key[1]: float(x)} for key, x in wanted]
-        many = model.predict({size: np.array([sizes[size] for sizes in each]) for size in model.sizes})
-        for (key, x), value in zip(wanted, many.accuracy.tolist(), strict=True):
-            known[key][x] = value
+        each = [tuple((base[key] | {key[1]: float(x)})[size] for size in model.sizes) for key, x in wanted]
+        different = list(dict.fromkeys(each))  # the searches of a budget begin at the same sizes
+        many = model.predict(dict(zip(model.sizes, np.array(different).T, strict=True)))
+        value = dict(zip(different, many.accuracy.tolist(), strict=True))
+        for (key, x), sizes in zip(wanted, each, strict=True):
+            known[key][x] = value[sizes]
 
     found = together(searches, known, evaluate)
     result: dict[int, dict[str, int | None]] = {

@@ -56,7 +56,8 @@ class Model:
 
     def predict(self, at: Sizes) -> Predictions:
         """Everything, in full."""
-        return predict_many(**at, **self.fixed)
+        return predict_many(at["V"], at["L"], at["d"], at["N"], self.embedding, self.trigger_in_value, at.get("m"),
+                            self.activation)
 
     def attention(self, at: Sizes) -> FloatArray:
         """Predicted attention alone: a small part of what a whole prediction costs."""

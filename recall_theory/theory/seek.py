@@ -22,8 +22,8 @@ Search = Generator[list[int], None, Interval | None]
 _NEAREST = 1e-15  # probabilities are kept this far from 0 and 1 where their logit is taken
 _CLIMB = 40  # steps uphill before a target counts as out of reach
 _LEAP = 3  # times the last step, in logarithms, that a next step may be
-_CLOSE = 3 / 100  # how closely a size is found that only has to be known about
-_FAR = 4  # in logits: from here an estimate that says "nowhere" is believed
+_CLOSE = 1 / 20  # how closely a size is found that only has to be known about
+FAR = 4  # in logits: from here an estimate that says "nowhere" is believed
 
 
 def together(searches: Mapping[Key, Search], known: Mapping[Key, Values],
@@ -46,13 +46,14 @@ def together(searches: Mapping[Key, Search], known: Mapping[Key, Values],
 
 
 def seek(points: FloatArray, estimate: FloatArray, target: float, known: Values, highest: bool,
-         worth: NDArray[np.bool_] | None = None, both_ends: bool = True) -> Search:
+         worth: NDArray[np.bool_] | None = None, both_ends: bool = True, far: float = FAR) -> Search:
     """The highest (or lowest) interval of integers on which the value reaches the target, None for none.
 
     `points` is an increasing grid of integers from one end of the domain to the other, `estimate` a guess of
     the values there, `worth` where the target can be reached at all (elsewhere a value is not asked for while
     an interval is looked for). An interval or a gap is found where the estimate shows it, or where the value is
-    monotone on the way from the guess. Without `both_ends` the far end is the farthest point that was seen.
+    monotone on the way from the guess; where the estimate and a value at its best say that the target is `far` off
+    (in logits), they are believed. Without `both_ends` the far end is the farthest point that was seen.
     """
     x = [int(v) for v in points]
     last = len(x) - 1
@@ -66,7 +67,7 @@ def seek(points: FloatArray, estimate: FloatArray, target: float, known: Values,
     else:  # one look where it is best, and no more where the target is far
         start = int(np.argmax(hope if possible.any() else np.nan_to_num(estimate, nan=-1.0)))
         yield [x[start]]
-        hopeful = bool(possible.any()) and _logit(target) - _logit(known[x[start]]) < _FAR
+        hopeful = bool(possible.any()) and _logit(target) - _logit(known[x[start]]) < far
     if hopeful:
         yield from _climb(x, target, known, possible)
     inside = [i for i, v in enumerate(x) if known.get(v, -1.0) >= target]

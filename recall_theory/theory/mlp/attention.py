@@ -97,7 +97,8 @@ def seed_law(V: Any, L: Any, d: Any, N: Any, m: Any, k: StepTwo, embedding: str 
     rivals, spread = at.distinct_rivals(sizes[0], sizes[1]), at.distinct_rivals_variance(sizes[0], sizes[1])
     half = np.minimum(np.sqrt(np.maximum(spread, 0)), rivals)
     flat = (B, -1)
-    skew, excess = _shape(*(a[:, None, None] for a in sizes), e, tau1[:, :, None], kappa,
+    V2, L2, d2, N2, m2 = (a[:, None, None] for a in sizes)
+    skew, excess = _shape(V2, L2, d2, N2, m2, e, tau1[:, :, None], kappa,
                           StepTwo(*(a[:, None, None] for a in moments)), nodes)
     return SeedLaw(
         weight=(w_tau[:, :, None] * weights).reshape(flat),
@@ -130,7 +131,7 @@ def _shape(V: Any, L: Any, d: Any, N: Any, m: Any, e: int, tau: FloatArray, kapp
     return np.where(linear, skew, 0), np.where(linear, excess, 0)
 
 
-def _noise_spread(V: float, L: float, d: float, N: float, m: float, e: int, kappa: int, k: StepTwo) -> Any:
+def _noise_spread(V: Any, L: Any, d: Any, N: Any, m: Any, e: int, kappa: int, k: StepTwo) -> Any:
     """Relative variance over seeds of the tokens' squared noise, a quadratic form of a Gaussian g."""
     parts = mt.attention_parts(V, L, d, N, m, e, 1, 1, kappa, k)
     root: Any = 0

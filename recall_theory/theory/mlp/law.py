@@ -84,9 +84,10 @@ def mlp_prediction(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "re
     phi, e = _activation(activation), int(trigger_in_value)
     flat = [v.ravel() for v in sizes]
     k = step_two_moments(phi, mt.input_power(flat[0], flat[1], e))
-    attention, attention_std = mean_and_std(seed_law(*flat, k, embedding, trigger_in_value))
-    rows = [_recall_and_accuracy(*(float(v[i]) for v in flat), _part(k, i), phi, embedding, e, float(attention[i]))
-            for i in range(len(attention))]
+    law = seed_law(flat[0], flat[1], flat[2], flat[3], flat[4], k, embedding, trigger_in_value)
+    attention, attention_std = mean_and_std(law)
+    rows = [_recall_and_accuracy((a, b, c, n, w), _part(k, i), phi, embedding, e, float(attention[i]))
+            for i, (a, b, c, n, w) in enumerate(np.stack(flat, axis=-1).tolist())]
     out = {"attention": attention, "attention_std": attention_std}
     out |= {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return {name: float(v[0]) if sizes[0].ndim == 0 else v.reshape(sizes[0].shape) for name, v in out.items()}
@@ -114,8 +115,10 @@ def _tables_for(phi: Activation, s: FloatArray, norm: FloatArray, tau: FloatArra
     return _tables(phi, *power, float(np.ceil(reach)))
 
 
-def _recall_and_accuracy(V: float, L: float, d: float, N: float, m: float, k: StepTwo, phi: Activation, embedding: str,
-                         e: int, attention: float) -> dict[str, float]:
+def _recall_and_accuracy(sizes: tuple[float, float, float, float, float], k: StepTwo, phi: Activation,
+                         embedding: str, e: int, attention: float) -> dict[str, float]:
+    """Recall, accuracy and their spreads at one setting (V, L, d, N, m), whose attention is known."""
+    V, L, d, N, m = sizes
     kappa = int(embedding == "gaussian")
     sure = 1 - attention < SURE
     if sure:
