@@ -77,7 +77,7 @@ def compare_memories(d: int | None = None, facts: int | None = None, target: flo
 
     >>> found = compare_memories(d=256)
     >>> [row.facts for row in found.memories if row.name.startswith("Hebbian, Gaussian")]
-    [1498, 700]
+    [1499, 702]
     """
     if (d is None) == (facts is None):
         raise SettingError("d", "give d or facts, one of the two")
@@ -121,7 +121,7 @@ class _At:
             self._law("trained linear memory, a fit", "almost all", laws.linear_trained, 13 / 10, "d^2 = 1.3 n ln n",
                       "memory.linear.trained"),
             self._mlp(),
-            self._law("attention layer, three steps, N -> inf", "almost all",
+            self._law("attention layer, three steps, leading law", "almost all",
                       functools.partial(recall_interference, e=1, tau=1), 4, "d^2 = 4 n ln n",
                       "law.recall.interference"),
             self._row("orthogonal embeddings", "all", lambda d: d if d >= 2 else None, int, float, float, "d = n",

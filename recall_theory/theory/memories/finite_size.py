@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, ndtr
 
 from ..quadrature import gauss_beta, gauss_gamma
 
@@ -23,6 +23,9 @@ FloatArray = NDArray[np.float64]
 
 NODES = 12  # of a Gauss rule over a length
 STEP, REACH = 1 / 8, 9  # of the trapezoid rule over the right output's own noise, in standard deviations
+OWN_NODES = 5  # of the rule over a competitor's own coefficient, on either side of 0
+BELOW_ONE = 1 - np.finfo(float).eps
+TINY = np.finfo(float).tiny
 FARTHEST = 12  # standard deviations beyond which a competitor is not followed
 CAP = 49 / 50  # greatest mean cosine of a competitor
 FLAT = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
@@ -37,9 +40,28 @@ def gaussian_errors(n: float, d: float, outputs: float) -> float:
     R = np.sqrt(outputs * np.maximum(square, 0))[:, None]
     lead = c * R - s * noise
     along = s * R + c * noise
-    z = lead * np.sqrt((n - 1) / (along**2 + n - 2))
-    wrong = -np.expm1((n - 1) * log_ndtr(z))
+    above = np.minimum(_one_competitor(lead, along, n - 1), BELOW_ONE)
+    wrong = -np.expm1((n - 1) * np.log1p(-above)) + _together(lead, along, n - 1)
     return float(w_share @ (wrong @ w_noise) @ w_square)
+
+
+def _one_competitor(lead: FloatArray, along: FloatArray, m: float) -> FloatArray:
+    """The chance that one of m competitors scores above `lead`: along v plus sqrt(1 - v^2) times a standard normal,
+    v a coordinate of a uniform unit vector of R^m."""
+    square, weight = gauss_beta(1 / 2, (m - 1) / 2, OWN_NODES) if m > 1 else (np.ones(1), np.ones(1))
+    above = np.zeros_like(lead)
+    for v, rest, w in zip(np.sqrt(square), np.sqrt(np.maximum(1 - square, TINY)), weight, strict=True):
+        above += w / 2 * (ndtr((along * v - lead) / rest) + ndtr((-along * v - lead) / rest))
+    return above
+
+
+def _together(lead: FloatArray, along: FloatArray, m: float) -> FloatArray:
+    """What the chance that none of m competitors scores above `lead` lacks of a product: their squares add up."""
+    variance = (along**2 + m - 1) / m
+    z2 = lead**2 / variance
+    shared = 1 - (m - 1) / (m * variance**2)
+    below = np.exp((m - 2) * log_ndtr(lead / np.sqrt(variance)))
+    return np.asarray(shared * (m - 1) * z2 / 4 * np.exp(-z2) / (2 * math.pi) * below)
 
 
 def sphere_errors(n: float, d: float) -> float:

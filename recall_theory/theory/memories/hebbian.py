@@ -21,6 +21,7 @@ FloatArray = NDArray[np.float64]
 
 EMBEDDINGS = ("gaussian", "sphere")
 FIRST_STEP = 3 / 2  # of a search, as a factor
+EXACT = 10**7  # sizes up to here are found exactly, larger ones to this many parts
 MOST_FACTS = 10**15  # floats hold every integer up to here
 WIDEST = 10**9  # the largest d, as in a Setting
 
@@ -75,13 +76,14 @@ def _least(embedding: str) -> int:
 
 def hebbian_capacity(d: float, target: float, embedding: str = "gaussian", rank: float | None = None,
                      all_right: bool = False) -> int | None:
-    """The most facts n at which recall reaches the target; None where not even two facts do.
+    """The most facts n at which recall reaches the target, exact to 10^7 and to as many parts beyond; None where
+    not even two facts do.
 
     With `all_right`, at which all n are right with probability `target` or more: n (1 - recall) <= 1 - target, by the
     union bound.
 
     >>> hebbian_capacity(128, 0.99), hebbian_capacity(128, 0.99, all_right=True)
-    (342, 141)
+    (344, 145)
     """
     if d < _least(embedding):
         return None
@@ -96,7 +98,7 @@ def hebbian_dimension(n: float, target: float, embedding: str = "gaussian", rank
     """The least d at which a Hebbian memory of n facts reaches the target; `rank` and `all_right` as in
     `hebbian_capacity`. None where 10^9 dimensions do not reach it.
 
-    >>> hebbian_dimension(342, 0.99)
+    >>> hebbian_dimension(344, 0.99)
     128
     """
     short = _shortfall(target, embedding, rank, all_right)
@@ -121,8 +123,8 @@ def _shortfall(target: float, embedding: str, rank: float | None, all_right: boo
 
 
 def _crossing(f: Callable[[float], float], low: int, high: int, guess: float) -> tuple[int, int] | None:
-    """Neighbouring integers between which an increasing f turns positive, sought from a guess; (high, high) where it
-    doesn't, None where f(low) > 0 already."""
+    """Integers between which an increasing f turns positive, sought from a guess: neighbours, or as near as EXACT to
+    large ones. (high, high) where it doesn't, None where f(low) > 0 already."""
     below = above = min(max(round(guess), low), high)
     at_below = at_above = f(below)
     factor = FIRST_STEP
@@ -138,7 +140,7 @@ def _crossing(f: Callable[[float], float], low: int, high: int, guess: float) ->
         below, at_below = above, at_above
         above = min(high, math.ceil(above * factor))
         at_above, factor = f(above), factor**2
-    while above - below > 1:
+    while above - below > max(1, below / EXACT):
         # The false position in the logarithm; the end that stays counts half (Illinois), so that both close in.
         middle = round(below * (above / below) ** (at_below / (at_below - at_above)))
         middle = min(max(middle, below + 1), above - 1)

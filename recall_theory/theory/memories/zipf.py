@@ -42,7 +42,7 @@ def tail(alpha: float, x: float, facts: float = math.inf) -> float:
     return float((zeta(alpha, x + 1) - end) / (zeta(alpha, 1) - end))
 
 
-def threshold_error(alpha: float, d: int, stored: int, classes: int | None = None, facts: float = math.inf) -> float:
+def threshold_error(alpha: float, d: int, stored: float, classes: int | None = None, facts: float = math.inf) -> float:
     """Frequency of wrong answers of a memory of the `stored` most frequent facts.
 
     alpha: exponent of Zipf's law, above 1; d: embedding dimension; `classes`: None where each fact has an output of its
@@ -51,14 +51,14 @@ def threshold_error(alpha: float, d: int, stored: int, classes: int | None = Non
     guessed with chance 1/classes otherwise. Raises `SettingError`. Provenance: derived, docs/derivations/zipf.md.
 
     >>> round(threshold_error(2.0, 64, 100), 3), round(threshold_error(2.0, 64, 20, classes=4), 3)
-    (0.045, 0.05)
+    (0.044, 0.05)
     """
     _check(alpha)
     if not 1 <= stored <= min(facts, MOST_FACTS):
         raise SettingError("stored", f"stored={stored} is not an integer from 1 to the number of facts")
     rest = tail(alpha, stored, facts)
     if classes is None:
-        wrong = float(hebbian_errors(stored, d)) if stored > 1 else 0
+        wrong = float(hebbian_errors(stored, d)) if stored >= 2 else 0
         return (1 - rest) * wrong + rest
     if not 2 <= classes <= d / 4:
         raise SettingError("classes", f"classes={classes} is not an integer from 2 to d/4")
@@ -76,25 +76,19 @@ def best_threshold(alpha: float, d: int, classes: int | None = None) -> Threshol
 
     >>> best = best_threshold(2.0, 256)
     >>> best.stored, round(best.error, 6)
-    (825, 0.000812)
+    (826, 0.00081)
     """
     _check(alpha)
 
-    def error(stored: int) -> float:
+    def error(stored: float) -> float:
         return threshold_error(alpha, d, stored, classes)
 
-    low, high = 1, min(4 * d * d, MOST_FACTS)
-    while high - low > 2:  # a golden section in the logarithm: errors fall, then rise
-        span, golden = math.log(high / low), (math.sqrt(5) - 1) / 2
-        left = max(low + 1, round(low * math.exp((1 - golden) * span)))
-        right = min(high - 1, max(left + 1, round(low * math.exp(golden * span))))
-        if left >= right:
-            break
-        if error(left) <= error(right):
-            high = right
-        else:
-            low = left
-    stored = min(range(low, high + 1), key=error)
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(lambda log: math.log(error(math.exp(log))), method="bounded",
+                            bounds=(0, math.log(min(4 * d * d, MOST_FACTS))), options={"xatol": 1 / 1000})
+    near = max(1, round(math.exp(found.x)))
+    stored = min((n for n in (near - 1, near, near + 1) if 1 <= n <= MOST_FACTS), key=error)
     return Thresholded(stored, error(stored), tail(alpha, stored))
 
 
