@@ -171,6 +171,9 @@ def quick(monkeypatch):
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.run"), "run_tasks", tasks)
     monkeypatch.setattr(importlib.import_module("recall_theory.verify"), "run_tasks", tasks)
     monkeypatch.setattr(importlib.import_module("recall_theory.phase_points"), "run_tasks", tasks)
+    monkeypatch.setattr(importlib.import_module("recall_theory.beyond_orthogonal"), "run_tasks", tasks)
+    monkeypatch.setattr(importlib.import_module("recall_theory.tightness"), "map_tasks",
+                        lambda work, todo, jobs: ((0.75, 0.5, 0.25, 0.5, 0.5) for _ in todo))
 
     hebbian = importlib.import_module("recall_theory.theory.memories.hebbian")
     monkeypatch.setattr(hebbian, "gaussian_errors", lambda n, d, outputs: n / (n + d * outputs))

@@ -24,6 +24,8 @@ COMMANDS = {
     "verify": "Prediction beside simulation over a grid, with a verdict.",
     "solve": "The largest V or L, or the least N or d, for a target.",
     "bounds": "What no learner can beat: lower bounds at a setting.",
+    "tightness": "The gradient bound beside decoders that are simulated.",
+    "beyond-orthogonal": "Random against orthogonal embeddings: facts stored, samples paid.",
     "phase": "What binds over a plane of two sizes, and where the target is reached.",
     "compare": "The other memories at the same size: Hebbian, linear, trained, orthogonal.",
     "train": "Gradient descent beyond the three steps: what they leave on the table.",

@@ -75,6 +75,7 @@ EXTRA: dict[str, Parameter] = {
               default=16.0, words="a number above 0 and at most 1024"),
         Extra("seeds", "independently drawn models a setting", "integer", 1, 10**7, default=32),
         Extra("seed", "fixes everything random; drawn and shown where absent", "integer", 0, 2**53),
+        Extra("points", "numbers of samples, or of dimensions, that are looked at", "integer", 2, 64),
         Extra("jobs", "processes that share the work", "integer", 1, 1024),
         Extra("n_test", "fresh sequences a seed on which attention and accuracy are counted", "integer",
               1, 10**9, default=4096),

@@ -7,15 +7,15 @@ recall falls short, and by their names written into them. matplotlib is the extr
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..setting import SettingError
 from ..theory.phase import FAMILIES, PhaseDiagram, Point
+from .picture import check_file, save
 
-FORMATS = ("svg", "png", "pdf")
+__all__ = ["check_file", "draw"]
+
 # Okabe-Ito, an order in which neighbours in FAMILIES differ in lightness too
 COLOURS = {
     "mean bias": "#E69F00",
@@ -33,35 +33,9 @@ _MEANING = {"V": "vocabulary V", "N": "training samples N", "d": "embedding dime
             "L": "sequence length L", "m": "MLP width m", "m*d": "m d"}
 
 
-def check_file(path: str) -> str:
-    """The format that a file's name asks for; `SettingError` where it is none of them."""
-    kind = Path(path).suffix.lstrip(".").lower()
-    if kind not in FORMATS:
-        raise SettingError("plot", f"plot={path!r} must end in one of {', '.join('.' + f for f in FORMATS)}")
-    return kind
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise SettingError("plot", "plot needs matplotlib: pip install 'recall-theory[plot]'") from None
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
-
-
 def draw(diagram: PhaseDiagram, path: str) -> None:
     """Draw the diagram into a .svg, .png or .pdf file."""
-    kind = check_file(path)
-    plt = _pyplot()
-    # text stays text in SVG; the picture is the same at every run
-    with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "phase", "font.size": 10, "hatch.linewidth": 0.6}):
-        figure = _figure(plt, diagram)
-        date = {"Date": None} if kind == "svg" else {}
-        figure.savefig(path, dpi=200, metadata=date if kind == "svg" else None)
-        plt.close(figure)
+    save(lambda plt: _figure(plt, diagram), path, {"hatch.linewidth": 0.6})
 
 
 def _edges(values: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import secrets
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,7 @@ from .result import Interrupted, Observable, Observation
 # setting, seed, index, n_test, a user's own embeddings
 Task = tuple[Setting, int, int, int | None, OwnEmbeddings | None]
 Triple = tuple[float, float, float]
+Result = TypeVar("Result")
 
 MOST_TOKENS = 1e13  # tokens a seed; some days of work
 MOST_SEEDS = 10**7
@@ -101,19 +103,24 @@ def check_seed(seed: int | None) -> int:
 
 def run_tasks(tasks: Iterable[Task], jobs: int = 1) -> Iterator[Triple]:
     """The triple of each task, in the tasks' order, as they become ready; `jobs` processes share the work."""
+    return map_tasks(one_seed, tasks, jobs)
+
+
+def map_tasks(work: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], jobs: int = 1) -> Iterator[Result]:
+    """`work(*task)` of each task, in the tasks' order, as they become ready; `jobs` processes share the work."""
     from threadpoolctl import threadpool_limits
 
     if jobs == 1:
         with threadpool_limits(limits=1):
             for task in tasks:
-                yield one_seed(*task)
+                yield work(*task)
         return
     from joblib import Parallel, delayed
 
     with interrupts_held():
-        triples = Parallel(n_jobs=jobs, return_as="generator", batch_size="auto")(
-            delayed(_on_one_thread)(task) for task in tasks)
-    yield from triples
+        results = Parallel(n_jobs=jobs, return_as="generator", batch_size="auto")(
+            delayed(_on_one_thread)(work, task) for task in tasks)
+    yield from results
 
 
 @contextlib.contextmanager
@@ -132,11 +139,11 @@ def interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _on_one_thread(task: Task) -> Triple:
+def _on_one_thread(work: Callable[..., Result], task: tuple[Any, ...]) -> Result:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
-        return one_seed(*task)
+        return work(*task)
 
 
 def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *,

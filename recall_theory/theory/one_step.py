@@ -109,22 +109,25 @@ def one_step_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embed
 # --- the law of recall --------------------------------------------------------------------------------
 
 def one_step_recall(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-                    trigger_in_value: bool = True) -> FloatArray:
+                    trigger_in_value: bool = True, noise: float = 0) -> FloatArray:
     """Expected fraction (B,) of facts that the first gradient step alone recalls.
 
-    V >= 2, L >= 1, d >= 1 (d >= V if orthogonal), N >= 1 broadcast. `embedding` as in `Setting`. Derived in
-    docs/derivations/one_step.md, to 0.02 for V of 64 and more.
+    V >= 2, L >= 1, d >= 1 (d >= V if orthogonal), N >= 1 broadcast. `embedding` as in `Setting`. `noise` is the
+    variance of Gaussian noise added to the gradient, in units of what the noise tokens give it (not for
+    orthogonal embeddings). Derived in docs/derivations/one_step.md, to 0.02 for V of 64 and more.
 
     >>> one_step_recall(128, 8, 64, [512, 8192]).round(2)
     array([0.34, 0.85])
     """
+    if noise < 0 or (noise > 0 and embedding == "orthogonal"):
+        raise ValueError(f"noise={noise!r} is not a number of at least 0, which orthogonal embeddings have to be")
     e = int(trigger_in_value)
     values = []
     for v, length, dim, n in zip(*(x.ravel().tolist() for x in _sizes(V, L, d, N)), strict=True):
         if embedding == "orthogonal":
             values.append(_orthogonal(v, length, dim, n, e))
         else:
-            values.append(_random(v, length, dim, n, e, embedding == "sphere"))
+            values.append(_random(v, length, dim, n, e, embedding == "sphere", noise))
     return np.array(values).reshape(_sizes(V, L, d, N)[0].shape)
 
 
@@ -163,7 +166,7 @@ def poisson_nodes(mean: ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
     return np.maximum(nodes, 0), vectors[..., 0, :] ** 2
 
 
-def _random(V: float, L: float, d: float, N: float, e: int, sphere: bool) -> float:
+def _random(V: float, L: float, d: float, N: float, e: int, sphere: bool, noise: float) -> float:
     """Gaussian and sphere: an average over s, A, the competitors' total and the winner's own noise."""
     n, wn = poisson_nodes(N / V, LABEL_NODES)
     x, wx = hermite(5)
@@ -176,17 +179,18 @@ def _random(V: float, L: float, d: float, N: float, e: int, sphere: bool) -> flo
     for si, wi in zip(s, ws, strict=True):
         spread = np.sqrt(si / d * (e + (L - 1) ** 2 / V))
         for xi, wj in zip(x, wx, strict=True):
-            total += wi * wj * _given_shared(V, L, d, N, float(si), float(spread * xi), n, wn, sphere)
+            total += wi * wj * _given_shared(V, L, d, N, float(si), float(spread * xi), n, wn, sphere, noise)
     return min(total, 1.0)
 
 
 def _given_shared(V: float, L: float, d: float, N: float, s: float, shared: float, n: FloatArray,
-                  wn: FloatArray, sphere: bool) -> float:
+                  wn: FloatArray, sphere: bool, noise: float) -> float:
     """Recall given s = |z_k|^2 and what all labels share."""
     lam, rho = N / V, (L - 1) / V
+    added = noise * lam * (L - 1)  # to each label as so many more noise tokens, but Gaussian
     m, wm = poisson_nodes(rho * n, NOISE_NODES)
     mean = ((n - lam) * shared)[:, None] + (m - lam * rho) * s
-    variance = (n * (n + L - 1) * s / d)[:, None] + 0 * mean
+    variance = ((n * (n + L - 1) + added) * s / d + added * s * s / V)[:, None] + 0 * mean
     weight = wn[:, None] * wm
     mean, variance, weight = mean.ravel(), variance.ravel(), weight.ravel()
     second = float(weight @ (mean**2 + variance))
@@ -194,7 +198,7 @@ def _given_shared(V: float, L: float, d: float, N: float, s: float, shared: floa
     # The winner's own coefficient theta: counts n, and 5 nodes of the overlaps of its noise tokens.
     x, wx = hermite(5)
     own_mean = n * s * (1 - 1 / V) + (n - lam) * (shared + rho * s)
-    own_sd = np.sqrt(n * (L - 1) * s * (s / V + 1 / d))
+    own_sd = np.sqrt((n * (L - 1) + added) * s * (s / V + 1 / d))
     theta = (own_mean[:, None] + own_sd[:, None] * x).ravel()
     w_theta = (wn[:, None] * wx).ravel()
     q, wq = hermite(3)

@@ -147,7 +147,7 @@ def _gradient(V: int | None, L: int, d: int, N: int | None, m: int | None, targe
     return Bound(
         "gradient access", "a ln a - a + 1 <= I <= (D/2) ln(1 + N/((V-1)(L-1))), recall <= a/V, "
         + ("D = min(d, V-1)^2" if m is None else "D = min(d, V-1) min(m, V-1)"), "rigorous",
-        "one-step readings: learners that see the first gradient in noise of its own sampling covariance",
+        "one-step readings: learners that see the mean first gradient in noise of its own sampling covariance",
         "the exact gradient, which tells all counts even at d = 1; three steps, which look at the samples again",
         ("bound.gradient" if m is None else "bound.gradient.mlp", "bound.information.recall"),
         recall=most, allows=None if most is None else most >= target,
