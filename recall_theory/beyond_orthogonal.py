@@ -11,7 +11,8 @@ import numpy as np
 from .setting import PARAMETERS, Setting, SettingError
 from .simulate.result import Interrupted
 from .simulate.run import check_affordable, check_seed, check_seeds, run_tasks
-from .theory.capacity import LIMIT_RATIO, check_target, solve_for
+from .theory.capacity import LIMIT_RATIO
+from .theory.inverse import check_target, solve_for
 from .theory.laws import recall_interference
 
 __all__ = ["BeyondOrthogonal", "Dimension", "Facts", "Need", "beyond_orthogonal"]

@@ -14,7 +14,6 @@ import pytest
 from test_cli import answer, call, refused
 
 from recall_theory.setting import Setting, SettingError
-from recall_theory.simulate.counts import centred_outputs
 from recall_theory.simulate.data import Embeddings, draw_embeddings
 from recall_theory.simulate.gradient_access import (
     READERS,
@@ -79,14 +78,14 @@ def small(V=5, L=3, d=3, N=40, seed=0, **more):
 
 def kronecker(setting, emb):
     """Sigma_r x Sigma_z."""
-    r, z = centred_outputs(emb), emb.z_in - emb.z_in.mean(axis=0)
+    r, z = emb.residuals, emb.z_in - emb.z_in.mean(axis=0)
     return np.kron(r.T @ r, z.T @ z) / setting.V**2
 
 
 def test_the_noise_has_the_covariance_of_the_noise_tokens():
     """Exactly: that of sum_i r_y_i (L-1 uniform tokens)^T / L, by a sum over all labels and tokens."""
     setting, emb = small()
-    r, z = centred_outputs(emb), emb.z_in - emb.z_in.mean(axis=0)
+    r, z = emb.residuals, emb.z_in - emb.z_in.mean(axis=0)
     one = np.array([np.outer(r[y], z[b]).ravel() for y, b in itertools.product(range(setting.V), repeat=2)])
     exact = (setting.L - 1) / setting.L**2 / setting.N * one.T @ one / len(one)
     assert exact == pytest.approx((setting.L - 1) / (setting.N * setting.L**2) * kronecker(setting, emb))
@@ -108,7 +107,7 @@ def test_the_plain_reading_is_that_of_one_step():
 def test_without_noise_the_permutation_is_found(d):
     """From the mean gradient alone, of fewer dimensions than labels too."""
     setting, emb = small(V=24, d=d, L=4)
-    gradient = centred_outputs(emb).T @ emb.z_in / (setting.V * setting.L)
+    gradient = emb.residuals.T @ emb.z_in / (setting.V * setting.L)
     matched, best = assignments(setting, emb, gradient)
     assert best == 1
     if d >= setting.V:
@@ -117,16 +116,16 @@ def test_without_noise_the_permutation_is_found(d):
 
 def test_what_all_values_share_does_not_mislead_the_assignments():
     setting, emb = small(V=24, d=24, L=4)
-    gradient = centred_outputs(emb).T @ emb.z_in / (setting.V * setting.L)
+    gradient = emb.residuals.T @ emb.z_in / (setting.V * setting.L)
     shared = emb.z_trig + setting.L * emb.z_in.mean(axis=0)
     counts = np.random.default_rng(2).standard_normal(setting.V)
-    assert assignments(setting, emb, gradient + np.outer(centred_outputs(emb).T @ counts, shared)) == (1, 1)
+    assert assignments(setting, emb, gradient + np.outer(emb.residuals.T @ counts, shared)) == (1, 1)
 
 
 def test_a_gradient_of_another_permutation_gives_chance():
     setting, emb = small(V=64, d=64, L=4)
     wrong = Embeddings(emb.z_in, emb.z_out, emb.z_trig, np.roll(emb.label, 1))
-    gradient = centred_outputs(wrong).T @ emb.z_in / (setting.V * setting.L)
+    gradient = wrong.residuals.T @ emb.z_in / (setting.V * setting.L)
     assert max(assignments(setting, emb, gradient)) < 0.1
 
 

@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
 from ..setting import Setting, SettingError
-from .counts import centred_outputs, step_one
+from .counts import step_one
 from .data import Embeddings, FloatArray, Samples, draw_embeddings
 from .observe import credit
 
@@ -49,7 +49,7 @@ def gradient_noise(setting: Setting, emb: Embeddings, rng: np.random.Generator) 
     V, L, N = setting.V, setting.L, setting.N
     table = rng.standard_normal((V, V)) * (np.sqrt(N * (L - 1)) / V)
     centred = emb.z_in - emb.z_in.mean(axis=0)
-    noise: FloatArray = centred_outputs(emb).T @ table @ centred / (N * L)
+    noise: FloatArray = emb.residuals.T @ table @ centred / (N * L)
     return noise
 
 
@@ -67,7 +67,7 @@ def assignments(setting: Setting, emb: Embeddings, gradient: FloatArray) -> tupl
     orthonormal bases of what the embeddings span. The best of three assignments is the one whose P fits best.
     """
     V, L = setting.V, setting.L
-    r, mean = centred_outputs(emb), emb.z_in.mean(axis=0)
+    r, mean = emb.residuals, emb.z_in.mean(axis=0)
     shared = setting.trigger_in_value * emb.z_trig + L * mean
     shared /= np.linalg.norm(shared)
     z = emb.z_in - mean
