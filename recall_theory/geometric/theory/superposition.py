@@ -27,7 +27,7 @@ FloatArray = NDArray[np.float64]
 STEP = 1 / 2  # of the grid of log(-log quantile), on which the density of a Gumbel variable is analytic
 CORNERED = 1 / 16  # the same where d = k: what is averaged there has corners
 LOWEST, HIGHEST = -36, 4  # where that density is below e^-36
-CORNER = 8  # up to so many dimensions beyond k the edge of the event is sharp, and takes more nodes
+CORNER = 32  # up to so many dimensions beyond k the edge of the event is sharp, and takes more nodes
 
 
 class Nodes(NamedTuple):
@@ -38,8 +38,8 @@ class Nodes(NamedTuple):
     corner: int
 
 
-FINE = Nodes(12, 64, 400)  # within 2e-4, and 1e-8 but for d near k
-COARSE = Nodes(6, 24, 100)  # within 5e-4: for searches
+FINE = Nodes(12, 64, 400)  # within 1e-3 for a handful of attributes and d near k, mostly within 1e-6
+COARSE = Nodes(6, 24, 100)  # for searches: within 1e-3 where recall is high
 
 
 class Angles(NamedTuple):
@@ -88,7 +88,8 @@ def _first_coordinate(d: float, nodes: int) -> Rule:
 def interference(words: int, k: int, d: float, nodes: Nodes = FINE) -> Interference:
     """The law of x at the nodes of its Gauss rules."""
     squared, length_weights = gauss_rule(words - 1, d, nodes.lengths)
-    u, u_weights = _first_coordinate(d, nodes.corner if 0 < d - k <= CORNER else nodes.directions)
+    sharp = d > k and (d - k <= CORNER or 4 * words > d)
+    u, u_weights = _first_coordinate(d, nodes.corner if sharp else nodes.directions)
     shape = (len(squared), len(u))
     return Interference(np.broadcast_to(squared[:, None], shape).ravel(),
                         (np.sqrt(squared)[:, None] * u).ravel(), (length_weights[:, None] * u_weights).ravel())
