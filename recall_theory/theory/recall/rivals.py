@@ -24,6 +24,7 @@ FEWEST_COUNTS, MOST_COUNTS = 3, 8  # nodes over counts (8: to 2e-6 of recall whe
 ERROR = 1 / 10  # bounds the relative error of that tail (the actual one is far smaller)
 UNUSUAL = 1 / 500  # facts of less weight do not set the grid's reach, nor its fineness
 STEEP = 20  # the logarithm of a factor above which every rule is taken whole
+ROUNDING = 1e-14  # the least chance whose complement a float tells from 1
 MANY = 1000  # counts that are as good as normal
 FARTHEST = 40  # the grid's end where embeddings are all but orthogonal and counts decide
 CLOSE_BY = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
@@ -81,7 +82,7 @@ def steps_to_top(seeds: Seeds, groups: Classes, facts: Facts, w: Weights, noise:
     The highest of a class is sought at its typical count, with the count's variance, and at the highest count of all.
     """
     lam, share = seeds.lam[:, None], groups.share
-    chance = np.minimum(RARE / np.maximum(seeds.V[:, None] * groups.weight, RARE), 1 / 2)
+    chance = np.clip(RARE / np.maximum(seeds.V[:, None] * groups.weight, RARE), ROUNDING, 1 / 2)
     deviations = -ndtri(chance)
     mean = lam * share
     most = np.where(mean > MANY, mean + deviations * np.sqrt(mean), pdtrik(1 - chance, np.minimum(mean, MANY))) / lam
@@ -95,8 +96,8 @@ def steps_to_top(seeds: Seeds, groups: Classes, facts: Facts, w: Weights, noise:
         highest = (gain * centre + deviations * np.sqrt(1 + gain**2 * varies)).max(axis=-1)
         return np.asarray(np.where(usual, highest, 0).max(axis=-1))
 
-    far = np.maximum(reach(share, share / lam, deviations[:, None]), reach(most, 0 * share, 1))
-    top = np.maximum(np.sqrt(2 * np.log(seeds.V)) + ABOVE, np.minimum(far, FARTHEST))
+    far = np.fmax(reach(share, share / lam, deviations[:, None]), reach(most, 0 * share, 1))
+    top = np.fmax(np.sqrt(2 * np.log(seeds.V)) + ABOVE, np.fmin(far, FARTHEST))
     return np.asarray(np.ceil((top - BELOW) / STEP), dtype=np.intp)
 
 
