@@ -46,12 +46,12 @@ def law_errors(cells):
 
 
 def test_the_law_holds_on_the_shipped_grid(shipped):
-    """Asked for: 0.03 for d >= 128, 0.015 for d >= 512. It is nearer; below d = 128 it stays within 0.02."""
+    """Asked for: 0.03 for d >= 128, 0.015 for d >= 512. It is nearer; below d = 128 it stays within 0.015."""
     error = np.abs(law_errors(shipped))
     d = shipped["d"]
     assert error[d >= 512].max() < 0.005 + 2 * 0.003
     assert error[d >= 128].max() < 0.005 + 2 * 0.003
-    assert error.max() < 0.02
+    assert error.max() < 0.015
     assert shipped["se"].max() < 0.01
     seen = shipped["recall"][(shipped["recall"] > 0.1) & (shipped["recall"] < 0.95)]
     assert len(seen) >= 12  # the transition is on the grid

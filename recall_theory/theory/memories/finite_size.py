@@ -76,7 +76,8 @@ def sphere_errors(n: float, d: float) -> float:
     length = np.sqrt((1 + along) ** 2 + across)
     lead = (1 + along) / length  # cosine of the right output with the value read out
     others = (along * (1 + along) + across) / length
-    wrong = -np.expm1((n - 1) * log_ndtr(_tilted(lead, others**2 / (S * (n - 1)), d)))
+    gain = (d / (d - 1) * others) ** 2 / (S * (n - 1))  # variance of a competitor's cosine by its own coefficient
+    wrong = -np.expm1((n - 1) * log_ndtr(_tilted(lead, gain, d)))
     return float(w_total @ (wrong @ w_noise) @ w_square)
 
 

@@ -36,7 +36,7 @@ def hebbian_recall(n: ArrayLike, d: ArrayLike, embedding: str = "gaussian",
     their shape.
 
     Raises `SettingError` outside these ranges. Provenance: derived, docs/derivations/hebbian.md. Within 0.005 of
-    simulation for d >= 128 and 0.015 for d >= 32, n from d/2 to d^2/4.
+    simulation for d >= 128 and 0.01 for d >= 32, n from d/2 to d^2/4.
 
     >>> [round(float(hebbian_recall(1024, 128, e)), 3) for e in ("gaussian", "sphere")]
     [0.626, 0.68]
