@@ -204,6 +204,15 @@ def test_capacity_and_dimension_are_exact_and_inverse(embedding, all_right):
         assert enough(n, least) and not enough(n, least - 1) and least <= d
 
 
+@pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
+def test_all_right_keeps_its_promise(embedding):
+    """Every fact right in nine memories of ten, as promised; not with three times the facts. Six standard errors."""
+    n = hebbian_capacity(64, 0.9, embedding, all_right=True)
+    slack = 6 * math.sqrt(0.9 * 0.1 / 400)
+    assert (simulated(n, 64, embedding, seeds=400, seed=1).values == 1).mean() > 0.9 - slack
+    assert (simulated(3 * n, 64, embedding, seeds=400, seed=2).values == 1).mean() < 0.9 - slack
+
+
 @pytest.mark.parametrize("target", [0.5, 0.99])
 @pytest.mark.parametrize("all_right", [False, True])
 def test_capacity_approaches_its_leading_law(target, all_right):
