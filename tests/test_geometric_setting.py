@@ -1,0 +1,91 @@
+"""GeometricSetting: every value outside its domain, and every contradiction, is refused in one line that names it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from recall_theory.geometric import GeometricSetting
+from recall_theory.geometric.grid import load
+from recall_theory.geometric.setting import MOST_CODED, PARAMETERS
+from recall_theory.setting import SettingError
+
+GOOD = {"N": 100, "R": 3, "d": 64, "code_length": 16}
+NUMBERS = [p for p in PARAMETERS.values() if p.kind in ("integer", "real")]
+NOT_NUMBERS = [math.nan, math.inf, -math.inf, True, "64", "", [64], {}, 64j, np.nan, object()]
+
+
+def refused(**values):
+    with pytest.raises(SettingError) as told:
+        GeometricSetting(**{**GOOD, **values})
+    assert "\n" not in str(told.value)
+    return told.value
+
+
+@pytest.mark.parametrize("value", NOT_NUMBERS, ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("parameter", NUMBERS, ids=lambda p: p.name)
+def test_what_is_no_number_is_refused(parameter, value):
+    error = refused(**{parameter.name: value})
+    assert error.name == parameter.name and str(error).endswith(parameter.domain)
+
+
+@pytest.mark.parametrize("parameter", NUMBERS, ids=lambda p: p.name)
+def test_the_edges_of_a_domain(parameter):
+    for beyond in (parameter.low - 1, parameter.high + 1, 2.5 if parameter.kind == "integer" else -1.0):
+        error = refused(**{parameter.name: beyond})
+        assert error.name == parameter.name and str(error).endswith(parameter.domain)
+
+
+@pytest.mark.parametrize("values, name", [
+    ({"d": None}, "d"), ({"code_length": None}, "code_length"), ({"code_length": 1}, "code_length"),
+    ({"d": 15}, "d"), ({"depth": 2}, "depth"), ({"hops": 2, "depth": 2, "chain_of_thought": True}, "depth"),
+    ({"construction": "none"}, "construction"), ({"chain_of_thought": 3}, "chain_of_thought"),
+    ({"construction": "exact", "code_length": 6, "d": None}, "code_length"), ({"construction": "exact", "d": 50}, "d"),
+    ({"hops": 9, "R": 4}, "hops"),
+])
+def test_contradictions_are_refused(values, name):
+    assert refused(**values).name == name
+
+
+def test_the_cap_with_numbers_of_any_length():
+    error = refused(R=10**6, hops=64)
+    assert "about 10^385 coordinates" in str(error) and len(str(error)) < 200
+
+
+@given(N=st.integers(2, 10**15), R=st.integers(1, 9), hops=st.integers(1, 6), depth=st.integers(1, 3),
+       cot=st.booleans())
+def test_sizes_of_the_exact_construction(N, R, hops, depth, cot):
+    try:
+        s = GeometricSetting(N=N, R=R, hops=hops, depth=depth, chain_of_thought=cot, construction="exact")
+    except SettingError:
+        assume(False)  # a contradiction, or too many words: other tests look at those
+    assert sum(s.word_lengths) == hops and 2**s.k >= N > 2 ** (s.k - 1)
+    assert len(s.word_lengths) <= (hops if cot else depth)
+    assert s.words == sum(R**j for j in set(s.word_lengths)) and (hops == 1 or s.words * s.k <= MOST_CODED)
+    assert s.width == s.exact_width == s.words * s.k + max(s.word_lengths) * R
+    assert s.mlp_width == 2 * s.words * s.k
+    assert GeometricSetting(**s.to_dict()) == s == s.replace(N=N)
+
+
+def test_a_setting_is_frozen_and_canonical():
+    s = GeometricSetting(N=np.int64(100), R=3.0, d=64, code_length=16)
+    assert s == GeometricSetting(**GOOD) and type(s.N) is type(s.R) is int
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        s.N = 5
+
+
+@pytest.mark.parametrize("text, words", [
+    ("[[cell]]\nN = 4\n", "R missing"), ("[[cell]]\nN = 4\nR = 2\nV = 5\n", "unknown key 'V'"),
+    ("[[cell]]\nN = 4\nR = 2\n", "d is missing"), ("", "holds no table"), ("[[cell", "is not TOML"),
+])
+def test_bad_grids_are_told_in_one_line(tmp_path, text, words):
+    file = tmp_path / "grid.toml"
+    file.write_text(text)
+    with pytest.raises(SettingError, match=words) as told:
+        load(str(file))
+    assert told.value.name == "grid" and "\n" not in str(told.value)
