@@ -83,8 +83,8 @@ def command_line(rng, files):
     often, seldom = rng.choice([(1.0, 0.1), (0.95, 0.3), (0.7, 0.7)])
     argv = [name]
     for param in command.params:
-        needed = (getattr(param, "needed", False) or (name == "solve" and param.name in ("V", "L", "d", "N"))
-                  or (name == "compare" and param.name == "d"))
+        needed = (getattr(param, "needed", False) or (name == "compare" and param.name == "d")
+                  or (name in ("solve", "sweep") and param.name in ("V", "L", "d", "N")))
         if rng.random() >= (often if needed else seldom):
             continue
         if isinstance(param, click.Argument):
@@ -123,6 +123,11 @@ def files(tmp_path, monkeypatch):
         "x": ["N=2^10..2^12", "V=64..128", "d=16..1", "m=1..2", "q=1..2"],
         "y": ["d=16..64", "L=4..4", "N=2^10..2^12", "V=2.."],
         "cells": ["2x2", "3x1", "1x1", "0x2", "3"],
+        "scan": ["d=16:64:x2", "L=4,8", "m=none,8", "N=1:2:+0", "d=64", "embedding=sphere,orthogonal", "q=1", "V"],
+        "store": [str(tmp_path / "sweep.db"), *bad],
+        "merge": [str(tmp_path / "sweep.db"), *bad],
+        "part": ["1/2", "3/2", "0/0", "1"],
+        "export": [str(tmp_path / "export.csv"), *bad[:3]],
         "plot": [*bad[:3], str(tmp_path / "plot.unknown")],
     }
 
@@ -166,6 +171,10 @@ def quick(monkeypatch):
     def tasks(todo, jobs):
         return ((0.75, 0.5, 0.25) for _ in todo)
 
+    def finished(todo, jobs):
+        return ((slot, (0.75, 0.5, 0.25)) for slot, _ in todo)
+
+    monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run"), "_finished", finished)
     monkeypatch.setattr(predict, "_arrays", arrays)
     monkeypatch.setattr(predict, "_mlp_arrays", arrays)
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.run"), "run_tasks", tasks)

@@ -1,0 +1,68 @@
+"""What a stored result is a result of: the setting, the model's version, the seed and the test sequences.
+
+Results are filed under a hash of all four, so that no two different problems can ever share a place. The
+streams of a problem depend on its seed and its setting, not on its place in a grid: a grid may grow later.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from typing import Any
+
+from ..setting import PARAMETERS, Setting
+
+# The version of the simulated model: raised by every change after which a seed no longer gives the observables that
+# it gave before (a test holds known ones against it). Results of another version are left where they are, unused.
+MODEL = 1
+
+SEED_BITS = 53  # a cell's seed can be given to `recall-theory simulate --seed`
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """One cell of a sweep. `n_test` is None where observables are summed over all sequences.
+
+    >>> problem = Problem(Setting(V=32, L=4, d=64, N=1024), seed=1)
+    >>> problem == Problem.from_json(problem.to_json())
+    True
+    """
+
+    setting: Setting
+    seed: int
+    n_test: int | None = None
+    model: int = MODEL
+
+    @functools.cached_property
+    def key(self) -> str:
+        """The hash under which results are filed, in hexadecimal."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @functools.cached_property
+    def cell_seed(self) -> int:
+        """The seed of this cell's own streams: `simulate` with it gives the same values."""
+        digest = hashlib.sha256(f"stream {self.seed} {_canonical(self.setting)}".encode()).digest()
+        return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
+
+    def to_json(self) -> str:
+        """All that identifies the problem, in one canonical line."""
+        return f'[{self.model},{self.seed},{json.dumps(self.n_test)},{_canonical(self.setting)}]'
+
+    @classmethod
+    def from_json(cls, text: str) -> Problem:
+        """The problem of a line of `to_json`; ValueError (`SettingError`) or TypeError for any other text."""
+        model, seed, n_test, values = json.loads(text)
+        return cls(Setting(**values), seed, n_test, model)
+
+
+def _canonical(setting: Setting) -> str:
+    # Defaults are left out, so that a parameter added later (with a default that changes nothing) leaves the hash
+    # of every setting as it was.
+    given: dict[str, Any] = {}
+    for name, parameter in PARAMETERS.items():
+        value = getattr(setting, name)
+        if value != parameter.default:
+            given[name] = value
+    return json.dumps(given, sort_keys=True, separators=(",", ":"))

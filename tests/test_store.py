@@ -1,0 +1,227 @@
+"""The store: whole after a kill at any moment, told where it is broken, never changed but by adding."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from recall_theory.setting import Setting, SettingError
+from recall_theory.sweep import Problem, Store, product, sweep
+
+PROBLEM = Problem(Setting(V=8, L=2, d=4, N=32), seed=1)
+CELLS = product({"d": [4, 8, 16, 32], "L": [2, 4, 8]}, V=8, N=32)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A store with 24 results."""
+    sweep(CELLS, seeds=2, seed=5, store=tmp_path / "store.db")
+    return tmp_path / "store.db"
+
+
+def test_values_come_back_to_the_bit(tmp_path):
+    values = [(0.1, 1 / 3, np.nextafter(1, 0)), (5e-324, 0.0, 1.0)]
+    with Store(tmp_path / "a.db") as store:
+        for i, triple in enumerate(values):
+            store.add(PROBLEM, i, triple)
+    with Store(tmp_path / "a.db") as store:
+        assert store.known(PROBLEM) == dict(enumerate(values))
+        assert store.known(PROBLEM, below=1) == {0: values[0]}
+        assert store.problems() == [PROBLEM]
+
+
+def test_a_result_is_kept_as_it_first_was(tmp_path):
+    with Store(tmp_path / "a.db") as store:
+        for triple in ((1.0, 0.5, 0.5), (1.0, 0.5, 0.5), (0.0, 0.0, 0.0)):
+            store.add(PROBLEM, 0, triple)
+            store.flush()
+        assert store.known(PROBLEM) == {0: (1.0, 0.5, 0.5)}
+
+
+@pytest.mark.parametrize("statement", ["UPDATE result SET recall = 1", "DELETE FROM result", "DELETE FROM problem",
+                                       "UPDATE problem SET problem = ''"])
+def test_the_file_is_append_only(path, statement):
+    db = sqlite3.connect(path)
+    with pytest.raises(sqlite3.DatabaseError, match="append only"):
+        db.execute(statement)
+    db.close()
+
+
+def test_results_of_another_model_are_kept_apart(tmp_path):
+    old = Problem(PROBLEM.setting, PROBLEM.seed, model=0)
+    with Store(tmp_path / "a.db") as store:
+        store.add(old, 0, (0.0, 0.0, 0.0))
+        store.flush()
+        assert store.known(PROBLEM) == {} and store.current() == [] and store.problems() == [old]
+        assert sweep([PROBLEM.setting], 1, PROBLEM.seed, store=store).found == 1
+        assert store.problems() == [old, PROBLEM]
+
+
+# Kills
+
+KILLED = """
+import os, random, signal, sys, time
+from recall_theory.sweep import product, sweep
+import recall_theory.sweep.run as library
+path, started, kills, seed = sys.argv[1], *map(int, sys.argv[2:])
+cells = product({"d": [4, 8, 16, 32], "L": [2, 4, 8]}, V=8, N=32)
+sweep(cells[:1], 1, 0)  # every import, before the clock runs
+inner, rng = library.one_seed, random.Random(seed)
+library.one_seed = lambda *task: (os.write(started, b"."), inner(*task))[1]
+for _ in range(kills):
+    child = os.fork()
+    if child == 0:
+        sweep(cells, 60, 5, store=path, flush=0)
+        os._exit(0)
+    time.sleep(rng.uniform(0, 0.12))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the harness forks")
+def test_a_kill_at_any_moment_loses_nothing_that_was_written(tmp_path):
+    """Sweeps are killed at random moments, most of them in the middle of a commit; each goes on from the last."""
+    path, script, kills, held = tmp_path / "store.db", tmp_path / "killed.py", 0, 0
+    script.write_text(KILLED)
+    started = os.open(tmp_path / "started", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    for part in range(3):
+        subprocess.run([sys.executable, str(script), str(path), str(started), "12", str(part)], check=True,
+                       timeout=120, pass_fds=(started,))
+        kills += 12
+        with Store(path) as store:
+            known = sum(len(store.known(problem)) for problem in store.problems())
+        # Each result is flushed at once here, so a kill costs the one in the works: nothing else is run twice.
+        assert held <= known <= os.path.getsize(tmp_path / "started") <= known + kills
+        held = known
+    os.close(started)
+    assert held > 0
+    assert np.array_equal(sweep(CELLS, 60, 5, store=path).values, sweep(CELLS, 60, 5).values)
+
+
+def test_a_flushed_result_is_in_the_file_though_the_store_is_never_closed(tmp_path):
+    store = Store(tmp_path / "a.db")
+    store.add(PROBLEM, 0, (1.0, 0.5, 0.5))
+    store.flush()
+    copy = tmp_path / "copy.db"  # what a copy of this one file has, the moment after
+    copy.write_bytes((tmp_path / "a.db").read_bytes())
+    with Store(copy) as found:
+        assert found.known(PROBLEM) == {0: (1.0, 0.5, 0.5)}
+    store.close()
+
+
+# Broken files
+
+
+def broken(path, word):
+    before = path.read_bytes()
+    with pytest.raises(SettingError, match=word) as told:
+        sweep(CELLS, seeds=3, seed=5, store=path)
+    assert str(path) in str(told.value) and "\n" not in str(told.value)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 99, 100, 1000, 4095, 4096, 5000, 8192, -4096, -1])
+def test_a_store_cut_short_is_told_and_left(path, size):
+    data = path.read_bytes()
+    path.write_bytes(data[:size])
+    broken(path, "broken|can't be used")
+
+
+@pytest.mark.parametrize("content", [b"x", b"not a store" * 1000, b"\0" * 5000, b"V,L,d,N\n1,2,3,4\n",
+                                     b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_file_of_another_kind_is_told_and_left(tmp_path, content):
+    path = tmp_path / "a.db"
+    path.write_bytes(content)
+    broken(path, "broken|can't be used")
+
+
+def test_another_database_is_told_and_left(tmp_path):
+    db = sqlite3.connect(tmp_path / "a.db")
+    db.execute("CREATE TABLE t (x)")
+    db.close()
+    broken(tmp_path / "a.db", "no store of recall-theory")
+
+
+def test_a_store_of_another_version_is_told_and_left(path):
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 2")
+    db.close()
+    broken(path, "format 2, and this version reads format 1")
+
+
+def test_flipped_bytes_never_pass_for_a_result(path):
+    """Whatever byte changes: the same results, or a complaint; never another number."""
+    whole = sweep(CELLS, seeds=2, seed=5)
+    data, told = bytearray(path.read_bytes()), 0
+    rng = np.random.default_rng(0)
+    for place in rng.integers(len(data), size=150):
+        changed = bytearray(data)
+        changed[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(changed)
+        try:
+            with Store(path) as store:
+                problems = store.current()
+                for problem in problems:
+                    for number, triple in store.known(problem).items():
+                        if problem in whole.problems:
+                            assert triple == tuple(whole.values[whole.problems.index(problem), number])
+                        else:
+                            pytest.fail("a problem that was never run")
+        except SettingError:
+            told += 1
+    assert told > 0
+
+
+def test_an_empty_file_is_an_empty_store(tmp_path):
+    (tmp_path / "a.db").touch()
+    assert sweep(CELLS[:1], seeds=1, seed=5, store=tmp_path / "a.db").found == 1
+
+
+def test_a_directory_and_an_absent_directory(tmp_path):
+    for path in (tmp_path, tmp_path / "no" / "a.db", "", "a\0b"):
+        with pytest.raises(SettingError, match="store="):
+            Store(path)
+
+
+def test_a_store_that_another_program_holds_is_told(path, monkeypatch):
+    from recall_theory.sweep import store as library
+
+    monkeypatch.setattr(library, "WAIT", 0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(SettingError, match="locked"):
+        sweep(CELLS, seeds=3, seed=5, store=path)
+    other.close()
+
+
+# Merging
+
+
+def test_stores_that_contradict_are_not_merged(tmp_path):
+    with Store(tmp_path / "a.db") as a, Store(tmp_path / "b.db") as b, Store(tmp_path / "c.db") as c:
+        for store, recall in ((a, 0.5), (b, 0.25)):
+            store.add(PROBLEM, 0, (1.0, recall, 0.5))
+            store.flush()
+        b.add(Problem(PROBLEM.setting, 7), 0, (1.0, 1.0, 1.0))
+        b.flush()
+        for target, others in ((a, [b]), (c, [a, b])):
+            with pytest.raises(SettingError, match="other values for seed 0"):
+                target.merge(others)
+        assert len(a.problems()) == 1 and c.problems() == []
+
+
+def test_two_writers_share_a_store(tmp_path):
+    path = tmp_path / "a.db"
+    with Store(path) as one, Store(path) as two:
+        for i in range(6):
+            (one, two)[i % 2].add(PROBLEM, i, (1.0, i / 8, 0.5))
+            (one, two)[i % 2].flush()
+        two.add(PROBLEM, 0, (1.0, 0.0, 0.5))
+        two.flush()
+        assert one.known(PROBLEM) == two.known(PROBLEM) == {i: (1.0, i / 8, 0.5) for i in range(6)}
