@@ -70,7 +70,8 @@ def test_a_range_ends_where_it_is_met(low, factor, steps):
 
 @pytest.mark.parametrize("text", [
     "", "d", "=3", "d=", "d=a", "q=3", "d=1:2", "d=1:2:3", "d=1:2:x1", "d=1:2:+0", "d=1:2:+-1", "d=2:1:x2", "d=0:8:x2",
-    "d=1:1e9:+1", "d=nan", "d=1:inf:x2", "d=1:4:xnan", "ratio=nan", "ratio=0:1:x2", "embedding=cube", "embedding=a:b:x2",
+    "d=1:1e9:+1", "d=nan", "d=1:inf:x2", "d=1:4:xnan", "ratio=nan", "ratio=0:1:x2", "embedding=cube",
+    "embedding=a:b:x2",
     "trigger_in_value=maybe", "N=1.5", "eta=inf", "V=1", "d=none", "m=none:8:x2", "d=1:2:x2:x2",
 ])
 def test_bad_scans_are_told(text):

@@ -13,6 +13,8 @@ from .predict import OBSERVABLES
 if TYPE_CHECKING:
     from ..sweep.results import Results
 
+MOST_ROWS = 200  # of the table for people; a longer one is for programs
+
 
 def answer(results: Results, *, run: int, merged: int | None, store: str | None, exports: tuple[str, ...],
            exit_code: int = 0) -> Answer:
@@ -30,7 +32,7 @@ def answer(results: Results, *, run: int, merged: int | None, store: str | None,
 
 def _blocks(results: Results, seeds: list[int], run: int, merged: int | None, store: str | None,
             exports: tuple[str, ...]) -> list[Block]:
-    settings = [p.setting.to_dict() for p in results.problems]
+    settings = [{name: getattr(p.setting, name) for name in PARAMETERS} for p in results.problems]
     changes = {n: sum(a[n] != b[n] for a, b in itertools.pairwise(settings)) for n in PARAMETERS}
     varied = sorted((n for n in PARAMETERS if changes[n]), key=changes.__getitem__)  # the fastest comes last
     if not varied and settings:
@@ -52,11 +54,15 @@ def _blocks(results: Results, seeds: list[int], run: int, merged: int | None, st
     columns = [*(Column(n, words=isinstance(settings[0][n], str)) for n in varied), Column("seeds"),
                *(c for o in OBSERVABLES for c in (Column(o), Column("se")))]
     rows = []
-    for setting, count, mean, se in zip(settings, results.counts.tolist(), results.mean.tolist(),
-                                        results.se.tolist(), strict=True):
+    shown = slice(None, MOST_ROWS)
+    for setting, count, mean, se in zip(settings[shown], results.counts.tolist()[shown], results.mean.tolist()[shown],
+                                        results.se.tolist()[shown], strict=True):
         seen = [text for m, e in zip(mean, se, strict=True) for text in (probability(m), deviation(e))]
         rows.append([*(_shown(setting[n]) for n in varied), f"{count:,}", *seen])
     blocks += [Prose(f"{done}. {named}."), Table(columns, rows, groups=len(varied))]
+    if len(settings) > MOST_ROWS:
+        blocks.append(Prose(f"These are the first {MOST_ROWS} of {plural(len(settings), 'cell')}; --csv and --json "
+                            "have all of them."))
     blocks += [Prose(f"Written: {path}") for path in exports]
     return blocks
 

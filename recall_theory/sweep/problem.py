@@ -10,13 +10,15 @@ import dataclasses
 import functools
 import hashlib
 import json
-from typing import Any
 
 from ..setting import PARAMETERS, Setting
 
 # The version of the simulated model: raised by every change after which a seed no longer gives the observables that
 # it gave before (a test holds known ones against it). Results of another version are left where they are, unused.
 MODEL = 1
+
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+_DEFAULTS = tuple(sorted((name, parameter.default) for name, parameter in PARAMETERS.items()))
 
 SEED_BITS = 53  # a cell's seed can be given to `recall-theory simulate --seed`
 
@@ -43,12 +45,20 @@ class Problem:
     @functools.cached_property
     def cell_seed(self) -> int:
         """The seed of this cell's own streams: `simulate` with it gives the same values."""
-        digest = hashlib.sha256(f"stream {self.seed} {_canonical(self.setting)}".encode()).digest()
+        digest = hashlib.sha256(f"stream {self.seed} {self._canonical}".encode()).digest()
         return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
 
     def to_json(self) -> str:
         """All that identifies the problem, in one canonical line."""
-        return f'[{self.model},{self.seed},{json.dumps(self.n_test)},{_canonical(self.setting)}]'
+        n_test = "null" if self.n_test is None else self.n_test
+        return f"[{self.model},{self.seed},{n_test},{self._canonical}]"
+
+    @functools.cached_property
+    def _canonical(self) -> str:
+        # Defaults are left out, so that a parameter added later (with a default that changes nothing) leaves the
+        # hash of every setting as it was.
+        setting = self.setting
+        return _ENCODE({name: value for name, default in _DEFAULTS if (value := getattr(setting, name)) != default})
 
     @classmethod
     def from_json(cls, text: str) -> Problem:
@@ -56,13 +66,3 @@ class Problem:
         model, seed, n_test, values = json.loads(text)
         return cls(Setting(**values), seed, n_test, model)
 
-
-def _canonical(setting: Setting) -> str:
-    # Defaults are left out, so that a parameter added later (with a default that changes nothing) leaves the hash
-    # of every setting as it was.
-    given: dict[str, Any] = {}
-    for name, parameter in PARAMETERS.items():
-        value = getattr(setting, name)
-        if value != parameter.default:
-            given[name] = value
-    return json.dumps(given, sort_keys=True, separators=(",", ":"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..setting import PARAMETERS, Setting
 from ..simulate.observe import OBSERVABLES
 from .problem import MODEL, Problem
 from .store import Store
@@ -45,7 +46,7 @@ class Results:
 
     def missing(self) -> list[tuple[int, int]]:
         """(cell, seed) of all that wasn't run, in order."""
-        return [(int(c), int(i)) for c, i in np.argwhere(np.isnan(self.values[:, :, 0]))]
+        return [(c, i) for c, i in np.argwhere(np.isnan(self.values[:, :, 0])).tolist()]
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -66,7 +67,7 @@ class Results:
         for problem, mean, se, values in zip(self.problems, self.mean, self.se, self.values, strict=True):
             done = values[~np.isnan(values[:, 0])]
             cells.append({
-                "setting": problem.setting.to_dict(), "seed": problem.cell_seed, "seeds": len(done),
+                "setting": parameters(problem.setting), "seed": problem.cell_seed, "seeds": len(done),
                 "n_test": problem.n_test,
                 "observed": {o: {"mean": m, "se": s, "values": column} for o, m, s, column in zip(
                     OBSERVABLES, mean.tolist(), se.tolist(), done.T.tolist(), strict=True)}})
@@ -77,7 +78,7 @@ class Results:
         """One flat record a finished seed: the setting, the cell's seed, the seed's number, the observables."""
         rows = []
         for problem, values in zip(self.problems, self.values, strict=True):
-            common = {**problem.setting.to_dict(), "n_test": problem.n_test, "seed": problem.cell_seed}
+            common = {**parameters(problem.setting), "n_test": problem.n_test, "seed": problem.cell_seed}
             for i, triple in enumerate(values.tolist()):
                 if triple[0] == triple[0]:
                     rows.append({**common, "index": i, **dict(zip(OBSERVABLES, triple, strict=True))})
@@ -93,7 +94,7 @@ class Results:
         """The observables over (cell, index), with the parameters as coordinates of a cell (needs xarray)."""
         import xarray
 
-        settings = [{**p.setting.to_dict(), "seed": p.cell_seed} for p in self.problems]
+        settings = [{**parameters(p.setting), "seed": p.cell_seed} for p in self.problems]
         names = [n for n in settings[0] if any(s[n] is not None for s in settings)]
         coordinates = {n: ("cell", np.array([np.nan if s[n] is None else s[n] for s in settings]
                                             if not any(isinstance(s[n], str) for s in settings)
@@ -102,9 +103,14 @@ class Results:
                               coords=coordinates)
 
 
+def parameters(setting: Setting) -> dict[str, Any]:
+    """`Setting.to_dict` without its deep copies: there may be a million."""
+    return {name: getattr(setting, name) for name in PARAMETERS}
+
+
 def gathered(store: Store, problems: Sequence[Problem], seeds: int | None = None) -> Results:
     """What the store holds of the problems; all their seeds where `seeds` is None."""
-    known = [store.known(problem, seeds) for problem in problems]
+    known = list(store.results(problems, seeds))
     if seeds is None:
         seeds = 1 + max((max(numbers) for numbers in known if numbers), default=-1)
     values = np.full((len(problems), seeds, len(OBSERVABLES)), np.nan)

@@ -11,7 +11,7 @@ import os
 import sqlite3
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -141,25 +141,25 @@ class Store:
         with self._told():
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                ids = {problem.key: self._id(problem) for problem in {p.key: p for p, _, _ in self._waiting}.values()}
+                new = {p.key: p for p, _, _ in self._waiting if p.key not in self._ids}
+                self._db.executemany("INSERT OR IGNORE INTO problem (key, problem) VALUES (?, ?)",
+                                     ((key, problem.to_json()) for key, problem in new.items()))
+                self._learn_ids()
                 self._db.executemany(
                     "INSERT OR IGNORE INTO result VALUES (?, ?, ?, ?, ?, ?)",
-                    ((ids[p.key], n, *triple, checksum(p.key, n, triple)) for p, n, triple in self._waiting))
+                    ((self._ids[p.key], n, *triple, checksum(p.key, n, triple)) for p, n, triple in self._waiting))
                 self._db.execute("COMMIT")
             except BaseException:
+                self._ids.clear()  # some may have been of this transaction
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-        self._ids.update(ids)
         self._waiting.clear()
 
-    def _id(self, problem: Problem) -> int:
-        if problem.key not in self._ids:
-            self._db.execute("INSERT OR IGNORE INTO problem (key, problem) VALUES (?, ?)",
-                             (problem.key, problem.to_json()))
-            found: int = self._db.execute("SELECT id FROM problem WHERE key = ?", (problem.key,)).fetchone()[0]
-            return found
-        return self._ids[problem.key]
+    def _learn_ids(self) -> None:
+        """The numbers of problems that others, or this transaction, added."""
+        last = max(self._ids.values(), default=0)
+        self._ids.update(self._db.execute("SELECT key, id FROM problem WHERE id > ?", (last,)))
 
     def check_writable(self) -> None:
         """Raise `SettingError` where results could not be added: told before the work, not after it."""
@@ -169,18 +169,27 @@ class Store:
 
     def known(self, problem: Problem, below: int | None = None) -> dict[int, Triple]:
         """The results of a problem by number of the seed, those below a number where one is given."""
+        return next(self.results([problem], below))
+
+    def results(self, problems: Sequence[Problem], below: int | None = None) -> Iterator[dict[int, Triple]]:
+        """What is known of each of the problems, in turn."""
         with self._told():
-            rows = self._db.execute(
-                "SELECT number, attention, recall, accuracy, checksum FROM result WHERE problem ="
-                " (SELECT id FROM problem WHERE key = ?) AND number < ? ORDER BY number",
-                (problem.key, 2**62 if below is None else below)).fetchall()
-        found: dict[int, Triple] = {}
-        for number, a, r, c, check in rows:
-            if check != checksum(problem.key, number, (a, r, c)):
-                raise self._error(f"is broken (seed {number} of {problem.to_json()} doesn't match its checksum); "
-                                  "it is left as it is")
-            found[number] = (a, r, c)
-        return found
+            self._learn_ids()
+        for problem in problems:
+            rows = []
+            if problem.key in self._ids:
+                with self._told():
+                    rows = self._db.execute(
+                        "SELECT number, attention, recall, accuracy, checksum FROM result WHERE problem = ?"
+                        " AND number < ? ORDER BY number",
+                        (self._ids[problem.key], 2**62 if below is None else below)).fetchall()
+            found: dict[int, Triple] = {}
+            for number, a, r, c, check in rows:
+                if check != checksum(problem.key, number, (a, r, c)):
+                    raise self._error(f"is broken (seed {number} of {problem.to_json()} doesn't match its checksum); "
+                                      "it is left as it is")
+                found[number] = (a, r, c)
+            yield found
 
     def problems(self) -> list[Problem]:
         """All problems with results, in the order of their first one, whatever the model's version."""
@@ -202,11 +211,6 @@ class Store:
             raise self._error(f"is broken (the hash of {text[:80]!r} is another); it is left as it is")
         return problem
 
-    def results(self, problems: Iterable[Problem]) -> Iterator[tuple[Problem, dict[int, Triple]]]:
-        """The problems with what is known of each."""
-        for problem in problems:
-            yield problem, self.known(problem)
-
     def merge(self, others: Sequence[Store]) -> int:
         """Add what the others hold; the number of results that were new.
 
@@ -217,7 +221,8 @@ class Store:
             self.flush()
         new: dict[tuple[str, int], Triple] = {}
         for other in others:
-            for problem, theirs in other.results(other.problems()):
+            problems = other.problems()
+            for problem, theirs in zip(problems, other.results(problems), strict=True):
                 ours = self.known(problem)
                 for number, triple in theirs.items():
                     held = ours.get(number, new.get((problem.key, number)))

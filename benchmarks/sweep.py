@@ -1,0 +1,68 @@
+"""What a sweep's machinery costs beside the bare simulation, and how long a finished one takes to resume.
+
+    python benchmarks/sweep.py [cells]
+
+The same cells (each a setting of its own, one seed) are simulated by a bare loop over `one_seed` and by
+`sweep` with a store on disk, in turns of a tenth each, in processor time and on the wall clock. Then the finished sweep
+is resumed in the library and by the command line.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from recall_theory.simulate.run import one_seed
+from recall_theory.sweep import Problem, Store, product, sweep
+
+ROUNDS = 10
+
+
+def timed(function) -> np.ndarray:
+    """Processor and wall-clock seconds of a call."""
+    before = np.array([time.process_time(), time.perf_counter()])
+    function()
+    return np.array([time.process_time(), time.perf_counter()]) - before
+
+
+def main() -> None:
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    scan = {"N": range(64, 64 + wanted // 4), "L": [2, 3, 4, 6]}
+    cells = product(scan, V=32, d=32)
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "sweep.db")
+    bare, whole = np.zeros(2), np.zeros(2)
+    todo = [(p.setting, p.cell_seed, 0, None, None) for p in (Problem(s, 1) for s in cells)]
+
+    def loop(tasks: list) -> None:
+        with threadpool_limits(1):
+            for task in tasks:
+                one_seed(*task)
+
+    loop(todo[:200])
+    for part in range(ROUNDS):
+        mine = slice(part, None, ROUNDS)
+        bare += timed(lambda mine=mine: loop(todo[mine]))
+        whole += timed(lambda mine=mine: sweep(cells[mine], 1, 1, store=path))
+    print(f"{len(cells)} cells: bare {bare[0]:.2f} s of processor, {bare[1]:.2f} s of wall clock; "
+          f"sweep {whole[0]:.2f} and {whole[1]:.2f}, {100 * (whole[0] / bare[0] - 1):.1f} % and "
+          f"{100 * (whole[1] / bare[1] - 1):.1f} % more")
+    cpu, wall = timed(lambda: sweep(cells, 1, 1, store=path))
+    print(f"resumed in the library: {cpu:.2f} s of processor, {wall:.2f} s of wall clock")
+    with Store(path) as store:
+        print(f"{len(store.problems())} problems, {os.path.getsize(path) / 2**20:.1f} MiB")
+    command = [sys.executable, "-m", "recall_theory", "sweep", "--scan", f"N=64:{63 + wanted // 4}:+1", "--scan",
+               "L=2,3,4,6", "--V", "32", "--d", "32", "--seeds", "1", "--seed", "1", "--store", path]
+    for form in ([], ["--json"], ["--csv"]):
+        wall = timed(lambda form=form: subprocess.run([*command, *form], check=True, stdout=subprocess.DEVNULL))[1]
+        print(f"resumed by the command line {' '.join(form)}: {wall:.2f} s of wall clock")
+
+
+if __name__ == "__main__":
+    main()
