@@ -213,7 +213,8 @@ def test_verify_exit_codes(small_grid, monkeypatch):
             yield tuple(getattr(exact[setting], o) for o in OBSERVABLES)
 
     monkeypatch.setattr(library, "run_tasks", as_predicted)
-    assert call(*run)[0] == 0
+    assert call(*[a if a != "4" else "1000" for a in run])[0] == 0
+    assert call(*run)[0] == 3  # failures too rare for four seeds may exist
     assert call(*[a if a != "4" else "1" for a in run])[0] == 3  # one seed decides nothing
 
 

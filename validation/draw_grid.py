@@ -22,8 +22,9 @@ from scipy.stats import qmc
 from recall_theory import Setting, predict
 from recall_theory.statistics import family_confidence, seeds_needed
 from recall_theory.theory.attention.law import attention, attention_std
+from recall_theory.theory.margins import ATTENTION_ONLY
 from recall_theory.theory.orthogonal.law import orthogonal_prediction
-from recall_theory.verify import FEWEST_SEEDS, MARGIN, MOST_SEEDS
+from recall_theory.verify import FEWEST_SEEDS, MOST_SEEDS
 
 SE = 0.01 / 1.15  # aimed at, so that the standard error stays under 0.01
 FEWEST, FEWEST_SPREAD = 64, 128  # seeds a cell; more where the spread itself is judged
@@ -156,7 +157,7 @@ def main() -> None:
     def seeds(p: Guess) -> int:
         if name == "full":
             return seeds_for(p)
-        return int(np.clip(seeds_needed(p.spread, MARGIN, confidence), FEWEST_SEEDS, MOST_SEEDS))
+        return int(np.clip(seeds_needed(p.spread, ATTENTION_ONLY, confidence), FEWEST_SEEDS, MOST_SEEDS))
 
     print(f"# The {name} grid, drawn by validation/draw_grid.py before anything was simulated.")
     for number, ((embedding, trigger), quotas) in enumerate(grid.quotas.items()):

@@ -18,7 +18,7 @@ EXIT_CODES = {"agree": AGREE, "disagree": DISAGREE, "inconclusive": INCONCLUSIVE
 
 
 def run(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: int | None,
-        margin: float) -> Answer:
+        margin: float | None, until: str | None) -> Answer:
     if not grid:
         raise BadInput("--grid '' is not default, full or a file")
     from ..grids import load
@@ -35,7 +35,8 @@ def run(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: in
 
     try:
         with Progress(output.progress, "seeds") as progress:
-            found = verify(settings, seeds, seed, jobs=jobs or cores(), margin=margin, progress=advance)
+            found = verify(settings, seeds, seed, jobs=jobs or cores(), margin=margin, until=until,
+                           progress=advance)
     except Interrupted as stop:
         done = len(stop.partial.cells)
         output.note(f"recall-theory verify: interrupted after {done} of {len(settings)} cells; "
@@ -60,9 +61,13 @@ command = Command(
                           "[default: default]"),
         option("seeds", default=None,
                help="seeds a cell; planned from the predicted spread where absent"),
+        click.Option(["--until", "until"], type=click.Choice(["conclusive"]), metavar="conclusive",
+                     help="go on in each cell until its verdicts are conclusive, or until it has had --seeds (50,000); "
+                          "the intervals are wider, and hold however long that takes"),
         option("seed"),
         option("jobs", help="processes that share the seeds; all cores where absent"),
-        option("margin"),
+        option("margin", default=None, help="largest difference that still counts as agreement; what each formula "
+               "declares where absent"),
     ],
     help="Lay predictions beside simulations over a grid of settings. Each observable of each cell gets a "
          "verdict: agree, disagree, or inconclusive. Exit code 0 if all agree, 1 if any disagrees, else 3.",

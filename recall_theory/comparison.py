@@ -1,0 +1,138 @@
+"""What a verification consists of: comparisons of one observable, cells of one setting, and the whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import statistics
+from .setting import Setting
+from .simulate.observe import OBSERVABLES
+from .simulate.result import Observable
+from .theory.predict import Prediction
+
+TOO_SKEWED = "too skewed to judge"
+TOO_FEW = "too few seeds to show rare failures"
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """One observable of one cell: what is claimed, what was seen, and the verdict.
+
+    `low` and `high` are the ends of the family-wise interval of observed - predicted, by the `method` "t", "BCa", "any
+    law" or "anytime". `reason` says why a comparison is inconclusive where it isn't the width alone. `design_effect` is
+    the variance over seeds in units of that of V independent facts (NaN where nothing varies). `detectable` is the bias
+    beyond the margin that would be found with probability 0.9. `predicted_std` is the spread that the library's
+    own theory predicts (NaN where it describes none).
+    """
+
+    predicted: float
+    predicted_std: float
+    observed: Observable
+    low: float
+    high: float
+    method: str
+    verdict: str
+    reason: str
+    design_effect: float
+    detectable: float
+
+    @property
+    def difference(self) -> float:
+        """Observed mean less prediction."""
+        return self.observed.mean - self.predicted
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One setting of the grid with its margin and its comparisons, by observable.
+
+    `theory` is the library's own prediction there, None where it has none.
+    """
+
+    setting: Setting
+    seeds: int
+    margin: float
+    comparisons: dict[str, Comparison]
+    theory: Prediction | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cell as the JSON contract has it."""
+        by = self.comparisons
+
+        def each(f: Callable[[Comparison], Any]) -> dict[str, Any]:
+            return {o: f(c) for o, c in by.items()}
+
+        return {
+            "setting": self.setting.to_dict(),
+            "seeds": self.seeds,
+            "margin": self.margin,
+            "predicted": {**each(lambda c: c.predicted), "std": each(lambda c: finite(c.predicted_std))},
+            "observed": each(lambda c: {"mean": c.observed.mean, "se": finite(c.observed.se),
+                                        "std": finite(c.observed.std)}),
+            "difference": each(lambda c: c.difference),
+            "interval": each(lambda c: [c.low, c.high]),
+            "method": each(lambda c: c.method),
+            "design_effect": each(lambda c: finite(c.design_effect)),
+            "smallest_detectable_bias": each(lambda c: finite(c.detectable)),
+            "verdict": each(lambda c: c.verdict),
+            "reason": each(lambda c: c.reason),
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Verification:
+    """All cells of a grid and the verdict on the whole."""
+
+    seed: int
+    confidence: float
+    cells: tuple[Cell, ...]
+
+    @property
+    def verdict(self) -> str:
+        """disagree if any comparison disagrees, else inconclusive if any is, else agree."""
+        return statistics.worst(c.verdict for cell in self.cells for c in cell.comparisons.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON contract of `recall-theory verify`."""
+        return {"schema_version": 1, "seed": self.seed, "confidence": self.confidence,
+                "cells": [c.to_dict() for c in self.cells], "verdict": self.verdict}
+
+
+def finite(x: float) -> float | None:
+    """The number, or None where it is NaN or infinite."""
+    return float(x) if math.isfinite(x) else None
+
+
+def compare(setting: Setting, claimed: Mapping[str, float], margin: float, values: NDArray[np.float64],
+            confidence: float, theory: Prediction | None, anytime: bool = False) -> Cell:
+    """The cell of a setting from its observed values (seeds, 3); `anytime` where the number of seeds wasn't fixed."""
+    if anytime:
+        lows, highs = statistics.anytime_interval(values.T, confidence)
+        methods = np.full(len(OBSERVABLES), "anytime")
+    else:
+        found = statistics.mean_intervals(values.T, confidence)
+        lows, highs, methods = found.low, found.high, found.method
+    comparisons = {}
+    for i, name in enumerate(OBSERVABLES):
+        if name not in claimed:
+            continue
+        predicted, observed, method = claimed[name], Observable(values[:, i]), str(methods[i])
+        low, high = float(lows[i]) - predicted, float(highs[i]) - predicted
+        verdict = statistics.judge(low, high, margin)
+        reason = ""
+        if verdict == statistics.INCONCLUSIVE and not anytime:
+            if len(values) < statistics.seeds_to_rule_out(margin, confidence):
+                reason = TOO_FEW
+            if method == "any law" and len(values) > 1:
+                reason = TOO_SKEWED
+        comparisons[name] = Comparison(
+            predicted, math.nan if theory is None else theory.spread[name], observed, low, high, method, verdict,
+            reason, observed.design_effect(setting.V),
+            statistics.smallest_detectable_bias(observed.mean, float(lows[i]), float(highs[i]), observed.se))
+    return Cell(setting, len(values), margin, comparisons, theory)

@@ -1,0 +1,60 @@
+"""How many seeds a verdict will take, from the mean and spread that are expected; fixed before anything is seen."""
+
+from __future__ import annotations
+
+import math
+
+from .bounded import log_price
+from .intervals import BCA_UP_TO, tail_error
+
+WIDTH = 0.6  # of the margin, which the planned half width of a t or BCa interval takes
+REACH = 0.7  # of the margin, which an interval for any law may reach to one side
+
+
+def seeds_needed(std: float, margin: float, confidence: float) -> int:
+    """Seeds for an interval whose half width is 0.6 of the margin, at a seed-to-seed deviation std."""
+    from scipy.special import ndtri
+
+    # Beyond 1e9 the square would only overflow: no run has so many seeds.
+    return max(2, math.ceil(min(float(ndtri((1 + confidence) / 2)) * std / (WIDTH * margin), 1e9) ** 2))
+
+
+def seeds_to_rule_out(margin: float, confidence: float) -> int:
+    """Seeds that show every failure frequent enough to move a mean by 0.7 of the margin.
+
+    A failure in a share p of all seeds stays unseen in n of them with probability (1 - p)^n.
+
+    >>> seeds_to_rule_out(0.02, 0.95)
+    311
+    """
+    return math.ceil(math.log((1 - confidence) / 4) / math.log1p(-REACH * margin))
+
+
+def seeds_planned(mean: float, std: float, margin: float, confidence: float) -> int:
+    """Seeds for a verdict at an expected mean and seed-to-seed deviation of values in [0, 1].
+
+    How skewed the values will be is taken from the beta law of that mean and deviation. Where no t or BCa interval
+    will apply, the interval for any law has to reach no further than 0.7 of the margin: it reaches about y std + y^2/6
+    where n y^2/2 is its price.
+
+    >>> seeds_planned(0.5, 0.1, 0.02, 0.999), seeds_planned(0.97, 0.1, 0.02, 0.999)
+    (752, 1630)
+    """
+    n = max(seeds_needed(std, margin, confidence), seeds_to_rule_out(margin, confidence))
+    if tail_error(beta_skewness(mean, std), n, confidence) > BCA_UP_TO:
+        y = 3 * (math.sqrt(std**2 + 2 * REACH * margin / 3) - std)
+        n = max(n, math.ceil(2 * log_price(n, (1 + confidence) / 2) / y**2))
+    return n
+
+
+def beta_skewness(mean: float, std: float) -> float:
+    """The skewness of the beta law of this mean and standard deviation; 0 where there is none.
+
+    >>> round(beta_skewness(8 / 9, (8 / 810) ** 0.5), 3)
+    -1.423
+    """
+    total = mean * (1 - mean) / std**2 - 1 if std > 0 else 0.0
+    if total <= 0:
+        return 0.0
+    a, b = mean * total, (1 - mean) * total
+    return 2 * (b - a) * math.sqrt(total + 1) / ((total + 2) * math.sqrt(a * b))
