@@ -63,8 +63,9 @@ def _blocks(found: Verification, grid: str, wanted: int, predictor: str | None) 
         Prose(f"Difference is observed - predicted, with the half width of its interval over seeds at "
               f"{100 * found.confidence:.7g} % ({100 * (1 - VERDICT_ALPHA):g} % for all comparisons together). A "
               f"comparison agrees when the interval lies within the margin ({_margins(found)}) of zero, disagrees "
-              "when it lies wholly outside, and is inconclusive otherwise. The design effect is the variance over seeds "
-              "in units of that of V independent facts. A bias of the margin and the detectable bias together is found 9 times in 10.",
+              "when it lies wholly outside, and is inconclusive otherwise. The design effect is the variance over "
+              "seeds in units of that of V independent facts. A bias of the margin and the detectable bias together is "
+              "found 9 times in 10.",
               remark=True),
     ]
 
