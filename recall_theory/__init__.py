@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .setting import Setting, SettingError
     from .simulate import Observation, simulate
     from .simulate.full_training import full_training
+    from .theory.bounds.at import bounds_at
     from .theory.capacity import Capacity, capacity
     from .theory.choose import compare_activations
     from .theory.inverse import solve_for
@@ -33,6 +34,7 @@ _HOME = {
     "SettingError": "setting",
     "Observation": "simulate",
     "simulate": "simulate",
+    "bounds_at": "theory.bounds.at",
     "Capacity": "theory.capacity",
     "capacity": "theory.capacity",
     "solve_for": "theory.inverse",
@@ -56,6 +58,7 @@ __all__ = [
     "Setting",
     "SettingError",
     "Verification",
+    "bounds_at",
     "capacity",
     "compare_activations",
     "compare_memories",

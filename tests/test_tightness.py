@@ -23,7 +23,7 @@ from recall_theory.simulate.gradient_access import (
     read_gradient,
 )
 from recall_theory.simulate.one_step import one_step_recall as plain_reading
-from recall_theory.theory.one_step import one_step_recall
+from recall_theory.theory.one_step import one_step_recall, one_step_terms
 from recall_theory.tightness import OBSERVED, bound, tightness
 
 SHIPPED = json.loads((Path(__file__).parent.parent / "validation" / "gradient_access.json").read_text())
@@ -66,6 +66,20 @@ def test_shipped_results_are_recomputed(number):
         kept = [cell["recall"][reader][index] for reader in READERS]
         # an answer may turn where two logits are equal but for rounding, which differs between machines
         assert seen == pytest.approx(kept, abs=1.1 / setting.V + 1e-5)
+
+
+@pytest.mark.parametrize("name", ["N", "d", "L", "V"])
+def test_measured_exponents_are_those_of_the_law(name):
+    scan = SHIPPED["scans"][name]
+    signal = np.array(scan["signal"])
+    ratio = np.mean(scan["noise"], axis=1) / signal.mean(axis=1) ** 2
+    u = np.log(scan["sizes"])
+    assert np.polyfit(u, np.log(ratio), 1)[0] == pytest.approx(scan["law"], abs=0.05)
+    # and the sum of all terms is the ratio itself, beside what a competitor holds of its own, 1 + d/V, and 1/d
+    sizes = [{**scan["fixed"], name: size} for size in scan["sizes"]]
+    told = [float(sum(t[0] for t in one_step_terms(**s).values())) * (1 + s["d"] / s["V"]) + 1 / s["d"] for s in sizes]
+    error = 2 * signal.std(axis=1, ddof=1) / signal.mean(axis=1) / np.sqrt(signal.shape[1])  # relative, of the ratio
+    assert (np.abs(ratio / told - 1) < 0.02 + 4 * error).all()
 
 
 # --- the noise and the decoders -------------------------------------------------------------------------

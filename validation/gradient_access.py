@@ -33,7 +33,7 @@ CENTRE = {"V": 16384, "L": 64, "d": 256, "N": 16384}
 SCANS = {"N": (8192, 11585, 16384, 23170, 32768), "d": (128, 181, 256, 362, 512), "L": (32, 45, 64, 91, 128),
          "V": (16384, 23170, 32768, 46341, 65536)}
 LAW = {"N": -1, "d": -2, "L": 1, "V": 2}  # of V^2 L/(N d^2)
-SCAN_SEEDS = {"N": 12, "d": 12, "L": 12, "V": 32}  # a size; signals are faint at large V
+SCAN_SEEDS = {"N": 12, "d": 12, "L": 12, "V": 16}  # a size; signals are faint at large V
 ASKED = 256  # tokens whose wrong logits are looked at
 SEED = 20261121
 
