@@ -98,6 +98,21 @@ def test_the_first_gradient_is_a_superposition_of_codes():
     np.testing.assert_allclose(found, expected / task.facts.size, rtol=1e-10, atol=1e-15)
 
 
+@settings(max_examples=25, deadline=None)
+@given(N=st.integers(2, 20), R=st.integers(1, 4), d=st.integers(1, 8), seed=st.integers(0, 2**32))
+def test_the_order_of_subjects_and_relations_is_of_no_account(N, R, d, seed):
+    task, network = drawn(seed, N=N, R=R, d=d)
+    rng = np.random.default_rng(seed)
+    s, r = rng.permutation(N), rng.permutation(R)
+    moved = network.replace(subjects=network.subjects[s], gates=network.gates[r])
+    loss, gradients = loss_and_gradients(network, task)
+    again, permuted = loss_and_gradients(moved, task.with_facts(task.facts[r][:, s]))
+    assert again == pytest.approx(loss, rel=1e-12)
+    expected = {**gradients, "subjects": gradients["subjects"][s], "gates": gradients["gates"][r]}
+    for name in NAMES:
+        np.testing.assert_allclose(permuted[name], expected[name], rtol=1e-9, atol=1e-13)
+
+
 def test_blocks_do_not_change_the_gradients(monkeypatch):
     task, network = drawn()
     loss, whole = loss_and_gradients(network, task)
