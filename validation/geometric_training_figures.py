@@ -88,8 +88,8 @@ def draw(path: Path) -> None:
     matplotlib.rcParams.update({"svg.hashsalt": "recall-theory", "svg.fonttype": "path", "font.size": 10})
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(8.4, 3.8), sharey=True, layout="constrained")
-    for axis, along, label in zip(axes, ("R", "N"), ("relations R, at N = 256", "log2 N, at R = 3"), strict=True):
+    figure, axes = pyplot.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
+    for axis, along, label in zip(axes, ("R", "N"), ("relations R, at N = 256", "subjects N (logarithmic), at R = 3"), strict=True):
         for noise, colour in zip(NOISES, ("#1f6fb4", "#c4572e"), strict=True):
             settings, d = scan(along, noise)
             x = position(along, settings)
@@ -99,10 +99,11 @@ def draw(path: Path) -> None:
         axis.plot(x, [counting_dimension(s, 2) for s in settings], ":", color="#222222",
                   label="2 bits a trained number")
         axis.set_xlabel(label)
+        axis.set_xticks(x, [f"{getattr(s, along)}" for s in settings])
+        axis.set_ylim(0)
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("least d that recalls 99 %")
     axes[0].legend(frameon=False)
-    axes[0].set_ylim(0)
     figure.savefig(path, metadata={"Date": None})
 
 
