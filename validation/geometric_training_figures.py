@@ -89,7 +89,8 @@ def draw(path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
-    for axis, along, label in zip(axes, ("R", "N"), ("relations R, at N = 256", "subjects N (logarithmic), at R = 3"), strict=True):
+    labels = {"R": "relations R, at N = 256", "N": "subjects N (logarithmic), at R = 3"}
+    for axis, (along, label) in zip(axes, labels.items(), strict=True):
         for noise, colour in zip(NOISES, ("#1f6fb4", "#c4572e"), strict=True):
             settings, d = scan(along, noise)
             x = position(along, settings)
