@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .interrupted import Interrupted
 from .setting import Setting, SettingError
 from .simulate.run import check_affordable, check_seed, check_seeds, run_tasks
 from .theory.phase import PhaseDiagram, Point, place
-from .theory.predict import predict
 
 MOST_POINTS = 1000
 
@@ -36,7 +36,8 @@ def with_points(diagram: PhaseDiagram, points: int = 12, seeds: int = 8, seed: i
                 jobs: int = 1, progress: Callable[[int, int], None] | None = None) -> PhaseDiagram:
     """The diagram with `points` of its settings simulated on `seeds` seeds each.
 
-    Raises `SettingError` where a number is out of range, or a setting too large to simulate.
+    Raises `SettingError` where a number is out of range, or a setting too large to simulate, and `Interrupted` (a
+    KeyboardInterrupt) with the points whose seeds were finished by then where Ctrl-C stops it.
     """
     check_seeds(seeds)
     seed = check_seed(seed)
@@ -50,14 +51,22 @@ def with_points(diagram: PhaseDiagram, points: int = 12, seeds: int = 8, seed: i
         check_affordable(settings[-1])
     # every point gets seeds of its own: points that shared their embeddings would err together
     tasks = ((s, seed, i, None, None) for i, s in enumerate(s for s in settings for _ in range(seeds)))
-    seen = np.empty((len(settings), seeds))
-    for done, triple in enumerate(run_tasks(tasks, jobs)):
-        seen[divmod(done, seeds)] = triple[2]
-        if progress is not None:
-            progress(done + 1, seen.size)
-    found = []
-    for (j, i), setting, values in zip(cells, settings, seen, strict=True):
-        se = float(values.std(ddof=1) / np.sqrt(seeds)) if seeds > 1 else None
-        found.append(Point(float(diagram.x_values[i]), float(diagram.y_values[j]), float(values.mean()), se,
-                           predict(setting).accuracy))
-    return dataclasses.replace(diagram, points=tuple(found))
+    seen: list[float] = []  # accuracies, seeds of a point together
+
+    def with_those_seen() -> PhaseDiagram:
+        found = []
+        for number in range(len(seen) // seeds):
+            (j, i), values = cells[number], np.array(seen[number * seeds:(number + 1) * seeds])
+            se = float(values.std(ddof=1) / np.sqrt(seeds)) if seeds > 1 else None
+            found.append(Point(float(diagram.x_values[i]), float(diagram.y_values[j]), float(values.mean()), se,
+                               float(diagram.accuracy[j, i])))
+        return dataclasses.replace(diagram, points=tuple(found))
+
+    try:
+        for triple in run_tasks(tasks, jobs):
+            seen.append(triple[2])
+            if progress is not None:
+                progress(len(seen), len(settings) * seeds)
+    except KeyboardInterrupt:
+        raise Interrupted(with_those_seen()) from None
+    return with_those_seen()

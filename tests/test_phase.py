@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from recall_theory.cli.app import run
+from recall_theory.interrupted import Interrupted
 from recall_theory.phase_points import chosen_cells, with_points
 from recall_theory.report.phase import answer
 from recall_theory.setting import Setting, SettingError
@@ -235,3 +236,57 @@ def test_compare_activations_on_the_command_line(capsys):
     assert set(names) == {"relu", "x ** 3 - 3 * x", None}
     code, out, _ = call(capsys, *line, "--csv", "--no-attention-only")
     assert len(list(csv.DictReader(io.StringIO(out)))) == 2
+
+
+def test_an_interrupted_diagram_keeps_its_rows_and_points(monkeypatch):
+    def some(function, settings):
+        yield from map(function, settings[:7])
+        raise KeyboardInterrupt
+
+    sizes = {"V": 64, "L": 8, "cells": (3, 3), "target": 0.5}
+    with pytest.raises(Interrupted) as stop:
+        phase("N", "d", (1024, 4096), (16, 64), mapped=some, **sizes)
+    partial, whole = stop.value.partial, phase("N", "d", (1024, 4096), (16, 64), **sizes)
+    assert partial.accuracy.tolist() == whole.accuracy[:2].tolist()
+    assert partial.to_dict()["y_values"] == whole.y_values[:2].tolist()
+
+    def few(tasks, jobs):
+        yield from [(1.0, 0.5, 0.5)] * 5
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("recall_theory.phase_points.run_tasks", few)
+    with pytest.raises(Interrupted) as stop:
+        with_points(whole, points=3, seeds=2, seed=1)
+    assert [p.accuracy for p in stop.value.partial.points] == [0.5, 0.5]
+
+
+def test_an_interrupt_in_the_first_row_leaves_nothing():
+    def none(function, settings):
+        raise KeyboardInterrupt
+        yield
+
+    with pytest.raises(KeyboardInterrupt) as stop:
+        phase("N", "d", (1024, 4096), (16, 64), cells=(3, 3), V=64, L=8, mapped=none)
+    assert not isinstance(stop.value, Interrupted)
+
+
+def test_the_command_line_draws_what_an_interrupted_run_finished(monkeypatch, tmp_path, capsys):
+    from recall_theory.theory import phase as theory
+
+    left = [4]
+
+    def some(setting):
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return predict(setting)
+
+    monkeypatch.setattr(theory, "predict", some)
+    picture = tmp_path / "part.svg"
+    code = run(["phase", "--x", "N=1024..4096", "--y", "d=16..64", "--V", "64", "--L", "8", "--cells", "3x3",
+                "--plot", str(picture), "--json"])
+    out, err = capsys.readouterr()
+    assert code == 130 and "after 1 of 3 rows" in err
+    found = json.loads(out)
+    assert found["interrupted"] is True and len(found["accuracy"]) == 1
+    assert picture.stat().st_size > 1000

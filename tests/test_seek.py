@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from recall_theory.theory.seek import seek, together
+from recall_theory.theory.seek import reach, seek, together
 from recall_theory.theory.solve import Interval, grid, intervals
 
 
@@ -88,3 +88,26 @@ def test_searches_share_their_rounds():
     answer = together(searches, known, evaluate)
     assert {i: interval.high for i, interval in answer.items()} == {i: 10 ** (i + 1) for i in range(5)}
     assert len(rounds) < 20
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_rising_value_is_reached_closely_from_few_looks(part):
+    rng = random.Random(part)
+    for _ in range(100):
+        start, middle, steep = rng.randint(1, 1000), math.exp(rng.uniform(0, 20)), rng.uniform(0.5, 6)
+        most, target, high = rng.uniform(0.6, 1), rng.choice([0.3, 0.9]), 10**12
+        known = {}
+
+        def value(x, middle=middle, steep=steep, most=most):
+            return most / (1 + (middle / x) ** steep)
+
+        def evaluate(wanted, known=known, value=value):
+            known.update((x, value(x)) for _, x in wanted)
+
+        end = together({0: reach(start, high, target, known)}, {0: known}, evaluate)[0]
+        if value(high) < target:
+            assert end is None
+        else:
+            assert value(end.low) >= target
+            assert end.low == start or value(min(end.low / 1.05 - 1, end.low - 1)) < target
+            assert len(known) < 40

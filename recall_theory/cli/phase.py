@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from ..interrupted import Interrupted
 from ..report.answer import Answer
 from ..setting import SettingError
 from . import numbers
 from .command import Command, Output
-from .errors import BadInput, shown
+from .errors import INTERRUPTED, BadInput, shown
 from .options import option, setting_options
 from .progress import Progress
 
@@ -32,22 +33,28 @@ def run(output: Output, x: str | None, y: str | None, cells: str, points: int, s
 
     for path in plot:
         check_file(path)
-    diagram = _predicted(output, jobs)(
-        phase, x_name, y_name, tuple(x_range), tuple(y_range), cells=(int(size[1]), int(size[2])),
-        target=target, ratio=ratio, **fixed)
-    if points:
-        from ..phase_points import with_points
+    exit_code = 0
+    try:
+        diagram = _predicted(output, jobs)(
+            phase, x_name, y_name, tuple(x_range), tuple(y_range), cells=(int(size[1]), int(size[2])),
+            target=target, ratio=ratio, **fixed)
+        if points:
+            from ..phase_points import with_points
 
-        if seed is None:
-            seed = drawn_seed(output)
-        with Progress(output.progress, "seeds") as progress:
-            diagram = with_points(diagram, points, seeds, seed, jobs=jobs, progress=progress.update)
+            if seed is None:
+                seed = drawn_seed(output)
+            with Progress(output.progress, "seeds") as progress:
+                diagram = with_points(diagram, points, seeds, seed, jobs=jobs, progress=progress.update)
+    except Interrupted as stop:
+        diagram, exit_code = stop.partial, INTERRUPTED
+        output.note(f"recall-theory phase: interrupted after {len(diagram.y_values)} of {size[2]} rows of cells and "
+                    f"{len(diagram.points)} of {points} points")
     for path in plot:
         try:
             draw(diagram, path)
         except OSError as error:
             raise BadInput(f"--plot {shown(path)} can't be written: {error.strerror or error}") from None
-    return answer(diagram, plot)
+    return answer(diagram, plot, exit_code)
 
 
 def _predicted(output: Output, jobs: int) -> Any:
@@ -62,8 +69,11 @@ def _predicted(output: Output, jobs: int) -> Any:
                 else:
                     from joblib import Parallel, delayed
 
-                    results = Parallel(n_jobs=jobs, return_as="generator")(
-                        delayed(function)(s) for s in settings)
+                    from ..simulate.run import interrupts_held
+
+                    with interrupts_held():
+                        results = Parallel(n_jobs=jobs, return_as="generator")(
+                            delayed(function)(s) for s in settings)
                 for done, result in enumerate(results):
                     progress.update(done + 1, len(settings))
                     yield result

@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from ..theory.phase import PhaseDiagram
 
 
-def answer(diagram: PhaseDiagram, pictures: tuple[str, ...] = ()) -> Answer:
-    """The diagram in its three forms."""
-    return Answer(diagram.to_dict(), diagram.cells(), _blocks(diagram, pictures))
+def answer(diagram: PhaseDiagram, pictures: tuple[str, ...] = (), exit_code: int = 0) -> Answer:
+    """The diagram in its three forms; a run that was interrupted has another exit code than 0."""
+    data = diagram.to_dict() | ({"interrupted": True} if exit_code else {})
+    blocks = _blocks(diagram, pictures)
+    if exit_code:
+        blocks.insert(1, Prose("Interrupted: this is what was finished."))
+    return Answer(data, diagram.cells(), blocks, exit_code)
 
 
 def _blocks(diagram: PhaseDiagram, pictures: tuple[str, ...]) -> list[Block]:

@@ -41,6 +41,8 @@ def draw(diagram: PhaseDiagram, path: str) -> None:
 def _edges(values: np.ndarray) -> np.ndarray:
     """Borders of cells around values, halfway in the logarithm."""
     x = np.log(values)
+    if len(x) == 1:  # of an interrupted run
+        return np.exp(np.array([x[0] - 1 / 2, x[0] + 1 / 2]))
     middle = (x[1:] + x[:-1]) / 2
     return np.exp(np.concatenate([[2 * x[0] - middle[0]], middle, [2 * x[-1] - middle[-1]]]))
 
@@ -119,6 +121,8 @@ def _name_region(axes: Any, diagram: PhaseDiagram, inside: np.ndarray, name: str
 
 def _lines(axes: Any, diagram: PhaseDiagram) -> None:
     """Lines of equal accuracy: thick at the target, thin and labelled beside it."""
+    if len(diagram.y_values) == 1:
+        return
     tiny = 1e-12
     logit = np.log(np.clip(diagram.accuracy, tiny, 1) / np.clip(1 - diagram.accuracy, tiny, 1))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..interrupted import Interrupted as Interrupted
 from ..setting import Setting
 from .observe import OBSERVABLES
 
@@ -38,14 +39,6 @@ class Observable:
         """How many times the variance exceeds that of `samples` independent draws a seed."""
         independent = self.mean * (1 - self.mean) / samples
         return self.std**2 / independent if independent > 0 else float("nan")
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run. `partial` is what was finished before it, so that nothing is lost."""
-
-    def __init__(self, partial: Any):
-        super().__init__("interrupted")
-        self.partial = partial
 
 
 @dataclasses.dataclass(frozen=True)

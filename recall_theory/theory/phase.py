@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..interrupted import Interrupted
 from ..setting import PARAMETERS, Setting, SettingError
 from .inverse import check_target
 from .predict import OBSERVABLES, FloatArray, Prediction, predict
@@ -149,7 +150,8 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
     """The phase diagram over x and y, two of V, N, d, L, m and m*d; `fixed` gives the other parameters of
     `Setting`, or `ratio` gives N as N/V.
 
-    `mapped` may be a parallel map. Raises `SettingError` for a name or a value outside its domain.
+    `mapped` may be a parallel map. Raises `SettingError` for a name or a value outside its domain, and `Interrupted`
+    (a KeyboardInterrupt) with the rows of cells finished by then where Ctrl-C stops it.
 
     >>> diagram = phase("N", "d", (2**12, 2**16), (32, 128), cells=(3, 3), V=256, L=16)
     >>> diagram.accuracy.shape
@@ -176,14 +178,28 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
         raise SettingError(min(missing), f"{' and '.join(sorted(missing))} must be given: neither is an axis")
     across, up = axis(x, *x_range, cells[0]), axis(y, *y_range, cells[1])
     settings = [place(x, y, a, b, fixed, ratio) for b in up.tolist() for a in across.tolist()]
-    predictions = list((mapped or map)(predict, settings))
-    shape = (len(up), len(across))
-    seen = {o: np.array([getattr(p, o) for p in predictions]).reshape(shape) for o in OBSERVABLES}
-    names = np.array([binding(p) for p in predictions], dtype=object).reshape(shape)
-    shown = {**fixed, **({} if ratio is None else {"ratio": ratio})}
-    return PhaseDiagram(x, y, across, up, shown, target, seen["attention"], seen["recall"], seen["accuracy"],
-                        tuple(tuple(row) for row in names.tolist()),
-                        _crossings(across, up, seen["accuracy"], target))
+    predictions: list[Prediction] = []
+
+    def diagram() -> PhaseDiagram:
+        """Of the rows that are whole."""
+        rows = len(predictions) // len(across)
+        shape = (rows, len(across))
+        whole = predictions[:rows * len(across)]
+        seen = {o: np.array([getattr(p, o) for p in whole]).reshape(shape) for o in OBSERVABLES}
+        names = np.array([binding(p) for p in whole], dtype=object).reshape(shape)
+        shown = {**fixed, **({} if ratio is None else {"ratio": ratio})}
+        return PhaseDiagram(x, y, across, up[:rows], shown, target, seen["attention"], seen["recall"],
+                            seen["accuracy"], tuple(tuple(row) for row in names.tolist()),
+                            _crossings(across, up[:rows], seen["accuracy"], target))
+
+    try:
+        for prediction in (mapped or map)(predict, settings):
+            predictions.append(prediction)
+    except KeyboardInterrupt:
+        if len(predictions) < len(across):
+            raise
+        raise Interrupted(diagram()) from None
+    return diagram()
 
 
 def _crossings(across: FloatArray, up: FloatArray, accuracy: FloatArray,

@@ -58,9 +58,9 @@ def self_lead(V: Any, L: Any, d: Any, N: Any, e: Any, tau: Any, b0: Any) -> Any:
 @formula("mlp.attention.quadratic_lead", title="The lead that the quadratic part of the activation adds, per A2",
          provenance="derived", reference=_WHERE, regime=_REGIME, limits="tau (1 + 2 tau)/(V L^4) at V >> L^2")
 def quadratic_lead(V: Any, L: Any, d: Any, e: Any, tau: Any, kappa: Any) -> Any:
-    """c tau/V [(1 + 2 e tau + (2 kappa - 1 + e (4 + 2 kappa + 4 tau))/d + ...)/L^4 + ...]: see the derivation."""
+    """c tau/V [(1 + 2 e tau + (2 kappa - 1 + 4 e (1 + tau))/d + ...)/L^4 + ...]: see the derivation."""
     c = 1 - 1 / L
-    drawn = (2 * kappa - 1 + e * (4 + 2 * kappa + 4 * tau)) / d + 4 * e * kappa / d**2
+    drawn = (2 * kappa - 1 + 4 * e * (1 + tau)) / d + 4 * e * kappa / d**2
     of_norms = (kappa + 3 * e * tau) / d + 4 * e * kappa / d**2  # a sample's mean of phi goes with its norm
     m2 = wishart(2, V, d, kappa)
     echo = e * (1 - 2 / L) * (1 + 2 * m2 / d) / (d * L**3)
