@@ -160,13 +160,13 @@ def quick(monkeypatch):
         terms = {"attention": {"one": 1 / d, "two": L / d}, "recall": {"three": V / d**2}}
         return predict.Predictions(**values, std=spread, spread=spread, terms=terms)
 
-    def estimate(V, L, d, N, **how):
-        found = arrays(V, L, d, N)
+    def estimate(model, at):
+        found = arrays(at["V"], at["L"], at["d"], at["N"])
         return {o: getattr(found, o) for o in predict.OBSERVABLES}
 
-    capacity = importlib.import_module("recall_theory.theory.capacity")
-    monkeypatch.setattr(capacity, "_estimate", estimate)
-    monkeypatch.setattr(capacity, "_attention", lambda **given: estimate(**given)["attention"])
+    model = importlib.import_module("recall_theory.theory.model").Model
+    monkeypatch.setattr(model, "estimate", estimate)
+    monkeypatch.setattr(model, "attention", lambda model, at: estimate(model, at)["attention"])
 
     def tasks(todo, jobs):
         return ((0.75, 0.5, 0.25) for _ in todo)

@@ -17,8 +17,9 @@ SIMULATE = sorted((PACKAGE / "simulate").rglob("*.py"))
 GEOMETRIC = PACKAGE / "geometric"
 GEOMETRIC_THEORY = sorted((GEOMETRIC / "theory").rglob("*.py"))
 GEOMETRIC_MADE = sorted(p for part in ("construct", "simulate", "train") for p in (GEOMETRIC / part).rglob("*.py"))
-SHARED = ("recall_theory.setting", "recall_theory.activation")  # what a setting is, and its functions' definitions
-BELOW = [PACKAGE / "setting.py", *sorted((PACKAGE / "activation").rglob("*.py"))]
+SHARED = ("recall_theory.setting", "recall_theory.activation",  # what a setting is, its functions' definitions,
+          "recall_theory.interrupted")  # and what Ctrl-C leaves
+BELOW = [PACKAGE / "setting.py", PACKAGE / "interrupted.py", *sorted((PACKAGE / "activation").rglob("*.py"))]
 
 
 def in_new_process(code: str) -> str:
