@@ -12,11 +12,11 @@ import matplotlib
 import numpy as np
 
 from recall_theory.geometric.theory.capacity import crossovers
-from recall_theory.geometric.theory.layout import superposition_dimension
 from recall_theory.geometric.theory.laws import bound_subject, linear_memory_dimension
+from recall_theory.geometric.theory.layout import superposition_dimension
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 FILE = Path(__file__).parent.parent / "docs" / "pictures" / "geometric.svg"
 R = 8

@@ -48,7 +48,7 @@ def predict(setting: GeometricSetting) -> GeometricPrediction:
 
     >>> found = predict(GeometricSetting(N=100, R=4, d=64, code_length=16))
     >>> round(found.recall, 4), round(found.std, 4)
-    (0.9154, 0.0158)
+    (0.9154, 0.0153)
     """
     s = setting
     if s.construction == "exact":
