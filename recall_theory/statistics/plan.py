@@ -27,7 +27,8 @@ def seeds_to_rule_out(margin: float, confidence: float) -> int:
     >>> seeds_to_rule_out(0.02, 0.95)
     311
     """
-    return math.ceil(math.log((1 - confidence) / 4) / math.log1p(-REACH * margin))
+    # Beyond 1e18 it would only overflow: no run has so many seeds.
+    return math.ceil(min(math.log((1 - confidence) / 4) / math.log1p(-REACH * margin), 1e18))
 
 
 def seeds_planned(mean: float, std: float, margin: float, confidence: float) -> int:
