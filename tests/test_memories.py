@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from recall_theory.setting import SettingError
 from recall_theory.simulate.memories import zipf as simulated
 from recall_theory.simulate.memories.linear import separate
+from recall_theory.theory.capacity import capacity
 from recall_theory.theory.memories import (
     best_threshold,
     compare_memories,
@@ -25,6 +27,7 @@ from recall_theory.theory.memories import (
     threshold_error,
     unseen,
 )
+from recall_theory.theory.memories.attention import attention_capacity, attention_dimension
 from recall_theory.theory.memories.zipf import tail, zipf_at
 
 VALIDATION = Path(__file__).parent.parent / "validation"
@@ -242,3 +245,28 @@ def test_comparisons_refuse_what_is_out_of_range(how, name):
     with pytest.raises(SettingError) as error:
         compare_memories(**how)
     assert error.value.name == name
+
+
+@pytest.mark.parametrize("d", [64, 256, 1024])
+def test_the_attention_layer_as_a_memory_is_capacity_in_the_limit(d):
+    leading = d * d / (4 * math.log(d))
+    found = attention_capacity(d, 0.99, leading)
+    assert found == capacity(d=d, L=1, ratios=(None,)).rows[0].V
+    assert attention_dimension(found, 0.99, math.sqrt(4 * found * math.log(found))) <= d
+
+
+def test_the_attention_layer_as_a_memory_nears_its_leading_law():
+    """Slowly: the lead must beat the best rival, sqrt(2 ln V), in spite of an unlucky noise of its own, -2.33."""
+    found = []
+    for d in (10**3, 10**5, 10**7):
+        leading = brentq(lambda V, d=d: 4 * V * math.log(V) - d * d, 2, float(d) ** 2)
+        best = math.sqrt(2 * math.log(leading))
+        share = attention_capacity(d, 0.99, leading) / leading
+        found.append((share, (best / (best + 2.33)) ** 2))
+    assert found[0][0] < found[1][0] < found[2][0] < 1
+    misses = [abs(share - expected) for share, expected in found]
+    assert max(misses) < 0.1 and misses[2] < 0.06
+
+
+def test_the_attention_layer_as_a_memory_may_be_too_small():
+    assert attention_capacity(1, 0.99, 2.0) is None

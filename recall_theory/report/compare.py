@@ -62,11 +62,9 @@ def _blocks(found: Comparison, law: Zipf | None, seen: Seen | None, seeds: int |
     share = probability(found.target)
     blocks.append(Prose(
         f"Almost all: a share {share} of the facts is right in the mean. All: every one is, with probability {share} "
-        "or more. Hebbian rows are a law for finite size, derived and checked by simulation; that of the best linear "
-        "memory is for large d; fits were read off a paper's figures by eye. Of the attention layer `capacity` "
-        "computes the finite size. Provenance: derived here, or kin, from a "
-        "related paper. "
-        "`recall-theory formulas memory` has the sources.", remark=True))
+        "or more. Hebbian rows and the attention layer's are laws for finite size, derived and checked by simulation; "
+        "that of the best linear memory is for large d; fits were read off a paper's figures by eye. Provenance: "
+        "derived here, or kin, from a related paper. `recall-theory formulas memory` has the sources.", remark=True))
     return blocks
 
 

@@ -12,6 +12,7 @@ from ...setting import SettingError
 from ..bounds.size import bits_bound, permutation_bits
 from ..laws import recall_interference
 from . import laws
+from .attention import attention_capacity, attention_dimension
 from .hebbian import MOST_FACTS, WIDEST, hebbian_capacity, hebbian_dimension
 from .linear import linear_capacity, linear_dimension
 
@@ -121,9 +122,7 @@ class _At:
             self._law("trained linear memory, a fit", "almost all", laws.linear_trained, 13 / 10, "d^2 = 1.3 n ln n",
                       "memory.linear.trained"),
             self._mlp(),
-            self._law("attention layer, three steps, leading law", "almost all",
-                      functools.partial(recall_interference, e=1, tau=1), 4, "d^2 = 4 n ln n",
-                      "law.recall.interference"),
+            self._attention(),
             self._row("orthogonal embeddings", "all", lambda d: d if d >= 2 else None, int, float, float, "d = n",
                       "memory.orthogonal"),
             self._row(f"any memory of d^2 numbers of {BITS} bits, a bound", "all",
@@ -169,6 +168,17 @@ class _At:
             lambda n: hebbian_dimension(n, self.target, rank=rank),
             lambda d: laws.rank_most(d, rank), lambda n: 2 * n * math.log(n) / rank, "d r = 2 n ln n",
             "memory.rank.most", lambda d: 2.0 * d * rank, "gaussian", rank)
+
+    def _attention(self) -> Memory:
+        law = functools.partial(recall_interference, e=1, tau=1)
+
+        def leading_d(n: float) -> float:
+            return math.sqrt(4 * n * math.log(n))
+
+        return self._row("attention layer, three steps, N -> inf", "almost all",
+                         lambda d: attention_capacity(d, self.target, float(law(float(d)))),
+                         lambda n: attention_dimension(n, self.target, leading_d(n)), law, leading_d,
+                         "d^2 = 4 n ln n", "law.recall.interference")
 
     def _law(self, name: str, criterion: Criterion, law: Callable[[float], Any], constant: float, text: str,
              formula: str) -> Memory:

@@ -16,12 +16,10 @@ from scipy.special import ndtri
 
 from .facts import Facts, weights
 from .own import FAR, FINE, PAD, averaged, make_grid, own_nodes, places, spread_out
-from .rivals import BELOW, STEP, kinds, one_below, steps_to_top
+from .rivals import BELOW, STEP, kinds, one_above, steps_to_top
 from .training import BELOW_ONE, EMPTY, SPECK, TINY, Classes, Seeds
 
 FloatArray = NDArray[np.float64]
-
-NEXT_TO_ONE = 1 - 1e-16  # the last float before 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,13 +65,13 @@ def compete(seeds: Seeds, groups: Classes, facts_: Facts, n_above: int = 3, n_ow
     density = spread_out(at, mass, grid.typical)
     gain = _mean(spread_out(at, mass * nodes.flat(nodes.gain_unit) * at.beyond, grid.gains), density)
     shift = _mean(spread_out(at, mass * lead, grid.typical), density) / V[:, :, None]
-    below = one_below(seeds, rivals, w, score, gain, shift, noise)
+    above = one_above(seeds, rivals, w, score, gain, shift, noise)
     # past a row's own top, which may be lower than that of its company, nothing changes
     reached = np.minimum(np.arange(J), top[:, None])[:, None, :]
-    below = np.take_along_axis(below, np.broadcast_to(reached, below.shape), axis=-1)
-    win = mass * averaged(at, grid, _wins(below, V[:, :, None]))
+    above = np.take_along_axis(above, np.broadcast_to(reached, above.shape), axis=-1)
+    win = mass * averaged(at, grid, _wins(above, V[:, :, None]))
     W = facts_.weight
-    scores, law = _rebin(ndtri(np.clip(below, TINY, BELOW_ONE)), density * W[:, :, None])
+    scores, law = _rebin(-ndtri(np.clip(above, TINY, BELOW_ONE)), density * W[:, :, None])
     middle, own = nodes.flat(nodes.middle), nodes.flat(nodes.own)
     mean = (W * (mass * middle).sum(-1)).sum(-1)
     variance = (W * (mass * (middle**2 + nodes.flat(nodes.wider) * own)).sum(-1)).sum(-1) - mean**2
@@ -94,12 +92,12 @@ def _mean(total: FloatArray, mass: FloatArray) -> FloatArray:
     return np.where(mass > EMPTY, total / np.maximum(mass, TINY), mean)
 
 
-def _wins(below: FloatArray, V: FloatArray) -> FloatArray:
+def _wins(above: FloatArray, V: FloatArray) -> FloatArray:
     """(R, F, U): the chance that all V - 1 competitors stay below a score, on the fine grid.
 
-    From that of one, below (R, F, J): the doubly logarithmic curve is smooth, a cubic fills it in.
+    From the chance that one does not, above (R, F, J): the doubly logarithmic curve is smooth, a cubic fills it in.
     """
-    curve = np.log(-(V - 1) * np.log(np.clip(below, TINY, NEXT_TO_ONE)))
+    curve = np.log(-(V - 1) * np.log1p(-np.clip(above, TINY, BELOW_ONE)))
     ends = 2 * curve[..., :1] - curve[..., 1:2], 2 * curve[..., -1:] - curve[..., -2:-1]
     y = np.concatenate([ends[0], curve, ends[1]], axis=-1)
     between = (9 * (y[..., 1:-2] + y[..., 2:-1]) - y[..., :-3] - y[..., 3:]) / 16

@@ -101,10 +101,10 @@ def steps_to_top(seeds: Seeds, groups: Classes, facts: Facts, w: Weights, noise:
     return np.asarray(np.ceil((top - BELOW) / STEP), dtype=np.intp)
 
 
-def one_below(seeds: Seeds, of: list[Kind], w: Weights, score: FloatArray, gain: FloatArray, shift: FloatArray,
+def one_above(seeds: Seeds, of: list[Kind], w: Weights, score: FloatArray, gain: FloatArray, shift: FloatArray,
               noise: FloatArray) -> FloatArray:
-    """(R, F, J): the chance that one competitor stays below each own score of the grid (J,)."""
-    below = np.zeros_like(gain)
+    """(R, F, J): the chance that one competitor exceeds each own score of the grid (J,)."""
+    above = np.zeros_like(gain)
     D = coordinate_scale(seeds.d)[:, None, None]
     tail = -6 / (seeds.d + 2)[:, None, None]  # excess kurtosis of one coordinate of a unit vector
     for kind in of:
@@ -116,8 +116,8 @@ def one_below(seeds: Seeds, of: list[Kind], w: Weights, score: FloatArray, gain:
         else:
             left = np.maximum(1 - (theta**2 + varies) / noise[:, :, None], FLOOR)
             z = (score - gain * theta) / np.sqrt(left + gain**2 * varies)
-        below += kind.weight[:, None, None] * ndtr(z)
-    return below
+        above += kind.weight[:, None, None] * ndtr(-z)
+    return above
 
 
 def _tilted_score(score: FloatArray, centre: FloatArray, variance: FloatArray, D: FloatArray,
