@@ -50,7 +50,8 @@ def _params() -> list[click.Parameter]:
 command = Command(
     "construct", run, params=_params(),
     help="Write down a transformer layer that holds random facts in its subject embeddings: attention, ReLU MLP, "
-         "unembedding. It is then run on its facts, all of them or 2^16. The exact construction recalls every one.",
+         "unembedding. It is then run on its facts, on all of them or at most 2^16. The exact construction "
+         "recalls every one.",
     examples=["geometric construct --N 5 --R 2 --seed 1 --show",
               "geometric construct --N 100 --R 3 --hops 2 --seed 1 --weights layer.npz --json"],
 )

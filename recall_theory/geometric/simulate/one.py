@@ -12,6 +12,7 @@ from ..setting import GeometricSetting
 __all__ = ["QUERIES", "decoded", "one_seed", "queries", "recalled"]
 
 QUERIES = 2**16  # chains of several passes that are asked; all of them where there are no more
+UNITS = 2**28  # hidden units that explicit layers run, over all queries
 BLOCK = 2**22  # scores held at a time
 
 
@@ -40,8 +41,10 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
 
 
 def recalled(model: Model, rng: np.random.Generator) -> float:
-    """The fraction of queries that the explicit layers answer rightly: of all of them, or of 2^16 random ones."""
-    subjects, words = queries(model.setting, rng)
+    """The fraction of queries that the explicit layers answer rightly: of all of them, or of 2^16 random ones; of
+    fewer where the layers are large."""
+    units = sum(layer.bias.size for layer in model.layers.values())
+    subjects, words = queries(model.setting, rng, max(1, min(QUERIES, UNITS // units)))
     return float(np.mean(model.answer(subjects, words) == answer_of_word(model.facts, subjects, words)))
 
 
@@ -58,10 +61,10 @@ def decoded(setting: GeometricSetting, codes: np.ndarray, maps: np.ndarray, trut
     return found
 
 
-def queries(setting: GeometricSetting, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Subjects (n,) and words (n, hops): every query once, or 2^16 random ones where there are more."""
+def queries(setting: GeometricSetting, rng: np.random.Generator, most: int = QUERIES) -> tuple[IntArray, IntArray]:
+    """Subjects (n,) and words (n, hops): every query once, or `most` random ones where there are more."""
     N, R, hops = setting.N, setting.R, setting.hops
-    if N * R**hops > QUERIES:
-        return rng.integers(0, N, QUERIES), rng.integers(0, R, (QUERIES, hops))
+    if N * R**hops > most:
+        return rng.integers(0, N, most), rng.integers(0, R, (most, hops))
     number = np.arange(N * R**hops)
     return number % N, (number // N)[:, None] // R ** np.arange(hops - 1, -1, -1) % R

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 CAUSES = {
     "own": "each query by itself",
-    "codes": "queries for one attribute share its rivals",
+    "codes": "where the codes lie is shared by all queries",
     "maps": "how well two maps are aligned is shared by all subjects",
     "subjects": "queries about one subject share its embedding",
 }
