@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -77,10 +79,42 @@ def test_blocks_of_any_size_give_the_same(monkeypatch):
 def test_attention_that_ties_mixes_the_values():
     setting = Setting(V=6, L=3, d=7, N=30, m=9, activation="relu", embedding="orthogonal")
     task = draw(setting, 4)
-    scores = np.zeros(6)
-    seen = mlp.attended(setting, task.base.samples, scores, 0.0)
-    assert len(seen.ties) == 30
-    assert all(share == pytest.approx(1 / 3) for _, _, share in seen.ties)
+    seen = mlp.attended(setting, task.base.samples, np.zeros(6), 0.0)
+    assert seen.share == pytest.approx(np.full(30, 1 / 3))
+    assert np.asarray(seen.rest.sum(axis=1)).ravel() == pytest.approx(np.full(30, 2 / 3))
+    assert not seen.right.any()
+    assert seen.wrong.nnz == 0
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("trigger_in_value", [True, False])
+def test_ties_are_mixed_alike_by_both(activation, trigger_in_value):
+    """Tokens that are embedded alike tie with one another."""
+    setting = Setting(V=6, L=8, d=8, N=20, m=10, activation=activation, trigger_in_value=trigger_in_value)
+    tied = 0
+    for seed in range(8):
+        task = draw(setting, seed)
+        emb = dataclasses.replace(task.base.emb, z_in=task.base.emb.z_in[[0, 0, 0, 3, 3, 5]])
+        task = dataclasses.replace(task, base=dataclasses.replace(task.base, emb=emb))
+        model = fast(task)
+        assert_same(model, by_definition(task), setting)
+        tied += len(mlp.attended(setting, task.base.samples, model.scores, model.trigger_score).label)
+    assert tied > 0
+
+
+def test_what_rounding_leaves_of_step_two_is_a_tie():
+    # One sample whose tokens are all the same token: without the trigger its values are equal, and nothing is learnt.
+    setting = Setting(V=2, L=3, d=8, N=1, m=16, activation="gelu", trigger_in_value=False)
+    seen = 0
+    for seed in range(20):
+        task = draw(setting, seed)
+        block = next(iter(task.base.samples))
+        if (block.noise == block.informative[:, None]).all():
+            seen += 1
+            for model in (fast(task), by_definition(task)):
+                assert not model.scores.any()
+                assert model.trigger_score == 0
+    assert seen > 0
 
 
 def test_a_wide_identity_layer_is_the_attention_only_model():

@@ -161,14 +161,6 @@ def argmax_attention(by: Ranking, informative: NDArray[np.intp],
     return Attended(share, best, lost, tied, rest / total[:, None])
 
 
-def attend(scores: FloatArray, trigger_score: float, informative: NDArray[np.intp],
-           noise: NDArray[np.integer[Any]]) -> tuple[FloatArray, NDArray[np.intp]]:
-    """For each sequence, the share (n,) of the attention on the informative position and a noise
-    token (n,) of the greatest score among the noise."""
-    seen = argmax_attention(ranking(scores, trigger_score), informative, noise)
-    return seen.share, seen.best
-
-
 def step_three(setting: Setting, emb: Embeddings, samples: Samples, scores: FloatArray,
                trigger_score: float) -> FloatArray:
     """Val2/gamma (d, d) = (1/N) sum_i r_{y_i} h_i^T with h_i the value attended to."""

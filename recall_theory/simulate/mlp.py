@@ -19,7 +19,7 @@ from scipy import sparse
 
 from ..activation import Activation, activation
 from ..setting import Setting
-from .counts import Trained, attend
+from .counts import NOTHING, Trained, argmax_attention, ranking
 from .data import Embeddings, FloatArray, Samples
 
 IntArray = NDArray[np.intp]
@@ -141,32 +141,54 @@ def step_two(setting: Setting, emb: Embeddings, chunked: list[Chunk] | Iterator[
     return result
 
 
+def cancels(setting: Setting, emb: Embeddings, mlp: Mlp, size: float, g: FloatArray) -> bool:
+    """Whether g (d,) is zero but for rounding, as in `counts.cancels`: |Val1| = size, and the slopes of phi are at most
+    what they are at the largest input that a value can make."""
+    longest = float(np.linalg.norm(emb.z_in, axis=1).max())
+    trigger = float(np.linalg.norm(emb.z_trig))
+    value = longest + setting.trigger_in_value * trigger
+    reach = float(np.linalg.norm(mlp.W_in, axis=1).max()) * value
+    slope = float(np.abs(mlp.phi.derivative(np.linspace(-reach, reach, 1001))).max())
+    back = slope * float(np.linalg.norm(mlp.W_in)) / len(mlp.W_in)**0.5
+    pull = size * float(np.linalg.norm(emb.z_out, axis=1).max()) * back
+    return float(np.linalg.norm(g)) <= NOTHING * pull * value * (longest + trigger)
+
+
 @dataclasses.dataclass(frozen=True)
 class Attended:
     """What step three attends to: `right` (V,) counts of the informative position by label, `wrong` (V, V)
-    counts of noise tokens by label; `ties` (label, noise token, share on the informative position)."""
+    counts of noise tokens by label; of the n sequences that tie, `label` (n,), `share` (n,) on the informative position
+    and `rest` (n, V) on noise tokens."""
 
     right: FloatArray
     wrong: sparse.csr_array
-    ties: list[tuple[int, int, float]]
+    label: IntArray
+    share: FloatArray
+    rest: sparse.csr_array
 
 
 def attended(setting: Setting, samples: Samples, scores: FloatArray, trigger_score: float) -> Attended:
     """Where the attention of each training sequence goes, counted."""
     V = setting.V
+    by = ranking(scores, trigger_score)
     right = np.zeros(V)
-    labels, picks, ties = [], [], []
+    labels, picks, tied, shares, rests = [], [], [], [], []
     for block in samples:
-        share, best = attend(scores, trigger_score, block.informative, block.noise)
-        right += np.bincount(block.informative[share == 1], minlength=V)
-        lost = share == 0
-        labels.append(block.informative[lost])
-        picks.append(best[lost])
-        for i in np.flatnonzero((share > 0) & (share < 1)):
-            ties.append((int(block.informative[i]), int(best[i]), float(share[i])))
+        k = block.informative
+        seen = argmax_attention(by, k, block.noise)
+        settled = np.ones(len(k), dtype=bool)
+        settled[seen.tied] = False
+        right += np.bincount(k[settled & (seen.share == 1)], minlength=V)
+        labels.append(k[seen.lost])
+        picks.append(seen.best[seen.lost])
+        tied.append(k[seen.tied])
+        shares.append(seen.share[seen.tied])
+        row = np.repeat(np.arange(len(seen.tied)), seen.rest.shape[1])
+        rests.append(sparse.coo_array((seen.rest.ravel(), (row, block.noise[seen.tied].ravel())),
+                                      shape=(len(seen.tied), V)))
     rows, columns = np.concatenate(labels), np.concatenate(picks)
     wrong = sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(V, V)).tocsr()
-    return Attended(right, wrong, ties)
+    return Attended(right, wrong, np.concatenate(tied), np.concatenate(shares), sparse.vstack(rests).tocsr())
 
 
 def step_three(setting: Setting, emb: Embeddings, seen: Attended, mlp: Mlp) -> tuple[FloatArray, FloatArray]:
@@ -178,8 +200,12 @@ def step_three(setting: Setting, emb: Embeddings, seen: Attended, mlp: Mlp) -> t
     of_right = mlp.phi.phi(noise + trigger)
     of_wrong = mlp.phi.phi(noise)
     total = seen.right[:, None] * of_right + seen.wrong @ of_wrong  # by label
-    for k, b, share in seen.ties:
-        total[k] += mlp.phi.phi(share * (noise[k] + trigger) + (1 - share) * noise[b])
+    rows = max(1, BLOCK // len(mlp.W_in))
+    for i in range(0, len(seen.label), rows):  # values mix as the attention does, before phi
+        part = slice(i, i + rows)
+        k = seen.label[part]
+        mixed = seen.rest[part] @ noise + seen.share[part, None] * (noise[k] + trigger)
+        np.add.at(total, k, mlp.phi.phi(mixed))
     val = emb.residuals.T @ total  # (d, m)
     return of_right @ val.T, of_wrong @ val.T
 
@@ -190,12 +216,16 @@ def train(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp) -> Trai
     width = max(1, NEURONS // V)
     layers = [mlp.part(slice(i, i + width)) for i in range(0, m, width)]
     residual = emb.residuals  # (V, d)
-    g = np.zeros(setting.d)
+    g, size = np.zeros(setting.d), 0.0
     for layer in layers:
         sums = step_one(chunks(setting, emb, samples), layer, V)
-        pull = residual @ (residual.T @ sums)  # N sqrt(m) Val1^T r, for each label
+        val1 = residual.T @ sums  # N sqrt(m) Val1
+        size += float((val1**2).sum()) / (float(N)**2 * m)
+        pull = residual @ val1  # for each label
         g += step_two(setting, emb, chunks(setting, emb, samples), layer, pull)
     g /= float(N) * N * m
+    if cancels(setting, emb, mlp, size**0.5, g):
+        g = np.zeros_like(g)
     scores, trigger_score = emb.z_in @ g, float(emb.z_trig @ g)
     seen = attended(setting, samples, scores, trigger_score)
     of_right, of_wrong = np.zeros((V, setting.d)), np.zeros((V, setting.d))

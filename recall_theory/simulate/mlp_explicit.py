@@ -15,7 +15,7 @@ from . import explicit
 from .counts import Trained
 from .data import FloatArray
 from .explicit import BLOCK_NUMBERS, Model, Sequences, Task, attention, embed, log_softmax, place
-from .mlp import Mlp
+from .mlp import Mlp, cancels
 from .observe import credit
 
 
@@ -95,6 +95,10 @@ def train(task: MlpTask) -> Model:
     zero_W, zero_Val = np.zeros((setting.d, setting.d)), np.zeros((setting.d, len(task.mlp.W_in)))
     Val = -eta * gradients(task, zero_Val, zero_W)[0]
     W = -gamma * gradients(task, Val, zero_W)[1]
+    z_eos = task.base.z_eos
+    if setting.is_limit and cancels(setting, task.base.emb, task.mlp, float(np.linalg.norm(Val)),
+                                    W @ z_eos / (z_eos @ z_eos)):
+        W = zero_W
     step = -gamma * gradients(task, Val, W)[0]
     model = Model(step if setting.is_limit else Val + step, W)
     if not (np.isfinite(model.Val).all() and np.isfinite(model.W).all()):

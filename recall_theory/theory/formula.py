@@ -74,6 +74,8 @@ SYMBOLS: dict[str, SymbolInfo] = {
     "h1": SymbolInfo("h_1", "E (phi phi')' over the MLP's inputs in step two", "real", positive=False),
     "h2": SymbolInfo("h_2", "E (phi phi')'' over the MLP's inputs in step two", "real", positive=False),
     "h3": SymbolInfo("h_3", "E phi' E phi'' over the MLP's inputs in step two", "real", positive=False),
+    "h4": SymbolInfo("h_4", "E (phi phi')'''' over the MLP's inputs in step two", "real", positive=False),
+    "h5": SymbolInfo("h_5", "derivative of h3 by the power of the MLP's inputs in step two", "real", positive=False),
     "P0": SymbolInfo("P_0", "E phi^2 over the MLP's inputs in step two", "positive"),
     "P2": SymbolInfo("P_2", "E phi'^2 over the MLP's inputs in step two", "positive"),
     "k1": SymbolInfo("k_1", "kappa(2, 2, 2): the kernel of a value with itself, in step three", "positive"),

@@ -42,6 +42,8 @@ class StepTwo:
     h1: Any
     h2: Any
     h3: Any
+    h4: Any
+    h5: Any
     P0: Any
     P2: Any
 

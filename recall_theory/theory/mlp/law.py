@@ -47,11 +47,13 @@ def step_two_moments(phi: Activation, s: Any) -> StepTwo:
     f, slope = phi.phi(x), phi.derivative(x)
     s = np.asarray(s, dtype=float)
     u = x / np.sqrt(s)[..., None]
-    c = project(w * f, u, 2)
-    g = project(w * f * slope, u, 2)
+    c = project(w * f, u, 4)
+    g = project(w * f * slope, u, 4)
     first, second = c[..., 1] / np.sqrt(s), c[..., 2] * np.sqrt(2) / s
+    third, fourth = c[..., 3] * np.sqrt(6) / s**(3 / 2), c[..., 4] * np.sqrt(24) / s**2
     return StepTwo(A=first**2, B=c[..., 0] * second, A2=second**2, h0=g[..., 0], h1=g[..., 1] / np.sqrt(s),
-                   h2=g[..., 2] * np.sqrt(2) / s, h3=first * second, P0=(w * f**2).sum(-1), P2=(w * slope**2).sum(-1))
+                   h2=g[..., 2] * np.sqrt(2) / s, h3=first * second, h4=g[..., 4] * np.sqrt(24) / s**2,
+                   h5=(third * second + first * fourth) / 2, P0=(w * f**2).sum(-1), P2=(w * slope**2).sum(-1))
 
 
 def mlp_attention(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "relu", embedding: str = "gaussian",

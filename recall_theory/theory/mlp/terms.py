@@ -8,6 +8,7 @@ embedding hbar, of squared norm s = 1/L + ..., so that the activation enters thr
     A2  (E phi'')^2          the quadratic part;
     h0, h1, h2               E phi phi', and the mean of its first and second derivative (the self pull);
     h3                       E phi' E phi'': what facts add to h0;
+    h4, h5                   fourth derivative of phi phi' in the mean, and the derivative of h3 by s;
     P0  E phi^2              power of a neuron;
     P2  E phi'^2             power of its slope.
 
@@ -126,23 +127,29 @@ def label_weight(V: Any, d: Any, N: Any) -> Any:
          "the mean of phi phi', into a random direction W'1/m", provenance="derived", reference=_WHERE,
          regime=_REGIME, limits="0 as m -> infinity or N -> infinity")
 def mlp_mean(V: Any, L: Any, d: Any, N: Any, m: Any, e: Any, tau: Any, b0: Any, kappa: Any, h0: Any,
-             h1: Any, h2: Any, h3: Any) -> Any:
-    """[(b0 h0/N + h3/(V L^2))^2 + (b0/N)^2 (h1^2 eta + h2^2 eta^2/2 + 2 s h0 h2 m_4/(m_3 d))]/m tr S Cbar^2, with
-    eta = e tau/L^2 + 1/V."""
-    return (_mean_square(V, L, d, N, m, e, tau, b0, kappa, h0, h1, h2, h3)
+             h1: Any, h2: Any, h3: Any, h4: Any, h5: Any) -> Any:
+    """[c^2 + 4 c c' m_4/(m_3 d) + 2 (c'^2 + c c'') m_2/d + (b0/N)^2 (h1^2 eta + h2^2 eta^2/2)]/m tr S Cbar^2, with
+    c = b0 h0/N + h3/(V L^2), its derivatives by a neuron's relative input power, and eta = e tau/L^2 + 1/V."""
+    return (_mean_square(V, L, d, N, m, e, tau, b0, kappa, h0, h1, h2, h3, h4, h5)
             * mean_squared(V, L, d, e, tau, kappa)[0])
 
 
 def _mean_square(V: Any, L: Any, d: Any, N: Any, m: Any, e: Any, tau: Any, b0: Any, kappa: Any, h0: Any, h1: Any,
-                 h2: Any, h3: Any) -> Any:
+                 h2: Any, h3: Any, h4: Any, h5: Any) -> Any:
     """Square of the coefficient of the random direction: each sample with itself, and facts with themselves (h3).
 
-    Neurons of larger inputs, s w'S w, have larger h0, and weights along the direction seen make inputs larger.
+    A neuron's input power s w'S w differs from neuron to neuron, and is larger where its weights lie along the
+    direction that is looked at.
     """
-    eta = e * tau / L**2 + 1 / V
-    longer = 2 * input_power(V, L, e) * wishart(4, V, d, kappa) / (wishart(3, V, d, kappa) * d)
-    return ((b0 * h0 / N + h3 / (V * L**2))**2
-            + (b0 / N)**2 * (h1**2 * eta + h2**2 * eta**2 / 2 + longer * h0 * h2)) / m
+    eta, s = e * tau / L**2 + 1 / V, input_power(V, L, e)
+    own, facts = b0 / N, 1 / (V * L**2)
+    c = own * h0 + facts * h3
+    first = own * s * h2 / 2 + facts * (h3 + s * h5)  # d h0/ds = h2/2, d h3/ds = h5
+    second = own * s**2 * h4 / 4 + facts * 2 * s * h5
+    along = 2 * wishart(4, V, d, kappa) / (wishart(3, V, d, kappa) * d)
+    spread = 2 * wishart(2, V, d, kappa) / d
+    return (c**2 + 2 * c * first * along + (first**2 + c * second) * spread
+            + own**2 * (h1**2 * eta + h2**2 * eta**2 / 2)) / m
 
 
 @formula("mlp.attention.variance.mlp_noise", title="MLP noise: samples are compared by m neurons instead of by "
@@ -214,7 +221,7 @@ def attention_parts(V: Any, L: Any, d: Any, N: Any, m: Any, e: Any, tau: Any, b0
     echo = e * c**2 * b0 * (1 - 1 / V) / (N * L) * k.h1
     g_t = lead(V, L, d, N, e, tau, b0, kappa, A, A2, k.h1) / tau
     noise, noise_seen = _mlp_noise(V, L, d, N, m, e, tau, kappa, A, A2, k.P0, k.P2)
-    mean = _mean_square(V, L, d, N, m, e, tau, b0, kappa, k.h0, k.h1, k.h2, k.h3)
+    mean = _mean_square(V, L, d, N, m, e, tau, b0, kappa, k.h0, k.h1, k.h2, k.h3, k.h4, k.h5)
     shared = mean_squared(V, L, d, e, tau, kappa)
     signal = 8 * tau**2 * (A2 * c / (V * L**4))**2 / m
     few = 1 - 1 / m  # pairs of different neurons
