@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
+import importlib.util
 import math
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from .setting import Setting, SettingError
@@ -93,3 +96,52 @@ def _margin(given: Any, where: str) -> float | None:
         raise SettingError("predictor", f"the predictor declares margin = {str(margin)[:40]}, which is not a number "
                            f"above 0 and below 1 ({where})")
     return number
+
+
+def load(name: str) -> Callable[[Setting], Any]:
+    """The predictor `module:function`, `path/to/file.py:function`, or a file of expressions (see `formula_file`).
+
+    A module is looked for where Python looks, and in the working directory first. Raises `SettingError` with one line
+    where there is no such thing, or where importing it fails.
+    """
+    path = Path(name)
+    try:
+        is_file = path.is_file()
+    except (OSError, ValueError):  # a name too long, or with a null byte
+        is_file = False
+    if is_file:
+        from .formula_file import formula_of
+
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise SettingError("predictor", f"predictor={name!r} can't be read: {reason}") from None
+        return formula_of(text, name)
+    module, colon, function = name.rpartition(":")
+    if not (colon and module and function):
+        raise SettingError("predictor", f"predictor={name!r} is neither module:function nor a file of expressions")
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            found = getattr(_imported(module), function)
+    except (Exception, SystemExit) as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise SettingError("predictor", f"predictor={name!r} can't be loaded: {said}") from None
+    if not callable(found):
+        raise SettingError("predictor", f"predictor={name!r} is not a function")
+    predictor: Callable[[Setting], Any] = found
+    return predictor
+
+
+def _imported(module: str) -> Any:
+    if not module.endswith(".py"):
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.insert(0, here)
+        return importlib.import_module(module)
+    spec = importlib.util.spec_from_file_location(Path(module).stem, module)
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = made  # as an import does: dataclasses look their module up
+    spec.loader.exec_module(made)
+    return made

@@ -43,7 +43,7 @@ def summary(values: np.ndarray) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--grid", default="full")
+    parser.add_argument("--grid", default="attention-only")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "observed.json")
     parser.add_argument("--seed", type=int, default=20261120)
     options = parser.parse_args()

@@ -18,15 +18,18 @@ EXIT_CODES = {"agree": AGREE, "disagree": DISAGREE, "inconclusive": INCONCLUSIVE
 
 
 def run(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: int | None,
-        margin: float | None, until: str | None) -> Answer:
+        margin: float | None, until: str | None, predictor: str | None) -> Answer:
     if not grid:
         raise BadInput("--grid '' is not default, full or a file")
     from ..grids import load
+    from ..predictors import load as load_predictor
     from ..report.verify import answer
     from ..simulate.result import Interrupted
+    from ..theory.predict import predict
     from ..verify import verify
 
     settings = load(grid)
+    judged = predict if predictor is None else load_predictor(predictor)
     if seed is None:
         seed = drawn_seed(output)
 
@@ -36,13 +39,14 @@ def run(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: in
     try:
         with Progress(output.progress, "seeds") as progress:
             found = verify(settings, seeds, seed, jobs=jobs or cores(), margin=margin, until=until,
-                           progress=advance)
+                           predictor=judged, progress=advance)
     except Interrupted as stop:
         done = len(stop.partial.cells)
         output.note(f"recall-theory verify: interrupted after {done} of {len(settings)} cells; "
                     f"--seed {seed} repeats them")
-        return answer(stop.partial, grid, wanted=len(settings), exit_code=INTERRUPTED)
-    return answer(found, grid, wanted=len(settings), exit_code=EXIT_CODES[found.verdict])
+        return answer(stop.partial, grid, wanted=len(settings), exit_code=INTERRUPTED, predictor=predictor)
+    return answer(found, grid, wanted=len(settings), exit_code=EXIT_CODES[found.verdict],
+                  predictor=predictor)
 
 
 def cores() -> int:
@@ -64,6 +68,9 @@ command = Command(
         click.Option(["--until", "until"], type=click.Choice(["conclusive"]), metavar="conclusive",
                      help="go on in each cell until its verdicts are conclusive, or until it has had --seeds (50,000); "
                           "the intervals are wider, and hold however long that takes"),
+        click.Option(["--predictor", "predictor"], metavar="PREDICTOR",
+                     help="judge your own formula: module:function, law.py:function, or a file of expressions in V, L, "
+                          "d, N, m"),
         option("seed"),
         option("jobs", help="processes that share the seeds; all cores where absent"),
         option("margin", default=None, help="largest difference that still counts as agreement; what each formula "
@@ -71,5 +78,6 @@ command = Command(
     ],
     help="Lay predictions beside simulations over a grid of settings. Each observable of each cell gets a "
          "verdict: agree, disagree, or inconclusive. Exit code 0 if all agree, 1 if any disagrees, else 3.",
-    examples=["verify", "verify --grid my_grid.toml --seeds 200 --seed 7 --json --output verdict.json"],
+    examples=["verify", "verify --grid my_grid.toml --seeds 200 --seed 7 --json --output verdict.json",
+              "verify --predictor mylaws:recall --until conclusive"],
 )

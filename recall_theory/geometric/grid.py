@@ -13,4 +13,4 @@ def load(name: str) -> list[GeometricSetting]:
 
     Raises `SettingError` with one line that names the file and what is wrong.
     """
-    return read(name, {"default": "geometric.toml"}, GeometricSetting, PARAMETERS, ("N", "R"))
+    return read(name, {"default": ("geometric.toml",)}, GeometricSetting, PARAMETERS, ("N", "R"))

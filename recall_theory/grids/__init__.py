@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..setting import PARAMETERS, Setting, SettingError
 
-SHIPPED = ("default", "full")
+SHIPPED = {
+    "default": ("default.toml",),
+    "full": ("full.toml", "mlp.toml"),
+    "attention-only": ("full.toml",),
+    "mlp": ("mlp.toml",),
+}
 MOST_CELLS = 100_000
 MOST_CHARACTERS = 20_000_000
 
@@ -19,24 +24,25 @@ Made = TypeVar("Made")
 
 
 def load(name: str) -> list[Setting]:
-    """The settings of a shipped grid ("default", "full") or of a TOML file.
+    """The settings of a shipped grid or of a TOML file.
 
+    "default" is quick and holds both models; "full" are the grids of the validation, "attention-only" and "mlp".
     A file holds one table [[cell]] a setting, with the parameters of `Setting` as keys. Raises
     `SettingError` with one line that names the file and what is wrong.
     """
-    return read(name, {shipped: f"{shipped}.toml" for shipped in SHIPPED}, Setting, (*PARAMETERS, "activation"),
-                ("V", "L", "d", "N"))
+    return read(name, SHIPPED, Setting, (*PARAMETERS, "activation"), ("V", "L", "d", "N"))
 
 
-def read(name: str, shipped: dict[str, str], make: Callable[..., Made], allowed: Collection[str],
+def read(name: str, shipped: Mapping[str, Sequence[str]], make: Callable[..., Made], allowed: Collection[str],
          needed: Collection[str]) -> list[Made]:
-    """What `make` makes of each [[cell]] of a grid: a shipped one (name -> file in this package) or a TOML file.
+    """What `make` makes of each [[cell]] of a grid: a shipped one (name -> files in this package) or a TOML file.
 
     A cell's keys are among `allowed` and hold all `needed`.
     """
     try:
         if name in shipped:
-            text = resources.files(__package__).joinpath(shipped[name]).read_text("utf-8")
+            files = resources.files(__package__)
+            text = "\n".join(files.joinpath(file).read_text("utf-8") for file in shipped[name])
         else:
             with Path(name).open(encoding="utf-8") as file:
                 text = file.read(MOST_CHARACTERS + 1)

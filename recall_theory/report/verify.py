@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from . import explain as explained
 from .answer import Answer, Block, Column, Prose, Table
 from .numbers import NOTHING, count, number, plural, probability, signed
 
@@ -19,8 +20,13 @@ def answer(found: Verification, grid: str, wanted: int, exit_code: int, predicto
     data = found.to_dict()
     if len(found.cells) < wanted:
         data["interrupted"] = True
+    blocks = _blocks(found, grid, wanted, predictor)
     if predictor is not None:
-        data["predictor"] = predictor
+        from ..explain import explain
+
+        why = explain(found)
+        data |= {"predictor": predictor, "explanation": why.to_dict()}
+        blocks += explained.blocks(why)
     records = [
         {**cell.setting.to_dict(), "seed": found.seed, "seeds": cell.seeds, "observable": name,
          "predicted": c.predicted, "predicted_std": c.predicted_std, "observed": c.observed.mean,
@@ -28,7 +34,7 @@ def answer(found: Verification, grid: str, wanted: int, exit_code: int, predicto
          "high": c.high, "margin": cell.margin, "method": c.method, "design_effect": c.design_effect,
          "smallest_detectable_bias": c.detectable, "verdict": c.verdict, "reason": c.reason}
         for cell in found.cells for name, c in cell.comparisons.items()]
-    return Answer(data, records, _blocks(found, grid, wanted, predictor), exit_code)
+    return Answer(data, records, blocks, exit_code)
 
 
 def _blocks(found: Verification, grid: str, wanted: int, predictor: str | None) -> list[Block]:

@@ -39,7 +39,7 @@ def seeds_planned(mean: float, std: float, margin: float, confidence: float) -> 
     where n y^2/2 is its price.
 
     >>> seeds_planned(0.5, 0.1, 0.02, 0.999), seeds_planned(0.97, 0.1, 0.02, 0.999)
-    (752, 1630)
+    (752, 1675)
     """
     n = max(seeds_needed(std, margin, confidence), seeds_to_rule_out(margin, confidence))
     if tail_error(beta_skewness(mean, std), n, confidence) > BCA_UP_TO:

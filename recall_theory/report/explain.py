@@ -1,0 +1,45 @@
+"""Why a formula fails, for people: regimes, exponents, and terms that have the shape of what is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .answer import Block, Column, Prose, Table
+from .numbers import count, number, plural, signed
+
+if TYPE_CHECKING:
+    from ..explain import Explanation, Missing
+
+MOST_TERMS = 3
+
+
+def blocks(found: Explanation) -> list[Block]:
+    """The explanation of a verification whose formula is not the library's own."""
+    columns = [Column("regime", words=True), Column("observable", words=True), Column("cells"), Column("disagree"),
+               Column("mean difference"), Column("largest")]
+    rows = [[r.name, r.observable, count(r.cells), count(r.disagree), signed(r.mean_difference), signed(r.largest)]
+            for r in found.regimes]
+    parts: list[Block] = [Table(columns, rows, title="Where it fails: by what limits the model", groups=2)]
+    for m in found.missing:
+        parts += _missing(m)
+    if not found.missing:
+        parts.append(Prose("No cell shows a difference beyond doubt whose noise could be told."))
+    return parts
+
+
+def _missing(m: Missing) -> list[Block]:
+    what = "lacks noise" if m.sign > 0 else "has too much noise"
+    title = f"What is off in {m.observable}: it {what}, in {plural(m.cells, 'cell')} beyond doubt"
+    if not m.exponents:
+        parts: list[Block] = [Prose(title + "; too few for exponents.")]
+    else:
+        rows = [[e.size, f"{e.value:+.2f}", f"{e.low:+.2f} to {e.high:+.2f}"] for e in m.exponents]
+        parts = [Table([Column("size", words=True), Column("exponent"), Column("95 % interval")], rows, title=title)]
+    if m.terms:
+        rows = [[t.term, number(t.ratio, 2), number(t.scatter, 2)] for t in m.terms[:MOST_TERMS]]
+        parts.append(Table([Column("term", words=True), Column("ratio"), Column("scatter")], rows,
+                           title="Terms of the theory most like it"))
+        parts.append(Prose("Noise is (noise/signal)^2. Ratio is what is off over the term, scatter the standard "
+                           "deviation of its logarithm over cells: a term left out has a small scatter and a ratio "
+                           "near 1.", remark=True))
+    return parts
