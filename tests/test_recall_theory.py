@@ -222,7 +222,8 @@ def test_against_a_dense_quadrature(V, L, d, N, embedding, e, monkeypatch):
 @pytest.mark.parametrize("e", [True, False])
 def test_limits_stay_finite(embedding, e):
     sizes = ((1e12, 64, 4096, 1e13), (1e6, 16, 3000, 1e7), (64, 1, 32, 6400), (64, 8, 3, 640), (3, 4, 8, 30),
-             (64, 16, 32, 1), (1024, 16, 128, 1), (64, 16, 32, 64e9), (64, 1e9, 128, 640), (128, 16, 1e9, 1280))
+             (64, 16, 32, 1), (1024, 16, 128, 1), (64, 16, 32, 64e9), (64, 1e9, 128, 640), (128, 16, 1e9, 1280),
+             (2, 16, 1, 2e9), (8, 1000, 2, 8e9), (1e15, 8, 2, 1e15))
     for V, L, d, N in sizes:
         found = predicted(V, L, d, N, embedding, e)
         assert all(np.isfinite(v) and 0 <= v <= 1 for v in found.values()), (V, L, d, N, found)

@@ -68,7 +68,9 @@ def facts(seeds: Seeds, n_zeta: int) -> Facts:
     above = ndtr(-quantile_of_score(seeds, zeta))
     missing = best_pick(seeds)[:, None]  # a token that r others outrank is picked with (1 - missing)^r missing
     picked = missing * np.exp((seeds.V[:, None] - 1) * np.log1p(-missing * np.minimum(above, BELOW_ONE)))
-    return Facts(weight, zeta, length + e * (2 * with_trigger + seeds.tau[:, None]),
+    # a square, which in one and two dimensions the rules over its parts may take below zero
+    s = np.maximum(length + e * (2 * with_trigger + seeds.tau[:, None]), SPECK)
+    return Facts(weight, zeta, s,
                  e * (seeds.tau[:, None] + with_trigger), (zeta + e * snr) / d,
                  length + e * with_trigger, picked, same_score=shape[2] * shape[3])
 

@@ -88,8 +88,8 @@ def compete(seeds: Seeds, groups: Classes, facts_: Facts, n_above: int = 3, n_ow
 
 def _mean(total: FloatArray, mass: FloatArray) -> FloatArray:
     """The mean total/mass on a grid, and the overall mean where there is no mass."""
-    mean = total.sum(-1, keepdims=True) / np.maximum(mass.sum(-1, keepdims=True), TINY)
-    return np.where(mass > EMPTY, total / np.maximum(mass, TINY), mean)
+    mean = total.sum(-1, keepdims=True) / np.maximum(mass.sum(-1, keepdims=True), EMPTY)
+    return np.where(mass > EMPTY, total / np.maximum(mass, EMPTY), mean)
 
 
 def _wins(above: FloatArray, V: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..quadrature import gauss_gamma, gauss_poisson
 from .facts import Facts, Weights
 from .rivals import BELOW, STEP, coordinate_scale
-from .training import Classes, Seeds, attended_share
+from .training import TINY, Classes, Seeds, attended_share
 
 FloatArray = NDArray[np.float64]
 
@@ -87,7 +87,7 @@ def own_nodes(seeds: Seeds, groups: Classes, facts: Facts, w: Weights, noise: Fl
     wider = 1 + d * w.common_pick[:, :, None, None] * missed[..., None] ** 2 / power
     own = power / (power + lead**2)
     if seeds.sphere:
-        rho = lead[..., None] / np.sqrt(power[..., None] * stretch[:, :, None, None, :])
+        rho = lead[..., None] / np.sqrt(np.maximum(power[..., None] * stretch[:, :, None, None, :], TINY))
         D = coordinate_scale(d)[..., None]
         middle = np.copysign(np.sqrt(D * np.log1p(rho**2)), rho)
         unit = np.sqrt(stretch[:, :, None, None, :] / power[..., None])
