@@ -8,14 +8,12 @@ True
 
 from __future__ import annotations
 
-import sys
+from .lazy import lazily
 
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # for type checkers; typing itself would delay every start
 if TYPE_CHECKING:
-    from typing import Any
-
     from .setting import Setting, SettingError
     from .simulate import Observation, simulate
     from .simulate.full_training import full_training
@@ -71,31 +69,4 @@ __all__ = [
     "verify",
 ]
 
-
-class _Package(type(sys)):  # type: ignore[misc]
-    """A package whose functions `simulate` and `verify` are not overwritten by the submodules of their names.
-
-    The import system sets a submodule as an attribute of its package, so that what `recall_theory.simulate`
-    is would depend on what was imported before.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _HOME or not isinstance(value, type(sys)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        import importlib
-
-        value = getattr(importlib.import_module("." + _HOME[name], __name__), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _HOME)

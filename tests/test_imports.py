@@ -18,7 +18,7 @@ GEOMETRIC = PACKAGE / "geometric"
 GEOMETRIC_THEORY = sorted((GEOMETRIC / "theory").rglob("*.py"))
 GEOMETRIC_MADE = sorted(p for part in ("construct", "simulate", "train") for p in (GEOMETRIC / part).rglob("*.py"))
 SHARED = ("recall_theory.setting", "recall_theory.activation",  # what a setting is, its functions' definitions,
-          "recall_theory.interrupted")  # and what Ctrl-C leaves
+          "recall_theory.interrupted", "recall_theory.lazy")  # what Ctrl-C leaves, and names imported on first use
 BELOW = [PACKAGE / "setting.py", PACKAGE / "interrupted.py", *sorted((PACKAGE / "activation").rglob("*.py"))]
 
 
