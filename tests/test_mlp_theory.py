@@ -169,6 +169,19 @@ def test_recall_against_simulations(setting, mean, error):
     assert abs(law.mlp_prediction(*setting)["recall"] - mean) < 2 * error + 0.012
 
 
+# All three steps on the sphere over 150 seeds: mean and standard error of recall.
+ON_THE_SPHERE = [
+    ((160, 16, 64, 8000, 300, "relu"), 0.1890, 0.0067),
+    ((150, 12, 48, 9000, 200, "quadratic"), 0.2935, 0.0089),
+    ((200, 50, 50, 2500, 400, "relu"), 0.0515, 0.0021),
+]
+
+
+@pytest.mark.parametrize(("setting", "mean", "error"), ON_THE_SPHERE)
+def test_recall_on_the_sphere_against_simulations(setting, mean, error):
+    assert abs(law.mlp_prediction(*setting, embedding="sphere")["recall"] - mean) < 2 * error + 0.01
+
+
 @pytest.mark.parametrize("e", [1, 0])
 def test_the_quadratic_lead_is_the_mean_of_its_definition(e):
     """Pairs of samples of one fact against pairs of any two: z'C_i h_j (h_i.h_j) and z'C_i h_i |h_j|^2/2, as step two

@@ -112,6 +112,7 @@ def seed_law(V: Any, L: Any, d: Any, N: Any, m: Any, k: StepTwo, embedding: str 
         rivals_weight=np.full((B, 2), 1 / 2),
         alone=np.asarray(power_of_complement(sizes[0], sizes[1] - 1)),
         V=sizes[0],
+        dimension=None if kappa else sizes[2],
     )
 
 
@@ -130,7 +131,8 @@ def _shape(V: Any, L: Any, d: Any, N: Any, m: Any, e: int, tau: FloatArray, kapp
     left = np.maximum(1 - snr**2 / (tau * d), FLOOR)
     skew, excess = score_cumulants(V, L, d, N, e, tau, kappa, S / unit, stored / unit, (S / left - S) / unit,
                                    snr * np.sqrt(S / left / unit))
-    return np.where(linear, skew, 0), np.where(linear, excess, 0)
+    plain = 0 if kappa else -6 / (d + 2)  # of one coordinate of a unit vector
+    return np.where(linear, skew, 0), np.where(linear, excess, plain)
 
 
 def _noise_spread(V: Any, L: Any, d: Any, N: Any, m: Any, e: int, kappa: int, k: StepTwo) -> Any:

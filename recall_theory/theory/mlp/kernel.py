@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...activation import Activation
 from ...activation.gaussian import gaussian_rule, hermite_coefficients
-from ..quadrature import condense, gauss_gamma, gauss_hermite
+from ..quadrature import condense, gauss_coordinate, gauss_gamma, gauss_hermite
 
 __all__ = ["Kernel", "Neurons", "Values", "of_neurons", "of_values"]
 
@@ -79,15 +79,16 @@ class Values:
     third: FloatArray
 
 
-def of_values(kernel: Kernel, d: Any, s: FloatArray, t: FloatArray, tau: FloatArray) -> Values:
-    """Over z_a, for |h_k|^2 = s, z_trig.h_k = t and |z_trig|^2 = tau (0 where values lack the trigger)."""
-    x, wx = gauss_hermite(PLANE)
-    r, wr = gauss_gamma(2 / max(d - 2, 1), RADIUS)
+def of_values(kernel: Kernel, d: Any, s: FloatArray, t: FloatArray, tau: FloatArray, sphere: bool = False) -> Values:
+    """Over z_a, for |h_k|^2 = s, z_trig.h_k = t and |z_trig|^2 = tau (0 where values lack the trigger); on the sphere
+    |z_a| = 1."""
+    x, wx = gauss_coordinate(d, PLANE) if sphere else gauss_hermite(PLANE)
+    r, wr = gauss_gamma(0 if sphere else 2 / max(d - 2, 1), 1 if sphere else RADIUS)
     x1, x2, radius = (v.ravel() for v in np.meshgrid(x, x, r, indexing="ij"))
     w = (wx[:, None, None] * wx[:, None] * wr).ravel()
     s, t, tau = s[..., None], t[..., None], tau[..., None]
     along, rest = t / np.sqrt(s), np.sqrt(np.maximum(tau - t**2 / s, 0))
-    norm = (x1**2 + x2**2 + max(d - 2, 0) * radius) / d
+    norm = radius if sphere else (x1**2 + x2**2 + max(d - 2, 0) * radius) / d
     other = np.maximum(tau + 2 * (along * x1 + rest * x2) / np.sqrt(d) + norm, TINY)
     rho = t + np.sqrt(s / d) * x1
     limit = np.sqrt(s * other)

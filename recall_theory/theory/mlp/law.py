@@ -131,7 +131,7 @@ def _recall_and_accuracy(sizes: tuple[float, float, float, float, float], k: Ste
         tau, snr, weight = _rows(seed_law(V, L, d, N, m, k, embedding, bool(e), nodes), rows)
     known = facts(d, e, tau, snr, kappa)
     kernel, bare = _tables_for(phi, known.s, known.norm, tau, d)
-    seen = recall_given(kernel, bare, V, 1 if sure else L, d, N, m, e, known)
+    seen = recall_given(kernel, bare, V, 1 if sure else L, d, N, m, e, known, not kappa)
     recall, joint = float(weight @ seen["recall"]), float(weight @ seen["joint"])
     if sure:
         joint = recall * attention

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from ..quadrature import gauss_gamma, gauss_hermite, gauss_poisson
+from ..quadrature import gauss_coordinate, gauss_gamma, gauss_hermite, gauss_poisson
 from ..recall.training import Classes, Seeds, attended_share
 from ..recall.training import classes as grouped
 from .kernel import Bare, Kernel, of_neurons, of_values
@@ -88,13 +88,14 @@ def seeds_of(V: float, L: float, d: float, N: float, e: int, tau: FloatArray, sn
 
 
 def recall_given(kernel: Kernel, bare: Bare, V: float, L: float, d: float, N: float, m: float, e: int,
-                 known: Facts) -> dict[str, FloatArray]:
-    """(R,): mean over facts of recall, of attention, and of their product, for each row of `known`."""
+                 known: Facts, sphere: bool = False) -> dict[str, FloatArray]:
+    """(R,): mean over facts of recall, of attention, and of their product, for each row of `known`. On the
+    sphere outputs have length 1, and one coordinate of a unit vector is not quite normal."""
     lam = N / V
     phi = kernel.phi
     s, t, tau, snr = known.s, known.t, known.tau[:, None], known.snr[:, None]
     R, F = s.shape
-    values = of_values(kernel, d, s, t, e * tau + 0 * s)
+    values = of_values(kernel, d, s, t, e * tau + 0 * s, sphere)
     neurons = of_neurons(phi, bare, d, m, s, t, e * tau + 0 * s, values)
     seeds = seeds_of(V, L, d, N, e, known.tau, known.snr, False)
     groups = grouped(seeds)
@@ -136,7 +137,7 @@ def recall_given(kernel: Kernel, bare: Bare, V: float, L: float, d: float, N: fl
     if perfect:
         kw, kw_slope, kw_var, kself = zero, zero, zero, zero
     else:
-        wrong = of_values(kernel, d, s, zero, zero)
+        wrong = of_values(kernel, d, s, zero, zero, sphere)
         kw, kw_var = wrong.mean, wrong.variance
         kw_slope = g1 * wrong.along[0]
         size = np.sqrt(s * known.norm)
@@ -183,8 +184,9 @@ def recall_given(kernel: Kernel, bare: Bare, V: float, L: float, d: float, N: fl
     skewed = 2 * (classes_part**2 + walk**2) + wide["left_third"] * ((1 + il) / plain)**3
     r, wr = _skewed(skewed / np.maximum(relative, TINY)**(3 / 2), SCALE)
     r = np.maximum(1 + np.sqrt(relative)[..., None] * r, 1 / 8)  # (R, FW, SCALE)
-    ch, wch = gauss_gamma(2 / d, CHI)
-    x, wx = gauss_hermite(NOISE * 3 // 2 if perfect else NOISE)
+    ch, wch = (np.ones(1), np.ones(1)) if sphere else gauss_gamma(2 / d, CHI)
+    nodes = NOISE * 3 // 2 if perfect else NOISE
+    x, wx = gauss_coordinate(d, nodes) if sphere else gauss_hermite(nodes)
     r, wr = r[:, :, None, None, :, None], wr[:, :, None, None, :, None]
     T, Qx = theta[..., None, None, None], Q[..., None, None, None] * r
     chi = np.sqrt(d * ch)[:, None, None]
@@ -197,7 +199,7 @@ def recall_given(kernel: Kernel, bare: Bare, V: float, L: float, d: float, N: fl
     logit, pull, W = (np.ascontiguousarray(q).reshape(R, FW, -1) for q in (logit, pull, W))
 
     log_lost = _rivals(V, d, lam, groups, right, missed, mid, v, aside, kw_var, wide["skewness"], k0, power,
-                       theta, logit, pull, W)
+                       theta, logit, pull, W, sphere)
     right_at = np.exp(-np.exp(np.minimum(log_lost, LARGEST)))
     each_recall = (W * right_at).sum(-1)
     recall = (weight * each_recall).sum(-1)
@@ -289,10 +291,16 @@ def _skewed(skewness: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     return np.where((skewness < 0)[..., None], -x, x), w
 
 
+def _normal(x: NDArray[np.floating[Any]], d: float) -> NDArray[np.floating[Any]]:
+    """The normal quantile of sqrt(d) times one coordinate of a unit vector, as `attention.law.normal_score` has it."""
+    left = np.maximum(1 - x * x / np.float32(d), np.float32(FEWEST**4))
+    return np.copysign(np.sqrt(-np.float32(max(d - 3 / 2, 1 / 2)) * np.log(left)), x)
+
+
 def _rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, missed: FloatArray,
             mid: FloatArray, v: FloatArray, aside: FloatArray, kw_var: FloatArray, skewness: FloatArray,
             k0: FloatArray, power: FloatArray, theta: FloatArray, logit: FloatArray, pull: FloatArray,
-            W: FloatArray) -> FloatArray:
+            W: FloatArray, sphere: bool) -> FloatArray:
     """log of the expected number of rivals above the own logit, at each (R, FW, nodes)."""
     R, FW, _ = logit.shape
     a, wt = groups.share, groups.weight
@@ -350,7 +358,8 @@ def _rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, 
                 own = np.maximum(1 - (mu**2 + other) * per_power, 1 / 20)
                 m1, o1, v1, w1 = (x.astype(np.float32)[:, :, None, None] for x in (
                     mu, own, other, w[:, None] * node_weight[..., q]))
-                found += w1 * ndtr((G1 * m1 - steps) / np.sqrt(o1 + G2 * v1))
+                lead = (G1 * m1 - steps) / np.sqrt(o1 + G2 * v1)
+                found += w1 * ndtr(_normal(lead, d) if sphere else lead)
     lost = np.minimum(found.astype(float), 1 - 1 / 10**7)
     log_lost = np.log(np.maximum(-(V - 1) * np.log1p(-lost), TINY))
     slope = (log_lost[:, :, 1] - log_lost[:, :, 0]) / (2 * dg)
