@@ -306,6 +306,7 @@ def test_xarray(tmp_path):
     write(found, str(tmp_path / "out.nc"))
     with xarray.open_dataset(tmp_path / "out.nc", engine="scipy") as read:
         assert np.array_equal(read["accuracy"].values, found.values[:, :, 2])
+        assert read["seed"].values.astype(int).tolist() == [p.cell_seed for p in found.problems]
 
 
 def test_an_absent_library_is_one_line(tmp_path, capsys, monkeypatch):

@@ -33,7 +33,7 @@ def _blocks(found: Scaling) -> list[Block]:
         low, high = p.interval
         seen = not math.isnan(p.observed)
         rows.append([count(p.value), number(p.predicted, 4), number(p.observed, 4),
-                     f"{number(low, 4)} to {number(high, 4)}" if seen else p.reason,
+                     f"{number(low, 4)} to {number(high, 4) if high < math.inf else 'no end'}" if seen else p.reason,
                      number(p.observed / p.predicted, 4) if seen and not math.isnan(p.predicted) else NOTHING,
                      count(p.simulated)])
     blocks: list[Block] = [
@@ -43,7 +43,8 @@ def _blocks(found: Scaling) -> list[Block]:
                Column("observed / predicted"), Column("simulated seeds")], rows),
     ]
     if found.line is None:
-        return [*blocks, Prose("An exponent needs two critical values."), Prose(f"--seed {found.seed}.")]
+        return [*blocks, Prose("An exponent needs two critical values whose intervals have both ends; more --seeds "
+                               "narrow them."), Prose(f"--seed {found.seed}.")]
     low, high = found.interval
     predicted = found.predicted_exponent
     blocks.append(Table(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+Z95 = 1.959963984540054  # of a two-sided 95 % interval
 STEPS = 100  # of Newton's method; five or six are usual
 FLATTEST = 1e-3  # a curve whose logit changes less over its points has no crossing to speak of
 
@@ -45,20 +47,46 @@ def logistic(t: FloatArray, y: FloatArray, degree: int = 2) -> tuple[FloatArray,
     return None
 
 
-def crossing(coefficients: FloatArray, covariance: FloatArray, at: float) -> tuple[float, float] | None:
-    """Where the fitted curve (of degree 1 or 2) takes the value `at`, nearest to t = 0, and its standard error by
-    the delta method; None for nowhere."""
+def crossing(coefficients: FloatArray, covariance: FloatArray, at: float) -> tuple[float, float, float] | None:
+    """Where the fitted curve (of degree 1 or 2) takes the value `at`, nearest to t = 0, and the ends of the 95 %
+    interval; None for nowhere.
+
+    The interval is Fieller's: all t around the root at which the curve's own interval holds `at`. It keeps what it
+    promises where the slope is uncertain, which the delta method doesn't. An end that isn't there is infinite.
+    """
+    level = math.log(at / (1 - at))
     a, b, c = (*coefficients, 0.0)[:3]  # a + b t + c t^2, also where c is 0 or next to it
-    a = a - math.log(at / (1 - at))
-    inside = b * b - 4 * a * c
+    inside = b * b - 4 * (a - level) * c
     if inside < 0:
         return None
     slope = math.copysign(math.sqrt(inside), b)  # at the root nearer to 0
     if abs(slope) < FLATTEST:
         return None
-    t = float(-2 * a / (b + slope))
-    gradient = t ** np.arange(len(coefficients)) / slope
-    return t, float(np.sqrt(gradient @ covariance @ gradient))
+    root = float(-2 * (a - level) / (b + slope))
+
+    def beyond(t: float) -> float:
+        """How far the curve is from the level, less what its own error allows."""
+        powers = t ** np.arange(len(coefficients))
+        return float(abs(powers @ coefficients - level) - Z95 * math.sqrt(powers @ covariance @ powers))
+
+    powers = root ** np.arange(len(coefficients))
+    step = Z95 * math.sqrt(powers @ covariance @ powers) / abs(slope)  # the delta method's half width
+    return root, _end(beyond, root, -step), _end(beyond, root, step)
+
+
+def _end(beyond: Callable[[float], float], root: float, step: float) -> float:
+    """Where `beyond` turns positive on the way from the root, in eighths of the step and for four of them."""
+    from scipy.optimize import brentq
+
+    if beyond(root) >= 0:  # no error at all: values that lie on a curve
+        return root
+    inside = root
+    for k in range(1, 33):
+        t = root + step * k / 8
+        if beyond(t) > 0:
+            return float(brentq(beyond, inside, t))
+        inside = t
+    return math.copysign(math.inf, step)
 
 
 @dataclasses.dataclass(frozen=True)

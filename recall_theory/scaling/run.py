@@ -15,34 +15,33 @@ from ..simulate.observe import OBSERVABLES
 from ..simulate.run import check_affordable, check_seed, check_seeds
 from ..sweep.run import sweep
 from ..sweep.store import Store
-from .fit import FloatArray, Line, straight_line
+from .fit import Z95, FloatArray, Line, straight_line
 from .predicted import predicted_crossing
 from .search import Ask, Found, Search, find
 
 SIZES = {"V": False, "L": False, "d": True, "N": True, "m": True}  # whether more of it helps
 SEEDS = 64
-Z95 = 1.959963984540054  # of a two-sided 95 % interval
 MOST_TOKENS = 1e10  # a seed: a pilot that climbs must not climb for days
 MOST_VALUES = 100
 
 
 @dataclasses.dataclass(frozen=True)
 class Critical:
-    """The critical size at one value: observed (NaN with a `reason`), the standard error of its logarithm, predicted
-    (NaN for none), and the number of simulated seeds."""
+    """The critical size at one value: observed, with its 95 % interval (NaN with a `reason`), predicted (NaN for none),
+    and the number of simulated seeds."""
 
     value: int
     observed: float
-    se_log: float
+    interval: tuple[float, float]
     predicted: float
     simulated: int
     reason: str = ""
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the observed critical size."""
-        half = math.exp(Z95 * self.se_log)
-        return self.observed / half, self.observed * half
+    def se_log(self) -> float:
+        """The standard error of the logarithm: the interval's width in errors."""
+        low, high = self.interval
+        return math.log(high / low) / (2 * Z95) if 0 < low <= high < math.inf else math.nan
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,8 +144,10 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
     finally:
         if kept is not store:
             kept.close()
-    points = tuple(Critical(int(value), math.exp(f.log_size), f.se, math.nan if u is None else math.exp(u), n, f.reason)
-                   for value, f, u, n in zip(values, found, predicted, counts, strict=True))
+    points = tuple(
+        Critical(int(value), math.exp(f.log_size), (math.exp(f.low), math.exp(f.high)),
+                 math.nan if u is None else math.exp(u), n, f.reason)
+        for value, f, u, n in zip(values, found, predicted, counts, strict=True))
     line, exponent = _lines(points)
     shown = {**fixed, **({} if ratio is None else {"ratio": ratio})}
     return Scaling(of, along, at, observable, shown, seed, points, line, exponent)

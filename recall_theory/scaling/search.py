@@ -18,7 +18,7 @@ PILOT_SEEDS = 8
 DOUBLINGS = 20  # from where the pilot starts, at most so many to either side
 POINTS = 5  # of the second stage
 REACH = 1.2  # the second stage spans so much in logits to both sides
-NARROWEST, WIDEST = 0.06, 0.7  # of the span to both sides, in the logarithm of the size
+NARROWEST, WIDEST = 0.06, 2.0  # of the span to both sides, in the logarithm of the size
 ATTEMPTS = 4  # second stages; another follows where the crossing lies beyond the points of the last
 CERTAIN = 0.02  # shares nearer than this to 0 and 1 say little about the slope
 
@@ -34,10 +34,11 @@ class Ask:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A crossing: the logarithm of the size and its standard error; or `reason`, why there is none."""
+    """A crossing: the logarithm of the size and the ends of its 95 % interval; or `reason`, why there is none."""
 
     log_size: float = math.nan
-    se: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
     reason: str = ""
 
 
@@ -65,7 +66,7 @@ def find(at: float, start: int, low: int, high: int, rising: bool, seeds: int) -
         fit = logistic(np.repeat(u - middle, seeds), values.ravel(), degree=min(2, len(sizes) - 1))
         root = None if fit is None else crossing(*fit, at)
         if root is not None and u[0] <= middle + root[0] <= u[-1]:
-            return Found(middle + root[0], root[1])
+            return Found(middle + root[0], middle + root[1], middle + root[2])
         centre, slope = _coarse(u, values.mean(axis=1), at, slope)
     return Found(reason="no crossing was found where the pilot saw one")
 

@@ -45,7 +45,10 @@ def write(results: Results, path: str) -> None:
             elif ending == ".parquet":
                 results.to_pandas().to_parquet(aside, engine="pyarrow", index=False)
             else:
-                results.to_xarray().to_netcdf(aside, engine="scipy")
+                data = results.to_xarray()
+                # netCDF 3 has integers of 32 bits; a float holds all of ours (below 2^53) exactly.
+                whole = {name: x.astype(float) for name, x in data.coords.items() if x.dtype.kind == "i"}
+                data.assign_coords(whole).to_netcdf(aside, engine="scipy")
             os.replace(aside, path)
         finally:
             if os.path.exists(aside):
