@@ -22,7 +22,7 @@ from ..recall.training import classes
 from . import terms as mt
 from .attention import StepTwo, seed_law
 from .kernel import Bare, Kernel, of_neurons, of_values
-from .recall import facts, recall_given, seeds_of
+from .recall import SHARES, facts, recall_given, seeds_of
 
 __all__ = ["mlp_attention", "mlp_prediction", "mlp_terms", "recall_terms", "step_two_moments", "typical_kernel"]
 
@@ -131,7 +131,8 @@ def _recall_and_accuracy(sizes: tuple[float, float, float, float, float], k: Ste
         tau, snr, weight = _rows(seed_law(V, L, d, N, m, k, embedding, bool(e), nodes), rows)
     known = facts(d, e, tau, snr, kappa)
     kernel, bare = _tables_for(phi, known.s, known.norm, tau, d)
-    seen = recall_given(kernel, bare, V, 1 if sure else L, d, N, m, e, known, not kappa)
+    seen = recall_given(kernel, bare, V, 1 if sure else L, d, N, m, e, known, not kappa,
+                        FEW if 1 - attention < ALMOST else SHARES)
     recall, joint = float(weight @ seen["recall"]), float(weight @ seen["joint"])
     if sure:
         joint = recall * attention

@@ -88,7 +88,7 @@ def seeds_of(V: float, L: float, d: float, N: float, e: int, tau: FloatArray, sn
 
 
 def recall_given(kernel: Kernel, bare: Bare, V: float, L: float, d: float, N: float, m: float, e: int,
-                 known: Facts, sphere: bool = False) -> dict[str, FloatArray]:
+                 known: Facts, sphere: bool = False, shares: int = SHARES) -> dict[str, FloatArray]:
     """(R,): mean over facts of recall, of attention, and of their product, for each row of `known`. On the
     sphere outputs have length 1, and one coordinate of a unit vector is not quite normal."""
     lam = N / V
@@ -100,7 +100,7 @@ def recall_given(kernel: Kernel, bare: Bare, V: float, L: float, d: float, N: fl
     seeds = seeds_of(V, L, d, N, e, known.tau, known.snr, False)
     groups = grouped(seeds)
     perfect = bool((groups.share > 1 - 1 / (100 * V)).all())
-    share, share_weight = attended_share(seeds, known.score, 1 if perfect else SHARES)
+    share, share_weight = attended_share(seeds, known.score, 1 if perfect else shares)
 
     # the fact's direction against that of the scores: overlap of its value with a token of score 1
     along, rest = t / np.sqrt(s), np.sqrt(np.maximum(e * tau - t**2 / s, 0))
