@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from recall_theory import Setting, predict
 from recall_theory.activation import activation
 from recall_theory.theory import formulas
 from recall_theory.theory.attention import law as attention_law
 from recall_theory.theory.mlp import law as law
 from recall_theory.theory.mlp import terms as mlp_terms
 from recall_theory.theory.mlp.kernel import Bare, Kernel, of_neurons, of_values
+from recall_theory.theory.mlp.regime import share_of_few
 from recall_theory.theory.recall.law import recall_and_accuracy
 
 CAUSES = ("mean bias", "gradient noise", "MLP noise", "interference", "attention overlap")
@@ -214,3 +216,17 @@ def test_the_quadratic_lead_is_the_mean_of_its_definition(e):
     assert abs(np.mean(found) - predicted) < 6 * se
     # Negative control: without its terms in 1/d.
     assert abs(np.mean(found) - (1 - 1 / L) * (1 + 2 * e) / L**4) > 6 * se or e == 0
+
+
+@pytest.mark.parametrize("phi, fourth", [("relu", 6), ("identity", 3), ("x**2", 35 / 3)])
+def test_the_share_of_few_neurons_by_hand(phi, fourth):
+    """E phi^4/(E phi^2)^2 of a normal variable, over m."""
+    assert share_of_few(7, phi) == pytest.approx(fourth / 7, rel=1e-12)
+
+
+def test_predict_says_when_few_neurons_decide():
+    sizes = {"V": 64, "L": 4, "d": 32, "N": 2048, "m": 128}
+    assert predict(Setting(**sizes, activation="relu")).remarks == ()
+    (remark,) = predict(Setting(**sizes, activation="x**3 - 3*x")).remarks
+    assert "m = 128" in remark
+    assert predict(Setting(**{**sizes, "m": None})).to_dict()["remarks"] == []

@@ -99,6 +99,7 @@ def _blocks(prediction: Prediction, changes: Sequence[tuple[str, int, dict[str, 
         remark += (" Each law is one cause alone, to leading order in large sizes; where it is not met by far, "
                    "the exact prediction above decides.")
     blocks.append(Prose(remark, remark=True))
+    blocks += [Prose(text) for text in prediction.remarks]
     return blocks
 
 

@@ -29,7 +29,8 @@ class Prediction:
 
     `attention`, `recall` and `accuracy` are probabilities. `spread` holds their standard deviations from
     seed to seed, `std` the same as an observation on `N_TEST` fresh sequences a seed shows it. `terms`
-    holds, for "attention" and "recall", the named contributions to (noise/signal)^2.
+    holds, for "attention" and "recall", the named contributions to (noise/signal)^2. `remarks` say where the setting
+    lies outside what the theory was derived for.
     """
 
     setting: Setting
@@ -39,6 +40,7 @@ class Prediction:
     std: dict[str, float]
     spread: dict[str, float]
     terms: dict[str, dict[str, float]]
+    remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory predict`."""
@@ -47,6 +49,7 @@ class Prediction:
             "setting": self.setting.to_dict(),
             "predicted": {**{o: getattr(self, o) for o in OBSERVABLES}, "std": dict(self.std)},
             "terms": {k: dict(v) for k, v in self.terms.items()},
+            "remarks": list(self.remarks),
         }
 
 
@@ -86,7 +89,20 @@ def predict(setting: Setting) -> Prediction:
         std={o: float(v[0]) for o, v in many.std.items()},
         spread={o: float(v[0]) for o, v in many.spread.items()},
         terms={k: {n: float(t[0]) for n, t in v.items()} for k, v in many.terms.items()},
+        remarks=_remarks(setting),
     )
+
+
+def _remarks(setting: Setting) -> tuple[str, ...]:
+    if setting.m is None:
+        return ()
+    from .mlp.regime import MOST, share_of_few
+
+    share = share_of_few(setting.m, setting.activation or "relu")
+    if share <= MOST:
+        return ()
+    return (f"Few of the m = {setting.m} neurons decide under this activation: the relative variance of the squared "
+            f"features is {share:.2g}, where the theory asks for at most {MOST:g}. Expect recall to be underrated.",)
 
 
 def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
