@@ -168,7 +168,7 @@ def neuron_rule(phi: Activation, s: float) -> tuple[FloatArray, FloatArray]:
     >>> from recall_theory.activation import activation
     >>> u, w = neuron_rule(activation("relu"), 2.0)
     >>> len(u), round(float((w * np.maximum(u, 0)**2).sum()), 12)
-    (32, 0.5)
+    (24, 0.5)
     """
     x, w = gaussian_rule(phi, s)
     edges = np.unique(np.searchsorted(x, phi.kinks or (0.0,)))
