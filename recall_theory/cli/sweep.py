@@ -20,7 +20,7 @@ SEEDS = 8
 
 def run(output: Output, scan: tuple[str, ...], grid: str | None, ratio: float | None, seeds: int | None,
         seed: int | None, jobs: int, n_test: int | None, store: str | None, part: str | None,
-        merge: tuple[str, ...], export: tuple[str, ...], **values: Any) -> Answer:
+        scheduler: str | None, merge: tuple[str, ...], export: tuple[str, ...], **values: Any) -> Answer:
     from ..report.sweep import answer
     from ..simulate.result import Interrupted
     from ..sweep.export import check_export, write
@@ -58,7 +58,7 @@ def run(output: Output, scan: tuple[str, ...], grid: str | None, ratio: float | 
         try:
             with Progress(output.progress, "seeds") as progress:
                 results = sweep(cells, seeds, seed, n_test=n_test, jobs=jobs, store=kept, part=share,
-                                progress=advance)
+                                scheduler=scheduler, progress=advance)
         except Interrupted as stop:
             output.note(f"recall-theory sweep: interrupted after {stop.partial.found} of {stop.partial.wanted} "
                         f"seeds; the same with --seed {seed}"
@@ -146,6 +146,8 @@ command = Command(
         click.Option(["--store", "store"], metavar="FILE",
                      help="keep results in FILE: a sweep that was ended at any moment goes on from there. Alone: "
                           "print what FILE holds"),
+        click.Option(["--scheduler", "scheduler"], metavar="ADDRESS",
+                     help="do the work on a Dask cluster, such as tcp://host:8786, in place of --jobs"),
         click.Option(["--part", "part"], metavar="I/N", help="do the I-th of N equal shares: N machines, N stores"),
         click.Option(["--merge", "merge"], multiple=True, metavar="FILE",
                      help="first add what the store FILE holds; may be repeated"),

@@ -20,11 +20,13 @@ Slot = tuple[int, int]  # cell, number of the seed
 
 def sweep(cells: Sequence[Setting], seeds: int = 8, seed: int | None = None, *, n_test: int | None = None,
           jobs: int = 1, store: str | os.PathLike[str] | Store | None = None, part: tuple[int, int] = (1, 1),
-          flush: float = FLUSH, progress: Callable[[int, int], None] | None = None) -> Results:
+          scheduler: str | None = None, flush: float = FLUSH,
+          progress: Callable[[int, int], None] | None = None) -> Results:
     """Simulate `seeds` seeds of every setting in `cells`; what the store holds is not simulated again.
 
     `store` is a file (or an open `Store`) to which finished results are added, at the latest after `flush`
     seconds; None keeps them in memory. Observables are summed over all sequences exactly where `n_test` is None.
+    `scheduler` is the address of a Dask cluster that does the work in the place of `jobs` local processes.
     `part=(i, n)` does the i-th of n equal shares, so that n machines split a sweep. `progress` is called with
     (done, wanted), results found in the store included.
 
@@ -54,22 +56,28 @@ def sweep(cells: Sequence[Setting], seeds: int = 8, seed: int | None = None, *, 
         results = gathered(kept, problems, seeds)
         kept.check_writable()
         missing = [(c, i) for c, i in results.missing() if (c * seeds + i) % shares == share - 1]
-        _run(results, missing, kept, jobs, flush, progress)
+        tasks = (((c, i), _task(problems[c], i)) for c, i in missing)
+        if scheduler is None or not missing:
+            finished = _finished(tasks, jobs)
+        else:
+            from .cluster import on_cluster
+
+            finished = on_cluster(tasks, scheduler)
+        _run(results, finished, len(missing), kept, flush, progress)
         return results
     finally:
         if kept is not store:
             kept.close()
 
 
-def _run(results: Results, missing: list[Slot], store: Store, jobs: int, flush: float,
+def _run(results: Results, finished: Iterator[tuple[Slot, Triple]], missing: int, store: Store, flush: float,
          progress: Callable[[int, int], None] | None) -> None:
-    done, wanted = results.found, results.found + len(missing)
-    tasks = ((slot, _task(results.problems[slot[0]], slot[1])) for slot in missing)
+    done, wanted = results.found, results.found + missing
     last = time.monotonic()
     if progress is not None:
         progress(done, wanted)
     try:
-        for (c, i), triple in _finished(tasks, jobs):
+        for (c, i), triple in finished:
             results.values[c, i] = triple
             store.add(results.problems[c], i, triple)
             done += 1

@@ -1,0 +1,56 @@
+"""A sweep's work on a Dask cluster: many machines, one store, still the same bits."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from ..setting import SettingError
+from ..simulate.run import Task, Triple, one_seed
+from .problem import MODEL
+
+CHUNK = 16  # seeds that travel together: a task costs the scheduler about a millisecond
+WINDOW = 4  # chunks under way for each thread of the cluster, so that none waits for the next
+PATIENCE = 30  # seconds to reach the scheduler
+
+Slot = tuple[int, int]
+Numbered = tuple[Slot, Triple]
+
+
+def on_cluster(tasks: Iterator[tuple[Slot, Task]], address: str) -> Iterator[Numbered]:
+    """Results as they are finished, each slot once. What a lost worker had is run again by another.
+
+    Raises `SettingError` where distributed isn't installed, the scheduler can't be reached, or workers keep dying.
+    """
+    try:
+        from distributed import Client, KilledWorker, as_completed
+    except ImportError:
+        raise SettingError("scheduler", f"scheduler={address!r} needs distributed, which is not installed: "
+                           "pip install 'recall-theory[cluster]'") from None
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise SettingError("scheduler", f"scheduler={address!r} can't be reached: {error}") from None
+    chunks = iter(lambda: list(itertools.islice(tasks, CHUNK)), [])
+    with client:
+        threads = max(1, sum(client.nthreads().values()))
+        under_way = as_completed([client.submit(run_chunk, MODEL, chunk, pure=False)
+                                  for chunk in itertools.islice(chunks, WINDOW * threads)], with_results=True)
+        try:
+            for _, finished in under_way:
+                yield from finished
+                for chunk in itertools.islice(chunks, 1):
+                    under_way.add(client.submit(run_chunk, MODEL, chunk, pure=False))
+        except KilledWorker:
+            raise SettingError("scheduler", f"scheduler={address!r}: workers keep dying on the same seeds, perhaps for "
+                               "want of memory; what was finished is kept") from None
+
+
+def run_chunk(model: int, chunk: list[tuple[Slot, Task]]) -> list[Numbered]:
+    """On a worker: the results of a chunk; RuntimeError where the worker's version of the model is another."""
+    from threadpoolctl import threadpool_limits
+
+    if model != MODEL:
+        raise RuntimeError(f"this worker simulates version {MODEL} of the model, the sweep is of version {model}")
+    with threadpool_limits(limits=1):
+        return [(slot, one_seed(*task)) for slot, task in chunk]
