@@ -3,8 +3,8 @@
     python benchmarks/sweep.py [cells]
 
 The same cells (each a setting of its own, one seed) are simulated by a bare loop over `one_seed` and by
-`sweep` with a store on disk, in turns of a tenth each, in processor time and on the wall clock. Then the finished sweep
-is resumed in the library and by the command line.
+`sweep` with a new store on disk, in turns, in processor time and on the wall clock; medians over the rounds. Then
+the finished sweep is resumed in the library and by the command line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from recall_theory.simulate.run import one_seed
 from recall_theory.sweep import Problem, Store, product, sweep
 
-ROUNDS = 10
+ROUNDS = 5
 
 
 def timed(function) -> np.ndarray:
@@ -36,8 +36,6 @@ def main() -> None:
     scan = {"N": range(64, 64 + wanted // 4), "L": [2, 3, 4, 6]}
     cells = product(scan, V=32, d=32)
     folder = tempfile.mkdtemp()
-    path = os.path.join(folder, "sweep.db")
-    bare, whole = np.zeros(2), np.zeros(2)
     todo = [(p.setting, p.cell_seed, 0, None, None) for p in (Problem(s, 1) for s in cells)]
 
     def loop(tasks: list) -> None:
@@ -46,13 +44,14 @@ def main() -> None:
                 one_seed(*task)
 
     loop(todo[:200])
+    times = []
     for part in range(ROUNDS):
-        mine = slice(part, None, ROUNDS)
-        bare += timed(lambda mine=mine: loop(todo[mine]))
-        whole += timed(lambda mine=mine: sweep(cells[mine], 1, 1, store=path))
-    print(f"{len(cells)} cells: bare {bare[0]:.2f} s of processor, {bare[1]:.2f} s of wall clock; "
-          f"sweep {whole[0]:.2f} and {whole[1]:.2f}, {100 * (whole[0] / bare[0] - 1):.1f} % and "
-          f"{100 * (whole[1] / bare[1] - 1):.1f} % more")
+        path = os.path.join(folder, f"{part}.db")
+        bare, whole = timed(lambda: loop(todo)), timed(lambda path=path: sweep(cells, 1, 1, store=path))
+        times.append((*bare, *whole, *(whole / bare - 1)))
+    b, bw, w, ww, more, more_wall = np.median(times, axis=0)
+    print(f"{len(cells)} cells: bare {b:.2f} s of processor, {bw:.2f} s of wall clock; sweep {w:.2f} and {ww:.2f}, "
+          f"{100 * more:.1f} % and {100 * more_wall:.1f} % more")
     cpu, wall = timed(lambda: sweep(cells, 1, 1, store=path))
     print(f"resumed in the library: {cpu:.2f} s of processor, {wall:.2f} s of wall clock")
     with Store(path) as store:

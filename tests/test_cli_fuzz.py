@@ -179,6 +179,7 @@ def quick(monkeypatch):
         return ((slot, (0.75, 0.5, 0.25)) for slot, _ in todo)
 
     monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run"), "_finished", finished)
+    monkeypatch.setattr(importlib.import_module("recall_theory.sweep.cluster"), "on_cluster", finished)
     monkeypatch.setattr(predict, "_arrays", arrays)
     monkeypatch.setattr(predict, "_mlp_arrays", arrays)
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.run"), "run_tasks", tasks)

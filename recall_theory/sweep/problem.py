@@ -7,7 +7,6 @@ streams of a problem depend on its seed and its setting, not on its place in a g
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import json
 
@@ -23,9 +22,12 @@ _DEFAULTS = tuple(sorted((name, parameter.default) for name, parameter in PARAME
 SEED_BITS = 53  # a cell's seed can be given to `recall-theory simulate --seed`
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Problem:
     """One cell of a sweep. `n_test` is None where observables are summed over all sequences.
+
+    `key` is the hash under which results are filed, in hexadecimal; `cell_seed` the seed of this cell's own streams:
+    `simulate` with it gives the same values.
 
     >>> problem = Problem(Setting(V=32, L=4, d=64, N=1024), seed=1)
     >>> problem == Problem.from_json(problem.to_json())
@@ -36,24 +38,22 @@ class Problem:
     seed: int
     n_test: int | None = None
     model: int = MODEL
+    key: str = dataclasses.field(init=False, repr=False, compare=False)
+    cell_seed: int = dataclasses.field(init=False, repr=False, compare=False)
 
-    @functools.cached_property
-    def key(self) -> str:
-        """The hash under which results are filed, in hexadecimal."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
-
-    @functools.cached_property
-    def cell_seed(self) -> int:
-        """The seed of this cell's own streams: `simulate` with it gives the same values."""
-        digest = hashlib.sha256(f"stream {self.seed} {self._canonical}".encode()).digest()
-        return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
+    def __post_init__(self) -> None:
+        canonical = self._canonical()
+        stream = hashlib.sha256(f"stream {self.seed} {canonical}".encode()).digest()
+        object.__setattr__(self, "key", hashlib.sha256(self._line(canonical).encode()).hexdigest())
+        object.__setattr__(self, "cell_seed", int.from_bytes(stream[:8], "big") >> (64 - SEED_BITS))
 
     def to_json(self) -> str:
         """All that identifies the problem, in one canonical line."""
-        n_test = "null" if self.n_test is None else self.n_test
-        return f"[{self.model},{self.seed},{n_test},{self._canonical}]"
+        return self._line(self._canonical())
 
-    @functools.cached_property
+    def _line(self, canonical: str) -> str:
+        return f"[{self.model},{self.seed},{'null' if self.n_test is None else self.n_test},{canonical}]"
+
     def _canonical(self) -> str:
         # Defaults are left out, so that a parameter added later (with a default that changes nothing) leaves the
         # hash of every setting as it was.

@@ -15,6 +15,8 @@ from .store import Store
 
 FLUSH = 1.0  # seconds of work that a kill may cost
 
+BLOCK = 1000  # tasks made at a time
+
 Slot = tuple[int, int]  # cell, number of the seed
 
 
@@ -56,7 +58,7 @@ def sweep(cells: Sequence[Setting], seeds: int = 8, seed: int | None = None, *, 
         results = gathered(kept, problems, seeds)
         kept.check_writable()
         missing = [(c, i) for c, i in results.missing() if (c * seeds + i) % shares == share - 1]
-        tasks = (((c, i), _task(problems[c], i)) for c, i in missing)
+        tasks = _tasks(problems, missing)
         if scheduler is None or not missing:
             finished = _finished(tasks, jobs)
         else:
@@ -73,27 +75,38 @@ def sweep(cells: Sequence[Setting], seeds: int = 8, seed: int | None = None, *, 
 def _run(results: Results, finished: Iterator[tuple[Slot, Triple]], missing: int, store: Store, flush: float,
          progress: Callable[[int, int], None] | None) -> None:
     done, wanted = results.found, results.found + missing
+    fresh: list[tuple[Slot, Triple]] = []
+
+    def keep() -> None:
+        for (c, i), triple in fresh:
+            results.values[c, i] = triple
+            store.add(results.problems[c], i, triple)
+        fresh.clear()
+        store.flush()
+
     last = time.monotonic()
     if progress is not None:
         progress(done, wanted)
     try:
-        for (c, i), triple in finished:
-            results.values[c, i] = triple
-            store.add(results.problems[c], i, triple)
+        for result in finished:
+            fresh.append(result)  # and no more: between simulations every line of Python runs on a cold cache
             done += 1
             if progress is not None:
                 progress(done, wanted)
             if (now := time.monotonic()) - last >= flush:
-                store.flush()
+                keep()
                 last = now
     except KeyboardInterrupt:
-        store.flush()
         raise Interrupted(results) from None
-    store.flush()
+    finally:
+        keep()
 
 
-def _task(problem: Problem, number: int) -> Task:
-    return problem.setting, problem.cell_seed, number, problem.n_test, None
+def _tasks(problems: Sequence[Problem], missing: Sequence[Slot]) -> Iterator[tuple[Slot, Task]]:
+    """The tasks of the missing seeds, made in blocks."""
+    for start in range(0, len(missing), BLOCK):
+        yield from [((c, i), (problems[c].setting, problems[c].cell_seed, i, problems[c].n_test, None))
+                    for c, i in missing[start:start + BLOCK]]
 
 
 def _numbered(slot: Slot, task: Task) -> tuple[Slot, Triple]:
@@ -106,8 +119,8 @@ def _finished(tasks: Iterator[tuple[Slot, Task]], jobs: int) -> Iterator[tuple[S
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(limits=1):
-            for task in tasks:
-                yield _numbered(*task)
+            for slot, task in tasks:
+                yield slot, one_seed(*task)
         return
     from joblib import Parallel, delayed, parallel_config
     from joblib.externals.loky.process_executor import TerminatedWorkerError
