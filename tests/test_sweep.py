@@ -368,3 +368,11 @@ def test_two_seeds_in_a_store_need_a_choice(capsys, tmp_path):
     for seed in (3, 4):
         call(capsys, *RUN[:-1], seed, "--store", store)
     assert "--seed is missing" in refused(capsys, *RUN[:-2], "--store", store)
+
+
+def test_results_of_another_model_are_mentioned_and_not_shown(capsys, tmp_path):
+    store = tmp_path / "store.db"
+    with Store(store) as kept:
+        kept.add(Problem(CELLS[0], 3, model=0), 0, (0.0, 0.0, 0.0))
+    code, out, err = call(capsys, "sweep", "--store", store)
+    assert code == 0 and "another version of the model (cells: 1)" in err and "no result" in out

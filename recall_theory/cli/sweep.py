@@ -44,6 +44,9 @@ def run(output: Output, scan: tuple[str, ...], grid: str | None, ratio: float | 
 
     with Store(store, must_exist=not (cells or merge)) as kept:
         merged = _merged(kept, merge)
+        if others := kept.of_other_models():
+            output.note(f"recall-theory sweep: {store} also holds results by another version of the model "
+                        f"(cells: {others}); they are kept, and not used")
         if not cells:
             return finished(gathered(kept, kept.current()), run=0)
         seed = _seed(output, kept, seed)

@@ -202,6 +202,13 @@ class Store:
         """The problems of the present model; results of others are kept, never shown with these."""
         return [problem for problem in self.problems() if problem.model == MODEL]
 
+    def of_other_models(self) -> int:
+        """How many problems are those of another version of the model."""
+        with self._told():
+            count: int = self._db.execute("SELECT count(*) FROM problem WHERE problem NOT LIKE ?",
+                                          (f"[{MODEL},%",)).fetchone()[0]
+        return count
+
     def _problem(self, key: str, text: str) -> Problem:
         try:
             problem = Problem.from_json(text)
