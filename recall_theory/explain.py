@@ -51,22 +51,28 @@ class Exponent:
 @dataclasses.dataclass(frozen=True)
 class Likeness:
     """How far what is missing is proportional to a named term: `scatter` is the standard deviation of the logarithm of
-    their ratio over cells (0 is the same shape), `ratio` its typical value (1 is the same size)."""
+    their ratio over cells (0 is the same shape), `ratio` its typical value (1 is the same size). `share` is the term's
+    coefficient in the sum of all terms that comes nearest to what is missing (NaN where cells are too few for it)."""
 
     term: str
     ratio: float
     scatter: float
+    share: float
 
 
 @dataclasses.dataclass(frozen=True)
 class Missing:
-    """What a formula lacks (`sign` +1) or has too much of (-1) in one observable, over `cells` cells where it shows."""
+    """What a formula lacks (`sign` +1) or has too much of (-1) in one observable, over `cells` cells where it shows.
+
+    `misfit` is the root mean square error, relative to what is missing, of the sum of terms that comes nearest to it.
+    """
 
     observable: str
     sign: int
     cells: int
     exponents: tuple[Exponent, ...]
     terms: tuple[Likeness, ...]
+    misfit: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,7 +139,7 @@ def _missing(cells: Sequence[Cell], observable: str) -> Missing | None:
     seen = [(cell, gap) for cell, gap in seen if gap * sign > 0]
     size = np.log([abs(gap) for _, gap in seen])
     mine = [cell for cell, _ in seen]
-    return Missing(observable, sign, len(mine), _exponents(mine, size), _likeness(mine, size, observable))
+    return Missing(observable, sign, len(mine), _exponents(mine, size), *_likeness(mine, size, observable))
 
 
 def noise(p: float, K: int) -> float:
@@ -167,14 +173,21 @@ def _exponents(cells: Sequence[Cell], size: FloatArray) -> tuple[Exponent, ...]:
                  for i, b, h in zip(varied, found[1:], half[1:], strict=True))
 
 
-def _likeness(cells: Sequence[Cell], size: FloatArray, observable: str) -> tuple[Likeness, ...]:
-    """The named terms of the theory that are there in all cells, those most like what is missing first."""
-    if len(cells) < SPARE:
-        return ()
+def _likeness(cells: Sequence[Cell], size: FloatArray, observable: str) -> tuple[tuple[Likeness, ...], float]:
+    """The named terms of the theory that are there in all cells, those most like what is missing first, and how well
+    a sum of them with coefficients of at least 0 does."""
+    from scipy.optimize import nnls
+
     budgets = [{} if c.theory is None else c.theory.terms.get(observable, {}) for c in cells]
     names = [n for n in budgets[0] if all(b.get(n, 0) > 0 for b in budgets)]
-    found = []
-    for name in names:
-        ratio = size - np.log([b[name] for b in budgets])
-        found.append(Likeness(name, float(np.exp(ratio.mean())), float(ratio.std(ddof=1))))
-    return tuple(sorted(found, key=lambda x: x.scatter))
+    if len(cells) < SPARE or not names:
+        return (), math.nan
+    terms = np.array([[b[n] for n in names] for b in budgets])
+    shares, misfit = np.full(len(names), math.nan), math.nan
+    if len(cells) >= len(names) + SPARE:
+        shares, left = nnls(terms / np.exp(size)[:, None], np.ones(len(cells)))
+        misfit = float(left) / math.sqrt(len(cells))
+    ratios = size[:, None] - np.log(terms)
+    found = [Likeness(n, float(np.exp(r.mean())), float(r.std(ddof=1)), float(share))
+             for n, r, share in zip(names, ratios.T, shares, strict=True)]
+    return tuple(sorted(found, key=lambda x: x.scatter)), misfit

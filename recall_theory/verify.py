@@ -16,7 +16,7 @@ from .setting import Setting, SettingError
 from .simulate.observe import OBSERVABLES
 from .simulate.result import Interrupted
 from .simulate.run import check_affordable, check_seed, check_seeds, run_tasks
-from .theory.margins import declared_margin
+from .theory.margins import declared_margin, spread_allowance
 from .theory.predict import Prediction, predict
 
 __all__ = ["Cell", "Comparison", "Verification", "cell_seed", "planned_seeds", "verify"]
@@ -32,9 +32,15 @@ FloatArray = NDArray[np.float64]
 
 def planned_seeds(theory: Prediction | None, observables: Iterable[str], margin: float, confidence: float) -> int:
     """Seeds for one cell, fixed before anything is observed: from the means and spreads that the theory expects."""
-    wanted = max(statistics.seeds_planned(getattr(theory, o, 0.5), theory.spread[o] if theory else USUAL_SPREAD,
-                                          margin, confidence) for o in observables)
+    wanted = max(statistics.seeds_planned(*_expected(theory, o), margin, confidence) for o in observables)
     return int(np.clip(wanted, FEWEST_SEEDS, MOST_SEEDS))
+
+
+def _expected(theory: Prediction | None, observable: str) -> tuple[float, float]:
+    """Mean and spread over seeds to be expected of an observable."""
+    if theory is None:
+        return 0.5, USUAL_SPREAD
+    return getattr(theory, observable), spread_allowance(theory.setting) * theory.spread[observable]
 
 
 def verify(grid: Sequence[Setting] | str = "default", seeds: int | None = None, seed: int | None = None, *,

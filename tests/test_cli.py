@@ -218,6 +218,20 @@ def test_verify_exit_codes(small_grid, monkeypatch):
     assert call(*[a if a != "4" else "1" for a in run])[0] == 3  # one seed decides nothing
 
 
+def test_verify_judges_a_formula_of_ones_own(small_grid, tmp_path):
+    law = tmp_path / "law.txt"
+    law.write_text("recall = 1/V  # chance\n")
+    run = ["verify", "--grid", small_grid, "--seeds", "30", "--seed", "1", "--jobs", "1", "--predictor", str(law)]
+    code, out, err = call(*run, "--json")
+    found = json.loads(out)
+    assert (code, err, found["verdict"], found["predictor"]) == (1, "", "disagree", str(law))
+    assert found["explanation"]["regimes"][0]["observable"] == "recall"
+    assert [set(cell["verdict"]) for cell in found["cells"]] == [{"recall"}] * 2
+    assert "Where it fails" in call(*run)[1]
+    law.write_text("recall = 2\n")
+    assert "recall = 2.0" in refused(*run)
+
+
 # CSV
 
 
@@ -323,6 +337,9 @@ def test_an_unknown_formula_has_near_names():
     (["verify", "--margin", "0"], ["--margin", "above 0"]),
     (["verify", "--grid", "nowhere.toml"], ["--grid", "nowhere.toml"]),
     (["verify", "--grid", ""], ["--grid", "''"]),
+    (["verify", "--until", "noon"], ["--until", "noon"]),
+    (["verify", "--predictor", "nowhere"], ["--predictor", "'nowhere'", "module:function"]),
+    (["verify", "--predictor", "nowhere:law"], ["--predictor", "nowhere"]),
     (["verify", "--grid", "a\0b"], ["--grid"]),
     (["solve", "--V", "4", "--L", "4", "--d", "4"], ["--for is missing", "V, L, d, N"]),
     (["solve", "--for", "V", "--V", "4"], ["--V", "leave it out"]),

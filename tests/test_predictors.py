@@ -199,6 +199,9 @@ def test_a_term_left_out_is_found():
     assert (missing.observable, missing.sign) == ("recall", 1) and missing.cells == 8
     best = missing.terms[0]
     assert best.term == "mean bias" and best.scatter < 0.05 and best.ratio == pytest.approx(1, abs=0.05)
+    shares = {t.term: t.share for t in missing.terms}
+    assert shares["mean bias"] == pytest.approx(1, abs=0.1) and missing.misfit < 0.05
+    assert all(abs(share) < 0.1 for term, share in shares.items() if term != "mean bias")
     slopes = {e.size: e for e in missing.exponents}
     assert set(slopes) == {"V", "d", "N"}  # L doesn't vary
     assert slopes["N"].value == pytest.approx(-1, abs=0.1) and slopes["d"].value == pytest.approx(-1, abs=0.1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import secrets
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from recall_theory import Setting, SettingError, predict, verify
 from recall_theory.grids import load
+from recall_theory.simulate.result import Interrupted
 from recall_theory.statistics import (
     AGREE,
     DISAGREE,
@@ -95,6 +98,57 @@ def test_cells_do_not_share_draws():
     assert not np.array_equal(first, second)
 
 
+def test_until_conclusive_stops_where_a_verdict_stands():
+    # attention, recall and accuracy are 1 to a few digits: each verdict is the same for any draw
+    grid = [Setting(V=16, L=2, d=256, N=2048)]
+    right = verify(grid, seed=secrets.randbits(32), predictor=lambda s: 1.0, until="conclusive")
+    wrong = verify(grid, seed=secrets.randbits(32), predictor=lambda s: 0.5, until="conclusive")
+    few = verify(grid, 70, seed=secrets.randbits(32), predictor=lambda s: 1.0, until="conclusive")
+    assert (right.verdict, wrong.verdict, few.verdict) == (AGREE, DISAGREE, INCONCLUSIVE)
+    assert wrong.cells[0].seeds == 64 and few.cells[0].seeds == 70 and 64 < right.cells[0].seeds < 3000
+    assert {c.comparisons["recall"].method for v in (right, wrong) for c in v.cells} == {"anytime"}
+
+
+def test_until_conclusive_gives_the_same_bits_for_any_number_of_workers():
+    cells = CELLS[:2]
+    one, two = (verify(cells, 80, 5, jobs=jobs, until="conclusive") for jobs in (1, 2))
+    assert one.to_dict() == two.to_dict()
+
+
+def test_stopping_at_will_keeps_what_was_seen(monkeypatch):
+    import importlib
+
+    library = importlib.import_module("recall_theory.verify")
+
+    def few(tasks, jobs):
+        yield from [(1.0, 1.0, 1.0)] * 10
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(library, "run_tasks", few)
+    with pytest.raises(Interrupted) as caught:
+        verify(CELLS[:2], until="conclusive", seed=1)
+    assert [c.seeds for c in caught.value.partial.cells] == [10]
+
+
+def test_the_instrument_tells_wrong_formulas_from_right_ones():
+    """The shipped study of resampled observations: power at least 0.99, and false alarms in none of its runs."""
+    kept = json.loads((Path(__file__).parent.parent / "validation" / "power.json").read_text())
+    assert kept["repeats"] >= 400 and kept["cells"] == len(load("default"))
+    right = ("the theory", "off by the margin")
+    for name, f in kept["formulas"].items():
+        if name in right:
+            assert f["cells_off"] == 0 and f["rejected"] == 0, name
+        else:
+            assert f["cells_off"] >= 3 and f["rejected"] >= 0.99, name
+
+
+def test_design_effects_are_those_of_the_values():
+    found = verify(CELLS[:1], seeds=40, seed=3).cells[0].comparisons["recall"]
+    p = found.observed.mean
+    assert found.design_effect == pytest.approx(found.observed.std**2 * CELLS[0].V / (p * (1 - p)))
+    assert found.design_effect > 1.5  # facts of a seed are no independent samples
+
+
 def test_student_interval_covers():
     # 4,000 repeats of a 95 % interval: 5 standard errors of the coverage are 0.0172.
     rng = np.random.default_rng()
@@ -138,7 +192,7 @@ def test_planned_seeds_reach_the_planned_width():
 
 @pytest.mark.parametrize("arguments", [
     {"grid": []}, {"seeds": 0}, {"seeds": 1.5}, {"margin": 0}, {"margin": 2},
-    {"margin": float("nan")}, {"seed": -1},
+    {"margin": float("nan")}, {"seed": -1}, {"until": "tomorrow"},
 ])
 def test_bad_arguments_are_named(arguments):
     with pytest.raises(SettingError) as caught:
@@ -152,6 +206,8 @@ def test_shipped_grids_load():
     predictions = [predict(s) for s in cells]
     assert sum(0.2 < p.attention < 0.9 for p in predictions) >= 6
     assert sum(0.2 < p.recall < 0.8 for p in predictions) >= 8
+    for mlp in (False, True):
+        assert sum((s.m is not None) == mlp for s in cells) >= 24
 
 
 @pytest.mark.parametrize("text, words", [

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from ..setting import Setting
 
-__all__ = ["ATTENTION_ONLY", "MLP", "declared_margin"]
+__all__ = ["ATTENTION_ONLY", "MLP", "MLP_SPREAD", "declared_margin", "spread_allowance"]
 
 ATTENTION_ONLY = 2 / 100
 MLP = 3 / 100  # the kernel of a finite width adds an error of its own
+MLP_SPREAD = 5 / 4  # spreads over seeds may exceed the predicted ones by this factor
 
 
 def declared_margin(setting: Setting) -> float:
@@ -21,3 +22,8 @@ def declared_margin(setting: Setting) -> float:
     (0.02, 0.03)
     """
     return ATTENTION_ONLY if setting.m is None else MLP
+
+
+def spread_allowance(setting: Setting) -> float:
+    """The factor by which the spread over seeds may exceed the predicted one: a plan of seeds has to allow for it."""
+    return 1 if setting.m is None else MLP_SPREAD
