@@ -22,13 +22,13 @@ def blocks(found: Explanation) -> list[Block]:
             for r in found.regimes]
     parts: list[Block] = [Table(columns, rows, title="Where it fails: by what limits the model", groups=2)]
     for m in found.missing:
-        parts += _missing(m)
+        parts += _about(m)
     if not found.missing:
         parts.append(Prose("No cell shows a difference beyond doubt whose noise could be told."))
     return parts
 
 
-def _missing(m: Missing) -> list[Block]:
+def _about(m: Missing) -> list[Block]:
     what = "lacks noise" if m.sign > 0 else "has too much noise"
     title = f"What is off in {m.observable}: it {what}, in {plural(m.cells, 'cell')} beyond doubt"
     if not m.exponents:
@@ -47,7 +47,7 @@ def _missing(m: Missing) -> list[Block]:
     return parts
 
 
-def _missing(m: Missing) -> list[Block]:
+def _about(m: Missing) -> list[Block]:
     what = "lacks noise" if m.sign > 0 else "has too much noise"
     title = f"What is off in {m.observable}: it {what}, in {plural(m.cells, 'cell')} beyond doubt"
     if not m.exponents:
