@@ -115,11 +115,13 @@ def map_tasks(work: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], job
             for task in tasks:
                 yield work(*task)
         return
-    from joblib import Parallel, delayed
+    from joblib import Parallel, delayed, parallel_config
 
-    with interrupts_held():
+    # Workers start with one thread for every library. To limit the threads around each task would take a millisecond,
+    # as long as a small seed.
+    with interrupts_held(), parallel_config(backend="loky", inner_max_num_threads=1):
         results = Parallel(n_jobs=jobs, return_as="generator", batch_size="auto")(
-            delayed(_on_one_thread)(work, task) for task in tasks)
+            delayed(work)(*task) for task in tasks)
     yield from results
 
 
@@ -137,13 +139,6 @@ def interrupts_held() -> Iterator[None]:
     finally:  # in this order, so that a Ctrl-C that came meanwhile is answered now
         signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-def _on_one_thread(work: Callable[..., Result], task: tuple[Any, ...]) -> Result:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
-        return work(*task)
 
 
 def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *,
