@@ -234,16 +234,16 @@ def test_noise_is_not_told_near_chance_and_certainty(p, K):
 # For a test suite
 
 
-SURE = [Setting(V=16, L=2, d=256, N=2048)]  # attention, recall and accuracy are 1 to a few digits
+SURE = [Setting(V=8, L=2, d=512, N=8192)]  # a seed has a wrong fact once in 1e10
 
 
 def test_assertions_hold_and_fail_as_they_should():
-    # At these sizes every value is 1 but for parts in 10,000: no seed makes these verdicts differ.
+    # Every value is 1 in every seed, but for one run in 5 million.
     right, wrong = (lambda s: 1.0), (lambda s: 0.5)
     assert assert_agrees(right, SURE, seeds=600).verdict == "agree"
     assert assert_not_rejected(right, SURE, seeds=4).verdict == "inconclusive"
     assert assert_rejected(wrong, SURE, seeds=100).verdict == "disagree"
-    with pytest.raises(AssertionError, match=r"V=16 L=2 d=256 N=2048: recall predicted 0.5000, observed .*: disagree"):
+    with pytest.raises(AssertionError, match=r"V=8 L=2 d=512 N=8192: recall predicted 0.5000, observed .*: disagree"):
         assert_agrees(wrong, SURE, seeds=100)
     with pytest.raises(AssertionError, match="rare failures"):
         assert_agrees(right, SURE, seeds=4)

@@ -45,21 +45,3 @@ def _about(m: Missing) -> list[Block]:
                            "deviation of its logarithm over cells: a term left out has a small scatter and a ratio "
                            f"near 1.{fit}", remark=True))
     return parts
-
-
-def _about(m: Missing) -> list[Block]:
-    what = "lacks noise" if m.sign > 0 else "has too much noise"
-    title = f"What is off in {m.observable}: it {what}, in {plural(m.cells, 'cell')} beyond doubt"
-    if not m.exponents:
-        parts: list[Block] = [Prose(title + "; too few for exponents.")]
-    else:
-        rows = [[e.size, f"{e.value:+.2f}", f"{e.low:+.2f} to {e.high:+.2f}"] for e in m.exponents]
-        parts = [Table([Column("size", words=True), Column("exponent"), Column("95 % interval")], rows, title=title)]
-    if m.terms:
-        rows = [[t.term, number(t.ratio, 2), number(t.scatter, 2), number(t.share, 2)] for t in m.terms[:MOST_TERMS]]
-        parts.append(Table([Column("term", words=True), Column("ratio"), Column("scatter"), Column("share")], rows,
-                           title="Terms of the theory most like it"))
-        parts.append(Prose("Noise is (noise/signal)^2. Ratio is what is off over the term, scatter the standard "
-                           "deviation of its logarithm over cells: a term left out has a small scatter and a ratio "
-                           "near 1.", remark=True))
-    return parts
