@@ -77,17 +77,17 @@ def step_two(setting: Setting, emb: Embeddings, samples: Samples, table: FloatAr
     ones = np.ones(L - 1)
     for block in samples:
         rows = _rows(block)
-        noise = block.noise.T.astype(np.intp)  # (L-1, n)
-        cells = noise + (block.informative - rows.start) * V
+        cells = block.noise.T.astype(np.intp)  # (L-1, n)
+        first = (block.informative - rows.start) * V
+        cells += first
         mean = ones @ pull[rows].ravel().take(cells, mode="clip")  # (n,); "clip" spares a check
         mean += own_pull[block.informative]
         mean /= L
         weight[rows] -= np.bincount(block.informative - rows.start, weights=mean)
         trigger_weight -= float(mean.sum())
         if L > 1:
-            each = np.empty(noise.shape)
-            each[:] = mean
-            weight -= np.bincount(noise.ravel(), weights=each.ravel(), minlength=V)
+            cells -= first
+            weight -= np.bincount(cells.ravel(), weights=np.tile(mean, L - 1), minlength=V)
     g: FloatArray = (weight @ emb.z_in + trigger_weight * emb.z_trig) / (N * L)
     return np.zeros_like(g) if cancels(setting, emb, val1, g) else g
 
@@ -95,10 +95,10 @@ def step_two(setting: Setting, emb: Embeddings, samples: Samples, table: FloatAr
 def cancels(setting: Setting, emb: Embeddings, val1: FloatArray, g: FloatArray) -> bool:
     """Whether g (d,) is zero but for rounding: where all values of all samples pull alike, as those of one sample
     of different orthogonal tokens do, nothing is learned in step two, and what is left would break the tie at will."""
-    longest = float(np.linalg.norm(emb.z_in, axis=1).max())
+    longest, outputs = (float(np.sqrt(np.einsum("vd,vd->v", z, z).max())) for z in (emb.z_in, emb.z_out))
     trigger = float(np.linalg.norm(emb.z_trig))
     value = longest + setting.trigger_in_value * trigger
-    pull = float(np.linalg.norm(val1) * np.linalg.norm(emb.z_out, axis=1).max()) * value
+    pull = float(np.linalg.norm(val1)) * outputs * value
     return float(np.linalg.norm(g)) <= NOTHING * pull * (longest + trigger)
 
 
