@@ -17,6 +17,7 @@ FloatArray = NDArray[np.float64]
 
 ENOUGH = 10**9  # samples a fact: every term that they divide is negligible
 STEPS = 24  # of a search over sizes, before it is narrowed down
+DIGITS = 4  # after the first one: capacities of more are rounded down to these
 SPAN = 64  # sizes are sought from the leading law's over this to twice it
 
 
@@ -33,9 +34,10 @@ def attention_capacity(d: int, target: float, leading: float) -> int | None:
     >>> attention_capacity(256, 0.99, 2136)
     702
     """
-    V = _sizes(leading, 2)
-    found = intervals(lambda x: recall_at(x, np.full(x.shape, float(d))), target, V)
-    return found[-1].high if found else None
+    unit = 10 ** max(0, math.floor(math.log10(max(leading, 1))) - DIGITS)
+    V = _sizes(leading / unit, 2)
+    found = intervals(lambda x: recall_at(x * unit, np.full(x.shape, float(d))), target, V)
+    return found[-1].high * unit if found else None
 
 
 def attention_dimension(facts: int, target: float, leading: float) -> int | None:
