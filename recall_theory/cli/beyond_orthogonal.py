@@ -8,8 +8,9 @@ import click
 
 from ..report.answer import Answer
 from .command import Command, Output
-from .errors import INTERRUPTED, BadInput, shown
+from .errors import INTERRUPTED, BadInput
 from .options import option, setting_options
+from .pictures import draw_all
 from .progress import Progress
 
 
@@ -34,11 +35,7 @@ def run(output: Output, points: int, seeds: int | None, seed: int | None, jobs: 
     except Interrupted as stop:
         output.note("recall-theory beyond-orthogonal: interrupted; what was simulated by then is shown")
         return answer(stop.partial, exit_code=INTERRUPTED)
-    for path in plot:
-        try:
-            draw(found, path)
-        except OSError as error:
-            raise BadInput(f"--plot {shown(path)} can't be written: {error.strerror or error}") from None
+    draw_all(draw, found, plot)
     return answer(found, plot)
 
 

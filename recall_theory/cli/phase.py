@@ -14,6 +14,7 @@ from . import numbers
 from .command import Command, Output
 from .errors import INTERRUPTED, BadInput, shown
 from .options import option, setting_options
+from .pictures import draw_all
 from .progress import Progress
 
 
@@ -49,11 +50,7 @@ def run(output: Output, x: str | None, y: str | None, cells: str, points: int, s
         diagram, exit_code = stop.partial, INTERRUPTED
         output.note(f"recall-theory phase: interrupted after {len(diagram.y_values)} of {size[2]} rows of cells and "
                     f"{len(diagram.points)} of {points} points")
-    for path in plot:
-        try:
-            draw(diagram, path)
-        except OSError as error:
-            raise BadInput(f"--plot {shown(path)} can't be written: {error.strerror or error}") from None
+    draw_all(draw, diagram, plot)
     return answer(diagram, plot, exit_code)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...setting import SettingError
 from ...simulate.result import Interrupted, Observable
-from ...simulate.run import check_seed, check_seeds, interrupts_held
+from ...simulate.run import check_seed, check_seeds, map_tasks
 from ..construct.build import check_buildable
 from ..setting import GeometricSetting
 from .one import one_seed
@@ -84,19 +84,4 @@ def simulate(setting: GeometricSetting, seeds: int = 32, seed: int | None = None
 
 def run_tasks(tasks: Iterable[Task], jobs: int = 1) -> Iterator[float]:
     """The recall of each task, in the tasks' order, as they become ready; `jobs` processes share the work."""
-    if jobs == 1:
-        yield from map(_on_one_thread, tasks)
-        return
-    from joblib import Parallel, delayed
-
-    with interrupts_held():
-        found = Parallel(n_jobs=jobs, return_as="generator", batch_size="auto")(
-            delayed(_on_one_thread)(task) for task in tasks)
-    yield from found
-
-
-def _on_one_thread(task: Task) -> float:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
-        return one_seed(*task)
+    return map_tasks(one_seed, tasks, jobs)

@@ -7,13 +7,13 @@ any number of workers gives the same bits.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ...simulate.result import Interrupted, Observable
-from ...simulate.run import check_seed, check_seeds, interrupts_held
+from ...simulate.run import check_seed, check_seeds, map_tasks
 from . import intervene, linear
 from .control import frozen, shuffled
 from .model import Network, Task, draw_network, draw_task, recall
@@ -140,7 +140,7 @@ def _over_seeds(measure: Measure, setting: TrainingSetting, seeds: int, seed: in
         return Findings(setting, seed, measures)
 
     try:
-        for row in _run(measure, [(setting, seed, i) for i in range(seeds)], jobs):
+        for row in map_tasks(measure, [(setting, seed, i) for i in range(seeds)], jobs):
             rows.append(row)
             if progress is not None:
                 progress(len(rows), seeds)
@@ -149,21 +149,3 @@ def _over_seeds(measure: Measure, setting: TrainingSetting, seeds: int, seed: in
             raise
         raise Interrupted(findings()) from None
     return findings()
-
-
-def _run(measure: Measure, tasks: list[tuple[TrainingSetting, int, int]], jobs: int) -> Iterator[Measures]:
-    if jobs == 1:
-        yield from (_on_one_thread(measure, task) for task in tasks)
-        return
-    from joblib import Parallel, delayed
-
-    with interrupts_held():
-        rows = Parallel(n_jobs=jobs, return_as="generator")(delayed(_on_one_thread)(measure, task) for task in tasks)
-    yield from rows
-
-
-def _on_one_thread(measure: Measure, task: tuple[TrainingSetting, int, int]) -> Measures:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
-        return measure(*task)
