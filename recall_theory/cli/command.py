@@ -28,6 +28,11 @@ class Output:
         """Whether to show progress: to a person who hasn't asked for quiet."""
         return not self.quiet and streams.stderr_is_terminal()
 
+    @property
+    def document(self) -> bool:
+        """Whether a file is wanted in a form of its own: a page, a picture."""
+        return self.file not in (None, "-") and not (self.json or self.csv)
+
     def note(self, message: str) -> None:
         """One line on stderr, for a person who hasn't asked for quiet."""
         if not self.quiet:
@@ -37,6 +42,9 @@ class Output:
         """Print the answer, or write it to the file. What can't be written is printed: it is not lost."""
         from ..report import layout
 
+        if self.document and self.file is not None and answer.document is not None:
+            streams.write(self.file, answer.document)
+            return
         if self.json:
             text = as_json(answer.data)
         elif self.csv:

@@ -117,33 +117,34 @@ def check_writable(path: str) -> None:
         raise BadInput(f"--output {shown(path)} is not writable")
 
 
-def write(path: str, text: str) -> None:
-    """Replace the file by the text in one step: a reader sees the old file or the new, never a half.
+def write(path: str, content: str | bytes) -> None:
+    """Replace the file by the content in one step: a reader sees the old file or the new, never a half.
 
     Devices and pipes are written to as they are. Raises `BadInput` where it can't be done.
     """
-    if path == "-":
-        emit(text)
+    if path == "-" and isinstance(content, str):
+        emit(content)
         return
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     try:
         if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "w", encoding="utf-8", errors="backslashreplace") as device:
-                device.write(text)
+            with open(path, "wb") as device:
+                device.write(data)
         else:
-            _replace(os.path.realpath(path), text)
+            _replace(os.path.realpath(path), data)
     except BrokenPipeError:
         raise PipeClosed from None
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
 
 
-def _replace(path: str, text: str) -> None:
+def _replace(path: str, data: bytes) -> None:
     aside = os.path.join(os.path.dirname(path), f".recall-theory-{os.urandom(6).hex()}.part")
     # Opened as any new file is, so that the user's umask decides who may read it.
     handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         if os.path.exists(path):

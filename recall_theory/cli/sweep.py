@@ -139,7 +139,8 @@ command = Command(
                      help="values of a parameter: d=64:512:x2 multiplies, L=8:32:+8 adds, m=none,64,128 lists; "
                           "repeated scans are combined"),
         click.Option(["--grid", "grid"], metavar="FILE",
-                     help="a TOML file in place of --scan: sizes, a table [scan], seeds, seed and n_test"),
+                     help="in place of --scan: a TOML file with sizes, a table [scan], seeds, seed and n_test; or a "
+                          "shipped grid: default, full, attention-only, mlp"),
         *setting_options(()),
         option("ratio", help="training samples a fact, N/V, instead of --N"),
         option("seeds", default=None, help="independently drawn models a cell; 8 where absent"),

@@ -53,26 +53,29 @@ Block = Prose | Verbatim | Table
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What a command found: `data` for JSON, `records` for CSV, `blocks` for people."""
+    """What a command found: `data` for JSON, `records` for CSV, `blocks` for people. A `document`, a page or a
+    picture, is what --output writes in their place."""
 
     data: dict[str, Any]
     records: Sequence[dict[str, Any]]
     blocks: Sequence[Block]
     exit_code: int = 0
+    document: bytes | None = None
 
 
 def as_json(data: Any) -> str:
     """One JSON object on indented lines, lists of numbers on one; NaN and infinities are null."""
-    return _indented(_clean(data), "") + "\n"
+    return _indented(cleaned(data), "") + "\n"
 
 
-def _clean(value: Any) -> Any:
+def cleaned(value: Any) -> Any:
+    """What JSON can hold: plain lists and numbers, None for NaN and infinities."""
     if isinstance(value, dict):
-        return {str(k): _clean(v) for k, v in value.items()}
+        return {str(k): cleaned(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_clean(v) for v in value]
+        return [cleaned(v) for v in value]
     if hasattr(value, "tolist"):  # a numpy number or array
-        return _clean(value.tolist())
+        return cleaned(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
@@ -101,7 +104,7 @@ def as_csv(records: Sequence[dict[str, Any]]) -> str:
 
 def _flat(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for name, value in _clean(record).items():
+    for name, value in cleaned(record).items():
         if isinstance(value, dict):
             out |= _flat(value, f"{prefix}{name}.")
         else:

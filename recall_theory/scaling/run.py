@@ -148,7 +148,7 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
         Critical(int(value), math.exp(f.log_size), (math.exp(f.low), math.exp(f.high)),
                  math.nan if u is None else math.exp(u), n, f.reason)
         for value, f, u, n in zip(values, found, predicted, counts, strict=True))
-    line, exponent = _lines(points)
+    line, exponent = lines(points)
     shown = {**fixed, **({} if ratio is None else {"ratio": ratio})}
     return Scaling(of, along, at, observable, shown, seed, points, line, exponent)
 
@@ -174,7 +174,8 @@ def _together(searches: dict[int, Search], evaluate: Callable[[dict[int, Ask]], 
     return [found[i] for i in range(len(searches))]
 
 
-def _lines(points: Sequence[Critical]) -> tuple[Line | None, float]:
+def lines(points: Sequence[Critical]) -> tuple[Line | None, float]:
+    """The line through the observed logarithms, and the slope of the predicted ones with the same weights."""
     usable = [p for p in points if p.se_log > 0]
     if len(usable) < 2:
         return None, math.nan

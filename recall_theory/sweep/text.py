@@ -97,12 +97,17 @@ def _range(name: str, text: str) -> list[Any]:
 
 
 def load(path: str) -> Plan:
-    """The sweep of a TOML file.
+    """The sweep of a TOML file, or over a shipped grid ("default", "full", "attention-only", "mlp").
 
     Parameters of `Setting` (and ratio) at the top are fixed, those in a table [scan] are scanned: a list, or a
     text such as "64:512:x2". seeds, seed and n_test may stand at the top too. A file of tables [[cell]], as
     `verify` reads it, is a sweep over its cells.
     """
+    from ..grids import SHIPPED
+    from ..grids import load as cells
+
+    if path in SHIPPED:
+        return Plan(cells(path))
     try:
         with Path(path).open(encoding="utf-8") as file:
             text = file.read(MOST_CHARACTERS + 1)
@@ -120,8 +125,6 @@ def load(path: str) -> Plan:
     except ValueError:
         raise SettingError("grid", f"grid={path!r} can't be read: it is not UTF-8 text") from None
     if "cell" in table:
-        from ..grids import load as cells
-
         return Plan(cells(path))
     try:
         return _plan(table)

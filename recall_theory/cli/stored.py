@@ -1,0 +1,75 @@
+"""What the commands about a finished store share: its results, read and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .command import Output
+from .errors import BadInput, shown
+from .numbers import real
+from .options import option
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..evidence import Findings
+
+
+def params() -> list[click.Parameter]:
+    """--store, --at and --jobs."""
+    return [
+        click.Option(["--store", "store"], metavar="FILE", help="the store of a sweep or a scaling  [required]"),
+        click.Option(["--at", "at"], default="0.5", metavar="NUMBER",
+                     help="the level whose crossing is critical, and the boundary in phase diagrams; above 0 and "
+                          "below 1"
+                          "  [default: 0.5]"),
+        option("jobs", default=1, help="processes that share the predictions; the answer doesn't depend on it"),
+    ]
+
+
+def findings_of(output: Output, store: str | None, at: str, jobs: int, *, phases: bool = True) -> Findings:
+    """What the store shows; `phases` is whether phase diagrams are wanted, which take seconds."""
+    level = real(at)
+    if level is None or not 0 < level < 1:
+        raise BadInput(f"--at {shown(at)} is not a number above 0 and below 1")
+    if store is None:
+        raise BadInput("--store is missing: the file of a sweep or a scaling")
+    from ..evidence.findings import findings
+    from ..evidence.planes import CELLS
+    from ..sweep.results import gathered
+    from ..sweep.store import Store
+
+    with Store(store, must_exist=True) as kept:
+        others = kept.of_other_models()
+        results = gathered(kept, kept.current())
+    if others:
+        if not results.found:
+            raise BadInput(f"--store {shown(store)} holds results of another version of the model only (cells: "
+                           f"{others})")
+        output.note(f"recall-theory: {store} also holds results by another version of the model (cells: {others}); "
+                    "they are not used")
+    if not results.found:
+        raise BadInput(f"--store {shown(store)} holds no result: nothing to report")
+    with Progress(output.progress, "predictions") as progress:
+        return findings(results, level, phases=CELLS if phases else None, mapped=_mapped(jobs, progress))
+
+
+def _mapped(jobs: int, progress: Progress) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]:
+    """A map over `jobs` processes that tells how far it is."""
+
+    def mapped(function: Callable[[Any], Any], settings: Sequence[Any]) -> Iterator[Any]:
+        results: Any = map(function, settings)
+        if jobs > 1 and len(settings) > 1:
+            from joblib import Parallel, delayed, parallel_config
+
+            from ..simulate.run import interrupts_held
+
+            with interrupts_held(), parallel_config(backend="loky", inner_max_num_threads=1):
+                results = Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(s) for s in settings)
+        for done, result in enumerate(results, start=1):
+            progress.update(done, len(settings))
+            yield result
+
+    return mapped

@@ -1,0 +1,37 @@
+"""The colours of style.css for those who draw: figures on pages and in print use one palette."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from importlib import resources
+
+__all__ = ["light", "style", "variable"]
+
+
+@functools.cache
+def style() -> str:
+    """The style sheet that all pages share."""
+    return resources.files(__package__).joinpath("style.css").read_text("utf-8")
+
+
+@functools.cache
+def light() -> Mapping[str, str]:
+    """The colours of light pages by name, as #rrggbb.
+
+    >>> light()["paper"]
+    '#ffffff'
+    """
+    root = style().split(":root {", 1)[1].split("}", 1)[0]
+    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", root))
+
+
+def variable(name: str) -> str:
+    """The name in style.css of what a family of noise terms, or anything else, is called in words.
+
+    >>> variable("mean bias"), variable("a family without a colour")
+    ('mean-bias', 'other')
+    """
+    found = name.lower().replace(" ", "-")
+    return found if found in light() else "other"

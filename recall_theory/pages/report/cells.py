@@ -1,0 +1,100 @@
+"""The table of all comparisons. What a mark in a figure says is its row in here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...comparison import Cell, Comparison
+from ...evidence import Findings
+from ...evidence.cells import limited_by
+from ...report.numbers import count, deviation, number, probability, signed
+from .section import Section, escape
+
+MOST = 500  # cells in the table and in figures; `report --csv` and `--json` have all
+
+Text = Callable[[Cell, str, Comparison], tuple[str, Any]]  # what is shown, and what is sorted by
+
+
+def _size(name: str) -> Text:
+    return lambda cell, o, c: (count(getattr(cell.setting, name)), getattr(cell.setting, name))
+
+
+def _variant(cell: Cell) -> str:
+    s = cell.setting
+    return ", ".join([*([f"m = {count(s.m)} ({s.activation})"] if s.m is not None else []), s.embedding,
+                      *([] if s.trigger_in_value else ["trigger in keys only"])])
+
+
+def _interval(c: Comparison) -> str:
+    return f"{signed(c.low)} to {signed(c.high)}" if len(c.observed.values) > 1 else "none"
+
+
+COLUMNS: dict[str, Text] = {
+    "V": _size("V"), "L": _size("L"), "d": _size("d"), "N": _size("N"),
+    "variant": lambda cell, o, c: (_variant(cell), None),
+    "seeds": lambda cell, o, c: (count(cell.seeds), cell.seeds),
+    "observable": lambda cell, o, c: (o, None),
+    "predicted": lambda cell, o, c: (probability(c.predicted), c.predicted),
+    "observed": lambda cell, o, c: (probability(c.observed.mean), c.observed.mean),
+    "standard error": lambda cell, o, c: (deviation(c.observed.se), c.observed.se),
+    "difference": lambda cell, o, c: (signed(c.difference), c.difference),
+    "interval of the difference": lambda cell, o, c: (_interval(c), c.high - c.low),
+    "by": lambda cell, o, c: (c.method if len(c.observed.values) > 1 else "-", None),
+    "design effect": lambda cell, o, c: (number(c.design_effect, 2), c.design_effect),
+    "detectable bias": lambda cell, o, c: (f"{c.detectable:.4f}" if c.detectable < 1 else "-", c.detectable),
+    "limited by": lambda cell, o, c: (limited_by(cell), None),
+    "verdict": lambda cell, o, c: (c.verdict + (f": {c.reason}" if c.reason else ""), None),
+}
+WORDS = ("variant", "observable", "by", "limited by", "verdict")
+
+
+def shown(found: Findings) -> list[int]:
+    """The cells in the table: all of them, or those that disagree and then the first ones."""
+    cells = found.evidence.cells
+    if len(cells) <= MOST:
+        return list(range(len(cells)))
+    order = sorted(range(len(cells)), key=lambda i: all(c.verdict != "disagree" for c in cells[i].comparisons.values()))
+    return sorted(order[:MOST])
+
+
+def section(found: Findings) -> Section | None:
+    """The table with its caption."""
+    cells = found.evidence.cells
+    if not cells:
+        return None
+    rows = []
+    for i in shown(found):
+        for o, c in cells[i].comparisons.items():
+            data = "".join(_cell(name, *text(cells[i], o, c), c) for name, text in COLUMNS.items())
+            rows.append(f'<tr data-of="{i} {o}">{data}</tr>')
+    heads = "".join(f'<th scope="col"{" class=words" if n in WORDS else ""}>{n}</th>' for n in COLUMNS)
+    some = "" if len(cells) <= MOST else (f" These are {MOST:,} of {len(cells):,} cells: all that disagree, as far "
+                                          "as there is room, then the "
+                                          "first ones. The verdict is on all; <code>recall-theory report "
+                                          "--csv</code> lists all.")
+    body = (f"<p>Every comparison; a click on a heading sorts.{some}</p>"
+            '<div class="scroll cells" role="region" aria-label="All comparisons" tabindex="0"><table id="cells">'
+            "<caption class=\"hidden\">Predicted and observed in every cell, with the interval over seeds of the "
+            "difference, and the verdict"
+            f"</caption><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>")
+    return Section("comparisons", "Table", "All comparisons", body)
+
+
+def _cell(name: str, text: str, value: Any, c: Comparison) -> str:
+    kind = ' class="words wrap"' if name == "verdict" else ' class="words"' if name in WORDS else ""
+    by = "" if value is None or value != value else f' data-v="{value!r}"'
+    inner = escape(text)
+    if name == "verdict":
+        inner = f'<span class="verdict {c.verdict}">{c.verdict}</span>{escape(text.removeprefix(c.verdict))}'
+    return f"<td{kind}{by}>{inner}</td>"
+
+
+def label(found: Findings, cell: int, observable: str) -> tuple[str, str]:
+    """The verdict of a comparison, and all of it in one line: what a mark says to those who hear it."""
+    c = found.evidence.cells[cell].comparisons[observable]
+    said = {name: text(found.evidence.cells[cell], observable, c)[0] for name, text in COLUMNS.items()}
+    sizes = ", ".join(f"{name} = {said[name]}" for name in ("V", "L", "d", "N"))
+    return c.verdict, (f"{observable} at {sizes}, {said['variant']}: predicted {said['predicted']}, observed "
+                       f"{said['observed']}, interval of "
+                       f"the difference {said['interval of the difference']}, {said['verdict']}")

@@ -1,0 +1,157 @@
+"""What was run, the verdict, and how to run it again."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from ... import __version__
+from ...evidence import Findings
+from ...report.numbers import count, plural, signed
+from ...report.predict import describe
+from ...setting import PARAMETERS, Setting
+from ...simulate.observe import OBSERVABLES
+from ...statistics import VERDICT_ALPHA
+from ...sweep.problem import MODEL
+from .section import Section, escape, verdict_word
+
+VERDICTS = ("agree", "disagree", "inconclusive")
+WORDS = {
+    "agree": "the whole interval of observed − predicted lies within ± margin.",
+    "disagree": "the whole interval lies outside.",
+    "inconclusive": "the interval reaches over the edge of the margin, or no interval can be trusted. More seeds "
+                    "would tell.",
+}
+
+
+def title(found: Findings) -> str:
+    """The page's title."""
+    return f"Theory and simulation in {plural(len(found.evidence.all_problems), 'cell')}"
+
+
+def lead(found: Findings) -> str:
+    """The first paragraph: what was simulated."""
+    problems = found.evidence.all_problems
+    settings = [p.setting for p in problems]
+    seeds = [*(c.seeds for c in found.evidence.cells), *(r.seeds for r in found.evidence.refused)]
+    each = f"{min(seeds):,}" if min(seeds) == max(seeds) else f"{min(seeds):,} to {max(seeds):,}"
+    test = {p.n_test for p in problems}
+    counted = "summed over all sequences exactly" if test == {None} else \
+        "counted on fresh sequences" + ("" if None not in test else " or summed over all sequences")
+    return (f"<p>A store of simulations ({each} {'seed' if max(seeds) == 1 else 'seeds'} a cell, {sum(seeds):,} in "
+            "all), laid beside "
+            f"what <code>recall-theory predict</code> says of the same settings: {_ranges(settings)}. Observables "
+            f"are {counted}.</p>")
+
+
+def _ranges(settings: Sequence[Setting]) -> str:
+    parts = []
+    for name in ("V", "L", "d", "N", "m"):
+        values = sorted({v for s in settings if (v := getattr(s, name)) is not None})
+        if values:
+            end = "" if len(values) == 1 else f" to {count(values[-1])}"
+            parts.append(f"<i>{name}</i> = {count(values[0])}{end}")
+    without = sum(s.m is None for s in settings)
+    if 0 < without < len(settings):
+        parts[-1] += f" ({count(len(settings) - without)} with an MLP)"
+    kinds = list(dict.fromkeys(s.embedding for s in settings))
+    return ", ".join(parts) + f"; {' and '.join(kinds)} embeddings"
+
+
+def verdict(found: Findings) -> Section:
+    """The verdict on the whole, the tally, and what the words mean."""
+    e = found.evidence
+    if not e.cells:
+        return Section("verdict", "Verdict", "Verdict", "<p>The theory describes none of these cells: there is "
+                                                        "nothing to "
+                       "judge.</p>" + _refused(found))
+    comparisons = [(cell, o, c) for cell in e.cells for o, c in cell.comparisons.items()]
+    cell, name, worst = max(comparisons, key=lambda item: abs(item[2].difference))
+    rows = []
+    for o in (*OBSERVABLES, "all"):
+        by = [c for _, n, c in comparisons if o in ("all", n)]
+        tally = "".join(f"<td>{sum(c.verdict == v for c in by):,}</td>" for v in VERDICTS)
+        rows.append(f'<tr><th scope="row" class="words">{o}</th>{tally}<td>{len(by):,}</td></tr>')
+    margins = sorted({c.margin for c in e.cells})
+    heads = "".join(f'<th scope="col">{verdict_word(v)}</th>' for v in VERDICTS)
+    body = [
+        f'<p class="whole">The theory and these simulations: {verdict_word(e.verdict)}.</p>',
+        f"<p>Of {plural(len(comparisons), 'comparison')}, "
+        + ", ".join(f"{sum(c.verdict == v for *_, c in comparisons):,} {v}" for v in VERDICTS)
+        + f". The largest difference is {signed(worst.difference)}: {name} at {escape(describe(cell.setting))}.</p>",
+        _warnings(found),
+        f'<div class="scroll"><table id="tally"><caption>Verdicts by observable</caption><thead><tr><td></td>{heads}'
+        f'<th scope="col">all</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>',
+        '<dl class="words">' + "".join(f"<dt>{verdict_word(v)}</dt><dd>{WORDS[v]}</dd>" for v in VERDICTS) + "</dl>",
+        f"<p>The margin ({' or '.join(f'{m:g}' for m in margins)}) is what the theory declares, before anything is "
+        "compared. Each interval "
+        f"has a confidence of {100 * e.confidence:.7g} %, so that all of them together hold at "
+        f"{100 * (1 - VERDICT_ALPHA):g} %. Seeds are the "
+        "samples, never facts or sequences. The intervals presume that nobody decided on the number of seeds by "
+        "looking at results."
+        "</p>",
+        _refused(found),
+    ]
+    return Section("verdict", "Verdict", "Verdict", "\n".join(b for b in body if b))
+
+
+def _warnings(found: Findings) -> str:
+    """What keeps the store from saying more."""
+    cells, said = found.evidence.cells, []
+    single = sum(c.seeds == 1 for c in cells)
+    if single:
+        said.append(f"{plural(single, 'cell')} {'has' if single == 1 else 'have'} one seed only: one value has no "
+                    "spread, "
+                    "so there is no interval and no verdict.")
+    counts = {c.seeds for c in cells}
+    if len(counts) > 1:
+        said.append(f"Cells have from {min(counts):,} to {max(counts):,} seeds. Where one sweep made the store, it "
+                    "isn't finished.")
+    few = sum(any("too few seeds" in c.reason for c in cell.comparisons.values()) for cell in cells)
+    if few:
+        from ...statistics import seeds_to_rule_out
+
+        margin = min(c.margin for c in cells)
+        said.append(f"In {plural(few, 'cell')} seeds are too few to show rare failures. With a margin of {margin:g} "
+                    "and so many comparisons a verdict "
+                    f"takes {seeds_to_rule_out(margin, found.evidence.confidence):,} seeds at least.")
+    skewed = sum("skewed" in c.reason for cell in cells for c in cell.comparisons.values())
+    if skewed:
+        said.append(f"{plural(skewed, 'comparison')} {'is' if skewed == 1 else 'are'} too skewed to judge.")
+    return "".join(f"<p>{text}</p>" for text in said)
+
+
+def _refused(found: Findings) -> str:
+    if not found.evidence.refused:
+        return ""
+    items = "".join(f"<li>{escape(describe(r.problem.setting))}: {escape(r.reason)} ({plural(r.seeds, 'seed')})</li>"
+                    for r in found.evidence.refused)
+    number = len(found.evidence.refused)
+    return (f"<h3>{plural(number, 'cell').capitalize()} without a prediction</h3><p>The theory doesn't describe "
+            f"{'it, and it is' if number == 1 else 'them, and they are'} not judged.</p><ul "
+            f"class=\"refused\">{items}</ul>")
+
+
+def repeat(found: Findings) -> Section:
+    """Seeds, versions, and the command that makes the store again."""
+    problems = found.evidence.all_problems
+    seeds = sorted({p.seed for p in problems})
+    body = [f"<p>Model version {MODEL} (results of other versions are never mixed in), recall-theory {__version__}; "
+            f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}. The same values, bit for bit, "
+            "come from:</p>"]
+    for r in found.repeats:
+        body.append(f'<pre tabindex="0" class="command"><code>{escape(_wrapped(r.command))}</code></pre>')
+        if r.grid:
+            file = r.command.split("--grid ", 1)[1].split()[0]
+            body.append(f"<details><summary>{escape(file)}, the cells</summary><pre "
+                        f"tabindex=\"0\"><code>{escape(r.grid)}</code></pre>"
+                        "</details>")
+    unlike = [n for n, p in PARAMETERS.items() if any(getattr(x.setting, n) != p.default for x in problems)]
+    body.append("<details><summary>What the sizes mean</summary><dl>" + "".join(
+        f"<dt><code>{n}</code></dt><dd>{escape(PARAMETERS[n].meaning)}</dd>" for n in unlike) + "</dl></details>")
+    return Section("repeat", "Run it again", "What was run, and how to run it again", "\n".join(body))
+
+
+def _wrapped(command: str) -> str:
+    """The command over several lines of a shell."""
+    return " \\\n  ".join(textwrap.wrap(command, 76, break_long_words=False, break_on_hyphens=False))

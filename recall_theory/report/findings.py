@@ -1,0 +1,52 @@
+"""What a store shows, for a terminal: the tally of verdicts, what has no prediction, critical sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import scaling
+from .answer import Answer, Block, Column, Prose, Table
+from .numbers import plural, signed
+from .predict import OBSERVABLES, describe
+
+if TYPE_CHECKING:
+    from ..evidence import Findings
+
+VERDICTS = ("agree", "disagree", "inconclusive")
+
+
+def answer(found: Findings, store: str) -> Answer:
+    """The findings in three forms; the page is made by `recall_theory.pages.report`."""
+    e = found.evidence
+    records = [
+        {**cell.setting.to_dict(), "seed": p.cell_seed, "n_test": p.n_test, "seeds": cell.seeds, "observable": name,
+         "predicted": c.predicted, "observed": c.observed.mean, "se": c.observed.se, "difference": c.difference,
+         "low": c.low, "high": c.high, "margin": cell.margin, "method": c.method, "verdict": c.verdict,
+         "reason": c.reason}
+        for p, cell in zip(e.problems, e.cells, strict=True) for name, c in cell.comparisons.items()]
+    return Answer(found.to_dict(), records, _blocks(found, store))
+
+
+def _blocks(found: Findings, store: str) -> list[Block]:
+    e = found.evidence
+    seeds = sum(c.seeds for c in e.cells) + sum(r.seeds for r in e.refused)
+    blocks: list[Block] = [Prose(f"Does the theory agree with the simulations in {store}?", heading=True),
+                           Prose(f"{plural(len(e.all_problems), 'cell')}, {plural(seeds, 'seed')} in all.")]
+    if e.cells:
+        comparisons = [(cell, o, c) for cell in e.cells for o, c in cell.comparisons.items()]
+        rows = []
+        for o in (*OBSERVABLES, "all"):
+            by = [c for _, n, c in comparisons if o in ("all", n)]
+            rows.append([o, *(f"{sum(c.verdict == v for c in by):,}" for v in VERDICTS)])
+        cell, name, worst = max(comparisons, key=lambda item: abs(item[2].difference))
+        blocks += [Table([Column("observable", words=True), *map(Column, VERDICTS)], rows),
+                   Prose(f"Largest difference: {signed(worst.difference)}, {name} at {describe(cell.setting)}.\n"
+                         f"Verdict: {e.verdict}.")]
+    if e.refused:
+        blocks.append(Prose(f"Without a prediction: {plural(len(e.refused), 'cell')}; {e.refused[0].reason}."))
+    for s in found.scanned:
+        for x in s.scalings:
+            blocks += scaling.answer(x).blocks[:-2]
+    blocks.append(Prose("--output report.html writes the page: every comparison, figures, phase diagrams and formulas.",
+                        remark=True))
+    return blocks
