@@ -1,0 +1,117 @@
+// Controls, address and results, kept together: every change asks for a result, and only the newest one counts.
+
+const PAUSE = 350; // ms of rest before the curve is calculated
+const live = new Engine("calculate");
+const state = opening();
+let asked = 0; // number of the newest question
+let answered = 0; // number of the question whose result is shown
+let latest = null; // that result
+let pause = 0;
+let announcement = 0;
+
+const curve = new Curve((name, value) => {
+  state[name] = String(value);
+  refresh();
+});
+const { hold } = control(state, changed);
+element("along").append(...SIZES.map((name) => new Option(name)));
+element("along").addEventListener("change", () => { state.along = element("along").value; changed(); });
+
+/** The whole page from the state, after a change that no control made. */
+function refresh() {
+  showControls(state);
+  hold();
+  changed();
+}
+
+function changed() {
+  const { setting, problems } = read(state);
+  asked += 1;
+  showProblems(problems);
+  rewrite(state);
+  curve.stop();
+  clearTimeout(pause);
+  element("mlp-sizes").hidden = !state.mlp;
+  element("hold").disabled = Boolean(problems.V || problems.N);
+  element("ratio").textContent = problems.V || problems.N ? "-" : number(setting.N / setting.V);
+  element("along").options[SIZES.indexOf("m")].disabled = !state.mlp;
+  const wrong = Object.keys(problems).length > 0;
+  if (wrong) {
+    live.forget();
+    stale(`No result: see ${Object.keys(problems).join(", ")}.`);
+    return;
+  }
+  showFormulas(setting);
+  element("command").textContent = asCommand(setting);
+  element("python").textContent = asPython(setting);
+  stale("Calculating ...");
+  const question = asked;
+  live.ask(setting, (result) => answer(question, setting, result));
+}
+
+/** Shows a result, unless one of a newer setting is there already. */
+function answer(question, setting, result) {
+  if (question < answered) return;
+  answered = question;
+  if (result.error && question === asked) {
+    showProblems({ [shownAt(result.error.parameter)]: result.error.message });
+    stale(`No result: ${result.error.message}.`);
+  } else if (result.failure && question === asked) {
+    stale(`The calculation failed: ${result.failure}`);
+  } else if (result.predicted) {
+    latest = result;
+    showResult(result);
+    if (question === asked) current(setting, result);
+  }
+}
+
+/** The control beside which a complaint about a parameter stands. */
+const shownAt = (parameter) => (element(`${parameter}-problem`) ? parameter : "embedding");
+
+/** Greys what is shown: it belongs to another setting. */
+function stale(status) {
+  for (const id of ["predicted", "budget", "bounds", "curve"]) element(id).classList.add("stale");
+  element("predicted").setAttribute("aria-busy", "true");
+  element("status").textContent = status;
+}
+
+/** What is shown belongs to the setting; the curve around it comes after a pause. */
+function current(setting, result) {
+  for (const id of ["predicted", "budget", "bounds"]) element(id).classList.remove("stale");
+  element("predicted").setAttribute("aria-busy", "false");
+  element("status").textContent = "";
+  clearTimeout(announcement);
+  announcement = setTimeout(() => { element("announce").textContent = spoken(result); }, 600);
+  clearTimeout(pause);
+  pause = setTimeout(() => {
+    const name = state.along === "m" && !state.mlp ? "N" : state.along;
+    element("along").value = name;
+    curve.begin(name, setting, state.hold ? setting.N / setting.V : null);
+    curve.know(result.predicted);
+    element("curve").classList.remove("stale");
+  }, PAUSE);
+}
+
+/** Keeps the setting in the address; an address that can't be changed is no harm. */
+function rewrite(held) {
+  try {
+    history.replaceState(null, "", toHash(held));
+  } catch {
+    // browsers refuse more than a hundred changes in some seconds; the next one will do
+  }
+}
+
+async function copy(what) {
+  const text = what === "link" ? location.href : element(what).textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    element("copied").textContent = "Copied.";
+  } catch {
+    element("copied").textContent = `This browser doesn't let a page copy; here it is: ${text}`;
+  }
+}
+
+for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy(button.dataset.copy));
+addEventListener("hashchange", () => { Object.assign(state, fromHash(location.hash)); refresh(); });
+Object.assign(state, fromHash(location.hash));
+refresh();

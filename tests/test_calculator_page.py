@@ -1,0 +1,389 @@
+"""The calculator page in a real browser: what it shows, for whom, and that it shows nothing stale.
+
+The page's behaviour is tested around an engine of three lines whose answers and delays are known; the numbers, with the
+engine that the page has.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from py_mini_racer import MiniRacer
+
+from recall_theory import Setting
+from recall_theory.cli.numbers import integer
+from recall_theory.pages import calculator
+from recall_theory.report import numbers
+
+# Attention tells V, recall N; L is the time in milliseconds that an answer takes.
+TOY = """
+const calculate = ({V, L, d, N, m, embedding}) => {
+  if (embedding === "orthogonal" && d < V) return {error: {parameter: "d", message: `d=${d} is too small`}};
+  if (d === 13) throw new Error("thirteen");
+  for (const until = performance.now() + L; performance.now() < until;) { /* takes its time */ }
+  const values = {attention: Math.min(V / 2**20, 1 - 1e-12), recall: 1 - 1 / N, accuracy: 1 / d};
+  return {predicted: {...values, std: {attention: 0.01, recall: 0, accuracy: 0.1}}, setting: {V, L, d, N, m},
+          terms: {attention: {small: 1, large: 3}, recall: {alone: 0.03125}},
+          remarks: m === 7 ? ["Seven is few."] : [],
+          bounds: [{name: "coverage", statement: "a <= b", strength: "exact", binds: "all", broken_by: "none",
+                    recall: 0.5, allows: false, least_N: 4619, largest_V: null}]};
+};
+const recallTheory = {calculate, prediction: calculate};
+"""
+OPENING = "#V=1024&L=1&d=256&N=65536"
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """The address of the page around the toy engine."""
+    path = tmp_path_factory.mktemp("calculator") / "toy.html"
+    path.write_text(calculator.document(TOY), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def visit(chromium):
+    """Opens an address; fails where the page complains, or asks for anything but itself."""
+    contexts, complaints, asked = [], [], []
+
+    def open_page(address, **context):
+        contexts.append(chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **context}))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: asked.append((request.url.partition("#")[0], address.partition("#")[0])))
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert [url for url, page in asked if url != page and not url.startswith("blob:")] == []
+
+
+def settled(page):
+    """Waits until what is shown belongs to the setting."""
+    page.wait_for_selector("#predicted[aria-busy=false]", timeout=20_000)
+
+
+def value(page, observable):
+    """The number behind what is shown."""
+    return float(page.get_attribute(f"[data-observable={observable}] .mean data", "value"))
+
+
+def enter(page, **texts):
+    for name, text in texts.items():
+        page.fill(f"#{name}", text)
+        page.press(f"#{name}", "Enter")
+
+
+# Numbers, as the library reads and writes them
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Evaluates an expression with the functions of numbers.js."""
+    engine = MiniRacer()
+    engine.eval((calculator.files(calculator.__name__) / "numbers.js").read_text(encoding="utf-8"))
+    return lambda expression: json.loads(engine.eval(f"JSON.stringify({expression})"))
+
+
+def assert_read_alike(script, text):
+    expected, found = integer(text), script(f"(x => x === null ? null : String(x))(parseInteger({json.dumps(text)}))")
+    if expected is None or found is None:
+        assert (found, expected) == (None, None), text
+    elif abs(expected) <= 2**53:
+        assert float(found) == expected, text
+    else:  # beyond every domain
+        assert abs(float(found)) > 2**53 and (float(found) > 0) == (expected > 0), text
+
+
+@pytest.mark.parametrize("text", [
+    "1e6", "2^16", "2**16", "1_000", "65,536", " 7 ", "1.5e3", "0x10", "1.5", "1__0", "12,34", "1e-400", "-2^2", "",
+    "e5", "1" * 61, "0^0", "1^99999999999", "-1^3", "2^500", "-3^501", ".5e1", "5.", "00e9", "+3", "1e99999999999",
+    "0.0e-5", "100e-2", "2^0", "1e", "٣", "½", "2^2^2", "--1", "999999999999999", "1e15", "3^31", "nan", "inf",
+    "1.0000000000000000001",
+])
+def test_integers_are_read_as_on_the_command_line(script, text):
+    assert_read_alike(script, text)
+
+
+@given(text=st.text("0123456789eE+-_.,^* ", max_size=14))
+def test_any_text_is_read_as_on_the_command_line(script, text):
+    assert_read_alike(script, text)
+
+
+FINITE = st.floats(1e-300, 1e300) | st.floats(0, 1) | st.integers(0, 2**20).map(lambda k: k / 2**10)
+
+
+@given(x=FINITE)
+def test_numbers_are_written_as_in_the_tables(script, x):
+    share = x % 1
+    shown = script(f"[number({x!r}), deviation({share!r}), probability({share!r}), percent({share!r})]")
+    assert shown == [numbers.number(x), numbers.deviation(share), numbers.probability(share), numbers.percent(share)]
+    assert script(f"count(Math.floor({x!r}))") == numbers.count(math.floor(x))
+
+
+@given(digits=st.integers(3, 16), x=st.floats(0, 1))
+def test_probabilities_near_one_keep_their_digits(script, digits, x):
+    p = 1 - (x + 0.01) * 10.0**-digits
+    assert script(f"probability({p!r})") == numbers.probability(p)
+
+
+# Moving a size
+
+
+def test_a_slider_moves_by_keyboard_and_is_announced(visit, toy):
+    page = visit(toy + OPENING)
+    settled(page)
+    page.focus("#V-slider")
+    page.keyboard.press("ArrowRight")
+    settled(page)
+    assert page.input_value("#V") == "1218"  # 2^(10 + 1/4)
+    assert page.get_attribute("#V-slider", "aria-valuetext") == "1,218"
+    assert value(page, "attention") == 1218 / 2**20
+    assert page.evaluate("location.hash").startswith("#V=1218&")
+    page.keyboard.press("Home")
+    assert page.input_value("#V") == "2"
+    said = "attention 1.9e-06, recall 0.999985, accuracy 0.0039; limited by attention: large"
+    page.wait_for_selector(f"#announce:text('{said}')", state="attached")
+
+
+def test_sizes_are_typed_as_on_the_command_line(visit, toy):
+    page = visit(toy + OPENING)
+    enter(page, V="2^12", N="1e6", d="1,024")
+    settled(page)
+    assert (value(page, "attention"), value(page, "recall"), value(page, "accuracy")) == (2**-8, 1 - 1e-6, 2**-10)
+    assert page.inner_text("#command") == "recall-theory predict --V 4096 --L 1 --d 1024 --N 1000000"
+    assert int(page.input_value("#V-slider")) == int(page.evaluate("document.querySelector('#V-slider').max")) - 32
+
+
+def test_what_is_not_a_size_is_said_beside_it(visit, toy):
+    page = visit(toy + OPENING)
+    settled(page)
+    for text in ("abc", "1.5", "0", "1e16", "<b>x</b>", ""):
+        enter(page, N=text)
+        assert page.inner_text("#N-problem") == f"“{text}” is not an integer from 1 to 1e+15"
+        assert page.get_attribute("#N", "aria-invalid") == "true"
+        assert "stale" in page.get_attribute("#predicted", "class")
+        assert page.inner_text("#status") == "No result: see N."
+    enter(page, N="4")
+    settled(page)
+    assert value(page, "recall") == 0.75
+    assert page.inner_text("#N-problem") == ""
+
+
+def test_what_the_engine_refuses_is_said_beside_the_size(visit, toy):
+    page = visit(toy + OPENING)
+    settled(page)
+    page.select_option("#embedding", "orthogonal")
+    page.wait_for_selector("#d-problem:text('d=256 is too small')")
+    assert "stale" in page.get_attribute("#predicted", "class")
+    enter(page, d="2048")
+    settled(page)
+    assert value(page, "accuracy") == 1 / 2048
+
+
+def test_an_engine_that_fails_is_told(visit, toy):
+    page = visit(toy + OPENING.replace("d=256", "d=13"))
+    page.wait_for_selector("#status:text('The calculation failed: Error: thirteen')")
+    enter(page, d="16")
+    settled(page)
+
+
+def test_the_ratio_is_held(visit, toy):
+    page = visit(toy + OPENING)
+    page.check("#hold")
+    assert page.inner_text("#ratio") == "64"
+    enter(page, V="100")
+    assert page.input_value("#N") == "6400"
+    enter(page, N="1000")
+    enter(page, V="50")
+    assert page.input_value("#N") == "500"
+
+
+def test_the_mlp_is_switched_on_and_off(visit, toy):
+    page = visit(toy + OPENING)
+    assert page.is_hidden("#m") and page.is_visible("#formulas-laws") and page.is_hidden("#formulas-mlp")
+    page.check("#mlp")
+    enter(page, m="7")
+    page.wait_for_selector("text=Seven is few.")
+    assert "--m 7 --activation relu" in page.inner_text("#command")
+    assert page.is_visible("#formulas-mlp") and page.is_hidden("#formulas-laws")
+    page.uncheck("#mlp")
+    page.wait_for_selector("text=Seven is few.", state="detached")
+    assert "--m" not in page.inner_text("#command")
+
+
+# Order
+
+
+def test_results_of_older_settings_never_overwrite_newer_ones(visit, toy):
+    page = visit(toy + OPENING.replace("L=1", "L=40"))
+    settled(page)
+    page.evaluate("""() => {
+      window.seen = [];
+      new MutationObserver(() => {
+        const shown = document.querySelector("[data-observable=attention] .mean data");
+        window.seen.push([Number(shown.value) * 2**20, document.querySelector("#predicted").classList.contains("stale"),
+                          Number(document.querySelector("#V").value)]);
+      }).observe(document.querySelector("#observables"), {childList: true});
+    }""")
+    page.focus("#V-slider")
+    for _ in range(12):
+        page.keyboard.press("ArrowRight", delay=12)
+    settled(page)
+    assert page.input_value("#V") == "8192"
+    shown = [round(v) for v, _, _ in page.evaluate("window.seen")]
+    assert shown == sorted(shown) and shown[-1] == 8192
+    # one that a newer setting had overtaken stayed grey
+    greyed = page.evaluate("() => window.seen")
+    assert all(stale for v, stale, present in greyed if round(v) != present)
+
+
+def test_a_long_calculation_is_given_up_for_a_newer_setting(visit, toy):
+    page = visit(toy + "#V=1024&L=60000&d=256&N=65536")
+    page.wait_for_timeout(100)
+    assert page.inner_text("#status") == "Calculating ..."
+    enter(page, L="1")
+    settled(page)  # long before the minute is over
+    assert value(page, "attention") == 2**-10
+
+
+# The address, and what one takes away
+
+
+def test_the_address_holds_the_setting(visit, toy):
+    page = visit(toy + "#V=100&L=2&d=30&N=4000&m=64&activation=tanh&embedding=sphere&trigger_in_value=no&along=m")
+    settled(page)
+    command, code = page.inner_text("#command"), page.inner_text("#python")
+    expected = Setting(V=100, L=2, d=30, N=4000, m=64, activation="tanh", embedding="sphere", trigger_in_value=False)
+    names = {}
+    exec(code.replace("print(predict(", "found = (("), names)
+    assert names["found"] == expected
+    from recall_theory.cli.app import program
+
+    words = shlex.split(command)
+    given = program.get_command(None, "predict").make_context("predict", words[2:]).params
+    assert Setting(**{k: given[k] for k in Setting.__dataclass_fields__}) == expected
+    page.evaluate("location.hash = '#V=64&L=1&d=8&N=128'")
+    page.wait_for_function("document.querySelector('#V').value === '64'")
+    settled(page)
+    assert value(page, "accuracy") == 1 / 8 and page.is_hidden("#m")
+
+
+def test_what_is_copied_is_what_is_shown(visit, toy):
+    page = visit(toy + OPENING, permissions=["clipboard-read", "clipboard-write"])
+    for what in ("command", "python"):
+        page.click(f"[data-copy={what}]")
+        page.wait_for_selector("#copied:text('Copied.')")
+        assert page.evaluate("navigator.clipboard.readText()") == page.inner_text(f"#{what}")
+    page.click("[data-copy=link]")
+    page.wait_for_function("navigator.clipboard.readText().then((text) => text === location.href)")
+
+
+# The curve
+
+
+def test_the_curve_shows_each_point(visit, toy):
+    page = visit(toy + OPENING)
+    page.wait_for_selector("#curve[aria-busy=false]")
+    rows = page.eval_on_selector_all("#curve-table tbody tr",
+                                     "rows => rows.map((r) => [...r.cells].map((c) => c.textContent))")
+    assert [rows[0][0], rows[-1][0]] == ["1,024", "4,194,304"] and len(rows) == 25
+    assert all(row[2] == numbers.probability(1 - 1 / int(row[0].replace(",", ""))) for row in rows)
+    page.locator("#plot").scroll_into_view_if_needed()
+    plot = page.locator("#plot").bounding_box()
+    page.mouse.move(plot["x"] + plot["width"] / 2, plot["y"] + 100)
+    assert re.match(r"N = [\d,]+: attention 0\.0010, recall 0\.9999\d+, accuracy 0\.0039$", page.inner_text("#readout"))
+    page.focus("#plot")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    page.select_option("#along", "d")
+    page.wait_for_selector("#curve-table caption:text('along d')", state="attached")
+    assert page.text_content("#plot svg .axis") == "d"
+    assert "accuracy from" in page.text_content("#curve-words")
+
+
+# Everybody's page
+
+
+UNNAMED = """() => [...document.querySelectorAll("input, select, button, summary, svg, table, [role=group]")]
+  .filter((e) =>
+  !(e.labels?.length || e.getAttribute("aria-label") || e.getAttribute("aria-labelledby") || e.textContent.trim()
+    || e.querySelector("title, caption"))).map((e) => e.outerHTML)"""
+REPEATED = """() => { const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+  return ids.filter((id, i) => ids.indexOf(id) !== i); }"""
+# Contrast of every text with what is behind it (WCAG's formula), where it is under 4.5.
+FAINT = """() => {
+  const parse = (c) => c.match(/[\\d.]+/g).map(Number);
+  const light = (c) => parse(c).slice(0, 3).map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => { for (; e; e = e.parentElement) {
+    const c = getComputedStyle(e).backgroundColor; if ((parse(c)[3] ?? 1) > 0) return c; }
+    return "rgb(255, 255, 255)"; };
+  const faint = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walk.nextNode());) {
+    const e = node.parentElement;
+    if (!node.textContent.trim() || !e.checkVisibility?.() || ["SCRIPT", "OPTION"].includes(e.tagName)) continue;
+    const style = getComputedStyle(e), ink = e instanceof SVGElement ? style.fill : style.color;
+    const [a, b] = [light(ink), light(behind(e))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) faint.push([node.textContent, ink, behind(e)]);
+  }
+  return faint;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_and_everything_has_a_name(visit, toy, scheme):
+    page = visit(toy + OPENING + "&m=7&activation=relu", color_scheme=scheme, reduced_motion="reduce")
+    page.wait_for_selector("#curve[aria-busy=false]")
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    assert dark == (scheme == "dark")
+    assert page.evaluate(FAINT) == []
+    assert page.evaluate(UNNAMED) == []
+    assert page.evaluate(REPEATED) == []
+    assert page.get_attribute("html", "lang") == "en"
+    assert page.locator("h1").count() == 1
+
+
+def test_a_phone_never_scrolls_sideways(visit, toy):
+    page = visit(toy + OPENING, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    page.wait_for_selector("#curve[aria-busy=false]")
+    for address in (OPENING, "#V=1e15&L=1&d=1e9&N=1e15&m=1e9", "#V=x&L=1&d=1&N=" + "9" * 200):
+        page.evaluate(f"location.hash = '{address}'")
+        page.wait_for_timeout(50)
+        for width in (390, 320):
+            page.set_viewport_size({"width": width, "height": 844})
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_formulas_are_typeset_with_their_provenance(visit, toy):
+    from recall_theory.theory import formulas
+
+    page = visit(toy + OPENING)
+    for entry in page.locator("dd[data-formula]").all():
+        item = formulas[entry.get_attribute("data-formula")]
+        assert entry.locator(".source b").text_content() == item.provenance
+        assert item.reference in entry.locator(".source").text_content()
+    shown = page.locator("#formulas-laws math").first.bounding_box()
+    assert shown["height"] > 10 and shown["width"] > 30
+
+
+def test_a_page_keeps_what_could_end_its_scripts():
+    text = calculator.document("const x = '</script><!--<script>';")
+    assert text.count("</script>") == 4 and "<!--" not in text
+
+
+def test_the_policy_lets_nothing_in():
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', calculator.document(TOY)).group(1)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-inline" not in policy and "http" not in policy and "*" not in policy
