@@ -8,6 +8,8 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy import special as scipy_special
 
@@ -246,6 +248,40 @@ def test_counts_too_large_to_sum_are_refused(engine):
     assert engine("pdtr", [3], [1e300])[0] == 0 and engine("pdtrc", [1e300], [3])[0] == 0
     with pytest.raises(JSEvalException, match="counts beyond 100000000 are not supported"):
         engine("pdtr", [1e9], [1e9])
+
+
+# --- among each other ------------------------------------------------------------------------------------------------
+
+SOME = st.lists(st.floats(-37, 37), min_size=1, max_size=40).map(np.array)
+
+
+@given(x=SOME)
+def test_the_two_sides_of_the_normal_law_fit(engine, x):
+    low, high, log = engine("ndtr", x), engine("ndtr", -x), engine("log_ndtr", x)
+    assert abs(low + high - 1).max() <= 2**-51
+    assert np.exp(log) == pytest.approx(low, rel=1e-12)  # the exponent is up to 690
+    assert engine("erfc", -x / math.sqrt(2)) / 2 == pytest.approx(low, rel=1e-12)  # its argument is rounded
+    assert engine("erf", x) + engine("erfc", x) == pytest.approx(1, rel=1e-15)
+    assert engine("ndtri", np.minimum(low, high)) == pytest.approx(-abs(x), rel=1e-14, abs=1e-15)
+
+
+@given(x=st.lists(st.floats(1e-300, 1e15), min_size=1, max_size=40).map(np.array))
+def test_log_gamma_grows_by_the_logarithm(engine, x):
+    here, next_ = engine("gammaln", x), engine("gammaln", x + 1)
+    assert (abs(next_ - here - np.log(x)) <= 2e-15 * (1 + abs(here) + abs(next_))).all()
+    w = engine("lambertw", x)
+    assert w + np.log(w) == pytest.approx(np.log(x), rel=1e-14, abs=1e-14)
+
+
+@given(m=st.lists(st.floats(0, 5000), min_size=1, max_size=20).map(np.array), share=st.floats(0, 2))
+def test_the_two_sides_of_the_poisson_law_fit(engine, m, share):
+    k = np.floor(m * share)
+    below, above = engine("pdtr", k, m), engine("pdtrc", k, m)
+    assert abs(below + above - 1).max() <= 1e-15
+    assert (engine("pdtr", k + 1, m) >= below).all()
+    back = (below > engine("pdtr", 0 * k, m)) & (below < 1 - 1e-9)
+    if back.any():
+        assert engine("pdtrik", below[back], m[back]) == pytest.approx(k[back], rel=1e-8)
 
 
 # --- as functions of arrays -------------------------------------------------------------------------
