@@ -7,6 +7,7 @@ import re
 import types
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -517,3 +518,143 @@ def test_einsum(js, rng, subscripts):
     size = np.asarray(np.einsum(subscripts, *map(np.abs, operands)))
     found, expected = js.call("einsum", subscripts, *operands, optimize=True), np.einsum(subscripts, *operands)
     assert np.shape(found) == np.shape(expected) and np.all(np.abs(found - expected) <= 1e-14 * size)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9, 24, 60])
+def test_eigenvectors_of_tridiagonal_matrices(js, rng, n):
+    diagonal, beside = rng.normal(size=(4, n)), rng.normal(size=(4, n - 1)) * 3
+    beside[1] = 0  # a diagonal matrix, out of order
+    beside[2, n // 2:] = 0  # two blocks
+    i = np.arange(n)
+    matrix = np.zeros((4, n, n))
+    matrix[:, i, i], matrix[:, i[1:], i[:-1]] = diagonal, beside
+    values, vectors = js.call("linalg.eigh", matrix)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix), rtol=0, atol=1e-14 * (1 + n))
+    whole = matrix + np.tril(matrix, -1).swapaxes(1, 2)
+    np.testing.assert_allclose(whole @ vectors, vectors * values[:, None], rtol=0, atol=2e-14 * (1 + n))
+    products = vectors.swapaxes(1, 2) @ vectors
+    np.testing.assert_allclose(products, np.broadcast_to(np.eye(n), (4, n, n)), rtol=0, atol=1e-14 * (1 + n))
+    if n > 1:
+        assert_same(js.call("linalg.eigh", whole[0])[0], values[0])
+
+
+def test_eigenvalues_of_scales_apart(js):
+    """A Poisson law's Jacobi matrix of a tiny mean: the first eigenvalue is its own, next to ones of order 1."""
+    mean, n = 1e-9, 6
+    matrix = np.diag(mean + np.arange(n)) + np.diag(np.sqrt(mean * np.arange(1, n)), -1)
+    values, vectors = js.call("linalg.eigh", matrix)
+    expected = np.linalg.eigh(matrix)
+    np.testing.assert_allclose(values, expected[0], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(vectors[0] ** 2, expected[1][0] ** 2, rtol=0, atol=1e-15)
+    assert js.call("linalg.eigh", np.zeros((0, 3, 3)))[1].shape == (0, 3, 3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 41, 64])
+def test_gauss_rules(js, n):
+    """Nodes and weights as exact as doubles allow, each by itself; numpy's own tiny weights are off by up to 1e-12."""
+    for name in ("legendre.leggauss", "hermite_e.hermegauss"):
+        module, function = name.split(".")
+        x, w = js.call(f"polynomial.{name}", n)
+        nodes, weights = getattr(getattr(np.polynomial, module), function)(n)
+        np.testing.assert_allclose(x, nodes, rtol=1e-13, atol=1e-15)
+        np.testing.assert_allclose(w, weights, rtol=1e-11)
+        assert_same(x, -x[::-1], zeros=False)
+        expected = [mpmath_weight(name, n, node) for node in x]
+        np.testing.assert_allclose(w, expected, rtol=1e-13)
+
+
+def mpmath_weight(name, n, x):
+    """1/sum p_k(x)^2 over the orthonormal polynomials, at the root next to x, to 40 digits."""
+    with mpmath.workdps(40):
+        beside = (lambda k: k / mpmath.sqrt(4 * k * k - 1)) if "leg" in name else mpmath.sqrt
+        b = [mpmath.mpf(0), *(beside(mpmath.mpf(k)) for k in range(1, n + 1))]
+
+        def orthonormal(x):
+            p = [mpmath.mpf(0), mpmath.mpf(1)]
+            for k in range(n):
+                p.append((x * p[-1] - b[k] * p[-2]) / b[k + 1])
+            return p
+
+        x = mpmath.mpf(x)
+        for _ in range(2):
+            x -= orthonormal(x)[-1] / mpmath.diff(lambda t: orthonormal(t)[-1], x)
+        total = 2 if "leg" in name else mpmath.sqrt(2 * mpmath.pi)
+        return float(total / sum(p**2 for p in orthonormal(x)[:-1]))
+
+
+def test_chebyshev_series(js, rng):
+    for shape in ((1,), (2,), (3,), (9,), (9, 4), (1, 2), (5, 2, 3)):
+        c = rng.normal(size=shape)
+        for places in ((), (6,), (2, 3)):
+            x = rng.uniform(-1, 1, places)
+            assert_same(js.call("polynomial.chebyshev.chebval", x, c), np.polynomial.chebyshev.chebval(x, c), 1e-13)
+
+
+# --- what others build on -----------------------------------------------------------------------------------------
+
+def test_lifted_functions(js):
+    js.context.eval("var hypotenuse = nd.define('hypotenuse', ['x', 'y'], nd.lift((x, y) => Math.hypot(x, y), 2));")
+    assert js.eval("hypotenuse(3, 4)") == 5
+    assert js.eval("hypotenuse([3, 6], [[4], [8]])").shape == (2, 2)
+    assert js.eval("nd.call(hypotenuse, [[3, 5]], {y: [4, 12]})").tolist() == [5, 13]
+    assert js.eval("nd.lift((a, b, c) => a + b * c, 3)(1, [1, 2], 3)").tolist() == [4, 7]
+    with pytest.raises(JSError, match="takes 2"):
+        js.eval("hypotenuse(1)")
+
+
+def test_keywords(js):
+    x = np.arange(6.0).reshape(2, 3)
+    assert_same(js.call("sum", x, keepdims=True, axis=1), x.sum(axis=1, keepdims=True))
+    for expression, message in (("nd.call(nd.sum, [1], {axes: 1})", "sum has no keyword argument axes"),
+                                ("nd.call(nd.sum, [1, 0], {axis: 0})", "sum got axis twice"),
+                                ("nd.call((x) => x, [1], {axis: 0})", "takes no keyword")):
+        with pytest.raises(JSError, match=message):
+            js.eval(expression)
+
+
+REFUSED = """
+    nd.add([1, 2], [1, 2, 3]); nd.asarray([[1], [1, 2]]); nd.asarray('a'); nd.asarray(null); nd.add({}, 1);
+    nd.asarray(1, 'float32'); nd.astype([1], 'complex'); nd.zeros(-1); nd.zeros(2.5); nd.subtract([true], [true]);
+    nd.negative([true]); nd.invert([1]); nd.bitwise_and([1], [2]); nd.where([true]); nd.get([1, 2], [2]);
+    nd.get([1, 2], [-3]); nd.get([1, 2], [0.5]); nd.get([1, 2], [[2]]); nd.get([1], [[0.5]]); nd.get([1], [0, 0]);
+    nd.get([1], ['a']); nd.get([1, 2], [[true]]); nd.get([1], [nd.ellipsis, nd.ellipsis]);
+    nd.get([1], [nd.slice(null, null, 0)]); nd.set([1], [0], 1); nd.set(nd.zeros(2), [nd.ellipsis], [1, 2, 3]);
+    nd.set(nd.zeros(2, 'int'), [0], 0.5); nd.set(nd.zeros(2), [[0, 1]], [1, 2, 3]); nd.take([1], 3);
+    nd.reshape([1, 2], 3); nd.reshape([1, 2], -1, -1); nd.transpose([[1]], 0, 0); nd.transpose([[1]], 0);
+    nd.swapaxes([1], 0, 1); nd.expand_dims([1], [0, 0]); nd.squeeze([1, 2], 0); nd.broadcast_to([1, 2], [3]);
+    nd.broadcast_to([[1]], [1]); nd.meshgrid([1], [2]); nd.concatenate([]); nd.concatenate([[1], [[2]]]);
+    nd.concatenate([[[1]], [[1, 2]]], 0); nd.stack([[1], [1, 2]]); nd.split([1, 2], 2); nd.pad([1], 1, 'wrap');
+    nd.pad(nd.zeros(0), 1, 'edge'); nd.sum([1], 1); nd.sum([[1]], [0, 0]); nd.sum([1], 0, 'float'); nd.max([]);
+    nd.argmax([]); nd.diff([1], 2); nd.argsort([1], -1, 'heapsort'); nd.searchsorted([1], 1, 'up');
+    nd.bincount([-1]); nd.bincount([0.5]); nd.bincount([1], [1, 2]); nd.unique([NaN]); nd.gradient([1]);
+    nd.gradient([[1]]); nd.interp(1, [], []); nd.matmul(1, [1]); nd.matmul([1, 2], [1]);
+    nd.matmul(nd.ones([2, 1, 1]), nd.ones([3, 1, 1])); nd.einsum('ii->i', [[1]]); nd.einsum('ij', [[1]]);
+    nd.einsum('i->j', [1]); nd.einsum('i,i->i', [1], [1, 2]); nd.einsum('ij->i', [1]); nd.einsum('i->i', [1], [2]);
+    nd.linalg.eigh([1]); nd.linalg.eigh([[1, 2]]); nd.linalg.eigh([[1, 0, 0], [0, 1, 0], [1, 0, 1]]);
+    nd.linalg.eigh([[NaN]]); nd.polynomial.legendre.leggauss(0); nd.item([1, 2]); [...nd.asarray(1)];
+    nd.polynomial.chebyshev.chebval(1, []); nd.finfo('int')
+"""
+
+
+@pytest.mark.parametrize("expression", re.split(r";\s+", REFUSED.strip()))
+def test_what_is_not_supported_throws(js, expression):
+    with pytest.raises(JSError, match=r"^nd: "):
+        js.eval(expression)
+
+
+DROPPED = {"errstate", "floating", "float32"}  # what a translation to doubles has no use for
+
+
+def test_every_function_of_the_theory_is_there(js):
+    """Names of NumPy in the modules that `predict` and the bounds reach."""
+    package = Path(recall_theory.__file__).parent
+    theory = ["attention", "recall", "mlp", "orthogonal", "bounds", "quadrature.py", "generic.py", "predict.py",
+              "one_step.py"]
+    paths = [package / "theory" / part for part in theory]
+    names = set()
+    for path in [*paths, package / "activation" / "gaussian.py", package / "activation" / "named.py"]:
+        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
+            names |= set(re.findall(r"\bnp\.([a-z_0-9]+(?:\.[a-z_0-9]+)*)", file.read_text(encoding="utf-8")))
+    assert len(names) > 60
+    missing = [name for name in sorted(names - DROPPED) if js.eval(f"nd.{name} === undefined")]
+    assert not missing
