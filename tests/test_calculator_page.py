@@ -90,9 +90,9 @@ def enter(page, **texts):
 @pytest.fixture(scope="module")
 def script():
     """Evaluates an expression with the functions of numbers.js."""
-    engine = MiniRacer()
-    engine.eval((calculator.files(calculator.__name__) / "numbers.js").read_text(encoding="utf-8"))
-    return lambda expression: json.loads(engine.eval(f"JSON.stringify({expression})"))
+    with MiniRacer() as engine:  # left open, it may keep the interpreter from ending
+        engine.eval((calculator.files(calculator.__name__) / "numbers.js").read_text(encoding="utf-8"))
+        yield lambda expression: json.loads(engine.eval(f"JSON.stringify({expression})"))
 
 
 def assert_read_alike(script, text):

@@ -85,7 +85,9 @@ class JSError(Exception):
 
 @pytest.fixture(scope="module")
 def js():
-    return Engine()
+    engine = Engine()
+    yield engine
+    engine.context.close()  # left open, it may keep the interpreter from ending
 
 
 @pytest.fixture

@@ -45,7 +45,9 @@ class Engine:
 
 @pytest.fixture(scope="module")
 def engine():
-    return Engine()
+    found = Engine()
+    yield found
+    found.context.close()  # left open, it may keep the interpreter from ending
 
 
 # --- against the definitions at 50 digits -----------------------------------------------------------
@@ -326,4 +328,6 @@ def test_a_wrong_digit_is_noticed(name, table, x):
     """The comparison with the definitions tells a table whose leading numbers are wrong in the thirteenth digit."""
     wrong = Engine(f"{{ const t = specialTables.{table};"
                    " for (let k = t.terms - 1; k < t.numbers.length; k += t.terms) t.numbers[k] *= 1 + 1e-13; }")
-    assert errors(wrong, name, (np.array([x]),))[0] > 2e-14
+    error = errors(wrong, name, (np.array([x]),))[0]
+    wrong.context.close()
+    assert error > 2e-14
