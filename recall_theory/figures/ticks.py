@@ -4,34 +4,47 @@ from __future__ import annotations
 
 import math
 
-MOST = 7
+FEWEST, MOST = 3, 7
+DECADE = ((1, 2, 5), (1, 2, 3, 5, 7), tuple(range(1, 10)), tuple(range(10, 100)))
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """At most seven round numbers in the range, evenly spaced in the logarithm: powers of two, four, ... or of ten.
+    """Three to seven round numbers in the range: powers of ten over many decades, powers of two where there are
+    enough, else round decimals.
 
-    >>> round_numbers(14, 80), round_numbers(100, 5e6)
-    ([16.0, 32.0, 64.0], [100.0, 1000.0, 10000.0, 100000.0, 1000000.0])
+    >>> round_numbers(14, 80), round_numbers(100, 5e6), round_numbers(33, 85)
+    ([16.0, 32.0, 64.0], [100.0, 1000.0, 10000.0, 100000.0, 1000000.0], [40.0, 50.0, 60.0, 70.0, 80.0])
     """
     if high / low > 2000:
-        first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-        return [10.0**k for k in range(first, last + 1, max(1, math.ceil((last - first + 1) / MOST)))]
-    first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
-    if last - first < 1:  # less than two powers of two: the ends, and what is between
-        return sorted({float(round(low)), float(round(math.sqrt(low * high))), float(round(high))})
-    return [2.0**k for k in range(first, last + 1, max(1, math.ceil((last - first + 1) / MOST)))]
+        return _thinned([10.0**k for k in _powers(low, high, 10)])
+    twos = [2.0**k for k in _powers(low, high, 2)]
+    if len(twos) >= FEWEST:
+        return _thinned(twos)
+    for leading in DECADE:
+        found = [x for k in range(-3, 16) for d in leading if low <= (x := d * 10.0**k / leading[0]) <= high]
+        if len(found) >= FEWEST:
+            return _thinned(found)
+    return sorted({low, math.sqrt(low * high), high})
+
+
+def _powers(low: float, high: float, base: int) -> range:
+    return range(math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9) + 1)
+
+
+def _thinned(values: list[float]) -> list[float]:
+    return values[::max(1, math.ceil(len(values) / MOST))]
 
 
 def label(value: float, high: float) -> str:
     """A tick in plain digits where all are short, else as a power.
 
-    >>> label(64, 512), label(65536, 1e6), label(1000, 1e6)
-    ('64', '$2^{16}$', '$10^{3}$')
+    >>> label(64, 512), label(65536, 1e6), label(1000, 1e6), label(97.5, 98)
+    ('64', '$2^{16}$', '$10^{3}$', '97.5')
     """
     if high < 20_000:
-        return f"{value:.0f}"
+        return f"{value:.4g}"
     for base in (10, 2):
         power = math.log(value, base)
         if abs(power - round(power)) < 1e-9:
             return f"${base}^{{{round(power)}}}$"
-    return f"{value:.3g}"
+    return f"{value:,.0f}"

@@ -6,7 +6,9 @@ recall falls short, and by their names written into them. matplotlib is the extr
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 from ..theory.phase import FAMILIES, PhaseDiagram, Point
 from .picture import check_file, save
 
-__all__ = ["check_file", "draw"]
+__all__ = ["Look", "check_file", "draw", "edges", "paint", "regions"]
 
 # Okabe-Ito, an order in which neighbours in FAMILIES differ in lightness too
 COLOURS = {
@@ -33,12 +35,32 @@ _MEANING = {"V": "vocabulary V", "N": "training samples N", "d": "embedding dime
             "L": "sequence length L", "m": "MLP width m", "m*d": "m d"}
 
 
+def lightened(family: str) -> Any:
+    """The colour of a family's regions."""
+    from matplotlib.colors import to_rgb
+
+    colour = np.array(to_rgb(COLOURS.get(family, OTHER)))
+    return colour + (1 - colour) * LIGHTEN
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """How a diagram is painted: `fill` is the colour of a family's regions; names are written into them, and lines of
+    equal accuracy are labelled, where there is room for words."""
+
+    fill: Callable[[str], Any] = lightened
+    ink: str = "black"
+    hatch: str = "#666666"
+    line: float = 2.4
+    words: bool = True
+
+
 def draw(diagram: PhaseDiagram, path: str) -> None:
     """Draw the diagram into a .svg, .png or .pdf file."""
     save(lambda plt: _figure(plt, diagram), path, {"hatch.linewidth": 0.6})
 
 
-def _edges(values: np.ndarray) -> np.ndarray:
+def edges(values: np.ndarray) -> np.ndarray:
     """Borders of cells around values, halfway in the logarithm."""
     x = np.log(values)
     if len(x) == 1:  # of an interrupted run
@@ -48,33 +70,46 @@ def _edges(values: np.ndarray) -> np.ndarray:
 
 
 def _figure(plt: Any, diagram: PhaseDiagram) -> Any:
-    from matplotlib.colors import ListedColormap, to_rgb
-
     figure, axes = plt.subplots(figsize=(6.8, 5.2), layout="constrained")
-    names = sorted({name for row in diagram.binding for name in row}, key=_order)
-    colours = [np.array(to_rgb(COLOURS.get(name.split(": ")[1], OTHER))) for name in names]
-    number = np.array([[names.index(name) for name in row] for row in diagram.binding])
-    x, y = diagram.x_values, diagram.y_values
-    axes.pcolormesh(_edges(x), _edges(y), number, vmin=-0.5, vmax=len(names) - 0.5, rasterized=False,
-                    cmap=ListedColormap([c + (1 - c) * LIGHTEN for c in colours]), edgecolors="none", lw=0)
-    for i, name in enumerate(names):
-        if name.startswith("attention"):
-            _hatch(axes, x, y, number == i)
-        _name_region(axes, diagram, number == i, name)
-    _lines(axes, diagram)
+    paint(axes, diagram)
     for point in diagram.points:
         _point(axes, point, diagram.target)
+    axes.set_title(_title(diagram), fontsize=10)
+    _legend(axes, diagram)
+    return figure
+
+
+def paint(axes: Any, diagram: PhaseDiagram, look: Look | None = None) -> None:
+    """The regions with their names, lines of equal accuracy, and axes; points, title and legend are the caller's."""
+    from matplotlib.colors import ListedColormap
+
+    look = look or Look()
+    names = regions(diagram)
+    number = np.array([[names.index(name) for name in row] for row in diagram.binding])
+    x, y = diagram.x_values, diagram.y_values
+    mesh = axes.pcolormesh(edges(x), edges(y), number, vmin=-0.5, vmax=len(names) - 0.5, rasterized=False,
+                           cmap=ListedColormap([look.fill(name.split(": ")[1]) for name in names]), edgecolors="none",
+                           lw=0)
+    mesh.set_gid("regions")
+    for i, name in enumerate(names):
+        if name.startswith("attention"):
+            _hatch(axes, x, y, number == i, look)
+        if look.words:
+            _name_region(axes, diagram, number == i, name)
+    _lines(axes, diagram, look)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     for axis, values in ((axes.xaxis, x), (axes.yaxis, y)):
         _ticks(axis, values)
-    axes.set_xlim(_edges(x)[[0, -1]])
-    axes.set_ylim(_edges(y)[[0, -1]])
+    axes.set_xlim(edges(x)[[0, -1]])
+    axes.set_ylim(edges(y)[[0, -1]])
     axes.set_xlabel(_MEANING[diagram.x])
     axes.set_ylabel(_MEANING[diagram.y])
-    axes.set_title(_title(diagram), fontsize=10)
-    _legend(axes, diagram, any(n.startswith("attention") for n in names))
-    return figure
+
+
+def regions(diagram: PhaseDiagram) -> list[str]:
+    """What binds somewhere in the diagram, in the order of legends."""
+    return sorted({name for row in diagram.binding for name in row}, key=_order)
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -82,15 +117,15 @@ def _order(name: str) -> tuple[int, str]:
     return (FAMILIES.index(kind) if kind in FAMILIES else len(FAMILIES), name)
 
 
-def _hatch(axes: Any, x: np.ndarray, y: np.ndarray, inside: np.ndarray) -> None:
+def _hatch(axes: Any, x: np.ndarray, y: np.ndarray, inside: np.ndarray, look: Look) -> None:
     """Stripes over the cells in which attention falls short."""
-    ex, ey = _edges(x), _edges(y)
+    ex, ey = edges(x), edges(y)
     for j in range(len(y)):
         row = np.flatnonzero(inside[j])
         for run in np.split(row, np.flatnonzero(np.diff(row) > 1) + 1):
             if run.size:
                 axes.fill_between([ex[run[0]], ex[run[-1] + 1]], ey[j], ey[j + 1], facecolor="none",
-                                  edgecolor="#666666", hatch="///", linewidth=0)
+                                  edgecolor=look.hatch, hatch="///", linewidth=0)
 
 
 def _name_region(axes: Any, diagram: PhaseDiagram, inside: np.ndarray, name: str) -> None:
@@ -119,7 +154,7 @@ def _name_region(axes: Any, diagram: PhaseDiagram, inside: np.ndarray, name: str
               bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.75, "edgecolor": "none"})
 
 
-def _lines(axes: Any, diagram: PhaseDiagram) -> None:
+def _lines(axes: Any, diagram: PhaseDiagram, look: Look) -> None:
     """Lines of equal accuracy: thick at the target, thin and labelled beside it."""
     if len(diagram.y_values) == 1:
         return
@@ -131,14 +166,14 @@ def _lines(axes: Any, diagram: PhaseDiagram) -> None:
 
     thin = [p for p in LEVELS if abs(at(p) - at(diagram.target)) > 1
             and diagram.accuracy.min() < p < diagram.accuracy.max()]
-    if thin:
+    if thin and look.words:
         lines = axes.contour(diagram.x_values, diagram.y_values, logit, levels=[at(p) for p in thin],
                              colors="black", linewidths=0.8, linestyles="dashed")
         for text in axes.clabel(lines, fmt={at(p): f"{p:g}" for p in thin}, fontsize=8, inline=False):
             text.set_bbox({"boxstyle": "round,pad=0.1", "facecolor": "white", "alpha": 0.8, "edgecolor": "none"})
     if diagram.accuracy.min() < diagram.target < diagram.accuracy.max():
-        axes.contour(diagram.x_values, diagram.y_values, logit, levels=[at(diagram.target)], colors="black",
-                     linewidths=2.4)
+        axes.contour(diagram.x_values, diagram.y_values, logit, levels=[at(diagram.target)], colors=look.ink,
+                     linewidths=look.line)
 
 
 def _point(axes: Any, point: Point, target: float) -> None:
@@ -177,14 +212,14 @@ def _title(diagram: PhaseDiagram) -> str:
         "\n" + ", ".join(parts) if parts else "")
 
 
-def _legend(axes: Any, diagram: PhaseDiagram, stripes: bool) -> None:
+def _legend(axes: Any, diagram: PhaseDiagram) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles: list[Any] = []
     if diagram.accuracy.min() < diagram.target < diagram.accuracy.max():
         handles.append(Line2D([], [], color="black", lw=2.4, label=f"accuracy {diagram.target:g}"))
-    if stripes:
+    if any(name.startswith("attention") for name in regions(diagram)):
         handles.append(Patch(facecolor="white", edgecolor="#666666", hatch="///", label="attention falls short"))
     if diagram.points:
         handles.append(Line2D([], [], marker="o", ls="", mfc="black", mec="black", label="simulated, reaches it"))

@@ -7,11 +7,10 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 
 from ...theory.phase import FAMILIES
-from ..palette import light, variable
+from ..palette import TINT, light, tint, variable
 
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 REFERENCES = (f"{{{XLINK}}}href", "href", "clip-path", "fill", "style")
-TINT = "45%"  # of a family's colour, where it fills a region
 
 Label = Callable[[int, str], tuple[str, str]]  # of a cell and an observable: its verdict, and what a mark says
 
@@ -80,13 +79,7 @@ def _own_ids(root: ET.Element, name: str) -> None:
 def _own_colours(text: str) -> str:
     """Colours of the palette become variables, so that dark pages have theirs; so do fonts."""
     for family in {variable(f) for f in (*FAMILIES, "other")}:
-        text = text.replace(tint(family), f"color-mix(in srgb, var(--{family}) {TINT}, var(--paper))")
+        text = text.replace(tint(family), f"color-mix(in srgb, var(--{family}) {TINT:.0%}, var(--paper))")
     for name, colour in light().items():
         text = text.replace(colour, f"var(--{name})")
     return re.sub(r"'DejaVu Sans'(, [^;\"]*sans-serif)?", "var(--plain)", text)
-
-
-def tint(family: str) -> str:
-    """The light colour of a region of a family of noise terms, on white."""
-    colour, share = light()[variable(family)], float(TINT.rstrip("%")) / 100
-    return "#" + "".join(f"{round(255 - share * (255 - int(colour[i:i + 2], 16))):02x}" for i in (1, 3, 5))

@@ -1,0 +1,74 @@
+"""Critical sizes along another size: observed with the fitted line, predicted beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..pages.palette import light
+from ..scaling.run import Critical, Scaling
+from .marks import SHAPES
+from .residuals import SIZES
+from .style import WIDTHS, plain_ticks
+
+
+def figure(plt: Any, scalings: Sequence[Scaling], width: str = "double") -> Any:
+    """One panel for each scaling: two side by side over two columns."""
+    across = 1 if width == "single" else min(2, len(scalings))
+    down = -(-len(scalings) // across)
+    inches = WIDTHS[width]
+    made, panels = plt.subplots(down, across, figsize=(inches, min(inches / across, 3.6) * 0.75 * down),
+                                squeeze=False, layout="constrained")
+    for panel in panels.flat[len(scalings):]:
+        panel.set_axis_off()
+    for panel, scaling in zip(panels.flat, scalings, strict=False):
+        _panel(panel, scaling)
+    return made
+
+
+def _seen(scaling: Scaling) -> list[Critical]:
+    return [p for p in scaling.points if not math.isnan(p.observed)]
+
+
+def _panel(panel: Any, scaling: Scaling) -> None:
+    colours = light()
+    colour = colours[scaling.observable]
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    expected = [p for p in scaling.points if not math.isnan(p.predicted)]
+    panel.plot([p.value for p in expected], [p.predicted for p in expected], color=colours["ink"], lw=1.0,
+               ls=(0, (4, 2)), marker="_", ms=7, mew=1.2, label="predicted", zorder=3)
+    found = _seen(scaling)
+    observed = np.array([p.observed for p in found])
+    ends = np.array([p.interval for p in found]).T
+    reach = np.where(np.isfinite(ends), np.abs(ends - observed), 0)
+    panel.errorbar([p.value for p in found], observed, yerr=reach, color=colour, ls="", marker=SHAPES[scaling.observable],
+                   ms=4.5, elinewidth=0.9, label="observed, 95 % interval", zorder=5)
+    label = f"{scaling.of} at which {scaling.observable} is {scaling.at:g}"
+    if scaling.line is not None:
+        x = np.geomspace(min(p.value for p in found), max(p.value for p in found), 50)
+        panel.plot(x, np.exp(scaling.line.intercept) * x**scaling.line.slope, color=colour, lw=1.1, zorder=4,
+                   label=f"fit: exponent {scaling.line.slope:.2f} ± {scaling.interval[1] - scaling.line.slope:.2f}")
+    panel.set(xlabel=f"{SIZES[scaling.along]} {scaling.along}", ylabel=label)
+    plain_ticks(panel.xaxis, [p.value for p in scaling.points])
+    plain_ticks(panel.yaxis, [*observed, *(p.predicted for p in expected)])
+    panel.margins(0.08, 0.12)
+    panel.legend(frameon=False, fontsize=6.5, loc="best", handlelength=2.2)
+
+
+def words(scaling: Scaling) -> str:
+    """What the panel shows, for those who don't see it."""
+    points = "; ".join(
+        f"at {scaling.along} = {p.value:,} observed " + (p.reason if math.isnan(p.observed) else
+                                                         f"{p.observed:.4g} ({p.interval[0]:.4g} to {p.interval[1]:.4g})")
+        + (", predicted none" if math.isnan(p.predicted) else f", predicted {p.predicted:.4g}")
+        for p in scaling.points)
+    line = scaling.line
+    fit = "" if line is None else (f". Fitted exponent {line.slope:.3f} ({scaling.interval[0]:.3f} to "
+                                   f"{scaling.interval[1]:.3f}), predicted "
+                                   + ("none" if math.isnan(scaling.predicted_exponent) else
+                                      f"{scaling.predicted_exponent:.3f}"))
+    return f"The {scaling.of} at which {scaling.observable} is {scaling.at:g}: {points}{fit}."
