@@ -130,6 +130,8 @@ def files(tmp_path, monkeypatch):
         "along": ["V", "L", "N", "m"],
         "values": ["8,16", "4:16:x2", "none", "8,8"],
         "at": ["0.5", "0.9", "1"],
+        "figure": ["agreement", "residuals", "phase", "scaling", "pie"],
+        "width": ["single", "double", "7"],
         "part": ["1/2", "3/2", "0/0", "1"],
         "export": [str(tmp_path / "export.csv"), *bad[:3]],
         "plot": [*bad[:3], str(tmp_path / "plot.unknown")],
@@ -180,6 +182,7 @@ def quick(monkeypatch):
 
     monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run"), "_finished", finished)
     monkeypatch.setattr(importlib.import_module("recall_theory.sweep.cluster"), "on_cluster", finished)
+    monkeypatch.setattr(importlib.import_module("recall_theory.cli.stored"), "mapped", lambda jobs, progress: map)
     monkeypatch.setattr(predict, "_arrays", arrays)
     monkeypatch.setattr(predict, "_mlp_arrays", arrays)
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.run"), "run_tasks", tasks)

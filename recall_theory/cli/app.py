@@ -25,6 +25,7 @@ COMMANDS = {
     "sweep": "Simulations over any grid, kept in a store and never run twice.",
     "scaling": "How a critical size scales: an exponent, simulated and predicted.",
     "report": "A page about a store: verdicts, figures, phase diagrams, laws.",
+    "plot": "A figure about a store, for print.",
     "solve": "The largest V or L, or the least N or d, for a target.",
     "bounds": "What no learner can beat: lower bounds at a setting.",
     "tightness": "The gradient bound beside decoders that are simulated.",

@@ -53,13 +53,13 @@ def findings_of(output: Output, store: str | None, at: str, jobs: int, *, phases
     if not results.found:
         raise BadInput(f"--store {shown(store)} holds no result: nothing to report")
     with Progress(output.progress, "predictions") as progress:
-        return findings(results, level, phases=CELLS if phases else None, mapped=_mapped(jobs, progress))
+        return findings(results, level, phases=CELLS if phases else None, mapped=mapped(jobs, progress))
 
 
-def _mapped(jobs: int, progress: Progress) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]:
+def mapped(jobs: int, progress: Progress) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]:
     """A map over `jobs` processes that tells how far it is."""
 
-    def mapped(function: Callable[[Any], Any], settings: Sequence[Any]) -> Iterator[Any]:
+    def over(function: Callable[[Any], Any], settings: Sequence[Any]) -> Iterator[Any]:
         results: Any = map(function, settings)
         if jobs > 1 and len(settings) > 1:
             from joblib import Parallel, delayed, parallel_config
@@ -72,4 +72,4 @@ def _mapped(jobs: int, progress: Progress) -> Callable[[Callable[[Any], Any], Se
             progress.update(done, len(settings))
             yield result
 
-    return mapped
+    return over

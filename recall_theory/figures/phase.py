@@ -68,7 +68,8 @@ def figure(plt: Any, cells: Mapping[int, Cell], planes: Sequence[tuple[Plane, Ph
     if any(name.startswith("attention") for d in diagrams for name in regions(d)):
         more.append(Patch(facecolor=colours["paper"], edgecolor=colours["muted"], hatch="///",
                           label="attention falls short"))
-    legend(made, [m for plane, _ in planes for m in marks(cells, plane)], columns=2 if across == 1 else 4, more=more)
+    legend(made, [m for plane, _ in planes for m in marks(cells, plane)], columns=2 if width == "single" else 4,
+           more=more, what="simulated ")
     return made
 
 
@@ -109,7 +110,8 @@ def words(cells: Mapping[int, Cell], plane: Plane, diagram: PhaseDiagram) -> str
     seen = [cells[i].comparisons["accuracy"] for i in plane.cells if i in cells]
     same = sum((c.observed.mean >= diagram.target) == (c.predicted >= diagram.target) for c in seen)
     binds = ", ".join(f"{name} in {100 * s:.0f} %" for name, s in share.items())
-    return (f"Phase diagram over {diagram.x} from {diagram.x_values[0]:,g} to {diagram.x_values[-1]:,g} and {diagram.y} "
+    return (f"Phase diagram over {diagram.x} from {diagram.x_values[0]:,g} to {diagram.x_values[-1]:,g} and "
+            f"{diagram.y} "
             f"from {diagram.y_values[0]:,g} to {diagram.y_values[-1]:,g} ({plane.title()}). What binds: {binds} of the "
             f"plane. Predicted accuracy from {diagram.accuracy.min():.3f} to {diagram.accuracy.max():.3f}. Of "
             f"{len(seen)} simulated cells {same} lie on the predicted side of accuracy {diagram.target:g}.")

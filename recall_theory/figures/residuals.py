@@ -55,19 +55,22 @@ def _column(top: Any, bottom: Any, cells: Mapping[int, Cell], size: str, observa
         draw(panel, found, size=3.4)
         panel.set_xscale("log")
         panel.set_ylabel(label)
+        panel.margins(x=0.06)
         plain_ticks(panel.xaxis, values)
     widest = max(cell.margin for cell in cells.values())
     for margin in sorted({cell.margin for cell in cells.values()}):
         for sign in (1, -1):
             top.axhline(sign * margin, color=colours["muted"], lw=0.6, ls=(0, (1, 2)))
-    reach = max([2 * widest, *(1.15 * abs(m.y) for m in marks(cells, size, observables))])
-    top.set_ylim(-reach, reach)  # wide intervals may leave the panel: the table has their ends
+    reach = max([1.5 * widest, *(1.1 * abs(end) for m in marks(cells, size, observables)
+                                 for end in (m.y, m.low, m.high) if end is not None)])
+    top.set_ylim(-reach, reach)
     bottom.set_xlabel(size if size == "N/V" else f"{SIZES[size]} {size}")
 
 
 def marks(cells: Mapping[int, Cell], size: str, observables: Sequence[str] = OBSERVABLES,
           errors: bool = False) -> list[Mark]:
-    """One mark a comparison, a little apart within a cell. In standard errors, those without one are left out."""
+    """One mark a comparison, a little apart within a cell, with a bar of one standard error to both sides. In standard
+    errors, those without one are left out."""
     found = []
     values = [v for c in cells.values() if (v := size_of(c, size)) is not None]
     step = math.log(max(values) / min(values)) * APART if values else 0.0
@@ -79,20 +82,21 @@ def marks(cells: Mapping[int, Cell], size: str, observables: Sequence[str] = OBS
             c = cell.comparisons[name]
             x = at * math.exp(step * (k - (len(observables) - 1) / 2))
             if not errors:
-                ends = (c.low, c.high) if len(c.observed.values) > 1 else (None, None)
+                se = c.observed.se
+                ends = (c.difference - se, c.difference + se) if se > 0 else (None, None)
                 found.append(Mark(i, name, c.verdict, x, c.difference, *ends))
             elif c.observed.se > 0:
                 found.append(Mark(i, name, c.verdict, x, c.difference / c.observed.se))
     return found
 
 
-def words(cells: Mapping[int, Cell], size: str) -> str:
+def words(cells: Mapping[int, Cell], size: str, observables: Sequence[str] = OBSERVABLES) -> str:
     """What the panels show, for those who don't see them."""
     at = [(v, cell) for cell in cells.values() if (v := size_of(cell, size)) is not None]
     low, high = min(v for v, _ in at), max(v for v, _ in at)
     middle = math.sqrt(low * high)
     parts = []
-    for o in OBSERVABLES:
+    for o in observables:
         by = [(v, cell.comparisons[o]) for v, cell in at]
         lower, upper = (mean([c.difference for v, c in by if (v > middle) == above]) for above in (False, True))
         most = max((abs(c.difference / c.observed.se) for _, c in by if c.observed.se > 0), default=math.nan)

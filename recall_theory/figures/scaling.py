@@ -45,8 +45,8 @@ def _panel(panel: Any, scaling: Scaling) -> None:
     observed = np.array([p.observed for p in found])
     ends = np.array([p.interval for p in found]).T
     reach = np.where(np.isfinite(ends), np.abs(ends - observed), 0)
-    panel.errorbar([p.value for p in found], observed, yerr=reach, color=colour, ls="", marker=SHAPES[scaling.observable],
-                   ms=4.5, elinewidth=0.9, label="observed, 95 % interval", zorder=5)
+    panel.errorbar([p.value for p in found], observed, yerr=reach, color=colour, ls="", ms=4.5, elinewidth=0.9,
+                   marker=SHAPES[scaling.observable], label="observed, 95 % interval", zorder=5)
     label = f"{scaling.of} at which {scaling.observable} is {scaling.at:g}"
     if scaling.line is not None:
         x = np.geomspace(min(p.value for p in found), max(p.value for p in found), 50)
@@ -63,7 +63,8 @@ def words(scaling: Scaling) -> str:
     """What the panel shows, for those who don't see it."""
     points = "; ".join(
         f"at {scaling.along} = {p.value:,} observed " + (p.reason if math.isnan(p.observed) else
-                                                         f"{p.observed:.4g} ({p.interval[0]:.4g} to {p.interval[1]:.4g})")
+                                                         f"{p.observed:.4g} ({p.interval[0]:.4g} to "
+                                                         f"{p.interval[1]:.4g})")
         + (", predicted none" if math.isnan(p.predicted) else f", predicted {p.predicted:.4g}")
         for p in scaling.points)
     line = scaling.line

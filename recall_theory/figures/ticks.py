@@ -5,26 +5,29 @@ from __future__ import annotations
 import math
 
 FEWEST, MOST = 3, 7
-DECADE = ((1, 2, 5), (1, 2, 3, 5, 7), tuple(range(1, 10)), tuple(range(10, 100)))
 
 
 def round_numbers(low: float, high: float) -> list[float]:
     """Three to seven round numbers in the range: powers of ten over many decades, powers of two where there are
-    enough, else round decimals.
+    enough, else 1, 2 and 5, else even steps.
 
-    >>> round_numbers(14, 80), round_numbers(100, 5e6), round_numbers(33, 85)
-    ([16.0, 32.0, 64.0], [100.0, 1000.0, 10000.0, 100000.0, 1000000.0], [40.0, 50.0, 60.0, 70.0, 80.0])
+    >>> round_numbers(14, 80), round_numbers(300, 5e6), round_numbers(33, 249)
+    ([16.0, 32.0, 64.0], [1000.0, 10000.0, 100000.0, 1000000.0], [50.0, 100.0, 200.0])
+    >>> round_numbers(33, 85)
+    [40.0, 50.0, 60.0, 70.0, 80.0]
     """
     if high / low > 2000:
         return _thinned([10.0**k for k in _powers(low, high, 10)])
     twos = [2.0**k for k in _powers(low, high, 2)]
     if len(twos) >= FEWEST:
         return _thinned(twos)
-    for leading in DECADE:
-        found = [x for k in range(-3, 16) for d in leading if low <= (x := d * 10.0**k / leading[0]) <= high]
-        if len(found) >= FEWEST:
-            return _thinned(found)
-    return sorted({low, math.sqrt(low * high), high})
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    found = [x for k in decades for lead in (1.0, 2.0, 5.0) if low <= (x := lead * 10.0**k) <= high]
+    if len(found) >= FEWEST or high <= low:
+        return found or [low]
+    rough = (high - low) / FEWEST
+    step = max(lead * 10.0**k for k in range(-12, 16) for lead in (1, 2, 5) if lead * 10.0**k <= rough)
+    return [round(n * step, 12) for n in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
 def _powers(low: float, high: float, base: int) -> range:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from html import escape
 
 from ...theory.formula import SYMBOLS, Formula
@@ -11,6 +12,7 @@ from ..mathematics import formula_math, symbol_math
 __all__ = ["groups"]
 
 SIZES = ("V", "L", "d", "N", "m")
+MODELS = ("plain", "mlp", "orthogonal")
 NOISE = ("noise", "=")
 
 # Group -> (heading, when it is shown, what it says, {formula: the product of sizes that it bounds, and how}).
@@ -44,8 +46,8 @@ GROUPS: dict[str, tuple[str, str, str, dict[str, tuple[str, str]]]] = {
 }
 
 
-def groups() -> str:
-    """All groups as HTML; the page shows those of the model at hand."""
+def groups(models: Collection[str] = MODELS) -> str:
+    """The groups of some models as HTML; the calculator shows those of the model at hand."""
     from ...theory import formulas
 
     return "\n".join(
@@ -53,7 +55,7 @@ def groups() -> str:
         f"<p>{escape(words)}</p>\n<dl>\n"
         + "\n".join(_entry(formulas[name], *bounds) for name, bounds in items.items())
         + f"\n</dl>\n{_symbols([formulas[name] for name in items])}</section>"
-        for key, (heading, model, words, items) in GROUPS.items())
+        for key, (heading, model, words, items) in GROUPS.items() if model in models)
 
 
 def _entry(item: Formula, left: str, relation: str) -> str:

@@ -12,7 +12,7 @@ from ...evidence import Findings
 from ...report.answer import cleaned
 from ..palette import style
 from . import cells, figures, formulas, laws, opening
-from .regimes import regimes
+from .regimes import form, regimes
 
 __all__ = ["page"]
 
@@ -20,15 +20,17 @@ __all__ = ["page"]
 def page(found: Findings) -> str:
     """The HTML document. Raises `SettingError` where matplotlib, which draws its figures, isn't installed."""
     script = _file("page.js").replace("</", "<\\/")
-    sections = [s for s in (opening.verdict(found), *figures.sections(found), *laws.sections(found),
+    parts = [s for s in (opening.verdict(found), *figures.sections(found), *laws.sections(found),
                             cells.section(found), opening.repeat(found), formulas.section(found)) if s is not None]
     values = {
         "version": __version__,
         "title": opening.title(found),
         "lead": opening.lead(found),
         "style": style() + _file("page.css"),
-        "contents": "\n".join(f'<li><a href="#{s.id}">{s.short}</a></li>' for s in sections),
-        "sections": "\n".join(s.html() for s in sections),
+        "contents": "\n".join(f'<li><a href="#{s.id}">{s.short}</a></li>' for s in parts),
+        "verdict": parts[0].html(),
+        "regimes": form(found.evidence.cells),
+        "sections": "\n".join(s.html() for s in parts[1:]),
         "data": _data(found),
         "script": script,
         "script hash": "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

@@ -33,20 +33,22 @@ def _interval(c: Comparison) -> str:
 COLUMNS: dict[str, Text] = {
     "V": _size("V"), "L": _size("L"), "d": _size("d"), "N": _size("N"),
     "variant": lambda cell, o, c: (_variant(cell), None),
-    "seeds": lambda cell, o, c: (count(cell.seeds), cell.seeds),
     "observable": lambda cell, o, c: (o, None),
     "predicted": lambda cell, o, c: (probability(c.predicted), c.predicted),
     "observed": lambda cell, o, c: (probability(c.observed.mean), c.observed.mean),
-    "standard error": lambda cell, o, c: (deviation(c.observed.se), c.observed.se),
     "difference": lambda cell, o, c: (signed(c.difference), c.difference),
-    "interval of the difference": lambda cell, o, c: (_interval(c), c.high - c.low),
-    "by": lambda cell, o, c: (c.method if len(c.observed.values) > 1 else "-", None),
+    "its interval": lambda cell, o, c: (_interval(c), c.high - c.low),
+    "verdict": lambda cell, o, c: (c.verdict + (f": {c.reason}" if c.reason else ""), None),
+    "limited by": lambda cell, o, c: (limited_by(cell), None),
+    "seeds": lambda cell, o, c: (count(cell.seeds), cell.seeds),
+    "standard error": lambda cell, o, c: (deviation(c.observed.se), c.observed.se),
+    "interval by": lambda cell, o, c: (c.method if len(c.observed.values) > 1 else "-", None),
     "design effect": lambda cell, o, c: (number(c.design_effect, 2), c.design_effect),
     "detectable bias": lambda cell, o, c: (f"{c.detectable:.4f}" if c.detectable < 1 else "-", c.detectable),
-    "limited by": lambda cell, o, c: (limited_by(cell), None),
-    "verdict": lambda cell, o, c: (c.verdict + (f": {c.reason}" if c.reason else ""), None),
 }
-WORDS = ("variant", "observable", "by", "limited by", "verdict")
+WORDS = ("variant", "observable", "interval by", "limited by", "verdict")
+# What a mark in a figure tells, beside where it stands.
+TOLD = ("predicted", "observed", "standard error", "difference", "its interval", "seeds", "limited by", "verdict")
 
 
 def shown(found: Findings) -> list[int]:
@@ -63,26 +65,32 @@ def section(found: Findings) -> Section | None:
     cells = found.evidence.cells
     if not cells:
         return None
+    alike = len({_variant(cell) for cell in cells}) == 1
+    columns = {name: text for name, text in COLUMNS.items() if not (alike and name == "variant")}
     rows = []
     for i in shown(found):
         for o, c in cells[i].comparisons.items():
-            data = "".join(_cell(name, *text(cells[i], o, c), c) for name, text in COLUMNS.items())
+            data = "".join(_cell(name, *text(cells[i], o, c), c) for name, text in columns.items())
             rows.append(f'<tr data-of="{i} {o}">{data}</tr>')
-    heads = "".join(f'<th scope="col"{" class=words" if n in WORDS else ""}>{n}</th>' for n in COLUMNS)
-    some = "" if len(cells) <= MOST else (f" These are {MOST:,} of {len(cells):,} cells: all that disagree, as far "
-                                          "as there is room, then the "
-                                          "first ones. The verdict is on all; <code>recall-theory report "
-                                          "--csv</code> lists all.")
-    body = (f"<p>Every comparison; a click on a heading sorts.{some}</p>"
+    heads = "".join(f'<th scope="col"{" class=words" * (n in WORDS)}{" data-told" * (n in TOLD)}>{n}</th>'
+                    for n in columns)
+    some = "" if len(cells) <= MOST else (
+        f" These are {MOST:,} of {len(cells):,} cells: all that disagree, as far as there is room, then the first "
+        "ones. "
+        "The verdict is on all; <code>recall-theory report --csv</code> lists all.")
+    what = f" ({_variant(cells[0])})" if alike else ""
+    body = (f"<p>Every comparison{what}; a click on a heading sorts. The interval is that of the difference, "
+            "observed − "
+            f"predicted.{some}</p>"
             '<div class="scroll cells" role="region" aria-label="All comparisons" tabindex="0"><table id="cells">'
-            "<caption class=\"hidden\">Predicted and observed in every cell, with the interval over seeds of the "
-            "difference, and the verdict"
-            f"</caption><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>")
+            '<caption class="hidden">Predicted and observed in every cell, with the interval over seeds of the '
+            f"difference, and the verdict</caption><thead><tr>{heads}</tr></thead>"
+            f"<tbody>{''.join(rows)}</tbody></table></div>")
     return Section("comparisons", "Table", "All comparisons", body)
 
 
 def _cell(name: str, text: str, value: Any, c: Comparison) -> str:
-    kind = ' class="words wrap"' if name == "verdict" else ' class="words"' if name in WORDS else ""
+    kind = ' class="words"' if name in WORDS else ""
     by = "" if value is None or value != value else f' data-v="{value!r}"'
     inner = escape(text)
     if name == "verdict":
@@ -94,7 +102,9 @@ def label(found: Findings, cell: int, observable: str) -> tuple[str, str]:
     """The verdict of a comparison, and all of it in one line: what a mark says to those who hear it."""
     c = found.evidence.cells[cell].comparisons[observable]
     said = {name: text(found.evidence.cells[cell], observable, c)[0] for name, text in COLUMNS.items()}
-    sizes = ", ".join(f"{name} = {said[name]}" for name in ("V", "L", "d", "N"))
-    return c.verdict, (f"{observable} at {sizes}, {said['variant']}: predicted {said['predicted']}, observed "
-                       f"{said['observed']}, interval of "
-                       f"the difference {said['interval of the difference']}, {said['verdict']}")
+    return c.verdict, (f"{observable} at {_where(said)}: predicted {said['predicted']}, observed {said['observed']}, "
+                       f"interval of the difference {said['its interval']}, {said['verdict']}")
+
+
+def _where(said: dict[str, str]) -> str:
+    return ", ".join([*(f"{name} = {said[name]}" for name in ("V", "L", "d", "N")), said["variant"]])

@@ -12,7 +12,6 @@ from ...figures import agreement, residuals
 from ...figures.style import rendered
 from ...simulate.observe import OBSERVABLES
 from . import cells
-from .regimes import form
 from .section import Section, escape
 from .svg import inline
 
@@ -43,10 +42,9 @@ def _agreement(found: Findings) -> Section:
         figure(found, f"agreement-{o}", functools.partial(_panel, of_page, o), agreement.words(of_page, o),
                f"{o.capitalize()}: on the line the theory is right, within the dotted lines as right as it claims.")
         for o in OBSERVABLES)
-    body = (form(found.evidence.cells) + "<p>Each mark is a cell, with the interval of its observed mean. Point at a "
-                                         "mark, tap it, or reach it with the tab "
-            "and arrow keys, and it says what it stands for. Filled marks agree, open ones are inconclusive, those "
-            "with a dark edge disagree.</p>"
+    body = ("<p>Each mark is a cell, with the interval of its observed mean. Point at a mark, tap it, or reach it with "
+            "the tab and arrow keys, and it says what it stands for. Filled marks agree, open ones are inconclusive, "
+            "those with a dark edge disagree.</p>"
             f'<div class="figures">{drawn}</div>')
     return Section("agreement", "Predicted and observed", "Predicted against observed", body)
 
@@ -64,10 +62,9 @@ def _residuals(found: Findings) -> list[Section]:
         figure(found, f"residuals-{size.replace('/', '-')}", functools.partial(_columns, of_page, size),
                residuals.words(of_page, size), f"Observed − predicted against {size}.") for size in sizes)
     body = ("<p>What is left when the prediction is taken away: above as a difference of probabilities, with the "
-            "margin dotted, below in "
-            "standard errors of the observed mean. A trend is a law that is missing something. The three observables "
-            "of a cell stand side by "
-            "side; intervals that leave the panel are whole in the table.</p>"
+            "margin "
+            "dotted and bars of one standard error; below in standard errors. A trend is a law that is missing "
+            "something. The three observables of a cell stand side by side.</p>"
             f'<div class="figures">{drawn}</div>')
     return [Section("residuals", "Residuals", "Residuals against each size", body)]
 

@@ -4,12 +4,13 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const table = document.getElementById("cells");
+  if (!table) return; // the theory describes none of the cells
   const tip = document.getElementById("tip");
   const form = document.getElementById("regimes");
   const REACH = 24; // pixels: so near a finger has to come
 
   const rows = new Map([...table.tBodies[0].rows].map((row) => [row.dataset.of, row]));
-  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+  const told = [...table.tHead.rows[0].cells].flatMap((cell, i) => ("told" in cell.dataset ? [[i, cell.textContent]] : []));
   const keyOf = (mark) => `${mark.dataset.cell} ${mark.dataset.observable}`;
 
   // --- what a mark says ---------------------------------------------------------------------------
@@ -20,16 +21,17 @@
     if (shown === mark) return;
     hide();
     shown = mark;
+    const title = document.createElement("b");
+    title.textContent = mark.getAttribute("aria-label").split(":")[0];
     const list = document.createElement("dl");
-    [...rows.get(keyOf(mark)).cells].forEach((cell, i) => {
-      if (cell.textContent.trim() === "") return;
+    for (const [i, head] of told) {
       const term = document.createElement("dt");
       const value = document.createElement("dd");
-      term.textContent = heads[i];
-      value.append(...[...cell.childNodes].map((node) => node.cloneNode(true)));
+      term.textContent = head;
+      value.append(...[...rows.get(keyOf(mark)).cells[i].childNodes].map((node) => node.cloneNode(true)));
       list.append(term, value);
-    });
-    tip.replaceChildren(list);
+    }
+    tip.replaceChildren(title, list);
     tip.hidden = false;
     const at = mark.getBoundingClientRect();
     const box = tip.getBoundingClientRect();
@@ -118,7 +120,10 @@
     form.querySelector("output").textContent = `${left} of ${rows.size} comparisons`;
   }
   form.addEventListener("input", choose);
-  form.addEventListener("reset", () => setTimeout(choose));
+  form.querySelector("button").addEventListener("click", () => {
+    form.reset();
+    choose();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.hidden = false;
   choose();

@@ -20,6 +20,8 @@ def regimes(cell: Cell) -> dict[str, str]:
 
 def form(cells: Sequence[Cell]) -> str:
     """The controls; a regime that all cells share offers nothing to select."""
+    if not cells:
+        return ""
     of_cells = [regimes(cell) for cell in cells]
     choices = {label: (name, sorted({r[name] for r in of_cells})) for name, label in NAMES.items()}
     choices["observable"] = ("observable", list(OBSERVABLES))
@@ -29,4 +31,4 @@ def form(cells: Sequence[Cell]) -> str:
         + "".join(f'<option value="{escape(value)}">{escape(value)}</option>' for value in values) + "</select></label>"
         for label, (name, values) in choices.items() if len(values) > 1)
     return ('<form id="regimes" class="regimes on-screen" aria-label="Select a regime" hidden>' + boxes
-            + '<button type="reset">Show all</button><output aria-live="polite"></output></form>')
+            + '<button type="button">Show all</button><output aria-live="polite"></output></form>')

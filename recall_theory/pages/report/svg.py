@@ -30,6 +30,8 @@ def inline(drawn: bytes, name: str, words: str, label: Label) -> str:
     first = True
     for group in root.iter(f"{{{SVG}}}g"):
         kind, _, rest = group.get("id", "").partition(":")
+        if kind == "regions":
+            group.set("class", kind)
         if kind not in ("marks", "intervals"):
             continue
         observable, _, cells = rest.partition(":")
@@ -44,9 +46,11 @@ def inline(drawn: bytes, name: str, words: str, label: Label) -> str:
                 first = False
     _hide_the_rest(root)
     _own_ids(root, name)
+    for element in root.iter():  # a hundredth of a point is enough
+        element.attrib |= {key: re.sub(r"(\d\.\d\d)\d+", r"\1", element.attrib[key])
+                           for key in ("d", "x", "y", "transform") if key in element.attrib}
     # Namespaces are for XML; in a page they go without saying.
     text = ET.tostring(root, encoding="unicode").replace(f' xmlns="{SVG}"', "").replace(f' xmlns:xlink="{XLINK}"', "")
-    text = re.sub(r"(\d\.\d\d)\d+", r"\1", text)  # a hundredth of a point is enough
     return _own_colours(text.replace("xlink:href", "href"))
 
 
