@@ -32,8 +32,8 @@ def formula_math(item: Formula, left: str = "", relation: str = "") -> str:
     `ValueError` for a formula without an expression.
 
     >>> from recall_theory.theory import formulas
-    >>> formula_math(formulas["law.attention.trigger_overlap"], "d", "≥")[:40]
-    '<math><mrow><mi>d</mi></mrow><mo>≥</mo><mro'
+    >>> formula_math(formulas["law.attention.trigger_overlap"], "d", "≥")[:39]
+    '<math><mrow><mi>d</mi></mrow><mo>≥</mo>'
     """
     if item.expr is None:
         raise ValueError(f"{item.name} has no expression: {item.regime}")
