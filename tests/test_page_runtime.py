@@ -205,6 +205,26 @@ def test_results_are_written_where_asked(js):
         js.eval("nd.divide(nd.ones(2), 2, nd.zeros(2, 'int'))")
 
 
+def test_what_nobody_reads_again_is_written_over(js):
+    """Only by a result of its own shape; what is not marked stays."""
+    js.context.eval("var a = nd.arange(3), b = nd.spare(nd.asarray([[1, 2, 3]]));")
+    assert js.eval("nd.add(a, b).data === b.data")
+    assert js.eval("b").tolist() == [[1, 3, 5]] and js.eval("a").tolist() == [0, 1, 2]
+    assert js.eval("nd.add(nd.spare(nd.ones(3)), [[1], [2]])").tolist() == [[2, 2, 2], [3, 3, 3]]
+    assert js.eval("nd.less(nd.spare(nd.ones(3)), nd.spare(nd.arange(3)))").tolist() == [False, False, True]
+    assert js.eval("nd.exp(nd.spare(nd.zeros(2)))").tolist() == [1, 1] and js.eval("nd.spare(5)") == 5
+
+
+def test_results_written_onto_shared_memory(js):
+    """Where `out` is an operand in another shape, it is read before it is written."""
+    js.context.eval("var x = nd.arange(1, 5), y = nd.reshape(x, 2, 2);")
+    assert js.eval("nd.add(y, nd.get(y, [0]), y)").tolist() == [[2, 4], [4, 6]]
+    js.context.eval("var p = nd.arange(1, 4), row = nd.reshape(p, 1, 3), column = nd.reshape(p, 3, 1);")
+    assert js.eval("nd.subtract(row, nd.get(column, [nd.slice(null, 1)]), row)").tolist() == [[0, 1, 2]]
+    js.context.eval("var one = nd.arange(1, 2), grid = nd.reshape(one, 1, 1);")
+    assert js.eval("nd.add(grid, one, grid)").tolist() == [[2]]
+
+
 def test_where_clip_and_nan_to_num(js, rng):
     for a, b in PAIRS:
         c, x, y = draw(rng, b, "b"), draw(rng, a), draw(rng, b)

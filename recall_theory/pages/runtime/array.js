@@ -17,6 +17,7 @@ const nd = (() => {
       this.data = data;
       this.shape = shape;
       this.kind = kind;
+      this.spare = false;
     }
 
     * [Symbol.iterator]() {
@@ -67,8 +68,14 @@ const nd = (() => {
   // As x86 converts: towards zero, and what no integer can hold becomes the least one.
   const toInteger = (x) => (Math.abs(x) < 2 ** 63 ? Math.trunc(x) + 0 : -(2 ** 63));
 
+  const integers = (data) => {
+    const out = new Float64Array(data.length);
+    for (let i = 0; i < out.length; i++) out[i] = toInteger(data[i]);
+    return out;
+  };
+
   const converted = (data, from, to) => {
-    if (to === "i" && from === "f") return data.map(toInteger);
+    if (to === "i" && from === "f") return integers(data);
     if (to === "b" && from !== "b") return data.map((x) => (x !== 0 ? 1 : 0));
     return data;
   };
@@ -202,34 +209,41 @@ const nd = (() => {
     return [lengths, out];
   };
 
-  // Compiles out[...] = expression of x0, x1, ... into walk(shape, data, offsets, steps), operand 0 being `out`. The
-  // text of each is its own, so that V8 specialises each for itself; `f` may be called in the expression. Two inner
-  // loops, and a counter over further axes: no division and no calls but the expression's.
+  // Compiles out[...] = expression of x0, x1, ... into walk(shape, data, offsets, steps), operand 0 being `out`. Each
+  // has a text of its own, so that V8 specialises it for itself, and short functions, which it makes the fastest code
+  // of: `line` along the last axis, `block` over the last two, and a counter over further axes. `f` is what else the
+  // expression calls.
   const compile = (expression, arity, f) => {
     const all = Array.from({ length: arity + 1 }, (_, k) => k);
-    const inputs = all.slice(1);
-    const each = (lines) => all.map(lines).join(" ");
+    const list = (text) => all.map(text).join(", ");
+    const each = (text) => all.map(text).join(" ");
     const text = `
       "use strict";
+      const line = (n, ${list((k) => `d${k}, i${k}, s${k}`)}) => {
+        for (let j = 0; j < n; j++) {
+          ${all.slice(1).map((k) => `const x${k - 1} = d${k}[i${k}];`).join(" ")}
+          d0[i0] = ${expression};
+          ${each((k) => `i${k} += s${k};`)}
+        }
+      };
+      const block = (rows, n, ${list((k) => `d${k}, i${k}, r${k}, s${k}`)}) => {
+        for (let i = 0; i < rows; i++) {
+          line(n, ${list((k) => `d${k}, i${k}, s${k}`)});
+          ${each((k) => `i${k} += r${k};`)}
+        }
+      };
       return (shape, data, offsets, steps) => {
         for (let i = 0; i < shape.length; i++) if (shape[i] === 0) return;
+        const [${list((k) => `d${k}`)}] = data;
+        let [${list((k) => `p${k}`)}] = offsets;
         const [lengths, step] = shape.length === 1 ? [shape, steps] : merged(shape, steps);
         const n = lengths.length;
-        const long = n > 0 ? lengths[n - 1] : 1, rows = n > 1 ? lengths[n - 2] : 1;
-        const count = n > 2 ? new Array(n - 2).fill(0) : [];
-        ${each((k) => `const d${k} = data[${k}], s${k} = n > 0 ? step[${k}][n - 1] : 0,
-                             r${k} = n > 1 ? step[${k}][n - 2] : 0; let p${k} = offsets[${k}];`)}
+        if (n < 2) {
+          return line(n ? lengths[0] : 1, ${list((k) => `d${k}, p${k}, n ? step[${k}][0] : 0`)});
+        }
+        const count = new Array(n - 2).fill(0);
         for (;;) {
-          ${each((k) => `let q${k} = p${k};`)}
-          for (let i = 0; i < rows; i++) {
-            ${each((k) => `let i${k} = q${k};`)}
-            for (let j = 0; j < long; j++) {
-              ${inputs.map((k) => `const x${k - 1} = d${k}[i${k}];`).join(" ")}
-              d0[i0] = ${expression};
-              ${each((k) => `i${k} += s${k};`)}
-            }
-            ${each((k) => `q${k} += r${k};`)}
-          }
+          block(lengths[n - 2], lengths[n - 1], ${list((k) => `d${k}, p${k}, step[${k}][n - 2], step[${k}][n - 1]`)});
           let axis = n - 3;
           for (; axis >= 0; axis--) {
             ${each((k) => `p${k} += step[${k}][axis];`)}
@@ -270,18 +284,33 @@ const nd = (() => {
     }
     if (!alike) shape = broadcastShapes(operands.map((a) => a.shape));
     const size = sizeOf(shape);
-    const result = new Float64Array(size);
+    const memory = out ? writable(out, shape, kind, operands)
+      : operands.find((a) => a.spare && sameShape(a.shape, shape));
+    const result = memory ? memory.data : new Float64Array(size);
     const data = [result, ...operands.map((a) => a.data)];
     if (alike) {
       walk([size], data, OFFSETS, [ONE, ...operands.map((a) => (a.shape.length ? ONE : ZEROS[1]))]);
     } else {
       walk(shape, data, OFFSETS, [stepsOf(shape), ...operands.map((a) => stepsWithin(a.shape, shape))]);
     }
-    if (out === undefined || out === null) return wrap(result, shape, kind);
-    if (!sameShape(out.shape, shape)) fail(`out has shape (${out.shape}), the result (${shape})`);
-    if (widest(out.kind, kind) !== out.kind) fail(`a result of kind ${kind} does not fit into an array of kind ${out.kind}`);
-    out.data.set(result);
+    if (!out) return wrap(result, shape, kind);
+    if (result !== out.data) out.data.set(result);
     return out;
+  };
+
+  // `out`, if the result can be written there at once: what it shares memory with is read in the same order.
+  const writable = (out, shape, kind, operands) => {
+    if (!out) return null;
+    if (!sameShape(out.shape, shape)) fail(`out has shape (${out.shape}), the result (${shape})`);
+    if (widest(out.kind, kind) !== out.kind) fail(`a result of kind ${kind} does not fit into kind ${out.kind}`);
+    return operands.every((a) => a.data.buffer !== out.data.buffer || sameShape(a.shape, shape)) ? out : null;
+  };
+
+  // Marks an array that nobody will read again: the elementwise function that it is given to may write its result
+  // there. Fresh memory costs more than a sum.
+  const spare = (x) => {
+    if (x instanceof NDArray) x.spare = true;
+    return x;
   };
 
   // f(x, y, ...) of numbers as a function of arrays too.
@@ -310,14 +339,13 @@ const nd = (() => {
   };
 
   const nd = {
-    Array: NDArray, define, call, lift,
+    Array: NDArray, define, call, lift, spare,
     pi: Math.PI, inf: Infinity, nan: NaN,
     float64: "float", intp: "int", int64: "int", bool_: "bool",
     // what the runtime's other files build on
     inner: {
-      fail, refuse, kindOf, kindOfType, kindOfNumber, widest, sizeOf, scalar, wrap, toArray, toShape, toInteger, filled, copied,
-      sameShape, broadcastShapes, stepsOf, stepsWithin, compile, copyInto, operand, broadcast, broadcastTo, axisOf,
-      OFFSETS,
+      fail, refuse, kindOf, kindOfNumber, widest, sizeOf, scalar, wrap, toArray, toShape, copied, sameShape,
+      broadcastShapes, stepsOf, stepsWithin, compile, copyInto, operand, broadcast, broadcastTo, axisOf,
       add: (name, params, f) => {
         nd[name] = define(name, params, f);
       },

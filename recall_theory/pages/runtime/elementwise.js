@@ -1,17 +1,19 @@
 // Operators and elementwise functions. An expression is compiled twice: for numbers, and into a loop over arrays.
 (() => {
   "use strict";
-  const { fail, refuse, kindOf, kindOfNumber, widest, scalar, wrap, toArray, compile, operand, broadcast, add } = nd.inner;
+  const { fail, refuse, kindOf, kindOfNumber, widest, scalar, toArray, compile, operand, broadcast, add } = nd.inner;
 
   // --- what takes more than an expression -------------------------------------------------------------------
 
   const helpers = {
     // C's pow; JavaScript's has NaN where the base is 1 or -1 and the exponent infinite or NaN.
     power: (x, y) => (x === 1 || (x === -1 && (y === Infinity || y === -Infinity)) ? 1 : Math.pow(x, y)),
-    // NaN if either is
-    greater: (x, y) => (x > y || x !== x ? x : y),
-    lesser: (x, y) => (x < y || x !== x ? x : y),
-    negative: (x) => x < 0 || Object.is(x, -0),
+    negative: (x) => x < 0 || (x === 0 && 1 / x < 0),
+    // where x is not between both, by chance or because one of them is NaN
+    clipped: (x, low, high) => {
+      const above = x > low || x !== x ? x : low;
+      return above < high || above !== above ? above : high;
+    },
     // of the divisor's sign
     remainder: (x, y) => {
       const r = x % y;
@@ -72,14 +74,17 @@
   };
 
   const unary = (table, kind) => {
-    for (const [name, expression] of Object.entries(table)) nd[name] = elementwise(name, expression, ["x"], kind);
+    for (const [name, text] of Object.entries(table)) nd[name] = elementwise(name, text, ["x"], kind);
   };
   const binary = (table, kind) => {
-    for (const [name, expression] of Object.entries(table)) nd[name] = elementwise(name, expression, ["x1", "x2"], kind);
+    for (const [name, text] of Object.entries(table)) nd[name] = elementwise(name, text, ["x1", "x2"], kind);
   };
 
   unary({ negative: "-x0" }, arithmetic);
-  unary({ abs: "Math.abs(x0)", sign: "x0 > 0 ? 1 : x0 < 0 ? -1 : x0 === 0 ? 0 : x0", floor: "Math.floor(x0)", ceil: "Math.ceil(x0)" }, same);
+  unary({
+    abs: "Math.abs(x0)", sign: "x0 > 0 ? 1 : x0 < 0 ? -1 : x0 === 0 ? 0 : x0",
+    floor: "Math.floor(x0)", ceil: "Math.ceil(x0)",
+  }, same);
   unary({
     rint: "f.rint(x0)",
     sqrt: "Math.sqrt(x0)", cbrt: "Math.cbrt(x0)",
@@ -95,7 +100,7 @@
   binary({ divide: "x0 / x1", copysign: "f.negative(x0) === f.negative(x1) ? x0 : -x0" }, float);
   binary({ floor_divide: "f.floorDivide(x0, x1)", remainder: "f.remainder(x0, x1)" }, number);
   binary({
-    maximum: "f.greater(x0, x1)", minimum: "f.lesser(x0, x1)",
+    maximum: "x0 > x1 || x0 !== x0 ? x0 : x1", minimum: "x0 < x1 || x0 !== x0 ? x0 : x1",
     fmax: "x0 >= x1 || x1 !== x1 ? x0 : x1", fmin: "x0 <= x1 || x1 !== x1 ? x0 : x1",
   }, same);
   binary({
@@ -134,7 +139,8 @@
     return chosen(condition, x, y);
   });
 
-  const clipped = elementwise("clip", "f.lesser(f.greater(x0, x1), x2)", ["a", "a_min", "a_max"], same);
+  const within = "x0 >= x1 && x0 <= x2 ? x0 : f.clipped(x0, x1, x2)";
+  const clipped = elementwise("clip", within, ["a", "a_min", "a_max"], same);
   add("clip", ["a", "a_min", "a_max", "out"], (a, low = null, high = null, out) => {
     if (low === null) return high === null ? nd.copy(a) : nd.minimum(a, high, out);
     return high === null ? nd.maximum(a, low, out) : clipped(a, low, high, out);
@@ -150,6 +156,7 @@
   add("round", ["a", "decimals"], (a, decimals = 0) => {
     if (decimals === 0) return nd.rint(a);
     const scale = 10 ** Math.abs(decimals);
-    return decimals > 0 ? nd.divide(nd.rint(nd.multiply(a, scale)), scale) : nd.multiply(nd.rint(nd.divide(a, scale)), scale);
+    return decimals > 0 ? nd.divide(nd.rint(nd.multiply(a, scale)), scale)
+      : nd.multiply(nd.rint(nd.divide(a, scale)), scale);
   });
 })();

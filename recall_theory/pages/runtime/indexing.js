@@ -1,8 +1,8 @@
 // Reading and writing parts of an array, by NumPy's rules: numbers, slices, an ellipsis, new axes, arrays of places.
 (() => {
   "use strict";
-  const { fail, kindOf, sizeOf, scalar, toArray, sameShape, broadcastShapes, stepsOf, stepsWithin, copyInto, broadcastTo,
-    axisOf, add } = nd.inner;
+  const { fail, kindOf, sizeOf, scalar, toArray, sameShape, copied, broadcastShapes, stepsOf, stepsWithin, copyInto,
+    broadcastTo, axisOf, add } = nd.inner;
 
   class Slice {
     constructor(start, stop, step) {
@@ -31,7 +31,8 @@
 
   const placeIn = (i, n) => {
     const place = i < 0 ? i + n : i;
-    return Number.isInteger(place) && place >= 0 && place < n ? place : fail(`index ${i} is out of range for ${n} elements`);
+    const valid = Number.isInteger(place) && place >= 0 && place < n;
+    return valid ? place : fail(`index ${i} is out of range for ${n} elements`);
   };
 
   // The places where a mask is true, one array for each of its axes.
@@ -52,7 +53,7 @@
 
   const isPlaces = (item) => item instanceof nd.Array || Array.isArray(item);
 
-  // Items without ellipsis or masks, as many as the array has axes (new axes aside). In `used`, masks' axes.
+  // Items without ellipsis or masks, as many as the array has axes (new axes aside).
   const expanded = (shape, items) => {
     const out = [];
     let axis = 0;
@@ -123,26 +124,27 @@
     return found;
   };
 
+  const addOffsets = (offsets, places, n, step) => {
+    for (let i = 0; i < offsets.length; i++) {
+      const place = places[i] < 0 ? places[i] + n : places[i];
+      if (!(place >= 0 && place < n) || Math.floor(place) !== place) {
+        fail(`index ${places[i]} is out of range for ${n} elements`);
+      }
+      offsets[i] += place * step;
+    }
+  };
+
   // Offsets that arrays of places give, broadcast together: [shape, offsets].
   const offsetsOf = (places) => {
     const shape = broadcastShapes(places.map(([a]) => a.shape));
-    const offsets = new Float64Array(sizeOf(shape));
-    for (const [a, n, step] of places) {
-      const { data } = broadcastTo(a, shape);
-      for (let i = 0; i < data.length; i++) {
-        const place = data[i] < 0 ? data[i] + n : data[i];
-        if (!(place >= 0 && place < n) || Math.floor(place) !== place) {
-          fail(`index ${data[i]} is out of range for ${n} elements`);
-        }
-        offsets[i] += place * step;
-      }
-    }
+    const offsets = new Int32Array(sizeOf(shape));
+    for (const [a, n, step] of places) addOffsets(offsets, broadcastTo(a, shape).data, n, step);
     return [shape, offsets];
   };
 
   // The offsets of all elements of some axes.
   const allOffsets = (shape, steps) => {
-    const out = new Float64Array(sizeOf(shape));
+    const out = new Int32Array(sizeOf(shape));
     let filled = 1;
     if (out.length === 0) return out;
     for (let axis = shape.length - 1; axis >= 0; axis--) {
@@ -165,6 +167,10 @@
 
   const gather = (data, out, start, before, offsets, after) => {
     let k = 0;
+    if (before.length === 1 && after.length === 1) {
+      for (; k < offsets.length; k++) out[k] = data[start + offsets[k]];
+      return;
+    }
     for (let b = 0; b < before.length; b++) {
       for (let i = 0; i < offsets.length; i++) {
         const from = start + before[b] + offsets[i];
@@ -216,7 +222,7 @@
     const chosen = selected(shape, expanded(shape, items));
     const given = toArray(fitting(value, kind));
     // an array that is written to from itself is read first
-    const values = given.data.buffer === data.buffer ? new nd.Array(given.data.slice(), given.shape, given.kind) : given;
+    const values = given.data.buffer === data.buffer ? copied(given) : given;
     const squeezed = (target) => { // leading axes of length 1 of a value may be too many
       let { shape: lengths } = values;
       while (lengths.length > target.length && lengths[0] === 1) lengths = lengths.slice(1);

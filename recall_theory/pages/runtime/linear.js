@@ -5,58 +5,46 @@
 
   // --- products ------------------------------------------------------------------------------------------
 
-  // out += A B for A (m, k) at a and the transposed B (n, k): two rows times four columns at a time stay in registers.
-  const multiplied = (A, a, B, out, o, m, k, n) => {
-    for (let i = 0; i < m; i += 2) {
-      const pair = i + 1 < m;
-      const r = a + i * k;
-      const s = pair ? r + k : r;
-      let j = 0;
-      for (; j + 3 < n; j += 4) {
-        let [x0, x1, x2, x3, y0, y1, y2, y3] = [0, 0, 0, 0, 0, 0, 0, 0];
-        const b0 = j * k, b1 = b0 + k, b2 = b1 + k, b3 = b2 + k;
-        for (let p = 0; p < k; p++) {
-          const x = A[r + p], y = A[s + p];
-          const c0 = B[b0 + p], c1 = B[b1 + p], c2 = B[b2 + p], c3 = B[b3 + p];
-          x0 += x * c0;
-          x1 += x * c1;
-          x2 += x * c2;
-          x3 += x * c3;
-          y0 += y * c0;
-          y1 += y * c1;
-          y2 += y * c2;
-          y3 += y * c3;
-        }
-        const at = o + i * n + j;
-        out[at] = x0;
-        out[at + 1] = x1;
-        out[at + 2] = x2;
-        out[at + 3] = x3;
-        if (pair) {
-          out[at + n] = y0;
-          out[at + n + 1] = y1;
-          out[at + n + 2] = y2;
-          out[at + n + 3] = y3;
-        }
-      }
-      for (; j < n; j++) {
-        let [x0, y0] = [0, 0];
-        for (let p = 0; p < k; p++) {
-          x0 += A[r + p] * B[j * k + p];
-          y0 += A[s + p] * B[j * k + p];
-        }
-        out[o + i * n + j] = x0;
-        if (pair) out[o + (i + 1) * n + j] = y0;
+  // The columns of B (k, n) at b in panels of four, filled up with zeros: what a step of a product reads lies together.
+  const packed = (B, b, k, n) => {
+    const out = new Float64Array(k * 4 * Math.ceil(n / 4));
+    for (let p = 0; p < k; p++) {
+      for (let j = 0; j < n; j++) out[(j - (j % 4)) * k + 4 * p + (j % 4)] = B[b + p * n + j];
+    }
+    return out;
+  };
+
+  // The row of A at a times a panel: four sums at a time stay in registers.
+  const rowTimesPanel = (A, a, panels, at, k, sums) => {
+    let s = 0, t = 0, u = 0, v = 0;
+    for (let p = 0; p < k; p++) {
+      const x = A[a + p];
+      s += x * panels[at];
+      t += x * panels[at + 1];
+      u += x * panels[at + 2];
+      v += x * panels[at + 3];
+      at += 4;
+    }
+    sums[0] = s;
+    sums[1] = t;
+    sums[2] = u;
+    sums[3] = v;
+  };
+
+  const multiplied = (A, a, panels, out, o, m, k, n) => {
+    const sums = new Float64Array(4);
+    for (let i = 0; i < m; i++) {
+      for (let j = 0; j < n; j += 4) {
+        rowTimesPanel(A, a + i * k, panels, j * k, k, sums);
+        for (let c = 0; c < 4 && j + c < n; c++) out[o + i * n + j + c] = sums[c];
       }
     }
   };
 
   // The offsets at which the matrices of a stack begin, repeated over `batch`.
   const starts = (shape, batch, size) => {
-    const count = sizeOf(batch);
     const own = shape.slice(0, -2);
-    const whole = nd.reshape(nd.arange(sizeOf(own)), own);
-    return Float64Array.from({ length: count }, ((places) => (_, i) => places[i] * size)(nd.broadcast_to(whole, batch).data));
+    return nd.broadcast_to(nd.reshape(nd.arange(sizeOf(own)), own), batch).data.map((place) => place * size);
   };
 
   add("matmul", ["x1", "x2"], (x1, x2) => {
@@ -71,13 +59,9 @@
     const batch = broadcastShapes([A.shape.slice(0, -2), B.shape.slice(0, -2)]);
     const [from, by] = [starts(A.shape, batch, m * k), starts(B.shape, batch, k * n)];
     const out = new Float64Array(from.length * m * n);
-    const turned = new Float64Array(k * n);
-    for (let q = 0, last = -1; q < from.length; q++) {
-      if (by[q] !== last) {
-        for (let p = 0; p < k; p++) for (let j = 0; j < n; j++) turned[j * k + p] = B.data[by[q] + p * n + j];
-        last = by[q];
-      }
-      multiplied(A.data, from[q], turned, out, q * m * n, m, k, n);
+    for (let q = 0, panels = null; q < from.length; q++) {
+      if (q === 0 || by[q] !== by[q - 1]) panels = packed(B.data, by[q], k, n);
+      multiplied(A.data, from[q], panels, out, q * m * n, m, k, n);
     }
     const shape = [...batch, ...(row ? [] : [m]), ...(column ? [] : [n])];
     return wrap(out, shape, widest("i", A.kind, B.kind));
@@ -109,7 +93,8 @@
     const terms = left.split(",");
     const operands = given.map(toArray);
     const plain = (term) => /^[a-z]+$/.test(term) && new Set(term).size === term.length;
-    if (result === undefined || terms.length !== operands.length || !terms.every(plain) || !(result === "" || plain(result))) {
+    const known = result !== undefined && (result === "" || plain(result)) && terms.every(plain);
+    if (!known || terms.length !== operands.length) {
       fail(`einsum does not support ${subscripts} of ${operands.length} arrays`);
     }
     const lengths = {};

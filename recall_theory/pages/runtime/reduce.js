@@ -39,8 +39,8 @@
       const half = Math.floor(n / 2) - (Math.floor(n / 2) % 8);
       return pairwise(data, start, half) + pairwise(data, start + half, n - half);
     }
-    let [a, b, c, d] = [data[start], data[start + 1], data[start + 2], data[start + 3]];
-    let [e, f, g, h] = [data[start + 4], data[start + 5], data[start + 6], data[start + 7]];
+    let a = data[start], b = data[start + 1], c = data[start + 2], d = data[start + 3];
+    let e = data[start + 4], f = data[start + 5], g = data[start + 6], h = data[start + 7];
     const whole = n - (n % 8);
     for (let i = start + 8; i < start + whole; i += 8) {
       a += data[i];

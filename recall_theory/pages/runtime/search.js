@@ -20,7 +20,8 @@
   const stableOrder = (line) => Array.from(line, (_, i) => i)
     .sort((i, j) => (before(line[i], line[j]) ? -1 : before(line[j], line[i]) ? 1 : i - j));
 
-  add("sort", ["a", "axis"], (a, axis = -1) => (axis === null ? nd.sort(flat(a)) : byLine(a, axis, null, (line) => line.sort())));
+  add("sort", ["a", "axis"], (a, axis = -1) => (axis === null ? nd.sort(flat(a))
+    : byLine(a, axis, null, (line) => line.sort())));
   add("argsort", ["a", "axis", "kind"], (a, axis = -1, kind = "stable") => {
     if (kind !== "stable") refuse("argsort", { [`kind ${kind}`]: kind });
     return axis === null ? nd.argsort(flat(a)) : byLine(a, axis, "i", (line) => line.set(stableOrder(line)));
