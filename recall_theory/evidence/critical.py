@@ -1,7 +1,8 @@
-"""Critical sizes read off a store: where an observable crosses a level between neighbouring sizes of a scan.
+"""Critical sizes read off a store: where an observable crosses a level along the sizes of a scan.
 
-Observed and predicted are interpolated in the same way, between the same kind of neighbours: the logit of the mean is
-a straight line in the logarithm of the size. So what interpolation does to the one it does to the other.
+Between the two sizes on either side of the crossing the logit of the mean is taken for a straight line in the logarithm
+of the size; where noise crosses the level several times, the line goes through all sizes from the first crossing to the
+last. Observed and predicted means are treated alike, so what interpolation does to the one it does to the other.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..comparison import Cell, Comparison
+from ..comparison import Cell
 from ..scaling.fit import FloatArray, crossing, logistic
 from ..scaling.run import Critical, Scaling, lines
 from ..simulate.observe import OBSERVABLES
 from .cells import Evidence
 from .planes import Plane
 
-FEWEST_SEEDS = 8  # on both sides of a crossing, for an interval
+FEWEST_SEEDS = 8  # at every size that the line goes through, for an interval
+POOR = 0.5  # sizes with a smaller share of the seeds of the fullest, such as those of a pilot, only blur the crossing
 POINTS = 2  # crossings of a scaling
 
 
@@ -37,60 +39,51 @@ def _points(scaling: Scaling) -> int:
 
 
 def _scaling(found: Evidence, plane: Plane, of: str, along: str, observable: str, at: float) -> Scaling:
-    scans: dict[int, list[Cell]] = {}
+    scans: dict[int, dict[int, Cell]] = {}
     for i in plane.cells:
-        scans.setdefault(getattr(found.cells[i].setting, along), []).append(found.cells[i])
-    points = tuple(_critical(value, scans[value], of, observable, at) for value in sorted(scans))
+        cell = found.cells[i]
+        scan = scans.setdefault(getattr(cell.setting, along), {})
+        size = getattr(cell.setting, of)
+        if size not in scan or scan[size].seeds < cell.seeds:  # of several runs of one setting the fullest counts
+            scan[size] = cell
+    points = tuple(_critical(value, scans[value], observable, at) for value in sorted(scans))
     line, exponent = lines(points)
     return Scaling(of, along, at, observable, plane.fixed, found.problems[plane.cells[0]].seed, points, line, exponent)
 
 
-def _critical(value: int, scan: Sequence[Cell], of: str, observable: str, at: float) -> Critical:
-    cells = sorted(scan, key=lambda c: int(getattr(c.setting, of)))
-    sizes = np.log([getattr(c.setting, of) for c in cells])
-    by = [c.comparisons[observable] for c in cells]
-    seen = _seen(sizes, by, at)
-    expected = _between(sizes, [c.predicted for c in by], at)
-    simulated = sum(c.seeds for c in cells)
+def _critical(value: int, scan: dict[int, Cell], observable: str, at: float) -> Critical:
+    fullest = max(cell.seeds for cell in scan.values())
+    sizes = [size for size in sorted(scan) if scan[size].seeds >= POOR * fullest]
+    by = [scan[size].comparisons[observable] for size in sizes]
+    expected = _crossing(np.log(sizes), [np.array([c.predicted]) for c in by], at)
+    seen = _crossing(np.log(sizes), [c.observed.values for c in by], at, FEWEST_SEEDS)
+    predicted = math.nan if isinstance(expected, str) else math.exp(expected[0])
+    simulated = sum(scan[size].seeds for size in sizes)
     if isinstance(seen, str):
-        return Critical(value, math.nan, (math.nan, math.nan), expected, simulated, seen)
+        return Critical(value, math.nan, (math.nan, math.nan), predicted, simulated, seen)
     middle, low, high = (math.exp(u) for u in seen)
-    return Critical(value, middle, (low, high), expected, simulated)
+    return Critical(value, middle, (low, high), predicted, simulated)
 
 
-def _bracket(means: Sequence[float], at: float) -> int | str:
-    """The number of the size after which the means cross `at`, or why there is no crossing to speak of."""
+def _crossing(u: FloatArray, values: Sequence[FloatArray], at: float,
+              fewest: int = 1) -> tuple[float, float, float] | str:
+    """Where the means of the values cross `at`, with the ends of its 95 % interval, as logarithms of the size; or why
+    nowhere."""
+    means = [v.mean() for v in values]
     above = [m > at for m in means]
-    crossings = [i for i in range(len(means) - 1) if above[i] != above[i + 1]]
-    if not crossings:
+    changes = [i for i in range(len(means) - 1) if above[i] != above[i + 1]]
+    if not changes:
         return f"{at:g} is not crossed"
-    return crossings[0] if len(crossings) == 1 else f"{at:g} is crossed more than once"
-
-
-def _seen(sizes: FloatArray, by: Sequence[Comparison], at: float) -> tuple[float, float, float] | str:
-    i = _bracket([c.observed.mean for c in by], at)
-    if isinstance(i, str):
-        return i
-    values = [by[i].observed.values, by[i + 1].observed.values]
-    if min(map(len, values)) < FEWEST_SEEDS:
-        return f"fewer than {FEWEST_SEEDS} seeds beside the crossing"
-    if any(v.mean() in (0, 1) for v in values):
+    if above[0] == above[-1]:
+        return f"{at:g} is crossed there and back"
+    beside = slice(changes[0], changes[-1] + 2)
+    if min(map(len, values[beside])) < fewest:
+        return f"fewer than {fewest} seeds beside the crossing"
+    if any(m in (0, 1) for m in means[beside]):
         return "0 or 1 next to the crossing: a finer scan would tell"
-    middle = float(sizes[i] + sizes[i + 1]) / 2
-    fit = logistic(np.repeat(sizes[i:i + 2] - middle, [len(v) for v in values]), np.concatenate(values), degree=1)
+    middle = float(u[beside].mean())
+    fit = logistic(np.repeat(u[beside] - middle, [len(v) for v in values[beside]]), np.concatenate(values[beside]), 1)
     root = None if fit is None else crossing(*fit, at)
     if root is None:
         return "no curve can be laid through the sizes beside the crossing"
     return middle + root[0], middle + root[1], middle + root[2]
-
-
-def _between(sizes: FloatArray, means: Sequence[float], at: float) -> float:
-    """The size at which the predicted means cross `at`, NaN for none."""
-    i = _bracket(means, at)
-    if isinstance(i, str):
-        return math.nan
-    low, high = (math.log(p / (1 - p)) if 0 < p < 1 else math.copysign(math.inf, p - at) for p in means[i:i + 2])
-    if math.isinf(low) or math.isinf(high):
-        return math.nan
-    share = (math.log(at / (1 - at)) - low) / (high - low)
-    return math.exp(float(sizes[i] + share * (sizes[i + 1] - sizes[i])))

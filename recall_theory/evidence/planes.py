@@ -13,7 +13,7 @@ from ..theory.phase import PhaseDiagram, phase
 SIZES = ("V", "L", "d", "N", "m")
 ACROSS = ("N", "d", "m", "V", "L")  # of two sizes the first is drawn across
 MOST = 4  # planes; a store of many scans has more
-FEWEST = 4  # cells of a plane
+A_LINE = 2  # cells that each line of a plane has on average: cells along a mere curve are no plane
 CELLS = (13, 9)  # of a phase diagram
 BEYOND = 1.25  # a diagram reaches so much beyond the outermost cells, as a factor
 
@@ -53,7 +53,8 @@ def planes(settings: Sequence[Setting]) -> tuple[list[Plane], int]:
                     groups.setdefault(_rest(s, x, y, by_ratio), []).append(i)
             for rest, members in groups.items():
                 across, up = ({getattr(settings[i], size) for i in members} for size in (x, y))
-                if len(members) >= FEWEST and min(len(across), len(up)) > 1:
+                lines = min(len(across), len(up))
+                if lines > 1 and len(members) >= A_LINE * lines:
                     candidates.append(Plane(x, y, dict(rest), tuple(members)))
     candidates.sort(key=lambda p: -len(p.cells))  # stable: else in the order of ACROSS
     found: list[Plane] = []

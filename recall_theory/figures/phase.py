@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..theory.phase import PhaseDiagram
 from .marks import Mark, draw, legend
 from .style import WIDTHS, plain_ticks
 
-MOST_NUMBERS = 40  # marks that have room for what was observed beside them
+NUMBER = (0.09, 0.06)  # of a panel: the room that a number beside a mark takes
 
 
 def marks(cells: Mapping[int, Cell], plane: Plane) -> list[Mark]:
@@ -50,12 +49,11 @@ def figure(plt: Any, cells: Mapping[int, Cell], planes: Sequence[tuple[Plane, Ph
             plain_ticks(axis, values)
         found = marks(cells, plane)
         draw(panel, found)
-        if len(found) <= MOST_NUMBERS:
-            for m in found:
-                panel.annotate(f"{cells[m.cell].comparisons['accuracy'].observed.mean:.2f}", (m.x, m.y), xytext=(4, 3),
-                               textcoords="offset points", fontsize=5.5, zorder=5, bbox={
-                                   "boxstyle": "round,pad=0.08", "facecolor": colours["paper"], "alpha": 0.75,
-                                   "edgecolor": "none"})
+        for m in _roomy(found, diagram):
+            panel.annotate(f"{cells[m.cell].comparisons['accuracy'].observed.mean:.2f}", (m.x, m.y), xytext=(4, 3),
+                           textcoords="offset points", fontsize=5.5, zorder=5, bbox={
+                               "boxstyle": "round,pad=0.08", "facecolor": colours["paper"], "alpha": 0.75,
+                               "edgecolor": "none"})
         for name in regions(diagram):
             panel.text(*_roomiest(diagram, found, name), letters[name], fontsize=8, fontweight="bold", ha="center",
                        va="center", zorder=4)
@@ -84,22 +82,32 @@ def _borders(panel: Any, diagram: PhaseDiagram) -> None:
     panel.add_collection(LineCollection([*upright, *level], colors=light()["muted"], linewidths=0.5, zorder=2))
 
 
+def _scaled(diagram: PhaseDiagram, points: Iterable[tuple[float, float]]) -> np.ndarray:
+    """Places in the panel, (n, 2), from 0 to 1."""
+    corners = np.log([[v[0], v[-1]] for v in (diagram.x_values, diagram.y_values)])
+    places = np.log(np.array(list(points), dtype=float).reshape(-1, 2))
+    scaled: np.ndarray = (places - corners[:, 0]) / (corners[:, 1] - corners[:, 0])
+    return scaled
+
+
+def _roomy(found: Sequence[Mark], diagram: PhaseDiagram) -> list[Mark]:
+    """The marks beside which a number covers no other mark."""
+    places = _scaled(diagram, ((m.x, m.y) for m in found))
+    right, above = (places - places[:, None]).transpose(2, 0, 1)
+    covered = (right > 0) & (right < NUMBER[0]) & (abs(above) < NUMBER[1])
+    return [m for m, taken in zip(found, covered.any(axis=1), strict=True) if not taken]
+
+
 def _roomiest(diagram: PhaseDiagram, found: Sequence[Mark], name: str) -> tuple[float, float]:
     """Where a region's letter stands: the cell of the diagram that is farthest from marks, lines and other regions."""
-    x, y = np.log(diagram.x_values), np.log(diagram.y_values)
-
-    def places(points: Any) -> np.ndarray:
-        scaled = [((math.log(a) - x[0]) / (x[-1] - x[0]), (math.log(b) - y[0]) / (y[-1] - y[0])) for a, b in points]
-        return np.array(scaled).reshape(-1, 2)
-
     grid = [(a, b, inside == name) for b, row in zip(diagram.y_values, diagram.binding, strict=True)
             for a, inside in zip(diagram.x_values, row, strict=True)]
     own, others = ([(a, b) for a, b, inside in grid if inside == wanted] for wanted in (True, False))
-    numbers = [(m.x * math.exp(0.05 * (x[-1] - x[0])), m.y * math.exp(0.03 * (y[-1] - y[0]))) for m in found]
-    obstacles = places([*((m.x, m.y) for m in found), *numbers, *diagram.boundary, *others])
-    room = [np.inf if len(obstacles) == 0 else np.hypot(*(obstacles - p).T).min() for p in places(own)]
-    # The rim of the panel is an obstacle too, a lesser one.
-    rim = [min(p[0], p[1], 1 - p[0], 1 - p[1]) + 0.05 for p in places(own)]
+    marks_ = _scaled(diagram, ((m.x, m.y) for m in found))
+    obstacles = np.concatenate([marks_, marks_ + np.array(NUMBER) / 2, _scaled(diagram, [*diagram.boundary, *others])])
+    places = _scaled(diagram, own)
+    room = [np.inf if len(obstacles) == 0 else np.hypot(*(obstacles - p).T).min() for p in places]
+    rim = [min(*p, *(1 - p)) + 0.05 for p in places]  # the rim of the panel is an obstacle too, a lesser one
     return own[int(np.argmax(np.minimum(room, rim)))]
 
 
