@@ -1,0 +1,164 @@
+"""What a name stands for, and all that a function reaches.
+
+Names are looked up as Python does it, in the function's own module, at the time of translation: what they stand for are
+Python's live objects, so that an alias, a re-export or a decorator needs no rule of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import inspect
+import json
+import math
+import textwrap
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from .names import local
+
+__all__ = ["Linker", "Untranslatable"]
+
+
+class Untranslatable(TypeError):
+    """The translation does not know how to say this in JavaScript."""
+
+
+class Linker:
+    """Collects what is reached. `stand_ins` are objects for which JavaScript is given; `source()` is the script.
+
+    >>> linker = Linker()
+    >>> from recall_theory.theory.recall.terms import interference
+    >>> linker.reference(interference)
+    'interference_1'
+    >>> print(linker.source())
+    const interference_1 = nd.define("interference", ["V", "d", "e", "tau"], (V, d, e, tau) => {
+      return py.divide(py.multiply(V, py.add(1, py.multiply(e, tau))), py.power(d, 2));
+    });
+    """
+
+    def __init__(self, stand_ins: list[tuple[Any, str]] | None = None):
+        self._stand_ins = {id(thing): code for thing, code in stand_ins or []}
+        self._kept = list(stand_ins or [])  # ids stay theirs while the objects live
+        self._names: dict[int, str] = {}
+        self._waiting: list[tuple[str, Any]] = []
+        self._done: list[str] = []
+
+    def source(self) -> str:
+        """The definitions of everything referred to, in an order in which they can be read."""
+        from .statements import class_source, function_source
+
+        while self._waiting:
+            name, thing = self._waiting.pop(0)
+            if isinstance(thing, type):
+                self._done.append(class_source(self, name, thing))
+            elif isinstance(thing, FunctionType):
+                self._done.append(f"const {name} = {function_source(self, thing)};")
+            elif hasattr(thing, "__wrapped__"):
+                self._done.append(f"const {name} = py.memo({function_source(self, thing.__wrapped__)});")
+            else:
+                self._done.insert(0, f"const {name} = {self._literal(thing)};")
+        return "\n".join(self._done)
+
+    def reference(self, thing: Any) -> str:
+        """JavaScript that stands for a Python object."""
+        if id(thing) in self._stand_ins:
+            return self._stand_ins[id(thing)]
+        if thing is None or isinstance(thing, bool | int | float | str):
+            return self._literal(thing)
+        if isinstance(thing, np.ufunc | type(np.clip)) or getattr(thing, "__module__", None) == "numpy":
+            return _library_name(thing)
+        if getattr(builtins, getattr(thing, "__name__", ""), None) is thing:
+            return f"py.{local(thing.__name__)}"
+        if isinstance(thing, ModuleType):
+            raise Untranslatable(f"the module {thing.__name__} as a value")
+        module = getattr(thing, "__module__", None) or ""
+        if isinstance(thing, FunctionType | type) or hasattr(thing, "__wrapped__"):
+            if module.split(".")[0] == "recall_theory":
+                return self._named(thing, thing.__name__)
+            path = module.split(".")
+            return ".".join(["nd", *path[1:], thing.__name__] if path[0] == "numpy" else ["py", path[-1], thing.__name__])
+        if inspect.isbuiltin(thing):  # of math, say
+            return f"py.{module}.{thing.__name__}"
+        return self._named(thing, "constant")
+
+    def _named(self, thing: Any, stem: str) -> str:
+        if id(thing) not in self._names:
+            self._names[id(thing)] = name = f"{stem.strip('_')}_{len(self._names) + 1}"
+            self._kept.append((thing, name))
+            self._waiting.append((name, thing))
+        return self._names[id(thing)]
+
+    def _literal(self, value: Any) -> str:
+        if isinstance(value, float) and not math.isfinite(value):
+            return "nd.nan" if math.isnan(value) else "nd.inf" if value > 0 else "(-nd.inf)"
+        if value is None or isinstance(value, bool | int | float | str):
+            text = json.dumps(value)
+            return f"({text})" if text.startswith("-") else text
+        if isinstance(value, np.ndarray | np.generic):
+            return f"nd.array({json.dumps(value.tolist())})"
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(map(self.reference, value))}]"
+        if isinstance(value, dict):
+            pairs = (f"[{self.reference(k)}, {self.reference(v)}]" for k, v in value.items())
+            return f"new Map([{', '.join(pairs)}])"
+        if dataclasses.is_dataclass(value):
+            pairs = (f"{f.name}: {self.reference(getattr(value, f.name))}" for f in dataclasses.fields(value))
+            return f"{{{', '.join(pairs)}}}"
+        raise Untranslatable(f"a constant of type {type(value).__name__}")
+
+
+def _library_name(thing: Any) -> str:
+    name = getattr(thing, "__name__", "")
+    if getattr(np, name, None) is thing:
+        return f"nd.{name}"
+    if getattr(special, name, None) is thing:
+        return f"special.{name}"
+    raise Untranslatable(f"{thing!r} is neither of numpy nor of scipy.special")
+
+
+@dataclasses.dataclass
+class Scope:
+    """Where a function's names are looked up: its own variables, those around it, its module's, the built-in ones."""
+
+    linker: Linker
+    variables: set[str]
+    static: dict[str, Any]
+    package: str
+
+    @classmethod
+    def of(cls, linker: Linker, function: FunctionType) -> Scope:
+        free = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        around = {name: cell.cell_contents for name, cell in free.items()}
+        module = function.__globals__
+        return cls(linker, set(), {**vars(builtins), **module, **around}, module.get("__package__") or "")
+
+    def inside(self, variables: set[str]) -> Scope:
+        """The scope of something nested here, with variables of its own."""
+        return Scope(self.linker, self.variables | variables, self.static, self.package)
+
+    def find(self, node: ast.expr) -> tuple[bool, Any]:
+        """Whether an expression names something known at translation, such as at.lead, and what."""
+        if isinstance(node, ast.Name) and node.id not in self.variables:
+            if node.id not in self.static:
+                raise Untranslatable(f"the name {node.id} is not known")
+            return True, self.static[node.id]
+        if isinstance(node, ast.Attribute):
+            known, owner = self.find(node.value)
+            if known and isinstance(owner, ModuleType):
+                return True, getattr(owner, node.attr)
+        return False, None
+
+
+def source_of(thing: Any) -> Any:
+    """The syntax tree of a function or class."""
+    text = textwrap.dedent(inspect.getsource(thing))
+    return ast.parse(text).body[0]
+
+
+Find = Callable[[ast.expr], tuple[bool, Any]]

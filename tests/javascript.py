@@ -1,0 +1,42 @@
+"""JavaScript in V8, for tests of what the pages compute."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from py_mini_racer import MiniRacer
+
+
+class Script:
+    """A context in which `source` has run. Numbers come back to the last bit; NaN and infinity as themselves."""
+
+    def __init__(self, source: str):
+        self._engine = MiniRacer()
+        self._engine.eval(source)
+        self._engine.eval("""const told = (value) => JSON.stringify(value, (key, x) =>
+            typeof x === "number" && !Number.isFinite(x) ? {number: String(x)} : x);""")
+
+    def value(self, expression: str) -> Any:
+        """What an expression comes to."""
+        return json.loads(self._engine.eval(f"told({expression})"), object_hook=_number)
+
+    def run(self, statements: str) -> None:
+        self._engine.eval(statements)
+
+
+def _number(found: dict[str, Any]) -> Any:
+    return float(found["number"].replace("Infinity", "inf")) if set(found) == {"number"} else found
+
+
+def close(a: Any, b: Any, tolerance: float) -> bool:
+    """Whether two trees of dicts, lists and numbers are alike, numbers to a tolerance, absolute up to 1 and else
+    relative."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(close(a[k], b[k], tolerance) for k in a)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(close(x, y, tolerance) for x, y in zip(a, b, strict=True))
+    if isinstance(a, bool) or isinstance(b, bool) or not isinstance(a, int | float) or not isinstance(b, int | float):
+        return bool(a == b)
+    return a == b or math.isnan(a) and math.isnan(b) or abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
