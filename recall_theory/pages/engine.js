@@ -1,7 +1,6 @@
 // What the page asks: a prediction and the bounds at a setting, as plain objects. The functions that compute them, and
 // the declarations of the parameters, are Python's own, translated.
-const makeEngine = ({predict, boundsAt, parameters, activations}) => {
-  "use strict";
+const makeEngine = ({predict, boundsAt}) => {
 
   class Refused extends Error {
     constructor(parameter, message) { super(message); this.parameter = parameter; }
@@ -10,10 +9,10 @@ const makeEngine = ({predict, boundsAt, parameters, activations}) => {
   // A setting within the declared domains; the words are those that the library refuses with.
   const checked = (given) => {
     const setting = {eta: null, gamma: null, is_limit: true};
-    for (const {name, kind, low, high, domain, optional, choices, otherwise} of parameters) {
+    for (const [name, {kind, low, high, domain, optional, choices, otherwise}] of engine.parameters) {
       const value = given[name] ?? otherwise;
-      const fits = kind === "choice" ? choices.includes(value) : kind === "flag" ? typeof value === "boolean"
-        : kind === "activation" ? activations.includes(value) : Number.isInteger(value) && low <= value && value <= high;
+      const fits = kind === "flag" ? typeof value === "boolean" : choices.length ? choices.includes(value)
+        : Number.isInteger(value) && low <= value && value <= high;
       if (!fits && !(optional && value === null)) throw new Refused(name, `${name}=${value} is not ${domain}`);
       setting[name] = value;
     }

@@ -32,27 +32,28 @@ def source() -> str:
 
     It needs neither a page nor a network: any JavaScript engine runs it.
     """
-    linker = Linker([(activation, "activations"), (sys.modules, "py.no_modules")])
+    linker = Linker([(activation, "engine.activation"), (PARAMETERS, "engine.parameters"), (sys.modules, "py.no_modules")])
     entries = {"predict": linker.reference(predict), "boundsAt": linker.reference(bounds_at)}
     translated = linker.source()
-    given = ", ".join([*(f"{name}: {code}" for name, code in entries.items()),
-                       f"parameters: {_parameters()}", f"activations: {json.dumps(ACTIVATIONS)}"])
+    given = ", ".join(f"{name}: {code}" for name, code in entries.items())
     own = resources.files(__package__).joinpath("engine.js").read_text(encoding="utf-8")
-    return "\n".join([runtime.source(), _activations(), translated, own, f"const recallTheory = makeEngine({{{given}}});", ""])
+    known = f"const engine = {{parameters: {_parameters()}, activation: {_activations()}}};"
+    return "\n".join([runtime.source(), known, translated, own, f"const recallTheory = makeEngine({{{given}}});", ""])
 
 
 def _parameters() -> str:
-    """The declarations that the page checks settings by."""
-    return json.dumps([
-        {"name": p.name, "kind": p.kind, "domain": p.domain, "optional": p.optional, "choices": p.choices,
-         "otherwise": p.default, **({"low": p.low, "high": p.high} if p.kind == "integer" else {})}
-        for p in (PARAMETERS[name] for name in SIZES)])
+    """The declarations of the parameters. A setting is checked by them once, on its way in."""
+    known = {p.name: {"kind": p.kind, "domain": p.domain, "optional": p.optional, "choices": ACTIVATIONS if p.kind == "activation" else p.choices,
+                      "otherwise": p.default, **({"low": p.low, "high": p.high} if p.kind == "integer" else {})}
+             for p in (PARAMETERS[name] for name in SIZES)}
+    return (f"new Map(Object.entries({json.dumps(known)}).map("
+            "([name, declared]) => [name, {...declared, check: (value) => value}]))")
 
 
 def _activations() -> str:
     """A function from the names of activations to what `Activation` offers."""
     known = ",\n".join(_activation(name) for name in ACTIVATIONS)
-    return f"const activations = ((known) => (name) => known.get(name))(new Map([\n{known}]));"
+    return f"((known) => (name) => known.get(name))(new Map([\n{known}]))"
 
 
 def _activation(name: str) -> str:

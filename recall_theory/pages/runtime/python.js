@@ -9,15 +9,18 @@ const py = (() => {
 
   const binary = (name, plain) => {
     const wide = nd[name];
-    return (a, b) => (typeof a === "number" && typeof b === "number" ? plain(a, b) : wide(a, b));
+    return (a, b) => {
+      if (typeof a === "number" && typeof b === "number") return plain(a, b);
+      return isNumber(a) && isNumber(b) ? plain(Number(a), Number(b)) : wide(a, b);  // True counts as 1
+    };
   };
   const add = (a, b) => {
-    if (typeof a === "number" && typeof b === "number") return a + b;
+    if (isNumber(a) && isNumber(b)) return a + b;
     if (Array.isArray(a) && Array.isArray(b)) return [...a, ...b];
     return typeof a === "string" ? a + b : nd.add(a, b);
   };
   const multiply = (a, b) => {
-    if (typeof a === "number" && typeof b === "number") return a * b;
+    if (isNumber(a) && isNumber(b)) return a * b;
     if (Array.isArray(a) && typeof b === "number") return Array.from({length: b}, () => a).flat();
     return nd.multiply(a, b);
   };
@@ -119,6 +122,9 @@ const py = (() => {
   };
   const call = (f, ...args) => (typeof f === "function" ? f(...args) : f.__call__(...args));
 
+  // Arguments in their places, keywords among them; one that is left out is undefined.
+  const bind = (names, args, keywords) => names.map((name, i) => (i < args.length ? args[i] : keywords[name]));
+
   // Results by their arguments: numbers, texts, or objects that are told apart by who they are.
   const memo = (f) => {
     const known = new Map(), marks = new Map();
@@ -165,6 +171,14 @@ const py = (() => {
     return beyond < 0.5 || (beyond === 0.5 && down % 2 === 0) ? down : down + 1;
   };
   const text = (x) => (x === null || x === undefined ? "None" : x === true ? "True" : x === false ? "False" : String(x));
+  const general = (x, digits) => {  // the format "g": so many digits, no zeros at the end
+    if (!Number.isFinite(x) || x === 0) return Number.isNaN(x) ? "nan" : String(x).replace("Infinity", "inf");
+    const [mantissa, power] = x.toExponential(digits - 1).split("e");
+    const shorn = (written) => (written.includes(".") ? written.replace(/\.?0+$/, "") : written);
+    const e = Number(power);
+    if (e >= -4 && e < digits) return shorn(x.toFixed(Math.max(digits - 1 - e, 0)));
+    return `${shorn(mantissa)}e${e < 0 ? "-" : "+"}${String(Math.abs(e)).padStart(2, "0")}`;
+  };
   const comb = (n, k) => {
     let ways = 1;
     for (let i = 1; i <= k; i += 1) ways = ways * (n - k + i) / i;
@@ -188,17 +202,17 @@ const py = (() => {
     less: binary("less", (a, b) => a < b), less_equal: binary("less_equal", (a, b) => a <= b),
     greater: binary("greater", (a, b) => a > b), greater_equal: binary("greater_equal", (a, b) => a >= b),
     equal, not_equal: notEqual, same, not_same: (a, b) => !same(a, b), within, not_within: (x, c) => !within(x, c),
-    truth, and, or, list, tuple: list, unpack, item, set_item: setItem, property, method, call, memo, error,
+    truth, and, or, list, tuple: list, unpack, item, set_item: setItem, property, method, call, bind, memo, error,
     len: (x) => (x instanceof nd.Array ? x.shape[0] : x instanceof Map ? x.size : x.length),
     range, zip, enumerate: (x) => list(x).map((value, i) => [i, value]), reversed: (x) => [...list(x)].reverse(),
     sorted: (x) => [...list(x)].sort(order),
     set: (x) => [...new Map(list(x).map((value) => [JSON.stringify(value), value])).values()],
     sum: (x, start = 0) => list(x).reduce(add, start), any: (x) => list(x).some(truth), all: (x) => list(x).every(truth),
     min: best((a, b) => a < b), max: best((a, b) => a > b), abs: (x) => (typeof x === "number" ? Math.abs(x) : nd.abs(x)),
-    float: number, int: (x) => Math.trunc(number(x)), bool: truth, round, dict: (x) => new Map(x ?? []), str: text,
+    float: number, int: (x) => Math.trunc(number(x)), bool: truth, round, dict: (x) => new Map(x ?? []), str: text, general,
     repr: (x) => (typeof x === "string" ? `'${x}'` : text(x)), getattr: (x, name) => x[name], next: (x) => list(x)[0],
     isinstance: () => { throw Error("py: isinstance is not known"); },
-    math: {floor: Math.floor, ceil: Math.ceil, log: Math.log, exp: Math.exp, expm1: Math.expm1, sqrt: Math.sqrt, comb},
+    math: {inf: Infinity, floor: Math.floor, ceil: Math.ceil, log: Math.log, exp: Math.exp, expm1: Math.expm1, sqrt: Math.sqrt, comb},
     dataclasses, mpmath, no_modules: new Map(), whole: nd.slice(null, null, null),
   };
 })();

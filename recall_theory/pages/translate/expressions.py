@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import re
 from types import FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from .linker import Scope, Untranslatable
 from .names import local
@@ -23,7 +26,7 @@ COMPARISONS = {
 PROPERTIES = ("T", "flags", "flat", "ndim", "real", "shape", "size")  # which arrays have and numbers lack
 LIBRARIES = {"numpy": "nd", "scipy.special": "special", "math": "py.math", "mpmath": "py.mpmath"}
 IGNORED = ("strict", "optimize")  # keywords that change no result
-DTYPES = {float: '"float"', int: '"int"', bool: '"bool"'}
+DTYPES = {float: '"float"', int: '"int"', bool: '"bool"', np.float64: '"float"', np.intp: '"int"', np.bool_: '"bool"'}
 
 
 def expression(node: ast.expr, scope: Scope) -> str:
@@ -127,11 +130,19 @@ def _joinedstr(node: ast.JoinedStr, scope: Scope) -> str:
     parts = []
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
-            inner = expression(part.value, scope)
-            parts.append(f"py.repr({inner})" if part.conversion == ord("r") else f"py.str({inner})")
+            parts.append(_formatted(part, expression(part.value, scope)))
         else:
             parts.append(expression(part, scope))
     return f"[{', '.join(parts)}].join(\"\")"
+
+
+def _formatted(part: ast.FormattedValue, inner: str) -> str:
+    if part.format_spec is None:
+        return f"py.repr({inner})" if part.conversion == ord("r") else f"py.str({inner})"
+    spec = re.fullmatch(r"f'(?:\.(\d+))?g'", ast.unparse(part.format_spec))
+    if spec is None:
+        raise Untranslatable(f"the format of {ast.unparse(part.value)}")
+    return f"py.general({inner}, {spec[1] or 6})"
 
 
 # --- subscripts -------------------------------------------------------------------------------------------
@@ -205,14 +216,14 @@ def _argument(node: ast.expr, scope: Scope) -> str:
     """An argument; a type that is handed on is its name."""
     if isinstance(node, ast.Starred):
         return f"...py.list({expression(node.value, scope)})"
-    if isinstance(node, ast.Name):
-        known, thing = scope.find(node)
-        if known and isinstance(thing, type) and thing in DTYPES:
-            return DTYPES[thing]
+    known, thing = scope.find(node)
+    if known and isinstance(thing, type) and thing in DTYPES:
+        return DTYPES[thing]
     return expression(node, scope)
 
 
 def _call(node: ast.Call, scope: Scope) -> str:
+    node = ast.Call(node.func, node.args, [k for k in node.keywords if k.arg not in IGNORED])
     arguments = [_argument(a, scope) for a in node.args]
     path = _library_path(node.func, scope)
     if path is not None:
@@ -244,7 +255,7 @@ def _known_call(thing: Any, arguments: list[str], node: ast.Call, scope: Scope) 
         return f"{new}{callee}({', '.join(arguments)})"
     names = list(inspect.signature(thing if new else bare).parameters)
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-        return f"{new}{callee}(...nd.bind({_quoted(names)}, [{', '.join(arguments)}], {_keywords(node, scope)}))"
+        return f"{new}{callee}(...py.bind({_quoted(names)}, [{', '.join(arguments)}], {_keywords(node, scope)}))"
     given = {k.arg: _argument(k.value, scope) for k in node.keywords}
     places = arguments + [given.pop(name, "undefined") for name in names[len(arguments):]]
     if given:
@@ -266,5 +277,5 @@ def _with_keywords(callee: str, arguments: list[str], node: ast.Call, scope: Sco
 
 def _keywords(node: ast.Call, scope: Scope) -> str:
     pairs = [f"...Object.fromEntries({expression(k.value, scope)})" if k.arg is None
-             else f"{k.arg}: {_argument(k.value, scope)}" for k in node.keywords if k.arg not in IGNORED]
+             else f"{k.arg}: {_argument(k.value, scope)}" for k in node.keywords]
     return f"{{{', '.join(pairs)}}}"

@@ -35,9 +35,9 @@ class Linker:
     >>> linker = Linker()
     >>> from recall_theory.theory.recall.terms import interference
     >>> linker.reference(interference)
-    'interference_1'
+    'interference$1'
     >>> print(linker.source())
-    const interference_1 = nd.define("interference", ["V", "d", "e", "tau"], (V, d, e, tau) => {
+    const interference$1 = nd.define("interference", ["V", "d", "e", "tau"], (V, d, e, tau) => {
       return py.divide(py.multiply(V, py.add(1, py.multiply(e, tau))), py.power(d, 2));
     });
     """
@@ -89,7 +89,7 @@ class Linker:
 
     def _named(self, thing: Any, stem: str) -> str:
         if id(thing) not in self._names:
-            self._names[id(thing)] = name = f"{stem.strip('_')}_{len(self._names) + 1}"
+            self._names[id(thing)] = name = f"{stem.strip('_')}${len(self._names) + 1}"  # no Python name has a $
             self._kept.append((thing, name))
             self._waiting.append((name, thing))
         return self._names[id(thing)]
@@ -103,14 +103,18 @@ class Linker:
         if isinstance(value, np.ndarray | np.generic):
             return f"nd.array({json.dumps(value.tolist())})"
         if isinstance(value, list | tuple):
-            return f"[{', '.join(map(self.reference, value))}]"
+            return f"[{', '.join(map(self._part, value))}]"
         if isinstance(value, dict):
-            pairs = (f"[{self.reference(k)}, {self.reference(v)}]" for k, v in value.items())
+            pairs = (f"[{self._part(k)}, {self._part(v)}]" for k, v in value.items())
             return f"new Map([{', '.join(pairs)}])"
         if dataclasses.is_dataclass(value):
-            pairs = (f"{f.name}: {self.reference(getattr(value, f.name))}" for f in dataclasses.fields(value))
+            pairs = (f"{f.name}: {self._part(getattr(value, f.name))}" for f in dataclasses.fields(value))
             return f"{{{', '.join(pairs)}}}"
         raise Untranslatable(f"a constant of type {type(value).__name__}")
+
+    def _part(self, value: Any) -> str:
+        """Of a constant: written out, since another constant may stand further down."""
+        return self.reference(value) if callable(value) else self._literal(value)
 
 
 def _library_name(thing: Any) -> str:

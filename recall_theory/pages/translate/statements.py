@@ -10,7 +10,7 @@ import inspect
 from types import FunctionType
 from typing import Any
 
-from .expressions import BINARY, _quoted, expression, pattern, stored, subscript
+from .expressions import BINARY, _quoted, expression, pattern, subscript
 from .linker import Linker, Scope, Untranslatable, source_of
 from .names import local
 
@@ -185,8 +185,11 @@ class Block:
             self.add("}")
         else:
             names, many = pattern(target, self.scope)
-            size = "" if any(isinstance(t, ast.Starred) for t in ast.walk(target)) else f", {len(stored(target))}"
-            self.add(f"{names} = py.unpack({value}{size});" if many else f"{names} = {value};")
+            if isinstance(target, ast.Tuple) and not any(isinstance(t, ast.Starred) for t in target.elts):
+                value = f"py.unpack({value}, {len(target.elts)})"
+            elif many:
+                value = f"py.list({value})"
+            self.add(f"{names} = {value};")
 
     def _augassign(self, node: ast.AugAssign) -> None:
         old = expression(_as_read(node.target), self.scope)

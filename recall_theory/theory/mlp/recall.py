@@ -291,10 +291,10 @@ def _skewed(skewness: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     return np.where((skewness < 0)[..., None], -x, x), w
 
 
-def _normal(x: NDArray[np.floating[Any]], d: float) -> NDArray[np.floating[Any]]:
+def _normal(x: FloatArray, d: float) -> FloatArray:
     """The normal quantile of sqrt(d) times one coordinate of a unit vector, as `attention.law.normal_score` has it."""
-    left = np.maximum(1 - x * x / np.float32(d), np.float32(FEWEST**4))
-    return np.copysign(np.sqrt(-np.float32(max(d - 3 / 2, 1 / 2)) * np.log(left)), x)
+    left = np.maximum(1 - x * x / d, FEWEST**4)
+    return np.copysign(np.sqrt(-max(d - 3 / 2, 1 / 2) * np.log(left)), x)
 
 
 def _rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, missed: FloatArray,
@@ -337,10 +337,9 @@ def _rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, 
     G = np.stack([g0 - dg, g0 + dg], 2)  # (R, FW, 2, J)
     nodes, node_weight = _skewed(skewness, SHAPE)
     scale = np.sqrt(aside)
-    # single precision is plenty for the number of rivals, and twice as fast
-    steps, G1, G2 = grid.astype(np.float32), G.astype(np.float32), (G**2).astype(np.float32)
+    square = G**2
     per_power = 1 / np.maximum((V - 2) * power, TINY)
-    found = np.zeros_like(G1)
+    found = np.zeros_like(G)
     for k in range(a.shape[1]):
         astray = (1 - a[:, k]) / lam
         for j in range(c.shape[-1]):
@@ -356,11 +355,10 @@ def _rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, 
                     continue
                 mu = centre + cj * scale * nodes[..., q]
                 own = np.maximum(1 - (mu**2 + other) * per_power, 1 / 20)
-                m1, o1, v1, w1 = (x.astype(np.float32)[:, :, None, None] for x in (
-                    mu, own, other, w[:, None] * node_weight[..., q]))
-                lead = (G1 * m1 - steps) / np.sqrt(o1 + G2 * v1)
-                found += w1 * ndtr(_normal(lead, d) if sphere else lead)
-    lost = np.minimum(found.astype(float), 1 - 1 / 10**7)
+                mean, rest, varies, weight = (x[:, :, None, None] for x in (mu, own, other, w[:, None] * node_weight[..., q]))
+                lead = (G * mean - grid) / np.sqrt(rest + square * varies)
+                found += weight * ndtr(_normal(lead, d) if sphere else lead)
+    lost = np.minimum(found, 1 - 1 / 10**7)
     log_lost = np.log(np.maximum(-(V - 1) * np.log1p(-lost), TINY))
     slope = (log_lost[:, :, 1] - log_lost[:, :, 0]) / (2 * dg)
     middle = log_lost.mean(2)

@@ -146,9 +146,9 @@ def _wrong_score(seeds: Seeds, zeta: FloatArray) -> FloatArray:
     x = np.linspace(-7, 9, 161)
     below = log_ndtr(quantile_of_score(seeds, x))
     distinct = seeds.V * best_pick(seeds)
-    cdf = np.exp(distinct[:, None] * below)
+    above = -np.expm1(distinct[:, None] * below)
     step = x[1] - x[0]
-    tail = np.cumsum((1 - cdf)[:, ::-1], axis=-1)[:, ::-1] * step
+    tail = np.cumsum(above[:, ::-1], axis=-1)[:, ::-1] * step
     i = np.clip((zeta + seeds.snr[:, None] - x[0]) / step, 0, len(x) - 1).astype(int)
-    more = np.take_along_axis(tail, i, -1) / np.maximum(1 - np.take_along_axis(cdf, i, -1), SPECK)
+    more = np.take_along_axis(tail, i, -1) / np.maximum(np.take_along_axis(above, i, -1), SPECK)
     return np.asarray(zeta + seeds.snr[:, None] + np.minimum(more, 2))
