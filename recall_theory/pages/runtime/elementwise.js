@@ -88,7 +88,7 @@
   unary({
     rint: "f.rint(x0)",
     sqrt: "Math.sqrt(x0)", cbrt: "Math.cbrt(x0)",
-    exp: "Math.exp(x0)", exp2: "Math.pow(2, x0)", expm1: "Math.expm1(x0)",
+    exp: "Math.exp(x0)", exp2: "Math.pow(2, x0)", tanh: "Math.tanh(x0)", expm1: "Math.expm1(x0)",
     log: "Math.log(x0)", log2: "Math.log2(x0)", log1p: "Math.log1p(x0)",
     sin: "Math.sin(x0)", cos: "Math.cos(x0)", arcsin: "Math.asin(x0)",
   }, float);
