@@ -285,10 +285,11 @@ def _scatter(known: Facts, bare: Bare, values: Any, V: float, d: float, m: float
 
 def _skewed(skewness: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     """(..., n) nodes and weights of mean 0, variance 1 and the given skewness: a shifted gamma variable."""
-    half = np.abs(skewness) / 2
-    x, w = gauss_gamma(np.maximum(half, 1 / 10**4)**2, n)
-    x = (x - 1) / np.maximum(half, 1 / 10**4)[..., None]
-    return np.where((skewness < 0)[..., None], -x, x), w
+    half = np.maximum(np.abs(skewness) / 2, 1 / 10**4)
+    x, w = gauss_gamma(half**2, n)
+    x = (x - 1) / half[..., None]
+    # a skewness that is all rounding has no sign of its own
+    return np.where((skewness < -2 / 10**4)[..., None], -x, x), w
 
 
 def _normal(x: FloatArray, d: float) -> FloatArray:
