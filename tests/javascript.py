@@ -39,4 +39,4 @@ def close(a: Any, b: Any, tolerance: float) -> bool:
         return len(a) == len(b) and all(close(x, y, tolerance) for x, y in zip(a, b, strict=True))
     if isinstance(a, bool) or isinstance(b, bool) or not isinstance(a, int | float) or not isinstance(b, int | float):
         return bool(a == b)
-    return a == b or math.isnan(a) and math.isnan(b) or abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
+    return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))

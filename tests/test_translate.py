@@ -49,8 +49,8 @@ def operators(x, y):
 
 
 def comparisons(x, y):
-    return [x < y, x <= y, x > y, x >= y, x == y, x != y, x < y < 10, x is None, y is not None, x in (1, 2), "b" in "abc",
-            not x, x and y, x or y, "yes" if x < y else "no"]
+    return [x < y, x <= y, x > y, x >= y, x == y, x != y, x < y < 10, x is None, y is not None, x in (1, 2),
+            "b" in "abc", not x, x and y, x or y, "yes" if x < y else "no"]
 
 
 def loops(n):
@@ -70,7 +70,8 @@ def loops(n):
 def comprehensions(n):
     squares = {k: k * k for k in range(n) if k % 2}
     return [[a * b for a in range(n) for b in range(a)], list(squares.items()), sum(x for x in range(n)),
-            [x for x, _ in sorted({(3, 1), (1, 2), (3, 1)})], any(x > 2 for x in range(n)), all(x > 2 for x in range(n))]
+            [x for x, _ in sorted({(3, 1), (1, 2), (3, 1)})], any(x > 2 for x in range(n)),
+            all(x > 2 for x in range(n))]
 
 
 def arrays(n):
@@ -111,8 +112,8 @@ def reserved(new, default):
     return function
 
 
-CALLS = [(operators, (7, 2)), (operators, (-7.5, 2)), (comparisons, (1, 2)), (comparisons, (2, 1)), (comparisons, (0, 0)),
-         (loops, (6,)), (comprehensions, (5,)), (arrays, (4,)), (objects, (1.5,)), (nested, (2,)), (reserved, (1, 2))]
+CALLS = [(operators, (7, 2)), (operators, (-7.5, 2)), (comparisons, (1, 2)), (comparisons, (2, 1)),
+         (comparisons, (0, 0)), (loops, (6,)), (comprehensions, (5,)), (arrays, (4,)), (objects, (1.5,)), (nested, (2,)), (reserved, (1, 2))]
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,8 @@ def source() -> str:
 
     It needs neither a page nor a network: any JavaScript engine runs it.
     """
-    linker = Linker([(activation, "engine.activation"), (PARAMETERS, "engine.parameters"), (sys.modules, "py.no_modules")])
+    linker = Linker([(activation, "engine.activation"), (PARAMETERS, "engine.parameters"),
+                     (sys.modules, "py.no_modules")])
     entries = {"predict": linker.reference(predict), "boundsAt": linker.reference(bounds_at)}
     translated = linker.source()
     given = ", ".join(f"{name}: {code}" for name, code in entries.items())
@@ -43,8 +44,9 @@ def source() -> str:
 
 def _parameters() -> str:
     """The declarations of the parameters. A setting is checked by them once, on its way in."""
-    known = {p.name: {"kind": p.kind, "domain": p.domain, "optional": p.optional, "choices": ACTIVATIONS if p.kind == "activation" else p.choices,
-                      "otherwise": p.default, **({"low": p.low, "high": p.high} if p.kind == "integer" else {})}
+    known = {p.name: {"kind": p.kind, "domain": p.domain, "optional": p.optional, "otherwise": p.default,
+                      "choices": ACTIVATIONS if p.kind == "activation" else p.choices,
+                      **({"low": p.low, "high": p.high} if p.kind == "integer" else {})}
              for p in (PARAMETERS[name] for name in SIZES)}
     return (f"new Map(Object.entries({json.dumps(known)}).map("
             "([name, declared]) => [name, {...declared, check: (value) => value}]))")

@@ -18,6 +18,7 @@ from .orthogonal.law import orthogonal_prediction, orthogonal_terms
 from .recall.law import recall_and_accuracy, recall_terms
 
 OBSERVABLES = ("attention", "recall", "accuracy")
+RESOLVED = 1 / 2_000_000  # a smaller spread over seeds is the rounding of a difference: 0
 N_TEST = 4096  # fresh sequences a seed in an observation, the simulator's default
 
 FloatArray = NDArray[np.float64]
@@ -99,7 +100,7 @@ def _remarks(setting: Setting) -> tuple[str, ...]:
     from .mlp.regime import MOST, share_of_few
 
     share = share_of_few(setting.m, setting.activation or "relu")
-    if share <= MOST:
+    if share <= MOST * (1 + 1 / 10**9):  # just at it is not above it
         return ()
     return (f"Few of the m = {setting.m} neurons decide under this activation: the relative variance of the squared "
             f"features is {share:.2g}, where the theory asks for at most {MOST:g}. Expect recall to be underrated.",)
@@ -163,7 +164,7 @@ def _arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, embeddin
                  "recall": recall_terms(V, L, d, N, embedding, trigger_in_value)}
     # quadrature weights sum to 1 but for rounding
     values = tuple(np.clip(found[o], 0, 1) for o in OBSERVABLES)
-    spread = {o: found[o + "_std"] for o in OBSERVABLES}
+    spread = _resolved(found)
     attention, recall, accuracy = values
     return Predictions(attention, recall, accuracy, _observed_std(values, spread), spread, terms)
 
@@ -177,6 +178,8 @@ def _mlp_arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, m: F
         raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
                            "sphere embeddings (simulate takes it)")
     longer = np.maximum(L, 2)  # a sequence of one token has no rival: its attention is 1
+    if embedding == "sphere":
+        d = np.maximum(d, 2)  # as without an MLP
     found = mlp_prediction(V, longer, d, N, m, activation, embedding, trigger_in_value)
     alone = L < 2
     found["accuracy"] = np.where(alone, found["recall"], found["accuracy"])
@@ -186,9 +189,14 @@ def _mlp_arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, m: F
     terms = mlp_terms(V, longer, d, N, m, activation, embedding, trigger_in_value)
     terms["attention"] = {name: np.where(alone, 0, term) for name, term in terms["attention"].items()}
     values = tuple(np.clip(found[o], 0, 1) for o in OBSERVABLES)
-    spread = {o: found[o + "_std"] for o in OBSERVABLES}
+    spread = _resolved(found)
     attention, recall, accuracy = values
     return Predictions(attention, recall, accuracy, _observed_std(values, spread), spread, terms)
+
+
+def _resolved(found: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    """The spreads over seeds, which are roots of differences: what rounding alone may leave is none."""
+    return {o: np.where(found[o + "_std"] > RESOLVED, found[o + "_std"], 0) for o in OBSERVABLES}
 
 
 def _observed_std(values: tuple[FloatArray, ...], spread: dict[str, FloatArray]) -> dict[str, FloatArray]:

@@ -60,7 +60,7 @@ def _attribute(node: ast.Attribute, scope: Scope) -> str:
 
 def _library_path(node: ast.expr, scope: Scope) -> str | None:
     """nd.linalg.eigh for np.linalg.eigh; None where the name is not one of a library that the runtime stands for."""
-    parts = []
+    parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.insert(0, node.attr)
         node = node.value

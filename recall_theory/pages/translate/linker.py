@@ -73,16 +73,17 @@ class Linker:
             return self._literal(thing)
         if isinstance(thing, np.ufunc | type(np.clip)) or getattr(thing, "__module__", None) == "numpy":
             return _library_name(thing)
-        if getattr(builtins, getattr(thing, "__name__", ""), None) is thing:
-            return f"py.{local(thing.__name__)}"
+        name = str(getattr(thing, "__name__", ""))
+        if getattr(builtins, name, None) is thing:
+            return f"py.{local(name)}"
         if isinstance(thing, ModuleType):
             raise Untranslatable(f"the module {thing.__name__} as a value")
         module = getattr(thing, "__module__", None) or ""
         if isinstance(thing, FunctionType | type) or hasattr(thing, "__wrapped__"):
             if module.split(".")[0] == "recall_theory":
                 return self._named(thing, thing.__name__)
-            path = module.split(".")
-            return ".".join(["nd", *path[1:], thing.__name__] if path[0] == "numpy" else ["py", path[-1], thing.__name__])
+            library, *path = module.split(".")
+            return ".".join(["nd", *path, name] if library == "numpy" else ["py", *[library, *path][-1:], name])
         if inspect.isbuiltin(thing):  # of math, say
             return f"py.{module}.{thing.__name__}"
         return self._named(thing, "constant")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..attention import terms as at
-from ..attention.law import SeedLaw
+from ..attention.law import FAR, SeedLaw
 from ..attention.shape import score_cumulants
 from ..generic import power_of_complement
 from ..quadrature import condense, gauss_gamma, gauss_hermite
@@ -83,7 +83,7 @@ def seed_law(V: Any, L: Any, d: Any, N: Any, m: Any, k: StepTwo, embedding: str 
     tau = tau1[:, :, None, None, None]
     b0 = b01[:, None, :, None, None]
     chi = chi1[:, None, None, :, None]
-    parts = mt.attention_parts(V1, L1, d1, N1, m1, e, tau, b0, kappa, k1)
+    parts = _parts(V1, L1, d1, N1, m1, e, tau, b0, kappa, k1)
     perp = sum(p[0] for p in parts.values())
     of_lead = sum(p[1] for p in parts.values())
     mean = mt.lead(V1, L1, d1, N1, e, tau, b0, kappa, k1.A, k1.A2, k1.h1)
@@ -92,7 +92,7 @@ def seed_law(V: Any, L: Any, d: Any, N: Any, m: Any, k: StepTwo, embedding: str 
     turn = _turn(V1, L1, d1, N1, e, tau, b0, kappa, k1, of_lead)
     plain = perp * V1 / (V1 - 1) * (1 - 1 / d1) * chi
     squared = np.maximum(overlap + 2 * T / tau * turn * (T - mean) + plain, overlap + plain * FLOOR)
-    snr = T / np.sqrt(squared)
+    snr = np.clip(T / np.sqrt(np.maximum(squared, TINY)), -FAR, FAR)
     w = np.broadcast_to(w_b0[:, None, :, None, None] * w_chi[:, None, None, :, None] * w_x, snr.shape)
     B, n_tau = tau1.shape
     nodes, weights = condense(snr.reshape(B, n_tau, -1), w.reshape(B, n_tau, -1), SNR_NODES)
@@ -116,13 +116,20 @@ def seed_law(V: Any, L: Any, d: Any, N: Any, m: Any, k: StepTwo, embedding: str 
     )
 
 
+def _parts(V: Any, L: Any, d: Any, N: Any, m: Any, e: int, tau: Any, b0: Any, kappa: int,
+           k: StepTwo) -> dict[str, tuple[Any, Any]]:
+    """`mlp.terms.attention_parts`: expansions in 1/V may turn negative at a vocabulary of a few tokens, cut at zero."""
+    return {name: (np.maximum(token, TINY), np.maximum(lead, TINY))
+            for name, (token, lead) in mt.attention_parts(V, L, d, N, m, e, tau, b0, kappa, k).items()}
+
+
 def _shape(V: Any, L: Any, d: Any, N: Any, m: Any, e: int, tau: FloatArray, kappa: int, k: StepTwo,
            snr: FloatArray) -> tuple[Any, Any]:
     """Third and fourth cumulant of the standardised token scores: the linear part's, by norms and counts.
 
     0 where the activation has next to no linear part: what is left then is close to Gaussian.
     """
-    parts = mt.attention_parts(V, L, d, N, m, e, tau, 1, kappa, k)
+    parts = _parts(V, L, d, N, m, e, tau, 1, kappa, k)
     S = sum(token for token, _ in parts.values())
     linear = k.A * at.lead(V, L, d, N, e, 1, 1) >= k.A2 * mt.quadratic_lead(V, L, d, e, 1, kappa)
     unit = np.where(linear, k.A**2, 1)  # in units in which the linear part has coefficient 1
@@ -137,12 +144,16 @@ def _shape(V: Any, L: Any, d: Any, N: Any, m: Any, e: int, tau: FloatArray, kapp
 
 def _noise_spread(V: Any, L: Any, d: Any, N: Any, m: Any, e: int, kappa: int, k: StepTwo) -> Any:
     """Relative variance over seeds of the tokens' squared noise, a quadratic form of a Gaussian g."""
-    parts = mt.attention_parts(V, L, d, N, m, e, 1, 1, kappa, k)
+    parts = _parts(V, L, d, N, m, e, 1, 1, kappa, k)
     root: Any = 0
     total: Any = 0
+
+    def moment(n: int) -> Any:
+        return np.maximum(at.wishart(n, V, d, kappa), (1 - 1 / V)**n)
+
     for name, (token, _) in parts.items():
         p = POWERS[name]
-        root = root + np.sqrt(at.wishart(2 * p + 2, V, d, kappa)) / at.wishart(p + 1, V, d, kappa) * token
+        root = root + np.sqrt(moment(2 * p + 2)) / moment(p + 1) * token
         total = total + token
     return 2 / d * (root / total)**2
 

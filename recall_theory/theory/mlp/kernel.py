@@ -208,8 +208,8 @@ def of_neurons(phi: Activation, bare: Bare, d: Any, m: Any, s: FloatArray, t: Fl
             + values.norm[..., None, None] * omega * second / 2)
     pull = X * drag
     whole = E(pull)[..., None, None]  # E pull is the variance at infinite width: use the exact one
-    pull = np.where(np.abs(whole) > TINY, pull * values.variance[..., None, None] / np.where(
-        np.abs(whole) > TINY, whole, 1), pull)
+    sound = np.abs(whole) > E(np.abs(pull))[..., None, None] / 10**9  # a sum that cancels is rounding
+    pull = np.where(sound, pull * values.variance[..., None, None] / np.where(sound, whole, 1), pull)
     y = X**2 - common
     y0 = y - E(y)[..., None, None]
     spread = E(y0**2)

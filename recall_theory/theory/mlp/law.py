@@ -28,6 +28,7 @@ __all__ = ["mlp_attention", "mlp_prediction", "mlp_terms", "recall_terms", "step
 
 FloatArray = NDArray[np.float64]
 
+TINY = np.finfo(float).tiny
 SURE = 1 / 1000  # a chance of wrong attention below this leaves recall as it is
 ALMOST = 1 / 100  # below this it needs few nodes only
 NODES = 3  # of tau
@@ -177,7 +178,7 @@ def mlp_terms(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "relu", 
     phi = _activation(activation)
     e, kappa = int(trigger_in_value), int(embedding == "gaussian")
     k = step_two_moments(phi, mt.input_power(V, L, e))
-    signal = mt.lead(V, L, d, N, e, 1, 1, kappa, k.A, k.A2, k.h1)**2
+    signal = np.maximum(mt.lead(V, L, d, N, e, 1, 1, kappa, k.A, k.A2, k.h1)**2, TINY)
     attention = {"attention overlap: trigger": 1 / d}
     attention |= {name: token / signal
                   for name, (token, _) in mt.attention_parts(V, L, d, N, m, e, 1, 1, kappa, k).items()}

@@ -168,7 +168,7 @@ def recall_given(kernel: Kernel, bare: Bare, V: float, L: float, d: float, N: fl
 
     count, pn, ak = each(n), each(pn * share_weight[..., None]), each(share[..., None])
     theta = (count / lam * own[..., None] + (1 - ak) * off[..., None] - mid) * (1 - 1 / V)
-    Q = ((V - 2) * power)[..., None] + theta**2 / V
+    Q = (max(V - 2, 1) * power)[..., None] + theta**2 / V
 
     # relative variance of Q: a sum over V - 1 classes, and the neurons
     il = 1 / lam
@@ -339,7 +339,7 @@ def _rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, 
     nodes, node_weight = _skewed(skewness, SHAPE)
     scale = np.sqrt(aside)
     square = G**2
-    per_power = 1 / np.maximum((V - 2) * power, TINY)
+    per_power = 1 / np.maximum(max(V - 2, 1) * power, TINY)
     found = np.zeros_like(G)
     for k in range(a.shape[1]):
         astray = (1 - a[:, k]) / lam
@@ -356,7 +356,8 @@ def _rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, 
                     continue
                 mu = centre + cj * scale * nodes[..., q]
                 own = np.maximum(1 - (mu**2 + other) * per_power, 1 / 20)
-                mean, rest, varies, weight = (x[:, :, None, None] for x in (mu, own, other, w[:, None] * node_weight[..., q]))
+                mean, rest, varies, weight = (x[:, :, None, None] for x in (
+                    mu, own, other, w[:, None] * node_weight[..., q]))
                 lead = (G * mean - grid) / np.sqrt(rest + square * varies)
                 found += weight * ndtr(_normal(lead, d) if sphere else lead)
     lost = np.minimum(found, 1 - 1 / 10**7)
