@@ -19,6 +19,7 @@ from recall_theory.theory.formula import SYMBOLS
 # --- what is translated below: ordinary Python, one construct after another ---------------------------------
 
 SCALE = np.array([1.0, 2.0, 4.0])
+PAIRS = [(3, 1), (1, 2), (3, 1)]
 NAMES = {"low": (1, 2), "high": (3, 4)}
 
 
@@ -70,7 +71,7 @@ def loops(n):
 def comprehensions(n):
     squares = {k: k * k for k in range(n) if k % 2}
     return [[a * b for a in range(n) for b in range(a)], list(squares.items()), sum(x for x in range(n)),
-            [x for x, _ in sorted({(3, 1), (1, 2), (3, 1)})], any(x > 2 for x in range(n)),
+            [x for x, _ in sorted(set(PAIRS))], any(x > 2 for x in range(n)),
             all(x > 2 for x in range(n))]
 
 
@@ -113,7 +114,8 @@ def reserved(new, default):
 
 
 CALLS = [(operators, (7, 2)), (operators, (-7.5, 2)), (comparisons, (1, 2)), (comparisons, (2, 1)),
-         (comparisons, (0, 0)), (loops, (6,)), (comprehensions, (5,)), (arrays, (4,)), (objects, (1.5,)), (nested, (2,)), (reserved, (1, 2))]
+         (comparisons, (0, 0)), (loops, (6,)), (comprehensions, (5,)), (arrays, (4,)), (objects, (1.5,)),
+         (nested, (2,)), (reserved, (1, 2))]
 
 
 @pytest.fixture(scope="module")
@@ -172,12 +174,21 @@ def test_every_formula_translated_is_its_sympy_expression():
     known = {name: f for name, f in formulas.items() if f.expr is not None}
     code = {name: linker.reference(f.function) for name, f in known.items()}
     script = Script(runtime.source() + linker.source())
+    untried = []
     for name, formula in known.items():
-        for _ in range(3):
+        seen = 0
+        for _ in range(8):
             values = {a: _drawn(a, rng) for a in formula.arguments}
-            exact = float(formula.evaluate(**values))
+            try:
+                exact = float(formula.evaluate(**values))
+            except (ValueError, TypeError):  # a pole, or a root of a negative number: outside the formula's domain
+                continue
             found = script.value(f"{code[name]}({', '.join(map(repr, values.values()))})")
             assert abs(found - exact) <= 1e-9 * max(1.0, abs(exact)), (name, values)
+            seen += 1
+        if not seen:
+            untried.append(name)
+    assert len(untried) <= 2, untried
 
 
 def _drawn(argument, rng):

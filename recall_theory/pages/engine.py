@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-import sys
 from importlib import resources
 from typing import Any
 
@@ -32,8 +31,7 @@ def source() -> str:
 
     It needs neither a page nor a network: any JavaScript engine runs it.
     """
-    linker = Linker([(activation, "engine.activation"), (PARAMETERS, "engine.parameters"),
-                     (sys.modules, "py.no_modules")])
+    linker = Linker([(activation, "engine.activation"), (PARAMETERS, "engine.parameters")])
     entries = {"predict": linker.reference(predict), "boundsAt": linker.reference(bounds_at)}
     translated = linker.source()
     given = ", ".join(f"{name}: {code}" for name, code in entries.items())

@@ -101,6 +101,9 @@ const py = (() => {
   };
   const property = (x, name) => (x instanceof nd.Array || isNumber(x) ? ofArrays[name](x) : x[name]);
 
+  // Arguments in their places, keywords among them; one that is left out is undefined.
+  const bind = (names, args, keywords) => names.map((name, i) => (i < args.length ? args[i] : keywords[name]));
+
   const ofMaps = {
     items: (x) => [...x.entries()], keys: (x) => [...x.keys()], values: (x) => [...x.values()], copy: (x) => new Map(x),
     get: (x, key, otherwise = null) => (x.has(key) ? x.get(key) : otherwise),
@@ -118,12 +121,9 @@ const py = (() => {
     }
     const own = ownMethods(x)[name];
     if (own !== undefined) return own(x, ...args);
-    return keywords === undefined ? x[name](...args) : nd.call(x[name].bind(x), args, keywords);
+    return x[name](...(keywords === undefined ? args : bind(x[name].params, args, keywords)));
   };
   const call = (f, ...args) => (typeof f === "function" ? f(...args) : f.__call__(...args));
-
-  // Arguments in their places, keywords among them; one that is left out is undefined.
-  const bind = (names, args, keywords) => names.map((name, i) => (i < args.length ? args[i] : keywords[name]));
 
   // Results by their arguments: numbers, texts, or objects that are told apart by who they are.
   const memo = (f) => {

@@ -12,6 +12,7 @@ import dataclasses
 import inspect
 import json
 import math
+import sys
 import textwrap
 from collections.abc import Callable
 from types import FunctionType, ModuleType
@@ -43,8 +44,9 @@ class Linker:
     """
 
     def __init__(self, stand_ins: list[tuple[Any, str]] | None = None):
-        self._stand_ins = {id(thing): code for thing, code in stand_ins or []}
-        self._kept = list(stand_ins or [])  # ids stay theirs while the objects live
+        given = [(sys.modules, "py.no_modules"), *(stand_ins or [])]
+        self._stand_ins = {id(thing): code for thing, code in given}
+        self._kept = given  # ids stay theirs while the objects live
         self._names: dict[int, str] = {}
         self._waiting: list[tuple[str, Any]] = []
         self._done: list[str] = []
@@ -80,10 +82,10 @@ class Linker:
             raise Untranslatable(f"the module {thing.__name__} as a value")
         module = getattr(thing, "__module__", None) or ""
         if isinstance(thing, FunctionType | type) or hasattr(thing, "__wrapped__"):
-            if module.split(".")[0] == "recall_theory":
-                return self._named(thing, thing.__name__)
             library, *path = module.split(".")
-            return ".".join(["nd", *path, name] if library == "numpy" else ["py", *[library, *path][-1:], name])
+            if library == "numpy":
+                return ".".join(["nd", *path, name])
+            return f"py.dataclasses.{name}" if library == "dataclasses" else self._named(thing, name)
         if inspect.isbuiltin(thing):  # of math, say
             return f"py.{module}.{thing.__name__}"
         return self._named(thing, "constant")

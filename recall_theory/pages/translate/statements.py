@@ -33,15 +33,19 @@ def class_source(linker: Linker, name: str, kind: type) -> str:
         given = ", ".join(local(f.name) + _default(linker, f) for f in fields)
         sets = " ".join(f"this.{f.name} = {local(f.name)};" for f in fields)
         lines.append(f"  constructor({given}) {{ {sets} }}")
+    named = []  # what calls with keywords need to know
     for attribute, thing in vars(kind).items():
         if isinstance(thing, property):
             assert isinstance(thing.fget, FunctionType)
             lines.append(_method(linker, f"get {attribute}", thing.fget))
         elif isinstance(thing, FunctionType) and _written_in(thing, kind):
             lines.append(_method(linker, "constructor" if attribute == "__init__" else attribute, thing))
+            parameters = list(inspect.signature(thing).parameters)[1:]
+            if attribute != "__init__" and parameters:
+                named.append(f"{name}.prototype.{attribute}.params = {_quoted(parameters)};")
         elif isinstance(thing, functools.cached_property):
             raise Untranslatable(f"{kind.__name__}.{attribute} is a cached property")
-    return "\n".join([*lines, "}"])
+    return "\n".join([*lines, "}", *named])
 
 
 def _written_in(function: FunctionType, kind: type) -> bool:
