@@ -149,7 +149,7 @@ def test_a_slider_moves_by_keyboard_and_is_announced(visit, toy):
     assert page.input_value("#V") == "1218"  # 2^(10 + 1/4)
     assert page.get_attribute("#V-slider", "aria-valuetext") == "1,218"
     assert value(page, "attention") == 1218 / 2**20
-    assert page.evaluate("location.hash").startswith("#V=1218&")
+    page.wait_for_function("location.hash.startsWith('#V=1218&')")
     page.keyboard.press("Home")
     assert page.input_value("#V") == "2"
     said = "attention 1.9e-06, recall 0.999985, accuracy 0.0039; limited by attention: large"

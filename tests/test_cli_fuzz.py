@@ -138,6 +138,24 @@ def files(tmp_path, monkeypatch):
     }
 
 
+class Served:
+    """In place of the calculator's server: listens to nothing, and its Ctrl-C comes at once, as a good end."""
+
+    address, port = "http://127.0.0.1:8000/", 8000
+
+    def __init__(self, *given):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *given):
+        pass
+
+    def serve_forever(self):
+        raise click.exceptions.Exit(0)
+
+
 class Trained:
     """In place of one seed's training: stages out of thin air."""
 
@@ -199,6 +217,9 @@ def quick(monkeypatch):
     monkeypatch.setattr(built, "one_memory", lambda *given: 0.5)
     further = importlib.import_module("recall_theory.simulate.full_training")
     monkeypatch.setattr(further, "_Run", Trained)
+    monkeypatch.setattr(importlib.import_module("recall_theory.pages.calculator.serve"), "Server", Served)
+    monkeypatch.setattr(importlib.import_module("recall_theory.pages.calculator"), "page", lambda: "<!doctype html>")
+    monkeypatch.setattr(importlib.import_module("webbrowser"), "open", lambda address: True)
 
 
 def check(argv):

@@ -35,6 +35,7 @@ COMMANDS = {
     "train": "Gradient descent beyond the three steps: what they leave on the table.",
     "compare-activations": "Which activation remembers best in one setting, and why.",
     "geometric": "Facts in the geometry of embeddings: the second paper's model.",
+    "explore": "The calculator as a page: sliders, and predictions that follow.",
     "formulas": "The formulas behind the numbers: the list, or one in full.",
     "cite": "How to cite the papers and this program.",
     "doctor": "Versions, linear algebra, cores and memory in use.",

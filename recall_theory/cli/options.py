@@ -77,6 +77,7 @@ EXTRA: dict[str, Parameter] = {
         Extra("seed", "fixes everything random; drawn and shown where absent", "integer", 0, 2**53),
         Extra("points", "numbers of samples, or of dimensions, that are looked at", "integer", 2, 64),
         Extra("jobs", "processes that share the work", "integer", 1, 1024),
+        Extra("port", "port of this machine", "integer", 1, 65535),
         Extra("n_test", "fresh sequences a seed on which attention and accuracy are counted", "integer",
               1, 10**9, default=4096),
         Extra("margin", "largest difference that still counts as agreement", "real", _ABOVE_0, _BELOW_1,

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 from importlib.resources import files
 from string import Template
 
-__all__ = ["document"]
+__all__ = ["document", "page"]
 
 SCRIPTS = ("numbers.js", "setting.js", "engine.js", "controls.js", "results.js", "curve.js", "main.js")
+
+
+@functools.cache
+def page() -> str:
+    """The calculator as one HTML document that loads nothing: style, formulas and the engine are in it."""
+    from .. import engine
+
+    return document(engine.source())
 
 
 def document(engine: str) -> str:

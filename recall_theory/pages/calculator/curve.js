@@ -120,7 +120,8 @@ class Curve {
       svg.append(shape("line", { class: "grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(p), y2: y(p) }),
         shape("text", { x: MARGIN.left - 8, y: y(p) + 4, "text-anchor": "end" }, String(p)));
     }
-    for (const v of ticks(low, high, Math.floor((width - MARGIN.left - MARGIN.right) / 70))) {
+    const room = 7 * count(high).length + 12; // for the longest label
+    for (const v of ticks(low, high, Math.floor((width - MARGIN.left - MARGIN.right) / room))) {
       svg.append(shape("line", { class: "tick", x1: this.x(v), x2: this.x(v), y1: y(0), y2: y(0) + 5 }),
         shape("text", { x: this.x(v), y: y(0) + 19, "text-anchor": "middle" }, count(v)));
     }

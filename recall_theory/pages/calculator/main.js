@@ -1,13 +1,11 @@
 // Controls, address and results, kept together: every change asks for a result, and only the newest one counts.
 
-const PAUSE = 350; // ms of rest before the curve is calculated
+const PAUSE = 300; // ms of rest before the address is rewritten and the curve is calculated
 const live = new Engine("calculate");
 const state = opening();
 let asked = 0; // number of the newest question
 let answered = 0; // number of the question whose result is shown
-let latest = null; // that result
-let pause = 0;
-let announcement = 0;
+const timers = {}; // by what they are for
 
 const curve = new Curve((name, value) => {
   state[name] = String(value);
@@ -28,9 +26,9 @@ function changed() {
   const { setting, problems } = read(state);
   asked += 1;
   showProblems(problems);
-  rewrite(state);
+  later("address", PAUSE, () => history.replaceState(null, "", toHash(state)));
   curve.stop();
-  clearTimeout(pause);
+  clearTimeout(timers.curve);
   element("mlp-sizes").hidden = !state.mlp;
   element("hold").disabled = Boolean(problems.V || problems.N);
   element("ratio").textContent = problems.V || problems.N ? "-" : number(setting.N / setting.V);
@@ -44,7 +42,7 @@ function changed() {
   showFormulas(setting);
   element("command").textContent = asCommand(setting);
   element("python").textContent = asPython(setting);
-  stale("Calculating ...");
+  stale("Calculating ...", true);
   const question = asked;
   live.ask(setting, (result) => answer(question, setting, result));
 }
@@ -59,7 +57,6 @@ function answer(question, setting, result) {
   } else if (result.failure && question === asked) {
     stale(`The calculation failed: ${result.failure}`);
   } else if (result.predicted) {
-    latest = result;
     showResult(result);
     if (question === asked) current(setting, result);
   }
@@ -69,9 +66,9 @@ function answer(question, setting, result) {
 const shownAt = (parameter) => (element(`${parameter}-problem`) ? parameter : "embedding");
 
 /** Greys what is shown: it belongs to another setting. */
-function stale(status) {
+function stale(status, busy = false) {
   for (const id of ["predicted", "budget", "bounds", "curve"]) element(id).classList.add("stale");
-  element("predicted").setAttribute("aria-busy", "true");
+  element("predicted").setAttribute("aria-busy", String(busy));
   element("status").textContent = status;
 }
 
@@ -79,30 +76,24 @@ function stale(status) {
 function current(setting, result) {
   for (const id of ["predicted", "budget", "bounds"]) element(id).classList.remove("stale");
   element("predicted").setAttribute("aria-busy", "false");
-  element("status").textContent = "";
-  clearTimeout(announcement);
-  announcement = setTimeout(() => { element("announce").textContent = spoken(result); }, 600);
-  clearTimeout(pause);
-  pause = setTimeout(() => {
+  later("announcement", 2 * PAUSE, () => { element("announce").textContent = spoken(result); });
+  later("curve", PAUSE, () => {
     const name = state.along === "m" && !state.mlp ? "N" : state.along;
     element("along").value = name;
     curve.begin(name, setting, state.hold ? setting.N / setting.V : null);
     curve.know(result.predicted);
     element("curve").classList.remove("stale");
-  }, PAUSE);
+  });
 }
 
-/** Keeps the setting in the address; an address that can't be changed is no harm. */
-function rewrite(held) {
-  try {
-    history.replaceState(null, "", toHash(held));
-  } catch {
-    // browsers refuse more than a hundred changes in some seconds; the next one will do
-  }
+/** Does something after a time without another call for the same purpose. */
+function later(purpose, time, act) {
+  clearTimeout(timers[purpose]);
+  timers[purpose] = setTimeout(act, time);
 }
 
 async function copy(what) {
-  const text = what === "link" ? location.href : element(what).textContent;
+  const text = what === "link" ? location.href.split("#")[0] + toHash(state) : element(what).textContent;
   try {
     await navigator.clipboard.writeText(text);
     element("copied").textContent = "Copied.";

@@ -88,7 +88,10 @@ function limitation({ predicted, terms, limited_by: told }) {
 
 function showLimit(result) {
   const cause = limitation(result);
-  element("limited").replaceChildren(...(cause ? ["Limited by ", make("b", {}, cause), "."] : ["Nothing is in the way."]));
+  const { V } = result.setting;
+  element("limited").replaceChildren(
+    `Of ${count(V)} facts, about ${count(V * result.predicted.recall)} are recalled once the right token is attended. `,
+    ...(cause ? ["Limited by ", make("b", {}, cause), "."] : ["Nothing is in the way."]));
   element("remarks").replaceChildren(...result.remarks.map((text) => make("p", { class: "remark" }, text)));
 }
 
