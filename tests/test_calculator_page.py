@@ -16,10 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from py_mini_racer import MiniRacer
 
-from recall_theory import Setting
+from recall_theory import Setting, bounds_at, predict
 from recall_theory.cli.numbers import integer
 from recall_theory.pages import calculator
 from recall_theory.report import numbers
+from recall_theory.report.bounds import _least
+from recall_theory.theory.capacity import limiting_term
 
 # Attention tells V, recall N; L is the time in milliseconds that an answer takes.
 TOY = """
@@ -29,7 +31,7 @@ const calculate = ({V, L, d, N, m, embedding}) => {
   for (const until = performance.now() + L; performance.now() < until;) { /* takes its time */ }
   const values = {attention: Math.min(V / 2**20, 1 - 1e-12), recall: 1 - 1 / N, accuracy: 1 / d};
   return {predicted: {...values, std: {attention: 0.01, recall: 0, accuracy: 0.1}}, setting: {V, L, d, N, m},
-          terms: {attention: {small: 1, large: 3}, recall: {alone: 0.03125}},
+          terms: {attention: {small: 1, large: 3}, recall: {alone: 0.03125}}, limited_by: "attention: large",
           remarks: m === 7 ? ["Seven is few."] : [],
           bounds: [{name: "coverage", statement: "a <= b", strength: "exact", binds: "all", broken_by: "none",
                     recall: 0.5, allows: false, least_N: 4619, largest_V: null}]};
@@ -220,6 +222,76 @@ def test_the_mlp_is_switched_on_and_off(visit, toy):
     page.uncheck("#mlp")
     page.wait_for_selector("text=Seven is few.", state="detached")
     assert "--m" not in page.inner_text("#command")
+
+
+# The numbers, with the engine that the page has
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """The address of the page itself."""
+    path = tmp_path_factory.mktemp("calculator") / "page.html"
+    path.write_text(calculator.page(), encoding="utf-8")
+    return path.as_uri()
+
+
+def assert_shown(data, shown, expected, write):
+    """A number on the page: all its digits in the element, and in words as the tables write it."""
+    if expected is None:
+        assert data == "null"
+    else:
+        assert float(data) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    if expected is None or expected > 1e-7:  # below, the deviation is rounding noise of the sum it comes from
+        assert shown == write(expected)
+
+
+NUMBERS = """() => {
+  const read = (rows, ...parts) => Object.fromEntries([...document.querySelectorAll(rows)].map((row) =>
+    [Object.values(row.dataset)[0], parts.map((part) => [...row.querySelectorAll(part)].map((e) => [e.value, e.textContent]))]));
+  return {observables: read("[data-observable]", ".mean data", ".std data"), bounds: read("[data-bound]", "data"),
+          attention: read("#budget-attention [data-cause]", "data"), recall: read("#budget-recall [data-cause]", "data"),
+          limited: document.querySelector("#limited b").textContent,
+          remarks: [...document.querySelectorAll(".remark")].map((e) => e.textContent)};
+}"""
+
+
+def test_the_numbers_are_the_librarys(visit, real):
+    page = visit(real)
+    settled(page)
+    for setting in (
+        Setting(V=1024, L=64, d=256, N=65536),
+        Setting(V=100, L=8, d=24, N=3000, embedding="sphere", trigger_in_value=False),
+        Setting(V=128, L=8, d=64, N=9999, m=500, activation="tanh"),
+        Setting(V=40, L=8, d=64, N=30000, m=20, activation="relu"),
+        Setting(V=200, L=4, d=256, N=150, embedding="orthogonal"),
+    ):
+        enter(page, N="later")  # nothing is calculated until all is set
+        page.set_checked("#mlp", setting.m is not None)
+        page.select_option("#embedding", setting.embedding)
+        page.set_checked("#trigger_in_value", setting.trigger_in_value)
+        if setting.m is not None:
+            page.select_option("#activation", setting.activation)
+            enter(page, m=str(setting.m))
+        enter(page, **{name: str(getattr(setting, name)) for name in ("V", "L", "d", "N")})
+        settled(page)
+        found, expected = page.evaluate(NUMBERS), predict(setting)
+        for name, (mean, std) in found["observables"].items():
+            assert_shown(*mean[0], getattr(expected, name), numbers.probability)
+            assert_shown(*std[0], expected.std[name], numbers.deviation)
+        for step, terms in expected.terms.items():
+            assert found[step].keys() == terms.keys()
+            for cause, ((shown,),) in found[step].items():
+                assert_shown(*shown, terms[cause], numbers.number)
+        assert found["limited"] == limiting_term(expected)
+        assert tuple(found["remarks"]) == expected.remarks
+        given = {name: getattr(setting, name) for name in ("V", "L", "d", "N", "m", "activation")}
+        bounds = bounds_at(**given)
+        assert list(found["bounds"]) == [b.name for b in bounds.bounds]
+        for b in bounds.bounds:
+            ((recall, least, largest),) = found["bounds"][b.name]
+            assert_shown(*recall, b.recall, numbers.probability)
+            assert_shown(*least, b.least_N, lambda _, b=b: _least(b, given))  # noqa: B023
+            assert_shown(*largest, b.largest_V, lambda v: "any" if v is None else numbers.count(v))
 
 
 # Order

@@ -4,6 +4,7 @@ const SPAN = 64; // the curve reaches this factor to either side
 const INTERVALS = 24;
 const HEIGHT = 300;
 const MARGIN = { top: 12, right: 84, bottom: 40, left: 40 };
+const CREW = Math.max(1, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1)); // workers that share its points
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An SVG element with attributes and text. */
@@ -44,7 +45,9 @@ function ticks(low, high, most) {
 }
 
 class Curve {
-  #engine = new Engine("prediction");
+  #crew = Array.from({ length: CREW }, () => new Engine("prediction"));
+  #waiting = []; // values that no worker has taken
+  #busy = 0; // workers that have one
   #points = new Map(); // value -> predicted; null where the setting is outside the domain
   #values = [];
   #read = null; // the value that the reader points at
@@ -61,37 +64,38 @@ class Curve {
     plot.addEventListener("blur", () => this.#readOut(null));
   }
 
-  /** Begins anew around a setting; `ratio` is N/V where that is held. */
-  begin(name, setting, ratio) {
+  /** Begins anew around a setting, whose own result is known; `ratio` is N/V where that is held. */
+  begin(name, setting, predicted, ratio) {
     this.stop();
     Object.assign(this, { name, setting, ratio: name === "V" ? ratio : null });
     this.#points = new Map();
     this.#read = null;
     this.#values = along(name, setting[name]);
     element("along-note").textContent = this.ratio ? `at N/V = ${number(ratio)}` : "";
-    this.#next(coarseFirst(this.#values));
+    this.#waiting = coarseFirst(this.#values).filter((v) => v !== setting[name]);
+    this.#points.set(setting[name], predicted);
+    for (const engine of this.#crew) this.#next(engine);
+    this.draw();
   }
 
   /** Calculates no further point; those there are become stale. */
   stop() {
-    this.#engine.forget();
+    for (const engine of this.#crew) engine.forget();
+    this.#busy = 0;
   }
 
-  /** What is already known: the present setting's own result. */
-  know(predicted) {
-    this.#points.set(this.setting[this.name], predicted);
-    this.draw();
-  }
-
-  #next(waiting) {
-    const value = waiting.find((v) => !this.#points.has(v));
-    element("curve").setAttribute("aria-busy", String(value !== undefined));
+  #next(engine) {
+    const value = this.#waiting.shift();
+    if (value !== undefined) this.#busy += 1;
+    element("curve").setAttribute("aria-busy", String(this.#busy > 0));
     if (value === undefined) return;
-    this.#engine.ask(this.#at(value), (result) => {
+    engine.ask(this.#at(value), (result) => {
+      this.#busy -= 1;
       this.#points.set(value, result.predicted ?? null);
-      if (result.error) element("along-note").textContent = `left out: ${result.error.message}`;
+      const why = result.error?.message ?? result.failure;
+      if (why) element("along-note").textContent = `left out: ${why}`;
       this.draw();
-      this.#next(waiting);
+      this.#next(engine);
     });
   }
 

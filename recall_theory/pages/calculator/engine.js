@@ -1,6 +1,6 @@
 // The engine in a worker of its own: the page stays responsive, and the newest question is the next one answered.
 
-const PATIENCE = 600; // ms that a calculation may go on once a newer question waits; starting afresh costs less
+const PATIENCE = 400; // ms that a calculation may go on once nobody waits for it
 
 const source = URL.createObjectURL(new Blob(
   ["engine", "worker"].map((id) => `${JSON.parse(document.getElementById(id).textContent)}\n`),
@@ -22,17 +22,22 @@ class Engine {
   /** Calculates a setting; of several that wait, the newest alone is. `reply` gets the result once. */
   ask(setting, reply) {
     this.#waiting = { setting, reply };
-    if (!this.#running) {
-      this.#next();
-    } else if (!this.#timer) {
-      this.#timer = setTimeout(() => this.#giveUp(), Math.max(0, PATIENCE - (performance.now() - this.#running.since)));
-    }
+    if (this.#running) this.#hurry();
+    else this.#next();
   }
 
   /** Forgets what waits and what runs: no reply comes any more. */
   forget() {
     this.#waiting = null;
-    if (this.#running) this.#running.reply = () => {};
+    if (!this.#running) return;
+    this.#running.reply = () => {};
+    this.#hurry();
+  }
+
+  /** What runs is no longer wanted: it may end by itself for a while, since a warm worker is a quick one. */
+  #hurry() {
+    const left = PATIENCE - (performance.now() - this.#running.since);
+    this.#timer ||= setTimeout(() => this.#giveUp(), Math.max(0, left));
   }
 
   #next() {

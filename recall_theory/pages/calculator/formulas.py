@@ -20,7 +20,7 @@ GROUPS: dict[str, tuple[str, str, str, dict[str, tuple[str, str]]]] = {
     "laws": (
         "The leading laws", "plain",
         "What a size must reach so that one cause alone does no harm, to leading order in large sizes. The prediction "
-        "above is exact where these are rough.",
+        "above counts all causes together, at any size.",
         {"law.attention.trigger_overlap": ("d", "≥"), "law.attention.mean_embedding": ("N", "≥"),
          "law.attention.noise_tokens": ("N", "≥"), "law.attention.informative_tokens": ("N", "≥"),
          "law.recall.interference": ("V", "≤"), "law.recall.mean_bias": ("N", "≥"),

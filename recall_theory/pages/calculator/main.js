@@ -80,8 +80,7 @@ function current(setting, result) {
   later("curve", PAUSE, () => {
     const name = state.along === "m" && !state.mlp ? "N" : state.along;
     element("along").value = name;
-    curve.begin(name, setting, state.hold ? setting.N / setting.V : null);
-    curve.know(result.predicted);
+    curve.begin(name, setting, result.predicted, state.hold ? setting.N / setting.V : null);
     element("curve").classList.remove("stale");
   });
 }

@@ -48,12 +48,6 @@ function showObservables({ predicted }) {
     make("td", { class: "drawn" }, whiskered(predicted[name], predicted.std[name], name)))));
 }
 
-/** The largest term of a budget, [name, value]; null where nothing is in the way. */
-function largest(terms) {
-  const [first] = Object.entries(terms).sort((a, b) => b[1] - a[1]);
-  return first && first[1] > 0 ? first : null;
-}
-
 function showBudgets({ terms }) {
   element("budgets").replaceChildren(...Object.entries(STEPS_OF_TERMS).filter(([step]) => terms[step]).map(
     ([step, title]) => budget(step, title, terms[step])));
@@ -78,21 +72,12 @@ function budget(step, title, terms) {
       make("td", { class: "value" }, figure(total, number(total))))));
 }
 
-/** In a sentence: what limits the step that falls shorter. */
-function limitation({ predicted, terms, limited_by: told }) {
-  if (told) return told;
-  const step = 1 - predicted.attention > 1 - predicted.recall ? "attention" : "recall";
-  const found = largest(terms[step] ?? {});
-  return found ? `${step}: ${found[0]}` : "";
-}
-
-function showLimit(result) {
-  const cause = limitation(result);
-  const { V } = result.setting;
+/** In a sentence: how much is recalled, and what limits the step that falls shorter. */
+function showLimit({ setting, predicted, limited_by: cause, remarks }) {
   element("limited").replaceChildren(
-    `Of ${count(V)} facts, about ${count(V * result.predicted.recall)} are recalled once the right token is attended. `,
-    ...(cause ? ["Limited by ", make("b", {}, cause), "."] : ["Nothing is in the way."]));
-  element("remarks").replaceChildren(...result.remarks.map((text) => make("p", { class: "remark" }, text)));
+    `Of ${count(setting.V)} facts, about ${count(setting.V * predicted.recall)} are recalled once the right token is attended. `,
+    "Limited by ", make("b", {}, cause), ".");
+  element("remarks").replaceChildren(...remarks.map((text) => make("p", { class: "remark" }, text)));
 }
 
 function showBounds({ bounds, setting }) {
@@ -132,4 +117,4 @@ function showFormulas(setting) {
 }
 
 /** One sentence for readers by ear. */
-const spoken = (result) => `${OBSERVABLES.map((name) => `${name} ${probability(result.predicted[name])}`).join(", ")}; limited by ${limitation(result)}`;
+const spoken = (result) => `${OBSERVABLES.map((name) => `${name} ${probability(result.predicted[name])}`).join(", ")}; limited by ${result.limited_by}`;
