@@ -103,4 +103,4 @@ def _printer() -> Any:
             element.appendChild(self.dom.createTextNode(text))
             return element
 
-    return Printer({"fold_frac_powers": True})
+    return Printer()
