@@ -10,6 +10,7 @@ import json
 import math
 import re
 import shlex
+import threading
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from py_mini_racer import MiniRacer
 from recall_theory import Setting, bounds_at, predict
 from recall_theory.cli.numbers import integer
 from recall_theory.pages import calculator
+from recall_theory.pages.calculator.serve import Server
 from recall_theory.report import numbers
 from recall_theory.report.bounds import _least
 from recall_theory.theory.capacity import limiting_term
@@ -246,12 +248,15 @@ def assert_shown(data, shown, expected, write):
 
 
 NUMBERS = """() => {
+  const numbers = (row, part) => [...row.querySelectorAll(part)].map((e) => [e.value, e.textContent]);
   const read = (rows, ...parts) => Object.fromEntries([...document.querySelectorAll(rows)].map((row) =>
-    [Object.values(row.dataset)[0], parts.map((part) => [...row.querySelectorAll(part)].map((e) => [e.value, e.textContent]))]));
-  return {observables: read("[data-observable]", ".mean data", ".std data"), bounds: read("[data-bound]", "data"),
-          attention: read("#budget-attention [data-cause]", "data"), recall: read("#budget-recall [data-cause]", "data"),
-          limited: document.querySelector("#limited b").textContent,
-          remarks: [...document.querySelectorAll(".remark")].map((e) => e.textContent)};
+    [Object.values(row.dataset)[0], parts.map((part) => numbers(row, part))]));
+  return {
+    observables: read("[data-observable]", ".mean data", ".std data"), bounds: read("[data-bound]", "data"),
+    attention: read("#budget-attention [data-cause]", "data"), recall: read("#budget-recall [data-cause]", "data"),
+    limited: document.querySelector("#limited b").textContent,
+    remarks: [...document.querySelectorAll(".remark")].map((e) => e.textContent),
+  };
 }"""
 
 
@@ -359,6 +364,17 @@ def test_what_is_copied_is_what_is_shown(visit, toy):
         assert page.evaluate("navigator.clipboard.readText()") == page.inner_text(f"#{what}")
     page.click("[data-copy=link]")
     page.wait_for_function("navigator.clipboard.readText().then((text) => text === location.href)")
+
+
+def test_the_served_page_asks_for_nothing_more(visit):
+    with Server(0, lambda: calculator.document(TOY)) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            settled(visit(server.address))  # and `visit` counts the requests
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 # The curve
