@@ -1,6 +1,6 @@
 // What the page asks: a prediction and the bounds at a setting, as plain objects. The functions that compute them, and
 // the declarations of the parameters, are Python's own, translated.
-const makeEngine = ({predict, boundsAt}) => {
+const makeEngine = ({predict, boundsAt, limitingTerm}) => {
 
   class Refused extends Error {
     constructor(parameter, message) { super(message); this.parameter = parameter; }
@@ -21,6 +21,7 @@ const makeEngine = ({predict, boundsAt}) => {
     }
     if (setting.m === null) setting.activation = null;
     else setting.activation ??= "relu";
+    setting.ratio = setting.N / setting.V;
     return setting;
   };
 
@@ -42,11 +43,14 @@ const makeEngine = ({predict, boundsAt}) => {
   const shown = ({V, L, d, N, m, activation, embedding, trigger_in_value}) =>
     ({V, L, d, N, m, activation, embedding, trigger_in_value});
 
-  // {setting, predicted: {attention, recall, accuracy, std, spread}, terms: {attention, recall}, remarks}
+  // {setting, predicted: {attention, recall, accuracy, std, spread}, terms: {attention, recall}, remarks,
+  // limited_by}
   const prediction = (given) => told(() => {
     const setting = checked(given);
-    const {attention, recall, accuracy, std, spread, terms, remarks} = plain(predict(setting));
-    return {setting: shown(setting), predicted: {attention, recall, accuracy, std, spread}, terms, remarks};
+    const found = predict(setting);
+    const {attention, recall, accuracy, std, spread, terms, remarks} = plain(found);
+    return {setting: shown(setting), predicted: {attention, recall, accuracy, std, spread}, terms, remarks,
+            limited_by: limitingTerm(found)};
   });
 
   // [{name, statement, strength, binds, broken_by, recall, allows, least_N, largest_V, details, ...}, ...]

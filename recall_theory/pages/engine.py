@@ -14,6 +14,7 @@ from typing import Any
 from ..activation import NAMED, activation
 from ..setting import PARAMETERS
 from ..theory.bounds.at import bounds_at
+from ..theory.capacity import limiting_term
 from ..theory.predict import predict
 from . import runtime
 from .translate import Linker
@@ -32,7 +33,8 @@ def source() -> str:
     It needs neither a page nor a network: any JavaScript engine runs it.
     """
     linker = Linker([(activation, "engine.activation"), (PARAMETERS, "engine.parameters")])
-    entries = {"predict": linker.reference(predict), "boundsAt": linker.reference(bounds_at)}
+    entries = {"predict": linker.reference(predict), "boundsAt": linker.reference(bounds_at),
+               "limitingTerm": linker.reference(limiting_term)}
     translated = linker.source()
     given = ", ".join(f"{name}: {code}" for name, code in entries.items())
     own = resources.files(__package__).joinpath("engine.js").read_text(encoding="utf-8")

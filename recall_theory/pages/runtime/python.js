@@ -163,8 +163,12 @@ const py = (() => {
     const parts = given.map(list);
     return Array.from({length: Math.min(...parts.map((p) => p.length))}, (_, i) => parts.map((p) => p[i]));
   };
-  const best = (better) => (...given) =>
-    (given.length === 1 ? list(given[0]) : given).reduce((a, b) => (better(b, a) ? b : a));
+  const best = (better) => nd.define("best", ["*given", "key"], (...given) => {
+    const key = given[given.length - 1]?.key;  // keywords come last, as an object
+    if (key) given.pop();
+    const among = given.length === 1 ? list(given[0]) : given;
+    return among.reduce(key ? (a, b) => (better(key(b), key(a)) ? b : a) : (a, b) => (better(b, a) ? b : a));
+  });
   const number = (x) => (x instanceof nd.Array ? nd.item(x) : Number(x));
   const round = (x) => {  // halves go to the even neighbour
     const down = Math.floor(x), beyond = x - down;
