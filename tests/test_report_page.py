@@ -166,7 +166,7 @@ def test_phase_and_scaling_show_the_numbers_of_the_json(tab, found):
 def said(tab):
     """What the tip says: heading -> text, "" -> its title."""
     tip = tab.locator("#tip")
-    assert tip.is_visible()
+    tip.wait_for(state="visible")
     terms = tip.locator("dt").all_text_contents()
     return {"": tip.locator("b").text_content(), **dict(zip(terms, tip.locator("dd").all_text_contents(), strict=True))}
 
@@ -189,7 +189,7 @@ def test_a_mark_tells_its_numbers_when_pointed_at(tab, found, name):
     tells(said(tab), found, int(mark.get_attribute("data-cell")), mark.get_attribute("data-observable"))
     assert tab.locator(".ring").count() == 1
     tab.mouse.move(0, 0)
-    assert tab.locator("#tip").is_hidden()
+    tab.locator("#tip").wait_for(state="hidden")
 
 
 def test_a_finger_need_not_hit_a_mark(phone, found):
@@ -218,7 +218,7 @@ def test_keys_reach_every_mark(tab, found):
         tab.keyboard.press("ArrowRight")
     assert sorted(reached) == list(range(7))
     tab.keyboard.press("Escape")
-    assert tab.locator("#tip").is_hidden()
+    tab.locator("#tip").wait_for(state="hidden")
 
 
 # --- regimes and the table ------------------------------------------------------------------------

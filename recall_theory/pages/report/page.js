@@ -92,7 +92,6 @@
       focus(open[Math.min(Math.max(to, 0), open.length - 1)]);
     });
   }
-  addEventListener("scroll", () => { if (shown && document.activeElement !== shown) hide(); }, { passive: true });
 
   // --- regimes ------------------------------------------------------------------------------------
 
