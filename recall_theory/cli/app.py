@@ -88,7 +88,7 @@ def run(arguments: list[str]) -> int:
         errors.say(f"{where}: interrupted")
         return errors.INTERRUPTED
     except SettingError as error:
-        errors.say(f"{where}: {errors.of_setting(error).message}")
+        errors.say(f"{where}: {errors.short(errors.of_setting(error).message)}")
         return errors.BAD_INPUT
     except click.ClickException as error:
         errors.say(f"{where}: {errors.short(error.format_message())}")
