@@ -17,7 +17,6 @@ const nd = (() => {
       this.data = data;
       this.shape = shape;
       this.kind = kind;
-      this.spare = false;
     }
 
     * [Symbol.iterator]() {
@@ -284,9 +283,7 @@ const nd = (() => {
     }
     if (!alike) shape = broadcastShapes(operands.map((a) => a.shape));
     const size = sizeOf(shape);
-    const memory = out ? writable(out, shape, kind, operands)
-      : operands.find((a) => a.spare && sameShape(a.shape, shape));
-    const result = memory ? memory.data : new Float64Array(size);
+    const result = out && writable(out, shape, kind, operands) ? out.data : new Float64Array(size);
     const data = [result, ...operands.map((a) => a.data)];
     if (alike) {
       walk([size], data, OFFSETS, [ONE, ...operands.map((a) => (a.shape.length ? ONE : ZEROS[1]))]);
@@ -298,19 +295,11 @@ const nd = (() => {
     return out;
   };
 
-  // `out`, if the result can be written there at once: what it shares memory with is read in the same order.
+  // Whether a result can be written to `out` at once: what shares memory with it is then read in the same order.
   const writable = (out, shape, kind, operands) => {
-    if (!out) return null;
     if (!sameShape(out.shape, shape)) fail(`out has shape (${out.shape}), the result (${shape})`);
     if (widest(out.kind, kind) !== out.kind) fail(`a result of kind ${kind} does not fit into kind ${out.kind}`);
-    return operands.every((a) => a.data.buffer !== out.data.buffer || sameShape(a.shape, shape)) ? out : null;
-  };
-
-  // Marks an array that nobody will read again: the elementwise function that it is given to may write its result
-  // there. Fresh memory costs more than a sum.
-  const spare = (x) => {
-    if (x instanceof NDArray) x.spare = true;
-    return x;
+    return operands.every((a) => a.data.buffer !== out.data.buffer || sameShape(a.shape, shape));
   };
 
   // f(x, y, ...) of numbers as a function of arrays too.
@@ -339,7 +328,7 @@ const nd = (() => {
   };
 
   const nd = {
-    Array: NDArray, define, call, lift, spare,
+    Array: NDArray, define, call, lift,
     pi: Math.PI, inf: Infinity, nan: NaN,
     float64: "float", intp: "int", int64: "int", bool_: "bool",
     // what the runtime's other files build on
