@@ -131,6 +131,13 @@ def test_a_straight_logit_is_read_off_exactly(at, slope):
     assert seen[0] == pytest.approx(truth, abs=1e-9)
 
 
+def test_rounding_leaves_no_negative_variance():
+    """Values that lie on a line have no error: their covariance is what rounding leaves, of either sign."""
+    for k in range(200):
+        u = np.log([8.0 + k / 7, 16.0 + k / 3])
+        assert _crossing(u, [np.array([0.2 + k / 1000]), np.array([0.7])], 0.5)[0] > u[0]
+
+
 @pytest.mark.parametrize("means, words", [
     ([0.1, 0.2, 0.3], "not crossed"), ([0.1, 0.6, 0.3], "there and back"), ([0.0, 0.7, 0.9], "finer scan")])
 def test_no_crossing_says_why(means, words):

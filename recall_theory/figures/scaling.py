@@ -14,13 +14,15 @@ from .marks import SHAPES
 from .residuals import SIZES
 from .style import WIDTHS, plain_ticks
 
+SPARE = 1.06  # beyond the outermost marks
+
 
 def figure(plt: Any, scalings: Sequence[Scaling], width: str = "double") -> Any:
     """One panel for each scaling: two side by side over two columns."""
     across = 1 if width == "single" else min(2, len(scalings))
     down = -(-len(scalings) // across)
     inches = WIDTHS[width]
-    made, panels = plt.subplots(down, across, figsize=(inches, min(inches / across, 3.6) * 0.75 * down),
+    made, panels = plt.subplots(down, across, figsize=(inches, min(inches / across, 3.6) * 0.8 * down),
                                 squeeze=False, layout="constrained")
     for panel in panels.flat[len(scalings):]:
         panel.set_axis_off()
@@ -47,16 +49,26 @@ def _panel(panel: Any, scaling: Scaling) -> None:
     reach = np.where(np.isfinite(ends), np.abs(ends - observed), 0)
     panel.errorbar([p.value for p in found], observed, yerr=reach, color=colour, ls="", ms=4.5, elinewidth=0.9,
                    marker=SHAPES[scaling.observable], label="observed, 95 % interval", zorder=5)
-    label = f"{scaling.of} at which {scaling.observable} is {scaling.at:g}"
     if scaling.line is not None:
         x = np.geomspace(min(p.value for p in found), max(p.value for p in found), 50)
         panel.plot(x, np.exp(scaling.line.intercept) * x**scaling.line.slope, color=colour, lw=1.1, zorder=4,
                    label=f"fit: exponent {scaling.line.slope:.2f} ± {scaling.interval[1] - scaling.line.slope:.2f}")
-    panel.set(xlabel=f"{SIZES[scaling.along]} {scaling.along}", ylabel=label)
+    panel.set(xlabel=f"{SIZES[scaling.along]} {scaling.along}",
+              ylabel=f"{scaling.of} at which {scaling.observable} is {scaling.at:g}")
+    low, high = _limits([*observed, *ends[np.isfinite(ends) & (ends > 0)], *(p.predicted for p in expected)])
+    panel.set_ylim(low, high)
+    panel.margins(x=0.08)
     plain_ticks(panel.xaxis, [p.value for p in scaling.points])
-    plain_ticks(panel.yaxis, [*observed, *(p.predicted for p in expected)])
-    panel.margins(0.08, 0.12)
-    panel.legend(frameon=False, fontsize=6.5, loc="best", handlelength=2.2)
+    plain_ticks(panel.yaxis, [low, high])
+    panel.legend(frameon=False, fontsize=6.5, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0,
+                 handlelength=2.2)
+
+
+def _limits(values: Sequence[float]) -> tuple[float, float]:
+    """The ends of the axis: a factor of two at least, so that noise doesn't look like a law."""
+    low, high = min(values) / SPARE, max(values) * SPARE
+    short = max(1.0, math.sqrt(2 * low / high))
+    return low / short, high * short
 
 
 def words(scaling: Scaling) -> str:

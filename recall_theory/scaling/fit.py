@@ -64,13 +64,16 @@ def crossing(coefficients: FloatArray, covariance: FloatArray, at: float) -> tup
         return None
     root = float(-2 * (a - level) / (b + slope))
 
+    def error(t: float) -> float:
+        """The standard error of the curve's logit; rounding may leave its square below zero where it is none."""
+        powers = t ** np.arange(len(coefficients))
+        return math.sqrt(max(0.0, float(powers @ covariance @ powers)))
+
     def beyond(t: float) -> float:
         """How far the curve is from the level, less what its own error allows."""
-        powers = t ** np.arange(len(coefficients))
-        return float(abs(powers @ coefficients - level) - Z95 * math.sqrt(powers @ covariance @ powers))
+        return float(abs(t ** np.arange(len(coefficients)) @ coefficients - level)) - Z95 * error(t)
 
-    powers = root ** np.arange(len(coefficients))
-    step = Z95 * math.sqrt(powers @ covariance @ powers) / abs(slope)  # the delta method's half width
+    step = Z95 * error(root) / abs(slope)  # the delta method's half width
     return root, _end(beyond, root, -step), _end(beyond, root, step)
 
 

@@ -11,7 +11,7 @@ from ...evidence.cells import limited_by
 from ...report.numbers import count, deviation, number, probability, signed
 from .section import Section, escape
 
-MOST = 500  # cells in the table and in figures; `report --csv` and `--json` have all
+MOST = 300  # cells in the table and in figures; `report --csv` and `--json` have all
 
 Text = Callable[[Cell, str, Comparison], tuple[str, Any]]  # what is shown, and what is sorted by
 

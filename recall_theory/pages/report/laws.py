@@ -99,14 +99,13 @@ def _words(found: Findings, plane: Plane, x: Scaling) -> str:
     assert x.line is not None
     low, high = x.interval
     left = f"<msub><mi>{x.of}</mi><mn>{x.at:g}</mn></msub><mo>"
-    along = sympy.Symbol(x.along, positive=True)
-    constant = sympy.Symbol(f"{math.exp(x.line.intercept):.3g}")
-    fitted = set_math(sympy.Mul(constant, along ** sympy.Float(x.line.slope, 3), evaluate=False), f"{left}≈</mo>")
+    constant = sympy.Symbol(number(math.exp(x.line.intercept)))
+    fitted = set_math(sympy.Mul(constant, _power(x.along, x.line.slope), evaluate=False), f"{left}≈</mo>")
     words = [f'<p class="fitted">Fitted: {fitted}, exponent {x.line.slope:.3f} ({low:.3f} to {high:.3f}).</p>']
     if math.isnan(x.predicted_exponent):
         words.append("<p>The prediction crosses that level between none of these sizes.</p>")
     else:
-        predicted = set_math(along ** sympy.Float(x.predicted_exponent, 3), f"{left}∝</mo>")
+        predicted = set_math(_power(x.along, x.predicted_exponent), f"{left}∝</mo>")
         inside = "inside" if low <= x.predicted_exponent <= high else "outside"
         words.append(f'<p class="predicted">Predicted: {predicted}, {inside} the 95 % interval.</p>')
     if not math.isnan(x.line.p_value):
@@ -114,6 +113,14 @@ def _words(found: Findings, plane: Plane, x: Scaling) -> str:
         words.append(f"<p>Points as far from a straight line as these have probability {number(x.line.p_value, 2)} "
                      f"by their errors alone{bent}.</p>")
     return "".join(words) + _leading(found, plane, x)
+
+
+def _power(size: str, exponent: float) -> Any:
+    """A size to an exponent of three decimals: digits as they are, which sympy would turn into a fraction or 10^-16."""
+    import sympy
+
+    digits = f"{exponent + 0.0:.3f}".replace("-0.000", "0.000").replace("-", "\N{MINUS SIGN}")
+    return sympy.Pow(sympy.Symbol(size), sympy.Symbol(digits), evaluate=False)
 
 
 def _leading(found: Findings, plane: Plane, x: Scaling) -> str:
