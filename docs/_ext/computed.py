@@ -5,8 +5,9 @@
     print(f"recall is {predict(Setting(V=256, L=16, d=128, N=16384)).recall:.3f}")
     ```
 
-So no page holds a result that somebody typed. Blocks of one page share their names; `table(head, rows)` and
-`conf_dir`, the folder of conf.py, are there in each of them. An error in a block is an error of the build.
+So no page holds a result that somebody typed. Blocks of one page share their names; `table(head, rows)`,
+`conf_dir`, the folder of conf.py, and `out_dir`, that of the built pages, are there in each of them. An error in a
+block is an error of the build.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Computed(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         names = self.env.temp_data.setdefault("computed", {
-            "table": table, "conf_dir": str(self.env.app.confdir), "__name__": "computed"})
+            "table": table, "conf_dir": str(self.env.app.confdir), "out_dir": str(self.env.app.outdir),
+            "__name__": "computed"})
         source, line = self.get_source_info()
         code = compile("\n" * line + "\n".join(self.content), source, "exec")
         printed = io.StringIO()
