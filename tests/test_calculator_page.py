@@ -269,6 +269,7 @@ def test_the_numbers_are_the_librarys(visit, real):
         Setting(V=128, L=8, d=64, N=9999, m=500, activation="tanh"),
         Setting(V=40, L=8, d=64, N=30000, m=20, activation="relu"),
         Setting(V=200, L=4, d=256, N=150, embedding="orthogonal"),
+        Setting(V=10**6, L=64, d=10**9, N=10**6),  # bits that no float counts one by one
     ):
         enter(page, N="later")  # nothing is calculated until all is set
         page.set_checked("#mlp", setting.m is not None)

@@ -52,6 +52,7 @@ function control(state, changed) {
     });
     const box = element(name);
     const typed = (settled) => {
+      if (box.value === state[name]) return;
       const before = state[name];
       state[name] = box.value;
       // While one types, "1" on the way to "1e6" counts, and "1e" waits for its end.

@@ -75,12 +75,13 @@ def bits_bound(P: float, b: float) -> int:
         low, high = 1, int(bits_capacity(P=float(P), b=float(b))) + 2
         while mpmath.loggamma(high + 1) <= nats:  # rounding of the leading order, beyond 2^53
             high *= 2
-        while high - low > 1:  # log V! is increasing
-            middle = (low + high) // 2
+        middle = (low + high) // 2
+        while low < middle < high:  # log V! is increasing; this ends where integers are doubles, too
             if mpmath.loggamma(middle + 1) <= nats:
                 low = middle
             else:
                 high = middle
+            middle = (low + high) // 2
     return low
 
 
