@@ -6,6 +6,7 @@ engine that the page has.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -397,8 +398,18 @@ def test_the_curve_shows_each_point(visit, toy):
     page.keyboard.press("Enter")
     page.select_option("#along", "d")
     page.wait_for_selector("#curve-table caption:text('along d')", state="attached")
+    page.wait_for_selector("#curve[aria-busy=false]")
     assert page.text_content("#plot svg .axis") == "d"
     assert "accuracy from" in page.text_content("#curve-words")
+
+
+def test_the_curve_is_closer_where_it_is_steep(visit, toy):
+    page = visit(toy + "#V=262144&L=1&d=256&N=65536&along=V")
+    page.wait_for_selector("#curve[aria-busy=false]")
+    values = page.eval_on_selector_all("#curve-table tbody tr",
+                                       "rows => rows.map((r) => Number(r.cells[1].firstChild.value))")
+    assert 25 < len(values) <= 64
+    assert max(b - a for a, b in itertools.pairwise(values)) <= 0.04
 
 
 # Everybody's page

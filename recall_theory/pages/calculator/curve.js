@@ -2,6 +2,8 @@
 
 const SPAN = 64; // the curve reaches this factor to either side
 const INTERVALS = 24;
+const STEEP = 0.04; // change between neighbours that is looked at more closely
+const MOST = 64; // points in all
 const HEIGHT = 300;
 const MARGIN = { top: 12, right: 84, bottom: 40, left: 40 };
 const CREW = Math.max(1, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1)); // workers that share its points
@@ -85,7 +87,7 @@ class Curve {
   }
 
   #next(engine) {
-    const value = this.#waiting.shift();
+    const value = this.#waiting.shift() ?? this.#steepest();
     if (value !== undefined) this.#busy += 1;
     element("curve").setAttribute("aria-busy", String(this.#busy > 0));
     if (value === undefined) return;
@@ -97,6 +99,19 @@ class Curve {
       this.draw();
       this.#next(engine);
     });
+  }
+
+  /** The middle of the steepest interval, which becomes one of the values; undefined where all is smooth. */
+  #steepest() {
+    const known = this.#known();
+    const steep = known.slice(1).map(([to, b], i) => {
+      const [from, a] = known[i];
+      return { middle: Math.round(Math.sqrt(from * to)), change: Math.max(...OBSERVABLES.map((name) => Math.abs(b[name] - a[name]))) };
+    }).filter(({ middle, change }) => change > STEEP && !this.#values.includes(middle));
+    if (!steep.length || this.#values.length >= MOST) return undefined;
+    const { middle } = steep.reduce((a, b) => (b.change > a.change ? b : a));
+    this.#values = [...this.#values, middle].sort((a, b) => a - b);
+    return middle;
   }
 
   #at(value) {

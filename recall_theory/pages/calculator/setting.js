@@ -72,5 +72,5 @@ function asPython(setting) {
   if (setting.m !== null) words.push(`m=${setting.m}`, `activation="${setting.activation}"`);
   if (setting.embedding !== "gaussian") words.push(`embedding="${setting.embedding}"`);
   if (!setting.trigger_in_value) words.push("trigger_in_value=False");
-  return `from recall_theory import Setting, predict\n\nprint(predict(Setting(${words.join(", ")})))`;
+  return `from recall_theory import Setting, predict\nprint(predict(Setting(${words.join(", ")})))`;
 }
