@@ -78,6 +78,14 @@ def test_no_result_is_an_error():
             findings(around(SMALL[:1], [[0.5] * 3]), at)
 
 
+def test_a_shipped_grid_is_swept_by_its_name():
+    from recall_theory import grids
+    from recall_theory.sweep.text import load
+
+    for name in ("default", "mlp"):
+        assert load(name).cells == grids.load(name)
+
+
 # --- planes ---------------------------------------------------------------------------------------
 
 

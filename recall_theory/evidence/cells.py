@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import statistics
-from ..comparison import Cell, compare
+from ..comparison import Cell, Comparison, compare
 from ..setting import Setting, SettingError
 from ..simulate.observe import OBSERVABLES
 from ..sweep.problem import MODEL, Problem
@@ -48,6 +48,21 @@ class Evidence:
     def verdict(self) -> str:
         """disagree if any comparison disagrees, else inconclusive if any is, else agree."""
         return statistics.worst(c.verdict for cell in self.cells for c in cell.comparisons.values())
+
+    @property
+    def comparisons(self) -> list[tuple[Cell, str, Comparison]]:
+        """Every comparison with its cell and observable."""
+        return [(cell, o, c) for cell in self.cells for o, c in cell.comparisons.items()]
+
+    @property
+    def largest(self) -> tuple[Cell, str, Comparison]:
+        """The comparison whose difference is largest."""
+        return max(self.comparisons, key=lambda item: abs(item[2].difference))
+
+    def tally(self, observable: str | None = None) -> dict[str, int]:
+        """How many comparisons have each verdict: those of one observable, or all."""
+        seen = [c.verdict for _, o, c in self.comparisons if observable in (None, o)]
+        return {v: seen.count(v) for v in (statistics.AGREE, statistics.DISAGREE, statistics.INCONCLUSIVE)}
 
     @property
     def all_problems(self) -> tuple[Problem, ...]:

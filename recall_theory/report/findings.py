@@ -12,8 +12,6 @@ from .predict import OBSERVABLES, describe
 if TYPE_CHECKING:
     from ..evidence import Findings
 
-VERDICTS = ("agree", "disagree", "inconclusive")
-
 
 def answer(found: Findings, store: str) -> Answer:
     """The findings in three forms; the page is made by `recall_theory.pages.report`."""
@@ -33,13 +31,9 @@ def _blocks(found: Findings, store: str) -> list[Block]:
     blocks: list[Block] = [Prose(f"Does the theory agree with the simulations in {store}?", heading=True),
                            Prose(f"{plural(len(e.all_problems), 'cell')}, {plural(seeds, 'seed')} in all.")]
     if e.cells:
-        comparisons = [(cell, o, c) for cell in e.cells for o, c in cell.comparisons.items()]
-        rows = []
-        for o in (*OBSERVABLES, "all"):
-            by = [c for _, n, c in comparisons if o in ("all", n)]
-            rows.append([o, *(f"{sum(c.verdict == v for c in by):,}" for v in VERDICTS)])
-        cell, name, worst = max(comparisons, key=lambda item: abs(item[2].difference))
-        blocks += [Table([Column("observable", words=True), *map(Column, VERDICTS)], rows),
+        rows = [[o or "all", *(f"{n:,}" for n in e.tally(o).values())] for o in (*OBSERVABLES, None)]
+        cell, name, worst = e.largest
+        blocks += [Table([Column("observable", words=True), *map(Column, e.tally())], rows),
                    Prose(f"Largest difference: {signed(worst.difference)}, {name} at {describe(cell.setting)}.\n"
                          f"Verdict: {e.verdict}.")]
     if e.refused:

@@ -76,12 +76,10 @@ def section(found: Findings) -> Section | None:
                     for n in columns)
     some = "" if len(cells) <= MOST else (
         f" These are {MOST:,} of {len(cells):,} cells: all that disagree, as far as there is room, then the first "
-        "ones. "
-        "The verdict is on all; <code>recall-theory report --csv</code> lists all.")
+        "ones. The verdict is on all; <code>recall-theory report --csv</code> lists all.")
     what = f" ({_variant(cells[0])})" if alike else ""
     body = (f"<p>Every comparison{what}; a click on a heading sorts. The interval is that of the difference, "
-            "observed − "
-            f"predicted.{some}</p>"
+            f"observed − predicted.{some}</p>"
             '<div class="scroll cells" role="region" aria-label="All comparisons" tabindex="0"><table id="cells">'
             '<caption class="hidden">Predicted and observed in every cell, with the interval over seeds of the '
             f"difference, and the verdict</caption><thead><tr>{heads}</tr></thead>"

@@ -11,9 +11,8 @@ from .section import Section
 def section(found: Findings) -> Section:
     """Laws and noise terms, from the registry."""
     models = {model_of(p.setting) for p in found.evidence.all_problems}
-    body = ("<p>Predictions are quadratures over what differs from seed to seed; these closed forms are what they "
-            "are made of, and their "
-            f"limits. None has a fitted constant.</p>{groups(models)}")
+    body = ("<p>Predictions are quadratures over what differs from seed to seed; these closed forms are what they are "
+            f"made of, and their limits. None has a fitted constant.</p>{groups(models)}")
     return Section("formulas", "Formulas", "The formulas", body)
 
 

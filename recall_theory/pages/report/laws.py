@@ -44,8 +44,7 @@ def _phases(found: Findings) -> Section | None:
             drawn.append(f"<p>Over {s.plane.x} and {s.plane.y} ({escape(s.plane.title())}) there is no diagram: "
                          f"{escape(s.diagram)}.</p>")
     body = (f"<p>Colours say which noise term is largest in the step that falls shorter; the line is where predicted "
-            f"accuracy is {found.at:g}. "
-            "Numbers beside marks are what was observed there.</p>"
+            f"accuracy is {found.at:g}. Numbers beside marks are what was observed there.</p>"
             f'<div class="figures">{"".join(drawn)}</div>')
     if found.more:
         body += f"<p>{plural(found.more, 'plane').capitalize()} more could be drawn; these hold most cells.</p>"
@@ -61,11 +60,9 @@ def _critical(found: Findings) -> Section | None:
     if not every:
         return None
     body = (f"<p>The size at which the mean observable is {found.at:g}, read off between neighbouring sizes of a "
-            "scan: the logit is taken for a straight "
-            "line in the logarithm of the size, for the observed means and for the predicted ones alike. The "
-            "exponent is the slope of a weighted straight "
-            "line through the logarithms; the predicted one is the same line, with the same weights, through the "
-            "predicted sizes.</p>"
+            "scan: the logit is taken for a straight line in the logarithm of the size, for the observed means and for "
+            "the predicted ones alike. The exponent is the slope of a weighted straight line through the logarithms; "
+            "the predicted one is the same line, with the same weights, through the predicted sizes.</p>"
             + "\n".join(_law(found, k, plane, x) for k, (plane, x) in enumerate(every, start=1)))
     return Section("critical", "Critical sizes", "How critical sizes scale", body)
 
