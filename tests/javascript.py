@@ -22,6 +22,16 @@ class Script:
         """What an expression comes to."""
         return json.loads(self._engine.eval(f"told({expression})"), object_hook=_number)
 
+    def __enter__(self) -> Script:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """An open context may keep the interpreter from ending."""
+        self._engine.close()
+
     def run(self, statements: str) -> None:
         self._engine.eval(statements)
 

@@ -122,7 +122,8 @@ CALLS = [(operators, (7, 2)), (operators, (-7.5, 2)), (comparisons, (1, 2)), (co
 def translated():
     linker = Linker()
     names = {f: linker.reference(f) for f, _ in CALLS}
-    return Script(runtime.source() + linker.source()), names
+    with Script(runtime.source() + linker.source()) as script:
+        yield script, names
 
 
 def as_json(value):
