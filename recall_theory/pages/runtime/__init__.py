@@ -21,5 +21,4 @@ def source() -> str:
     True
     """
     folder = resources.files(__name__)
-    found = (folder / name for name in FILES)
-    return "\n".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
+    return "\n".join((folder / name).read_text(encoding="utf-8") for name in FILES)
