@@ -64,7 +64,7 @@ def difference(a: Any, b: Any) -> float:
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         return max((difference(x, y) for x, y in zip(a, b, strict=True)), default=0.0)
     numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (a, b))
-    if a == b or numbers and math.isnan(a) and math.isnan(b):
+    if a == b or (numbers and math.isnan(a) and math.isnan(b)):
         return 0.0
     return abs(a - b) / max(1.0, abs(a), abs(b)) if numbers and math.isfinite(a - b) else math.inf
 

@@ -17,7 +17,7 @@ from .names import local
 BINARY = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power",
     ast.FloorDiv: "floor_divide", ast.Mod: "remainder", ast.MatMult: "matmul", ast.BitAnd: "bitwise_and",
-    ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
+    ast.BitOr: "bitwise_or",
 }
 COMPARISONS = {
     ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal", ast.Eq: "equal",
@@ -54,8 +54,7 @@ def _attribute(node: ast.Attribute, scope: Scope) -> str:
     if known:
         return scope.linker.reference(thing)
     owner = expression(node.value, scope)
-    return f'py.property(owner, "{node.attr}")'.replace("owner", owner, 1) if node.attr in PROPERTIES else (
-        f"{owner}.{node.attr}")
+    return f'py.property({owner}, "{node.attr}")' if node.attr in PROPERTIES else f"{owner}.{node.attr}"
 
 
 def _library_path(node: ast.expr, scope: Scope) -> str | None:

@@ -14,7 +14,6 @@ import json
 import math
 import sys
 import textwrap
-from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -166,6 +165,3 @@ def source_of(thing: Any) -> Any:
     """The syntax tree of a function or class."""
     text = textwrap.dedent(inspect.getsource(thing))
     return ast.parse(text).body[0]
-
-
-Find = Callable[[ast.expr], tuple[bool, Any]]
