@@ -18,6 +18,7 @@ import numpy as np
 from recall_theory import Setting, predict
 from recall_theory.pages import engine
 from recall_theory.theory.bounds.at import bounds_at
+from recall_theory.theory.capacity import limiting_term
 
 HERE = Path(__file__).parent
 SETTINGS, SEED = 1000, 20_261_121
@@ -53,6 +54,7 @@ def expected(setting: Setting) -> dict[str, Any]:
     bounds = bounds_at(setting.L, setting.d, V=setting.V, N=setting.N, m=setting.m, activation=setting.activation)
     predicted = {"attention": p.attention, "recall": p.recall, "accuracy": p.accuracy, "std": p.std, "spread": p.spread}
     return {"setting": given(setting), "predicted": predicted, "terms": p.terms, "remarks": list(p.remarks),
+            "limited_by": limiting_term(p),
             "bounds": [{**dataclasses.asdict(b), "formulas": list(b.formulas)} for b in bounds.bounds]}
 
 

@@ -18,7 +18,8 @@ from .orthogonal.law import orthogonal_prediction, orthogonal_terms
 from .recall.law import recall_and_accuracy, recall_terms
 
 OBSERVABLES = ("attention", "recall", "accuracy")
-RESOLVED = 1 / 2_000_000  # a smaller spread over seeds is the rounding of a difference: 0
+# Spreads are roots of differences: below these, of seeds and of an observation, they are rounding, and given as 0.
+RESOLVED, OBSERVABLE = 1 / 2_000_000, 1 / 10**8
 N_TEST = 4096  # fresh sequences a seed in an observation, the simulator's default
 
 FloatArray = NDArray[np.float64]
@@ -195,7 +196,7 @@ def _mlp_arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, m: F
 
 
 def _resolved(found: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """The spreads over seeds, which are roots of differences: what rounding alone may leave is none."""
+    """The spreads over seeds that are more than rounding."""
     return {o: np.where(found[o + "_std"] > RESOLVED, found[o + "_std"], 0) for o in OBSERVABLES}
 
 
@@ -205,5 +206,6 @@ def _observed_std(values: tuple[FloatArray, ...], spread: dict[str, FloatArray])
     for name, mean in zip(OBSERVABLES, values, strict=True):
         if name != "recall":  # recall is counted over all tokens: nothing is sampled
             sampling = np.maximum(mean * (1 - mean) - spread[name] ** 2, 0) / N_TEST
-            observed[name] = np.sqrt(spread[name] ** 2 + sampling)
+            total = np.sqrt(spread[name] ** 2 + sampling)
+            observed[name] = np.where(total > OBSERVABLE, total, 0)
     return observed
