@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from pathlib import Path
 
@@ -21,7 +22,17 @@ from recall_theory.evidence.repeat import commands
 from recall_theory.sweep import Problem, Results, Store, product, sweep
 from recall_theory.theory.phase import PhaseDiagram
 
+RISING = product({"V": [16, 32], "d": [4, 8, 16, 32]}, N=512, L=2)
 SMALL = product({"d": [6, 24], "L": [2, 4]}, V=12, N=96)
+
+
+@pytest.fixture(autouse=True)
+def once(monkeypatch):
+    """Predictions are made once for all tests."""
+    monkeypatch.setattr(cells_module, "predict", predict_once)
+
+
+predict_once = functools.cache(predict)
 
 
 def around(settings, means, seeds=1500, apart=0.02):
@@ -33,7 +44,7 @@ def around(settings, means, seeds=1500, apart=0.02):
 
 
 def predicted(settings):
-    return [[getattr(predict(s), o) for o in ("attention", "recall", "accuracy")] for s in settings]
+    return [[getattr(predict_once(s), o) for o in ("attention", "recall", "accuracy")] for s in settings]
 
 
 # --- verdicts -------------------------------------------------------------------------------------
@@ -45,7 +56,7 @@ def test_cells_are_judged_as_verify_judges():
     confidence = statistics.family_confidence(3 * len(SMALL), statistics.VERDICT_ALPHA)
     assert found.confidence == confidence
     for setting, values, cell in zip(SMALL, results.values, found.cells, strict=True):
-        theory = predict(setting)
+        theory = predict_once(setting)
         claimed = {o: getattr(theory, o) for o in ("attention", "recall", "accuracy")}
         same = compare(setting, claimed, cell.margin, values, confidence, theory)
         for o, c in cell.comparisons.items():
@@ -172,13 +183,12 @@ def test_the_interval_covers():
 
 def test_the_scaling_of_a_plane_has_the_exponent_that_was_put_in():
     """Observed recall crosses one half at d = V^0.7; the theory knows nothing of it."""
-    grid = product({"V": [16, 32, 64], "d": [4, 8, 16, 32]}, N=512, L=2)
-    means = np.array([[1, logistic(2 * np.log(s.d / s.V**0.7))] * 2 for s in grid])[:, :3]
-    found = findings(around(grid, means, seeds=64), phases=None)
+    means = np.array([[1, logistic(2 * np.log(s.d / s.V**0.7)), 0.1] for s in RISING])
+    found = findings(around(RISING, means, seeds=64), phases=None)
     law = next(x for s in found.scanned for x in s.scalings if x.observable == "recall")
     assert (law.of, law.along) == ("d", "V")
     assert law.line.slope == pytest.approx(0.7, abs=1e-6)
-    predicted_curve = {s: predict(s).recall for s in grid}
+    predicted_curve = {s: predict_once(s).recall for s in RISING}
     for p in law.points:  # the predicted crossing lies between the predicted neighbours
         scan = sorted((s.d, r) for s, r in predicted_curve.items() if s.V == p.value)
         if not np.isnan(p.predicted):
@@ -187,10 +197,9 @@ def test_the_scaling_of_a_plane_has_the_exponent_that_was_put_in():
 
 
 def test_of_several_runs_of_a_setting_the_fullest_counts():
-    grid = product({"V": [16, 32], "d": [4, 8, 16, 32]}, N=512, L=2)
-    means = np.array([[1, logistic(2 * np.log(s.d / s.V**0.7)), 0.1] for s in grid])
-    full = around(grid, means, seeds=64)
-    poor = Results(tuple(Problem(s, 2) for s in grid), np.full((8, 64, 3), np.nan))
+    means = np.array([[1, logistic(2 * np.log(s.d / s.V**0.7)), 0.1] for s in RISING])
+    full = around(RISING, means, seeds=64)
+    poor = Results(tuple(Problem(s, 2) for s in RISING), np.full((8, 64, 3), np.nan))
     poor.values[:, :8] = 0.3
     both = Results((*full.problems, *poor.problems), np.concatenate([full.values, poor.values]))
     slopes = [next(x for s in findings(r, phases=None).scanned for x in s.scalings).line.slope for r in (full, both)]

@@ -45,16 +45,17 @@ def plot(folder, figure, name, *more):
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("figure", FIGURES)
-def test_the_same_store_gives_the_same_bytes(folder, figure):
-    for kind in ("svg", "pdf"):
-        assert plot(folder, figure, f"a.{kind}") == plot(folder, figure, f"b.{kind}")
+@pytest.mark.parametrize("figure, kind", [("agreement", "pdf"), ("residuals", "svg"), ("phase", "svg"),
+                                          ("phase", "png"), ("scaling", "pdf")])
+def test_the_same_store_gives_the_same_bytes(folder, figure, kind):
+    one, other = (plot(folder, figure, f"{name}.{kind}", "--observable", "recall") for name in "ab")
+    assert one == other
 
 
 @pytest.mark.parametrize("figure", FIGURES)
 @pytest.mark.parametrize("width, points", [("single", 3.4 * 72), ("double", 7 * 72)])
 def test_a_figure_is_as_wide_as_a_column(folder, figure, width, points):
-    text = plot(folder, figure, "a.svg", "--width", width).decode()
+    text = plot(folder, figure, "a.svg", "--width", width, "--observable", "accuracy").decode()
     assert float(re.search(r'<svg[^>]* width="([0-9.]+)pt"', text)[1]) == pytest.approx(points)
     assert "<text" in text and "Date" not in text
 

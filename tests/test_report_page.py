@@ -224,28 +224,30 @@ def test_keys_reach_every_mark(tab, found):
 # --- regimes and the table ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name, value, fits", [
-    ("model", "with an MLP", lambda cell, o: cell["setting"]["m"] is not None),
-    ("observable", "recall", lambda cell, o: o == "recall"),
-    ("attention", "sure", lambda cell, o: cell["attention_sure"]),
-    ("limited", None, lambda cell, o: cell["binding"] == FIRST[0]),
-])
-def test_a_regime_leaves_its_own_alone(tab, found, name, value, fits):
-    FIRST[:] = [found["cells"][0]["binding"]]
-    tab.select_option(f"select[name={name}]", value or FIRST[0])
-    expected = {(i, o) for i, cell in enumerate(found["cells"]) for o in cell["verdict"] if fits(cell, o)}
+REGIMES = {
+    "model": lambda cell, observable: "attention only" if cell["setting"]["m"] is None else "with an MLP",
+    "observable": lambda cell, observable: observable,
+    "attention": lambda cell, observable: "sure" if cell["attention_sure"] else "not sure",
+    "limited": lambda cell, observable: cell["binding"],
+}
+
+
+@pytest.mark.parametrize("name", REGIMES)
+def test_a_regime_leaves_its_own_alone(tab, found, name):
+    value = REGIMES[name](found["cells"][-1], "recall")
+    tab.select_option(f"select[name={name}]", value)
+    expected = {(i, o) for i, cell in enumerate(found["cells"]) for o in cell["verdict"]
+                if REGIMES[name](cell, o) == value}
     assert set(rows_of(tab)) == expected and 0 < len(expected) < 21
     assert tab.locator("form.regimes output").text_content() == f"{len(expected)} of 21 comparisons"
-    for figure in ("agreement-recall", "residuals-L"):
-        left = tab.locator(f"#{figure} .mark:not(.off)").evaluate_all("m => m.map(x => [Number(x.dataset.cell), "
-                                                                      "x.dataset.observable])")
-        whole = figure != "agreement-recall"
+    for figure, whole in (("agreement-recall", False), ("residuals-L", True)):
+        left = tab.locator(f"#{figure} .mark:not(.off)").evaluate_all(
+            "marks => marks.map(m => [Number(m.dataset.cell), m.dataset.observable])")
         assert {tuple(x) for x in left} == {(i, o) for i, o in expected if whole or o == "recall"}
+        stops = tab.locator(f"#{figure} .mark[tabindex='0']")
+        assert stops.count() == (len(left) > 0) and tab.locator(f"#{figure} .mark.off[tabindex='0']").count() == 0
     tab.click("form.regimes button")
     assert len(rows_of(tab)) == 21 and tab.locator(".off").count() == 0
-
-
-FIRST: list[str] = []
 
 
 def test_headings_sort(tab):
