@@ -12,17 +12,11 @@ import math
 import numbers
 from typing import Any
 
+from .errors import SettingError
+
 __all__ = ["EMBEDDINGS", "PARAMETERS", "Parameter", "Setting", "SettingError"]
 
 EMBEDDINGS = ("gaussian", "sphere", "orthogonal")
-
-
-class SettingError(ValueError):
-    """A parameter outside its domain. `name` is the parameter, the message says what is allowed."""
-
-    def __init__(self, name: str, message: str):
-        super().__init__(message)
-        self.name = name
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,9 +17,9 @@ SIMULATE = sorted((PACKAGE / "simulate").rglob("*.py"))
 GEOMETRIC = PACKAGE / "geometric"
 GEOMETRIC_THEORY = sorted((GEOMETRIC / "theory").rglob("*.py"))
 GEOMETRIC_MADE = sorted(p for part in ("construct", "simulate", "train") for p in (GEOMETRIC / part).rglob("*.py"))
-SHARED = ("recall_theory.setting", "recall_theory.activation",  # what a setting is, its functions' definitions,
+SHARED = ("recall_theory.errors", "recall_theory.setting", "recall_theory.activation",  # settings, their functions,
           "recall_theory.interrupted", "recall_theory.lazy")  # what Ctrl-C leaves, and names imported on first use
-BELOW = [PACKAGE / "setting.py", PACKAGE / "interrupted.py", *sorted((PACKAGE / "activation").rglob("*.py"))]
+BELOW = [PACKAGE / "errors.py", PACKAGE / "setting.py", PACKAGE / "interrupted.py", *sorted((PACKAGE / "activation").rglob("*.py"))]
 
 
 def in_new_process(code: str) -> str:

@@ -12,7 +12,7 @@ import re
 import warnings
 from fractions import Fraction
 
-from ..setting import SettingError
+from ..errors import SettingError
 from .functions import CONSTANTS, FUNCTIONS
 
 LONGEST = 200  # characters

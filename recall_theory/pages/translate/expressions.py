@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .linker import Scope, Untranslatable
 from .names import local
+from .scope import Scope, Untranslatable
 
 BINARY = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power",
@@ -38,12 +38,12 @@ def expression(node: ast.expr, scope: Scope) -> str:
 
 
 def _constant(node: ast.Constant, scope: Scope) -> str:
-    return "nd.ellipsis" if node.value is ... else scope.linker.reference(node.value)
+    return "nd.ellipsis" if node.value is ... else scope.reference(node.value)
 
 
 def _name(node: ast.Name, scope: Scope) -> str:
     known, thing = scope.find(node)
-    return scope.linker.reference(thing) if known else local(node.id)
+    return scope.reference(thing) if known else local(node.id)
 
 
 def _attribute(node: ast.Attribute, scope: Scope) -> str:
@@ -52,7 +52,7 @@ def _attribute(node: ast.Attribute, scope: Scope) -> str:
     if path is not None:
         return path
     if known:
-        return scope.linker.reference(thing)
+        return scope.reference(thing)
     owner = expression(node.value, scope)
     return f'py.property({owner}, "{node.attr}")' if node.attr in PROPERTIES else f"{owner}.{node.attr}"
 
@@ -242,7 +242,7 @@ def _call(node: ast.Call, scope: Scope) -> str:
 
 def _known_call(thing: Any, arguments: list[str], node: ast.Call, scope: Scope) -> str:
     """A call of something known now: keywords find their places now."""
-    callee = scope.linker.reference(thing)
+    callee = scope.reference(thing)
     bare = getattr(thing, "__wrapped__", thing)
     new = "new " if isinstance(thing, type) and callee.split(".")[0] != "py" else ""
     if thing is dataclasses.replace:

@@ -6,14 +6,12 @@ Python's live objects, so that an alias, a re-export or a decorator needs no rul
 
 from __future__ import annotations
 
-import ast
 import builtins
 import dataclasses
 import inspect
 import json
 import math
 import sys
-import textwrap
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -21,12 +19,10 @@ import numpy as np
 from scipy import special
 
 from .names import local
+from .scope import Untranslatable
+from .statements import class_source, function_source
 
 __all__ = ["Linker", "Untranslatable"]
-
-
-class Untranslatable(TypeError):
-    """The translation does not know how to say this in JavaScript."""
 
 
 class Linker:
@@ -52,16 +48,14 @@ class Linker:
 
     def source(self) -> str:
         """The definitions of everything referred to, in an order in which they can be read."""
-        from .statements import class_source, function_source
-
         while self._waiting:
             name, thing = self._waiting.pop(0)
             if isinstance(thing, type):
-                self._done.append(class_source(self, name, thing))
+                self._done.append(class_source(self.reference, name, thing))
             elif isinstance(thing, FunctionType):
-                self._done.append(f"const {name} = {function_source(self, thing)};")
+                self._done.append(f"const {name} = {function_source(self.reference, thing)};")
             elif hasattr(thing, "__wrapped__"):
-                self._done.append(f"const {name} = py.memo({function_source(self, thing.__wrapped__)});")
+                self._done.append(f"const {name} = py.memo({function_source(self.reference, thing.__wrapped__)});")
             else:
                 self._done.insert(0, f"const {name} = {self._literal(thing)};")
         return "\n".join(self._done)
@@ -126,42 +120,3 @@ def _library_name(thing: Any) -> str:
     if getattr(special, name, None) is thing:
         return f"special.{name}"
     raise Untranslatable(f"{thing!r} is neither of numpy nor of scipy.special")
-
-
-@dataclasses.dataclass
-class Scope:
-    """Where a function's names are looked up: its own variables, those around it, its module's, the built-in ones."""
-
-    linker: Linker
-    variables: set[str]
-    static: dict[str, Any]
-    package: str
-
-    @classmethod
-    def of(cls, linker: Linker, function: FunctionType) -> Scope:
-        free = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        around = {name: cell.cell_contents for name, cell in free.items()}
-        module = function.__globals__
-        return cls(linker, set(), {**vars(builtins), **module, **around}, module.get("__package__") or "")
-
-    def inside(self, variables: set[str]) -> Scope:
-        """The scope of something nested here, with variables of its own."""
-        return Scope(self.linker, self.variables | variables, self.static, self.package)
-
-    def find(self, node: ast.expr) -> tuple[bool, Any]:
-        """Whether an expression names something known at translation, such as at.lead, and what."""
-        if isinstance(node, ast.Name) and node.id not in self.variables:
-            if node.id not in self.static:
-                raise Untranslatable(f"the name {node.id} is not known")
-            return True, self.static[node.id]
-        if isinstance(node, ast.Attribute):
-            known, owner = self.find(node.value)
-            if known and isinstance(owner, ModuleType):
-                return True, getattr(owner, node.attr)
-        return False, None
-
-
-def source_of(thing: Any) -> Any:
-    """The syntax tree of a function or class."""
-    text = textwrap.dedent(inspect.getsource(thing))
-    return ast.parse(text).body[0]

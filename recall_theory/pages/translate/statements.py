@@ -11,35 +11,35 @@ from types import FunctionType
 from typing import Any
 
 from .expressions import BINARY, _quoted, expression, pattern, subscript
-from .linker import Linker, Scope, Untranslatable, source_of
 from .names import local
+from .scope import Reference, Scope, Untranslatable, source_of
 
 
-def function_source(linker: Linker, function: FunctionType) -> str:
+def function_source(reference: Reference, function: FunctionType) -> str:
     """A function's definition as an expression."""
     tree = source_of(function)
     if isinstance(tree, ast.ClassDef | ast.Assign):
         raise Untranslatable(f"{function.__qualname__} has no source of its own")
-    defaults = {name: linker.reference(p.default) for name, p in inspect.signature(function).parameters.items()
+    defaults = {name: reference(p.default) for name, p in inspect.signature(function).parameters.items()
                 if p.default is not inspect.Parameter.empty}
-    return _define(tree, Scope.of(linker, function), defaults)
+    return _define(tree, Scope.of(reference, function), defaults)
 
 
-def class_source(linker: Linker, name: str, kind: type) -> str:
+def class_source(reference: Reference, name: str, kind: type) -> str:
     """A dataclass, or a class with a constructor: its fields, methods and properties."""
     lines = [f"class {name} {{"]
     if dataclasses.is_dataclass(kind):
         fields = dataclasses.fields(kind)
-        given = ", ".join(local(f.name) + _default(linker, f) for f in fields)
+        given = ", ".join(local(f.name) + _default(reference, f) for f in fields)
         sets = " ".join(f"this.{f.name} = {local(f.name)};" for f in fields)
         lines.append(f"  constructor({given}) {{ {sets} }}")
     named = []  # what calls with keywords need to know
     for attribute, thing in vars(kind).items():
         if isinstance(thing, property):
             assert isinstance(thing.fget, FunctionType)
-            lines.append(_method(linker, f"get {attribute}", thing.fget))
+            lines.append(_method(reference, f"get {attribute}", thing.fget))
         elif isinstance(thing, FunctionType) and _written_in(thing, kind):
-            lines.append(_method(linker, "constructor" if attribute == "__init__" else attribute, thing))
+            lines.append(_method(reference, "constructor" if attribute == "__init__" else attribute, thing))
             parameters = list(inspect.signature(thing).parameters)[1:]
             if attribute != "__init__" and parameters:
                 named.append(f"{name}.prototype.{attribute}.params = {_quoted(parameters)};")
@@ -53,18 +53,18 @@ def _written_in(function: FunctionType, kind: type) -> bool:
     return any(isinstance(node, ast.FunctionDef) and node.name == function.__name__ for node in source_of(kind).body)
 
 
-def _default(linker: Linker, field: Any) -> str:
+def _default(reference: Reference, field: Any) -> str:
     if field.default is not dataclasses.MISSING:
-        return f" = {linker.reference(field.default)}"
+        return f" = {reference(field.default)}"
     return " = new Map()" if field.default_factory is dict else ""
 
 
-def _method(linker: Linker, name: str, function: FunctionType) -> str:
+def _method(reference: Reference, name: str, function: FunctionType) -> str:
     tree = next(node for node in ast.walk(source_of(function)) if isinstance(node, ast.FunctionDef))
-    defaults = {n: linker.reference(p.default) for n, p in inspect.signature(function).parameters.items()
+    defaults = {n: reference(p.default) for n, p in inspect.signature(function).parameters.items()
                 if p.default is not inspect.Parameter.empty}
     names = _parameters(tree)[1:]
-    scope = Scope.of(linker, function)
+    scope = Scope.of(reference, function)
     body = _body(tree, scope, 4)
     return f"  {name}({_signature(names, defaults)}) {{\n    const self = this;\n{body}\n  }}"
 
