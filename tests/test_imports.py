@@ -19,7 +19,8 @@ GEOMETRIC_THEORY = sorted((GEOMETRIC / "theory").rglob("*.py"))
 GEOMETRIC_MADE = sorted(p for part in ("construct", "simulate", "train") for p in (GEOMETRIC / part).rglob("*.py"))
 SHARED = ("recall_theory.errors", "recall_theory.setting", "recall_theory.activation",  # settings, their functions,
           "recall_theory.interrupted", "recall_theory.lazy")  # what Ctrl-C leaves, and names imported on first use
-BELOW = [PACKAGE / "errors.py", PACKAGE / "setting.py", PACKAGE / "interrupted.py", *sorted((PACKAGE / "activation").rglob("*.py"))]
+BELOW = [*(PACKAGE / f"{name}.py" for name in ("errors", "setting", "interrupted")),
+         *sorted((PACKAGE / "activation").rglob("*.py"))]
 
 
 def in_new_process(code: str) -> str:
