@@ -7,19 +7,13 @@ engine that the page has.
 from __future__ import annotations
 
 import itertools
-import json
-import math
 import re
 import shlex
 import threading
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from py_mini_racer import MiniRacer
 
 from recall_theory import Setting, bounds_at, predict
-from recall_theory.cli.numbers import integer
 from recall_theory.pages import calculator
 from recall_theory.pages.calculator.serve import Server
 from recall_theory.report import numbers
@@ -87,59 +81,6 @@ def enter(page, **texts):
     for name, text in texts.items():
         page.fill(f"#{name}", text)
         page.press(f"#{name}", "Enter")
-
-
-# Numbers, as the library reads and writes them
-
-
-@pytest.fixture(scope="module")
-def script():
-    """Evaluates an expression with the functions of numbers.js."""
-    with MiniRacer() as engine:  # left open, it may keep the interpreter from ending
-        engine.eval((calculator.files(calculator.__name__) / "numbers.js").read_text(encoding="utf-8"))
-        yield lambda expression: json.loads(engine.eval(f"JSON.stringify({expression})"))
-
-
-def assert_read_alike(script, text):
-    expected, found = integer(text), script(f"(x => x === null ? null : String(x))(parseInteger({json.dumps(text)}))")
-    if expected is None or found is None:
-        assert (found, expected) == (None, None), text
-    elif abs(expected) <= 2**53:
-        assert float(found) == expected, text
-    else:  # beyond every domain
-        assert abs(float(found)) > 2**53 and (float(found) > 0) == (expected > 0), text
-
-
-@pytest.mark.parametrize("text", [
-    "1e6", "2^16", "2**16", "1_000", "65,536", " 7 ", "1.5e3", "0x10", "1.5", "1__0", "12,34", "1e-400", "-2^2", "",
-    "e5", "1" * 61, "0^0", "1^99999999999", "-1^3", "2^500", "-3^501", ".5e1", "5.", "00e9", "+3", "1e99999999999",
-    "0.0e-5", "100e-2", "2^0", "1e", "٣", "½", "2^2^2", "--1", "999999999999999", "1e15", "3^31", "nan", "inf",
-    "1.0000000000000000001",
-])
-def test_integers_are_read_as_on_the_command_line(script, text):
-    assert_read_alike(script, text)
-
-
-@given(text=st.text("0123456789eE+-_.,^* ", max_size=14))
-def test_any_text_is_read_as_on_the_command_line(script, text):
-    assert_read_alike(script, text)
-
-
-FINITE = st.floats(1e-300, 1e300) | st.floats(0, 1) | st.integers(0, 2**20).map(lambda k: k / 2**10)
-
-
-@given(x=FINITE)
-def test_numbers_are_written_as_in_the_tables(script, x):
-    share = x % 1
-    shown = script(f"[number({x!r}), deviation({share!r}), probability({share!r}), percent({share!r})]")
-    assert shown == [numbers.number(x), numbers.deviation(share), numbers.probability(share), numbers.percent(share)]
-    assert script(f"count(Math.floor({x!r}))") == numbers.count(math.floor(x))
-
-
-@given(digits=st.integers(3, 16), x=st.floats(0, 1))
-def test_probabilities_near_one_keep_their_digits(script, digits, x):
-    p = 1 - (x + 0.01) * 10.0**-digits
-    assert script(f"probability({p!r})") == numbers.probability(p)
 
 
 # Moving a size
@@ -408,7 +349,7 @@ def test_the_curve_is_closer_where_it_is_steep(visit, toy):
     page.wait_for_selector("#curve[aria-busy=false]")
     values = page.eval_on_selector_all("#curve-table tbody tr",
                                        "rows => rows.map((r) => Number(r.cells[1].firstChild.value))")
-    assert 25 < len(values) <= 64
+    assert 25 < len(values) <= 48
     assert max(b - a for a, b in itertools.pairwise(values)) <= 0.04
 
 

@@ -11,7 +11,7 @@ from string import Template
 
 __all__ = ["document", "page"]
 
-SCRIPTS = ("numbers.js", "setting.js", "engine.js", "controls.js", "results.js", "curve.js", "main.js")
+SCRIPTS = ("numbers.js", "setting.js", "engine.js", "controls.js", "results.js", "chart.js", "curve.js", "main.js")
 
 
 @functools.cache

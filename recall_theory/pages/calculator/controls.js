@@ -9,7 +9,7 @@ function steps(low, high) {
   return [...values];
 }
 
-const STEPS = Object.fromEntries(SIZES.map((name) => [name, steps(declared.sizes[name].low, declared.sizes[name].end)]));
+const STEPS = Object.fromEntries(Object.entries(declared.sizes).map(([name, { low, end }]) => [name, steps(low, end)]));
 
 /** The place on a slider that is nearest to a value. */
 function nearest(values, value) {
@@ -56,7 +56,10 @@ function control(state, changed) {
       const before = state[name];
       state[name] = box.value;
       // While one types, "1" on the way to "1e6" counts, and "1e" waits for its end.
-      if (!settled && read({ ...state, mlp: state.mlp || name === "m" }).problems[name]) { state[name] = before; return; }
+      if (!settled && read({ ...state, mlp: state.mlp || name === "m" }).problems[name]) {
+        state[name] = before;
+        return;
+      }
       showSlider(state, name);
       resized(name);
     };

@@ -101,7 +101,9 @@ async function copy(what) {
   }
 }
 
-for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy(button.dataset.copy));
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", () => copy(button.dataset.copy));
+}
 addEventListener("hashchange", () => { Object.assign(state, fromHash(location.hash)); refresh(); });
 Object.assign(state, fromHash(location.hash));
 refresh();

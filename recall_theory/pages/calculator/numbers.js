@@ -14,7 +14,8 @@ function parseInteger(text) {
   const decimal = new RegExp(`^([+-]?)(?:(${digits})\\.?((?:${digits})?)|\\.(\\d+))(?:[eE]([+-]?\\d+))?$`).exec(text);
   if (!decimal) return null;
   const [, sign, whole = "", fraction = "", bare = "", exponent = "0"] = decimal;
-  return shifted(sign, (whole + fraction + bare).replaceAll("_", ""), Number(exponent) - (fraction + bare).replaceAll("_", "").length);
+  const plain = (text) => text.replaceAll("_", "");
+  return shifted(sign, plain(whole + fraction + bare), Number(exponent) - plain(fraction + bare).length);
 }
 
 /** base^exponent, exactly; infinite where it would be long. */
@@ -47,7 +48,8 @@ function general(x, digits) {
   const mantissa = halfEven(shortMantissa, longMantissa, digits - 1);
   const exponent = Number(power);
   const trimmed = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
-  if (exponent >= -4 && exponent < digits) return trimmed(Number(`${mantissa}e${exponent}`).toFixed(digits - 1 - exponent));
+  const near = exponent >= -4 && exponent < digits;
+  if (near) return trimmed(Number(`${mantissa}e${exponent}`).toFixed(digits - 1 - exponent));
   return `${trimmed(mantissa)}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
 

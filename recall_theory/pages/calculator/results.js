@@ -1,6 +1,9 @@
 // What was calculated: observables, noise budgets, remarks and bounds.
 
-const STEPS_OF_TERMS = { attention: "Noise budget of attention", recall: "Noise budget of recall, once the right token is attended" };
+const BUDGETS = {
+  attention: "Noise budget of attention",
+  recall: "Noise budget of recall, once the right token is attended",
+};
 
 // A bound in plain words, by its name.
 const PLAIN = {
@@ -8,7 +11,7 @@ const PLAIN = {
   "bits: all right": "An assignment of V labels takes log2 V! bits, and the parameters hold so many and no more.",
   "bits: few wrong": "The same where one fact in a hundred may be wrong.",
   "bits: on average": "The recall that so many bits allow on average.",
-  "gradient access": "One look at the first gradient, in noise of its own size, tells so much about the labels and no more.",
+  "gradient access": "One look at the first gradient, in noise of its own size, tells so much and no more.",
 };
 
 /** An element with attributes, and text or elements in it. */
@@ -49,8 +52,8 @@ function showObservables({ predicted }) {
 }
 
 function showBudgets({ terms }) {
-  element("budgets").replaceChildren(...Object.entries(STEPS_OF_TERMS).filter(([step]) => terms[step]).map(
-    ([step, title]) => budget(step, title, terms[step])));
+  const steps = Object.keys(BUDGETS).filter((step) => terms[step]);
+  element("budgets").replaceChildren(...steps.map((step) => budget(step, BUDGETS[step], terms[step])));
 }
 
 function budget(step, title, terms) {
@@ -65,18 +68,21 @@ function budget(step, title, terms) {
   });
   return make("table", { class: "budget", id: `budget-${step}` },
     make("caption", {}, title),
-    make("thead", {}, make("tr", {}, make("th", { scope: "col", class: "words" }, "cause"), make("td"),
+    make("thead", {}, make("tr", {},
+      make("th", { scope: "col", class: "words" }, "cause"), make("td"),
       make("th", { scope: "col" }, "share"), make("th", { scope: "col" }, "(noise/signal)²"))),
     make("tbody", {}, ...rows),
-    make("tfoot", {}, make("tr", {}, make("th", { scope: "row", class: "words" }, "all together"), make("td"), make("td"),
+    make("tfoot", {}, make("tr", {},
+      make("th", { scope: "row", class: "words" }, "all together"), make("td"), make("td"),
       make("td", { class: "value" }, figure(total, number(total))))));
 }
 
 /** In a sentence: how much is recalled, and what limits the step that falls shorter. */
 function showLimit({ setting, predicted, limited_by: cause, remarks }) {
+  const recalled = count(setting.V * predicted.recall);
   element("limited").replaceChildren(
-    `Of ${count(setting.V)} facts, about ${count(setting.V * predicted.recall)} are recalled once the right token is attended. `,
-    "Limited by ", make("b", {}, cause), ".");
+    `Of ${count(setting.V)} facts, about ${recalled} are recalled once the right token is attended. Limited by `,
+    make("b", {}, cause), ".");
   element("remarks").replaceChildren(...remarks.map((text) => make("p", { class: "remark" }, text)));
 }
 
@@ -88,8 +94,8 @@ function showBounds({ bounds, setting }) {
       cell("least N", b.least_N, leastN(b, setting)),
       cell("largest V", b.largest_V, b.largest_V === null ? "any" : count(b.largest_V))),
     make("tr", { class: "said" }, make("td", { colspan: "4", class: "words" },
-      b.allows === false ? make("b", {}, "0.99 is out of reach. ") : "",
-      `${PLAIN[b.name] ?? ""} `, make("span", { class: "statement" }, b.statement.replaceAll("<=", "≤").replaceAll(">=", "≥")), ". ",
+      b.allows === false ? make("b", {}, "0.99 is out of reach. ") : "", `${PLAIN[b.name] ?? ""} `,
+      make("span", { class: "statement" }, b.statement.replaceAll("<=", "≤").replaceAll(">=", "≥")), ". ",
       make("small", {}, `Binds ${b.binds}; broken by ${b.broken_by}.`))),
   ]));
 }
@@ -117,4 +123,6 @@ function showFormulas(setting) {
 }
 
 /** One sentence for readers by ear. */
-const spoken = (result) => `${OBSERVABLES.map((name) => `${name} ${probability(result.predicted[name])}`).join(", ")}; limited by ${result.limited_by}`;
+function spoken({ predicted, limited_by: cause }) {
+  return `${OBSERVABLES.map((name) => `${name} ${probability(predicted[name])}`).join(", ")}; limited by ${cause}`;
+}

@@ -20,7 +20,8 @@ function read(state) {
   const size = (name) => {
     const value = parseInteger(state[name]);
     const { low, high, domain } = declared.sizes[name];
-    if (value === null || value < low || value > high) problems[name] = `“${shortened(state[name])}” is not ${domain}`;
+    const fits = value !== null && low <= value && value <= high;
+    if (!fits) problems[name] = `“${shortened(state[name])}” is not ${domain}`;
     return value;
   };
   const setting = { V: size("V"), L: size("L"), d: size("d"), N: size("N"), m: null, activation: null };
