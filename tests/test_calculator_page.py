@@ -350,7 +350,7 @@ def test_the_curve_is_closer_where_it_is_steep(visit, toy):
     values = page.eval_on_selector_all("#curve-table tbody tr",
                                        "rows => rows.map((r) => Number(r.cells[1].firstChild.value))")
     assert 25 < len(values) <= 48
-    assert max(b - a for a, b in itertools.pairwise(values)) <= 0.04
+    assert max(b - a for a, b in itertools.pairwise(values)) <= 0.05
 
 
 # Everybody's page

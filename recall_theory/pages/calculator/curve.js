@@ -2,7 +2,7 @@
 
 const SPAN = 64; // the curve reaches this factor to either side
 const INTERVALS = 24;
-const STEEP = 0.04; // change between neighbours that is looked at more closely
+const STEEP = 0.05; // change between neighbours that is looked at more closely
 const MOST = 48; // points in all
 const CREW = Math.max(1, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1)); // workers that share them
 const HOW = "Point at the curve to read it; a click moves the setting there. The upright line is the present setting.";
