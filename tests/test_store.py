@@ -183,6 +183,24 @@ def test_an_empty_file_is_an_empty_store(tmp_path):
     assert sweep(CELLS[:1], seeds=1, seed=5, store=tmp_path / "a.db").found == 1
 
 
+def test_a_full_disk_is_told_and_costs_nothing_that_was_written(path, tmp_path):
+    """A file may not grow beyond a limit, which SQLite meets as it meets a full disk."""
+    limited = ("import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+               "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2); "
+               "from recall_theory.cli.app import run; sys.exit(run(sys.argv[2:]))")
+    argv = ["sweep", "--scan", "d=4:32:x2", "--scan", "L=2:8:x2", "--V", "8", "--N", "32", "--seed", "5"]
+    with Store(path) as store:
+        before = store.problems(), list(store.results(store.problems()))
+    for limit, file, seeds in ((4096, tmp_path / "new.db", 2), (os.path.getsize(path), path, 200)):
+        done = subprocess.run([sys.executable, "-c", limited, str(limit), *argv, "--seeds", str(seeds), "--store",
+                               str(file)], capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert done.stderr.count("\n") == 1 and "can't be used" in done.stderr
+        assert "rollback" not in done.stderr  # the cause, not what followed
+    with Store(path) as store:
+        assert (store.problems(), list(store.results(store.problems()))) == before
+
+
 def test_a_directory_and_an_absent_directory(tmp_path):
     for path in (tmp_path, tmp_path / "no" / "a.db", "", "a\0b"):
         with pytest.raises(SettingError, match="store="):

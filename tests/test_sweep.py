@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
 import math
@@ -309,6 +310,15 @@ def test_xarray(tmp_path):
         assert read["seed"].values.astype(int).tolist() == [p.cell_seed for p in found.problems]
 
 
+def test_an_empty_store_is_not_exported(tmp_path, capsys):
+    (tmp_path / "a.db").touch()
+    for ending in (".csv", ".parquet", ".nc"):
+        if importlib.util.find_spec("pandas") and importlib.util.find_spec("xarray"):
+            line = refused(capsys, "sweep", "--store", tmp_path / "a.db", "--export", tmp_path / f"x{ending}")
+            assert "no result" in line
+    assert [p.name for p in tmp_path.iterdir()] == ["a.db"]
+
+
 def test_an_absent_library_is_one_line(tmp_path, capsys, monkeypatch):
     from recall_theory.sweep import export
 
@@ -355,6 +365,12 @@ def test_merging_on_the_command_line(capsys, tmp_path):
     ([*RUN, "--store", "no/where.db"], ["--store", "directory"]), (["sweep", "--store", "no.db"], ["is not there"]),
     ([*RUN, "--store", "/"], ["directory, not a file"]), ([*RUN, "--export", "x.xls"], [".csv"]),
     (["sweep", "--store", "s.db", "--merge", "gone.db"], ["--merge", "not there"]),
+    (["sweep", "--grid", "default", "--embedding", "sphere"], ["--grid", "leave"]),
+    (["sweep", "--grid", "default", "--trigger-in-value"], ["--grid", "leave"]),
+    (["sweep", "--embedding", "sphere"], ["--V", "missing"]),
+    ([*RUN, "--scan", "embedding=sphere", "--embedding", "gaussian"], ["embedding is scanned"]),
+    (["sweep", "--store", "s.db", "--seeds", "9"], ["--seeds", "to be run"]),
+    (["sweep", "--store", "s.db", "--part", "1/2"], ["--part", "to be run"]),
     ([*RUN[:-4], "--V", "16"], ["--V", "2 times"]), (["sweep", "--scan", "d=2"], ["--V", "missing"]),
 ])
 def test_bad_input_is_one_line(argv, words, capsys, tmp_path, monkeypatch):

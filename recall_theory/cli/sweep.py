@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from ..report.answer import Answer
-from ..setting import Setting
+from ..setting import PARAMETERS, Setting
 from .command import Command, Output
-from .errors import INTERRUPTED, BadInput, shown
-from .options import option, setting_options
+from .errors import INTERRUPTED, BadInput, option_of, shown
+from .options import option
 from .progress import Progress
 from .simulate import drawn_seed
 
@@ -30,8 +30,11 @@ def run(output: Output, scan: tuple[str, ...], grid: str | None, ratio: float | 
 
     for path in export:
         check_export(path)
-    share = _part(part)
+    share, given_seeds = _part(part), seeds
     cells, seeds, seed, n_test = _planned(scan, grid, ratio, seeds, seed, n_test, values)
+    idle = {"seeds": given_seeds, "seed": seed, "n_test": n_test, "part": part, "scheduler": scheduler}
+    if not cells and store is not None and (vain := [name for name, value in idle.items() if value is not None]):
+        raise BadInput(f"{option_of(vain[0])} is for what is to be run: give --scan, --grid or the sizes of a setting")
     if store is None and (merge or not cells):
         raise BadInput("--merge needs --store FILE, into which the others go" if merge else
                        "nothing to run: give --scan, --grid or the sizes of a setting, or --store FILE to see what "
@@ -84,19 +87,15 @@ def _planned(scan: tuple[str, ...], grid: str | None, ratio: float | None, seeds
             raise BadInput(f"--scan {shown(text)}: {name} is scanned twice")
         scans[name] = found
     sizes = {name: value for name, value in values.items() if value is not None}
-    given = {name for name in sizes if name not in ("embedding", "trigger_in_value")}
     if ratio is not None:
         sizes["ratio"] = ratio
     if grid is not None:
-        if scans or given or ratio is not None:
-            raise BadInput("--grid FILE says which settings: leave --scan and the sizes out beside it")
+        if scans or sizes:
+            raise BadInput("--grid FILE says which settings: leave --scan and the parameters out beside it")
         plan = load(grid)
         return plan.cells, seeds or plan.seeds or SEEDS, plan.seed if seed is None else seed, n_test or plan.n_test
-    if not scans and not given and ratio is None:
+    if not scans and not sizes:
         return [], SEEDS, seed, n_test
-    for name in ("embedding", "trigger_in_value"):  # their defaults give way to a scan
-        if name in scans:
-            sizes.pop(name)
     return product(scans, **sizes), seeds or SEEDS, seed, n_test
 
 
@@ -132,6 +131,13 @@ def _seed(output: Output, kept: Any, seed: int | None) -> int:
     return seeds.pop() if seeds else drawn_seed(output)
 
 
+def _parameters() -> list[click.Option]:
+    """An option for each parameter of a setting, None where it is absent: a scan or a grid may say what it is."""
+    usual = {name: "yes" if p.default is True else p.default for name, p in PARAMETERS.items() if p.default is not None}
+    return [option(name, default=None, help=f"{p.meaning}; {usual[name]} where absent" if name in usual else None)
+            for name, p in PARAMETERS.items()]
+
+
 command = Command(
     "sweep", run,
     params=[
@@ -141,7 +147,7 @@ command = Command(
         click.Option(["--grid", "grid"], metavar="FILE",
                      help="in place of --scan: a TOML file with sizes, a table [scan], seeds, seed and n_test; or a "
                           "shipped grid: default, full, attention-only, mlp"),
-        *setting_options(()),
+        *_parameters(),
         option("ratio", help="training samples a fact, N/V, instead of --N"),
         option("seeds", default=None, help="independently drawn models a cell; 8 where absent"),
         option("seed", help="fixes everything random; the store's own, else drawn and shown, where absent"),

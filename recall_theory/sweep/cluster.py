@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import logging
 from collections.abc import Iterator
 
 from ..setting import SettingError
@@ -12,6 +14,7 @@ from .problem import MODEL
 CHUNK = 16  # seeds that travel together: a task costs the scheduler about a millisecond
 WINDOW = 4  # chunks under way for each thread of the cluster, so that none waits for the next
 PATIENCE = 30  # seconds to reach the scheduler
+FIRST_WORKER = 300  # seconds until the first worker has joined: a queue may hold them up
 
 Slot = tuple[int, int]
 Numbered = tuple[Slot, Triple]
@@ -20,10 +23,11 @@ Numbered = tuple[Slot, Triple]
 def on_cluster(tasks: Iterator[tuple[Slot, Task]], address: str) -> Iterator[Numbered]:
     """Results as they are finished, each slot once. What a lost worker had is run again by another.
 
-    Raises `SettingError` where distributed isn't installed, the scheduler can't be reached, or workers keep dying.
+    Raises `SettingError` where distributed isn't installed, the scheduler can't be reached or is lost, no worker
+    comes, or the workers can't do the work or keep dying.
     """
     try:
-        from distributed import Client, KilledWorker, as_completed
+        from distributed import CancelledError, Client, KilledWorker, as_completed
     except ImportError:
         raise SettingError("scheduler", f"scheduler={address!r} needs distributed, which is not installed: "
                            "pip install 'recall-theory[cluster]'") from None
@@ -32,18 +36,42 @@ def on_cluster(tasks: Iterator[tuple[Slot, Task]], address: str) -> Iterator[Num
     except (OSError, ValueError) as error:
         raise SettingError("scheduler", f"scheduler={address!r} can't be reached: {error}") from None
     chunks = iter(lambda: list(itertools.islice(tasks, CHUNK)), [])
-    with client:
-        threads = max(1, sum(client.nthreads().values()))
-        under_way = as_completed([client.submit(run_chunk, MODEL, chunk, pure=False)
-                                  for chunk in itertools.islice(chunks, WINDOW * threads)], with_results=True)
+    with _quiet(), client:
         try:
+            client.wait_for_workers(1, timeout=FIRST_WORKER)
+            threads = sum(client.nthreads().values())
+            under_way = as_completed([client.submit(run_chunk, MODEL, chunk, pure=False)
+                                      for chunk in itertools.islice(chunks, WINDOW * threads)], with_results=True)
             for _, finished in under_way:
+                if isinstance(finished, CancelledError):  # handed out like a result
+                    raise finished
                 yield from finished
                 for chunk in itertools.islice(chunks, 1):
                     under_way.add(client.submit(run_chunk, MODEL, chunk, pure=False))
+        except TimeoutError:
+            raise _lost(address, f"no worker has joined it within {FIRST_WORKER} s") from None
         except KilledWorker:
-            raise SettingError("scheduler", f"scheduler={address!r}: workers keep dying on the same seeds, perhaps for "
-                               "want of memory; what was finished is kept") from None
+            raise _lost(address, "workers keep dying on the same seeds, perhaps for want of memory") from None
+        except (CancelledError, OSError):
+            raise _lost(address, "the connection to the scheduler was lost") from None
+        except Exception as error:  # what a worker raised, as it is: distributed hands it on
+            raise _lost(address, f"a worker failed: {type(error).__name__}: {error}") from None
+
+
+def _lost(address: str, why: str) -> SettingError:
+    return SettingError("scheduler", f"scheduler={address!r}: {why}; what was finished is kept")
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the client's own log, which tells a lost scheduler in several tracebacks."""
+    log = logging.getLogger("distributed.client")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def run_chunk(model: int, chunk: list[tuple[Slot, Task]]) -> list[Numbered]:

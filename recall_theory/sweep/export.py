@@ -33,9 +33,11 @@ def check_export(path: str) -> str:
 def write(results: Results, path: str) -> None:
     """Write the results to a file whose ending says how: a table of finished seeds, or (.nc) a dataset.
 
-    The file is replaced in one step. Raises `SettingError` where it can't be written.
+    The file is replaced in one step. Raises `SettingError` where it can't be written, or there is no result.
     """
     ending = check_export(path)
+    if not results.problems:  # a netCDF file without a cell can't be read again
+        raise SettingError("export", f"export={path!r}: there is no result to write")
     aside = f"{path}.{os.urandom(6).hex()}.part"
     try:
         try:

@@ -113,7 +113,8 @@ class Store:
                     self._db.execute(statement)
             self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # a full disk has ended it already
+                self._db.execute("ROLLBACK")
             raise
 
     def __enter__(self) -> Store:

@@ -115,7 +115,8 @@ def load(path: str) -> Plan:
             raise SettingError("grid", f"grid={path!r} is too long: more than {MOST_CHARACTERS} characters")
         table = tomllib.loads(text)
     except OSError as error:
-        raise SettingError("grid", f"grid={path!r} can't be read: {error.strerror or error}") from None
+        raise SettingError("grid", f"grid={path!r} is not one of {', '.join(SHIPPED)} nor a file that can be read: "
+                           f"{error.strerror or error}") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingError("grid", f"grid={path!r} is not TOML: {error}") from None
     except RecursionError:
