@@ -15,6 +15,7 @@ import pytest
 from recall_theory.cli.app import run
 from recall_theory.setting import SettingError
 from recall_theory.sweep import Store, product, sweep
+from recall_theory.sweep import cluster as cluster_library
 from recall_theory.sweep.cluster import run_chunk
 
 needs_dask = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="distributed isn't installed")
@@ -47,7 +48,7 @@ def started(kind, *arguments):
 
 @pytest.fixture
 def cluster(tmp_path):
-    """The address of a scheduler and the processes of its two workers."""
+    """The address of a scheduler, and its process before those of its two workers."""
     file = tmp_path / "scheduler.json"
     processes = [started("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
                          "--scheduler-file", str(file))]
@@ -55,7 +56,7 @@ def cluster(tmp_path):
         until(file.exists)
         processes += [started("worker", "--scheduler-file", str(file), "--host", "127.0.0.1", "--nthreads", "1",
                               "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path)) for _ in range(2)]
-        yield json.loads(file.read_text())["address"], processes[1:]
+        yield json.loads(file.read_text())["address"], processes
     finally:
         for process in processes:
             process.kill()
@@ -90,7 +91,7 @@ if __name__ == "__main__":
 @needs_dask
 def test_a_worker_killed_in_mid_run_costs_nothing(tmp_path, cluster):
     """Killed after 100 of 720 results: all arrive, each once, with the bits of a run on one core."""
-    address, workers = cluster
+    address, (_, *workers) = cluster
     script, path = tmp_path / "killing.py", tmp_path / "store.db"
     script.write_text(KILLING)
     done = subprocess.run([sys.executable, str(script), str(path), address, str(workers[0].pid)],
@@ -104,6 +105,51 @@ def test_a_worker_killed_in_mid_run_costs_nothing(tmp_path, cluster):
     with Store(path) as store:
         assert [len(known) for known in store.results(store.current())] == [60] * 12
     assert np.array_equal(sweep(CELLS, 60, 5, store=path).values, whole.values)
+
+
+FAILING = """
+import os, signal, sys
+from recall_theory.cli.app import run
+from recall_theory.sweep import cluster
+inner, pid = cluster.on_cluster, int(sys.argv[1])
+def killing(tasks, address):
+    for done, result in enumerate(inner(tasks, address)):
+        if done == 100:
+            os.kill(pid, signal.SIGKILL)
+        yield result
+if __name__ == "__main__":
+    if pid:
+        cluster.on_cluster = killing
+    else:
+        cluster.MODEL = 99  # here, not at the workers
+    sys.exit(run(sys.argv[2:]))
+"""
+
+
+@needs_dask
+def test_a_cluster_that_fails_is_one_line(tmp_path, cluster):
+    """Workers of another version, then a scheduler killed after 100 of 10,800 results: what was finished is kept."""
+    address, (scheduler, *_) = cluster
+    script, path = tmp_path / "failing.py", tmp_path / "store.db"
+    script.write_text(FAILING)
+    for pid, word in ((0, "version 1 of the model"), (scheduler.pid, "scheduler was lost")):
+        done = subprocess.run([sys.executable, str(script), str(pid), "sweep", *SIZES[:-3], "900", "--seed", "5",
+                               "--scheduler", address, "--store", str(path)], capture_output=True, text=True,
+                              timeout=180)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+        assert word in done.stderr and "is kept" in done.stderr
+    with Store(path) as store:
+        assert 100 <= sum(len(known) for known in store.results(store.current())) < 10_800
+
+
+@needs_dask
+def test_a_cluster_without_workers_is_one_line(monkeypatch, recwarn):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr(cluster_library, "FIRST_WORKER", 0.5)
+    with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None) as empty, \
+            pytest.raises(SettingError, match="no worker has joined"):
+        sweep(CELLS, 1, 1, scheduler=empty.scheduler_address)
 
 
 @needs_dask
