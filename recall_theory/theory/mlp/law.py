@@ -1,7 +1,7 @@
 """The Attention-MLP model predicted: attention, recall and accuracy, their spread over seeds, and the noise budget.
 
-Quadrature only: over seeds (`mlp.attention`), over facts, weights and rivals (`mlp.recall`). docs/derivations/mlp.md
-has the derivation and says what it was checked against.
+Quadrature only: over seeds (`mlp.attention`), over facts, weights and rivals (`mlp.facts`, `mlp.recall`, `mlp.rivals`).
+docs/derivations/mlp.md has the derivation and says what it was checked against.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from ..recall.scatter import wrong_answers
 from ..recall.training import classes
 from . import terms as mt
 from .attention import StepTwo, seed_law
+from .facts import facts, seeds_of
 from .kernel import Bare, Kernel, of_neurons, of_values
-from .recall import SHARES, facts, recall_given, seeds_of
+from .recall import SHARES, recall_given
 
 __all__ = ["mlp_attention", "mlp_prediction", "mlp_terms", "recall_terms", "step_two_moments", "typical_kernel"]
 
