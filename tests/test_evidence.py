@@ -247,6 +247,13 @@ def test_an_activation_of_ones_own_is_quoted():
     assert "--activation 'x ** 3 - 3 * x'" in commands(problems, [3, 3])[0].command
 
 
+def test_numbers_of_seeds_are_repeated_too():
+    problems = [Problem(s, 1) for s in SMALL]
+    assert ["--seeds 9 " in r.command for r in commands(problems, [9, 9, 4, 4])] == [True, False]
+    assert len(commands(problems, [1, 2, 3, 4])) == 1  # an interrupted sweep
+    assert "--seeds 4 " in commands(problems, [1, 2, 3, 4])[0].command
+
+
 def test_each_seed_has_a_command_of_its_own():
     made = commands([Problem(s, seed) for seed in (1, 2) for s in SMALL[:seed + 1]], [4] * 5)
     assert ["--seed 1 " in r.command for r in made] == [True, False]

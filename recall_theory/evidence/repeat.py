@@ -11,6 +11,7 @@ from ..setting import PARAMETERS, Setting
 from ..sweep.problem import Problem
 
 FILE = "cells.toml"
+MOST_COUNTS = 3  # different numbers of seeds that have commands of their own
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,24 +23,26 @@ class Repeat:
 
 
 def commands(problems: Sequence[Problem], seeds: Sequence[int]) -> list[Repeat]:
-    """One command for each seed and number of test sequences in the store, with as many seeds as its fullest cell has.
+    """One command for each seed, number of test sequences and number of seeds in the store. Where cells have many
+    different numbers of seeds, as after an interruption, one command gives all of them as many as the fullest has.
 
     >>> from recall_theory.sweep import product
     >>> cells = product({"d": [16, 32], "L": [2, 4]}, V=16, N=128)
     >>> commands([Problem(s, seed=1) for s in cells], [8] * 4)[0].command
     'recall-theory sweep --scan L=2,4 --scan d=16,32 --V 16 --N 128 --seeds 8 --seed 1 --store again.db'
     """
-    runs: dict[tuple[int, int | None], list[tuple[Setting, int]]] = {}
+    most = max(seeds)
+    uneven = len(set(seeds)) > MOST_COUNTS
+    runs: dict[tuple[int, int | None, int], list[Setting]] = {}
     for problem, n in zip(problems, seeds, strict=True):
-        runs.setdefault((problem.seed, problem.n_test), []).append((problem.setting, n))
+        runs.setdefault((problem.seed, problem.n_test, most if uneven else n), []).append(problem.setting)
     found = []
-    for number, ((seed, n_test), cells) in enumerate(runs.items(), start=1):
-        settings = [s for s, _ in cells]
+    for number, ((seed, n_test, n), settings) in enumerate(runs.items(), start=1):
         file = FILE if len(runs) == 1 else FILE.replace(".", f"-{number}.")
         of_cells = _scans(settings)
         grid = "" if of_cells is not None else _grid(settings)
         words = ["recall-theory sweep", of_cells if of_cells is not None else f"--grid {file}",
-                 f"--seeds {max(n for _, n in cells)} --seed {seed}"]
+                 f"--seeds {n} --seed {seed}"]
         if n_test is not None:
             words.append(f"--n-test {n_test}")
         found.append(Repeat(" ".join([*words, "--store again.db"]), grid))

@@ -41,8 +41,9 @@ def _panel(panel: Any, scaling: Scaling) -> None:
     panel.set_xscale("log")
     panel.set_yscale("log")
     expected = [p for p in scaling.points if not math.isnan(p.predicted)]
-    panel.plot([p.value for p in expected], [p.predicted for p in expected], color=colours["ink"], lw=1.0,
-               ls=(0, (4, 2)), marker="_", ms=7, mew=1.2, label="predicted", zorder=3)
+    if expected:
+        panel.plot([p.value for p in expected], [p.predicted for p in expected], color=colours["ink"], lw=1.0,
+                   ls=(0, (4, 2)), marker="_", ms=7, mew=1.2, label="predicted", zorder=3)
     found = _seen(scaling)
     observed = np.array([p.observed for p in found])
     ends = np.array([p.interval for p in found]).T

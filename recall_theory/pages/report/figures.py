@@ -44,7 +44,7 @@ def _agreement(found: Findings) -> Section:
         for o in OBSERVABLES)
     body = ("<p>Each mark is a cell, with the interval of its observed mean. Point at a mark, tap it, or reach it with "
             "the tab and arrow keys, and it says what it stands for. Filled marks agree, open ones are inconclusive, "
-            "those with a dark edge disagree.</p>"
+            "those with a rim disagree.</p>"
             f'<div class="figures">{drawn}</div>')
     return Section("agreement", "Predicted and observed", "Predicted against observed", body)
 

@@ -100,7 +100,7 @@ def _words(found: Findings, plane: Plane, x: Scaling) -> str:
     fitted = set_math(sympy.Mul(constant, _power(x.along, x.line.slope), evaluate=False), f"{left}≈</mo>")
     words = [f'<p class="fitted">Fitted: {fitted}, exponent {x.line.slope:.3f} ({low:.3f} to {high:.3f}).</p>']
     if math.isnan(x.predicted_exponent):
-        words.append("<p>The prediction crosses that level between none of these sizes.</p>")
+        words.append("<p>The prediction doesn't cross that level in each of these scans.</p>")
     else:
         predicted = set_math(_power(x.along, x.predicted_exponent), f"{left}∝</mo>")
         inside = "inside" if low <= x.predicted_exponent <= high else "outside"
