@@ -61,6 +61,11 @@ class Cell:
     comparisons: dict[str, Comparison]
     theory: Prediction | None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether any of its verdicts is inconclusive."""
+        return any(c.verdict == statistics.INCONCLUSIVE for c in self.comparisons.values())
+
     def to_dict(self) -> dict[str, Any]:
         """The cell as the JSON contract has it."""
         by = self.comparisons

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from recall_theory.statistics import student_interval
+from recall_theory.statistics import mean_intervals, student_interval
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 FRESH = secrets.randbits(64)
@@ -77,3 +78,17 @@ def test_a_fixed_number_of_seeds_is_not_enough_for_looking_often(rng):
         ends = [student_interval(v, 0.95) for v in values[:, :n]]
         missed |= np.array([not low <= law.mean <= high for low, high in ends])
     assert missed.mean() > 0.1  # some 0.24: 8 standard errors above
+
+
+@pytest.mark.parametrize("seeds", [5, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256, 512])
+def test_values_of_0_and_1_are_covered_for_every_share_of_failures(seeds):
+    """No repeats: coverage is a sum over the number of failures. Over all samples, and over those that t or BCa judge."""
+    x = (np.arange(seeds) >= np.arange(seeds + 1)[:, None]).astype(float)  # row k holds k failures
+    found = mean_intervals(x, 0.95)
+    share = np.geomspace(0.3 / seeds, 0.5, 2000)[:, None]
+    weight = stats.binom.pmf(np.arange(seeds + 1), seeds, share)
+    hit = (found.low - 1e-12 <= 1 - share) & (1 - share <= found.high + 1e-12)
+    judged = found.method != "any law"
+    often = (weight * judged).sum(axis=1)
+    assert (weight * hit).sum(axis=1).min() >= 0.93
+    assert ((weight * hit * judged).sum(axis=1) / often)[often >= 0.01].min() >= 0.93

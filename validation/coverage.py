@@ -22,7 +22,7 @@ from scipy import integrate, stats
 from recall_theory.statistics import anytime_interval, mean_intervals
 
 HERE = Path(__file__).parent
-SEEDS = (16, 32, 64, 128, 512)
+SEEDS = (8, 16, 32, 64, 128, 512)
 CONFIDENCE = 0.95
 LOOKS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # the more looks, the more chances to err
 METHODS = ("t", "BCa", "any law")

@@ -7,7 +7,7 @@ lies inside its margin, disagrees when it lies outside, and the comparison is in
 
 from .bounded import anytime_interval, guaranteed_interval
 from .intervals import Intervals, mean_intervals, student_interval
-from .plan import seeds_needed, seeds_planned, seeds_to_rule_out
+from .plan import LOOKS, second_look, seeds_needed, seeds_planned, seeds_to_rule_out
 from .verdict import (
     AGREE,
     ALPHA,
@@ -25,6 +25,7 @@ __all__ = [
     "ALPHA",
     "DISAGREE",
     "INCONCLUSIVE",
+    "LOOKS",
     "VERDICT_ALPHA",
     "Intervals",
     "anytime_interval",
@@ -32,6 +33,7 @@ __all__ = [
     "guaranteed_interval",
     "judge",
     "mean_intervals",
+    "second_look",
     "seeds_needed",
     "seeds_planned",
     "seeds_to_rule_out",

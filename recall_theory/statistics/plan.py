@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 
 from .bounded import log_price
-from .intervals import BCA_UP_TO, tail_error
+from .intervals import BCA_UP_TO, T_UP_TO, UNSEEN, bca_confidence, tail_error
 
-WIDTH = 0.6  # of the margin, which the planned half width of a t or BCa interval takes
-REACH = 0.7  # of the margin, which an interval for any law may reach to one side
+WIDTH = 0.65  # of the margin, which an interval may reach to one side
+REACH = 0.7  # of the margin, which failures that no seed shows may take
+
+LOOKS = 2  # of a plan: the intervals of each have half of the error
+AGAIN = 4  # times the seeds at the second look, so that intervals are half as wide
 
 
 def seeds_needed(std: float, margin: float, confidence: float) -> int:
-    """Seeds for an interval whose half width is 0.6 of the margin, at a seed-to-seed deviation std."""
+    """Seeds for an interval whose half width is 0.65 of the margin, at a seed-to-seed deviation std."""
     from scipy.special import ndtri
 
     # Beyond 1e9 the square would only overflow: no run has so many seeds.
@@ -25,27 +29,44 @@ def seeds_to_rule_out(margin: float, confidence: float) -> int:
     A failure in a share p of all seeds stays unseen in n of them with probability (1 - p)^n.
 
     >>> seeds_to_rule_out(0.02, 0.95)
-    311
+    340
     """
     # Beyond 1e18 it would only overflow: no run has so many seeds.
-    return math.ceil(min(math.log((1 - confidence) / 4) / math.log1p(-REACH * margin), 1e18))
+    return math.ceil(min(math.log(UNSEEN * (1 - confidence) / 2) / math.log1p(-REACH * margin), 1e18))
 
 
 def seeds_planned(mean: float, std: float, margin: float, confidence: float) -> int:
     """Seeds for a verdict at an expected mean and seed-to-seed deviation of values in [0, 1].
 
     How skewed the values will be is taken from the beta law of that mean and deviation. Where no t or BCa interval
-    will apply, the interval for any law has to reach no further than 0.7 of the margin: it reaches about y std + y^2/6
+    will apply, the interval for any law has to reach no further than 0.65 of the margin: it reaches about y std + y^2/6
     where n y^2/2 is its price.
 
     >>> seeds_planned(0.5, 0.1, 0.02, 0.999), seeds_planned(0.97, 0.1, 0.02, 0.999)
-    (752, 1675)
+    (641, 1890)
     """
     n = max(seeds_needed(std, margin, confidence), seeds_to_rule_out(margin, confidence))
-    if tail_error(beta_skewness(mean, std), n, confidence) > BCA_UP_TO:
-        y = 3 * (math.sqrt(std**2 + 2 * REACH * margin / 3) - std)
+    off = tail_error(beta_skewness(mean, std), n, confidence)
+    if T_UP_TO < off <= BCA_UP_TO:
+        n = max(n, seeds_needed(std, margin, bca_confidence(off, confidence)))
+    if off > BCA_UP_TO:
+        y = 3 * (math.sqrt(std**2 + 2 * WIDTH * margin / 3) - std)
         n = max(n, math.ceil(2 * log_price(n, (1 + confidence) / 2) / y**2))
     return n
+
+
+def second_look(first: Sequence[int], still_open: Collection[int]) -> list[int]:
+    """Seeds of each cell at the second look, from those of the first: four times as many where a verdict is open.
+
+    Where that would take more new seeds than the first look had in all, the open cells share so many in proportion.
+
+    >>> second_look([100, 200, 300, 400], {1})
+    [100, 800, 300, 400]
+    >>> second_look([100, 100], {0, 1})
+    [200, 200]
+    """
+    times = min(AGAIN, 1 + sum(first) / max(1, sum(first[c] for c in still_open)))
+    return [math.floor(n * times) if c in still_open else n for c, n in enumerate(first)]
 
 
 def beta_skewness(mean: float, std: float) -> float:

@@ -1,0 +1,41 @@
+"""Observe every cell of the default grid of `verify` many times over, for studies that resample it.
+
+    python validation/bank.py
+
+bank.npz holds the three observables of `SEEDS` seeds a cell, as fractions of 65,535. Takes some minutes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from recall_theory.grids import load
+from recall_theory.simulate.observe import OBSERVABLES
+from recall_theory.simulate.run import run_tasks
+
+HERE = Path(__file__).parent
+SEEDS = 2400
+SEED = 20261121
+SCALE = 2**16 - 1
+
+
+def values() -> list[np.ndarray]:
+    """(SEEDS, 3) of every cell."""
+    with np.load(HERE / "bank.npz") as kept:
+        return list(kept["values"] / SCALE)
+
+
+def main() -> None:
+    found = []
+    for number, setting in enumerate(load("default")):
+        tasks = ((setting, SEED, number * SEEDS + i, None, None) for i in range(SEEDS))
+        found.append(np.array(list(run_tasks(tasks))))
+        print(number, found[-1].mean(axis=0).round(4), flush=True)
+    assert np.shape(found)[1:] == (SEEDS, len(OBSERVABLES))
+    np.savez_compressed(HERE / "bank.npz", values=np.rint(np.array(found) * SCALE).astype(np.uint16))
+
+
+if __name__ == "__main__":
+    main()

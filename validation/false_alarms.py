@@ -1,0 +1,215 @@
+"""How often `verify` errs at its default budget: right formulas called wrong, and wrong ones let pass.
+
+    python validation/false_alarms.py [--repeats 20000] [--write]
+
+Every repeat is a whole `verify` of the default grid, of which each seed is drawn with replacement from the observations
+in bank.npz (see bank.py). A cell's law is then that of the bank, and its true mean the bank's mean. Right formulas are
+that mean, and two that are off by the whole margin everywhere, the worst that still counts as right; their false
+alarms are an upper bound, as they are looked for at the second look of every cell, open or not. Wrong ones are the theory with an
+error in it, and the mean off by the margin and the smallest detectable bias together in three cells drawn anew each
+time. Intervals for the shares are Clopper and Pearson's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bank import values
+from scipy import stats
+
+from recall_theory import Prediction, Setting, predict
+from recall_theory.explain import noise
+from recall_theory.grids import load
+from recall_theory.simulate.observe import OBSERVABLES
+from recall_theory.statistics import (
+    AGREE,
+    DISAGREE,
+    INCONCLUSIVE,
+    LOOKS,
+    VERDICT_ALPHA,
+    family_confidence,
+    judge,
+    mean_intervals,
+    second_look,
+    smallest_detectable_bias,
+    worst,
+)
+from recall_theory.theory.forced_choice import forced_choice
+from recall_theory.theory.margins import declared_margin
+from recall_theory.verify import planned_seeds
+
+HERE = Path(__file__).parent
+SURELY_NOT = 2  # standard errors beyond the margin: every interval here reaches further (4.5 for t)
+POWER_REPEATS, THEORY_REPEATS = 10, 50  # fewer by these factors: they take longer
+
+Law = Callable[[Setting, Prediction], tuple[float, float, float]]
+Claims = np.ndarray  # (cells, 3)
+
+
+def means(p: Prediction) -> tuple[float, float, float]:
+    return p.attention, p.recall, p.accuracy
+
+
+def at(**factors: float) -> Law:
+    """The theory at sizes multiplied by the factors."""
+
+    def law(s: Setting, p: Prediction) -> tuple[float, float, float]:
+        wrong = {k: max(1, round(getattr(s, k) * f)) for k, f in factors.items()}
+        if s.embedding == "orthogonal":
+            wrong["d"] = max(wrong.get("d", s.d), s.V)
+        return means(predict(s.replace(**wrong)))
+
+    return law
+
+
+def without(step: str, term: str) -> Law:
+    """The theory without one of its terms: (noise/signal)^2 less that term gives attention or recall."""
+
+    def law(s: Setting, p: Prediction) -> tuple[float, float, float]:
+        before, places = getattr(p, step), s.L if step == "attention" else s.V
+        left = noise(before, places) - p.terms[step].get(term, 0)
+        if np.isnan(left):  # so near to 1, or to chance, that the noise is not known
+            return means(p)
+        after = 1.0 if left <= 0 else float(forced_choice(left**-0.5, places))
+        changed = {"attention": p.attention, "recall": p.recall, step: after}
+        return changed["attention"], changed["recall"], min(1.0, p.accuracy * after / before)
+
+    return law
+
+
+def wrong_laws(predictions: list[Prediction]) -> dict[str, Law]:
+    laws: dict[str, Law] = {
+        "L dropped": at(L=0), "half of L": at(L=0.5), "d 10 % up": at(d=1.1), "d 10 % down": at(d=0.9),
+        "half of N": at(N=0.5)}
+    for step in ("attention", "recall"):
+        names = dict.fromkeys(name for p in predictions for name in p.terms[step])
+        laws |= {f"{step} without {name}": without(step, name) for name in names}
+    return laws
+
+
+class Instrument:
+    """`verify` of the default grid, on resampled seeds."""
+
+    def __init__(self, rng: np.random.Generator):
+        self.rng, self.bank, self.grid = rng, values(), load("default")
+        self.confidence = family_confidence(LOOKS * len(OBSERVABLES) * len(self.grid), VERDICT_ALPHA)
+        self.margins = [declared_margin(s) for s in self.grid]
+        self.predictions = [predict(s) for s in self.grid]
+        self.first = [planned_seeds(p, OBSERVABLES, m, self.confidence)
+                      for p, m in zip(self.predictions, self.margins, strict=True)]
+        self.truth: Claims = np.array([v.mean(axis=0) for v in self.bank])
+
+    def seeds(self, c: int, n: int) -> np.ndarray:
+        return self.bank[c][self.rng.integers(len(self.bank[c]), size=n)]
+
+    def verdicts(self, c: int, seen: np.ndarray, claim: np.ndarray) -> list[str]:
+        found = mean_intervals(seen.T, self.confidence)
+        return [judge(low - p, high - p, self.margins[c])
+                for low, high, p in zip(found.low, found.high, claim, strict=True)]
+
+    def disagrees(self, c: int, seen: np.ndarray, claim: np.ndarray) -> bool:
+        """Whether any verdict is "disagree", at little cost where it is plain that none is."""
+        beyond = np.abs(seen.mean(axis=0) - claim) - self.margins[c]
+        near = beyond > SURELY_NOT * seen.std(axis=0) / len(seen) ** 0.5
+        return bool(near.any()) and DISAGREE in self.verdicts(c, seen[:, near], claim[near])
+
+    def alarm(self, claims: dict[str, tuple[Claims, int]]) -> set[str]:
+        """Which formulas are called wrong in any cell, at the first look or at one with so many times the seeds."""
+        hit = set()
+        for c, n in enumerate(self.first):
+            seen = self.seeds(c, n * max(times for _, times in claims.values()))
+            hit |= {name for name, (claim, times) in claims.items()
+                    if self.disagrees(c, seen[:n], claim[c]) or self.disagrees(c, seen[:n * times], claim[c])}
+        return hit
+
+    def whole(self, claim: Claims, order: np.ndarray) -> tuple[str, list[int]]:
+        """The verdict of a whole `verify` and its plan; `order` names the cells that are likely to disagree first."""
+        seen = {c: self.seeds(c, self.first[c]) for c in order.tolist()}
+        if any(self.disagrees(c, seen[c], claim[c]) for c in seen):
+            return DISAGREE, self.first
+        still = {c for c in seen if INCONCLUSIVE in self.verdicts(c, seen[c], claim[c])}
+        plan = second_look(self.first, still)
+        again = [v for c in still
+                 for v in self.verdicts(c, np.concatenate([seen[c], self.seeds(c, plan[c] - self.first[c])]), claim[c])]
+        return worst([AGREE, *again]), plan
+
+    def detectable(self) -> Claims:
+        """The smallest detectable bias of every comparison after a second look."""
+        found = []
+        for c, n in enumerate(self.first):
+            seen = self.seeds(c, max(second_look(self.first, {c})[c], n))
+            ends = mean_intervals(seen.T, self.confidence)
+            found.append([smallest_detectable_bias(v.mean(), low, high, v.std(ddof=1) / len(v) ** 0.5)
+                          for v, low, high in zip(seen.T, ends.low, ends.high, strict=True)])
+        return np.array(found)
+
+
+def share(hits: int, runs: int) -> dict[str, Any]:
+    """Hits of runs with the 95 % interval of Clopper and Pearson."""
+    low, high = stats.binomtest(hits, runs).proportion_ci(0.95, "exact")
+    return {"runs": runs, "hits": hits, "low": float(low), "high": float(high)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=20261121)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
+    it = Instrument(rng)
+    margins = np.array(it.margins)[:, None]
+    theory: Claims = np.array([means(p) for p in it.predictions])
+    # With everything off by the margin every cell is open, and the second look has twice the seeds.
+    inward = np.where(it.truth < 0.5, 1, -1)
+    right = {"the true mean": (it.truth, 4), "off by the margin, towards 1/2": (it.truth + margins * inward, 2),
+             "off by the margin, away from 1/2": (np.clip(it.truth - margins * inward, 0, 1), 2)}
+    hits = dict.fromkeys(right, 0)
+    for _ in range(options.repeats):
+        for name in it.alarm(right):
+            hits[name] += 1
+    kept: dict[str, Any] = {"cells": len(it.grid), "seeds": sum(it.first), "bank": len(it.bank[0]),
+                            "right": {name: share(n, options.repeats) for name, n in hits.items()}}
+    print(json.dumps(kept, indent=1), flush=True)
+
+    detectable, runs = it.detectable(), options.repeats // POWER_REPEATS
+    kept["wrong"] = {}
+    for name, law in wrong_laws(it.predictions).items():
+        claim = np.array([law(s, p) for s, p in zip(it.grid, it.predictions, strict=True)])
+        beyond = (np.abs(claim - it.truth) - margins - detectable).max(axis=1)
+        off = int((beyond > 0).sum())
+        found = sum(it.whole(claim, np.argsort(-beyond))[0] == DISAGREE for _ in range(runs if off >= 3 else 0))
+        kept["wrong"][name] = {"cells_off": off, **(share(found, runs) if off >= 3 else {})}
+        print(name, kept["wrong"][name], flush=True)
+    found = 0
+    for _ in range(runs):
+        claim, cells = it.truth.copy(), rng.choice(len(it.grid), 3, replace=False)
+        for c in cells:
+            i = rng.integers(len(OBSERVABLES))
+            size = margins[c, 0] + detectable[c, i]
+            sign = rng.choice([s for s in (-1, 1) if 0 <= claim[c, i] + s * size <= 1])
+            claim[c, i] += sign * size
+        found += it.whole(claim, np.r_[cells, np.setdiff1d(np.arange(len(it.grid)), cells)])[0] == DISAGREE
+    kept["wrong"]["off at random in three cells"] = {"cells_off": 3, **share(found, runs)}
+    print(kept["wrong"]["off at random in three cells"], flush=True)
+
+    runs = options.repeats // THEORY_REPEATS
+    words, seeds = [], []
+    for _ in range(runs):
+        verdict, plan = it.whole(theory, np.arange(len(it.grid)))
+        words.append(verdict)
+        seeds.append(sum(plan))
+    kept["theory"] = {word: share(words.count(word), runs) for word in (AGREE, INCONCLUSIVE, DISAGREE)}
+    kept["theory"]["seeds"] = float(np.mean(seeds))
+    print(kept["theory"])
+    if options.write:
+        (HERE / "false_alarms.json").write_text(json.dumps(kept, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
