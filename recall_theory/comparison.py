@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,11 @@ class Cell:
     theory: Prediction | None
 
     @property
+    def verdict(self) -> str:
+        """The worst of its verdicts."""
+        return statistics.worst(c.verdict for c in self.comparisons.values())
+
+    @property
     def is_open(self) -> bool:
         """Whether any of its verdicts is inconclusive."""
         return any(c.verdict == statistics.INCONCLUSIVE for c in self.comparisons.values())
@@ -101,7 +106,7 @@ class Verification:
     @property
     def verdict(self) -> str:
         """disagree if any comparison disagrees, else inconclusive if any is, else agree."""
-        return statistics.worst(c.verdict for cell in self.cells for c in cell.comparisons.values())
+        return statistics.worst(cell.verdict for cell in self.cells)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory verify`."""
@@ -117,27 +122,34 @@ def finite(x: float) -> float | None:
 def compare(setting: Setting, claimed: Mapping[str, float], margin: float, values: NDArray[np.float64],
             confidence: float, theory: Prediction | None, anytime: bool = False) -> Cell:
     """The cell of a setting from its observed values (seeds, 3); `anytime` where the number of seeds wasn't fixed."""
+    spread = dict.fromkeys(OBSERVABLES, math.nan) if theory is None else theory.spread
+    names = [name for name in OBSERVABLES if name in claimed]
+    rows = np.ascontiguousarray(values.T[[OBSERVABLES.index(name) for name in names]])
+    found = comparisons([(claimed[name], spread[name]) for name in names], rows, margin, confidence, setting.V, anytime)
+    return Cell(setting, len(values), margin, dict(zip(names, found, strict=True)), theory)
+
+
+def comparisons(predicted: Sequence[tuple[float, float]], rows: NDArray[np.float64], margin: float, confidence: float,
+                facts: int, anytime: bool = False) -> list[Comparison]:
+    """Means and spreads that are predicted, beside what was observed (one row each, of one value a seed)."""
     if anytime:
-        lows, highs = statistics.anytime_interval(values.T, confidence)
-        methods = np.full(len(OBSERVABLES), "anytime")
+        lows, highs = statistics.anytime_interval(rows, confidence)
+        methods = np.full(len(rows), "anytime")
     else:
-        found = statistics.mean_intervals(values.T, confidence)
-        lows, highs, methods = found.low, found.high, found.method
-    comparisons = {}
-    for i, name in enumerate(OBSERVABLES):
-        if name not in claimed:
-            continue
-        predicted, observed, method = claimed[name], Observable(values[:, i]), str(methods[i])
-        low, high = float(lows[i]) - predicted, float(highs[i]) - predicted
+        ends = statistics.mean_intervals(rows, confidence)
+        lows, highs, methods = ends.low, ends.high, ends.method
+    found = []
+    for (mean, std), row, bottom, top, method in zip(predicted, rows, lows.tolist(), highs.tolist(), methods.tolist(),
+                                                     strict=True):
+        observed, low, high = Observable(row), bottom - mean, top - mean
         verdict = statistics.judge(low, high, margin)
         reason = ""
         if verdict == statistics.INCONCLUSIVE and not anytime:
-            if len(values) < statistics.seeds_to_rule_out(margin, confidence):
+            if len(row) < statistics.seeds_to_rule_out(margin, confidence):
                 reason = TOO_FEW
-            if method == "any law" and len(values) > 1:
+            if method == "any law" and len(row) > 1:
                 reason = TOO_SKEWED
-        comparisons[name] = Comparison(
-            predicted, math.nan if theory is None else theory.spread[name], observed, low, high, method, verdict,
-            reason, observed.design_effect(setting.V),
-            statistics.smallest_detectable_bias(observed.mean, float(lows[i]), float(highs[i]), observed.se))
-    return Cell(setting, len(values), margin, comparisons, theory)
+        found.append(Comparison(
+            mean, std, observed, low, high, method, verdict, reason, observed.design_effect(facts),
+            statistics.smallest_detectable_bias(observed.mean, bottom, top, observed.se)))
+    return found

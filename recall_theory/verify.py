@@ -11,21 +11,19 @@ from numpy.typing import NDArray
 
 from . import statistics
 from .comparison import Cell, Comparison, Verification, compare
+from .looks import FEWEST_SEEDS, MOST_SEEDS, Looks, cell_seed, check_arguments
 from .predictors import Claim, claim_of
 from .setting import Setting, SettingError
 from .simulate.observe import OBSERVABLES
 from .simulate.result import Interrupted
-from .simulate.run import Triple, check_affordable, check_seed, check_seeds, map_tasks, one_seed
+from .simulate.run import Triple, check_affordable, one_seed
 from .theory.margins import declared_margin, spread_allowance
 from .theory.predict import Prediction, predict
 
 __all__ = ["Cell", "Comparison", "Verification", "cell_seed", "planned_seeds", "verify"]
 
-FEWEST_SEEDS, MOST_SEEDS = 48, 6000
 FIRST_LOOK, LATER_LOOKS = 64, 1.25  # with no fixed number of seeds: at 64, and at each quarter more
 MOST_SEEDS_UNTIL = 50_000
-TASK = 16  # seeds that a worker takes at a time: handing them over one by one takes a fifth of a small seed's time
-SHARES = 8  # at least, for each worker, of every cell
 USUAL_SPREAD = 0.15  # where the library's theory doesn't say: about the widest that recall shows
 
 Progress = Callable[[int, int, Setting], None]
@@ -69,24 +67,27 @@ def verify(grid: Sequence[Setting] | str = "default", seeds: int | None = None, 
         from .grids import load
 
         grid = load(grid)
-    if not grid:
-        raise SettingError("grid", "the grid holds no setting")
-    if seeds is not None:
-        check_seeds(seeds)
     if until not in (None, "conclusive"):
         raise SettingError("until", f"until={until!r} is not conclusive")
-    if margin is not None and not 0 < margin < 1:
-        raise SettingError("margin", f"margin={margin!r} is not a number above 0 and below 1")
-    seed = check_seed(seed)
+    seed = check_arguments(grid, seeds, seed, margin)
     for setting in grid:
         if not setting.is_limit:
             raise SettingError("eta", f"eta={setting.eta:g}: verify sums over all sequences, which needs the limit "
                                "eta -> 0, eta*gamma -> infinity: leave eta and gamma out")
         check_affordable(setting)
     bench = _Bench(grid, seed, jobs, margin, predictor, progress)
-    if until is not None:
-        return bench.until_conclusive(seeds or MOST_SEEDS_UNTIL)
-    return bench.planned() if seeds is None else bench.fixed(seeds)
+    try:
+        if until is not None:
+            bench.until_conclusive(seeds or MOST_SEEDS_UNTIL)
+        elif seeds is not None:
+            bench.looks.look([seeds] * len(grid))
+        else:
+            bench.look_as_planned()
+    except KeyboardInterrupt:
+        if not bench.looks.seen:
+            raise
+        raise Interrupted(bench.verification(bench.looks.seen)) from None
+    return bench.verification(range(len(grid)))
 
 
 class _Bench:
@@ -94,87 +95,48 @@ class _Bench:
 
     def __init__(self, grid: Sequence[Setting], seed: int, jobs: int, margin: float | None,
                  predictor: Callable[[Setting], Any], progress: Progress | None):
-        self.grid, self.seed, self.jobs, self.progress = grid, seed, jobs, progress
+        self.grid, self.seed = grid, seed
         self.claims: list[Claim] = [claim_of(predictor, s) for s in grid]
         self.theory = [c.given if isinstance(c.given, Prediction) and predictor is predict else _theory(s)
                        for c, s in zip(self.claims, grid, strict=True)]
         self.margins = [margin or c.margin or declared_margin(s) for c, s in zip(self.claims, grid, strict=True)]
         self.confidence = self._confidence(looks=1)
-        self.values: list[list[Triple]] = [[] for _ in grid]
+        self.anytime = False
+        shown = None if progress is None else lambda done, total, c: progress(done, total, grid[c])
+        self.looks: Looks[Triple] = Looks(grid, some_seeds, seed, jobs, shown)
 
     def _confidence(self, looks: int) -> float:
         comparisons = sum(len(c.values) for c in self.claims)
         return statistics.family_confidence(looks * comparisons, statistics.VERDICT_ALPHA)
 
-    def fixed(self, seeds: int) -> Verification:
-        """A verification by `seeds` seeds in every cell."""
-        self._look([seeds] * len(self.grid))
-        return self._verification(range(len(self.grid)))
-
-    def planned(self) -> Verification:
-        """A verification in two planned looks, each with half of the error."""
+    def look_as_planned(self) -> None:
+        """Two looks, both planned, each with half of the error."""
         self.confidence = self._confidence(statistics.LOOKS)
         first = [planned_seeds(theory, claim.values, margin, self.confidence)
                  for theory, claim, margin in zip(self.theory, self.claims, self.margins, strict=True)]
-        self._look(first)
-        found = self._verification(range(len(self.grid)))
-        if found.verdict != statistics.INCONCLUSIVE:  # the word on the whole would stay
-            return found
-        self._look(statistics.second_look(first, {c for c, cell in enumerate(found.cells) if cell.is_open}))
-        return self._verification(range(len(self.grid)))
+        self.looks.look_twice(first, lambda: self.verification(range(len(self.grid))).cells)
 
-    def until_conclusive(self, most: int) -> Verification:
-        """A verification of which each cell goes on until its verdicts are conclusive, or it has had `most` seeds."""
+    def until_conclusive(self, most: int) -> None:
+        """Each cell goes on until its verdicts are conclusive, or until it has had `most` seeds.
+
+        The intervals hold for any number of seeds: after a Ctrl-C a cell's look need not be whole.
+        """
+        self.anytime = True
         target = FIRST_LOOK
         still = set(range(len(self.grid)))
-        try:
-            while still:
-                self._observe([min(target, most) if c in still else 0 for c in range(len(self.grid))])
-                still = {c for c in still if target < most and self._cell(c, anytime=True).is_open}
-                target = math.ceil(target * LATER_LOOKS)
-        except KeyboardInterrupt:  # the intervals hold for any number of seeds: cells need not be finished
-            self._stop([c for c, v in enumerate(self.values) if v], anytime=True)
-        return self._verification(range(len(self.grid)), anytime=True)
+        while still:
+            self.looks.observe([min(target, most) if c in still else 0 for c in range(len(self.grid))])
+            still = {c for c in still if target < most and self._cell(c).is_open}
+            target = math.ceil(target * LATER_LOOKS)
 
-    def _look(self, plan: Sequence[int]) -> None:
-        """Simulate the plan; what Ctrl-C leaves are the cells whose seeds are those of a whole look."""
-        before = [len(v) for v in self.values]
-        try:
-            self._observe(plan)
-        except KeyboardInterrupt:
-            for c, (had, n) in enumerate(zip(before, plan, strict=True)):
-                if len(self.values[c]) < n:
-                    del self.values[c][had:]
-            self._stop([c for c, v in enumerate(self.values) if v])
-
-    def _observe(self, plan: Sequence[int]) -> None:
-        """Simulate until every cell has as many seeds as planned."""
-        tasks = []
-        for c, n in enumerate(plan):
-            step = min(TASK, math.ceil(n / (SHARES * self.jobs))) or 1
-            tasks += [(c, range(i, min(i + step, n))) for i in range(len(self.values[c]), n, step)]
-        done = sum(map(len, self.values))
-        total = done + sum(len(indices) for _, indices in tasks)
-        found = map_tasks(some_seeds, ((self.grid[c], cell_seed(self.seed, c), indices) for c, indices in tasks),
-                          self.jobs)
-        for (c, indices), triples in zip(tasks, found, strict=True):
-            self.values[c] += triples
-            done += len(indices)
-            if self.progress is not None:
-                self.progress(done, total, self.grid[c])
-
-    def _stop(self, cells: Sequence[int], anytime: bool = False) -> None:
-        if not cells:
-            raise KeyboardInterrupt
-        raise Interrupted(self._verification(cells, anytime)) from None
-
-    def _cell(self, c: int, anytime: bool) -> Cell:
-        values: FloatArray = np.array(self.values[c], dtype=float).reshape(-1, len(OBSERVABLES))
+    def _cell(self, c: int) -> Cell:
+        values: FloatArray = np.array(self.looks.values[c], dtype=float).reshape(-1, len(OBSERVABLES))
         return compare(self.grid[c], self.claims[c].values, self.margins[c], values, self.confidence, self.theory[c],
-                       anytime)
+                       self.anytime)
 
-    def _verification(self, cells: Iterable[int], anytime: bool = False) -> Verification:
-        return Verification(self.seed, self.confidence, tuple(self._cell(c, anytime) for c in cells))
+    def verification(self, cells: Iterable[int]) -> Verification:
+        """What the values of these cells say."""
+        return Verification(self.seed, self.confidence, tuple(self._cell(c) for c in cells))
 
 
 def _theory(setting: Setting) -> Prediction | None:
@@ -188,8 +150,3 @@ def _theory(setting: Setting) -> Prediction | None:
 def some_seeds(setting: Setting, seed: int, indices: range) -> list[Triple]:
     """Attention, recall and accuracy of some seeds of a setting, summed over all sequences."""
     return [one_seed(setting, seed, i, None) for i in indices]
-
-
-def cell_seed(seed: int, number: int) -> int:
-    """The seed of cell `number` of a grid: cells must not share their draws."""
-    return int(np.random.SeedSequence((seed, number)).generate_state(1, np.uint64)[0])

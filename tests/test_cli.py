@@ -6,6 +6,7 @@ import contextlib
 import csv
 import importlib
 import io
+import itertools
 import json
 import os
 import re
@@ -197,22 +198,22 @@ def test_verify_json(small_grid):
 
 
 def test_verify_exit_codes(small_grid, monkeypatch):
-    library = importlib.import_module("recall_theory.verify")
+    library = importlib.import_module("recall_theory.looks")
 
     run = ["verify", "--grid", small_grid, "--seeds", "4", "--seed", "1", "--jobs", "1"]
-    monkeypatch.setattr(library, "run_tasks", lambda tasks, jobs: ((0.0, 0.0, 0.0) for _ in tasks))
+    monkeypatch.setattr(library, "map_tasks", lambda work, tasks, jobs: ([(0.0, 0.0, 0.0)] * len(t[2]) for t in tasks))
     assert call(*run)[0] == 1
     exact = {}
 
-    def as_predicted(tasks, jobs):
+    def as_predicted(work, tasks, jobs):
         from recall_theory import predict
 
-        for setting, *_ in tasks:
+        for setting, _, indices in tasks:
             if setting not in exact:
                 exact[setting] = predict(setting)
-            yield tuple(getattr(exact[setting], o) for o in OBSERVABLES)
+            yield [tuple(getattr(exact[setting], o) for o in OBSERVABLES)] * len(indices)
 
-    monkeypatch.setattr(library, "run_tasks", as_predicted)
+    monkeypatch.setattr(library, "map_tasks", as_predicted)
     assert call(*[a if a != "4" else "1000" for a in run])[0] == 0
     assert call(*run)[0] == 3  # failures too rare for four seeds may exist
     assert call(*[a if a != "4" else "1" for a in run])[0] == 3  # one seed decides nothing
@@ -639,13 +640,14 @@ def test_an_interrupted_simulation_keeps_its_seeds(monkeypatch):
 
 
 def test_an_interrupted_verification_keeps_its_cells(small_grid, monkeypatch):
-    library = importlib.import_module("recall_theory.verify")
+    library = importlib.import_module("recall_theory.looks")
 
-    def few(tasks, jobs):
-        yield from [(1.0, 1.0, 1.0)] * 5
+    def few(work, tasks, jobs):
+        for *_, indices in itertools.islice(tasks, 5):
+            yield [(1.0, 1.0, 1.0)] * len(indices)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(library, "run_tasks", few)
+    monkeypatch.setattr(library, "map_tasks", few)
     run = ["verify", "--grid", small_grid, "--seeds", "4", "--seed", "1", "--jobs", "1"]
     code, out, err = call(*run, "--json")
     assert code == 130 and "after 1 of 2 cells" in err

@@ -82,7 +82,7 @@ def test_a_fixed_number_of_seeds_is_not_enough_for_looking_often(rng):
 
 @pytest.mark.parametrize("seeds", [5, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256, 512])
 def test_values_of_0_and_1_are_covered_for_every_share_of_failures(seeds):
-    """No repeats: coverage is a sum over the number of failures. Over all samples, and over those that t or BCa judge."""
+    """Coverage is a sum over the number of failures: over all samples, and over those that t or BCa judge."""
     x = (np.arange(seeds) >= np.arange(seeds + 1)[:, None]).astype(float)  # row k holds k failures
     found = mean_intervals(x, 0.95)
     share = np.geomspace(0.3 / seeds, 0.5, 2000)[:, None]

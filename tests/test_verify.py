@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_theory import Setting, SettingError, predict, verify
+from recall_theory import Setting, SettingError, looks, predict, verify
 from recall_theory.grids import load
 from recall_theory.simulate.result import Interrupted
 from recall_theory.statistics import (
@@ -29,6 +29,8 @@ from recall_theory.statistics import (
     worst,
 )
 from recall_theory.verify import planned_seeds
+
+library = importlib.import_module("recall_theory.verify")  # `recall_theory.verify` is the function
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 
@@ -121,13 +123,12 @@ def test_until_conclusive_gives_the_same_bits_for_any_number_of_workers():
 
 
 def test_stopping_at_will_keeps_what_was_seen(monkeypatch):
-    library = importlib.import_module("recall_theory.verify")
 
     def few(work, tasks, jobs):
         yield [(1.0, 1.0, 1.0)] * len(next(iter(tasks))[2])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(library, "map_tasks", few)
+    monkeypatch.setattr(looks, "map_tasks", few)
     with pytest.raises(Interrupted) as caught:
         verify(CELLS[:2], until="conclusive", seed=1)
     assert [c.seeds for c in caught.value.partial.cells] == [8]
@@ -151,9 +152,8 @@ def observations(means, std, stop=None):
 
 def test_a_second_look_is_taken_where_a_verdict_is_open(monkeypatch):
     """A fixed seed: nothing to fail by chance."""
-    library = importlib.import_module("recall_theory.verify")
     means = dict(zip(CELLS[:3], (0.5, 0.511, 0.5), strict=True))
-    monkeypatch.setattr(library, "map_tasks", observations(means, 0.15))
+    monkeypatch.setattr(looks, "map_tasks", observations(means, 0.15))
     first = planned_seeds(None, ["recall"], 0.02, family_confidence(6, VERDICT_ALPHA))
     monkeypatch.setattr(library, "_theory", lambda setting: None)
     found = verify(CELLS[:3], seed=1, predictor=lambda s: 0.5)
@@ -162,20 +162,18 @@ def test_a_second_look_is_taken_where_a_verdict_is_open(monkeypatch):
 
 
 def test_no_second_look_where_the_word_on_the_whole_is_said(monkeypatch):
-    library = importlib.import_module("recall_theory.verify")
     means = dict(zip(CELLS[:3], (0.5, 0.511, 0.7), strict=True))
-    monkeypatch.setattr(library, "map_tasks", observations(means, 0.15))
+    monkeypatch.setattr(looks, "map_tasks", observations(means, 0.15))
     found = verify(CELLS[:3], seed=1, predictor=lambda s: 0.5)
     assert len({c.seeds for c in found.cells}) <= 3 and found.verdict == DISAGREE
     assert found.cells[1].is_open and not found.cells[2].is_open
 
 
 def test_ctrl_c_in_a_second_look_leaves_the_first(monkeypatch):
-    library = importlib.import_module("recall_theory.verify")
     monkeypatch.setattr(library, "_theory", lambda setting: None)
     first = planned_seeds(None, ["recall"], 0.02, family_confidence(6, VERDICT_ALPHA))
     means = dict(zip(CELLS[:3], (0.5, 0.511, 0.5), strict=True))
-    monkeypatch.setattr(library, "map_tasks", observations(means, 0.15, stop=4 * first))
+    monkeypatch.setattr(looks, "map_tasks", observations(means, 0.15, stop=4 * first))
     with pytest.raises(Interrupted) as caught:
         verify(CELLS[:3], seed=1, predictor=lambda s: 0.5)
     assert [c.seeds for c in caught.value.partial.cells] == [first] * 3

@@ -1,4 +1,4 @@
-"""Draw the shipped grids, before anything is simulated: "full" is the truth check's, "default" is verify's.
+"""Draw the "full" grid, that of the truth check, before anything is simulated.
 
 A space-filling rule (a scrambled Sobol sequence with a fixed scramble, even in the logarithm of V, L, d and N/V)
 proposes settings. Each goes to the first quota that it fits and that is not full: attention in transition, V <
@@ -6,25 +6,21 @@ proposes settings. Each goes to the first quota that it fits and that is not ful
 simulation. Settings too dear for a laptop are passed over: what counts is the number of tokens times the seeds
 that the predicted spread asks for.
 
-    python validation/draw_grid.py full > recall_theory/grids/full.toml
-    python validation/draw_grid.py default > recall_theory/grids/default.toml
+    python validation/draw_grid.py > recall_theory/grids/full.toml
 """
 
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable
 
 import numpy as np
 from scipy.stats import qmc
 
 from recall_theory import Setting, predict
-from recall_theory.statistics import family_confidence, seeds_needed
 from recall_theory.theory.attention.law import attention, attention_std
-from recall_theory.theory.margins import ATTENTION_ONLY
 from recall_theory.theory.orthogonal.law import orthogonal_prediction
-from recall_theory.verify import FEWEST_SEEDS, MOST_SEEDS
+from recall_theory.verify import FEWEST_SEEDS
 
 SE = 0.01 / 1.15  # aimed at, so that the standard error stays under 0.01
 FEWEST, FEWEST_SPREAD = 64, 128  # seeds a cell; more where the spread itself is judged
@@ -58,10 +54,6 @@ def guess(s: Setting) -> Guess:
 Quota = Callable[[Setting, Guess], bool]
 
 
-def transition_attention(s: Setting, p: Guess) -> bool:
-    return 0.2 < p.attention < 0.9
-
-
 def low_attention(s: Setting, p: Guess) -> bool:
     return p.attention < 0.9
 
@@ -88,27 +80,18 @@ class Grid:
     quotas: dict[tuple[str, bool], tuple[tuple[Quota, int], ...]]
 
 
-def _variant(attention: Quota, *numbers: int) -> tuple[tuple[Quota, int], ...]:
-    return tuple(zip((attention, transition_recall, anything), numbers, strict=True))
+def _variant(*numbers: int) -> tuple[tuple[Quota, int], ...]:
+    return tuple(zip((low_attention, transition_recall, anything), numbers, strict=True))
 
 
-GRIDS = {
-    "full": Grid((64, 4, 16, 2), (2048, 256, 512, 1000), 3e9, {
-        ("gaussian", True): ((low_attention, 17), (low_vocabulary, 16), (transition_recall, 16),
-                             (anything, 15)),
-        ("sphere", True): _variant(low_attention, 4, 4, 3),
-        ("gaussian", False): _variant(low_attention, 4, 4, 3),
-        ("orthogonal", True): _variant(low_attention, 4, 4, 3),
-        ("sphere", False): _variant(low_attention, 1, 1, 1),
-        ("orthogonal", False): _variant(low_attention, 1, 1, 1),
-    }),
-    "default": Grid((32, 4, 16, 4), (256, 64, 256, 200), 1.5e9, {
-        ("gaussian", True): _variant(transition_attention, 5, 7, 4),
-        ("sphere", True): _variant(transition_attention, 1, 1, 1),
-        ("gaussian", False): _variant(transition_attention, 1, 1, 1),
-        ("orthogonal", True): _variant(anything, 0, 1, 1),
-    }),
-}
+FULL = Grid((64, 4, 16, 2), (2048, 256, 512, 1000), 3e9, {
+    ("gaussian", True): ((low_attention, 17), (low_vocabulary, 16), (transition_recall, 16), (anything, 15)),
+    ("sphere", True): _variant(4, 4, 3),
+    ("gaussian", False): _variant(4, 4, 3),
+    ("orthogonal", True): _variant(4, 4, 3),
+    ("sphere", False): _variant(1, 1, 1),
+    ("orthogonal", False): _variant(1, 1, 1),
+})
 
 
 def seeds_for(p: Guess) -> int:
@@ -123,7 +106,7 @@ def cost(s: Setting, seeds: int) -> float:
 
 
 def draw(grid: Grid, embedding: str, trigger_in_value: bool, quotas: tuple[tuple[Quota, int], ...],
-         seeds: Callable[[Guess], int], scramble: int) -> list[Setting]:
+         scramble: int) -> list[Setting]:
     """Settings of one variant, in the order of the sequence, until every quota is full."""
     points = qmc.Sobol(4, rng=np.random.default_rng(scramble))
     left = [n for _, n in quotas]
@@ -142,7 +125,7 @@ def draw(grid: Grid, embedding: str, trigger_in_value: bool, quotas: tuple[tuple
             p = guess(s)
             for i, (fits, _) in enumerate(quotas):
                 if left[i] and fits(s, p):
-                    if cost(s, seeds(p)) < grid.dearest:
+                    if cost(s, seeds_for(p)) < grid.dearest:
                         left[i] -= 1
                         chosen.append(s)
                     break
@@ -150,18 +133,9 @@ def draw(grid: Grid, embedding: str, trigger_in_value: bool, quotas: tuple[tuple
 
 
 def main() -> None:
-    name = sys.argv[1]
-    grid = GRIDS[name]
-    confidence = family_confidence(3 * sum(n for quota in grid.quotas.values() for _, n in quota))
-
-    def seeds(p: Guess) -> int:
-        if name == "full":
-            return seeds_for(p)
-        return int(np.clip(seeds_needed(p.spread, ATTENTION_ONLY, confidence), FEWEST_SEEDS, MOST_SEEDS))
-
-    print(f"# The {name} grid, drawn by validation/draw_grid.py before anything was simulated.")
-    for number, ((embedding, trigger), quotas) in enumerate(grid.quotas.items()):
-        for s in draw(grid, embedding, trigger, quotas, seeds, scramble=2026 + number):
+    print("# The full grid, drawn by validation/draw_grid.py before anything was simulated.")
+    for number, ((embedding, trigger), quotas) in enumerate(FULL.quotas.items()):
+        for s in draw(FULL, embedding, trigger, quotas, scramble=2026 + number):
             print(f"\n[[cell]]\nV = {s.V}\nL = {s.L}\nd = {s.d}\nN = {s.N}")
             if embedding != "gaussian":
                 print(f'embedding = "{embedding}"')

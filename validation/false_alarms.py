@@ -4,9 +4,9 @@
 
 Every repeat is a whole `verify` of the default grid, of which each seed is drawn with replacement from the observations
 in bank.npz (see bank.py). A cell's law is then that of the bank, and its true mean the bank's mean. Right formulas are
-that mean, and two that are off by the whole margin everywhere, the worst that still counts as right; their false
-alarms are an upper bound, as they are looked for at the second look of every cell, open or not. Wrong ones are the theory with an
-error in it, and the mean off by the margin and the smallest detectable bias together in three cells drawn anew each
+that mean, and two that are off by the whole margin everywhere, the worst that still counts as right; their false alarms
+are an upper bound, as they are looked for at the second look of every cell, open or not. Wrong ones are the theory with
+an error in it, and the mean off by the margin and the smallest detectable bias together in three cells drawn anew each
 time. Intervals for the shares are Clopper and Pearson's.
 """
 
@@ -44,7 +44,7 @@ from recall_theory.theory.margins import declared_margin
 from recall_theory.verify import planned_seeds
 
 HERE = Path(__file__).parent
-SURELY_NOT = 2  # standard errors beyond the margin: every interval here reaches further (4.5 for t)
+SURELY_NOT = 4  # standard errors beyond the margin: ends that a claim in [0, 1] can pass by are 4.49 or more away
 POWER_REPEATS, THEORY_REPEATS = 10, 50  # fewer by these factors: they take longer
 
 Law = Callable[[Setting, Prediction], tuple[float, float, float]]
@@ -112,25 +112,29 @@ class Instrument:
         return [judge(low - p, high - p, self.margins[c])
                 for low, high, p in zip(found.low, found.high, claim, strict=True)]
 
-    def disagrees(self, c: int, seen: np.ndarray, claim: np.ndarray) -> bool:
-        """Whether any verdict is "disagree", at little cost where it is plain that none is."""
-        beyond = np.abs(seen.mean(axis=0) - claim) - self.margins[c]
-        near = beyond > SURELY_NOT * seen.std(axis=0) / len(seen) ** 0.5
-        return bool(near.any()) and DISAGREE in self.verdicts(c, seen[:, near], claim[near])
+    def disagree(self, c: int, seen: np.ndarray, claims: np.ndarray) -> np.ndarray:
+        """Whether any verdict on each claim (claims, 3) is "disagree", at little cost where it is plain that none is."""
+        mean = seen.sum(axis=0) / len(seen)
+        error = np.sqrt((np.einsum("ij,ij->j", seen, seen) / len(seen) - mean**2).clip(0) / len(seen))
+        near = np.abs(mean - claims) - self.margins[c] > SURELY_NOT * error
+        return np.array([bool(some.any()) and DISAGREE in self.verdicts(c, seen[:, some], claim[some])
+                         for claim, some in zip(claims, near, strict=True)])
 
-    def alarm(self, claims: dict[str, tuple[Claims, int]]) -> set[str]:
-        """Which formulas are called wrong in any cell, at the first look or at one with so many times the seeds."""
-        hit = set()
+    def alarms(self, claims: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Which claims (claims, cells, 3) are called wrong in any cell, at the first look or at one with so many times
+        the seeds (claims,)."""
+        hit = np.zeros(len(claims), dtype=bool)
         for c, n in enumerate(self.first):
-            seen = self.seeds(c, n * max(times for _, times in claims.values()))
-            hit |= {name for name, (claim, times) in claims.items()
-                    if self.disagrees(c, seen[:n], claim[c]) or self.disagrees(c, seen[:n * times], claim[c])}
+            seen = self.seeds(c, n * times.max())
+            hit |= self.disagree(c, seen[:n], claims[:, c])
+            for k in np.unique(times):
+                hit[times == k] |= self.disagree(c, seen[:n * k], claims[times == k, c])
         return hit
 
     def whole(self, claim: Claims, order: np.ndarray) -> tuple[str, list[int]]:
         """The verdict of a whole `verify` and its plan; `order` names the cells that are likely to disagree first."""
         seen = {c: self.seeds(c, self.first[c]) for c in order.tolist()}
-        if any(self.disagrees(c, seen[c], claim[c]) for c in seen):
+        if any(self.disagree(c, seen[c], claim[None, c])[0] for c in seen):
             return DISAGREE, self.first
         still = {c for c in seen if INCONCLUSIVE in self.verdicts(c, seen[c], claim[c])}
         plan = second_look(self.first, still)
@@ -167,14 +171,12 @@ def main() -> None:
     theory: Claims = np.array([means(p) for p in it.predictions])
     # With everything off by the margin every cell is open, and the second look has twice the seeds.
     inward = np.where(it.truth < 0.5, 1, -1)
-    right = {"the true mean": (it.truth, 4), "off by the margin, towards 1/2": (it.truth + margins * inward, 2),
-             "off by the margin, away from 1/2": (np.clip(it.truth - margins * inward, 0, 1), 2)}
-    hits = dict.fromkeys(right, 0)
-    for _ in range(options.repeats):
-        for name in it.alarm(right):
-            hits[name] += 1
+    right = {"the true mean": it.truth, "off by the margin, towards 1/2": it.truth + margins * inward,
+             "off by the margin, away from 1/2": np.clip(it.truth - margins * inward, 0, 1)}
+    claims, times = np.array(list(right.values())), np.array([4, 2, 2])
+    hits = sum(it.alarms(claims, times).astype(int) for _ in range(options.repeats))
     kept: dict[str, Any] = {"cells": len(it.grid), "seeds": sum(it.first), "bank": len(it.bank[0]),
-                            "right": {name: share(n, options.repeats) for name, n in hits.items()}}
+                            "right": {name: share(int(n), options.repeats) for name, n in zip(right, hits, strict=True)}}
     print(json.dumps(kept, indent=1), flush=True)
 
     detectable, runs = it.detectable(), options.repeats // POWER_REPEATS

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import statistics
-from ..setting import SettingError
-from ..simulate.result import Interrupted, Observable
-from ..simulate.run import check_seed, check_seeds
-from ..verify import FEWEST_SEEDS, MOST_SEEDS, cell_seed
+from ..comparison import Comparison, comparisons, finite
+from ..looks import FEWEST_SEEDS, MOST_SEEDS, Looks, check_arguments
+from ..simulate.result import Interrupted
 from .setting import GeometricSetting
-from .simulate.run import check_affordable, run_tasks
+from .simulate.one import one_seed
+from .simulate.run import check_affordable
 from .theory.predict import GeometricPrediction, predict
 
 __all__ = ["GeometricCell", "GeometricVerification", "verify"]
@@ -24,28 +24,37 @@ MARGIN = 0.02  # the declared margin of the theory; its one-pass law is exact
 
 @dataclasses.dataclass(frozen=True)
 class GeometricCell:
-    """One setting: its prediction, what was seen, the family-wise interval of the difference, and the verdict."""
+    """One setting and the comparison of its predicted with its observed recall."""
 
     setting: GeometricSetting
-    predicted: float
-    predicted_std: float
-    observed: Observable
-    low: float
-    high: float
-    verdict: str
+    recall: Comparison
 
     @property
-    def difference(self) -> float:
-        """Observed mean less prediction."""
-        return self.observed.mean - self.predicted
+    def seeds(self) -> int:
+        """How many draws were made."""
+        return len(self.recall.observed.values)
+
+    @property
+    def verdict(self) -> str:
+        """agree, disagree or inconclusive."""
+        return self.recall.verdict
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the verdict is inconclusive."""
+        return self.verdict == statistics.INCONCLUSIVE
 
     def to_dict(self) -> dict[str, Any]:
         """The cell as the JSON contract has it."""
-        return {"setting": self.setting.to_dict(), "seeds": len(self.observed.values),
-                "predicted": {"recall": self.predicted, "std": {"recall": self.predicted_std}},
-                "observed": {"recall": {"mean": self.observed.mean, "se": self.observed.se, "std": self.observed.std}},
-                "difference": {"recall": self.difference}, "interval": {"recall": [self.low, self.high]},
-                "verdict": {"recall": self.verdict}}
+        c = self.recall
+        return {"setting": self.setting.to_dict(), "seeds": self.seeds,
+                "predicted": {"recall": c.predicted, "std": {"recall": c.predicted_std}},
+                "observed": {"recall": {"mean": c.observed.mean, "se": finite(c.observed.se),
+                                        "std": finite(c.observed.std)}},
+                "difference": {"recall": c.difference}, "interval": {"recall": [c.low, c.high]},
+                "method": {"recall": c.method}, "design_effect": {"recall": finite(c.design_effect)},
+                "smallest_detectable_bias": {"recall": finite(c.detectable)},
+                "verdict": {"recall": c.verdict}, "reason": {"recall": c.reason}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,8 +83,9 @@ def verify(grid: Sequence[GeometricSetting] | str = "default", seeds: int | None
            progress: Callable[[int, int], None] | None = None) -> GeometricVerification:
     """Compare predictions with simulations on every setting of `grid`: a list, a shipped grid's name, or a TOML file.
 
-    `seeds` a cell are planned from the predicted spread where None. `progress` is called with (seeds done, seeds in
-    all). Ctrl-C raises `Interrupted` with the verification of the cells finished by then.
+    Intervals, verdicts and the planned seeds, in two looks where `seeds` is None, are those of
+    `recall_theory.verify`. `progress` is called with (seeds done, seeds in all). Ctrl-C raises `Interrupted` with the
+    verification of the cells finished by then. Raises `SettingError` for bad arguments.
 
     >>> done = verify([GeometricSetting(N=20, R=2, d=32, code_length=8)], seeds=64, seed=1)
     >>> done.verdict in ("agree", "inconclusive", "disagree")
@@ -85,46 +95,36 @@ def verify(grid: Sequence[GeometricSetting] | str = "default", seeds: int | None
         from .grid import load
 
         grid = load(grid)
-    if not grid:
-        raise SettingError("grid", "the grid holds no setting")
-    if seeds is not None:
-        check_seeds(seeds)
-    if not 0 < margin < 1:
-        raise SettingError("margin", f"margin={margin!r} is not a number above 0 and below 1")
-    seed = check_seed(seed)
-    confidence = statistics.family_confidence(len(grid))
+    seed = check_arguments(grid, seeds, seed, margin)
     for setting in grid:
         check_affordable(setting)
     predictions = [predictor(setting) for setting in grid]
-    plan = [seeds or _planned(p.std, margin, confidence) for p in predictions]
-    values = [np.empty(n) for n in plan]
-    slots = [(c, i) for c, n in enumerate(plan) for i in range(n)]
-    tasks = ((grid[c], cell_seed(seed, c), i) for c, i in slots)
+    confidence = statistics.family_confidence(len(grid) * (1 if seeds else statistics.LOOKS), statistics.VERDICT_ALPHA)
+    shown = None if progress is None else lambda done, total, c: progress(done, total)
+    looks: Looks[float] = Looks(grid, some_seeds, seed, jobs, shown)
 
-    def verification(cells: int) -> GeometricVerification:
-        made = tuple(_cell(p, v, margin, confidence) for p, v in zip(predictions[:cells], values, strict=False))
-        return GeometricVerification(seed, margin, confidence, made)
+    def cell(c: int) -> GeometricCell:
+        p, rows = predictions[c], np.array([looks.values[c]])
+        return GeometricCell(grid[c], *comparisons([(p.recall, p.std)], rows, margin, confidence,
+                                                   grid[c].N * grid[c].R))
 
-    whole = 0  # cells of which every seed is done
+    def verification(cells: Iterable[int]) -> GeometricVerification:
+        return GeometricVerification(seed, margin, confidence, tuple(cell(c) for c in cells))
+
     try:
-        for done, ((c, i), value) in enumerate(zip(slots, run_tasks(tasks, jobs), strict=True)):
-            values[c][i] = value
-            whole = c + (i == plan[c] - 1)
-            if progress is not None:
-                progress(done + 1, len(slots))
+        if seeds is not None:
+            looks.look([seeds] * len(grid))
+        else:
+            plan = [statistics.seeds_planned(p.recall, p.std, margin, confidence) for p in predictions]
+            looks.look_twice([min(max(n, FEWEST_SEEDS), MOST_SEEDS) for n in plan],
+                             lambda: verification(range(len(grid))).cells)
     except KeyboardInterrupt:
-        if whole == 0:
+        if not looks.seen:
             raise
-        raise Interrupted(verification(whole)) from None
-    return verification(len(plan))
+        raise Interrupted(verification(looks.seen)) from None
+    return verification(range(len(grid)))
 
 
-def _planned(std: float, margin: float, confidence: float) -> int:
-    """Seeds of one cell, fixed before anything is observed: from the predicted spread."""
-    return int(np.clip(statistics.seeds_needed(std, margin, confidence), FEWEST_SEEDS, MOST_SEEDS))
-
-
-def _cell(prediction: GeometricPrediction, values: np.ndarray, margin: float, confidence: float) -> GeometricCell:
-    low, high = statistics.student_interval(values - prediction.recall, confidence)
-    return GeometricCell(prediction.setting, prediction.recall, prediction.std, Observable(values), low, high,
-                         statistics.judge(low, high, margin))
+def some_seeds(setting: GeometricSetting, seed: int, indices: range) -> list[float]:
+    """The recall of some draws of a setting."""
+    return [one_seed(setting, seed, i) for i in indices]

@@ -54,8 +54,8 @@ def _blocks(found: Verification, grid: str, wanted: int, predictor: str | None) 
                 marked.add(len(rows))
             about = _about(cell, plain)
             rows.append([*(about if i == 0 else [""] * len(about)), name, probability(c.predicted),
-                         probability(c.observed.mean), _difference(c), number(c.design_effect, 2), _detectable(c),
-                         c.verdict + (f": {c.reason}" if c.reason else "")])
+                         probability(c.observed.mean), difference(c), number(c.design_effect, 2), detectable(c),
+                         verdict(c)])
     done = plural(len(found.cells), "cell")
     if len(found.cells) < wanted:
         done += f" of {wanted:,}, interrupted"
@@ -98,14 +98,19 @@ def _variant(cell: Cell) -> str:
     return words if s.m is None else f"{words}, m = {count(s.m)} ({s.activation})"
 
 
-def _difference(c: Comparison) -> str:
+def difference(c: Comparison) -> str:
     half = (c.high - c.low) / 2
     width = f"{half:.4f}" if len(c.observed.values) > 1 else NOTHING  # a single seed says nothing
     return f"{signed(c.difference)} ± {width}"
 
 
-def _detectable(c: Comparison) -> str:
+def detectable(c: Comparison) -> str:
     return f"{c.detectable:.4f}" if c.detectable < 1 else NOTHING
+
+
+def verdict(c: Comparison) -> str:
+    """The word, and why it is inconclusive where it isn't the width alone."""
+    return c.verdict + (f": {c.reason}" if c.reason else "")
 
 
 def _summary(found: Verification) -> str:

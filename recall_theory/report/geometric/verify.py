@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..answer import Answer, Block, Column, Prose, Table
-from ..numbers import NOTHING, count, plural, probability, signed
-from ..verify import VERDICTS
+from ..numbers import count, plural, probability, signed
+from ..verify import VERDICTS, detectable, difference, verdict
 
 if TYPE_CHECKING:
     from ...geometric.verify import GeometricCell, GeometricVerification
@@ -17,39 +17,43 @@ def answer(found: GeometricVerification, grid: str, wanted: int, exit_code: int)
     data = found.to_dict()
     if len(found.cells) < wanted:
         data["interrupted"] = True
-    records = [{**c.setting.to_dict(), "seed": found.seed, "seeds": len(c.observed.values), "predicted": c.predicted,
+    records = [{**cell.setting.to_dict(), "seed": found.seed, "seeds": cell.seeds, "predicted": c.predicted,
                 "predicted_std": c.predicted_std, "observed": c.observed.mean, "se": c.observed.se,
-                "std": c.observed.std, "difference": c.difference, "low": c.low, "high": c.high, "verdict": c.verdict}
-               for c in found.cells]
+                "std": c.observed.std, "difference": c.difference, "low": c.low, "high": c.high, "method": c.method,
+                "design_effect": c.design_effect, "smallest_detectable_bias": c.detectable, "verdict": c.verdict,
+                "reason": c.reason}
+               for cell in found.cells for c in [cell.recall]]
     return Answer(data, records, _blocks(found, grid, wanted), exit_code)
 
 
 def _blocks(found: GeometricVerification, grid: str, wanted: int) -> list[Block]:
+    from ...statistics import VERDICT_ALPHA
+
     columns = [*(Column(name) for name in ("N", "R", "k", "d")), Column("hops", words=True), Column("seeds"),
-               Column("predicted"), Column("observed"), Column("difference"), Column("verdict", words=True)]
+               Column("predicted"), Column("observed"), Column("difference"), Column("detectable bias"),
+               Column("verdict", words=True)]
     done = plural(len(found.cells), "cell") + ("" if len(found.cells) == wanted else f" of {wanted:,}, interrupted")
     tally = ", ".join(f"{sum(c.verdict == v for c in found.cells):,} {v}" for v in VERDICTS)
-    worst = max(found.cells, key=lambda c: abs(c.difference))
+    worst = max((c.recall for c in found.cells), key=lambda c: abs(c.difference))
     return [
         Prose("Does the theory of geometric recall agree with the simulation?", heading=True),
-        Prose(f"Grid {grid}: {done}, {sum(len(c.observed.values) for c in found.cells):,} seeds in all, "
+        Prose(f"Grid {grid}: {done}, {sum(c.seeds for c in found.cells):,} seeds in all, "
               f"--seed {found.seed}."),
         Table(columns, [_row(c) for c in found.cells], groups=5,
               marked=frozenset(i for i, c in enumerate(found.cells) if c.verdict != "agree")),
         Prose(f"Of {plural(len(found.cells), 'cell')}: {tally}. Largest difference: {signed(worst.difference)}.\n"
               f"Verdict: {found.verdict}."),
         Prose(f"Difference is observed - predicted, with the half width of its interval over seeds at "
-              f"{100 * found.confidence:.5g} % (95 % for all cells together). A cell agrees when the interval lies "
-              f"within {found.margin:g} of zero, disagrees when it lies wholly outside, and is inconclusive otherwise.",
+              f"{100 * found.confidence:.7g} % ({100 * (1 - VERDICT_ALPHA):g} % for all cells together). A cell agrees "
+              f"when the interval lies within {found.margin:g} of zero, disagrees when it lies wholly outside, and is "
+              "inconclusive otherwise. A bias of the margin and the detectable bias together is found 9 times in 10.",
               remark=True),
     ]
 
 
-def _row(c: GeometricCell) -> tuple[str, ...]:
-    s = c.setting
+def _row(cell: GeometricCell) -> tuple[str, ...]:
+    s, c = cell.setting, cell.recall
     how = "chain of thought" if s.chain_of_thought else plural(s.depth, "layer")
     hops = "1" if s.hops == 1 else f"{s.hops}, {how}"
-    half = (c.high - c.low) / 2
-    width = f"{half:.4f}" if half < 1 else NOTHING  # a single seed has no interval
-    return (count(s.N), count(s.R), count(s.k), count(s.width), hops, count(len(c.observed.values)),
-            probability(c.predicted), probability(c.observed.mean), f"{signed(c.difference)} ± {width}", c.verdict)
+    return (count(s.N), count(s.R), count(s.k), count(s.width), hops, count(cell.seeds), probability(c.predicted),
+            probability(c.observed.mean), difference(c), detectable(c), verdict(c))
