@@ -43,13 +43,15 @@ def kept():
 
 
 def test_intervals_cover_in_the_study():
-    """20,000 repeats each: 95 % intervals cover at least 93 % on every law, at every number of seeds."""
+    """20,000 repeats each: 95 % intervals cover at least 93 % on every law, at every number of seeds; and so they do
+    among the samples that t or BCa judge alone, where these are at least 1 in 100."""
     figures = kept()
     assert figures["repeats"] >= 20_000 and set(figures["fixed"]) == set(study.LAWS)
     for name, by_seeds in figures["fixed"].items():
         assert set(by_seeds) == {str(n) for n in study.SEEDS}
         for n, f in by_seeds.items():
             assert f["covered"] >= 0.93, (name, n, f)
+            assert f["judged"]["share"] < 0.01 or f["judged"]["covered"] >= 0.93, (name, n, f)
     assert all(share <= 0.05 for share in figures["ever_missed"].values())
 
 

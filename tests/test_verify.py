@@ -7,6 +7,7 @@ import importlib
 import json
 import math
 import secrets
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -277,6 +278,11 @@ def test_broken_grid_files_are_named(tmp_path, text, words):
     with pytest.raises(SettingError) as caught:
         load(str(path))
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_the_grid_of_the_mlp_is_that_of_its_validation():
+    shipped = resources.files("recall_theory.grids").joinpath("mlp.toml").read_text("utf-8")
+    assert shipped == (VALIDATION / "mlp_grid.toml").read_text("utf-8")
 
 
 def test_missing_grid_file_is_named(tmp_path):

@@ -113,7 +113,7 @@ class Instrument:
                 for low, high, p in zip(found.low, found.high, claim, strict=True)]
 
     def disagree(self, c: int, seen: np.ndarray, claims: np.ndarray) -> np.ndarray:
-        """Whether any verdict on each claim (claims, 3) is "disagree", at little cost where it is plain that none is."""
+        """Which of the claims (claims, 3) any verdict calls wrong, at little cost where it is plain that none does."""
         mean = seen.sum(axis=0) / len(seen)
         error = np.sqrt((np.einsum("ij,ij->j", seen, seen) / len(seen) - mean**2).clip(0) / len(seen))
         near = np.abs(mean - claims) - self.margins[c] > SURELY_NOT * error
@@ -176,7 +176,8 @@ def main() -> None:
     claims, times = np.array(list(right.values())), np.array([4, 2, 2])
     hits = sum(it.alarms(claims, times).astype(int) for _ in range(options.repeats))
     kept: dict[str, Any] = {"cells": len(it.grid), "seeds": sum(it.first), "bank": len(it.bank[0]),
-                            "right": {name: share(int(n), options.repeats) for name, n in zip(right, hits, strict=True)}}
+                            "right": {name: share(int(n), options.repeats)
+                                      for name, n in zip(right, hits, strict=True)}}
     print(json.dumps(kept, indent=1), flush=True)
 
     detectable, runs = it.detectable(), options.repeats // POWER_REPEATS
