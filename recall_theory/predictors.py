@@ -45,7 +45,7 @@ def claim_of(predictor: Callable[[Setting], Any], setting: Setting) -> Claim:
             given = predictor(setting)
     except SettingError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # an exit with code 0 would read as "agree"
         said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise SettingError("predictor", f"the predictor raised {said} ({where})") from None
     values = {}

@@ -65,6 +65,13 @@ def test_a_predictor_that_raises_is_named():
     assert "RuntimeError: two lines" in refused(claim_of, bad, HERE)
 
 
+def test_a_predictor_that_exits_has_not_agreed():
+    def bad(setting):
+        raise SystemExit(0)
+
+    assert "SystemExit: 0" in refused(claim_of, bad, HERE)
+
+
 def test_what_a_predictor_prints_is_not_in_the_answer(capsys):
     claim_of(lambda s: print("noise") or 0.5, HERE)
     assert capsys.readouterr().out == ""

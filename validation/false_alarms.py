@@ -1,6 +1,6 @@
 """How often `verify` errs at its default budget: right formulas called wrong, and wrong ones let pass.
 
-    python validation/false_alarms.py [--repeats 20000] [--write]
+    python validation/false_alarms.py [--part right|wrong|theory|biases] [--repeats 20000] [--write]
 
 Every repeat is a whole `verify` of the default grid, of which each seed is drawn with replacement from the observations
 in bank.npz (see bank.py). A cell's law is then that of the bank, and its true mean the bank's mean. Right formulas are
@@ -45,7 +45,6 @@ from recall_theory.verify import planned_seeds
 
 HERE = Path(__file__).parent
 SURELY_NOT = 4  # standard errors beyond the margin: ends that a claim in [0, 1] can pass by are 4.49 or more away
-POWER_REPEATS, THEORY_REPEATS = 10, 50  # fewer by these factors: they take longer
 
 Law = Callable[[Setting, Prediction], tuple[float, float, float]]
 Claims = np.ndarray  # (cells, 3)
@@ -159,59 +158,85 @@ def share(hits: int, runs: int) -> dict[str, Any]:
     return {"runs": runs, "hits": hits, "low": float(low), "high": float(high)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=20261121)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    rng = np.random.default_rng(options.seed)
-    it = Instrument(rng)
+def false_alarms(it: Instrument, repeats: int) -> dict[str, Any]:
+    """How often right formulas are called wrong."""
     margins = np.array(it.margins)[:, None]
-    theory: Claims = np.array([means(p) for p in it.predictions])
+    inward = margins * np.where(it.truth < 0.5, 1, -1)
+    right = {"the true mean": it.truth, "off by the margin, towards 1/2": it.truth + inward,
+             "off by the margin, away from 1/2": np.clip(it.truth - inward, 0, 1)}
     # With everything off by the margin every cell is open, and the second look has twice the seeds.
-    inward = np.where(it.truth < 0.5, 1, -1)
-    right = {"the true mean": it.truth, "off by the margin, towards 1/2": it.truth + margins * inward,
-             "off by the margin, away from 1/2": np.clip(it.truth - margins * inward, 0, 1)}
     claims, times = np.array(list(right.values())), np.array([4, 2, 2])
-    hits = sum(it.alarms(claims, times).astype(int) for _ in range(options.repeats))
-    kept: dict[str, Any] = {"cells": len(it.grid), "seeds": sum(it.first), "bank": len(it.bank[0]),
-                            "right": {name: share(int(n), options.repeats)
-                                      for name, n in zip(right, hits, strict=True)}}
-    print(json.dumps(kept, indent=1), flush=True)
+    hits = sum(it.alarms(claims, times).astype(int) for _ in range(repeats))
+    return {name: share(int(n), repeats) for name, n in zip(right, hits, strict=True)}
 
-    detectable, runs = it.detectable(), options.repeats // POWER_REPEATS
-    kept["wrong"] = {}
+
+def power(it: Instrument, repeats: int) -> dict[str, Any]:
+    """How often wrong formulas are called wrong."""
+    margins, detectable = np.array(it.margins)[:, None], it.detectable()
+    found: dict[str, Any] = {}
     for name, law in wrong_laws(it.predictions).items():
         claim = np.array([law(s, p) for s, p in zip(it.grid, it.predictions, strict=True)])
         beyond = (np.abs(claim - it.truth) - margins - detectable).max(axis=1)
-        off = int((beyond > 0).sum())
-        found = sum(it.whole(claim, np.argsort(-beyond))[0] == DISAGREE for _ in range(runs if off >= 3 else 0))
-        kept["wrong"][name] = {"cells_off": off, **(share(found, runs) if off >= 3 else {})}
-        print(name, kept["wrong"][name], flush=True)
-    found = 0
-    for _ in range(runs):
-        claim, cells = it.truth.copy(), rng.choice(len(it.grid), 3, replace=False)
+        found[name] = {"cells_off": int((beyond > 0).sum())}
+        if found[name]["cells_off"] >= 3:
+            order = np.argsort(-beyond)
+            found[name] |= share(sum(it.whole(claim, order)[0] == DISAGREE for _ in range(repeats)), repeats)
+    hits = 0
+    for _ in range(repeats):
+        claim, cells = it.truth.copy(), it.rng.choice(len(it.grid), 3, replace=False)
         for c in cells:
-            i = rng.integers(len(OBSERVABLES))
+            i = it.rng.integers(len(OBSERVABLES))
             size = margins[c, 0] + detectable[c, i]
-            sign = rng.choice([s for s in (-1, 1) if 0 <= claim[c, i] + s * size <= 1])
-            claim[c, i] += sign * size
-        found += it.whole(claim, np.r_[cells, np.setdiff1d(np.arange(len(it.grid)), cells)])[0] == DISAGREE
-    kept["wrong"]["off at random in three cells"] = {"cells_off": 3, **share(found, runs)}
-    print(kept["wrong"]["off at random in three cells"], flush=True)
+            claim[c, i] += size * it.rng.choice([s for s in (-1, 1) if 0 <= claim[c, i] + s * size <= 1])
+        hits += it.whole(claim, np.r_[cells, np.setdiff1d(np.arange(len(it.grid)), cells)])[0] == DISAGREE
+    found["off at random in three cells"] = {"cells_off": 3, **share(int(hits), repeats)}
+    return found
 
-    runs = options.repeats // THEORY_REPEATS
-    words, seeds = [], []
-    for _ in range(runs):
-        verdict, plan = it.whole(theory, np.arange(len(it.grid)))
-        words.append(verdict)
-        seeds.append(sum(plan))
-    kept["theory"] = {word: share(words.count(word), runs) for word in (AGREE, INCONCLUSIVE, DISAGREE)}
-    kept["theory"]["seeds"] = float(np.mean(seeds))
-    print(kept["theory"])
-    if options.write:
-        (HERE / "false_alarms.json").write_text(json.dumps(kept, indent=1) + "\n")
+
+def own_theory(it: Instrument, repeats: int) -> dict[str, Any]:
+    """What the library's own theory is called, and how many seeds that takes."""
+    theory: Claims = np.array([means(p) for p in it.predictions])
+    runs = [it.whole(theory, np.arange(len(it.grid))) for _ in range(repeats)]
+    words = [word for word, _ in runs]
+    found = {word: share(words.count(word), repeats) for word in (AGREE, INCONCLUSIVE, DISAGREE)}
+    return {**found, "seeds": float(np.mean([sum(plan) for _, plan in runs]))}
+
+
+def biases(it: Instrument, most: int) -> list[dict[str, Any]]:
+    """The cells in which the library's own theory is furthest off, in margins."""
+    theory: Claims = np.array([means(p) for p in it.predictions])
+    off = it.truth - theory
+    worst_first = np.argsort(-(np.abs(off) / np.array(it.margins)[:, None]).max(axis=1))
+    found = []
+    for c in worst_first[:most]:
+        i = np.abs(off[c]).argmax()
+        found.append({"setting": it.grid[c].to_dict(), "observable": OBSERVABLES[i], "margin": it.margins[c],
+                      "bias": float(off[c, i]), "se": float(it.bank[c][:, i].std(ddof=1) / len(it.bank[c]) ** 0.5)})
+    return found
+
+
+PARTS = {"right": false_alarms, "wrong": power, "theory": own_theory, "biases": biases}
+REPEATS = {"right": 20_000, "wrong": 1000, "theory": 400, "biases": 5}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=PARTS)
+    parser.add_argument("--repeats", type=int)
+    parser.add_argument("--seed", type=int, default=20261121)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    path = HERE / "false_alarms.json"
+    for number, part in enumerate(PARTS):
+        if options.part not in (None, part):
+            continue
+        it = Instrument(np.random.default_rng((options.seed, number)))
+        found = {part: PARTS[part](it, options.repeats or REPEATS[part])}
+        print(json.dumps(found, indent=1), flush=True)
+        if options.write:
+            kept = json.loads(path.read_text()) if path.exists() else {}
+            kept |= {"cells": len(it.grid), "seeds": sum(it.first), "bank": len(it.bank[0]), **found}
+            path.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":
