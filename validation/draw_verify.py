@@ -4,8 +4,10 @@ For each variant a Sobol sequence with a fixed scramble, even in the logarithm o
 settings. Each goes to the first quota that it fits and that is not full: attention in transition, recall in transition
 (where attention is right), anything. Quotas look at predictions, never at a simulation. Cells whose first look would
 take too many seconds of one core are passed over; with attention in transition seeds differ much, and a cell may take
-twice as long. With an MLP no activation has more than six cells, and attention in transition is passed over (and with
-it the quadratic activation, which at these sizes is never out of it): the Attention-only cells show that.
+twice as long. With an MLP no activation has more than six cells, and attention in transition is passed over (and the
+quadratic activation, whose attention is nowhere right at these sizes): the Attention-only cells show that.
+
+Two earlier drafts, which allowed a cell more seconds, were simulated and thrown away because they took too long.
 
     python validation/draw_verify.py > recall_theory/grids/default.toml
 """
