@@ -215,23 +215,28 @@ def biases(it: Instrument, most: int) -> list[dict[str, Any]]:
     return found
 
 
-PARTS = {"right": false_alarms, "wrong": power, "theory": own_theory, "biases": biases}
-REPEATS = {"right": 20_000, "wrong": 1000, "theory": 400, "biases": 5}
+SEED = 20261121
+PARTS = {  # each with its repeats and its seed
+    "right": (false_alarms, 20_000, SEED),
+    "wrong": (power, 1000, (SEED, 1)),
+    "theory": (own_theory, 400, (SEED, 2)),
+    "biases": (biases, 5, SEED),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=PARTS)
     parser.add_argument("--repeats", type=int)
-    parser.add_argument("--seed", type=int, default=20261121)
+    parser.add_argument("--seed", type=int)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     path = HERE / "false_alarms.json"
-    for number, part in enumerate(PARTS):
+    for part, (study, repeats, seed) in PARTS.items():
         if options.part not in (None, part):
             continue
-        it = Instrument(np.random.default_rng((options.seed, number)))
-        found = {part: PARTS[part](it, options.repeats or REPEATS[part])}
+        it = Instrument(np.random.default_rng(options.seed or seed))
+        found = {part: study(it, options.repeats or repeats)}
         print(json.dumps(found, indent=1), flush=True)
         if options.write:
             kept = json.loads(path.read_text()) if path.exists() else {}
