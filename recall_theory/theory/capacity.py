@@ -75,8 +75,9 @@ class Capacity:
 
 def limiting_term(prediction: Prediction) -> str:
     """The largest noise term of the step that falls shorter: attention or recall."""
-    step = "attention" if 1 - prediction.attention > 1 - prediction.recall else "recall"
-    if step == "recall" and np.exp(-prediction.setting.ratio) > (1 - prediction.recall) / 2:
+    rounding = 1 / 10**12  # of what hardly ever fails, one as little as the other
+    step = "attention" if prediction.recall - prediction.attention > rounding else "recall"
+    if step == "recall" and np.exp(-prediction.setting.ratio) > max((1 - prediction.recall) / 2, rounding):
         return "recall: facts never seen"
     terms = prediction.terms[step]
     return f"{step}: {max(terms, key=lambda name: terms[name])}"
