@@ -263,3 +263,29 @@ def test_bad_options_are_one_line(argv, words, capsys):
     code, out, err = call(capsys, *argv)
     assert (code, out) == (2, "") and err.count("\n") == 1
     assert all(word in err for word in words), err
+
+
+def test_what_theory_sees_no_crossing_of_is_not_sought_for_long():
+    """d = 4 holds no 64 facts, however many samples; d is of no use where most facts were never seen."""
+    for of, along, at, fixed in (("N", "V", 0.9, {"d": 4, "L": 2}), ("d", "V", 0.9, {"N": 32, "L": 2})):
+        point, = scaling(of, along, [64], at, seeds=8, seed=1, **fixed).points
+        assert math.isnan(point.predicted) and "not crossed at sizes that can be simulated" in point.reason
+        assert point.simulated < 8 * 30
+
+
+def test_a_search_starts_where_the_size_is_allowed():
+    """Orthogonal embeddings need V <= d: the usual V lies beyond, and so would some of the sizes around a crossing."""
+    points = scaling("V", "d", [24, 48], 0.5, seeds=64, seed=1, L=2, N=100, embedding="orthogonal").points
+    assert all(abs(p.observed - p.predicted) < 5 for p in points)  # 6 standard errors, and 1 for the theory
+    assert "cross" in scaling("V", "d", [8], 0.5, seeds=8, seed=1, L=2, N=100, embedding="orthogonal").points[0].reason
+    with pytest.raises(SettingError, match="orthogonal"):
+        scaling("N", "V", [32], seeds=8, L=2, d=16, embedding="orthogonal")
+
+
+def test_points_that_the_line_leaves_out_are_named(capsys):
+    """Two seeds leave many an interval without an end."""
+    code, out, _ = call(capsys, "scaling", "--of", "N", "--in", "V", "--values", "12,16,24,32,48", "--d", 64, "--L", 2,
+                        "--seeds", 3, "--seed", 1)
+    found = scaling("N", "V", [12, 16, 24, 32, 48], seeds=3, seed=1, d=64, L=2)
+    open_ended = [str(p.value) for p in found.points if not math.isnan(p.observed) and not p.se_log > 0]
+    assert code == 0 and open_ended and f"Not in the line: V = {', '.join(open_ended)}," in " ".join(out.split())

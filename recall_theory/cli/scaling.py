@@ -46,9 +46,14 @@ def run(output: Output, of: str | None, along: str | None, values: str | None, a
             fixed.setdefault(name, usual)
     if seed is None:
         seed = drawn_seed(output)
-    with Progress(output.progress, "seeds") as progress:
-        found = scaling(of, along, ladder, share, observable=observable, seeds=seeds, seed=seed, jobs=jobs,
-                        store=store, ratio=ratio, progress=progress.update, **fixed)
+    try:
+        with Progress(output.progress, "seeds") as progress:
+            found = scaling(of, along, ladder, share, observable=observable, seeds=seeds, seed=seed, jobs=jobs,
+                            store=store, ratio=ratio, progress=progress.update, **fixed)
+    except KeyboardInterrupt:
+        output.note(f"recall-theory scaling: the same with --seed {seed} "
+                    + (f"goes on from what {store} holds" if store else "and --store FILE could be gone on with"))
+        raise
     return answer(found)
 
 

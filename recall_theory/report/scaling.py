@@ -42,6 +42,7 @@ def _blocks(found: Scaling) -> list[Block]:
         Table([Column(found.along), Column("predicted"), Column("observed"), Column("95 % interval", words=True),
                Column("observed / predicted"), Column("simulated seeds")], rows),
     ]
+    left_out = [count(p.value) for p in found.points if not math.isnan(p.observed) and not p.se_log > 0]
     if found.line is None:
         return [*blocks, Prose("An exponent needs two critical values whose intervals have both ends; more --seeds "
                                "narrow them."), Prose(f"--seed {found.seed}.")]
@@ -55,6 +56,9 @@ def _blocks(found: Scaling) -> list[Block]:
                                     [f"{found.line.slope - predicted:+.3f}",
                                      f"{low - predicted:+.3f} to {high - predicted:+.3f}"]), NOTHING]],
         title=f"{found.of} ~ {found.along}^exponent"))
+    if left_out:
+        blocks.append(Prose(f"Not in the line: {found.along} = {', '.join(left_out)}, whose interval lacks an end; more "
+                            "--seeds narrow it."))
     chance = found.line.p_value
     if not math.isnan(chance):
         bent = ": it bends, and the exponent is that of this range" if chance < 1 / 100 else ""

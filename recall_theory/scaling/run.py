@@ -17,11 +17,12 @@ from ..sweep.run import sweep
 from ..sweep.store import Store
 from .fit import Z95, FloatArray, Line, straight_line
 from .predicted import predicted_crossing
-from .search import Ask, Found, Search, find
+from .search import DOUBLINGS, Ask, Found, Search, find
 
 SIZES = {"V": False, "L": False, "d": True, "N": True, "m": True}  # whether more of it helps
 SEEDS = 64
-MOST_TOKENS = 1e10  # a seed: a pilot that climbs must not climb for days
+MOST_WORK = 1e10  # a seed, in tokens, of which a core takes some 2e7 a second
+MOST_UNFORESEEN = 3e7  # the same where theory has no crossing: a pilot that climbs in vain must not climb for hours
 MOST_VALUES = 100
 
 
@@ -101,16 +102,16 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
     check_seeds(seeds)
     seed = check_seed(seed)
     rising, column = SIZES[of], OBSERVABLES.index(observable)
-    low, high = int(PARAMETERS[of].low), int(PARAMETERS[of].high)
     makers = [_maker(of, {**fixed, along: value}, ratio) for value in values]
     typical = PARAMETERS[of].typical
-    start = round(math.sqrt(typical[0] * typical[1]))
-    for make in makers:
-        make(start)  # a bad value is told before the work
-    predicted = [predicted_crossing(at, start, low, high, rising, make, observable) for make in makers]
+    usual = round(math.sqrt(typical[0] * typical[1]))
+    allowed = [_allowed(make, usual, int(PARAMETERS[of].low), int(PARAMETERS[of].high)) for make in makers]
+    predicted = [predicted_crossing(at, start, low, high, rising, make, observable)
+                 for make, (start, low, high) in zip(makers, allowed, strict=True)]
+    most = [MOST_UNFORESEEN if u is None else MOST_WORK for u in predicted]
     searches: dict[int, Search] = {
         i: find(at, start if u is None else max(low, round(math.exp(u))), low, high, rising, seeds)
-        for i, u in enumerate(predicted)}
+        for i, ((start, low, high), u) in enumerate(zip(allowed, predicted, strict=True))}
     kept = store if isinstance(store, Store) else Store(store)
     counts = [0] * len(makers)
     done = wanted = 0  # of the rounds so far: how many there will be, the outcomes decide
@@ -120,7 +121,7 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
         answers: dict[int, FloatArray | None] = {}
         groups: dict[tuple[int, int], list[int]] = {}
         for i, ask in asks.items():
-            if all(_can_run(makers[i], x) for x in ask.sizes):
+            if all(_can_run(makers[i], x, most[i]) for x in ask.sizes):
                 groups.setdefault((ask.stage, ask.seeds), []).append(i)
                 wanted += len(ask.sizes) * ask.seeds
             else:
@@ -196,13 +197,48 @@ def _maker(of: str, sizes: dict[str, Any], ratio: float | None) -> Callable[[int
     return make
 
 
-def _can_run(make: Callable[[int], Setting], x: int) -> bool:
+def _allowed(make: Callable[[int], Setting], usual: int, low: int, high: int) -> tuple[int, int, int]:
+    """The size to start from and the ends of what is allowed around it: orthogonal embeddings ask for V <= d.
+
+    Starts at the usual size, else at the first allowed one that halving or doubling comes upon; raises `SettingError`
+    for the usual one where there is none: a bad value is told before the work.
+    """
+    def valid(x: int) -> bool:
+        try:
+            make(x)
+        except SettingError:
+            return False
+        return True
+
+    def furthest(inside: int, outside: int) -> int:
+        if valid(outside):
+            return outside
+        while abs(outside - inside) > 1:
+            middle = (inside + outside) // 2
+            inside, outside = (middle, outside) if valid(middle) else (inside, middle)
+        return inside
+
+    ladder = (max(low, min(high, x)) for k in range(DOUBLINGS + 1) for x in (usual >> k, usual << k))
+    start = next(filter(valid, ladder), None)
+    if start is None:
+        make(usual)
+        raise AssertionError("a size that is not valid is valid")
+    return start, furthest(start, low), furthest(start, high)
+
+
+def _can_run(make: Callable[[int], Setting], x: int, most: float) -> bool:
     try:
         setting = make(x)
         check_affordable(setting)
     except SettingError:
         return False
-    return float(setting.N) * setting.L <= MOST_TOKENS
+    return _work(setting) <= most
+
+
+def _work(s: Setting) -> float:
+    """About what a seed costs, in tokens: the samples, the embeddings and the attention's d by d matrix, and V^2 d
+    multiplications at a hundred to a token."""
+    return float(s.N) * s.L + float(s.d) * (s.d + s.V + s.L + (s.m or 0)) + float(s.V) ** 2 * s.d / 100
 
 
 def _check(of: str, along: str, values: Sequence[int], at: float, observable: str, ratio: float | None,
