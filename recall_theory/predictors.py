@@ -113,7 +113,7 @@ def load(name: str) -> Callable[[Setting], Any]:
         from .formula_file import formula_of
 
         try:
-            text = path.read_text("utf-8")
+            text = path.read_text("utf-8-sig")
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise SettingError("predictor", f"predictor={name!r} can't be read: {reason}") from None

@@ -98,6 +98,8 @@ def test_a_file_of_scans(tmp_path):
     plan = load(str(path))
     assert (len(plan.cells), plan.seeds, plan.seed, plan.n_test) == (8, 3, 5, 20)
     assert plan.cells[0] == Setting(V=16, L=2, d=8, N=128) and plan.cells[1].m == 4
+    path.write_text("V = 16\nL = 2\nd = 8\nN = 9\n", encoding="utf-8-sig")  # as Windows' editors write
+    assert load(str(path)).cells == [Setting(16, 2, 8, 9)]
     path.write_text("[[cell]]\nV = 16\nL = 2\nd = 8\nN = 9\n")
     assert load(str(path)).cells == [Setting(16, 2, 8, 9)]
 

@@ -57,8 +57,8 @@ def _blocks(found: Scaling) -> list[Block]:
                                      f"{low - predicted:+.3f} to {high - predicted:+.3f}"]), NOTHING]],
         title=f"{found.of} ~ {found.along}^exponent"))
     if left_out:
-        blocks.append(Prose(f"Not in the line: {found.along} = {', '.join(left_out)}, whose interval lacks an end; more "
-                            "--seeds narrow it."))
+        blocks.append(Prose(f"Not in the line: {found.along} = {', '.join(left_out)}, whose interval lacks an end; "
+                            "more --seeds narrow it."))
     chance = found.line.p_value
     if not math.isnan(chance):
         bent = ": it bends, and the exponent is that of this range" if chance < 1 / 100 else ""

@@ -109,7 +109,7 @@ def load(path: str) -> Plan:
     if path in SHIPPED:
         return Plan(cells(path))
     try:
-        with Path(path).open(encoding="utf-8") as file:
+        with Path(path).open(encoding="utf-8-sig") as file:
             text = file.read(MOST_CHARACTERS + 1)
         if len(text) > MOST_CHARACTERS:
             raise SettingError("grid", f"grid={path!r} is too long: more than {MOST_CHARACTERS} characters")
