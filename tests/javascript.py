@@ -1,9 +1,12 @@
-"""JavaScript in V8, for tests of what the pages compute."""
+"""JavaScript in V8 and in Chromium, for tests of what the pages compute."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import shutil
+from collections.abc import Iterator
 from typing import Any
 
 from py_mini_racer import MiniRacer
@@ -34,6 +37,39 @@ class Script:
 
     def run(self, statements: str) -> None:
         self._engine.eval(statements)
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+             "--disable-component-update", "--disable-sync")
+
+
+def browser_path() -> str | None:
+    """Where a Chromium is, if one is installed."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+@contextlib.contextmanager
+def headless_chromium() -> Iterator[Any]:
+    """A headless Chromium (playwright's `Browser`); playwright and a browser must be there."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=browser_path(), args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+class PageScript:
+    """The same as `Script` on an empty page of a browser."""
+
+    def __init__(self, browser: Any, source: str):
+        self._page = browser.new_page()
+        self._page.add_script_tag(content=source)
+
+    def value(self, expression: str) -> Any:
+        """What an expression comes to."""
+        return self._page.evaluate(expression)
 
 
 def _number(found: dict[str, Any]) -> Any:

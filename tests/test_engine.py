@@ -1,4 +1,4 @@
-"""The calculator's engine in V8 against `predict` and `bounds_at`: the same numbers, words and refusals."""
+"""The calculator's engine in V8 and in Chromium against the library: the same numbers, words and refusals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from javascript import Script
+from javascript import PageScript, Script
 
 from recall_theory import Setting, predict
 from recall_theory.pages import engine
@@ -47,6 +47,12 @@ def test_random_settings_are_predicted_as_predict_does(script):
         assert difference(asked(script, setting), expected(setting)) < TOLERANCE, setting
 
 
+def test_a_browser_predicts_as_predict_does(chromium):
+    page = PageScript(chromium, engine.source())
+    for setting in (*CORNERS, *drawn(seed=8, many=4)):
+        assert difference(asked(page, setting), expected(setting)) < TOLERANCE, setting
+
+
 @pytest.mark.parametrize("text", [
     '"V": 1, "L": 4, "d": 8, "N": 9', '"V": 8, "L": 0, "d": 8, "N": 9', '"V": 8, "L": 4, "d": 8.5, "N": 9',
     '"V": 8, "L": 4, "d": 8, "N": 0', '"V": 8, "L": 4, "d": 8, "N": 9, "m": 0',
@@ -78,3 +84,4 @@ def test_the_shipped_comparison_found_nothing_off():
     report = json.loads((VALIDATION / "calculator.json").read_text())
     assert sum(kind["settings"] for kind in report["kinds"].values()) == report["settings"] >= 1000
     assert all(kind["largest_difference"] < TOLERANCE for kind in report["kinds"].values())
+    assert report["in"].startswith("Chromium")

@@ -1,6 +1,7 @@
-"""The calculator's engine against the library on random settings, in V8: `python validation/calculator.py --write`.
+"""The calculator's engine in a browser against the library on random settings: `validation/calculator.py --write`.
 
-Writes calculator.json: how far any number of any setting is off, by kind of setting. It needs the extra "test".
+Writes calculator.json: how far any number of any setting is off, by kind of setting. It needs the extra "test" and
+Chromium, or with --v8 no browser.
 """
 
 from __future__ import annotations
@@ -79,15 +80,18 @@ def main() -> None:
     import sys
 
     sys.path.insert(0, str(HERE.parent / "tests"))
-    from javascript import Script
+    from javascript import PageScript, Script, headless_chromium
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--settings", type=int, default=SETTINGS)
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--v8", action="store_true")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     found: dict[str, list[float]] = {}
-    with Script(engine.source()) as script:
+    with Script(engine.source()) if args.v8 else headless_chromium() as started:
+        script = started if args.v8 else PageScript(started, engine.source())
+        where = "V8" if args.v8 else f"Chromium {started.version}"
         for i, setting in enumerate(drawn(args.seed, args.settings)):
             off = difference(script.value(f"recallTheory.calculate({json.dumps(given(setting))})"), expected(setting))
             found.setdefault(kind(setting), []).append(off)
@@ -95,7 +99,7 @@ def main() -> None:
                 print(f"{i}: off by {off:.2g} at {setting}", flush=True)
     kinds = {name: {"settings": len(off), "largest_difference": max(off), "above_1e-9": sum(x > 1e-9 for x in off)}
              for name, off in sorted(found.items())}
-    report = {"seed": args.seed, "settings": args.settings, "kinds": kinds}
+    report = {"in": where, "seed": args.seed, "settings": args.settings, "kinds": kinds}
     print(json.dumps(report, indent=1))
     if args.write:
         (HERE / "calculator.json").write_text(json.dumps(report, indent=1) + "\n")
