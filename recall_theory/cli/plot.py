@@ -6,7 +6,7 @@ import os
 
 import click
 
-from ..figures.style import FORMATS, WIDTHS
+from ..figures.style import FORMATS, WIDTHS, check_drawable
 from ..report.answer import Answer
 from .command import Command, Output
 from .errors import BadInput, shown
@@ -22,6 +22,8 @@ def run(output: Output, store: str | None, at: str, jobs: int, figure: str | Non
     if figure is None:
         raise BadInput(f"--figure is missing: one of {', '.join(FIGURES)}")
     kind = "" if output.json or output.csv else _kind(output.file)
+    if kind:
+        check_drawable()
     found = findings_of(output, store, at, jobs, phases=figure == "phase")
     from ..figures.printed import printed
     from ..report.figures import answer
@@ -53,8 +55,7 @@ command = Command(
         *params()[1:],
     ],
     help="Draw a figure about a store for print: --output FILE.svg, FILE.pdf or FILE.png. Fonts are embedded in PDF; "
-         "the "
-         "same store gives the same bytes.",
+         "the same store gives the same bytes.",
     examples=["plot --store sweep.db --figure agreement --output agreement.pdf",
               "plot --store sweep.db --figure residuals --width single --observable recall --output recall.svg"],
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
+from ..figures.style import check_drawable
 from ..report.answer import Answer
 from .command import Command, Output
+from .errors import BadInput
 from .stored import findings_of, params
 
 PAGES = (".html", ".htm")
@@ -13,7 +15,11 @@ PAGES = (".html", ".htm")
 
 def run(output: Output, store: str | None, at: str, jobs: int) -> Answer:
     page_wanted = output.document and str(output.file).lower().endswith(PAGES)
+    if page_wanted:
+        check_drawable()
     found = findings_of(output, store, at, jobs, phases=page_wanted or output.json)
+    if output.csv and not found.evidence.cells:
+        raise BadInput("--csv has nothing to list: the theory describes none of the store's cells")
     from ..report.findings import answer
 
     told = answer(found, str(store))

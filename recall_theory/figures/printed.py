@@ -46,5 +46,6 @@ def printed(found: Findings, name: str, width: str, observables: Sequence[str]) 
                        tuple(phase.words(cells, plane, diagram) for plane, diagram in planes))
     scalings = [x for s in found.scanned for x in s.scalings if x.observable in observables]
     if not scalings:
-        raise SettingError("figure", f"figure='scaling': no observable crosses {found.at:g} along two scans or more")
+        raise SettingError("figure", f"figure='scaling': no observable crosses {found.at:g} along two scans or more, "
+                           "with intervals that have an end")
     return Picture(lambda plt: scaling.figure(plt, scalings, width), tuple(map(scaling.words, scalings)))

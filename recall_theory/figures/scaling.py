@@ -14,7 +14,8 @@ from .marks import SHAPES
 from .residuals import SIZES
 from .style import WIDTHS, plain_ticks
 
-SPARE = 1.06  # beyond the outermost marks
+SPARE = 1.1  # beyond the outermost marks
+ARROW = 1.25  # the factor that an arrow spans
 
 
 def figure(plt: Any, scalings: Sequence[Scaling], width: str = "double") -> Any:
@@ -47,8 +48,11 @@ def _panel(panel: Any, scaling: Scaling) -> None:
     found = _seen(scaling)
     observed = np.array([p.observed for p in found])
     ends = np.array([p.interval for p in found]).T
-    reach = np.where(np.isfinite(ends), np.abs(ends - observed), 0)
-    panel.errorbar([p.value for p in found], observed, yerr=reach, color=colour, ls="", ms=4.5, elinewidth=0.9,
+    below, above = ~(ends[0] > 0), ~np.isfinite(ends[1])  # intervals without an end, drawn as arrows
+    reach = np.array([np.where(below, observed * (1 - 1 / ARROW), observed - ends[0]),
+                      np.where(above, observed * (ARROW - 1), ends[1] - observed)])
+    panel.errorbar([p.value for p in found], observed, yerr=reach, uplims=below, lolims=above, color=colour, ls="",
+                   ms=4.5, elinewidth=0.9,
                    marker=SHAPES[scaling.observable], label="observed, 95 % interval", zorder=5)
     if scaling.line is not None:
         x = np.geomspace(min(p.value for p in found), max(p.value for p in found), 50)
@@ -56,7 +60,7 @@ def _panel(panel: Any, scaling: Scaling) -> None:
                    label=f"fit: exponent {scaling.line.slope:.2f} ± {scaling.interval[1] - scaling.line.slope:.2f}")
     panel.set(xlabel=f"{SIZES[scaling.along]} {scaling.along}",
               ylabel=f"{scaling.of} at which {scaling.observable} is {scaling.at:g}")
-    low, high = _limits([*observed, *ends[np.isfinite(ends) & (ends > 0)], *(p.predicted for p in expected)])
+    low, high = _limits([*(observed - reach[0]), *(observed + reach[1]), *(p.predicted for p in expected)])
     panel.set_ylim(low, high)
     panel.margins(x=0.08)
     plain_ticks(panel.xaxis, [p.value for p in scaling.points])

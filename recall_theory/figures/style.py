@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 from collections.abc import Callable
 from typing import Any
@@ -14,15 +15,20 @@ FORMATS = ("svg", "pdf", "png")
 DPI = 300
 
 
+def check_drawable() -> None:
+    """`SettingError` where matplotlib isn't installed: told before the work, not after it."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise SettingError("output", "figures need matplotlib: pip install 'recall-theory[plot]'")
+
+
 def rendered(make: Callable[[Any], Any], kind: str) -> bytes:
     """What `make(pyplot)` draws, as a file of a kind: svg, pdf or png.
 
     Text stays text in SVG, fonts are embedded whole in PDF. Raises `SettingError` where matplotlib isn't installed.
     """
-    try:
-        import matplotlib
-    except ImportError:
-        raise SettingError("output", "figures need matplotlib: pip install 'recall-theory[plot]'") from None
+    check_drawable()
+    import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

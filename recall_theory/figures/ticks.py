@@ -26,6 +26,8 @@ def round_numbers(low: float, high: float) -> list[float]:
     if len(found) >= FEWEST or high <= low:
         return found or [low]
     rough = (high - low) / FEWEST
+    if high - low >= 2:  # sizes are whole numbers
+        rough = max(rough, 1)
     step = max(lead * 10.0**k for k in range(-12, 16) for lead in (1, 2, 5) if lead * 10.0**k <= rough)
     return [round(n * step, 12) for n in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 

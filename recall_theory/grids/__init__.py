@@ -30,7 +30,7 @@ def load(name: str) -> list[Setting]:
     A file holds one table [[cell]] a setting, with the parameters of `Setting` as keys. Raises
     `SettingError` with one line that names the file and what is wrong.
     """
-    return read(name, SHIPPED, Setting, (*PARAMETERS, "activation"), ("V", "L", "d", "N"))
+    return read(name, SHIPPED, Setting, tuple(PARAMETERS), ("V", "L", "d", "N"))
 
 
 def read(name: str, shipped: Mapping[str, Sequence[str]], make: Callable[..., Made], allowed: Collection[str],
@@ -44,7 +44,7 @@ def read(name: str, shipped: Mapping[str, Sequence[str]], make: Callable[..., Ma
             files = resources.files(__package__)
             text = "\n".join(files.joinpath(file).read_text("utf-8") for file in shipped[name])
         else:
-            with Path(name).open(encoding="utf-8") as file:
+            with Path(name).open(encoding="utf-8-sig") as file:
                 text = file.read(MOST_CHARACTERS + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
