@@ -7,7 +7,7 @@ from typing import Any
 from ..report.answer import Answer
 from ..setting import Setting
 from .command import Command, Output
-from .errors import INTERRUPTED, BadInput
+from .errors import INTERRUPTED
 from .options import option, setting_options
 from .progress import Progress
 from .simulate import drawn_seed, prediction_of
@@ -27,8 +27,6 @@ def run(output: Output, steps: int, seeds: int, seed: int | None, n_test: int, *
     try:
         with Progress(output.progress, "steps") as progress:
             found = full_training(setting, steps, seeds, seed, n_test=n_test, progress=progress.update)
-    except FloatingPointError as error:
-        raise BadInput(f"--eta {setting.eta:g} --gamma {setting.gamma:g}: {error}") from None
     except Interrupted as stop:
         output.note(f"recall-theory train: interrupted after {len(stop.partial.stages)} stages of "
                     f"{stop.partial.seeds} of {seeds} seeds; --seed {seed} repeats them")

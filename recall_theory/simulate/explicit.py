@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..setting import Setting
+from ..setting import Setting, SettingError
 from .counts import TIE, Trained, cancels
 from .data import Embeddings, FloatArray, Samples
 
@@ -163,9 +163,15 @@ def train(task: Task) -> Model:
         W = zero
     step = -gamma * gradients(task, Val, W)[0]
     model = Model(step if limit else Val + step, W)
-    if not (np.isfinite(model.Val).all() and np.isfinite(model.W).all()):
-        raise FloatingPointError("the learning rates eta and gamma are too large for floats")
+    check_finite(task.setting, model)
     return model
+
+
+def check_finite(setting: Setting, model: Model) -> None:
+    """Raise `SettingError` where a step went beyond what floats hold."""
+    if not (np.isfinite(model.Val).all() and np.isfinite(model.W).all()):
+        raise SettingError("gamma", f"eta={setting.eta} and gamma={setting.gamma} are too large together: the "
+                           "weights overflow; smaller ones are allowed")
 
 
 def trained(task: Task, model: Model) -> Trained:

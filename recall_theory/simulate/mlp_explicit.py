@@ -14,7 +14,7 @@ import numpy as np
 from . import explicit
 from .counts import Trained
 from .data import FloatArray
-from .explicit import BLOCK_NUMBERS, Model, Sequences, Task, attention, embed, log_softmax, place
+from .explicit import BLOCK_NUMBERS, Model, Sequences, Task, attention, check_finite, embed, log_softmax, place
 from .mlp import Mlp, cancels
 from .observe import credit
 
@@ -101,8 +101,7 @@ def train(task: MlpTask) -> Model:
         W = zero_W
     step = -gamma * gradients(task, Val, W)[0]
     model = Model(step if setting.is_limit else Val + step, W)
-    if not (np.isfinite(model.Val).all() and np.isfinite(model.W).all()):
-        raise FloatingPointError("the learning rates eta and gamma are too large for floats")
+    check_finite(setting, model)
     return model
 
 
