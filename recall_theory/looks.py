@@ -10,7 +10,7 @@ from . import statistics
 from .setting import SettingError
 from .simulate.run import check_seed, check_seeds, map_tasks
 
-FEWEST_SEEDS, MOST_SEEDS = 48, 6000  # of a first look
+FEWEST_SEEDS, MOST_SEEDS = 48, 6000  # of a first look, whatever the plan
 TASK = 16  # seeds that a worker takes at a time: handing them over one by one takes a fifth of a small seed's time
 SHARES = 8  # at least, for each worker, of every cell
 
@@ -77,6 +77,11 @@ class Looks(Generic[Value]):
     def seen(self) -> list[int]:
         """The numbers of the cells that have any values."""
         return [c for c, v in enumerate(self.values) if v]
+
+
+def first_look(planned: int) -> int:
+    """How many of the planned seeds a first look takes."""
+    return min(max(planned, FEWEST_SEEDS), MOST_SEEDS)
 
 
 def cell_seed(seed: int, number: int) -> int:

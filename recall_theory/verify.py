@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import statistics
 from .comparison import Cell, Comparison, Verification, compare
-from .looks import FEWEST_SEEDS, MOST_SEEDS, Looks, cell_seed, check_arguments
+from .looks import Looks, cell_seed, check_arguments, first_look
 from .predictors import Claim, claim_of
 from .setting import Setting, SettingError
 from .simulate.observe import OBSERVABLES
@@ -32,8 +32,7 @@ FloatArray = NDArray[np.float64]
 
 def planned_seeds(theory: Prediction | None, observables: Iterable[str], margin: float, confidence: float) -> int:
     """Seeds of one cell's first look, fixed before anything is observed: from the theory's means and spreads."""
-    wanted = max(statistics.seeds_planned(*_expected(theory, o), margin, confidence) for o in observables)
-    return int(np.clip(wanted, FEWEST_SEEDS, MOST_SEEDS))
+    return first_look(max(statistics.seeds_planned(*_expected(theory, o), margin, confidence) for o in observables))
 
 
 def _expected(theory: Prediction | None, observable: str) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from py_mini_racer import MiniRacer
 
 from recall_theory.cli.numbers import integer
-from recall_theory.pages import calculator
+from recall_theory.pages import document
 from recall_theory.report import numbers
 
 
@@ -19,7 +19,7 @@ from recall_theory.report import numbers
 def script():
     """Evaluates an expression with the functions of numbers.js."""
     with MiniRacer() as engine:  # left open, it may keep the interpreter from ending
-        engine.eval((calculator.files(calculator.__name__) / "numbers.js").read_text(encoding="utf-8"))
+        engine.eval(document.text("recall_theory.pages.calculator", "numbers.js"))
         yield lambda expression: json.loads(engine.eval(f"JSON.stringify({expression})"))
 
 

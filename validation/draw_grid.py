@@ -20,7 +20,6 @@ from scipy.stats import qmc
 from recall_theory import Setting, predict
 from recall_theory.theory.attention.law import attention, attention_std
 from recall_theory.theory.orthogonal.law import orthogonal_prediction
-from recall_theory.verify import FEWEST_SEEDS
 
 SE = 0.01 / 1.15  # aimed at, so that the standard error stays under 0.01
 FEWEST, FEWEST_SPREAD = 64, 128  # seeds a cell; more where the spread itself is judged
@@ -120,7 +119,7 @@ def draw(grid: Grid, embedding: str, trigger_in_value: bool, quotas: tuple[tuple
                 V, d = min(V, 512), max(d, min(V, 512))  # d = V is common, as wanted
             s = Setting(V=V, L=round(L), d=round(d), N=round(ratio * V), embedding=embedding,
                         trigger_in_value=trigger_in_value)
-            if cost(s, FEWEST_SEEDS) >= grid.dearest:
+            if cost(s, FEWEST) >= grid.dearest:
                 continue
             p = guess(s)
             for i, (fits, _) in enumerate(quotas):

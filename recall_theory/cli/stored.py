@@ -23,8 +23,7 @@ def params() -> list[click.Parameter]:
         click.Option(["--store", "store"], metavar="FILE", help="the store of a sweep or a scaling  [required]"),
         click.Option(["--at", "at"], default="0.5", metavar="NUMBER",
                      help="the level whose crossing is critical, and the boundary in phase diagrams; above 0 and "
-                          "below 1"
-                          "  [default: 0.5]"),
+                          "below 1  [default: 0.5]"),
         option("jobs", default=1, help="processes that share the predictions; the answer doesn't depend on it"),
     ]
 

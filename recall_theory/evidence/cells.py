@@ -47,7 +47,7 @@ class Evidence:
     @property
     def verdict(self) -> str:
         """disagree if any comparison disagrees, else inconclusive if any is, else agree."""
-        return statistics.worst(c.verdict for cell in self.cells for c in cell.comparisons.values())
+        return statistics.worst(cell.verdict for cell in self.cells)
 
     @property
     def comparisons(self) -> list[tuple[Cell, str, Comparison]]:

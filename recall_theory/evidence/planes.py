@@ -20,8 +20,10 @@ BEYOND = 1.25  # a diagram reaches so much beyond the outermost cells, as a fact
 
 @dataclasses.dataclass(frozen=True)
 class Plane:
-    """Cells (by number) that differ in the sizes x and y only. `fixed` is all else; where it holds a ratio, N = "
-      "ratio V."""
+    """Cells (by number) that differ in the sizes x and y only.
+
+    `fixed` is all else; where it holds a ratio, N = ratio V.
+    """
 
     x: str
     y: str

@@ -56,5 +56,4 @@ def words(cells: Mapping[int, Cell], observable: str) -> str:
     return (f"Predicted against observed {observable} of {len(by)} cells. Predicted from "
             f"{min(c.predicted for c in by):.3f} to {max(c.predicted for c in by):.3f}, observed from "
             f"{min(c.observed.mean for c in by):.3f} to {max(c.observed.mean for c in by):.3f}. Observed - predicted "
-            "lies "
-            f"between {min(differences):+.4f} and {max(differences):+.4f}. Verdicts: {tally}.")
+            f"lies between {min(differences):+.4f} and {max(differences):+.4f}. Verdicts: {tally}.")

@@ -14,7 +14,8 @@ from ..pages.palette import light, tint
 from ..report.phase_plot import Look, edges, paint, regions
 from ..theory.phase import PhaseDiagram
 from .marks import Mark, draw, legend
-from .style import WIDTHS, plain_ticks
+from .style import WIDTHS
+from .ticks import plain_ticks
 
 NUMBER = (0.09, 0.06)  # of a panel: the room that a number beside a mark takes
 
@@ -119,7 +120,7 @@ def words(cells: Mapping[int, Cell], plane: Plane, diagram: PhaseDiagram) -> str
     same = sum((c.observed.mean >= diagram.target) == (c.predicted >= diagram.target) for c in seen)
     binds = ", ".join(f"{name} in {100 * s:.0f} %" for name, s in share.items())
     return (f"Phase diagram over {diagram.x} from {diagram.x_values[0]:,g} to {diagram.x_values[-1]:,g} and "
-            f"{diagram.y} "
-            f"from {diagram.y_values[0]:,g} to {diagram.y_values[-1]:,g} ({plane.title()}). What binds: {binds} of the "
-            f"plane. Predicted accuracy from {diagram.accuracy.min():.3f} to {diagram.accuracy.max():.3f}. Of "
-            f"{len(seen)} simulated cells {same} lie on the predicted side of accuracy {diagram.target:g}.")
+            f"{diagram.y} from {diagram.y_values[0]:,g} to {diagram.y_values[-1]:,g} ({plane.title()}). What binds: "
+            f"{binds} of the plane. Predicted accuracy from {diagram.accuracy.min():.3f} to "
+            f"{diagram.accuracy.max():.3f}. Of {len(seen)} simulated cells {same} lie on the predicted side of "
+            f"accuracy {diagram.target:g}.")

@@ -11,7 +11,8 @@ from ..comparison import Cell
 from ..pages.palette import light
 from ..simulate.observe import OBSERVABLES
 from .marks import Mark, draw, legend
-from .style import WIDTHS, plain_ticks
+from .style import WIDTHS
+from .ticks import plain_ticks
 
 SIZES = {"V": "vocabulary", "L": "sequence length", "d": "embedding dimension", "N": "training samples",
          "m": "MLP width", "N/V": "samples a fact"}

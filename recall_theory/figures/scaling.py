@@ -12,7 +12,8 @@ from ..pages.palette import light
 from ..scaling.run import Critical, Scaling
 from .marks import SHAPES
 from .residuals import SIZES
-from .style import WIDTHS, plain_ticks
+from .style import WIDTHS
+from .ticks import plain_ticks
 
 SPARE = 1.1  # beyond the outermost marks
 ARROW = 1.25  # the factor that an arrow spans

@@ -57,15 +57,3 @@ def _rc() -> Any:
         "ytick.major.size": 2.5, "xtick.minor.size": 0, "ytick.minor.size": 0, "hatch.linewidth": 0.5,
         "lines.linewidth": 1.1,
     }
-
-
-def plain_ticks(axis: Any, values: Any) -> None:
-    """Ticks of a logarithmic axis at round numbers, 1 2 5 or powers of ten or two, written out where they are short."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    from .ticks import label, round_numbers
-
-    low, high = float(min(values)), float(max(values))
-    axis.set_major_locator(FixedLocator(round_numbers(low, high)))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda v, _: label(v, high)))

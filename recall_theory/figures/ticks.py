@@ -1,10 +1,21 @@
-"""Where a logarithmic axis of sizes has its ticks."""
+"""Where a logarithmic axis of sizes has its ticks, and what stands at them."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 FEWEST, MOST = 3, 7
+
+
+def plain_ticks(axis: Any, values: Any) -> None:
+    """Ticks of a logarithmic axis at round numbers, 1 2 5 or powers of ten or two, written out where they are short."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    low, high = float(min(values)), float(max(values))
+    axis.set_major_locator(FixedLocator(round_numbers(low, high)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda v, _: label(v, high)))
 
 
 def round_numbers(low: float, high: float) -> list[float]:

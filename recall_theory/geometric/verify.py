@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import statistics
 from ..comparison import Comparison, comparisons, finite
-from ..looks import FEWEST_SEEDS, MOST_SEEDS, Looks, check_arguments
+from ..looks import Looks, check_arguments, first_look
 from ..simulate.result import Interrupted
 from .setting import GeometricSetting
 from .simulate.one import one_seed
@@ -115,9 +115,8 @@ def verify(grid: Sequence[GeometricSetting] | str = "default", seeds: int | None
         if seeds is not None:
             looks.look([seeds] * len(grid))
         else:
-            plan = [statistics.seeds_planned(p.recall, p.std, margin, confidence) for p in predictions]
-            looks.look_twice([min(max(n, FEWEST_SEEDS), MOST_SEEDS) for n in plan],
-                             lambda: verification(range(len(grid))).cells)
+            plan = [first_look(statistics.seeds_planned(p.recall, p.std, margin, confidence)) for p in predictions]
+            looks.look_twice(plan, lambda: verification(range(len(grid))).cells)
     except KeyboardInterrupt:
         if not looks.seen:
             raise

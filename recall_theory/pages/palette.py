@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from importlib import resources
+
+from .document import text
 
 __all__ = ["TINT", "light", "style", "tint", "variable"]
 
@@ -15,7 +16,7 @@ TINT = 0.45  # of a family's colour, where it fills a region: text and marks sta
 @functools.cache
 def style() -> str:
     """The style sheet that all pages share."""
-    return resources.files(__package__).joinpath("style.css").read_text("utf-8")
+    return text(__package__, "style.css")
 
 
 @functools.cache

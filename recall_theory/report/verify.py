@@ -40,7 +40,7 @@ def answer(found: Verification, grid: str, wanted: int, exit_code: int, predicto
 def _blocks(found: Verification, grid: str, wanted: int, predictor: str | None) -> list[Block]:
     from ..statistics import VERDICT_ALPHA
 
-    plain = all(_variant(c) == "gaussian" for c in found.cells)
+    plain = all(variant(c) == "gaussian" for c in found.cells)
     sizes = [Column(name) for name in ("V", "L", "d", "N")]
     more = [] if plain else [Column("variant", words=True)]
     columns = [*sizes, *more, Column("seeds"), Column("observable", words=True), Column("predicted"),
@@ -89,22 +89,25 @@ def _margins(found: Verification) -> str:
 def _about(cell: Cell, plain: bool) -> list[str]:
     s = cell.setting
     sizes = [count(getattr(s, name)) for name in ("V", "L", "d", "N")]
-    return [*sizes, *([] if plain else [_variant(cell)]), count(cell.seeds)]
+    return [*sizes, *([] if plain else [variant(cell)]), count(cell.seeds)]
 
 
-def _variant(cell: Cell) -> str:
+def variant(cell: Cell) -> str:
+    """What a cell is beside its sizes V, L, d and N: embeddings, trigger, MLP."""
     s = cell.setting
     words = s.embedding + ("" if s.trigger_in_value else ", trigger in keys only")
     return words if s.m is None else f"{words}, m = {count(s.m)} ({s.activation})"
 
 
 def difference(c: Comparison) -> str:
+    """Observed - predicted, with the half width of its interval."""
     half = (c.high - c.low) / 2
     width = f"{half:.4f}" if len(c.observed.values) > 1 else NOTHING  # a single seed says nothing
     return f"{signed(c.difference)} ± {width}"
 
 
 def detectable(c: Comparison) -> str:
+    """The smallest detectable bias, where there is one."""
     return f"{c.detectable:.4f}" if c.detectable < 1 else NOTHING
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import functools
-import hashlib
-import json
-from importlib.resources import files
 from string import Template
+
+from ..document import digest, embedded, text
+from ..palette import style
 
 __all__ = ["document", "page"]
 
@@ -32,26 +31,12 @@ def document(engine: str) -> str:
     from .controls import declared, sizes
     from .formulas import groups
 
-    style = files("recall_theory.pages").joinpath("style.css").read_text(encoding="utf-8") + _text("page.css")
-    script = '"use strict";\n(() => {\n' + "".join(map(_text, SCRIPTS)) + "})();\n"
+    sheet = style() + text(__name__, "page.css")
+    script = '"use strict";\n(() => {\n' + "".join(text(__name__, name) for name in SCRIPTS) + "})();\n"
     # The engine makes its inner loops with `new Function`, and workers obey the policy of the page that makes them.
-    policy = (f"default-src 'none'; script-src '{_digest(script)}' 'unsafe-eval'; style-src '{_digest(style)}'; "
+    policy = (f"default-src 'none'; script-src '{digest(script)}' 'unsafe-eval'; style-src '{digest(sheet)}'; "
               "worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'")
-    return Template(_text("page.html")).substitute(
-        policy=policy, style=style, script=script, version=__version__, formulas=groups(),
+    return Template(text(__name__, "page.html")).substitute(
+        policy=policy, style=sheet, script=script, version=__version__, formulas=groups(),
         **{f"sizes_{name}": control for name, control in sizes().items()},
-        engine=_data(engine), worker=_data(_text("worker.js")), declared=_data(declared()))
-
-
-def _text(name: str) -> str:
-    return files(__name__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _data(value: object) -> str:
-    """JSON that may stand inside a <script> element."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
-
-
-def _digest(text: str) -> str:
-    """The hash by which a content security policy knows an inline element."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        engine=embedded(engine), worker=embedded(text(__name__, "worker.js")), declared=embedded(declared()))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 from ...comparison import Cell, Comparison
 from ...evidence import Findings
 from ...evidence.cells import limited_by
-from ...report.numbers import count, deviation, number, probability, signed
-from .section import Section, escape
+from ...report.numbers import NOTHING, count, deviation, number, probability, signed
+from ...report.verify import detectable, variant, verdict
+from .section import Section, verdict_word
 
 MOST = 300  # cells in the table and in figures; `report --csv` and `--json` have all
 
@@ -20,31 +22,25 @@ def _size(name: str) -> Text:
     return lambda cell, o, c: (count(getattr(cell.setting, name)), getattr(cell.setting, name))
 
 
-def _variant(cell: Cell) -> str:
-    s = cell.setting
-    return ", ".join([*([f"m = {count(s.m)} ({s.activation})"] if s.m is not None else []), s.embedding,
-                      *([] if s.trigger_in_value else ["trigger in keys only"])])
-
-
 def _interval(c: Comparison) -> str:
     return f"{signed(c.low)} to {signed(c.high)}" if len(c.observed.values) > 1 else "none"
 
 
 COLUMNS: dict[str, Text] = {
     "V": _size("V"), "L": _size("L"), "d": _size("d"), "N": _size("N"),
-    "variant": lambda cell, o, c: (_variant(cell), None),
+    "variant": lambda cell, o, c: (variant(cell), None),
     "observable": lambda cell, o, c: (o, None),
     "predicted": lambda cell, o, c: (probability(c.predicted), c.predicted),
     "observed": lambda cell, o, c: (probability(c.observed.mean), c.observed.mean),
     "difference": lambda cell, o, c: (signed(c.difference), c.difference),
     "its interval": lambda cell, o, c: (_interval(c), c.high - c.low),
-    "verdict": lambda cell, o, c: (c.verdict + (f": {c.reason}" if c.reason else ""), None),
+    "verdict": lambda cell, o, c: (verdict(c), None),
     "limited by": lambda cell, o, c: (limited_by(cell), None),
     "seeds": lambda cell, o, c: (count(cell.seeds), cell.seeds),
     "standard error": lambda cell, o, c: (deviation(c.observed.se), c.observed.se),
-    "interval by": lambda cell, o, c: (c.method if len(c.observed.values) > 1 else "-", None),
+    "interval by": lambda cell, o, c: (c.method if len(c.observed.values) > 1 else NOTHING, None),
     "design effect": lambda cell, o, c: (number(c.design_effect, 2), c.design_effect),
-    "detectable bias": lambda cell, o, c: (f"{c.detectable:.4f}" if c.detectable < 1 else "-", c.detectable),
+    "detectable bias": lambda cell, o, c: (detectable(c), c.detectable),
 }
 WORDS = ("variant", "observable", "interval by", "limited by", "verdict")
 # What a mark in a figure tells, beside where it stands.
@@ -65,7 +61,7 @@ def section(found: Findings) -> Section | None:
     cells = found.evidence.cells
     if not cells:
         return None
-    alike = len({_variant(cell) for cell in cells}) == 1
+    alike = len({variant(cell) for cell in cells}) == 1
     columns = {name: text for name, text in COLUMNS.items() if not (alike and name == "variant")}
     rows = []
     for i in shown(found):
@@ -77,7 +73,7 @@ def section(found: Findings) -> Section | None:
     some = "" if len(cells) <= MOST else (
         f" These are {MOST:,} of {len(cells):,} cells: all that disagree, as far as there is room, then the first "
         "ones. The verdict is on all; <code>recall-theory report --csv</code> lists all.")
-    what = f" ({_variant(cells[0])})" if alike else ""
+    what = f" ({variant(cells[0])})" if alike else ""
     body = (f"<p>Every comparison{what}; a click on a heading sorts. The interval is that of the difference, "
             f"observed − predicted.{some}</p>"
             '<div class="scroll cells" role="region" aria-label="All comparisons" tabindex="0"><table id="cells">'
@@ -92,7 +88,7 @@ def _cell(name: str, text: str, value: Any, c: Comparison) -> str:
     by = "" if value is None or value != value else f' data-v="{value!r}"'
     inner = escape(text)
     if name == "verdict":
-        inner = f'<span class="verdict {c.verdict}">{c.verdict}</span>{escape(text.removeprefix(c.verdict))}'
+        inner = verdict_word(c.verdict) + escape(text.removeprefix(c.verdict))
     return f"<td{kind}{by}>{inner}</td>"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 from ...comparison import Cell
@@ -12,7 +13,7 @@ from ...figures import agreement, residuals
 from ...figures.style import rendered
 from ...simulate.observe import OBSERVABLES
 from . import cells
-from .section import Section, escape
+from .section import Section
 from .svg import inline
 
 Make = Callable[[Any], Any]
@@ -62,8 +63,7 @@ def _residuals(found: Findings) -> list[Section]:
         figure(found, f"residuals-{size.replace('/', '-')}", functools.partial(_columns, of_page, size),
                residuals.words(of_page, size), f"Observed − predicted against {size}.") for size in sizes)
     body = ("<p>What is left when the prediction is taken away: above as a difference of probabilities, with the "
-            "margin "
-            "dotted and bars of one standard error; below in standard errors. A trend is a law that is missing "
+            "margin dotted and bars of one standard error; below in standard errors. A trend is a law that is missing "
             "something. The three observables of a cell stand side by side.</p>"
             f'<div class="figures">{drawn}</div>')
     return [Section("residuals", "Residuals", "Residuals against each size", body)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
+from html import escape
 from typing import Any
 
 from ...comparison import Cell
@@ -20,7 +21,7 @@ from ..mathematics import formula_math
 from ..mathematics import math as set_math
 from .figures import chosen, figure
 from .formulas import model_of
-from .section import Section, escape
+from .section import Section
 
 # Terms whose family their name doesn't tell.
 FAMILIES = {"coverage": "facts never seen", "mlp noise": "MLP noise", "mlp mean": "MLP noise"}

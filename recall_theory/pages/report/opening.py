@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from html import escape
 
 from ... import __version__
 from ...comparison import TOO_FEW, TOO_SKEWED
@@ -14,7 +15,7 @@ from ...setting import PARAMETERS, Setting
 from ...simulate.observe import OBSERVABLES
 from ...statistics import VERDICT_ALPHA, seeds_to_rule_out
 from ...sweep.problem import MODEL
-from .section import Section, escape, verdict_word
+from .section import Section, verdict_word
 
 WORDS = {
     "agree": "the whole interval of observed − predicted lies within ± margin.",

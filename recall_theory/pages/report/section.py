@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from html import escape
 
-__all__ = ["Section", "escape", "verdict_word"]
+__all__ = ["Section", "verdict_word"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +22,6 @@ class Section:
                 f"{self.body}\n</section>")
 
 
-def verdict_word(verdict: str, more: str = "") -> str:
+def verdict_word(verdict: str) -> str:
     """A verdict with the sign that goes with it."""
-    return f'<span class="verdict {verdict}">{verdict}</span>{escape(more)}'
+    return f'<span class="verdict {verdict}">{verdict}</span>'
