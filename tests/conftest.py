@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import settings
-from javascript import BROWSERS, browser_path, headless_chromium
+from javascript import BROWSERS, PATIENCE, browser_path, headless_chromium
 
 # The same examples on every run: a failure that nobody can repeat helps nobody. No deadline: the first call
 # of a function pays for its imports.
@@ -18,3 +18,15 @@ def chromium():
     pytest.importorskip("playwright.sync_api", reason="playwright isn't installed")
     with headless_chromium() as browser:
         yield browser
+
+
+@pytest.fixture(scope="session")
+def new_context(chromium):
+    """Opens a context of the browser, with playwright's options, in which pages are given all the time they need."""
+
+    def opened(**options):
+        context = chromium.new_context(**options)
+        context.set_default_timeout(PATIENCE)
+        return context
+
+    return opened

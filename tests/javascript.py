@@ -40,6 +40,7 @@ class Script:
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+PATIENCE = 120_000  # ms to wait for a browser or a page: far more than it takes, but machines may be busy
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync")
 
@@ -55,7 +56,7 @@ def headless_chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=browser_path(), args=ARGUMENTS)
+        browser = driver.chromium.launch(executable_path=browser_path(), args=ARGUMENTS, timeout=PATIENCE)
         yield browser
         browser.close()
 

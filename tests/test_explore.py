@@ -37,7 +37,7 @@ def server():
 
 def ask(server, method="GET", path="/", **headers):
     """Status, headers and body of one request; `Host` None leaves that header out."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     given = {"Host": f"127.0.0.1:{server.port}", **headers}
     for name, text in given.items():
@@ -93,7 +93,7 @@ def test_other_methods_are_refused(server, method):
 
 def test_a_broken_request_harms_nobody(server):
     for text in (b"\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00", b"GET / HTTP/9.9\r\n\r\n", b"G" * 70_000):
-        connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+        connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
         with connection, contextlib.suppress(OSError):  # the server may hang up before all is sent
             connection.sendall(text)
     assert ask(server)[0] == 200
@@ -125,7 +125,7 @@ def quick(monkeypatch):
 def test_the_browser_is_opened_unless_it_is_not_wanted(quick, capsys):
     assert main(["explore"]) == 0
     address = capsys.readouterr().out.splitlines()[0]
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address) and quick.get(timeout=30) == address
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address) and quick.get(timeout=120) == address
     assert main(["explore", "--no-browser", "-q"]) == 0
     assert quick.empty() and capsys.readouterr().out.count("\n") == 1
 
@@ -172,7 +172,7 @@ def test_ctrl_c_ends_it():
         body = connection.getresponse().read()
         connection.close()
         os.killpg(running.pid, signal.SIGINT)
-        out, err = running.communicate(timeout=30)
+        out, err = running.communicate(timeout=120)
     finally:
         running.kill()
     assert b"</html>" in body

@@ -46,16 +46,17 @@ def found(made):
 
 
 @pytest.fixture(scope="module")
-def opened(chromium, made):
+def opened(new_context, made):
     """The page in a browser, and what it complained about or asked for."""
-    tab = chromium.new_page(viewport={"width": 1100, "height": 800}, reduced_motion="reduce")
+    context = new_context(viewport={"width": 1100, "height": 800}, reduced_motion="reduce")
+    tab = context.new_page()
     complaints, asked = [], []
     tab.on("console", lambda message: complaints.append(message.text))
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     tab.on("request", lambda request: asked.append(request.url))
     tab.goto((made / "page.html").as_uri())
     yield tab, complaints, asked
-    tab.close()
+    context.close()
 
 
 @pytest.fixture
@@ -68,10 +69,10 @@ def tab(opened):
 
 
 @pytest.fixture(scope="module")
-def phone(chromium, made):
+def phone(new_context, made):
     """The page on a phone, dark."""
-    context = chromium.new_context(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True,
-                                   color_scheme="dark", reduced_motion="reduce")
+    context = new_context(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True, color_scheme="dark",
+                       reduced_motion="reduce")
     tab = context.new_page()
     tab.goto((made / "page.html").as_uri())
     yield tab

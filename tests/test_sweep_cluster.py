@@ -53,15 +53,23 @@ def cluster(tmp_path):
     processes = [started("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
                          "--scheduler-file", str(file))]
     try:
-        until(file.exists)
+        until(lambda: address_in(file))
         processes += [started("worker", "--scheduler-file", str(file), "--host", "127.0.0.1", "--nthreads", "1",
                               "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path)) for _ in range(2)]
-        yield json.loads(file.read_text())["address"], processes
+        yield address_in(file), processes
     finally:
         for process in processes:
             process.kill()
         for process in processes:
             process.wait()
+
+
+def address_in(file):
+    """The scheduler's address; None while its file is being written."""
+    try:
+        return json.loads(file.read_text())["address"]
+    except (OSError, ValueError):
+        return None
 
 
 def until(condition, seconds=90):
