@@ -14,6 +14,7 @@ from .problem import MODEL
 CHUNK = 16  # seeds that travel together: a task costs the scheduler about a millisecond
 WINDOW = 4  # chunks under way for each thread of the cluster, so that none waits for the next
 PATIENCE = 30  # seconds to reach the scheduler
+LOGS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 FIRST_WORKER = 300  # seconds until the first worker has joined: a queue may hold them up
 
 Slot = tuple[int, int]
@@ -64,14 +65,16 @@ def _lost(address: str, why: str) -> SettingError:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the client's own log, which tells a lost scheduler in several tracebacks."""
-    log = logging.getLogger("distributed.client")
-    before = log.level
-    log.setLevel(logging.CRITICAL)
+    """Without the logs of the client and of its event loop, which tell a lost scheduler in several tracebacks."""
+    logs = [logging.getLogger(name) for name in LOGS]
+    before = [log.level for log in logs]
+    for log in logs:
+        log.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        log.setLevel(before)
+        for log, level in zip(logs, before, strict=True):
+            log.setLevel(level)
 
 
 def run_chunk(model: int, chunk: list[tuple[Slot, Task]]) -> list[Numbered]:
