@@ -121,7 +121,16 @@ def finite(x: float) -> float | None:
 
 def compare(setting: Setting, claimed: Mapping[str, float], margin: float, values: NDArray[np.float64],
             confidence: float, theory: Prediction | None, anytime: bool = False) -> Cell:
-    """The cell of a setting from its observed values (seeds, 3); `anytime` where the number of seeds wasn't fixed."""
+    """The cell of a setting from its observed values (seeds, 3); `anytime` where the number of seeds wasn't fixed.
+
+    `claimed` has a mean for one or more of the observables, `confidence` is that of each interval, `theory` is what
+    the library itself predicts there.
+
+    >>> from recall_theory import predict
+    >>> setting = Setting(V=16, L=2, d=32, N=128)
+    >>> compare(setting, {"recall": 0.5}, 0.02, np.full((400, 3), 0.9), 0.95, predict(setting)).verdict
+    'disagree'
+    """
     spread = dict.fromkeys(OBSERVABLES, math.nan) if theory is None else theory.spread
     names = [name for name in OBSERVABLES if name in claimed]
     rows = np.ascontiguousarray(values.T[[OBSERVABLES.index(name) for name in names]])

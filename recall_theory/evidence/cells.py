@@ -83,7 +83,9 @@ class Evidence:
 
 
 def evidence(results: Results, mapped: Map = map) -> Evidence:
-    """Judge what a store holds; `mapped` may be a parallel map, which predicts.
+    """Judge what a store holds: `compare` at the margin that the theory declares, one family for all its comparisons.
+
+    `mapped` may be a parallel map, which predicts.
 
     >>> from recall_theory.sweep import product, sweep
     >>> found = evidence(sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=3, seed=1))

@@ -23,7 +23,13 @@ class Picture:
 def printed(found: Findings, name: str, width: str, observables: Sequence[str]) -> Picture:
     """The figure "agreement", "residuals", "phase" or "scaling", "single" or "double" in width.
 
-    Raises `SettingError` where the store has nothing for it to show.
+    `observables` are those that it shows. Raises `SettingError` where the store has nothing for it to show.
+
+    >>> from recall_theory.evidence import findings
+    >>> from recall_theory.sweep import product, sweep
+    >>> found = findings(sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=3, seed=1))
+    >>> printed(found, "agreement", "single", ["recall"]).words[0][:46]
+    'Predicted against observed recall of 2 cells. '
     """
     cells = dict(enumerate(found.evidence.cells))
     if not cells:

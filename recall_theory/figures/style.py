@@ -25,6 +25,9 @@ def rendered(make: Callable[[Any], Any], kind: str) -> bytes:
     """What `make(pyplot)` draws, as a file of a kind: svg, pdf or png.
 
     Text stays text in SVG, fonts are embedded whole in PDF. Raises `SettingError` where matplotlib isn't installed.
+
+    >>> rendered(lambda plt: plt.figure(), "pdf")[:5]
+    b'%PDF-'
     """
     check_drawable()
     import matplotlib

@@ -15,7 +15,11 @@ SCRIPTS = ("numbers.js", "setting.js", "engine.js", "controls.js", "results.js",
 
 @functools.cache
 def page() -> str:
-    """The calculator as one HTML document that loads nothing: style, formulas and the engine are in it."""
+    """The calculator as one HTML document that loads nothing: style, formulas and the engine are in it.
+
+    >>> page()[:15]
+    '<!doctype html>'
+    """
     from .. import engine
 
     return document(engine.source())

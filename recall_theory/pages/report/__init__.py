@@ -17,7 +17,16 @@ __all__ = ["page"]
 
 
 def page(found: Findings) -> str:
-    """The HTML document. Raises `SettingError` where matplotlib, which draws its figures, isn't installed."""
+    """What a store shows (`recall_theory.evidence.findings`) as one HTML document that loads nothing.
+
+    Raises `SettingError` where matplotlib, which draws its figures, isn't installed.
+
+    >>> from recall_theory.evidence import findings
+    >>> from recall_theory.sweep import product, sweep
+    >>> found = findings(sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=3, seed=1))
+    >>> page(found).count("<figure")            # predicted and observed thrice, residuals against d
+    4
+    """
     script = text(__name__, "page.js")
     parts = [s for s in (opening.verdict(found), *figures.sections(found), *laws.sections(found),
                             cells.section(found), opening.repeat(found), formulas.section(found)) if s is not None]
