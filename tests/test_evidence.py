@@ -19,6 +19,7 @@ from recall_theory.evidence import evidence, findings
 from recall_theory.evidence.critical import _crossing
 from recall_theory.evidence.planes import diagram, planes
 from recall_theory.evidence.repeat import commands
+from recall_theory.pages.report.opening import _wrapped
 from recall_theory.sweep import Problem, Results, Store, product, sweep
 from recall_theory.theory.phase import PhaseDiagram
 
@@ -242,9 +243,19 @@ def test_the_command_makes_the_same_problems(sizes, ratio, drop, n_test, seed):
             assert {p.key for p in store.current()} == {p.key for p in problems}
 
 
-def test_an_activation_of_ones_own_is_quoted():
-    problems = [Problem(Setting(V=8, L=2, d=d, N=32, m=8, activation="x**3 - 3*x"), 1) for d in (4, 8)]
-    assert "--activation 'x ** 3 - 3 * x'" in commands(problems, [3, 3])[0].command
+@pytest.mark.parametrize("activations", [["x**3 - 3*x"], ["relu", "x**3 - 3*x"], ["relu", "max(x, x/10)"]])
+def test_an_activation_of_ones_own_is_repeated(activations, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    problems = [Problem(Setting(V=8, L=2, d=d, N=32, m=8, activation=a), 1) for d in (4, 8) for a in activations]
+    (made,) = commands(problems, [1] * len(problems))
+    if made.grid:
+        Path("cells.toml").write_text(made.grid, encoding="utf-8")
+    shown = _wrapped(made.command)
+    assert shlex.split(shown.replace("\\\n", "")) == shlex.split(made.command)
+    assert all(line.count("'") % 2 == 0 for line in shown.splitlines())  # a line ends outside of quotes
+    assert run([*shlex.split(made.command)[1:], "--quiet", "--output", "out"]) == 0
+    with Store("again.db") as store:
+        assert {p.key for p in store.current()} == {p.key for p in problems}
 
 
 def test_numbers_of_seeds_are_repeated_too():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,7 +62,10 @@ def _scans(settings: Sequence[Setting]) -> str | None:
                                        for row in rows)) for name in names}
     if math.prod(map(len, values.values())) != len(settings):
         return None
-    scanned = [f"--scan {name}={','.join(_text(v) for v in of)}" for name, of in values.items() if len(of) > 1]
+    scans = {name: [_text(v) for v in of] for name, of in values.items() if len(of) > 1}
+    if any("," in text for of in scans.values() for text in of):  # an activation of two arguments, say
+        return None
+    scanned = [f"--scan {shlex.quote(f'{name}=' + ','.join(of))}" for name, of in scans.items()]
     fixed = [_option(name, of[0]) for name, of in values.items() if len(of) == 1]
     return " ".join([*scanned, *fixed])
 
@@ -71,19 +75,19 @@ def _given(s: Setting) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, float):
-        return repr(int(value) if value.is_integer() else value)
-    return {None: "none", True: "true", False: "false"}.get(value, str(value)) if not isinstance(value, int) or \
-        isinstance(value, bool) else str(value)
+    """A value as `sweep` reads it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "none" if value is None else str(value)
 
 
 def _option(name: str, value: Any) -> str:
     dashed = name.replace("_", "-")
     if isinstance(value, bool):
         return f"--{dashed}" if value else f"--no-{dashed}"
-    text = _text(value)
-    return f"--{dashed} {text}" if text.replace(".", "").replace("-", "").replace("+", "").isalnum() else \
-        f"--{dashed} '{text}'"
+    return f"--{dashed} {shlex.quote(_text(value))}"
 
 
 def _grid(settings: Sequence[Setting]) -> str:

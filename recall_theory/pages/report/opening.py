@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -156,5 +157,7 @@ def repeat(found: Findings) -> Section:
 
 
 def _wrapped(command: str) -> str:
-    """The command over several lines of a shell."""
-    return " \\\n  ".join(textwrap.wrap(command, 76, break_long_words=False, break_on_hyphens=False))
+    """The command over several lines of a shell, broken between its words only."""
+    words = " ".join(shlex.quote(word).replace(" ", "\0") for word in shlex.split(command))
+    lines = textwrap.wrap(words, 76, break_long_words=False, break_on_hyphens=False)
+    return " \\\n  ".join(lines).replace("\0", " ")
