@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import statistics
 from .comparison import Cell, Comparison, Verification, compare
-from .looks import Looks, cell_seed, check_arguments, first_look
+from .looks import Looks, check_arguments, first_look
 from .predictors import Claim, claim_of
 from .setting import Setting, SettingError
 from .simulate.observe import OBSERVABLES
@@ -20,7 +20,7 @@ from .simulate.run import Triple, check_affordable, one_seed
 from .theory.margins import declared_margin, spread_allowance
 from .theory.predict import Prediction, predict
 
-__all__ = ["Cell", "Comparison", "Verification", "cell_seed", "planned_seeds", "verify"]
+__all__ = ["Cell", "Comparison", "Verification", "planned_seeds", "verify"]
 
 FIRST_LOOK, LATER_LOOKS = 64, 1.25  # with no fixed number of seeds: at 64, and at each quarter more
 MOST_SEEDS_UNTIL = 50_000

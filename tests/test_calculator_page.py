@@ -1,7 +1,7 @@
 """The calculator page in a real browser: what it shows, for whom, and that it shows nothing stale.
 
-The page's behaviour is tested around an engine of three lines whose answers and delays are known; the numbers, with the
-engine that the page has.
+The page's behaviour is tested around a toy engine whose answers and delays are known; the numbers, with the engine that
+the page has.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from recall_theory.setting import EMBEDDINGS, PARAMETERS, Parameter, Setting, Se
 
 GOOD = {"V": 64, "L": 8, "d": 32, "N": 1000}
 INTEGERS = [p for p in PARAMETERS.values() if p.kind == "integer"]
-REALS = [p for p in PARAMETERS.values() if p.kind == "real"]
 NOT_NUMBERS = [math.nan, math.inf, -math.inf, True, False, "64", "", b"64", [64], (64,), {}, 64j,
                np.nan, np.array([64, 65]), object()]
 

@@ -165,8 +165,10 @@ def test_a_second_look_is_taken_where_a_verdict_is_open(monkeypatch):
 def test_no_second_look_where_the_word_on_the_whole_is_said(monkeypatch):
     means = dict(zip(CELLS[:3], (0.5, 0.511, 0.7), strict=True))
     monkeypatch.setattr(looks, "map_tasks", observations(means, 0.15))
+    monkeypatch.setattr(library, "_theory", lambda setting: None)
+    first = planned_seeds(None, ["recall"], 0.02, family_confidence(6, VERDICT_ALPHA))
     found = verify(CELLS[:3], seed=1, predictor=lambda s: 0.5)
-    assert len({c.seeds for c in found.cells}) <= 3 and found.verdict == DISAGREE
+    assert [c.seeds for c in found.cells] == [first] * 3 and found.verdict == DISAGREE
     assert found.cells[1].is_open and not found.cells[2].is_open
 
 

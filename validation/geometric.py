@@ -30,8 +30,8 @@ from recall_theory.geometric.setting import MOST_CODED, GeometricSetting
 from recall_theory.geometric.simulate.run import run_tasks
 from recall_theory.geometric.theory.layout import superposition_dimension
 from recall_theory.geometric.theory.predict import predict
+from recall_theory.looks import cell_seed
 from recall_theory.setting import SettingError
-from recall_theory.verify import cell_seed
 
 HERE = Path(__file__).parent
 CELLS = {"full": 64, "default": 16}

@@ -18,9 +18,9 @@ from scipy.stats import bootstrap
 
 from recall_theory import Setting
 from recall_theory.grids import load
+from recall_theory.looks import cell_seed
 from recall_theory.simulate.observe import OBSERVABLES
 from recall_theory.simulate.run import run_tasks
-from recall_theory.verify import cell_seed
 
 MOST_SEEDS = 4000
 

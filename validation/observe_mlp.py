@@ -19,8 +19,8 @@ from observe import MOST_SEEDS, summary
 
 from recall_theory import predict
 from recall_theory.grids import load
+from recall_theory.looks import cell_seed
 from recall_theory.simulate.run import run_tasks
-from recall_theory.verify import cell_seed
 
 HERE = Path(__file__).parent
 

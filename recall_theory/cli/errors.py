@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from ..setting import PARAMETERS, SettingError
+from ..setting import SettingError
 
 AGREE, DISAGREE, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
 INTERNAL_ERROR, INTERRUPTED = 70, 130
@@ -41,11 +41,6 @@ def of_setting(error: SettingError) -> BadInput:
     if message.startswith(f"{error.name}="):
         return BadInput(f"{option} {message.removeprefix(f'{error.name}=')}")
     return BadInput(f"{option}: {message}")
-
-
-def out_of_domain(name: str, value: object) -> BadInput:
-    """A value outside the declared domain of a parameter."""
-    return BadInput(f"{option_of(name)} {shown(value)} is not {PARAMETERS[name].domain}")
 
 
 def short(message: str) -> str:

@@ -15,6 +15,7 @@ from .stored import findings_of, params
 
 OBSERVABLES = EXTRA["observable"].choices
 FIGURES = ("agreement", "residuals", "phase", "scaling")
+STORE, *SHARED = params()
 
 
 def run(output: Output, store: str | None, at: str, jobs: int, figure: str | None, width: str,
@@ -44,7 +45,7 @@ def _kind(file: str | None) -> str:
 command = Command(
     "plot", run,
     params=[
-        params()[0],
+        STORE,
         click.Option(["--figure", "figure"], type=click.Choice(FIGURES), metavar="FIGURE",
                      help="agreement: predicted against observed; residuals: what is left, against each size; phase: "
                           "predicted regions with simulated cells on them; scaling: critical sizes  [required]"),
@@ -52,7 +53,7 @@ command = Command(
                      help="a column of print (3.4 in) or two (7 in)  [default: double]"),
         click.Option(["--observable", "observable"], type=click.Choice(OBSERVABLES), multiple=True,
                      metavar="OBSERVABLE", help="attention, recall or accuracy; may be repeated; all where absent"),
-        *params()[1:],
+        *SHARED,
     ],
     help="Draw a figure about a store for print: --output FILE.svg, FILE.pdf or FILE.png. Fonts are embedded in PDF; "
          "the same store gives the same bytes.",

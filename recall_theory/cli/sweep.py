@@ -53,12 +53,11 @@ def run(output: Output, scan: tuple[str, ...], grid: str | None, ratio: float | 
         if not cells:
             return finished(gathered(kept, kept.current()), run=0)
         seed = _seed(output, kept, seed)
-        before: list[int] = []
+        known, present = None, 0  # results at the beginning, and now
 
         def advance(done: int, wanted: int) -> None:
-            before[1:] = [done]
-            if len(before) < 2:
-                before[:] = [done, done]
+            nonlocal known, present
+            known, present = done if known is None else known, done
             progress.update(done, wanted)
 
         try:
@@ -69,8 +68,8 @@ def run(output: Output, scan: tuple[str, ...], grid: str | None, ratio: float | 
             output.note(f"recall-theory sweep: interrupted after {stop.partial.found} of {stop.partial.wanted} "
                         f"seeds; the same with --seed {seed}"
                         + (" goes on from here" if store else " and --store FILE would go on from where it was"))
-            return finished(stop.partial, before[-1] - before[0], INTERRUPTED)
-    return finished(results, before[-1] - before[0])
+            return finished(stop.partial, present - (known or 0), INTERRUPTED)
+    return finished(results, present - (known or 0))
 
 
 def _planned(scan: tuple[str, ...], grid: str | None, ratio: float | None, seeds: int | None, seed: int | None,

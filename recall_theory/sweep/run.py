@@ -14,7 +14,6 @@ from .results import Results, gathered
 from .store import Store
 
 FLUSH = 1.0  # seconds of work that a kill may cost
-
 BLOCK = 1000  # tasks made at a time
 
 Slot = tuple[int, int]  # cell, number of the seed

@@ -173,10 +173,8 @@ def pattern(target: ast.expr, scope: Scope) -> tuple[str, bool]:
     if isinstance(target, ast.Name):
         return local(target.id), False
     if isinstance(target, ast.Tuple | ast.List):
-        parts = [pattern(part, scope) for part in target.elts]
-        if any(nested for _, nested in parts):
-            return f"[{', '.join(text for text, _ in parts)}]", True  # nested tuples are lists already
-        return f"[{', '.join(text for text, _ in parts)}]", True
+        parts = [pattern(part, scope)[0] for part in target.elts]  # nested tuples are lists already
+        return f"[{', '.join(parts)}]", True
     if isinstance(target, ast.Starred):
         return f"...{pattern(target.value, scope)[0]}", False
     raise Untranslatable(f"assignment to {ast.unparse(target)}")
