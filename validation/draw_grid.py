@@ -6,6 +6,9 @@ proposes settings. Each goes to the first quota that it fits and that is not ful
 simulation. Settings too dear for a laptop are passed over: what counts is the number of tokens times the seeds
 that the predicted spread asks for.
 
+Quotas looked at the predictions of that day. With today's, one of the 103 settings comes out another: the grid stays as
+it was drawn and simulated.
+
     python validation/draw_grid.py > recall_theory/grids/full.toml
 """
 

@@ -61,7 +61,7 @@ command = Command(
     params=[
         option("port", help="port of 127.0.0.1 to serve on; a free one where absent"),
         click.Option(["--browser/--no-browser", "browser"], default=True,
-                     help="Open the page in the browser, or only print its address.  [default: browser]"),
+                     help="open the page in the browser, or only print its address  [default: browser]"),
     ],
     help="The calculator: a page with a slider for each size that shows attention, recall, accuracy, the noise budget "
          "and the bounds as they move. It is served to this machine alone until Ctrl-C, or written to a file that "

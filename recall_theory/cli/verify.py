@@ -61,7 +61,7 @@ command = Command(
     "verify", run,
     params=[
         click.Option(["--grid", "grid"], default="default", metavar="GRID",
-                     help="default, full (attention-only and mlp), or a TOML file with one table [[cell]] a setting.  "
+                     help="default, full, attention-only, mlp, or a TOML file with one table [[cell]] a setting.  "
                           "[default: default]"),
         option("seeds", default=None,
                help="seeds a cell; planned from the predicted spread where absent"),
