@@ -47,6 +47,13 @@ class Comparison:
         """Observed mean less prediction."""
         return self.observed.mean - self.predicted
 
+    def record(self) -> dict[str, Any]:
+        """The comparison as a row of `--csv`."""
+        return {"predicted": self.predicted, "predicted_std": self.predicted_std, "observed": self.observed.mean,
+                "se": self.observed.se, "std": self.observed.std, "difference": self.difference, "low": self.low,
+                "high": self.high, "method": self.method, "design_effect": self.design_effect,
+                "smallest_detectable_bias": self.detectable, "verdict": self.verdict, "reason": self.reason}
+
 
 @dataclasses.dataclass(frozen=True)
 class Cell:

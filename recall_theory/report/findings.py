@@ -17,10 +17,8 @@ def answer(found: Findings, store: str) -> Answer:
     """The findings in three forms; the page is made by `recall_theory.pages.report`."""
     e = found.evidence
     records = [
-        {**cell.setting.to_dict(), "seed": p.cell_seed, "n_test": p.n_test, "seeds": cell.seeds, "observable": name,
-         "predicted": c.predicted, "observed": c.observed.mean, "se": c.observed.se, "difference": c.difference,
-         "low": c.low, "high": c.high, "margin": cell.margin, "method": c.method, "verdict": c.verdict,
-         "reason": c.reason}
+        {**cell.setting.to_dict(), "seed": p.cell_seed, "n_test": p.n_test, "seeds": cell.seeds, "margin": cell.margin,
+         "observable": name, **c.record()}
         for p, cell in zip(e.problems, e.cells, strict=True) for name, c in cell.comparisons.items()]
     return Answer(found.to_dict(), records, _blocks(found, store))
 

@@ -28,11 +28,8 @@ def answer(found: Verification, grid: str, wanted: int, exit_code: int, predicto
         data |= {"predictor": predictor, "explanation": why.to_dict()}
         blocks += explained.blocks(why)
     records = [
-        {**cell.setting.to_dict(), "seed": found.seed, "seeds": cell.seeds, "observable": name,
-         "predicted": c.predicted, "predicted_std": c.predicted_std, "observed": c.observed.mean,
-         "se": c.observed.se, "std": c.observed.std, "difference": c.difference, "low": c.low,
-         "high": c.high, "margin": cell.margin, "method": c.method, "design_effect": c.design_effect,
-         "smallest_detectable_bias": c.detectable, "verdict": c.verdict, "reason": c.reason}
+        {**cell.setting.to_dict(), "seed": found.seed, "seeds": cell.seeds, "margin": cell.margin, "observable": name,
+         **c.record()}
         for cell in found.cells for name, c in cell.comparisons.items()]
     return Answer(data, records, blocks, exit_code)
 

@@ -17,12 +17,8 @@ def answer(found: GeometricVerification, grid: str, wanted: int, exit_code: int)
     data = found.to_dict()
     if len(found.cells) < wanted:
         data["interrupted"] = True
-    records = [{**cell.setting.to_dict(), "seed": found.seed, "seeds": cell.seeds, "predicted": c.predicted,
-                "predicted_std": c.predicted_std, "observed": c.observed.mean, "se": c.observed.se,
-                "std": c.observed.std, "difference": c.difference, "low": c.low, "high": c.high, "method": c.method,
-                "design_effect": c.design_effect, "smallest_detectable_bias": c.detectable, "verdict": c.verdict,
-                "reason": c.reason}
-               for cell in found.cells for c in [cell.recall]]
+    records = [{**cell.setting.to_dict(), "seed": found.seed, "seeds": cell.seeds, **cell.recall.record()}
+               for cell in found.cells]
     return Answer(data, records, _blocks(found, grid, wanted), exit_code)
 
 
