@@ -9,13 +9,13 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
-from py_mini_racer import MiniRacer
-
 
 class Script:
     """A context in which `source` has run. Numbers come back to the last bit; NaN and infinity as themselves."""
 
     def __init__(self, source: str):
+        from py_mini_racer import MiniRacer
+
         self._engine = MiniRacer()
         self._engine.eval(source)
         self._engine.eval("""const told = (value) => JSON.stringify(value, (key, x) =>
