@@ -40,19 +40,19 @@ class Problem:
     model: int = MODEL
     key: str = dataclasses.field(init=False, repr=False, compare=False)
     cell_seed: int = dataclasses.field(init=False, repr=False, compare=False)
+    _line: str = dataclasses.field(init=False, repr=False, compare=False)  # kept: a sweep asks for it again
 
     def __post_init__(self) -> None:
         canonical = self._canonical()
+        line = f"[{self.model},{self.seed},{'null' if self.n_test is None else self.n_test},{canonical}]"
         stream = hashlib.sha256(f"stream {self.seed} {canonical}".encode()).digest()
-        object.__setattr__(self, "key", hashlib.sha256(self._line(canonical).encode()).hexdigest())
+        object.__setattr__(self, "_line", line)
+        object.__setattr__(self, "key", hashlib.sha256(line.encode()).hexdigest())
         object.__setattr__(self, "cell_seed", int.from_bytes(stream[:8], "big") >> (64 - SEED_BITS))
 
     def to_json(self) -> str:
         """All that identifies the problem, in one canonical line."""
-        return self._line(self._canonical())
-
-    def _line(self, canonical: str) -> str:
-        return f"[{self.model},{self.seed},{'null' if self.n_test is None else self.n_test},{canonical}]"
+        return self._line
 
     def _canonical(self) -> str:
         # Defaults are left out, so that a parameter added later (with a default that changes nothing) leaves the
