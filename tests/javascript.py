@@ -77,13 +77,14 @@ def _number(found: dict[str, Any]) -> Any:
     return float(found["number"].replace("Infinity", "inf")) if set(found) == {"number"} else found
 
 
-def close(a: Any, b: Any, tolerance: float) -> bool:
-    """Whether two trees of dicts, lists and numbers are alike, numbers to a tolerance, absolute up to 1 and else
-    relative."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(close(a[k], b[k], tolerance) for k in a)
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(close(x, y, tolerance) for x, y in zip(a, b, strict=True))
-    if isinstance(a, bool) or isinstance(b, bool) or not isinstance(a, int | float) or not isinstance(b, int | float):
-        return bool(a == b)
-    return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
+def difference(a: Any, b: Any) -> float:
+    """The largest difference of two numbers in two trees of dicts and lists, absolute up to 1 and relative beyond;
+    infinite where the trees differ in anything else."""
+    if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
+        return max((difference(a[k], b[k]) for k in a), default=0.0)
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        return max((difference(x, y) for x, y in zip(a, b, strict=True)), default=0.0)
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (a, b))
+    if a == b or (numbers and math.isnan(a) and math.isnan(b)):
+        return 0.0
+    return abs(a - b) / max(1.0, abs(a), abs(b)) if numbers and math.isfinite(a - b) else math.inf

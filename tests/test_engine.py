@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from javascript import PageScript, Script
+from javascript import PageScript, Script, difference
 
 from recall_theory import Setting, predict
 from recall_theory.pages import engine
@@ -15,7 +15,7 @@ from recall_theory.setting import SettingError
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 sys.path.insert(0, str(VALIDATION))
-from calculator import difference, drawn, expected, given  # noqa: E402
+from calculator import drawn, expected, given  # noqa: E402
 
 TOLERANCE = 1e-9
 CORNERS = [

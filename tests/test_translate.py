@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from javascript import Script, close
+from javascript import Script, difference
 
 from recall_theory.pages import runtime
 from recall_theory.pages.translate import Linker
@@ -136,7 +136,7 @@ def as_json(value):
 def test_every_construct_gives_what_python_gives(translated, function, arguments):
     script, names = translated
     found = script.value(f"{names[function]}({', '.join(map(repr, arguments))})")
-    assert close(found, as_json(function(*arguments)), 1e-14), (found, function(*arguments))
+    assert difference(found, as_json(function(*arguments))) <= 1e-14, (found, function(*arguments))
 
 
 def with_a_set():

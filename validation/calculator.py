@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ from recall_theory.theory.bounds.at import bounds_at
 from recall_theory.theory.capacity import limiting_term
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+from javascript import PageScript, Script, difference, headless_chromium  # noqa: E402
+
 SETTINGS, SEED = 1000, 20_261_121
 
 
@@ -59,29 +62,11 @@ def expected(setting: Setting) -> dict[str, Any]:
             "bounds": [{**dataclasses.asdict(b), "formulas": list(b.formulas)} for b in bounds.bounds]}
 
 
-def difference(a: Any, b: Any) -> float:
-    """The largest difference of two numbers in two trees of dicts and lists, absolute up to 1 and relative beyond;
-    infinite where the trees differ in anything else."""
-    if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
-        return max((difference(a[k], b[k]) for k in a), default=0.0)
-    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        return max((difference(x, y) for x, y in zip(a, b, strict=True)), default=0.0)
-    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (a, b))
-    if a == b or (numbers and math.isnan(a) and math.isnan(b)):
-        return 0.0
-    return abs(a - b) / max(1.0, abs(a), abs(b)) if numbers and math.isfinite(a - b) else math.inf
-
-
 def kind(setting: Setting) -> str:
     return "Attention-MLP" if setting.m else setting.embedding
 
 
 def main() -> None:
-    import sys
-
-    sys.path.insert(0, str(HERE.parent / "tests"))
-    from javascript import PageScript, Script, headless_chromium
-
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--settings", type=int, default=SETTINGS)
     parser.add_argument("--seed", type=int, default=SEED)

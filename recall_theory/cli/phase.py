@@ -16,6 +16,7 @@ from .errors import INTERRUPTED, BadInput, shown
 from .options import option, setting_options
 from .pictures import draw_all
 from .progress import Progress
+from .workers import mapped
 
 
 def run(output: Output, x: str | None, y: str | None, cells: str, points: int, seeds: int, seed: int | None,
@@ -36,9 +37,10 @@ def run(output: Output, x: str | None, y: str | None, cells: str, points: int, s
         check_file(path)
     exit_code = 0
     try:
-        diagram = _predicted(output, jobs)(
-            phase, x_name, y_name, tuple(x_range), tuple(y_range), cells=(int(size[1]), int(size[2])),
-            target=target, ratio=ratio, **fixed)
+        with Progress(output.progress, "cells") as progress:
+            diagram = phase(x_name, y_name, (x_range[0], x_range[1]), (y_range[0], y_range[1]),
+                            cells=(int(size[1]), int(size[2])), target=target, ratio=ratio,
+                            mapped=mapped(jobs, progress), **fixed)
         if points:
             from ..phase_points import with_points
 
@@ -52,32 +54,6 @@ def run(output: Output, x: str | None, y: str | None, cells: str, points: int, s
                     f"{len(diagram.points)} of {points} points")
     draw_all(draw, diagram, plot)
     return answer(diagram, plot, exit_code)
-
-
-def _predicted(output: Output, jobs: int) -> Any:
-    """`phase` with its predictions shared by `jobs` processes, and progress."""
-
-    def call(phase: Any, *names: Any, **more: Any) -> Any:
-        with Progress(output.progress, "cells") as progress:
-
-            def mapped(function: Any, settings: Any) -> Any:
-                if jobs == 1:
-                    results: Any = map(function, settings)
-                else:
-                    from joblib import Parallel, delayed
-
-                    from ..simulate.run import interrupts_held
-
-                    with interrupts_held():
-                        results = Parallel(n_jobs=jobs, return_as="generator")(
-                            delayed(function)(s) for s in settings)
-                for done, result in enumerate(results):
-                    progress.update(done + 1, len(settings))
-                    yield result
-
-            return phase(*names, mapped=mapped, **more)
-
-    return call
 
 
 def _axis(name: str, text: str | None) -> tuple[str, float, float]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +11,7 @@ from .errors import BadInput, shown
 from .numbers import real
 from .options import option
 from .progress import Progress
+from .workers import mapped
 
 if TYPE_CHECKING:
     from ..evidence import Findings
@@ -53,22 +53,3 @@ def findings_of(output: Output, store: str | None, at: str, jobs: int, *, phases
         raise BadInput(f"--store {shown(store)} holds no result: nothing to report")
     with Progress(output.progress, "predictions") as progress:
         return findings(results, level, phases=CELLS if phases else None, mapped=mapped(jobs, progress))
-
-
-def mapped(jobs: int, progress: Progress) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]:
-    """A map over `jobs` processes that tells how far it is."""
-
-    def over(function: Callable[[Any], Any], settings: Sequence[Any]) -> Iterator[Any]:
-        results: Any = map(function, settings)
-        if jobs > 1 and len(settings) > 1:
-            from joblib import Parallel, delayed, parallel_config
-
-            from ..simulate.run import interrupts_held
-
-            with interrupts_held(), parallel_config(backend="loky", inner_max_num_threads=1):
-                results = Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(s) for s in settings)
-        for done, result in enumerate(results, start=1):
-            progress.update(done, len(settings))
-            yield result
-
-    return over

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-from importlib import resources
 from typing import Any
 
 from ..activation import NAMED, activation
@@ -17,6 +16,7 @@ from ..theory.bounds.at import bounds_at
 from ..theory.capacity import limiting_term
 from ..theory.predict import predict
 from . import runtime
+from .document import text
 from .translate import Linker
 
 __all__ = ["ACTIVATIONS", "SIZES", "source"]
@@ -37,7 +37,7 @@ def source() -> str:
                "limitingTerm": linker.reference(limiting_term)}
     translated = linker.source()
     given = ", ".join(f"{name}: {code}" for name, code in entries.items())
-    own = resources.files(__package__).joinpath("engine.js").read_text(encoding="utf-8")
+    own = text(__package__, "engine.js")
     known = f"const engine = {{parameters: {_parameters()}, activation: {_activations()}}};"
     return "\n".join([runtime.source(), known, translated, own, f"const recallTheory = makeEngine({{{given}}});", ""])
 

@@ -6,7 +6,7 @@ files are plain scripts without modules or DOM, so that they run in a Web Worker
 
 from __future__ import annotations
 
-from importlib import resources
+from ..document import text
 
 __all__ = ["FILES", "source"]
 
@@ -20,5 +20,4 @@ def source() -> str:
     >>> "const nd = " in source()
     True
     """
-    folder = resources.files(__name__)
-    return "\n".join((folder / name).read_text(encoding="utf-8") for name in FILES)
+    return "\n".join(text(__name__, name) for name in FILES)

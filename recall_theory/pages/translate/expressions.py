@@ -247,9 +247,7 @@ def _known_call(thing: Any, arguments: list[str], node: ast.Call, scope: Scope) 
         return f"{callee}({arguments[0]}, {_keywords(node, scope)})"
     ours = isinstance(bare, FunctionType | type) and not callee.startswith("py.")
     if not (node.keywords and ours):
-        if node.keywords:
-            return _with_keywords(callee, arguments, node, scope)
-        return f"{new}{callee}({', '.join(arguments)})"
+        return new + _with_keywords(callee, arguments, node, scope)
     names = list(inspect.signature(thing if new else bare).parameters)
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         return f"{new}{callee}(...py.bind({_quoted(names)}, [{', '.join(arguments)}], {_keywords(node, scope)}))"

@@ -20,9 +20,13 @@ def function_source(reference: Reference, function: FunctionType) -> str:
     tree = source_of(function)
     if isinstance(tree, ast.ClassDef | ast.Assign):
         raise Untranslatable(f"{function.__qualname__} has no source of its own")
-    defaults = {name: reference(p.default) for name, p in inspect.signature(function).parameters.items()
-                if p.default is not inspect.Parameter.empty}
-    return _define(tree, Scope.of(reference, function), defaults)
+    return _define(tree, Scope.of(reference, function), _defaults(reference, function))
+
+
+def _defaults(reference: Reference, function: FunctionType) -> dict[str, str]:
+    """The values of parameters that may be left out."""
+    return {name: reference(p.default) for name, p in inspect.signature(function).parameters.items()
+            if p.default is not inspect.Parameter.empty}
 
 
 def class_source(reference: Reference, name: str, kind: type) -> str:
@@ -61,12 +65,10 @@ def _default(reference: Reference, field: Any) -> str:
 
 def _method(reference: Reference, name: str, function: FunctionType) -> str:
     tree = next(node for node in ast.walk(source_of(function)) if isinstance(node, ast.FunctionDef))
-    defaults = {n: reference(p.default) for n, p in inspect.signature(function).parameters.items()
-                if p.default is not inspect.Parameter.empty}
     names = _parameters(tree)[1:]
     scope = Scope.of(reference, function)
     body = _body(tree, scope, 4)
-    return f"  {name}({_signature(names, defaults)}) {{\n    const self = this;\n{body}\n  }}"
+    return f"  {name}({_signature(names, _defaults(reference, function))}) {{\n    const self = this;\n{body}\n  }}"
 
 
 def _parameters(tree: ast.FunctionDef) -> list[str]:

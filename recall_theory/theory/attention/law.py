@@ -203,13 +203,18 @@ def _variance_parts(V: Any, L: Any, d: Any, N: Any, e: Any, tau: Any, b0: Any,
     return {name: np.maximum(value, TINY) for name, value in parts.items()}
 
 
+def bounded_moment(k: int, V: Any, d: Any, kappa: Any) -> Any:
+    """The k-th moment of the tokens' covariance, whose expansion in 1/V may turn negative at a few tokens."""
+    return np.maximum(at.wishart(k, V, d, kappa), (1 - 1 / V)**k)
+
+
 def _noise_spread(V: Any, L: Any, d: Any, N: Any, e: Any, kappa: Any) -> Any:
     """Relative variance over seeds of the tokens' squared noise, a quadratic form of a Gaussian g.
 
     Less 2/V, the part that independent tokens show by themselves in a sample of V.
     """
     parts = _variance_parts(V, L, d, N, e, 1, 1, kappa)
-    m = {k: np.maximum(at.wishart(k, V, d, kappa), (1 - 1 / V)**k) for k in (2, 3, 4, 6, 8)}
+    m = {k: bounded_moment(k, V, d, kappa) for k in (2, 3, 4, 6, 8)}
     long = np.sqrt(m[8]) / m[4]
     middle = np.sqrt(m[6]) / m[3]
     short = np.sqrt(m[4]) / m[2]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..attention import terms as at
-from ..attention.law import FAR, SeedLaw
+from ..attention.law import FAR, SeedLaw, bounded_moment
 from ..attention.shape import score_cumulants
 from ..generic import power_of_complement
 from ..quadrature import condense, gauss_gamma, gauss_hermite
@@ -148,12 +148,9 @@ def _noise_spread(V: Any, L: Any, d: Any, N: Any, m: Any, e: int, kappa: int, k:
     root: Any = 0
     total: Any = 0
 
-    def moment(n: int) -> Any:
-        return np.maximum(at.wishart(n, V, d, kappa), (1 - 1 / V)**n)
-
     for name, (token, _) in parts.items():
         p = POWERS[name]
-        root = root + np.sqrt(moment(2 * p + 2)) / moment(p + 1) * token
+        root = root + np.sqrt(bounded_moment(2 * p + 2, V, d, kappa)) / bounded_moment(p + 1, V, d, kappa) * token
         total = total + token
     return 2 / d * (root / total)**2
 
