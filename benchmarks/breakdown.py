@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from recall_theory.setting import Setting
-from recall_theory.simulate import counts, data, observe
+from recall_theory.settings import Setting
+from recall_theory.simulate import data
+from recall_theory.simulate import observables as observe
+from recall_theory.simulate import three_step as counts
 
 
 def attend_to(blocks: list[data.Block], by: counts.Ranking) -> None:

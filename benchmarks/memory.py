@@ -9,7 +9,7 @@ import resource
 import sys
 import time
 
-from recall_theory.setting import Setting
+from recall_theory.settings import Setting
 from recall_theory.simulate import run
 
 

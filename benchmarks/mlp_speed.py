@@ -28,9 +28,11 @@ import mlp_torch  # noqa: E402  # threads must be set before the linear algebra 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-from recall_theory.setting import Setting  # noqa: E402
-from recall_theory.simulate import data, explicit, mlp  # noqa: E402
-from recall_theory.simulate.counts import Trained  # noqa: E402
+from recall_theory.settings import Setting  # noqa: E402
+from recall_theory.simulate import data  # noqa: E402
+from recall_theory.simulate import reference as explicit  # noqa: E402
+from recall_theory.simulate import three_step_mlp as mlp  # noqa: E402
+from recall_theory.simulate.three_step import Trained  # noqa: E402
 
 torch.set_num_threads(options.threads)
 

@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from recall_theory.setting import Setting
-from recall_theory.simulate import counts, data, explicit, run
+from recall_theory.settings import Setting
+from recall_theory.simulate import data, run
+from recall_theory.simulate import reference as explicit
+from recall_theory.simulate import three_step as counts
 
 try:
     import torch

@@ -14,38 +14,38 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # for type checkers; typing itself would delay every start
 if TYPE_CHECKING:
-    from .setting import Setting, SettingError
+    from .settings import Setting, SettingError
     from .simulate import Observation, simulate
     from .simulate.full_training import full_training
-    from .theory.bounds.at import bounds_at
+    from .theory.activation_choice import compare_activations
+    from .theory.bounds import bounds_at
     from .theory.capacity import Capacity, capacity
-    from .theory.choose import compare_activations
-    from .theory.inverse import solve_for
-    from .theory.memories.compare import compare_memories
+    from .theory.memories.memory_table import compare_memories
     from .theory.phase import PhaseDiagram, phase
     from .theory.predict import Prediction, predict, predict_many
-    from .verify import Verification, verify
+    from .theory.solve import solve_for
+    from .verification.engine import Verification, verify
 
 # Looked up on first use: importing the package must import neither sympy nor scipy.
 _HOME = {
-    "Setting": "setting",
-    "SettingError": "setting",
+    "Setting": "settings",
+    "SettingError": "settings",
     "Observation": "simulate",
     "simulate": "simulate",
-    "bounds_at": "theory.bounds.at",
+    "bounds_at": "theory.bounds",
     "Capacity": "theory.capacity",
     "capacity": "theory.capacity",
-    "solve_for": "theory.inverse",
-    "compare_activations": "theory.choose",
-    "compare_memories": "theory.memories.compare",
+    "solve_for": "theory.solve",
+    "compare_activations": "theory.activation_choice",
+    "compare_memories": "theory.memories.memory_table",
     "full_training": "simulate.full_training",
     "PhaseDiagram": "theory.phase",
     "phase": "theory.phase",
     "Prediction": "theory.predict",
     "predict": "theory.predict",
     "predict_many": "theory.predict",
-    "Verification": "verify",
-    "verify": "verify",
+    "Verification": "verification.engine",
+    "verify": "verification.engine",
 }
 
 __all__ = [

@@ -1,8 +1,10 @@
-"""What is raised where input lies outside its domain."""
+"""What is raised where input lies outside its domain, and where a run is interrupted."""
 
 from __future__ import annotations
 
-__all__ = ["SettingError"]
+from typing import Any
+
+__all__ = ["Interrupted", "SettingError"]
 
 
 class SettingError(ValueError):
@@ -11,3 +13,11 @@ class SettingError(ValueError):
     def __init__(self, name: str, message: str):
         super().__init__(message)
         self.name = name
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run. `partial` is what was finished before it, so that nothing is lost."""
+
+    def __init__(self, partial: Any):
+        super().__init__("interrupted")
+        self.partial = partial

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .comparison import Verification
-from .setting import Setting
-from .statistics import AGREE, DISAGREE
-from .verify import verify
+from .settings import Setting
+from .verification.engine import verify
+from .verification.results import Verification
+from .verification.statistics import AGREE, DISAGREE
 
 __all__ = ["assert_agrees", "assert_not_rejected", "assert_rejected"]
 

@@ -1,6 +1,7 @@
 """Recall at a seed by plain nested quadrature: every node against every kind of competitor, no grid.
 
-The slow form of `recall_theory.theory.recall.node.compete`. It starts from the same facts and weights, and sums over
+The slow form of `recall_theory.theory.recall_given_seed.compete`. It starts from the same facts and weights, and
+sums over
 the share of right attention, the count, the length and the noise of the label's output as docs/derivations/recall.md
 writes them, each competitor at the node's own gain.
 """
@@ -10,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from recall_theory.theory.quadrature import gauss_gamma, gauss_poisson
-from recall_theory.theory.recall.facts import FLOOR, weights
-from recall_theory.theory.recall.own import square_spread
-from recall_theory.theory.recall.rivals import _tilted_score, coordinate_scale
-from recall_theory.theory.recall.training import attended_share
+from recall_theory.numerics.quadrature import gauss_gamma, gauss_poisson
+from recall_theory.theory.competitors import _tilted_score, coordinate_scale
+from recall_theory.theory.correct_label import square_spread
+from recall_theory.theory.fact import FLOOR, weights
+from recall_theory.theory.training_attention import attended_share
 
 
 def nested(seeds, groups, facts, n_above=3, n_own=9, n_length=3, n_count=11, n_noise=49):

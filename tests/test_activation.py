@@ -19,7 +19,7 @@ from recall_theory.activation import NAMED, activation, canonical, hermite_coeff
 from recall_theory.activation.gaussian import gaussian_mean
 from recall_theory.activation.kernel import CLOSED, kernel_by_quadrature, kernel_by_series
 from recall_theory.activation.symbolic import symbolic_hermite, symbolic_kernel
-from recall_theory.setting import Setting, SettingError
+from recall_theory.settings import Setting, SettingError
 
 X = sympy.Symbol("x", real=True)
 ACCEPTED = [*NAMED, "x**3 - 3*x", "x^2", "sin", "relu(x)**2", "exp(-x**2)", "softplus", "silu(2*x)", "abs(x)",

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import special
 
-from recall_theory.setting import Setting
-from recall_theory.simulate import counts
+from recall_theory.numerics import quadrature
+from recall_theory.settings import Setting
+from recall_theory.simulate import three_step as counts
 from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.simulate.run import one_seed
-from recall_theory.theory import quadrature
-from recall_theory.theory.attention import law as law
-from recall_theory.theory.attention import terms as terms
+from recall_theory.theory import attention as law
+from recall_theory.theory.formulas import attention_terms as terms
 
 # Drawn before they were simulated: V, L, d, N, embedding, trigger in the value. Attention in transition.
 SETTINGS = (

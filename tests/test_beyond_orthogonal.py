@@ -12,9 +12,9 @@ import pytest
 from test_cli import answer, call, refused
 
 from recall_theory import Setting, simulate
-from recall_theory.beyond_orthogonal import beyond_orthogonal
-from recall_theory.setting import SettingError
-from recall_theory.theory.laws import recall_interference
+from recall_theory.settings import SettingError
+from recall_theory.theory.formulas.leading_laws import recall_interference
+from recall_theory.verification.embedding_comparison import beyond_orthogonal
 
 SIZES = ["beyond-orthogonal", "--d", "32", "--L", "4", "--no-trigger-in-value", "--points", "3", "--target", "0.8"]
 
@@ -77,13 +77,13 @@ def test_bad_values_are_refused(wrong, words):
 @pytest.fixture
 def quick(monkeypatch):
     """A stand-in for the search: what is tested with it lies around it."""
-    from recall_theory.theory.solve import Interval
+    from recall_theory.numerics.crossings import Interval
 
     def solve(unknown, target, *, d, embedding="gaussian", V=None, **sizes):
         size = 3 * d if unknown == "V" else (8 if embedding == "orthogonal" else 16) * V
         return Interval(size if unknown == "N" else 2, size, bounded=True)
 
-    monkeypatch.setattr("recall_theory.beyond_orthogonal.solve_for", solve)
+    monkeypatch.setattr("recall_theory.verification.embedding_comparison.solve_for", solve)
 
 
 @pytest.mark.usefixtures("quick")

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from recall_theory.setting import SettingError
-from recall_theory.theory import bounds
-from recall_theory.theory.bounds.at import bounds_at
+from recall_theory.settings import SettingError
+from recall_theory.theory.bounds import bounds_at
+from recall_theory.theory.formulas import lower_bounds as bounds
 
 ROUNDING = 1e-9
 

@@ -198,7 +198,7 @@ def test_verify_json(small_grid):
 
 
 def test_verify_exit_codes(small_grid, monkeypatch):
-    library = importlib.import_module("recall_theory.looks")
+    library = importlib.import_module("recall_theory.verification.sampling")
 
     run = ["verify", "--grid", small_grid, "--seeds", "4", "--seed", "1", "--jobs", "1"]
     monkeypatch.setattr(library, "map_tasks", lambda work, tasks, jobs: ([(0.0, 0.0, 0.0)] * len(t[2]) for t in tasks))
@@ -640,7 +640,7 @@ def test_an_interrupted_simulation_keeps_its_seeds(monkeypatch):
 
 
 def test_an_interrupted_verification_keeps_its_cells(small_grid, monkeypatch):
-    library = importlib.import_module("recall_theory.looks")
+    library = importlib.import_module("recall_theory.verification.sampling")
 
     def few(work, tasks, jobs):
         for *_, indices in itertools.islice(tasks, 5):

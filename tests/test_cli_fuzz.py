@@ -188,7 +188,7 @@ def quick(monkeypatch):
         found = arrays(at["V"], at["L"], at["d"], at["N"])
         return {o: getattr(found, o) for o in predict.OBSERVABLES}
 
-    model = importlib.import_module("recall_theory.theory.model").Model
+    model = importlib.import_module("recall_theory.theory.batch_predictor").Model
     monkeypatch.setattr(model, "estimate", estimate)
     monkeypatch.setattr(model, "attention", lambda model, at: estimate(model, at)["attention"])
 
@@ -204,17 +204,17 @@ def quick(monkeypatch):
     monkeypatch.setattr(predict, "_arrays", arrays)
     monkeypatch.setattr(predict, "_mlp_arrays", arrays)
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.run"), "run_tasks", tasks)
-    monkeypatch.setattr(importlib.import_module("recall_theory.looks"), "map_tasks",
+    monkeypatch.setattr(importlib.import_module("recall_theory.verification.sampling"), "map_tasks",
                         lambda work, todo, jobs: ([(0.75, 0.5, 0.25)] * len(t[2]) for t in todo))
-    monkeypatch.setattr(importlib.import_module("recall_theory.phase_points"), "run_tasks", tasks)
-    monkeypatch.setattr(importlib.import_module("recall_theory.beyond_orthogonal"), "run_tasks", tasks)
-    monkeypatch.setattr(importlib.import_module("recall_theory.tightness"), "map_tasks",
+    monkeypatch.setattr(importlib.import_module("recall_theory.verification.simulated_phase"), "run_tasks", tasks)
+    monkeypatch.setattr(importlib.import_module("recall_theory.verification.embedding_comparison"), "run_tasks", tasks)
+    monkeypatch.setattr(importlib.import_module("recall_theory.verification.decoders"), "map_tasks",
                         lambda work, todo, jobs: ((0.75, 0.5, 0.25, 0.5, 0.5) for _ in todo))
 
-    hebbian = importlib.import_module("recall_theory.theory.memories.hebbian")
+    hebbian = importlib.import_module("recall_theory.theory.memories.hebbian_memory")
     monkeypatch.setattr(hebbian, "gaussian_errors", lambda n, d, outputs: n / (n + d * outputs))
     monkeypatch.setattr(hebbian, "sphere_errors", lambda n, d: n / (n + d * d))
-    built = importlib.import_module("recall_theory.simulate.memories.hebbian")
+    built = importlib.import_module("recall_theory.simulate.hebbian_toy")
     monkeypatch.setattr(built, "one_memory", lambda *given: 0.5)
     further = importlib.import_module("recall_theory.simulate.full_training")
     monkeypatch.setattr(further, "_Run", Trained)

@@ -11,7 +11,7 @@ from javascript import PageScript, Script, difference
 
 from recall_theory import Setting, predict
 from recall_theory.pages import engine
-from recall_theory.setting import SettingError
+from recall_theory.settings import SettingError
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 sys.path.insert(0, str(VALIDATION))

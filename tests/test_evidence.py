@@ -11,17 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_theory import Setting, SettingError, predict, statistics
+from recall_theory import Setting, SettingError, predict
 from recall_theory.cli.app import run
-from recall_theory.comparison import compare
-from recall_theory.evidence import cells as cells_module
-from recall_theory.evidence import evidence, findings
-from recall_theory.evidence.critical import _crossing
-from recall_theory.evidence.planes import diagram, planes
-from recall_theory.evidence.repeat import commands
 from recall_theory.pages.report.opening import _wrapped
 from recall_theory.sweep import Problem, Results, Store, product, sweep
+from recall_theory.sweep import analysis as cells_module
+from recall_theory.sweep import store_summary as findings
+from recall_theory.sweep.analysis import evidence
+from recall_theory.sweep.critical_sizes import _crossing
+from recall_theory.sweep.reproduce import commands
+from recall_theory.sweep.slices import diagram, planes
 from recall_theory.theory.phase import PhaseDiagram
+from recall_theory.verification import statistics
+from recall_theory.verification.results import compare
 
 RISING = product({"V": [16, 32], "d": [4, 8, 16, 32]}, N=512, L=2)
 SMALL = product({"d": [6, 24], "L": [2, 4]}, V=12, N=96)
@@ -91,8 +93,8 @@ def test_no_result_is_an_error():
 
 
 def test_a_shipped_grid_is_swept_by_its_name():
-    from recall_theory import grids
-    from recall_theory.sweep.text import load
+    from recall_theory.sweep.grid_text import load
+    from recall_theory.verification import grids
 
     for name in ("default", "mlp"):
         assert load(name).cells == grids.load(name)

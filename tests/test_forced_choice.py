@@ -15,15 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import erfc, log_ndtr
 
-from recall_theory.theory import (
-    forced_choice,
-    forced_choice_complement,
-    forced_choice_inverse,
-    forced_choice_log,
-)
+from recall_theory.theory import forced_choice, forced_choice_complement, forced_choice_inverse, forced_choice_log
 
 flint = pytest.importorskip("flint")
-module = importlib.import_module("recall_theory.theory.forced_choice")
+module = importlib.import_module("recall_theory.numerics.forced_choice")
 
 ALTERNATIVES = (2, 2.5, 3, 7.3, 25, 1000, 12345.67, 1e6, 1e9, 1e12)
 leads = st.floats(-5, 15)

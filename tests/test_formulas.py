@@ -14,7 +14,7 @@ import scipy.special
 import sympy
 
 from recall_theory.theory import formulas
-from recall_theory.theory.formula import SYMBOLS, Formula, Registry, symbol
+from recall_theory.theory.formulas.registry import SYMBOLS, Formula, Registry, symbol
 
 ROOT = Path(__file__).parent.parent
 NAMES = list(formulas)

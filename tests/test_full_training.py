@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recall_theory import Setting, SettingError, simulate
 from recall_theory.simulate import full_training as module
 from recall_theory.simulate.full_training import _Run, checkpoints, descend, full_training
-from recall_theory.simulate.result import Interrupted
+from recall_theory.simulate.observation import Interrupted
 
 SMALL = Setting(V=24, L=3, d=12, N=240)
 
@@ -47,7 +47,7 @@ def test_a_scale_changes_neither_recall_nor_attention():
 
 def test_the_best_scale_is_a_minimum():
     run = _Run(SMALL, 3, 0, 16)
-    from recall_theory.simulate import explicit
+    from recall_theory.simulate import reference as explicit
 
     x = run.scaled(explicit.train(run.task))
     Val, W = x.reshape(2, -1)
@@ -57,7 +57,7 @@ def test_the_best_scale_is_a_minimum():
 
 def test_the_loss_falls_at_every_step_and_recall_ends_high():
     run = _Run(SMALL, 5, 0, 64)
-    from recall_theory.simulate import explicit
+    from recall_theory.simulate import reference as explicit
 
     x = run.scaled(explicit.train(run.task))
     losses = [run.loss(p) for p in itertools.islice(descend(run.loss, run.gradient, x), 60)]

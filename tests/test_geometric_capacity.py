@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_theory.geometric import GeometricSetting
-from recall_theory.geometric.theory import counting, laws
+from recall_theory.geometric.theory import counting
 from recall_theory.geometric.theory.capacity import capacity, crossovers
 from recall_theory.geometric.theory.hops import hops
 from recall_theory.geometric.theory.layout import best_within, cheapest, parameters, superposition_dimension
 from recall_theory.geometric.theory.seek import last, least_reaching
 from recall_theory.geometric.theory.superposition import recall
-from recall_theory.setting import SettingError
+from recall_theory.settings import SettingError
+from recall_theory.theory.formulas import geometric_laws as laws
 
 
 def row(found, name):

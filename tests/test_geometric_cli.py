@@ -159,7 +159,7 @@ def quick(monkeypatch):
                         lambda N, words, k, d: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0})
     monkeypatch.setattr(importlib.import_module("recall_theory.geometric.simulate.run"), "run_tasks",
                         lambda todo, jobs: (0.5 for _ in todo))
-    monkeypatch.setattr(importlib.import_module("recall_theory.looks"), "map_tasks",
+    monkeypatch.setattr(importlib.import_module("recall_theory.verification.sampling"), "map_tasks",
                         lambda work, todo, jobs: ([0.5] * len(t[2]) for t in todo))
     build = importlib.import_module("recall_theory.geometric.construct.build")
     monkeypatch.setattr(build, "MOST_NUMBERS", 20_000)  # large models are refused, as others are at 10^8

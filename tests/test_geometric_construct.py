@@ -16,7 +16,7 @@ from recall_theory.geometric.construct import build, export
 from recall_theory.geometric.construct.build import draw_codes, draw_maps, superpose
 from recall_theory.geometric.construct.tables import answer_of_word, draw_bijections, word_index, word_tables
 from recall_theory.geometric.simulate.one import decoded, queries, recalled
-from recall_theory.setting import SettingError
+from recall_theory.settings import SettingError
 
 # Every N up to 40, then primes, powers of two and their neighbours, and other awkward sizes up to 4096.
 SIZES = [*range(2, 41), 47, 61, 63, 64, 65, 97, 100, 127, 128, 129, 211, 255, 256, 257, 360, 509, 511, 512, 513, 769,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recall_theory.geometric import GeometricSetting
 from recall_theory.geometric.grid import load
 from recall_theory.geometric.setting import MOST_CODED, PARAMETERS
-from recall_theory.setting import SettingError
+from recall_theory.settings import SettingError
 
 GOOD = {"N": 100, "R": 3, "d": 64, "code_length": 16}
 NUMBERS = [p for p in PARAMETERS.values() if p.kind in ("integer", "real")]

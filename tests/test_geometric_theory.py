@@ -17,10 +17,11 @@ from scipy import integrate, special
 
 from recall_theory.geometric import GeometricSetting
 from recall_theory.geometric.simulate import simulate
-from recall_theory.geometric.theory import counting, flight, laws, predict, superposition
+from recall_theory.geometric.theory import counting, flight, predict, superposition
 from recall_theory.geometric.theory.spread import variance
 from recall_theory.geometric.theory.superposition import COARSE, FINE, recall
-from recall_theory.setting import SettingError
+from recall_theory.settings import SettingError
+from recall_theory.theory.formulas import geometric_laws as laws
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 sys.path.insert(0, str(VALIDATION))

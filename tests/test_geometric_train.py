@@ -26,8 +26,8 @@ from recall_theory.geometric.train import model as layer
 from recall_theory.geometric.train.model import NAMES, Network, Task, loss_and_gradients, recall
 from recall_theory.geometric.train.optimise import optimise, with_noise
 from recall_theory.geometric.train.run import trained
-from recall_theory.setting import SettingError
-from recall_theory.simulate.result import Interrupted
+from recall_theory.settings import SettingError
+from recall_theory.simulate.observation import Interrupted
 
 QUICK = TrainingSetting(N=32, R=2, steps=400)
 

@@ -17,7 +17,7 @@ from recall_theory.cli.geometric import transfer as transfer_command
 from recall_theory.geometric.train import run
 from recall_theory.geometric.train.setting import PARAMETERS
 from recall_theory.report.geometric.train import TRAIN, TRANSFER
-from recall_theory.simulate.result import Interrupted
+from recall_theory.simulate.observation import Interrupted
 
 SMALL = ["--N", "16", "--R", "2", "--steps", "20", "--seeds", "2", "--seed", "1"]
 TABLES = {"train": TRAIN, "transfer": TRANSFER}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from recall_theory import Setting, predict, predict_many
-from recall_theory.theory.attention.law import attention_terms
-from recall_theory.theory.recall.law import recall_terms
+from recall_theory.theory.attention import attention_terms
+from recall_theory.theory.recall import recall_terms
 
 
 def rate(term, **sizes):

@@ -13,22 +13,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from recall_theory.setting import SettingError
-from recall_theory.simulate.memories import zipf as simulated
-from recall_theory.simulate.memories.linear import separate
+from recall_theory.settings import SettingError
+from recall_theory.simulate import zipf_toy as simulated
+from recall_theory.simulate.linear_toy import separate
 from recall_theory.theory.capacity import capacity
+from recall_theory.theory.formulas import memory_laws as laws
 from recall_theory.theory.memories import (
     best_threshold,
     compare_memories,
-    laws,
     linear_capacity,
     linear_dimension,
     linear_load,
     threshold_error,
     unseen,
 )
-from recall_theory.theory.memories.attention import attention_capacity, attention_dimension
-from recall_theory.theory.memories.zipf import tail, zipf_at
+from recall_theory.theory.memories.attention_memory import attention_capacity, attention_dimension
+from recall_theory.theory.memories.zipf_facts import tail, zipf_at
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 

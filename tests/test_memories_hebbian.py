@@ -14,18 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from recall_theory.setting import SettingError
-from recall_theory.simulate.memories.hebbian import hebbian_recall as simulated
+from recall_theory.numerics.quadrature import gauss_beta
+from recall_theory.settings import SettingError
+from recall_theory.simulate.hebbian_toy import hebbian_recall as simulated
 from recall_theory.theory import forced_choice
+from recall_theory.theory.formulas import memory_laws as laws
 from recall_theory.theory.memories import (
     finite_size,
     hebbian_capacity,
     hebbian_dimension,
     hebbian_errors,
     hebbian_recall,
-    laws,
 )
-from recall_theory.theory.quadrature import gauss_beta
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 sys.path.insert(0, str(VALIDATION))

@@ -5,13 +5,13 @@ import pytest
 
 from recall_theory import Setting, predict
 from recall_theory.activation import activation
+from recall_theory.theory import attention as attention_law
 from recall_theory.theory import formulas
-from recall_theory.theory.attention import law as attention_law
-from recall_theory.theory.mlp import law as law
-from recall_theory.theory.mlp import terms as mlp_terms
-from recall_theory.theory.mlp.kernel import Bare, Kernel, of_neurons, of_values
-from recall_theory.theory.mlp.regime import share_of_few
-from recall_theory.theory.recall.law import recall_and_accuracy
+from recall_theory.theory.formulas import mlp_terms
+from recall_theory.theory.mlp import mlp_law as law
+from recall_theory.theory.mlp.kernel_moments import Bare, Kernel, of_neurons, of_values
+from recall_theory.theory.mlp.width_regime import share_of_few
+from recall_theory.theory.recall import recall_and_accuracy
 
 CAUSES = ("mean bias", "gradient noise", "MLP noise", "interference", "attention overlap")
 SHIPPED = ("identity", "relu", "gelu", "tanh", "erf", "quadratic")

@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from recall_theory.setting import Setting
-from recall_theory.simulate.counts import step_one
+from recall_theory.settings import Setting
 from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.simulate.one_step import one_step_recall as simulated
-from recall_theory.theory import one_step
+from recall_theory.simulate.three_step import step_one
+from recall_theory.theory import one_step_memory as one_step
 
 SETTINGS = (
     (77, 10, 152, 491, "gaussian", False), (82, 23, 29, 16642, "gaussian", False),

@@ -7,13 +7,17 @@ import itertools
 import numpy as np
 import pytest
 
-from recall_theory.setting import Setting
-from recall_theory.simulate import counts
+from recall_theory.settings import Setting
+from recall_theory.simulate import three_step as counts
 from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.simulate.run import one_seed
-from recall_theory.theory.orthogonal import terms as terms
-from recall_theory.theory.orthogonal.attention import attention_nodes, chi_squared_quantile, distinct_competitors
-from recall_theory.theory.orthogonal.law import NAMES, orthogonal_prediction, orthogonal_terms
+from recall_theory.theory.formulas import orthogonal_terms as terms
+from recall_theory.theory.orthogonal.orthogonal_attention import (
+    attention_nodes,
+    chi_squared_quantile,
+    distinct_competitors,
+)
+from recall_theory.theory.orthogonal.orthogonal_law import NAMES, orthogonal_prediction, orthogonal_terms
 
 OBSERVABLES = ("attention", "recall", "accuracy")
 # Drawn before any of them was simulated, but for the last, which is the note's failing example.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recall_theory import Setting, SettingError, simulate
-from recall_theory.simulate.own import distance_from_random, load_embeddings, own_embeddings
+from recall_theory.simulate.user_embeddings import distance_from_random, load_embeddings, own_embeddings
 
 S = Setting(V=48, L=4, d=64, N=960)
 

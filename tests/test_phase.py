@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from recall_theory.cli.app import run
-from recall_theory.interrupted import Interrupted
-from recall_theory.phase_points import chosen_cells, with_points
+from recall_theory.errors import Interrupted
 from recall_theory.report.phase import answer
-from recall_theory.setting import Setting, SettingError
+from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate.run import one_seed
-from recall_theory.theory.choose import compare_activations, hermite_parts
+from recall_theory.theory.activation_choice import compare_activations, hermite_parts
 from recall_theory.theory.phase import FAMILIES, Point, axis, binding, family, phase, place
 from recall_theory.theory.predict import predict
+from recall_theory.verification.simulated_phase import chosen_cells, with_points
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +254,7 @@ def test_an_interrupted_diagram_keeps_its_rows_and_points(monkeypatch):
         yield from [(1.0, 0.5, 0.5)] * 5
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("recall_theory.phase_points.run_tasks", few)
+    monkeypatch.setattr("recall_theory.verification.simulated_phase.run_tasks", few)
     with pytest.raises(Interrupted) as stop:
         with_points(whole, points=3, seeds=2, seed=1)
     assert [p.accuracy for p in stop.value.partial.points] == [0.5, 0.5]

@@ -14,11 +14,11 @@ import pytest
 
 from recall_theory import Setting, predict
 from recall_theory.cli.app import run
-from recall_theory.evidence import planes
 from recall_theory.figures.marks import SHAPES
 from recall_theory.figures.ticks import round_numbers
 from recall_theory.pages.palette import light
 from recall_theory.sweep import Problem, Store, product, sweep
+from recall_theory.sweep import slices as planes
 
 FIGURES = ("agreement", "residuals", "phase", "scaling")
 

@@ -13,14 +13,15 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_theory import Setting, SettingError, predict, verify
-from recall_theory.comparison import Cell, Verification, compare
-from recall_theory.explain import explain, noise
-from recall_theory.formula_file import FUNCTIONS, formula_of
-from recall_theory.grids import load as load_grid
-from recall_theory.predictors import claim_of, load
+from recall_theory import Setting, SettingError, predict
+from recall_theory.numerics.forced_choice import forced_choice
 from recall_theory.testing import assert_agrees, assert_not_rejected, assert_rejected
-from recall_theory.theory.forced_choice import forced_choice
+from recall_theory.verification import engine as verify
+from recall_theory.verification.formula_file import FUNCTIONS, formula_of
+from recall_theory.verification.grids import load as load_grid
+from recall_theory.verification.predictors import claim_of, load
+from recall_theory.verification.residual_analysis import explain, noise
+from recall_theory.verification.results import Cell, Verification, compare
 
 HERE = Setting(V=64, L=4, d=64, N=4096)
 DEEP = Setting(V=64, L=4, d=64, N=4096, m=128)

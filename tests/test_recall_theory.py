@@ -10,13 +10,30 @@ import pytest
 from nested_recall import nested
 from scipy import special, stats
 
-from recall_theory.setting import Setting
+from recall_theory.numerics import quadrature
+from recall_theory.settings import Setting
 from recall_theory.simulate.run import one_seed
-from recall_theory.theory import quadrature
-from recall_theory.theory.attention.law import seed_law
-from recall_theory.theory.recall import facts, law, node, own, rivals, training
-from recall_theory.theory.recall import scatter as around
-from recall_theory.theory.recall import terms as terms
+from recall_theory.theory import (
+    competitors as rivals,
+)
+from recall_theory.theory import (
+    correct_label as own,
+)
+from recall_theory.theory import (
+    fact as facts,
+)
+from recall_theory.theory import (
+    recall as law,
+)
+from recall_theory.theory import (
+    recall_given_seed as node,
+)
+from recall_theory.theory import seed_variance as around
+from recall_theory.theory import (
+    training_attention as training,
+)
+from recall_theory.theory.attention import seed_law
+from recall_theory.theory.formulas import recall_terms as terms
 
 KEYS = ("recall", "accuracy", "recall_std", "accuracy_std")
 

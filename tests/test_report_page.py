@@ -14,9 +14,9 @@ import pytest
 
 from recall_theory import Setting, predict
 from recall_theory.cli.app import run
-from recall_theory.evidence import planes
 from recall_theory.report.numbers import probability, signed
 from recall_theory.sweep import Problem, Store, product, sweep
+from recall_theory.sweep import slices as planes
 
 pytest.importorskip("matplotlib", reason="figures need matplotlib")
 

@@ -15,11 +15,12 @@ from scipy.special import expit, ndtr
 
 from recall_theory import solve_for
 from recall_theory.cli.app import run
-from recall_theory.scaling import crossing, logistic, scaling, straight_line
-from recall_theory.scaling import run as library
-from recall_theory.scaling.search import PILOT_SEEDS, find
-from recall_theory.setting import Setting, SettingError
+from recall_theory.settings import Setting, SettingError
+from recall_theory.sweep import scaling as library
 from recall_theory.sweep import sweep
+from recall_theory.sweep.scaling import scaling
+from recall_theory.sweep.scaling_fit import crossing, logistic, straight_line
+from recall_theory.sweep.scaling_search import PILOT_SEEDS, find
 from recall_theory.theory.predict import predict
 
 

@@ -8,8 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from recall_theory.theory.seek import reach, seek, together
-from recall_theory.theory.solve import Interval, grid, intervals
+from recall_theory.numerics.crossings import Interval, grid, intervals
+from recall_theory.numerics.threshold_search import reach, seek, together
 
 
 def found(value, estimate, target, points, highest, **more):

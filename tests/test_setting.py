@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_theory.setting import EMBEDDINGS, PARAMETERS, Parameter, Setting, SettingError
+from recall_theory.settings import EMBEDDINGS, PARAMETERS, Parameter, Setting, SettingError
 
 GOOD = {"V": 64, "L": 8, "d": 32, "N": 1000}
 INTEGERS = [p for p in PARAMETERS.values() if p.kind == "integer"]

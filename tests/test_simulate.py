@@ -7,8 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from recall_theory.setting import Setting, SettingError
-from recall_theory.simulate import counts, data, explicit, observe, run
+from recall_theory.settings import Setting, SettingError
+from recall_theory.simulate import data, run
+from recall_theory.simulate import observables as observe
+from recall_theory.simulate import reference as explicit
+from recall_theory.simulate import three_step as counts
 
 
 def draw(setting, seed=0):

@@ -7,8 +7,27 @@ import dataclasses
 import numpy as np
 import pytest
 
-from recall_theory.setting import Setting
-from recall_theory.simulate import counts, data, explicit, mlp, mlp_explicit, observe, run, simulate
+from recall_theory.settings import Setting
+from recall_theory.simulate import (
+    data,
+    run,
+    simulate,
+)
+from recall_theory.simulate import (
+    observables as observe,
+)
+from recall_theory.simulate import (
+    reference as explicit,
+)
+from recall_theory.simulate import (
+    reference_mlp as mlp_explicit,
+)
+from recall_theory.simulate import (
+    three_step as counts,
+)
+from recall_theory.simulate import (
+    three_step_mlp as mlp,
+)
 
 ACTIVATIONS = ["relu", "gelu", "tanh", "erf", "quadratic", "identity", "x**3 - 3*x", "relu(x - 0.3)**2"]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_theory import Setting, SettingError, predict, solve_for
-from recall_theory.theory.solve import Interval, grid, intervals
+from recall_theory.numerics.crossings import Interval, grid, intervals
 
 
 def on_integers(value, target, low, high):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import optimize, stats
 
-from recall_theory.statistics import (
+from recall_theory.verification.statistics import (
     INCONCLUSIVE,
     anytime_interval,
     guaranteed_interval,
@@ -25,8 +25,8 @@ from recall_theory.statistics import (
     smallest_detectable_bias,
     student_interval,
 )
-from recall_theory.statistics.bounded import log_price, unseen_share
-from recall_theory.statistics.intervals import bca_interval, skewness, tail_error
+from recall_theory.verification.statistics.bounded import log_price, unseen_share
+from recall_theory.verification.statistics.intervals import bca_interval, skewness, tail_error
 
 FRESH = secrets.randbits(64)
 SAMPLES = arrays(float, st.integers(2, 40), elements=st.floats(0, 1))

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from recall_theory.setting import Setting, SettingError
+from recall_theory.settings import Setting, SettingError
 from recall_theory.sweep import Problem, Store, product, sweep
 
 PROBLEM = Problem(Setting(V=8, L=2, d=4, N=32), seed=1)

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_theory.cli.app import run
-from recall_theory.setting import PARAMETERS, Setting, SettingError
-from recall_theory.simulate.result import Interrupted
+from recall_theory.settings import PARAMETERS, Setting, SettingError
+from recall_theory.simulate.observation import Interrupted
 from recall_theory.simulate.run import one_seed, simulate
 from recall_theory.sweep import Problem, Store, product, sweep
 from recall_theory.sweep import run as sweep_run
+from recall_theory.sweep.grid_text import load, scan
 from recall_theory.sweep.problem import MODEL
-from recall_theory.sweep.text import load, scan
 
 CELLS = product({"d": [4, 8, 16], "L": [2, 4]}, V=8, N=32)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from recall_theory.cli.app import run
-from recall_theory.setting import SettingError
+from recall_theory.settings import SettingError
 from recall_theory.sweep import Store, product, sweep
 from recall_theory.sweep import cluster as cluster_library
 from recall_theory.sweep.cluster import run_chunk

@@ -13,18 +13,12 @@ import numpy as np
 import pytest
 from test_cli import answer, call, refused
 
-from recall_theory.setting import Setting, SettingError
+from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate.data import Embeddings, draw_embeddings
-from recall_theory.simulate.gradient_access import (
-    READERS,
-    argmax_reading,
-    assignments,
-    gradient_noise,
-    read_gradient,
-)
+from recall_theory.simulate.gradient_access import READERS, argmax_reading, assignments, gradient_noise, read_gradient
 from recall_theory.simulate.one_step import one_step_recall as plain_reading
-from recall_theory.theory.one_step import one_step_recall, one_step_terms
-from recall_theory.tightness import OBSERVED, bound, tightness
+from recall_theory.theory.one_step_memory import one_step_recall, one_step_terms
+from recall_theory.verification.decoders import OBSERVED, bound, tightness
 
 SHIPPED = json.loads((Path(__file__).parent.parent / "validation" / "gradient_access.json").read_text())
 CELLS = SHIPPED["cells"]
@@ -221,7 +215,7 @@ def test_an_interrupt_keeps_the_points_that_are_finished(monkeypatch):
             yield work(*task)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("recall_theory.tightness.map_tasks", stopped)
+    monkeypatch.setattr("recall_theory.verification.decoders.map_tasks", stopped)
     sizes = ["tightness", "--V", "24", "--L", "6", "--d", "12", "--points", "4", "--seeds", "2", "--seed", "1"]
     code, out, err = call(*sizes, "--json")
     assert code == 130 and len(json.loads(out)["points"]) == 2

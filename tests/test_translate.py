@@ -14,7 +14,7 @@ from recall_theory.pages import runtime
 from recall_theory.pages.translate import Linker
 from recall_theory.pages.translate.linker import Untranslatable
 from recall_theory.theory import formulas
-from recall_theory.theory.formula import SYMBOLS
+from recall_theory.theory.formulas.registry import SYMBOLS
 
 # --- what is translated below: ordinary Python, one construct after another ---------------------------------
 

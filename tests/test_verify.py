@@ -15,10 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_theory import Setting, SettingError, looks, predict, verify
-from recall_theory.grids import load
-from recall_theory.simulate.result import Interrupted
-from recall_theory.statistics import (
+from recall_theory import Setting, SettingError, predict
+from recall_theory.simulate.observation import Interrupted
+from recall_theory.verification import engine as verify
+from recall_theory.verification import sampling as looks
+from recall_theory.verification.engine import planned_seeds
+from recall_theory.verification.grids import load
+from recall_theory.verification.statistics import (
     AGREE,
     DISAGREE,
     INCONCLUSIVE,
@@ -29,9 +32,8 @@ from recall_theory.statistics import (
     student_interval,
     worst,
 )
-from recall_theory.verify import planned_seeds
 
-library = importlib.import_module("recall_theory.verify")  # `recall_theory.verify` is the function
+library = importlib.import_module("recall_theory.verification.engine")
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 
@@ -283,7 +285,7 @@ def test_broken_grid_files_are_named(tmp_path, text, words):
 
 
 def test_the_grid_of_the_mlp_is_that_of_its_validation():
-    shipped = resources.files("recall_theory.grids").joinpath("mlp.toml").read_text("utf-8")
+    shipped = resources.files("recall_theory.verification.grids").joinpath("mlp.toml").read_text("utf-8")
     assert shipped == (VALIDATION / "mlp_grid.toml").read_text("utf-8")
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from recall_theory.grids import load
-from recall_theory.simulate.observe import OBSERVABLES
+from recall_theory.simulate.observables import OBSERVABLES
 from recall_theory.simulate.run import run_tasks
+from recall_theory.verification.grids import load
 
 HERE = Path(__file__).parent
 SEEDS = 2400

@@ -18,7 +18,7 @@ import numpy as np
 
 from recall_theory import Setting, predict
 from recall_theory.pages import engine
-from recall_theory.theory.bounds.at import bounds_at
+from recall_theory.theory.bounds import bounds_at
 from recall_theory.theory.capacity import limiting_term
 
 HERE = Path(__file__).parent

@@ -9,7 +9,7 @@ that the predicted spread asks for.
 Quotas looked at the predictions of that day. With today's, one of the 103 settings comes out another: the grid stays as
 it was drawn and simulated.
 
-    python validation/draw_grid.py > recall_theory/grids/full.toml
+    python validation/draw_grid.py > recall_theory/verification/grids/full.toml
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 from scipy.stats import qmc
 
 from recall_theory import Setting, predict
-from recall_theory.theory.attention.law import attention, attention_std
-from recall_theory.theory.orthogonal.law import orthogonal_prediction
+from recall_theory.theory.attention import attention, attention_std
+from recall_theory.theory.orthogonal.orthogonal_law import orthogonal_prediction
 
 SE = 0.01 / 1.15  # aimed at, so that the standard error stays under 0.01
 FEWEST, FEWEST_SPREAD = 64, 128  # seeds a cell; more where the spread itself is judged

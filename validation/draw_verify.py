@@ -9,7 +9,7 @@ quadratic activation, whose attention is nowhere right at these sizes): the Atte
 
 Two earlier drafts, which allowed a cell more seconds, were simulated and thrown away because they took too long.
 
-    python validation/draw_verify.py > recall_theory/grids/default.toml
+    python validation/draw_verify.py > recall_theory/verification/grids/default.toml
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import numpy as np
 from scipy.stats import qmc
 
 from recall_theory import Prediction, Setting, predict
-from recall_theory.simulate.observe import OBSERVABLES
-from recall_theory.statistics import LOOKS, VERDICT_ALPHA, family_confidence, seeds_to_rule_out
-from recall_theory.theory.margins import ATTENTION_ONLY as MARGIN
-from recall_theory.theory.margins import MLP as MLP_MARGIN
-from recall_theory.verify import planned_seeds
+from recall_theory.simulate.observables import OBSERVABLES
+from recall_theory.verification.engine import planned_seeds
+from recall_theory.verification.statistics import LOOKS, VERDICT_ALPHA, family_confidence, seeds_to_rule_out
+from recall_theory.verification.tolerances import ATTENTION_ONLY as MARGIN
+from recall_theory.verification.tolerances import MLP as MLP_MARGIN
 
 SMOOTH = {"tanh": 15e-9, "erf": 15e-9, "gelu": 25e-9}  # seconds a neuron and sample; the others take a third
 RIGHT = 0.99  # attention from which recall in transition is wanted

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from recall_theory import Setting, solve_for
-from recall_theory.looks import cell_seed
-from recall_theory.simulate.observe import OBSERVABLES
+from recall_theory.simulate.observables import OBSERVABLES
 from recall_theory.simulate.run import run_tasks
+from recall_theory.verification.sampling import cell_seed
 
 AROUND = np.array([0.65, 0.8, 1.0, 1.25, 1.55])
 RESAMPLES = 2000

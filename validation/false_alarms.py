@@ -23,10 +23,12 @@ from bank import values
 from scipy import stats
 
 from recall_theory import Prediction, Setting, predict
-from recall_theory.explain import noise
-from recall_theory.grids import load
-from recall_theory.simulate.observe import OBSERVABLES
-from recall_theory.statistics import (
+from recall_theory.numerics.forced_choice import forced_choice
+from recall_theory.simulate.observables import OBSERVABLES
+from recall_theory.verification.engine import planned_seeds
+from recall_theory.verification.grids import load
+from recall_theory.verification.residual_analysis import noise
+from recall_theory.verification.statistics import (
     AGREE,
     DISAGREE,
     INCONCLUSIVE,
@@ -39,9 +41,7 @@ from recall_theory.statistics import (
     smallest_detectable_bias,
     worst,
 )
-from recall_theory.theory.forced_choice import forced_choice
-from recall_theory.theory.margins import declared_margin
-from recall_theory.verify import planned_seeds
+from recall_theory.verification.tolerances import declared_margin
 
 HERE = Path(__file__).parent
 SURELY_NOT = 4  # standard errors beyond the margin: ends that a claim in [0, 1] can pass by are 4.49 or more away

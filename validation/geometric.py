@@ -1,7 +1,7 @@
 """Geometric recall, predicted beside observed, on a grid drawn by a rule before anything was simulated.
 
     python validation/geometric.py draw full > validation/geometric_grid.toml
-    python validation/geometric.py draw default > recall_theory/grids/geometric.toml
+    python validation/geometric.py draw default > recall_theory/verification/grids/geometric.toml
     nice python validation/geometric.py observe [--seed 20261121]     # writes validation/geometric_observed.json
     python validation/geometric.py compare
 
@@ -30,8 +30,8 @@ from recall_theory.geometric.setting import MOST_CODED, GeometricSetting
 from recall_theory.geometric.simulate.run import run_tasks
 from recall_theory.geometric.theory.layout import superposition_dimension
 from recall_theory.geometric.theory.predict import predict
-from recall_theory.looks import cell_seed
-from recall_theory.setting import SettingError
+from recall_theory.settings import SettingError
+from recall_theory.verification.sampling import cell_seed
 
 HERE = Path(__file__).parent
 CELLS = {"full": 64, "default": 16}

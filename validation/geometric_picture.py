@@ -12,8 +12,8 @@ import matplotlib
 import numpy as np
 
 from recall_theory.geometric.theory.capacity import crossovers
-from recall_theory.geometric.theory.laws import bound_subject, linear_memory_dimension
 from recall_theory.geometric.theory.layout import superposition_dimension
+from recall_theory.theory.formulas.geometric_laws import bound_subject, linear_memory_dimension
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -14,7 +14,7 @@ import numpy as np
 
 from recall_theory.geometric.train import TrainingSetting
 from recall_theory.geometric.train.threshold import counting_dimension, fact_bits
-from recall_theory.statistics import student_interval
+from recall_theory.verification.statistics import student_interval
 
 HERE = Path(__file__).parent
 NOISES = {0.0: "no noise", 0.3: "noise 0.3"}

@@ -17,10 +17,10 @@ from draw_grid import guess, seeds_for
 from scipy.stats import bootstrap
 
 from recall_theory import Setting
-from recall_theory.grids import load
-from recall_theory.looks import cell_seed
-from recall_theory.simulate.observe import OBSERVABLES
+from recall_theory.simulate.observables import OBSERVABLES
 from recall_theory.simulate.run import run_tasks
+from recall_theory.verification.grids import load
+from recall_theory.verification.sampling import cell_seed
 
 MOST_SEEDS = 4000
 

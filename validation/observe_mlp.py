@@ -18,9 +18,9 @@ from draw_mlp_grid import seconds, seeds_for
 from observe import MOST_SEEDS, summary
 
 from recall_theory import predict
-from recall_theory.grids import load
-from recall_theory.looks import cell_seed
 from recall_theory.simulate.run import run_tasks
+from recall_theory.verification.grids import load
+from recall_theory.verification.sampling import cell_seed
 
 HERE = Path(__file__).parent
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from recall_theory.simulate.memories import zipf
-from recall_theory.simulate.memories.linear import separable_share
-from recall_theory.theory.memories import best_threshold, laws, linear_capacity
-from recall_theory.theory.memories.zipf import tail
+from recall_theory.simulate import zipf_toy as zipf
+from recall_theory.simulate.linear_toy import separable_share
+from recall_theory.theory.formulas import memory_laws as laws
+from recall_theory.theory.memories import best_threshold, linear_capacity
+from recall_theory.theory.memories.zipf_facts import tail
 
 FILE = Path(__file__).parent / "other_memories.json"
 SEED = 20261122

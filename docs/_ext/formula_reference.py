@@ -9,7 +9,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from recall_theory.theory import formulas
-from recall_theory.theory.formula import SYMBOLS, Formula
+from recall_theory.theory.formulas.registry import SYMBOLS, Formula
 
 TOPICS = {
     "law": ("Leading laws", "What sizes must reach, one noise term at a time, and how they trade against one another."),

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..setting import SettingError
+from ..settings import SettingError
 from . import errors, streams
 from .group import Group
 

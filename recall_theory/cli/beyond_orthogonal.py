@@ -18,10 +18,10 @@ def run(output: Output, points: int, seeds: int | None, seed: int | None, jobs: 
         **values: Any) -> Answer:
     if seed is not None and seeds is None:
         raise BadInput(f"--seed {seed} is for --seeds: give that too, or leave it out")
-    from ..beyond_orthogonal import beyond_orthogonal
     from ..report.beyond_orthogonal import answer, draw
     from ..report.picture import check_file
-    from ..simulate.result import Interrupted
+    from ..simulate.observation import Interrupted
+    from ..verification.embedding_comparison import beyond_orthogonal
     from .simulate import drawn_seed
 
     for path in plot:

@@ -14,7 +14,7 @@ def run(output: Output, V: int | None, N: int | None, **values: Any) -> Answer:
     if V is None and N is None:
         raise BadInput("--V and --N are both missing: give one of them, or both")
     from ..report.bounds import answer
-    from ..theory.bounds.at import bounds_at
+    from ..theory.bounds import bounds_at
 
     return answer(bounds_at(V=V, N=N, **values))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..report.answer import Answer
-from ..setting import SettingError
+from ..settings import SettingError
 from .command import Command, Output
 from .errors import BadInput
 from .options import option
@@ -25,7 +25,7 @@ def run(output: Output, d: int | None, facts: int | None, target: float, rank: i
         raise BadInput("--zipf needs --d: it asks for the error at a given dimension")
     from ..report.compare import answer
     from ..theory.memories import compare_memories
-    from ..theory.memories.zipf import zipf_at
+    from ..theory.memories.zipf_facts import zipf_at
 
     found = compare_memories(d, facts, target, rank, m)
     law = None if zipf is None or d is None else zipf_at(zipf, d, classes, samples)
@@ -38,7 +38,7 @@ def run(output: Output, d: int | None, facts: int | None, target: float, rank: i
 
 def _seen(output: Output, found: Any, seeds: int, seed: int) -> dict[tuple[str, str], Any]:
     """The recall of simulated Hebbian memories at the sizes of their rows, by name and criterion."""
-    from ..simulate.memories.hebbian import check_affordable, hebbian_recall
+    from ..simulate.hebbian_toy import check_affordable, hebbian_recall
 
     rows = [r for r in found.memories if r.embedding is not None and r.facts is not None and r.d is not None]
     for r in rows:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..report.answer import Answer
-from ..setting import Setting
+from ..settings import Setting
 from .command import Command, Output
 from .errors import BadInput
 from .options import option, setting_options
@@ -18,7 +18,7 @@ def run(output: Output, activation: tuple[str, ...], with_attention_only: bool, 
     if not setting.is_limit:
         raise BadInput("--eta and --gamma: predictions are of the limit; leave them out")
     from ..report.activations import answer
-    from ..theory.choose import EVERY, compare_activations
+    from ..theory.activation_choice import EVERY, compare_activations
 
     return answer(setting, compare_activations(setting, activation or EVERY, without=with_attention_only))
 

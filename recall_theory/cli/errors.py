@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from ..setting import SettingError
+from ..settings import SettingError
 
 AGREE, DISAGREE, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
 INTERNAL_ERROR, INTERRUPTED = 70, 130

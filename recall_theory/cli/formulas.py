@@ -18,7 +18,7 @@ def run(output: Output, name: str | None, latex: bool, python: bool) -> Answer:
     if (latex or python) and name is None:
         raise BadInput(f"{asked[0]} needs the NAME of a formula, as in: formulas recall.interference {asked[0]}")
     from ..report import formulas as report
-    from ..theory.formula import formulas
+    from ..theory.formulas.registry import formulas
 
     if name is None:
         return report.listed(list(formulas.values()))
@@ -53,7 +53,7 @@ class _Name(ParamType):
                        incomplete: str) -> list[click.shell_completion.CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        from ..theory.formula import formulas
+        from ..theory.formulas.registry import formulas
 
         return [CompletionItem(n) for n in formulas if n.startswith(incomplete)]
 

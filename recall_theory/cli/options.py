@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from ..setting import PARAMETERS, Parameter, SettingError
+from ..settings import PARAMETERS, Parameter, SettingError
 from . import numbers
 from .errors import BadInput, of_setting, option_of, shown
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from ..interrupted import Interrupted
+from ..errors import Interrupted
 from ..report.answer import Answer
-from ..setting import SettingError
+from ..settings import SettingError
 from . import numbers
 from .command import Command, Output
 from .errors import INTERRUPTED, BadInput, shown
@@ -42,7 +42,7 @@ def run(output: Output, x: str | None, y: str | None, cells: str, points: int, s
                             cells=(int(size[1]), int(size[2])), target=target, ratio=ratio,
                             mapped=mapped(jobs, progress), **fixed)
         if points:
-            from ..phase_points import with_points
+            from ..verification.simulated_phase import with_points
 
             if seed is None:
                 seed = drawn_seed(output)

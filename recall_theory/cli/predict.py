@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..report.answer import Answer
-from ..setting import Setting
+from ..settings import Setting
 from .command import Command, Output
 from .options import setting_options
 

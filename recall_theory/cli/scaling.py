@@ -30,9 +30,9 @@ def run(output: Output, of: str | None, along: str | None, values: str | None, a
     if share is None or not 0 < share < 1:
         raise BadInput(f"--at {shown(at)} is not a number above 0 and below 1")
     from ..report.scaling import answer
-    from ..scaling import scaling
-    from ..setting import SettingError
-    from ..sweep.text import values as parsed
+    from ..settings import SettingError
+    from ..sweep.grid_text import values as parsed
+    from ..sweep.scaling import scaling
 
     try:
         ladder = parsed(along, values or VALUES[along])

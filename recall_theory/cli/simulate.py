@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..report.answer import Answer
-from ..setting import Setting, SettingError
+from ..settings import Setting, SettingError
 from .command import Command, Output
 from .errors import INTERRUPTED, BadInput, shown
 from .options import option, setting_options
@@ -20,7 +20,7 @@ def run(output: Output, seeds: int, seed: int | None, jobs: int, n_test: int, em
     if normalise is not None and embeddings is None:
         raise BadInput("--normalise is for --embeddings FILE: give that too, or leave it out")
     from ..report.simulate import answer
-    from ..simulate.result import Interrupted
+    from ..simulate.observation import Interrupted
     from ..simulate.run import check_affordable, simulate
 
     check_affordable(setting)
@@ -60,7 +60,7 @@ def prediction_of(setting: Setting) -> Any:
 
 def _loaded(path: str) -> Any:
     """The user's matrices; any file that isn't one of matrices is bad input, whatever reading it raises."""
-    from ..simulate.own import load_embeddings
+    from ..simulate.user_embeddings import load_embeddings
 
     try:
         return load_embeddings(path)

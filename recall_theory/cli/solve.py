@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..report.answer import Answer
-from ..setting import PARAMETERS
+from ..settings import PARAMETERS
 from .command import Command, Output
 from .errors import BadInput
 from .options import option, setting_options
@@ -25,7 +25,7 @@ def run(output: Output, target: float, observable: str, ratio: float | None, **v
             p = PARAMETERS[name]
             raise BadInput(f"--{name} is missing: {p.domain} ({p.meaning})")
     from ..report.solve import answer
-    from ..theory.inverse import solve_for
+    from ..theory.solve import solve_for
 
     known = {name: size for name, size in sizes.items() if size is not None}
     found = solve_for(unknown, target, observable, ratio=ratio, **values, **known)

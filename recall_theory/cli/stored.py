@@ -14,7 +14,7 @@ from .progress import Progress
 from .workers import mapped
 
 if TYPE_CHECKING:
-    from ..evidence import Findings
+    from ..sweep.store_summary import Findings
 
 
 def params() -> list[click.Parameter]:
@@ -35,10 +35,10 @@ def findings_of(output: Output, store: str | None, at: str, jobs: int, *, phases
         raise BadInput(f"--at {shown(at)} is not a number above 0 and below 1")
     if store is None:
         raise BadInput("--store is missing: the file of a sweep or a scaling")
-    from ..evidence.findings import findings
-    from ..evidence.planes import CELLS
     from ..sweep.results import gathered
+    from ..sweep.slices import CELLS
     from ..sweep.store import Store
+    from ..sweep.store_summary import findings
 
     with Store(store, must_exist=True) as kept:
         others = kept.of_other_models()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..report.answer import Answer
-from ..setting import PARAMETERS, Setting
+from ..settings import PARAMETERS, Setting
 from .command import Command, Output
 from .errors import INTERRUPTED, BadInput, option_of, shown
 from .options import option
@@ -22,7 +22,7 @@ def run(output: Output, scan: tuple[str, ...], grid: str | None, ratio: float | 
         seed: int | None, jobs: int, n_test: int | None, store: str | None, part: str | None,
         scheduler: str | None, merge: tuple[str, ...], export: tuple[str, ...], **values: Any) -> Answer:
     from ..report.sweep import answer
-    from ..simulate.result import Interrupted
+    from ..simulate.observation import Interrupted
     from ..sweep.export import check_export, write
     from ..sweep.results import Results, gathered
     from ..sweep.run import sweep
@@ -75,9 +75,9 @@ def run(output: Output, scan: tuple[str, ...], grid: str | None, ratio: float | 
 def _planned(scan: tuple[str, ...], grid: str | None, ratio: float | None, seeds: int | None, seed: int | None,
              n_test: int | None, values: dict[str, Any]) -> tuple[list[Setting], int, int | None, int | None]:
     """The cells, and the numbers of the run: the command line's before the file's."""
-    from ..sweep.grid import product
-    from ..sweep.text import load
-    from ..sweep.text import scan as parsed
+    from ..sweep.grid_text import load
+    from ..sweep.grid_text import scan as parsed
+    from ..sweep.product import product
 
     scans: dict[str, list[Any]] = {}
     for text in scan:

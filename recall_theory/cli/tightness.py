@@ -18,8 +18,8 @@ def run(output: Output, points: int, seeds: int, seed: int | None, jobs: int, pl
         **values: Any) -> Answer:
     from ..report.picture import check_file
     from ..report.tightness import answer, draw
-    from ..simulate.result import Interrupted
-    from ..tightness import tightness
+    from ..simulate.observation import Interrupted
+    from ..verification.decoders import tightness
     from .simulate import drawn_seed
 
     for path in plot:

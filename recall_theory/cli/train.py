@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..report.answer import Answer
-from ..setting import Setting
+from ..settings import Setting
 from .command import Command, Output
 from .errors import INTERRUPTED
 from .options import option, setting_options
@@ -17,7 +17,7 @@ def run(output: Output, steps: int, seeds: int, seed: int | None, n_test: int, *
     setting = Setting(**values)
     from ..report.train import answer
     from ..simulate.full_training import check_work, full_training
-    from ..simulate.result import Interrupted
+    from ..simulate.observation import Interrupted
     from ..theory.memories import linear_capacity
 
     check_work(setting, steps, seeds)

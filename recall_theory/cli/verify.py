@@ -7,7 +7,7 @@ import os
 import click
 
 from ..report.answer import Answer
-from ..setting import Setting
+from ..settings import Setting
 from .command import Command, Output
 from .errors import AGREE, DISAGREE, INCONCLUSIVE, INTERRUPTED, BadInput
 from .options import option
@@ -21,12 +21,12 @@ def run(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: in
         margin: float | None, until: str | None, predictor: str | None) -> Answer:
     if not grid:
         raise BadInput("--grid '' is not default, full or a file")
-    from ..grids import load
-    from ..predictors import load as load_predictor
     from ..report.verify import answer
-    from ..simulate.result import Interrupted
+    from ..simulate.observation import Interrupted
     from ..theory.predict import predict
-    from ..verify import verify
+    from ..verification.engine import verify
+    from ..verification.grids import load
+    from ..verification.predictors import load as load_predictor
 
     settings = load(grid)
     judged = predict if predictor is None else load_predictor(predictor)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..comparison import Cell
 from ..pages.palette import light
-from ..simulate.observe import OBSERVABLES
+from ..simulate.observables import OBSERVABLES
+from ..verification.results import Cell
 from .marks import VERDICTS, Mark, draw, legend
 from .style import WIDTHS
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..comparison import Cell
-from ..evidence.planes import Plane
 from ..pages.palette import light, tint
 from ..report.phase_plot import Look, edges, paint, regions
+from ..sweep.slices import Plane
 from ..theory.phase import PhaseDiagram
+from ..verification.results import Cell
 from .marks import Mark, draw, legend
 from .style import WIDTHS
 from .ticks import plain_ticks

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..evidence import Findings
-from ..setting import SettingError
+from ..settings import SettingError
+from ..sweep.store_summary import Findings
 from ..theory.phase import PhaseDiagram
 from . import agreement, phase, residuals, scaling
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from ..comparison import Cell
 from ..pages.palette import light
-from ..simulate.observe import OBSERVABLES
+from ..simulate.observables import OBSERVABLES
+from ..verification.results import Cell
 from .marks import Mark, draw, legend
 from .style import WIDTHS
 from .ticks import plain_ticks

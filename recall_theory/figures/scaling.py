@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..pages.palette import light
-from ..scaling.run import Critical, Scaling
+from ..sweep.scaling import Critical, Scaling
 from .marks import SHAPES
 from .residuals import SIZES
 from .style import WIDTHS

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..pages.palette import light
-from ..setting import SettingError
+from ..settings import SettingError
 
 WIDTHS = {"single": 3.4, "double": 7.0}  # inches: a column of print, and two
 FORMATS = ("svg", "pdf", "png")

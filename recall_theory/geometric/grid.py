@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..grids import read
+from ..verification.grids import read
 from .setting import PARAMETERS, GeometricSetting
 
 __all__ = ["load"]

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
-from ..setting import Parameter, SettingError
+from ..settings import Parameter, SettingError
 
 __all__ = ["CONSTRUCTIONS", "MOST_CODED", "PARAMETERS", "GeometricSetting"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import statistics
-from ..comparison import Comparison, comparisons, finite
-from ..looks import Looks, check_arguments, first_look
-from ..simulate.result import Interrupted
+from ..simulate.observation import Interrupted
+from ..verification import statistics
+from ..verification.results import Comparison, comparisons, finite
+from ..verification.sampling import Looks, check_arguments, first_look
 from .setting import GeometricSetting
 from .simulate.one import one_seed
 from .simulate.run import check_affordable
@@ -84,7 +84,8 @@ def verify(grid: Sequence[GeometricSetting] | str = "default", seeds: int | None
     """Compare predictions with simulations on every setting of `grid`: a list, a shipped grid's name, or a TOML file.
 
     Intervals, verdicts and the planned seeds, in two looks where `seeds` is None, are those of
-    `recall_theory.verify`. `progress` is called with (seeds done, seeds in all). Ctrl-C raises `Interrupted` with the
+    `recall_theory.verification.engine`. `progress` is called with (seeds done, seeds in all). Ctrl-C raises
+    `Interrupted` with the
     verification of the cells finished by then. Raises `SettingError` for bad arguments.
 
     >>> done = verify([GeometricSetting(N=20, R=2, d=32, code_length=8)], seeds=64, seed=1)

@@ -11,8 +11,8 @@ import json
 from typing import Any
 
 from ..activation import NAMED, activation
-from ..setting import PARAMETERS
-from ..theory.bounds.at import bounds_at
+from ..settings import PARAMETERS
+from ..theory.bounds import bounds_at
 from ..theory.capacity import limiting_term
 from ..theory.predict import predict
 from . import runtime

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import sympy
 
-    from ..theory.formula import Formula
+    from ..theory.formulas.registry import Formula
 
 __all__ = ["formula_math", "math", "symbol_math"]
 
@@ -63,7 +63,7 @@ def _typeset(name: str) -> sympy.Symbol:
     """The symbol under the name that the printer makes letters, Greek ones and indices of."""
     import sympy
 
-    from ..theory.formula import SYMBOLS
+    from ..theory.formulas.registry import SYMBOLS
 
     return sympy.Symbol(SYMBOLS[name].latex.removeprefix("\\"))
 

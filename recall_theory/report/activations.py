@@ -8,8 +8,8 @@ from .answer import Answer, Block, Column, Prose, Table
 from .numbers import count, deviation, percent, probability
 
 if TYPE_CHECKING:
-    from ..setting import Setting
-    from ..theory.choose import Choice, Parts
+    from ..settings import Setting
+    from ..theory.activation_choice import Choice, Parts
 
 NO_MLP = "none (Attention-only)"
 

@@ -9,7 +9,7 @@ from .numbers import NOTHING, count, deviation, number, plural, probability
 from .picture import save
 
 if TYPE_CHECKING:
-    from ..beyond_orthogonal import BeyondOrthogonal, Facts, Need
+    from ..verification.embedding_comparison import BeyondOrthogonal, Facts, Need
 
 COLOURS = {"gaussian": "#0072B2", "orthogonal": "#D55E00"}
 MARKERS = {"gaussian": "o", "orthogonal": "s"}

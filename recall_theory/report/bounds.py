@@ -9,7 +9,7 @@ from .answer import Answer, Block, Column, Prose, Table
 from .numbers import NOTHING, count, number, probability
 
 if TYPE_CHECKING:
-    from ..theory.bounds.at import Bound, Bounds
+    from ..theory.bounds import Bound, Bounds
 
 PAPER = ("The paper proves a lower bound of its own; its text was not available, and its constant, its noise and "
          "its learners may differ from these.")
@@ -29,7 +29,7 @@ def one_step(bounds: Bounds) -> float | None:
     s = bounds.setting
     if s["m"] is not None or s["V"] is None or s["N"] is None:
         return None
-    from ..theory.one_step import one_step_recall
+    from ..theory.one_step_memory import one_step_recall
 
     return float(one_step_recall(s["V"], s["L"], s["d"], s["N"])[0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..setting import Setting
+from ..settings import Setting
 from .answer import Answer, Block, Column, Prose, Table
 from .laws import asked
 from .numbers import NOTHING, count, number, probability, ratio
@@ -133,7 +133,7 @@ def _mlp_laws(capacity: Capacity) -> Table:
 
 
 def _laws(capacity: Capacity) -> Table:
-    from ..theory import laws
+    from ..theory.formulas import leading_laws as laws
 
     d, L = float(capacity.setting["d"]), float(capacity.setting["L"])
     e = int(capacity.setting["trigger_in_value"])

@@ -9,9 +9,9 @@ from .answer import Answer, Block, Column, Prose, Table
 from .numbers import count, number, plural, probability, signed
 
 if TYPE_CHECKING:
-    from ..simulate.result import Observable
-    from ..theory.memories.compare import Comparison, Memory
-    from ..theory.memories.zipf import Zipf
+    from ..simulate.observation import Observable
+    from ..theory.memories.memory_table import Comparison, Memory
+    from ..theory.memories.zipf_facts import Zipf
 
 Seen = Mapping[tuple[str, str], "Observable"]
 

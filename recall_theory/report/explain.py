@@ -9,7 +9,7 @@ from .answer import Block, Column, Prose, Table
 from .numbers import count, number, percent, plural, signed
 
 if TYPE_CHECKING:
-    from ..explain import Explanation, Missing
+    from ..verification.residual_analysis import Explanation, Missing
 
 MOST_TERMS = 4
 

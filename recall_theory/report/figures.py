@@ -8,8 +8,8 @@ from . import findings
 from .answer import Answer, Prose
 
 if TYPE_CHECKING:
-    from ..evidence import Findings
     from ..figures.printed import Picture
+    from ..sweep.store_summary import Findings
 
 
 def answer(found: Findings, picture: Picture, kind: str) -> Answer:

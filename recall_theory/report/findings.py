@@ -10,7 +10,7 @@ from .numbers import plural, signed
 from .predict import OBSERVABLES, describe
 
 if TYPE_CHECKING:
-    from ..evidence import Findings
+    from ..sweep.store_summary import Findings
 
 
 def answer(found: Findings, store: str) -> Answer:

@@ -9,7 +9,7 @@ from .answer import Answer, Block, Column, Prose, Table, Verbatim
 from .numbers import plural
 
 if TYPE_CHECKING:
-    from ..theory.formula import Formula
+    from ..theory.formulas.registry import Formula
 
 PROVENANCE = {
     "quoted": "stated by a source",
@@ -38,7 +38,7 @@ def listed(formulas: Sequence[Formula]) -> Answer:
 
 def in_full(formula: Formula) -> Answer:
     """All that is known of one formula."""
-    from ..theory.formula import SYMBOLS
+    from ..theory.formulas.registry import SYMBOLS
 
     data = {"schema_version": 1, **formula.to_dict()}
     record = {k: v for k, v in data.items() if k not in ("schema_version", "symbols")}

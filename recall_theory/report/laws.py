@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..setting import Setting
+from ..settings import Setting
 from .numbers import count, number
 
 
@@ -37,7 +37,7 @@ def asked(setting: Setting) -> list[Asked]:
     >>> [a.size for a in asked(Setting(V=1024, L=64, d=256, N=65536))]
     ['d', 'N', 'N', 'N', 'V', 'N', 'N']
     """
-    from ..theory import laws
+    from ..theory.formulas import leading_laws as laws
 
     if setting.m is not None:
         return _asked_mlp(setting)
@@ -72,9 +72,9 @@ def asked(setting: Setting) -> list[Asked]:
 def _asked_mlp(setting: Setting) -> list[Asked]:
     """The laws with an MLP: of the activation's moments where attention is learnt and where facts are stored."""
     from ..activation import activation
-    from ..theory import laws
-    from ..theory.mlp import terms
-    from ..theory.mlp.law import step_two_moments, typical_kernel
+    from ..theory.formulas import leading_laws as laws
+    from ..theory.formulas import mlp_terms as terms
+    from ..theory.mlp.mlp_law import step_two_moments, typical_kernel
 
     assert setting.m is not None
     V, L, d, N, m = (float(getattr(setting, name)) for name in ("V", "L", "d", "N", "m"))

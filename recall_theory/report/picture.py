@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..setting import SettingError
+from ..settings import SettingError
 
 FORMATS = ("svg", "png", "pdf")
 

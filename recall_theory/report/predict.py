@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..setting import PARAMETERS, Setting, SettingError
+from ..settings import PARAMETERS, Setting, SettingError
 from .answer import Answer, Block, Column, Prose, Table
 from .laws import Asked, asked
 from .numbers import NOTHING, count, deviation, number, percent, probability

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..setting import PARAMETERS
+from ..settings import PARAMETERS
 from .answer import Answer, Block, Column, Prose, Table
 from .numbers import NOTHING, count, deviation, number
 
 if TYPE_CHECKING:
-    from ..scaling import Scaling
+    from ..sweep.scaling import Scaling
 
 
 def answer(found: Scaling) -> Answer:

@@ -10,7 +10,7 @@ from .numbers import NOTHING, count, deviation, number, plural, probability, sig
 from .predict import OBSERVABLES, describe
 
 if TYPE_CHECKING:
-    from ..simulate.result import Observable, Observation
+    from ..simulate.observation import Observable, Observation
     from ..theory.predict import Prediction
 
 CONFIDENCE = 95  # percent, of the interval over seeds
@@ -37,7 +37,7 @@ def answer(seen: Observation, prediction: Prediction | None, wanted: int, exit_c
 
 def interval(observable: Observable) -> list[float | None]:
     """The 95 % interval of the mean over seeds, within [0, 1]; none for a single seed."""
-    from ..statistics import student_interval
+    from ..verification.statistics import student_interval
 
     if len(observable.values) < 2:
         return [None, None]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..setting import PARAMETERS, Setting
+from ..settings import PARAMETERS, Setting
 from .answer import Answer, Block, Column, Prose, Table
 from .laws import Asked, asked
 from .numbers import count, deviation, probability
 from .predict import OBSERVABLES
 
 if TYPE_CHECKING:
+    from ..numerics.crossings import Interval
     from ..theory.predict import Prediction
-    from ..theory.solve import Interval
 
 WANTED = {"V": "largest", "L": "longest", "d": "least", "N": "least", "m": "least"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from ..setting import PARAMETERS
+from ..settings import PARAMETERS
 from .answer import Answer, Block, Column, Prose, Table
 from .numbers import NOTHING, deviation, number, plural, probability
 from .predict import OBSERVABLES

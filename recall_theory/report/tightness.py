@@ -11,7 +11,7 @@ from .numbers import count, deviation, number, plural, probability
 from .picture import save
 
 if TYPE_CHECKING:
-    from ..tightness import Point, Tightness
+    from ..verification.decoders import Point, Tightness
 
 WORDS = {
     "gradient": "argmax of the gradient",
@@ -83,7 +83,7 @@ def draw(found: Tightness, path: str) -> None:
 
 
 def _figure(plt: Any, found: Tightness) -> Any:
-    from ..tightness import bound
+    from ..verification.decoders import bound
 
     figure, axes = plt.subplots(figsize=(6.8, 4.6), layout="constrained")
     x = np.array([p.x for p in found.points])

@@ -10,7 +10,7 @@ from .answer import Answer, Block, Column, Prose, Table
 from .numbers import NOTHING, count, number, plural, probability, signed
 
 if TYPE_CHECKING:
-    from ..comparison import Cell, Comparison, Verification
+    from ..verification.results import Cell, Comparison, Verification
 
 VERDICTS = ("agree", "disagree", "inconclusive")
 
@@ -22,7 +22,7 @@ def answer(found: Verification, grid: str, wanted: int, exit_code: int, predicto
         data["interrupted"] = True
     blocks = _blocks(found, grid, wanted, predictor)
     if predictor is not None:
-        from ..explain import explain
+        from ..verification.residual_analysis import explain
 
         why = explain(found)
         data |= {"predictor": predictor, "explanation": why.to_dict()}
@@ -35,7 +35,7 @@ def answer(found: Verification, grid: str, wanted: int, exit_code: int, predicto
 
 
 def _blocks(found: Verification, grid: str, wanted: int, predictor: str | None) -> list[Block]:
-    from ..statistics import VERDICT_ALPHA
+    from ..verification.statistics import VERDICT_ALPHA
 
     plain = all(variant(c) == "gaussian" for c in found.cells)
     sizes = [Column(name) for name in ("V", "L", "d", "N")]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..setting import Setting
+from ..settings import Setting
 
 FloatArray = NDArray[np.float64]
 

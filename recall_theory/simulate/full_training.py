@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..setting import Setting, SettingError
-from . import explicit, observe
+from ..settings import Setting, SettingError
+from . import observables as observe
+from . import reference as explicit
 from .data import FloatArray, Samples, draw_embeddings
-from .memories.linear import separate
-from .result import Interrupted, Observable
+from .linear_toy import separate
+from .observation import Interrupted, Observable
 from .run import check_affordable, check_seed, check_seeds
 
 __all__ = ["FullTraining", "Stage", "checkpoints", "descend", "full_training"]

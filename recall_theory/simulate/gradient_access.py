@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
-from ..setting import Setting, SettingError
-from .counts import step_one
+from ..settings import Setting, SettingError
 from .data import Embeddings, FloatArray, Samples, draw_embeddings
-from .observe import credit
+from .observables import credit
+from .three_step import step_one
 
 # argmax of the gradient itself; argmax in noise; assignment by a matched filter in noise; assignment by the
 # likeliest whitened fit in noise

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..setting import Setting
-from .counts import step_one
+from ..settings import Setting
 from .data import Samples, draw_embeddings
-from .observe import credit
+from .observables import credit
+from .three_step import step_one
 
 
 def one_step_recall(setting: Setting, seed: int, index: int) -> float:

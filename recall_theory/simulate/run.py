@@ -17,11 +17,25 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..setting import Setting, SettingError
-from . import counts, explicit, mlp, mlp_explicit, observe
+from ..settings import Setting, SettingError
+from . import (
+    observables as observe,
+)
+from . import (
+    reference as explicit,
+)
+from . import (
+    reference_mlp as mlp_explicit,
+)
+from . import (
+    three_step as counts,
+)
+from . import (
+    three_step_mlp as mlp,
+)
 from .data import Samples, draw_embeddings
-from .own import OwnEmbeddings, distance_from_random, own_embeddings
-from .result import Interrupted, Observable, Observation
+from .observation import Interrupted, Observable, Observation
+from .user_embeddings import OwnEmbeddings, distance_from_random, own_embeddings
 
 # setting, seed, index, n_test, a user's own embeddings
 Task = tuple[Setting, int, int, int | None, OwnEmbeddings | None]

@@ -7,7 +7,7 @@ import itertools
 import logging
 from collections.abc import Iterator
 
-from ..setting import SettingError
+from ..settings import SettingError
 from ..simulate.run import Task, Triple, one_seed
 from .problem import MODEL
 

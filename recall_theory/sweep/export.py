@@ -6,7 +6,7 @@ import importlib
 import os
 
 from ..report.answer import as_csv
-from ..setting import SettingError
+from ..settings import SettingError
 from .results import Results
 
 # ending -> the libraries that write it

@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import json
 
-from ..setting import PARAMETERS, Setting
+from ..settings import PARAMETERS, Setting
 
 # The version of the simulated model: raised by every change after which a seed no longer gives the observables that
 # it gave before (a test holds known ones against it). Results of another version are left where they are, unused.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..setting import PARAMETERS, Setting
-from ..simulate.observe import OBSERVABLES
+from ..settings import PARAMETERS, Setting
+from ..simulate.observables import OBSERVABLES
 from .problem import MODEL, Problem
 from .store import Store
 

@@ -6,8 +6,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from ..setting import Setting, SettingError
-from ..simulate.result import Interrupted
+from ..settings import Setting, SettingError
+from ..simulate.observation import Interrupted
 from ..simulate.run import Task, Triple, check_affordable, check_seed, check_seeds, interrupts_held, one_seed
 from .problem import Problem
 from .results import Results, gathered

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from ..setting import SettingError
+from ..settings import SettingError
 from .problem import MODEL, Problem
 
 FORMAT = 1

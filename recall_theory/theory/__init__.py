@@ -8,12 +8,12 @@ from __future__ import annotations
 from ..lazy import lazily
 
 _HOME = {
-    "Formula": "formula",
-    "formulas": "formula",
-    "forced_choice": "forced_choice",
-    "forced_choice_complement": "forced_choice",
-    "forced_choice_inverse": "forced_choice",
-    "forced_choice_log": "forced_choice",
+    "Formula": "formulas.registry",
+    "formulas": "formulas.registry",
+    "forced_choice": ".numerics.forced_choice",
+    "forced_choice_complement": ".numerics.forced_choice",
+    "forced_choice_inverse": ".numerics.forced_choice",
+    "forced_choice_log": ".numerics.forced_choice",
 }
 
 __all__ = list(_HOME)

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ..setting import PARAMETERS, Setting, SettingError
-from . import bounds, laws
-from .bounds import bits_bound
-from .bounds.at import most_facts_from_samples, most_facts_on_average
-from .inverse import COARSE, check_target
-from .model import Model, Sizes, along, bearable
+from ..numerics.crossings import Interval, grid
+from ..numerics.threshold_search import FAR, Values, reach, seek, together
+from ..settings import PARAMETERS, Setting, SettingError
+from .batch_predictor import Model, Sizes, along, bearable
+from .bounds import most_facts_from_samples, most_facts_on_average
+from .formulas import leading_laws as laws
+from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
 from .predict import FloatArray, Prediction, Predictions
-from .seek import FAR, Values, reach, seek, together
-from .solve import Interval, grid
+from .solve import COARSE, check_target
 
 RATIOS: tuple[float | None, ...] = (4, 16, 64, 256, None)  # N/V; None is the limit N -> infinity
 LIMIT_RATIO = 10**9  # stands for infinity: every term that N divides is negligible at this N/V
@@ -293,8 +293,8 @@ def _row(ratio: float | None, N: int | None, at: Prediction, ends: dict[str, Any
         V_seeds=(_reached(-1, V, known, spread, target), _reached(1, V, known, spread, target)),
         accuracy=at.accuracy, recall=at.recall, attention=at.attention, std=at.std,
         facts_per_parameter=V / trained,
-        bits_per_parameter=float(bounds.permutation_bits(V=float(V))) / trained,
-        coverage_bound=float(bounds.coverage(V=float(V), N=float(samples))),
+        bits_per_parameter=float(permutation_bits(V=float(V))) / trained,
+        coverage_bound=float(coverage(V=float(V), N=float(samples))),
         coverage_V=None if (ratio is None and N is None) else most_facts_from_samples(samples, target),
         next=next, **ends, **common,
     )

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..interrupted import Interrupted
-from ..setting import PARAMETERS, Setting, SettingError
-from .inverse import check_target
+from ..errors import Interrupted
+from ..settings import PARAMETERS, Setting, SettingError
 from .predict import OBSERVABLES, FloatArray, Prediction, predict
+from .solve import check_target
 
 AXES = ("V", "N", "d", "L", "m", "m*d")
 CELLS = (17, 13)  # along x and along y

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..setting import EMBEDDINGS, PARAMETERS, Setting, SettingError
-from .attention import law as attention_law
-from .orthogonal.law import orthogonal_prediction, orthogonal_terms
-from .recall.law import recall_and_accuracy, recall_terms
+from ..settings import EMBEDDINGS, PARAMETERS, Setting, SettingError
+from . import attention as attention_law
+from .orthogonal.orthogonal_law import orthogonal_prediction, orthogonal_terms
+from .recall import recall_and_accuracy, recall_terms
 
 OBSERVABLES = ("attention", "recall", "accuracy")
 # Spreads are roots of differences: below these, of seeds and of an observation, they are rounding, and given as 0.
@@ -98,7 +98,7 @@ def predict(setting: Setting) -> Prediction:
 def _remarks(setting: Setting) -> tuple[str, ...]:
     if setting.m is None:
         return ()
-    from .mlp.regime import MOST, share_of_few
+    from .mlp.width_regime import MOST, share_of_few
 
     share = share_of_few(setting.m, setting.activation or "relu")
     if share <= MOST * (1 + 1 / 10**9):  # just at it is not above it
@@ -173,7 +173,7 @@ def _arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, embeddin
 def _mlp_arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, m: FloatArray, activation: str,
                 embedding: str, trigger_in_value: bool) -> Predictions:
     """The same for the Attention-MLP model."""
-    from .mlp.law import mlp_prediction, mlp_terms
+    from .mlp.mlp_law import mlp_prediction, mlp_terms
 
     if embedding == "orthogonal":
         raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "

@@ -1,71 +1,83 @@
-"""Inverses of a prediction that need not be monotone: where on the integers does it reach a target?"""
+"""`solve_for`: the inverse of a prediction for any one size."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-Function = Callable[[FloatArray], FloatArray]
+from ..numerics.crossings import Interval, grid, intervals
+from ..numerics.threshold_search import Values, seek, together
+from ..settings import PARAMETERS, SettingError
+from .batch_predictor import Model, Sizes, along, bearable
+from .predict import OBSERVABLES, FloatArray
 
-@dataclasses.dataclass(frozen=True)
-class Interval:
-    """The integers low..high, both included, on which the target is reached. `bounded` is False where
-    the interval runs on to the end of the domain that was searched."""
-
-    low: int
-    high: int
-    bounded: bool
+COARSE = 8  # points a decade where a crossing is looked for
+LARGEST = ("V", "L")  # sizes whose largest value is sought
 
 
-def grid(low: float, high: float, points_a_decade: int) -> FloatArray:
-    """Distinct integers from low to high, even in the logarithm."""
-    count = 2 + int(np.ceil(points_a_decade * np.log10(max(high / low, 1.0))))
-    return np.unique(np.rint(np.geomspace(low, high, count)))
+def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", *,
+              ratio: float | None = None, embedding: str = "gaussian", trigger_in_value: bool = True,
+              activation: Any = None, **sizes: float) -> Interval | None:
+    """The largest V or L, or the least N, d or m, at which a predicted observable reaches the target.
 
+    `sizes` fixes the other ones of V, L, d, N, and m with an MLP; for the unknown V give N or `ratio` = N/V.
+    `activation` alone belongs with the unknown m; m alone means relu. Returns the whole interval of the unknown on
+    which the target is reached (the highest one for V and L, the lowest for N, d and m), or None where there is none.
 
-def intervals(value: Function, target: float, x: FloatArray,
-              at_x: FloatArray | None = None) -> list[Interval]:
-    """All intervals of integers between x[0] and x[-1] on which value >= target, lowest first.
+    Raises `SettingError` for a value outside its domain and for a missing or superfluous size.
 
-    `value` maps an array of integers (as floats) to an array; `x` is an increasing grid of integers and
-    `at_x` its values where they are known. An interval or a gap between two neighbours of the grid passes
-    unseen; ends are exact where value is monotone between neighbours.
+    >>> found = solve_for("N", 0.5, V=256, L=16, d=128)
+    >>> found.low < 256 * 100
+    True
     """
-    reached = (value(x) if at_x is None else at_x) >= target
-    edges = np.flatnonzero(np.diff(reached.astype(int)))
-    ends = _bisect(value, target, x[edges], x[edges + 1])  # (E, 2): last integer on either side
-    found, start = [], int(x[0]) if reached[0] else None
-    for (left, right), up in zip(ends, reached[edges + 1], strict=True):
-        if up:
-            start = int(right)
-        else:
-            assert start is not None
-            found.append(Interval(start, int(left), bounded=True))
-            start = None
-    if start is not None:
-        found.append(Interval(start, int(x[-1]), bounded=False))
-    return found
+    check_target(target)
+    if observable not in OBSERVABLES:
+        raise SettingError("observable", f"observable={observable!r} is not one of {', '.join(OBSERVABLES)}")
+    model = _model(unknown, embedding, trigger_in_value, activation, sizes)
+    names = set(model.sizes)
+    needed = names - {unknown} - ({"N"} if ratio is not None else set())
+    if unknown not in names or (ratio is not None and unknown == "N"):
+        raise SettingError("unknown", f"unknown={unknown!r} is not one of {', '.join(model.sizes)}"
+                           + (" (and N is given by the ratio)" if unknown == "N" else ""))
+    if set(sizes) != needed:
+        raise SettingError("sizes", f"to solve for {unknown} give {', '.join(sorted(needed))}, not "
+                           f"{', '.join(sorted(sizes)) or 'nothing'}")
+    fixed = {name: float(PARAMETERS[name].check(value)) for name, value in sizes.items()}
+
+    low, high = model.search_range(unknown, fixed, target)
+    if low > high:
+        return None
+    points, highest = grid(low, high, COARSE), unknown in LARGEST
+
+    def sizes_at(x: FloatArray) -> Sizes:
+        return along(unknown, x, fixed, ratio)
+
+    if observable == "attention":  # cheap enough to look everywhere
+        found = intervals(lambda x: model.attention(sizes_at(x)), target, points)
+        return None if not found else found[-1 if highest else 0]
+    known: Values = {}
+
+    def evaluate(wanted: list[tuple[None, int]]) -> None:
+        many = model.predict(sizes_at(np.array([v for _, v in wanted], dtype=float)))
+        known.update(zip((v for _, v in wanted), getattr(many, observable).tolist(), strict=True))
+
+    guess = model.estimate(sizes_at(points))
+    worth = bearable(guess["attention"], target) if observable == "accuracy" else None
+    search = seek(points, guess[observable], target, known, highest, worth)
+    return together({None: search}, {None: known}, evaluate)[None]
 
 
-def _bisect(value: Function, target: float, left: FloatArray, right: FloatArray,
-            sections: int = 6) -> NDArray[np.int64]:
-    """Narrow brackets of a crossing, all at once, until their ends are neighbours."""
-    left, right = left.copy(), right.copy()
-    if left.size:
-        side = value(left) >= target
-    while (wide := np.flatnonzero(right - left > 1)).size:
-        steps = np.arange(1, sections) / sections
-        inner = np.rint(left[wide, None] + (right - left)[wide, None] * steps)  # (E, S-1)
-        inner = np.clip(inner, left[wide, None], right[wide, None])
-        same = (value(inner.ravel()) >= target).reshape(inner.shape) == side[wide, None]
-        same |= inner == left[wide, None]
-        same &= inner != right[wide, None]
-        crossed = np.where(same.all(axis=1), sections - 1, np.argmin(same, axis=1))
-        full = np.concatenate([left[wide, None], inner, right[wide, None]], axis=1)
-        rows = np.arange(len(wide))
-        left[wide], right[wide] = full[rows, crossed], full[rows, crossed + 1]
-    return np.stack([left, right], axis=1).astype(np.int64)
+def _model(unknown: str, embedding: str, trigger_in_value: bool, activation: Any, sizes: dict[str, float]) -> Model:
+    """The model that the given sizes mean: an MLP where m is among them or is the unknown."""
+    if "m" in sizes or unknown == "m":
+        return Model(embedding, trigger_in_value, PARAMETERS["activation"].check(activation or "relu"))
+    if activation is not None:
+        raise SettingError("activation", f"activation={activation!r} needs an MLP: give its width m too")
+    return Model(embedding, trigger_in_value)
+
+
+def check_target(target: float) -> None:
+    """Raise `SettingError` unless target is a number strictly between 0 and 1."""
+    if not 0 < target < 1:
+        raise SettingError("target", f"target={target!r} is not a number above 0 and below 1")

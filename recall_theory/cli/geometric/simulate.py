@@ -18,7 +18,7 @@ def run(output: Output, seeds: int, seed: int | None, jobs: int, **values: Any) 
     from ...geometric.simulate.run import check_affordable, simulate
     from ...geometric.theory.predict import predict
     from ...report.geometric.simulate import answer
-    from ...simulate.result import Interrupted
+    from ...simulate.observation import Interrupted
 
     check_affordable(setting)
     if seed is None:

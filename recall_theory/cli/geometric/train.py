@@ -25,7 +25,7 @@ def findings(kind: str, measure: Any, output: Output, seeds: int, seed: int | No
     """The answer of "train" or "transfer", from the function that measures it; Ctrl-C keeps the finished seeds."""
     setting = TrainingSetting(**values)
     from ...report.geometric.train import answer
-    from ...simulate.result import Interrupted
+    from ...simulate.observation import Interrupted
 
     if seed is None:
         seed = drawn_seed(output)

@@ -19,7 +19,7 @@ def run(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: in
     from ...geometric.grid import load
     from ...geometric.verify import verify
     from ...report.geometric.verify import answer
-    from ...simulate.result import Interrupted
+    from ...simulate.observation import Interrupted
 
     settings = load(grid)
     if seed is None:

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from ...setting import SettingError
+from ...settings import SettingError
 from ..setting import MOST_CODED, GeometricSetting
 from .model import Layer, Model
 from .tables import IntArray, draw_bijections, word_tables

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...setting import SettingError
+from ...settings import SettingError
 from .model import Model
 
 __all__ = ["FORMATS", "check_file", "save", "weights"]

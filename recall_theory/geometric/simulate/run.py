@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...setting import SettingError
-from ...simulate.result import Interrupted, Observable
+from ...settings import SettingError
+from ...simulate.observation import Interrupted, Observable
 from ...simulate.run import check_seed, check_seeds, map_tasks
 from ..construct.build import check_buildable
 from ..setting import GeometricSetting

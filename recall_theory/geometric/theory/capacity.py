@@ -8,9 +8,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...setting import SettingError
+from ...settings import SettingError
+from ...theory.formulas import geometric_laws as laws
 from ..setting import PARAMETERS, GeometricSetting
-from . import laws
 from .counting import hops_bits, tables_bits
 from .layout import MOST_D, best_within, cheapest, parameters, superposition_dimension
 from .seek import last

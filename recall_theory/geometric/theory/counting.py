@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from ...setting import SettingError
+from ...settings import SettingError
 
 __all__ = ["MOST_TABLES", "count_answers", "count_tables", "hops_bits", "tables_bits"]
 

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
-from ...setting import SettingError
+from ...settings import SettingError
 from ..setting import GeometricSetting
 from .counting import MOST_TABLES, count_answers, hops_bits, tables_bits
 

@@ -6,8 +6,8 @@ import dataclasses
 import math
 from typing import Any
 
+from ...theory.formulas.geometric_laws import chain, chain_shared
 from ..setting import GeometricSetting
-from .laws import chain, chain_shared
 from .spread import variance
 from .superposition import recall
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...setting import SettingError
+from ...settings import SettingError
 from .model import NAMES, Network, Task, loss_and_gradients
 from .setting import TrainingSetting
 

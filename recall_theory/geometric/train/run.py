@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...simulate.result import Interrupted, Observable
+from ...simulate.observation import Interrupted, Observable
 from ...simulate.run import check_seed, check_seeds, map_tasks
 from . import intervene, linear
 from .control import frozen, shuffled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ...setting import Parameter, SettingError
+from ...settings import Parameter, SettingError
 
 __all__ = ["PARAMETERS", "TrainingSetting"]
 

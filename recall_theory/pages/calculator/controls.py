@@ -7,7 +7,7 @@ from typing import Any
 
 from ...activation import NAMED
 from ...report.predict import MEANING
-from ...setting import EMBEDDINGS, PARAMETERS, Setting
+from ...settings import EMBEDDINGS, PARAMETERS, Setting
 
 __all__ = ["declared", "sizes"]
 

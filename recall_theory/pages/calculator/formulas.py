@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from html import escape
 
-from ...theory.formula import SYMBOLS, Formula
+from ...theory.formulas.registry import SYMBOLS, Formula
 from ..mathematics import formula_math, symbol_math
 
 __all__ = ["groups"]

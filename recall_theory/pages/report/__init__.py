@@ -6,8 +6,8 @@ from string import Template
 from typing import Any
 
 from ... import __version__
-from ...evidence import Findings
 from ...report.answer import cleaned
+from ...sweep.store_summary import Findings
 from ..document import digest, embedded, text
 from ..palette import style
 from . import cells, figures, formulas, laws, opening
@@ -17,7 +17,7 @@ __all__ = ["page"]
 
 
 def page(found: Findings) -> str:
-    """What a store shows (`recall_theory.evidence.findings`) as one HTML document that loads nothing.
+    """What a store shows (`recall_theory.sweep.store_summary`) as one HTML document that loads nothing.
 
     Raises `SettingError` where matplotlib, which draws its figures, isn't installed.
 

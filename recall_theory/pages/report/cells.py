@@ -6,11 +6,11 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from ...comparison import Cell, Comparison
-from ...evidence import Findings
-from ...evidence.cells import limited_by
 from ...report.numbers import NOTHING, count, deviation, number, probability, signed
 from ...report.verify import detectable, variant, verdict
+from ...sweep.analysis import limited_by
+from ...sweep.store_summary import Findings
+from ...verification.results import Cell, Comparison
 from .section import Section, verdict_word
 
 MOST = 300  # cells in the table and in figures; `report --csv` and `--json` have all

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from ...comparison import Cell
-from ...evidence import Findings
 from ...figures import agreement, residuals
 from ...figures.style import rendered
-from ...simulate.observe import OBSERVABLES
+from ...simulate.observables import OBSERVABLES
+from ...sweep.store_summary import Findings
+from ...verification.results import Cell
 from . import cells
 from .section import Section
 from .svg import inline

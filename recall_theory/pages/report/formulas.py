@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...evidence import Findings
-from ...setting import Setting
+from ...settings import Setting
+from ...sweep.store_summary import Findings
 from ..calculator.formulas import groups
 from .section import Section
 

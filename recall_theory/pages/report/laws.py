@@ -8,14 +8,14 @@ from collections import Counter
 from html import escape
 from typing import Any
 
-from ...comparison import Cell
-from ...evidence import Findings
-from ...evidence.cells import limited_by
-from ...evidence.planes import Plane
 from ...figures import phase, scaling
 from ...report.numbers import count, number, plural
-from ...scaling.run import Scaling
+from ...sweep.analysis import limited_by
+from ...sweep.scaling import Scaling
+from ...sweep.slices import Plane
+from ...sweep.store_summary import Findings
 from ...theory.phase import PhaseDiagram, family
+from ...verification.results import Cell
 from ..calculator.formulas import GROUPS
 from ..mathematics import formula_math
 from ..mathematics import math as set_math

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from ... import __version__
-from ...comparison import TOO_FEW, TOO_SKEWED
-from ...evidence import Findings
 from ...report.numbers import count, plural, signed
 from ...report.predict import describe
-from ...setting import PARAMETERS, Setting
-from ...simulate.observe import OBSERVABLES
-from ...statistics import VERDICT_ALPHA, seeds_to_rule_out
+from ...settings import PARAMETERS, Setting
+from ...simulate.observables import OBSERVABLES
 from ...sweep.problem import MODEL
+from ...sweep.store_summary import Findings
+from ...verification.results import TOO_FEW, TOO_SKEWED
+from ...verification.statistics import VERDICT_ALPHA, seeds_to_rule_out
 from .section import Section, verdict_word
 
 WORDS = {

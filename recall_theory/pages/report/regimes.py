@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from ...comparison import Cell
-from ...evidence.cells import attention_sure, limited_by
-from ...simulate.observe import OBSERVABLES
+from ...simulate.observables import OBSERVABLES
+from ...sweep.analysis import attention_sure, limited_by
+from ...verification.results import Cell
 
 NAMES = {"limited": "limited by", "attention": "attention", "model": "model", "embedding": "embeddings"}
 

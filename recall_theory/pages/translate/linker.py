@@ -29,7 +29,7 @@ class Linker:
     """Collects what is reached. `stand_ins` are objects for which JavaScript is given; `source()` is the script.
 
     >>> linker = Linker()
-    >>> from recall_theory.theory.recall.terms import interference
+    >>> from recall_theory.theory.formulas.recall_terms import interference
     >>> linker.reference(interference)
     'interference$1'
     >>> print(linker.source())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...setting import SettingError
+from ...settings import SettingError
 from ..answer import Answer, Block, Column, Prose, Table, Verbatim
 from ..numbers import count, plural, probability
 from .predict import describe

@@ -23,7 +23,7 @@ def answer(found: GeometricVerification, grid: str, wanted: int, exit_code: int)
 
 
 def _blocks(found: GeometricVerification, grid: str, wanted: int) -> list[Block]:
-    from ...statistics import VERDICT_ALPHA
+    from ...verification.statistics import VERDICT_ALPHA
 
     columns = [*(Column(name) for name in ("N", "R", "k", "d")), Column("hops", words=True), Column("seeds"),
                Column("predicted"), Column("observed"), Column("difference"), Column("detectable bias"),

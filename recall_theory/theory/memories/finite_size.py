@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
-from ..quadrature import gauss_beta, gauss_gamma
+from ...numerics.quadrature import gauss_beta, gauss_gamma
 
 __all__ = ["gaussian_errors", "sphere_errors"]
 

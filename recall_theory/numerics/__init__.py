@@ -1,0 +1,1 @@
+"""Methods of numerical computation that know no model: quadrature, forced choice, searches for thresholds."""

@@ -1,1 +1,0 @@
-"""Memories other than the attention layer, built and read out."""

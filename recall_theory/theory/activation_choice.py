@@ -1,0 +1,90 @@
+"""Which activation remembers best: the predicted accuracy of each, and the parts of it that decide.
+
+An activation of inputs of variance s is the sum of its Hermite parts. The mean is what all values share: it
+stores nothing and carries label-frequency noise. The linear part is the Attention-only model. The higher parts
+tell values apart that the linear part confuses, and cost width: m must resolve them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from ..activation import NAMED, activation, gaussian_mean, hermite_coefficients
+from ..settings import Setting, SettingError
+from .phase import binding
+from .predict import predict
+
+EVERY = tuple(NAMED)
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """Shares of the energy E phi^2 at inputs of variance s: mean^2, linear, quadratic and the rest."""
+
+    s: float
+    mean: float
+    linear: float
+    quadratic: float
+    higher: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """One activation in one setting; name None is the Attention-only model, without the MLP.
+
+    `parts` are at the variance of the values, where facts are stored; `parts_of_average` at that of an
+    averaged sequence, where attention is learned.
+    """
+
+    name: str | None
+    attention: float
+    recall: float
+    accuracy: float
+    std: dict[str, float]
+    limited_by: str
+    parts: Parts
+    parts_of_average: Parts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field by name."""
+        return dataclasses.asdict(self)
+
+
+def hermite_parts(name: Any, s: float) -> Parts:
+    """The shares of an activation's energy at variance s.
+
+    >>> round(hermite_parts("relu", 1.0).linear, 6)  # 1/4 of 1/2
+    0.5
+    """
+    phi = activation(name)
+    c = hermite_coefficients(phi, s, 2)
+    energy = float(gaussian_mean(phi, lambda x: phi.phi(x) ** 2, s))
+    mean, linear, quadratic = (float(x) ** 2 / energy for x in c)
+    return Parts(s, mean, linear, quadratic, max(0, 1 - mean - linear - quadratic))
+
+
+def compare_activations(setting: Setting, activations: tuple[Any, ...] = EVERY,
+                        without: bool = True) -> tuple[Choice, ...]:
+    """The activations by predicted accuracy, the best first; `without` adds the Attention-only model.
+
+    The setting's own activation plays no part; its m is needed. Raises `SettingError` where m is missing or an
+    activation is not accepted.
+    """
+    if setting.m is None:
+        raise SettingError("m", "to compare activations give the width m of the MLP")
+    names: list[str | None] = list(dict.fromkeys(activation(a).name for a in activations))
+    if without:
+        names.append(None)
+    e = int(setting.trigger_in_value)
+    c = 1 - 1 / setting.L
+    of_values = float(1 + e)  # E|z_in(k) + e z_trig|^2
+    of_average = 1 / setting.L + c / setting.V + e / setting.L**2  # E|hbar|^2
+    found = []
+    for name in names:
+        at = setting.replace(m=None, activation=None) if name is None else setting.replace(activation=name)
+        p = predict(at)
+        found.append(Choice(name, p.attention, p.recall, p.accuracy, std=p.std, limited_by=binding(p),
+                            parts=hermite_parts(name or "identity", of_values),
+                            parts_of_average=hermite_parts(name or "identity", of_average)))
+    return tuple(sorted(found, key=lambda choice: -choice.accuracy))

@@ -1,0 +1,131 @@
+"""The model that a search predicts: which embeddings, and which activation if there is an MLP.
+
+Searches run over the sizes V, L, d, N and, with an MLP, m; a `Model` holds what stays, and predicts arrays of sizes
+at three prices: in full, attention alone, and a guess from the leading terms.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numerics.forced_choice import forced_choice
+from ..settings import PARAMETERS, SettingError
+from . import attention as attention_law
+from .formulas import leading_laws as laws
+from .formulas.generic import lambert_w
+from .orthogonal.orthogonal_law import orthogonal_prediction
+from .predict import FloatArray, Predictions, predict_many
+from .recall import recall_terms
+
+__all__ = ["Model", "Sizes", "bearable"]
+
+Sizes = dict[str, FloatArray]  # V, L, d, N and, with an MLP, m
+
+LUCK = 2  # attention may miss so many times what accuracy may: a wrong pick is right by luck at most half the time
+FAR = 8  # a search for V goes so many times beyond what the leading laws leave
+LEAST_FAR = 64  # and at least to here
+LARGEST = {"d": 10**6, "L": 10**7, "m": 10**9}  # that a search considers
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """Embeddings and architecture; `activation` None is the Attention-only model, without the size m."""
+
+    embedding: str = "gaussian"
+    trigger_in_value: bool = True
+    activation: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.activation is not None and self.embedding == "orthogonal":
+            raise SettingError("embedding", "embedding='orthogonal': with an MLP the theory describes gaussian and "
+                               "sphere embeddings (simulate takes it)")
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of its sizes."""
+        return ("V", "L", "d", "N") if self.activation is None else ("V", "L", "d", "N", "m")
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """Its fields that are parameters of a `Setting`."""
+        return dataclasses.asdict(self)
+
+    def predict(self, at: Sizes) -> Predictions:
+        """Everything, in full."""
+        return predict_many(at["V"], at["L"], at["d"], at["N"], self.embedding, self.trigger_in_value, at.get("m"),
+                            self.activation)
+
+    def attention(self, at: Sizes) -> FloatArray:
+        """Predicted attention alone: a small part of what a whole prediction costs."""
+        V, L, d, N = (at[name] for name in ("V", "L", "d", "N"))
+        how = (self.embedding, self.trigger_in_value)
+        if self.embedding == "orthogonal":
+            return np.asarray(orthogonal_prediction(V, L, d, N, self.trigger_in_value)["attention"])
+        longer = np.maximum(L, 2)  # a sequence of one token has no rival: its attention is 1
+        if self.activation is None:
+            mean = attention_law.attention(V, longer, d, N, *how)
+        else:
+            from .mlp.mlp_law import mlp_attention
+
+            mean = mlp_attention(V, longer, d, N, at["m"], self.activation, *how)
+        return np.where(L > 1, mean, 1)
+
+    def estimate(self, at: Sizes) -> dict[str, FloatArray]:
+        """Attention, and a quick guess of recall and accuracy for a search to start from: the terms as Gaussian
+        noise."""
+        V, d, N = at["V"], at["d"], at["N"]
+        if self.embedding == "orthogonal":
+            return orthogonal_prediction(V, at["L"], d, N, self.trigger_in_value)
+        if self.activation is None:
+            terms = recall_terms(V, at["L"], d, N, self.embedding, self.trigger_in_value)
+        else:
+            from .mlp.mlp_law import recall_terms as mlp_recall_terms
+
+            terms = mlp_recall_terms(self._kernel(d), V, d, N, at["m"])
+        noise = np.maximum(sum(terms.values()), np.finfo(float).tiny)
+        recall = forced_choice(1 / np.sqrt(noise), V) * -np.expm1(-N / V)
+        attention = self.attention(at)
+        return {"attention": attention, "recall": recall, "accuracy": recall * attention}
+
+    def _kernel(self, d: Any) -> Any:
+        from ..activation import activation
+        from .mlp.mlp_law import typical_kernel
+
+        return typical_kernel(activation(self.activation), d, int(self.trigger_in_value))
+
+    def interference(self, d: float, m: float | None = None, e: int | None = None) -> float:
+        """The V that interference and the MLP's noise leave at any N, to leading order."""
+        if self.activation is None or m is None:
+            return float(laws.recall_interference(d=d, e=int(self.trigger_in_value) if e is None else e, tau=1))
+        k = self._kernel(d)
+        x = float(d * k.lead**2 / (2 * (k.variance + k.noise / m)))  # V ln V
+        return x / float(lambert_w(x))
+
+    def search_range(self, unknown: str, fixed: dict[str, float], target: float) -> tuple[float, float]:
+        """Where the unknown can lie. Above it V is beyond what interference leaves at any N."""
+        low, high = PARAMETERS[unknown].low, PARAMETERS[unknown].high
+        if unknown == "V" and self.embedding == "orthogonal":
+            high = fixed["d"]
+        elif unknown == "V":
+            left = self.interference(fixed["d"], fixed.get("m"), e=0)
+            high = min(high, max(LEAST_FAR, FAR * left, FAR / target))
+        elif unknown == "d" and self.embedding == "orthogonal":
+            low = fixed["V"]
+        return low, min(high, LARGEST.get(unknown, high))
+
+
+def bearable(attention: FloatArray, target: float) -> NDArray[np.bool_]:
+    """Where accuracy can reach the target at all: what attention misses is answered right by luck only."""
+    return (1 - attention) <= LUCK * (1 - target)
+
+
+def along(unknown: str, x: FloatArray, fixed: dict[str, float], ratio: float | None) -> Sizes:
+    """All sizes along the values x of one of them, as arrays of the shape of x; `ratio` sets N = ratio V."""
+    sizes: Sizes = {name: np.full(x.shape, size) for name, size in fixed.items()} | {unknown: x}
+    if ratio is not None:
+        sizes["N"] = np.clip(np.rint(ratio * sizes["V"]), 1, PARAMETERS["N"].high)
+    return sizes

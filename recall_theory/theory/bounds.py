@@ -1,0 +1,204 @@
+"""All bounds at one setting, or solved for the least N or the largest V that they leave."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..settings import PARAMETERS, SettingError
+from .formulas.lower_bounds import (
+    average_recall,
+    bits_bound,
+    bits_with_errors,
+    coverage,
+    gradient_information_mlp,
+    least_information,
+    most_right,
+    permutation_bits,
+)
+
+__all__ = ["Bound", "Bounds", "bounds_at", "most_facts_from_samples", "most_facts_on_average"]
+
+BITS = 16  # bits a parameter
+MOST_BITS = 1024
+TARGET = 99 / 100
+MODEL = "any model of P parameters of b bits, however it is trained"
+LARGER = "a model that keeps more: the samples, or numbers of more bits"
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """One bound at a setting, in words and numbers.
+
+    `strength` is "exact", "rigorous" or "approximate"; `binds` says which learners it holds for, `broken_by` which
+    one beats it once the assumption is dropped, `formulas` are the registered names. `recall` is the most that can
+    be recalled on average, and `allows` whether it allows what is asked (None where V or N is not given). Of N and V
+    the other being given, `least_N` and `largest_V` are the ends; None where it sets none within the domain.
+    """
+
+    name: str
+    statement: str
+    strength: str
+    binds: str
+    broken_by: str
+    formulas: tuple[str, ...]
+    recall: float | None = None
+    allows: bool | None = None
+    least_N: int | None = None
+    largest_V: int | None = None
+    details: dict[str, float] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """The bounds at a setting of which V or N may be left open; recall is asked to reach `target`."""
+
+    setting: dict[str, Any]
+    target: float
+    bits: float
+    parameters: int
+    bounds: tuple[Bound, ...]
+
+    def __getitem__(self, name: str) -> Bound:
+        return next(b for b in self.bounds if b.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON contract of `recall-theory bounds`."""
+        return {"schema_version": 1, **dataclasses.asdict(self)}
+
+
+def bounds_at(L: int, d: int, *, V: int | None = None, N: int | None = None, m: int | None = None,
+              activation: str | None = None, bits: float = BITS, target: float = TARGET) -> Bounds:
+    """Coverage, bits and gradient access at the sizes given. V or N may be left out, not both.
+
+    Recall is that on average over a uniform permutation; `bits` are bits a parameter. The activation of an MLP
+    changes no bound. Raises `SettingError` for a value outside its domain.
+
+    >>> found = bounds_at(V=64, L=16, d=16, N=945)
+    >>> round(found["gradient access"].recall, 3), found["bits: all right"].largest_V
+    (0.539, 564)
+    """
+    if V is None and N is None:
+        raise SettingError("V", "V and N are both missing: give V, N or both")
+    given: dict[str, Any] = {"V": V, "L": L, "d": d, "N": N, "m": m, "activation": activation}
+    for name, value in given.items():
+        if value is not None or name in ("L", "d"):
+            given[name] = PARAMETERS[name].check(value)
+    if activation is not None and m is None:
+        raise SettingError("activation", f"activation={activation!r} needs an MLP: give its width m too")
+    if not 0 < bits <= MOST_BITS:
+        raise SettingError("bits", f"bits={bits!r} is not a number above 0 and at most {MOST_BITS}")
+    if not 0 < target < 1:
+        raise SettingError("target", f"target={target!r} is not a number above 0 and below 1")
+    V, L, d, N, m = (given[name] for name in ("V", "L", "d", "N", "m"))
+    parameters = d * (m or d) + d
+    parts = (_coverage(V, N, target), *_bits(V, parameters, bits, target), _gradient(V, L, d, N, m, target))
+    return Bounds(given, target, float(bits), parameters, parts)
+
+
+def _coverage(V: int | None, N: int | None, target: float) -> Bound:
+    recall = None if V is None or N is None else float(coverage(V=float(V), N=float(N)))
+    return Bound(
+        "coverage", "recall <= 1 - (1 - 1/V)^N + min(1, V (1 - 1/V)^N)/V", "exact", "any learner that sees N samples",
+        "a learner that knows more of the permutation than the samples tell", ("bound.coverage",),
+        recall=recall, allows=None if recall is None else recall >= target,
+        least_N=None if V is None else _least_N(lambda n: float(coverage(V=float(V), N=float(n))) >= target),
+        largest_V=None if N is None else most_facts_from_samples(N, target))
+
+
+def most_facts_from_samples(N: int, target: float) -> int | None:
+    """The largest V of which any learner of N samples can recall the target on average; None: any V."""
+    return _largest_V(lambda v: float(coverage(V=float(v), N=float(N))) >= target)
+
+
+def most_facts_on_average(P: int, b: float, target: float) -> int | None:
+    """The largest V of which P parameters of b bits can recall the target on average; None: any V, or none."""
+    most = bits_bound(P, b)
+    return _largest_V(lambda v: float(average_recall(V=float(v), P=float(P), b=float(b), a=float(most))) >= target)
+
+
+def _bits(V: int | None, P: int, b: float, target: float) -> tuple[Bound, ...]:
+    """All right, all but e = (1 - target) V right, and on average."""
+    most, has = bits_bound(P, b), P * b
+
+    def errors(v: int) -> int:
+        return math.floor((1 - target) * v)
+
+    all_right, few_wrong, recall = None, None, None
+    takes: list[dict[str, float]] = [{"bits": has}, {"bits": has}, {"bits": has}]
+    if V is not None:
+        takes[0]["takes"] = float(permutation_bits(V=float(V)))
+        takes[1] |= {"errors": errors(V), "takes": float(bits_with_errors(V=float(V), errors=float(errors(V))))}
+        all_right, few_wrong = most >= V, most >= V - errors(V)
+        recall = float(average_recall(V=float(V), P=float(P), b=float(b), a=float(most)))
+    return (
+        Bound("bits: all right", "P b >= log2 V!", "exact", MODEL, LARGER, ("bound.bits",), allows=all_right,
+              largest_V=most, details=takes[0]),
+        Bound("bits: few wrong", "P b >= log2 (V - e)!, at most e of V wrong, any answers", "rigorous", MODEL, LARGER,
+              ("bound.bits.errors",), allows=few_wrong,
+              largest_V=_largest_V(lambda v: v - errors(v) <= most), details=takes[1]),
+        Bound("bits: on average", "recall <= (1/V) sum_a min(1, 2^(P b)/a!)", "rigorous", MODEL, LARGER,
+              ("bound.bits.average",), recall=recall, allows=None if recall is None else recall >= target,
+              largest_V=most_facts_on_average(P, b, target), details=takes[2]),
+    )
+
+
+def _gradient(V: int | None, L: int, d: int, N: int | None, m: int | None, target: float) -> Bound:
+    def recall(v: int, n: int) -> float:
+        return min(1.0, float(most_right(nats=_information(v, L, d, n, m))) / v)
+
+    most = None if V is None or N is None else recall(V, N)
+    return Bound(
+        "gradient access", "a ln a - a + 1 <= I <= (D/2) ln(1 + N/((V-1)(L-1))), recall <= a/V, "
+        + ("D = min(d, V-1)^2" if m is None else "D = min(d, V-1) min(m, V-1)"), "rigorous",
+        "one-step readings: learners that see the mean first gradient in noise of its own sampling covariance",
+        "the exact gradient, which tells all counts even at d = 1; three steps, which look at the samples again",
+        ("bound.gradient" if m is None else "bound.gradient.mlp", "bound.information.recall"),
+        recall=most, allows=None if most is None else most >= target,
+        least_N=None if V is None or L == 1 else _enough(V, L, d, m, target),
+        largest_V=None if N is None else _largest_V(lambda v: recall(v, N) >= target),
+        details={} if V is None or N is None else {"nats": _information(V, L, d, N, m),
+                                                   "takes": float(least_information(a=max(1.0, target * V)))})
+
+
+def _information(V: int, L: int, d: int, N: int, m: int | None) -> float:
+    """Nats about the permutation that a noisy first gradient holds at most; infinite where no token is noise."""
+    if L == 1:
+        return math.inf
+    return float(gradient_information_mlp(V=float(V), L=float(L), d=float(d), N=float(N), m=float(m or d)))
+
+
+def _enough(V: int, L: int, d: int, m: int | None, target: float) -> int | None:
+    """The least N at which a noisy first gradient tells enough: its information solved for N."""
+    exponent = (2 * float(least_information(a=max(1.0, target * V)))
+                / (min(d, V - 1) * min(m or d, V - 1)))
+    most = PARAMETERS["N"].high
+    if exponent > math.log(most):
+        return None
+    least = max(1, math.ceil((V - 1) * (L - 1) * math.expm1(exponent)))
+    return least if least <= most else None
+
+
+def _least_N(reached: Callable[[int], bool]) -> int | None:
+    """The least N at which a condition is met that stays met; None where it never is."""
+    low, high = int(PARAMETERS["N"].low) - 1, int(PARAMETERS["N"].high)
+    if not reached(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def _largest_V(reached: Callable[[int], bool]) -> int | None:
+    """The largest V at which a condition is met that ends there; None where it is met nowhere, or to the end of
+    the domain."""
+    low, high = int(PARAMETERS["V"].low), int(PARAMETERS["V"].high)
+    if reached(high) or not reached(low):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if reached(middle) else (low, middle)
+    return low

@@ -1,0 +1,1 @@
+"""Every closed form of the library, with its provenance, and the registry that holds them."""

@@ -1,0 +1,198 @@
+"""What no learner can beat: unseen facts, the size of a model, information, a gradient seen in noise.
+
+Each function is a registered formula. All statements are about expectations over a uniform permutation. Proofs:
+docs/derivations/bounds.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .generic import (
+    exp,
+    lambert_w,
+    log,
+    log_of_one_plus,
+    loggamma,
+    minimum,
+    power_of_complement,
+    power_of_complement_less_one,
+)
+from .registry import formula
+
+_BITS = "docs/derivations/bounds.md#bits"
+_DIGITS = 50
+_EQUAL = 1e-30  # V! = 2^(P b) to so much is an equality: what is left is rounding
+_INFORMATION = "docs/derivations/bounds.md#from-information-to-recall"
+_GRADIENT = "docs/derivations/bounds.md#what-a-learner-sees-through-a-gradient"
+_SEES = "rigorous, learners that see the first gradient's mean in noise of N samples' noise tokens; L >= 2"
+
+
+@formula("bound.coverage", title="Recall of the best learner: seen facts, and the last one by "
+         "elimination", provenance="derived", reference="docs/derivations/bounds.md#coverage",
+         regime="exact up to (V e^(-N/V))^2/(2 V): any learner, whatever it sees of the samples",
+         limits="1 as N/V -> infinity")
+def coverage(V: Any, N: Any) -> Any:
+    """recall <= 1 - (1 - 1/V)^N + min(1, V (1 - 1/V)^N) / V, at most 1.
+
+    E[#seen]/V is exact; the second part bounds Pr(some fact unseen)/V, what a learner gains that names
+    the one label left over.
+
+    >>> round(float(coverage(V=1000, N=1000)), 4)
+    0.6333
+    """
+    unseen = power_of_complement(V, N)
+    return minimum(1, minimum(1, V * unseen) / V - power_of_complement_less_one(V, N))
+
+
+@formula("bound.bits", title="Bits that a permutation of V labels holds", provenance="derived",
+         reference=_BITS, unit="bits",
+         regime="exact, any model that recalls all V facts: its parameters hold at least log2 V! bits",
+         limits="V log2(V/e) for large V")
+def permutation_bits(V: Any) -> Any:
+    """log2 V!."""
+    return loggamma(V + 1) / log(_two(V))
+
+
+@formula("bound.bits.errors", title="Bits of a model with at most e wrong answers", provenance="derived",
+         reference=_BITS, unit="bits",
+         regime="rigorous, any model that errs on at most e facts of every permutation, whatever its answers",
+         limits="bound.bits at e = 0")
+def bits_with_errors(V: Any, errors: Any) -> Any:
+    """log2 (V - e)!, for 0 <= e <= V."""
+    return loggamma(V - errors + 1) / log(_two(V))
+
+
+@formula("bound.bits.average", title="Recall of P parameters of b bits, on average over permutations",
+         provenance="derived", reference=_BITS,
+         regime="rigorous, any model, for each integer a >= 0; least at the largest a with a! <= 2^(P b)",
+         limits="the sum of min(1, 2^(P b)/a!) over all a >= 1, divided by V, up to 1/(a^2 V)")
+def average_recall(V: Any, P: Any, b: Any, a: Any) -> Any:
+    """recall <= [a + (a+2)/(a+1) 2^(P b)/(a+1)!]/V, at most 1.
+
+    The exponent is cut off where the bound exceeds 1 anyway, so that nothing overflows.
+    """
+    above = minimum(P * b * log(_two(V)) - loggamma(a + 2), log(V))
+    return minimum(1, (a + (a + 2) / (a + 1) * exp(above)) / V)
+
+
+@formula("bound.bits.capacity", title="Most facts that P parameters of b bits can hold, to leading "
+         "order", provenance="derived", reference=_BITS,
+         regime="approximate: leading order of log2 V! = P b, an overestimate by less than a factor e",
+         limits="the exact inverse is `bits_bound`")
+def bits_capacity(P: Any, b: Any) -> Any:
+    """V = x / W(x / exp(1)), x = P b ln 2 nats, W the Lambert function: V ln(V/e) = x."""
+    x = P * b * log(_two(P))
+    return x / lambert_w(x / exp(x * 0 + 1))
+
+
+def _two(like: Any) -> Any:
+    """The number 2, exact where `like` is symbolic, so that log(2) stays log(2)."""
+    return like * 0 + 2
+
+
+def bits_bound(P: float, b: float) -> int:
+    """The largest V with log2 V! <= P b: no model of P parameters of b bits recalls more facts, all of them.
+
+    Exact: by bisection in 50 digits.
+
+    >>> bits_bound(1, 16)
+    8
+    """
+    import mpmath
+
+    if P * b < 1:  # not even two facts
+        return 1
+    with mpmath.workdps(_DIGITS):
+        nats = mpmath.mpf(P) * mpmath.mpf(b) * mpmath.log(2) * (1 + mpmath.mpf(_EQUAL))
+        low, high = 1, int(bits_capacity(P=float(P), b=float(b))) + 2
+        while mpmath.loggamma(high + 1) <= nats:  # rounding of the leading order, beyond 2^53
+            high *= 2
+        middle = (low + high) // 2
+        while low < middle < high:  # log V! is increasing; this ends where integers are doubles, too
+            if mpmath.loggamma(middle + 1) <= nats:
+                low = middle
+            else:
+                high = middle
+            middle = (low + high) // 2
+    return low
+
+
+def recall_of_bits(V: float, P: float, b: float) -> float:
+    """`average_recall` at its best a: the most that P parameters of b bits recall of V facts on average.
+
+    >>> recall_of_bits(8, 1, 16), round(recall_of_bits(100, 1, 16), 4)
+    (1.0, 0.082)
+    """
+    return float(average_recall(V=float(V), P=float(P), b=float(b), a=float(bits_bound(P, b))))
+
+
+@formula("bound.information", title="Information that a facts answered right take", provenance="derived",
+         reference=_INFORMATION, unit="nats",
+         regime="rigorous, any learner and any channel, a >= 1 facts right in expectation",
+         limits="a ln(a/e) for large a; 0 at a = 1, which chance gives")
+def least_information(a: Any) -> Any:
+    """I >= a ln a - a + 1.
+
+    >>> round(float(least_information(a=100.0)), 2)
+    361.52
+    """
+    return a * log(a) - a + 1
+
+
+@formula("bound.information.recall", title="Most facts right that I nats allow", provenance="derived",
+         reference=_INFORMATION, regime="rigorous, any learner and any channel",
+         limits="the inverse of bound.information; 1 at I = 0")
+def most_right(nats: Any) -> Any:
+    """a <= exp(1 + W((I - 1)/exp(1))), W the Lambert function, I >= 0.
+
+    >>> round(float(most_right(nats=361.52)), 2)
+    100.0
+    """
+    return exp(1 + lambert_w((nats - 1) / exp(nats * 0 + 1)))
+
+
+@formula("bound.gradient.snr", title="Signal over noise of the first gradient, the same in every direction",
+         provenance="derived", reference=_GRADIENT, regime=_SEES, limits="N/(V L)")
+def gradient_snr(V: Any, L: Any, N: Any) -> Any:
+    """N/((V - 1)(L - 1))."""
+    return N / ((V - 1) * (L - 1))
+
+
+@formula("bound.gradient", title="Information about the permutation in a noisy first gradient",
+         provenance="derived", reference=_GRADIENT, unit="nats", regime=_SEES, limits="N d^2/(2 V L) for d < V")
+def gradient_information(V: Any, L: Any, d: Any, N: Any) -> Any:
+    """I <= (D/2) ln(1 + N/((V-1)(L-1))), D = min(d, V-1)^2.
+
+    >>> round(float(gradient_information(V=64.0, L=16.0, d=32.0, N=945.0)), 2)
+    354.89
+    """
+    return minimum(d, V - 1) ** 2 * log_of_one_plus(gradient_snr(V, L, N)) / 2
+
+
+@formula("bound.gradient.mlp", title="Information about the permutation in a noisy first gradient, behind an MLP",
+         provenance="derived", reference=_GRADIENT, unit="nats", regime=_SEES + "; any activation; not tight",
+         limits="N d m/(2 V L) for d < V and m < V")
+def gradient_information_mlp(V: Any, L: Any, d: Any, N: Any, m: Any) -> Any:
+    """I <= (D/2) ln(1 + N/((V-1)(L-1))), D = min(d, V-1) min(m, V-1)."""
+    return minimum(d, V - 1) * minimum(m, V - 1) * log_of_one_plus(gradient_snr(V, L, N)) / 2
+
+
+@formula("bound.gradient.sampled", title="The same where the gradient is that of N samples, noise added",
+         provenance="derived", reference=_GRADIENT, unit="nats",
+         regime="rigorous, learners that see the first gradient of N samples in independent noise of their noise "
+         "tokens' covariance; no MLP; L >= 2", limits="bound.gradient at N >> V")
+def gradient_information_sampled(V: Any, L: Any, d: Any, N: Any) -> Any:
+    """I <= (D/2) ln(1 + (V+N-2)/((V-1)(L-1))), D = min(d, V-1)^2."""
+    return minimum(d, V - 1) ** 2 * log_of_one_plus((V + N - 2) / ((V - 1) * (L - 1))) / 2
+
+
+@formula("bound.gradient.samples", title="Least N for all facts through a noisy first gradient", provenance="derived",
+         reference=_GRADIENT, regime=_SEES, limits="N d^2 = 2 V L ln V!: multiplicative in N, d^2 and 1/L")
+def gradient_samples(V: Any, L: Any, d: Any) -> Any:
+    """N >= 2 (V-1)(L-1) ln V!/min(d, V-1)^2.
+
+    >>> round(float(gradient_samples(V=64.0, L=16.0, d=32.0)), 1)
+    378.7
+    """
+    return 2 * (V - 1) * (L - 1) * loggamma(V + 1) / minimum(d, V - 1) ** 2

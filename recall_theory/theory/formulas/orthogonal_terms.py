@@ -1,0 +1,190 @@
+"""Orthogonal embeddings in closed form: lead and noise of the scores, and what recall asks for.
+
+Scores are in units of gamma eta/(N L)^2: with orthonormal tokens they are polynomials of counts. The
+functions that take sums over labels (n2 = sum n_y^2 and the like, x_y = n_y - N/V) hold at any label
+counts; the registered ones put their means in. Proofs: docs/derivations/orthogonal.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .generic import exp, log, power_of_complement, sqrt
+from .registry import formula
+
+__all__ = [
+    "attention_terms", "coverage", "lead", "lead_given", "lead_noise", "label_noise", "least_samples",
+    "noise_counts", "own_sequences", "recall_all", "recall_most", "recall_terms", "shared_sequences",
+]
+
+_WHERE = "docs/derivations/orthogonal.md"
+_REGIME = "d >= V; V large, N/V at least 1"
+_UNIT = "(gamma eta)^2/(N L)^4"
+
+
+def lead_given(V: Any, L: Any, N: Any, e: Any, x2: Any) -> Any:
+    """Mean of the lead z_trig.g at given label counts, x2 = sum (n_y - N/V)^2: exact for d > V."""
+    rho, mu, n2 = (L - 1) / V, (L - 1) * N / V**2, x2 + N**2 / V
+    spent = mu * (V - 1) ** 2 + rho * (V * rho + 2) * x2 + (1 - 1 / V) * n2 + e * x2
+    return (1 + e + rho) * x2 + N**2 / V - n2 / V - spent / L
+
+
+def lead_noise_given(V: Any, L: Any, N: Any, n2: Any, n3: Any) -> Any:
+    """Variance of the lead at given label counts, n2 = sum n_y^2 and n3 = sum n_y^3."""
+    rho, mu = (L - 1) / V, (L - 1) * N / V**2
+    return (1 - 2 / L) ** 2 * ((1 - 2 / V) * rho * n3 + mu * n2 / V) + 2 * V * (rho / L) ** 2 * n2
+
+
+def noise_counts_given(V: Any, L: Any, N: Any, n2: Any) -> Any:
+    """Token variance from the squared counts of noise tokens at given label counts."""
+    rho = (L - 1) / V
+    return 2 * ((1 - 1 / L) * rho) ** 2 * (n2 * (1 - 2 / V) + (N / V) ** 2)
+
+
+def label_noise_given(V: Any, L: Any, N: Any, e: Any, x2: Any, nx2: Any) -> Any:
+    """Token variance from counts that meet unequal label counts, nx2 = sum n_y (n_y - N/V)^2."""
+    rho = (L - 1) / V
+    a, k = (1 - N / V) / L, (1 - 1 / L) * rho - (1 + e) / L
+    return rho * (a**2 * N + 2 * a * k * x2 + k**2 * nx2)
+
+
+def shared_sequences_given(V: Any, L: Any, n2: Any) -> Any:
+    """Token variance from which tokens happen to share a sequence."""
+    return (L - 1) / V**2 * n2
+
+
+def _x2(V: Any, N: Any) -> Any:
+    """E sum (n_y - N/V)^2."""
+    return N * (1 - 1 / V)
+
+
+def _n2(V: Any, N: Any) -> Any:
+    """E sum n_y^2."""
+    return _x2(V, N) + N**2 / V
+
+
+@formula("orthogonal.attention.lead", title="Lead of the informative token: z_trig.g", provenance="derived",
+         reference=_WHERE, regime=_REGIME + "; exact on average for d > V", unit="gamma eta/(N L)^2",
+         limits="(1 - 1/L)(N^2/V + e N) for V large")
+def lead(V: Any, L: Any, N: Any, e: Any) -> Any:
+    """T = (1 + e + rho) x2 + N^2/V - n2/V - [mu (V-1)^2 + rho (V rho + 2 + e/rho) x2 + (1-1/V) n2]/L.
+
+    rho = (L-1)/V, mu = rho N/V, x2 = N (1 - 1/V), n2 = x2 + N^2/V.
+
+    >>> round(lead(64, 200, 64, 1), 3)
+    124.391
+    """
+    return lead_given(V, L, N, e, _x2(V, N))
+
+
+@formula("orthogonal.attention.lead_noise", title="The lead's variance over seeds at given label counts",
+         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
+def lead_noise(V: Any, L: Any, N: Any) -> Any:
+    """(1-2/L)^2 [(1-2/V) rho n3 + mu n2/V] + 2 V (rho/L)^2 n2: how often a token stands beside its own."""
+    lam = N / V
+    return lead_noise_given(V, L, N, _n2(V, N), N * (lam**2 + 3 * lam + 1))
+
+
+@formula("orthogonal.attention.noise_counts", title="Noise tokens: squares of their counts by label",
+         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
+def noise_counts(V: Any, L: Any, N: Any) -> Any:
+    """2 (1-1/L)^2 rho^2 [n2 (1-2/V) + (N/V)^2]."""
+    return noise_counts_given(V, L, N, _n2(V, N))
+
+
+@formula("orthogonal.attention.label_noise", title="Noise tokens: counts against unequal label counts",
+         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT,
+         limits="exceeds the squared counts where L > 2 V")
+def label_noise(V: Any, L: Any, N: Any, e: Any) -> Any:
+    """rho sum_y n_y (a + k x_y)^2 with a = (1 - N/V)/L and k = (1-1/L) rho - (1+e)/L."""
+    return label_noise_given(V, L, N, e, _x2(V, N), N * (1 + N / V))
+
+
+@formula("orthogonal.attention.shared_sequences", title="Noise tokens: which of them share a sequence",
+         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
+def shared_sequences(V: Any, L: Any, N: Any) -> Any:
+    """(L-1) n2/V^2."""
+    return shared_sequences_given(V, L, _n2(V, N))
+
+
+@formula("orthogonal.attention.own_sequences", title="Noise tokens: sequences that store them as facts",
+         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
+def own_sequences(V: Any, L: Any, N: Any, e: Any) -> Any:
+    """Var(A n^2 + B n) + 4 rho E n^3, n ~ Poisson(lam): A = (1+e)(1-1/L) + rho, B = -(e lam + 1)(1-1/L)
+    - 2 rho lam."""
+    lam, rho, c = N / V, (L - 1) / V, 1 - 1 / L
+    square, once = (1 + e) * c + rho, -(e * lam * c + 2 * rho * lam + c)
+    return (square**2 * (4 * lam**3 + 6 * lam**2 + lam) + once**2 * lam
+            + 2 * square * once * (2 * lam**2 + lam) + 4 * rho * lam * (lam**2 + 3 * lam + 1))
+
+
+@formula("orthogonal.attention.least_samples", title="Least N for attention with orthogonal embeddings",
+         provenance="derived", reference=_WHERE, regime="N >> V; d > V",
+         limits="below N = V as long as V^3 > 4 L^2 ln L and V^4 > 2 L^3 ln L: attention is then free")
+def least_samples(V: Any, L: Any) -> Any:
+    """N = 2 L sqrt((1 + L/(2V)) ln(L)/V), where lead^2 = 2 ln L * token variance.
+
+    >>> round(float(least_samples(64, 200)), 1)
+    184.2
+    """
+    return 2 * L * sqrt((1 + L / (2 * V)) * log(L) / V)
+
+
+@formula("orthogonal.recall.coverage", title="Recall with the trigger outside the values: facts seen once",
+         provenance="derived", reference=_WHERE, regime="exact, attention perfect, d >= V",
+         limits="1 - exp(-N/V) for V large")
+def coverage(V: Any, N: Any) -> Any:
+    """1 - (1 - 1/V)^(N+1): a fact seen is recalled, one unseen is a guess among V.
+
+    >>> round(float(coverage(64, 128)), 4)
+    0.8688
+    """
+    return 1 - (1 - 1 / V) * power_of_complement(V, N)
+
+
+@formula("orthogonal.recall.most", title="Least N for almost all facts, trigger in the values",
+         provenance="derived", reference=_WHERE, regime="V large, attention perfect, d > V",
+         limits="2.59 times coverage's V ln V: the mean bias, with no interference left")
+def recall_most(V: Any) -> Any:
+    """N = V ln V/(2 ln 2 - 1), where the greatest of V Poisson counts is twice the mean.
+
+    >>> round(float(recall_most(1000) / (1000 * log(1000))), 4)
+    2.5887
+    """
+    return V * log(V) / (2 * log(2 * (V / V)) - 1)
+
+
+@formula("orthogonal.recall.all", title="Least N for all facts at once, trigger in the values",
+         provenance="derived", reference=_WHERE, regime="V large, attention perfect, d > V",
+         limits="17.3 times coverage's V ln V")
+def recall_all(V: Any) -> Any:
+    """N = V ln V/(1 - e ln(2)/2), where the greatest of V Poisson counts is twice the least.
+
+    >>> round(float(recall_all(1000) / (1000 * log(1000))), 4)
+    17.2666
+    """
+    one = V / V  # keeps the constants exact where V is a symbol
+    return V * log(V) / (1 - exp(one) * log(2 * one) / 2)
+
+
+def attention_terms(V: Any, L: Any, d: Any, N: Any, e: Any) -> dict[str, Any]:
+    """Named contributions to (noise/signal)^2 of the attention; their sum is about Var(score)/lead^2."""
+    signal = lead(V, L, N, e) ** 2
+    return {
+        "noise token counts": noise_counts(V, L, N) / signal,
+        "label noise": label_noise(V, L, N, e) / signal,
+        "shared sequences": shared_sequences(V, L, N) / signal,
+        "own sequences": own_sequences(V, L, N, e) / signal,
+        "lead noise": lead_noise(V, L, N) / signal,
+        "trigger overlap": (1 / V) * (d <= V),
+    }
+
+
+def recall_terms(V: Any, d: Any, N: Any, e: Any) -> dict[str, Any]:
+    """Named contributions to (noise/signal)^2 of the margin (1 + e) n_k - e n_j of recall."""
+    lam = N / V
+    return {
+        "own count": (1 + e) ** 2 / lam,
+        "mean bias": e / lam,
+        "trigger overlap": e * (1 / V) * (d <= V),
+    }

@@ -1,0 +1,308 @@
+"""The Formula object and the registry of all formulas.
+
+A closed form is a plain Python function written with arithmetic and `generic` functions. `@formula(...)`
+puts it on record with its provenance and hands it back unchanged: `predict` calls it with floats
+and arrays, and `Formula.expr` is what it returns for sympy symbols. One definition, read both ways, and sympy
+is imported only when somebody asks for an expression.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+if TYPE_CHECKING:
+    import sympy
+
+__all__ = ["SYMBOLS", "Formula", "Registry", "SymbolInfo", "formula", "formulas"]
+
+Provenance = Literal["quoted", "derived", "kin"]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# The modules that register formulas; imported on the first look into the registry.
+MODULES = (
+    "attention_terms",
+    "recall_terms",
+    "orthogonal_terms",
+    ".one_step_memory",
+    "leading_laws",
+    "mlp_terms",
+    "lower_bounds",
+    "memory_laws",
+    "quoted",
+    "geometric_laws",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class SymbolInfo:
+    """How a symbol of the formulas prints, what it means and where it lives."""
+
+    latex: str
+    meaning: str
+    domain: str
+    integer: bool = False
+    positive: bool = True
+
+
+SYMBOLS: dict[str, SymbolInfo] = {
+    "V": SymbolInfo("V", "vocabulary size: tokens, labels and facts", "integer, at least 2", integer=True),
+    "L": SymbolInfo("L", "sequence length", "integer, at least 1", integer=True),
+    "d": SymbolInfo("d", "embedding dimension", "integer, at least 1", integer=True),
+    "N": SymbolInfo("N", "training samples", "integer, at least 1", integer=True),
+    "m": SymbolInfo("m", "width of the MLP", "integer, at least 1", integer=True),
+    "e": SymbolInfo("e", "1 if the trigger is part of the values, else 0", "0 or 1", integer=True,
+                    positive=False),
+    "tau": SymbolInfo(r"\tau", "squared norm of the trigger embedding, near 1", "positive"),
+    "lam": SymbolInfo(r"\lambda", "N/V, the mean number of training samples of a fact", "positive"),
+    "q": SymbolInfo("q", "d/V", "positive"),
+    "s": SymbolInfo("s", "lead of the right answer in standard deviations of a competitor", "real",
+                    positive=False),
+    "K": SymbolInfo("K", "number of alternatives", "at least 1"),
+    "b0": SymbolInfo("b_0", "|rbar|^2 in units of its mean, near 1", "positive"),
+    "kappa": SymbolInfo(r"\kappa", "1 for Gaussian embeddings, 0 on the unit sphere", "0 or 1",
+                        positive=False),
+    "A": SymbolInfo("A", "(E phi')^2 over the MLP's inputs in step two: its linear part", "positive"),
+    "B": SymbolInfo("B", "E phi E phi'' over the MLP's inputs in step two", "real", positive=False),
+    "A2": SymbolInfo("A_2", "(E phi'')^2 over the MLP's inputs in step two: its quadratic part", "at least 0",
+                     positive=False),
+    "h0": SymbolInfo("h_0", "E phi phi' over the MLP's inputs in step two", "real", positive=False),
+    "h1": SymbolInfo("h_1", "E (phi phi')' over the MLP's inputs in step two", "real", positive=False),
+    "h2": SymbolInfo("h_2", "E (phi phi')'' over the MLP's inputs in step two", "real", positive=False),
+    "h3": SymbolInfo("h_3", "E phi' E phi'' over the MLP's inputs in step two", "real", positive=False),
+    "h4": SymbolInfo("h_4", "E (phi phi')'''' over the MLP's inputs in step two", "real", positive=False),
+    "h5": SymbolInfo("h_5", "derivative of h3 by the power of the MLP's inputs in step two", "real", positive=False),
+    "P0": SymbolInfo("P_0", "E phi^2 over the MLP's inputs in step two", "positive"),
+    "P2": SymbolInfo("P_2", "E phi'^2 over the MLP's inputs in step two", "positive"),
+    "k1": SymbolInfo("k_1", "kappa(2, 2, 2): the kernel of a value with itself, in step three", "positive"),
+    "k0": SymbolInfo("k_0", "mean kernel of two values in step three: what all values share", "real",
+                     positive=False),
+    "kv": SymbolInfo("k_v", "d times the variance of the kernel over the other values", "positive"),
+    "kz": SymbolInfo("k_z", "m times the variance of the kernel over the weights, at other values", "positive"),
+    "P": SymbolInfo("P", "trainable parameters", "integer, at least 1", integer=True),
+    "b": SymbolInfo("b", "bits a parameter", "positive"),
+    "a": SymbolInfo("a", "facts answered right, on average", "at least 1"),
+    "nats": SymbolInfo("I", "information about the permutation", "at least 0, in nats"),
+    "subjects": SymbolInfo("N", "subjects of geometric recall", "integer, at least 2", integer=True),
+    "R": SymbolInfo("R", "relations of geometric recall", "integer, at least 1", integer=True),
+    "words": SymbolInfo("W", "codes that a subject's embedding superposes", "integer, at least 1", integer=True),
+    "k": SymbolInfo("k", "coordinates of an attribute's code", "integer, at least 1", integer=True),
+    "h": SymbolInfo("h", "relations in a query, or passes", "integer, at least 1", integer=True),
+    "p": SymbolInfo("p", "chance that one pass is right", "from 0 to 1"),
+    "v": SymbolInfo("v", "variance of recall from seed to seed", "positive"),
+    "errors": SymbolInfo("e", "facts that may be wrong", "integer from 0 to V", integer=True,
+                         positive=False),
+    "n": SymbolInfo("n", "facts of a memory, each with an output of its own", "integer, at least 2", integer=True),
+    "rank": SymbolInfo("r", "rank of a memory's matrix", "integer from 1 to d", integer=True),
+    "u": SymbolInfo("u", "normal quantile above which competitors are averaged", "real", positive=False),
+    "alpha": SymbolInfo(r"\alpha", "exponent of Zipf's law: fact x occurs in proportion to x^-alpha", "above 1"),
+    "rho": SymbolInfo(r"\rho", "power of its frequency with which a fact is stored", "above 1/(2 alpha)"),
+}
+
+
+class Formula:
+    """One formula with all that is needed to trust it or to check it.
+
+    `name` is dotted ("recall.interference"), `title` one sentence, `provenance` one of "quoted" (a
+    source states it), "derived" (worked out in `reference`) and "kin" (from a related paper, named in
+    `reference`). `regime` says where it holds, `limits` what it reduces to.
+
+    >>> from recall_theory.theory import formulas
+    >>> float(formulas["law.recall.coverage"].evaluate(V=1000))
+    6907.755278982137
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str, title: str, provenance: Provenance,
+                 reference: str, regime: str, limits: str = "", unit: str = "", margin: float | None = None,
+                 quote: str = ""):
+        self.function = function
+        self.name, self.title, self.provenance = name, title, provenance
+        self.reference, self.regime, self.limits, self.unit = reference, regime, limits, unit
+        self.margin, self.quote = margin, quote
+        self.arguments = tuple(inspect.signature(function).parameters)
+        unknown = [a for a in self.arguments if a not in SYMBOLS]
+        if unknown:
+            raise TypeError(f"{name}: no symbol is declared for {', '.join(unknown)}")
+
+    def __repr__(self) -> str:
+        return f"Formula({self.name!r}, {self.provenance})"
+
+    @functools.cached_property
+    def symbols(self) -> dict[str, sympy.Symbol]:
+        """The sympy symbols of the arguments, by name."""
+        return {a: symbol(a) for a in self.arguments}
+
+    @functools.cached_property
+    def expr(self) -> sympy.Expr | None:
+        """The formula in sympy; None for a quoted statement whose text could not be had."""
+        import sympy
+
+        value = self.function(**self.symbols)
+        return None if value is None else sympy.sympify(value)
+
+    @property
+    def domain(self) -> dict[str, str]:
+        """Where each argument may lie, in words."""
+        return {a: SYMBOLS[a].domain for a in self.arguments}
+
+    def _expression(self) -> sympy.Expr:
+        if self.expr is None:
+            raise ValueError(f"{self.name} has no expression: {self.regime}")
+        return self.expr
+
+    @functools.cached_property
+    def terms(self) -> dict[str, sympy.Expr]:
+        """The summands of the expression, each by its own text."""
+        import sympy
+
+        return {str(t): t for t in sympy.Add.make_args(self._expression())}
+
+    def __call__(self, **values: Any) -> Any:
+        """The formula in floating point; arguments are numbers or arrays that broadcast."""
+        self._check(values)
+        return self.function(**values)
+
+    def _check(self, values: Mapping[str, Any]) -> None:
+        missing = [a for a in self.arguments if a not in values]
+        extra = [a for a in values if a not in self.arguments]
+        if missing or extra:
+            raise ValueError(f"{self.name} takes {', '.join(self.arguments)}"
+                             + (f"; missing: {', '.join(missing)}" if missing else "")
+                             + (f"; unknown: {', '.join(extra)}" if extra else ""))
+
+    def latex(self) -> str:
+        """The expression as LaTeX, with the symbols of the field."""
+        import sympy
+
+        names = {s: SYMBOLS[a].latex for a, s in self.symbols.items()}
+        return str(sympy.latex(self._expression(), symbol_names=names))
+
+    def python(self) -> str:
+        """The expression as Python source: of the standard library's `math` alone where it has the functions,
+        else of `scipy.special`."""
+        from sympy.printing.pycode import PythonCodePrinter
+
+        class Printer(PythonCodePrinter):  # type: ignore[misc]
+            def _print_LambertW(self, expression: Any) -> str:
+                return f"scipy.special.lambertw({self._print(expression.args[0])}).real"
+
+        return str(Printer().doprint(self._expression()))
+
+    def evaluate(self, dps: int = 50, **values: Any) -> Any:
+        """The value to `dps` digits, as an mpmath number; floats count as the exact binary they are."""
+        import mpmath
+
+        self._check(values)
+        with mpmath.workdps(dps + 15):  # guard digits: differences of large terms lose some
+            exact = [mpmath.mpmathify(values[a]) for a in self.arguments]
+            value = mpmath.mpmathify(self.lambdify("mpmath")(*exact))
+        with mpmath.workdps(dps):
+            return +value
+
+    def lambdify(self, backend: str = "scipy") -> Callable[..., Any]:
+        """A function of the arguments, in their order. "scipy" (arrays, special functions), "numpy"
+        (the same: plain numpy breaks special functions on arrays), "mpmath" or "math"."""
+        import sympy
+
+        def lambert_w(x: Any) -> Any:  # of a positive argument: real, where scipy's own is complex
+            from scipy.special import lambertw
+
+            return lambertw(x).real
+
+        own = {"LambertW": lambert_w}
+        modules: Any = {"scipy": [own, "scipy", "numpy"], "numpy": [own, "scipy", "numpy"],
+                        "mpmath": "mpmath", "math": [own, "math"]}.get(backend)
+        if modules is None:
+            raise ValueError(f"backend={backend!r} is not one of scipy, numpy, mpmath, math")
+        return sympy.lambdify(list(self.symbols.values()), self._expression(), modules=modules)
+
+    def solve_for(self, name: str, value: Any = None) -> list[sympy.Expr]:
+        """The positive solutions for one argument of `formula == value` (a symbol `y` by default)."""
+        import sympy
+
+        if name not in self.symbols:
+            raise ValueError(f"{self.name} has no argument {name!r}; it has {', '.join(self.arguments)}")
+        target = sympy.Symbol("y", positive=True) if value is None else sympy.sympify(value)
+        free = sympy.Symbol(name, positive=True)  # solutions are sought over the positive reals
+        expression = self._expression().subs(self.symbols[name], free)
+        equation = expression - target
+        for w in expression.atoms(sympy.LambertW):
+            if expression == w.args[0] / w:  # u/W(u) = y, which sympy leaves alone, is u = y ln y
+                equation = w.args[0] - target * sympy.log(target)
+        return [s for s in sympy.solve(equation, free) if s.is_positive is not False]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that is known of the formula, for JSON."""
+        known = self.expr is not None
+        return {
+            "name": self.name, "title": self.title, "provenance": self.provenance,
+            "reference": self.reference, "quote": self.quote, "regime": self.regime,
+            "limits": self.limits, "unit": self.unit,
+            "symbols": {a: {"meaning": SYMBOLS[a].meaning, "domain": SYMBOLS[a].domain,
+                            "latex": SYMBOLS[a].latex} for a in self.arguments},
+            "expression": str(self.expr) if known else None,
+            "latex": self.latex() if known else None,
+            "python": self.python() if known else None,
+        }
+
+
+@functools.cache
+def symbol(name: str) -> sympy.Symbol:
+    """The sympy symbol of a declared name; all formulas share it."""
+    import sympy
+
+    info = SYMBOLS[name]
+    if info.domain == "real":
+        return sympy.Symbol(name, real=True)
+    # Sizes are declared positive, not integer: one differentiates and solves for them.
+    return sympy.Symbol(name, positive=True) if info.positive else sympy.Symbol(name, nonnegative=True)
+
+
+class Registry(Mapping[str, Formula]):
+    """All formulas by name. Modules are imported when the registry is first read."""
+
+    def __init__(self) -> None:
+        self._formulas: dict[str, Formula] = {}
+        self._loaded = False
+
+    def add(self, item: Formula) -> None:
+        """Put a formula on record; a name serves once."""
+        if item.name in self._formulas:
+            raise ValueError(f"a formula named {item.name!r} exists already")
+        self._formulas[item.name] = item
+
+    def _load(self) -> dict[str, Formula]:
+        if not self._loaded:
+            self._loaded = True
+            for module in MODULES:
+                importlib.import_module("." + module, __package__)
+        return self._formulas
+
+    def __getitem__(self, name: str) -> Formula:
+        return self._load()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._load()))
+
+    def __len__(self) -> int:
+        return len(self._load())
+
+
+formulas = Registry()
+
+
+def formula(name: str, *, title: str, provenance: Provenance, reference: str, regime: str,
+            limits: str = "", unit: str = "", margin: float | None = None,
+            quote: str = "") -> Callable[[Function], Function]:
+    """Register the decorated function as a formula; the function itself comes back unchanged."""
+
+    def register(function: Function) -> Function:
+        formulas.add(Formula(function, name, title, provenance, reference, regime, limits, unit, margin,
+                             quote))
+        return function
+
+    return register

@@ -1,0 +1,58 @@
+"""The attention layer as a memory: three steps, training attention right, as many samples as it takes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...numerics.crossings import intervals
+from ..attention import seed_law
+from ..recall import recall_and_accuracy
+
+__all__ = ["attention_capacity", "attention_dimension"]
+
+FloatArray = NDArray[np.float64]
+
+ENOUGH = 10**9  # samples a fact: every term that they divide is negligible
+STEPS = 24  # of a search over sizes, before it is narrowed down
+DIGITS = 4  # after the first one: capacities of more are rounded down to these
+SPAN = 64  # sizes are sought from the leading law's over this to twice it
+
+
+def recall_at(V: FloatArray, d: FloatArray) -> FloatArray:
+    """Recall of V facts at dimension d, both (n,), mean over seeds."""
+    V, d = np.broadcast_arrays(np.asarray(V, dtype=float), np.asarray(d, dtype=float))
+    found: FloatArray = recall_and_accuracy(seed_law(V, 2, d, V * ENOUGH), V, 1, d, V * ENOUGH)["recall"]
+    return found
+
+
+def attention_capacity(d: int, target: float, leading: float) -> int | None:
+    """The most facts of which a share `target` is recalled at dimension d; None below 2. `leading` is a law's answer.
+
+    >>> attention_capacity(256, 0.99, 2136)
+    702
+    """
+    unit = 10 ** max(0, math.floor(math.log10(max(leading, 1))) - DIGITS)
+    V = _sizes(leading / unit, 2)
+    found = intervals(lambda x: recall_at(x * unit, np.full(x.shape, float(d))), target, V)
+    return found[-1].high * unit if found else None
+
+
+def attention_dimension(facts: int, target: float, leading: float) -> int | None:
+    """The least dimension at which a share `target` of so many facts is recalled.
+
+    >>> attention_dimension(702, 0.99, 135)
+    256
+    """
+    d = _sizes(leading * SPAN / 4, 1)
+    found = intervals(lambda x: recall_at(np.full(x.shape, float(facts)), x), target, d)
+    return found[-1].low if found else None
+
+
+def _sizes(leading: float, least: int) -> FloatArray:
+    """Sizes below and above a leading law's answer, where a search begins."""
+    high = max(2 * leading, 8 * least)
+    sizes: FloatArray = np.unique(np.rint(np.geomspace(max(high / (2 * SPAN), least), math.ceil(high), STEPS)))
+    return sizes

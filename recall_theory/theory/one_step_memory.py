@@ -1,0 +1,296 @@
+"""The one-step reading: what Val1, the first gradient step, recalls when asked with a token's embedding.
+
+logits_j = z_out(j)^T Val1 z_in(k) = z_out(j).Y with Y = sum_y theta_y z_out(y) and, in units of eta/(N L),
+
+    theta_y = X_y - mean X,  X_y = n_y (1[y=k] s + A) + M_yk s + n_y o_y + noise tokens' overlaps,
+
+s = |z_k|^2, n_y the label counts, M_yk how often token k is noise at label y, A = (e z_trig + (L-1) zbar).z_k
+what all labels share (trigger and mean embedding), o_y = z_y.z_k. Proofs: docs/derivations/one_step.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, ndtr
+
+from .formulas.generic import log
+from .formulas.registry import formula
+
+__all__ = [
+    "interference", "mean_embedding", "one_step_law", "one_step_recall", "one_step_terms",
+    "own_noise_token", "sampling", "trigger_overlap",
+]
+
+FloatArray = NDArray[np.float64]
+
+_WHERE = "docs/derivations/one_step.md"
+_REGIME = "one-step reading; V, d large"
+_UNIT = "(noise/signal)^2"
+TINY = np.finfo(float).tiny
+MOST_COUNTS = 1000  # counts told apart in one sum
+TRIGGER_NODES = 16  # even: at an overlap of exactly nought counts would tie that never do
+REACH = 6  # standard deviations of a count that the sums run over
+LABEL_NODES = 10  # Gauss nodes over a label's count
+NOISE_NODES = 5  # and over how often the token asked for is noise at that label
+LOWEST, HIGHEST = 5, 9  # a score below -5 never wins, one above 9 always does
+THRESHOLDS = 64  # nodes over a competitor's score
+LIFTS = 8  # nodes over the competitors' share in the winner's direction
+
+
+# --- the noise, term by term ------------------------------------------------------------------------
+
+@formula("one_step.sampling", title="Noise tokens stored with the label", provenance="derived",
+         reference=_WHERE, regime=_REGIME, unit=_UNIT, limits="V^2 L/(N d^2): the leading term at N << V L")
+def sampling(V: Any, L: Any, d: Any, N: Any) -> Any:
+    """V^2 (L-1)/(N d^2): overlaps of the L - 1 noise tokens with the token asked for."""
+    return V**2 * (L - 1) / (N * d**2)
+
+
+@formula("one_step.own_noise_token", title="The token itself, as noise at other labels",
+         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
+def own_noise_token(V: Any, L: Any, d: Any, N: Any) -> Any:
+    """V (L-1) [1 + (L-1)/V]/(N d)."""
+    return V * (L - 1) * (1 + (L - 1) / V) / (N * d)
+
+
+@formula("one_step.interference", title="Interference of the V stored facts", provenance="derived",
+         reference=_WHERE, regime=_REGIME, unit=_UNIT)
+def interference(V: Any, d: Any, N: Any) -> Any:
+    """V (1 + V/N)/d^2."""
+    return V * (1 + V / N) / d**2
+
+
+@formula("one_step.trigger_overlap", title="The trigger that all values share", provenance="derived",
+         reference=_WHERE, regime=_REGIME, unit=_UNIT)
+def trigger_overlap(V: Any, d: Any, N: Any, e: Any) -> Any:
+    """e V^2/(N d^2)."""
+    return e * V**2 / (N * d**2)
+
+
+@formula("one_step.mean_embedding", title="The mean embedding that all noise shares", provenance="derived",
+         reference=_WHERE, regime=_REGIME, unit=_UNIT)
+def mean_embedding(V: Any, L: Any, d: Any, N: Any) -> Any:
+    """V (L-1)^2/(N d^2)."""
+    return V * (L - 1) ** 2 / (N * d**2)
+
+
+@formula("one_step.law", title="Least N for almost all facts by one step", provenance="derived",
+         reference=_WHERE, regime="N << V L; L << V; d << V", limits="multiplicative in N, d^2 and 1/L")
+def one_step_law(V: Any, L: Any, d: Any) -> Any:
+    """N d^2 = 2 V^2 L ln V, solved for N.
+
+    >>> round(float(one_step_law(64, 8, 32)), 2)
+    266.17
+    """
+    return 2 * V**2 * L * log(V) / d**2
+
+
+def one_step_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
+                   trigger_in_value: bool = True) -> dict[str, FloatArray]:
+    """Named contributions (B,) to (noise/signal)^2 of the one-step reading.
+
+    With orthogonal embeddings only the token's own counts are left, and only the labels' own counts compete.
+    """
+    v, length, dim, n = _sizes(V, L, d, N)
+    e = int(trigger_in_value)
+    if embedding == "orthogonal":
+        rho = (length - 1) / v
+        inside = (dim <= v) / v
+        return {"own count": (1 + rho) * v / n, "noise token": (1 + rho) * rho * v / n,
+                "trigger overlap": e * inside * v / n}
+    return {"sampling": sampling(v, length, dim, n), "noise token": own_noise_token(v, length, dim, n),
+            "interference": interference(v, dim, n), "trigger overlap": trigger_overlap(v, dim, n, e),
+            "mean embedding": mean_embedding(v, length, dim, n)}
+
+
+# --- the law of recall --------------------------------------------------------------------------------
+
+def one_step_recall(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
+                    trigger_in_value: bool = True, noise: float = 0) -> FloatArray:
+    """Expected fraction (B,) of facts that the first gradient step alone recalls.
+
+    V >= 2, L >= 1, d >= 1 (d >= V if orthogonal), N >= 1 broadcast. `embedding` as in `Setting`. `noise` is the
+    variance of Gaussian noise added to the gradient, in units of what the noise tokens give it (not for
+    orthogonal embeddings). Derived in docs/derivations/one_step.md, to 0.02 for V of 64 and more.
+
+    >>> one_step_recall(128, 8, 64, [512, 8192]).round(2)
+    array([0.34, 0.85])
+    """
+    if noise < 0 or (noise > 0 and embedding == "orthogonal"):
+        raise ValueError(f"noise={noise!r} is not a number of at least 0, which orthogonal embeddings have to be")
+    e = int(trigger_in_value)
+    values = []
+    for v, length, dim, n in zip(*(x.ravel().tolist() for x in _sizes(V, L, d, N)), strict=True):
+        if embedding == "orthogonal":
+            values.append(_orthogonal(v, length, dim, n, e))
+        else:
+            values.append(_random(v, length, dim, n, e, embedding == "sphere", noise))
+    return np.array(values).reshape(_sizes(V, L, d, N)[0].shape)
+
+
+def _sizes(*sizes: ArrayLike) -> list[FloatArray]:
+    return list(np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, dtype=float)) for x in sizes)))
+
+
+def hermite(n: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and probabilities (n,) of the Gauss rule for one standard normal variable."""
+    x, w = np.polynomial.hermite_e.hermegauss(n)
+    return x, w / w.sum()
+
+
+def gamma_scaled(z: FloatArray, variance: ArrayLike) -> FloatArray:
+    """A gamma variable of mean 1 and that variance at the normal quantile z (Wilson and Hilferty 1931)."""
+    a = np.asarray(variance) / 9
+    return np.maximum(1 - a + z * np.sqrt(a), 0) ** 3
+
+
+def poisson_nodes(mean: ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
+    """The n-point Gauss rule for Poisson counts of each mean: nodes and probabilities (..., n).
+
+    By the Jacobi matrix of the Poisson-Charlier polynomials: exact for polynomials of degree 2n - 1.
+
+    >>> nodes, weights = poisson_nodes(2, 6)
+    >>> round(float(weights @ nodes**3), 10)
+    22.0
+    """
+    a = np.asarray(mean, dtype=float)[..., None, None]
+    k = np.arange(n)
+    off = np.sqrt(a[..., 0] * k[1:])
+    jacobi = (a + k) * np.eye(n)
+    jacobi[..., k[1:], k[:-1]] = off
+    jacobi[..., k[:-1], k[1:]] = off
+    nodes, vectors = np.linalg.eigh(jacobi)
+    return np.maximum(nodes, 0), vectors[..., 0, :] ** 2
+
+
+def _random(V: float, L: float, d: float, N: float, e: int, sphere: bool, noise: float) -> float:
+    """Gaussian and sphere: an average over s, A, the competitors' total and the winner's own noise."""
+    n, wn = poisson_nodes(N / V, LABEL_NODES)
+    x, wx = hermite(5)
+    if sphere:
+        s, ws = np.ones(1), np.ones(1)
+    else:
+        z, ws = hermite(3)
+        s = np.maximum(gamma_scaled(z, 2 / d), np.finfo(float).eps)
+    total = 0.0
+    for si, wi in zip(s, ws, strict=True):
+        spread = np.sqrt(si / d * (e + (L - 1) ** 2 / V))
+        for xi, wj in zip(x, wx, strict=True):
+            total += wi * wj * _given_shared(V, L, d, N, float(si), float(spread * xi), n, wn, sphere, noise)
+    return min(total, 1.0)
+
+
+def _given_shared(V: float, L: float, d: float, N: float, s: float, shared: float, n: FloatArray,
+                  wn: FloatArray, sphere: bool, noise: float) -> float:
+    """Recall given s = |z_k|^2 and what all labels share."""
+    lam, rho = N / V, (L - 1) / V
+    added = noise * lam * (L - 1)  # to each label as so many more noise tokens, but Gaussian
+    m, wm = poisson_nodes(rho * n, NOISE_NODES)
+    mean = ((n - lam) * shared)[:, None] + (m - lam * rho) * s
+    variance = ((n * (n + L - 1) + added) * s / d + added * s * s / V)[:, None] + 0 * mean
+    weight = wn[:, None] * wm
+    mean, variance, weight = mean.ravel(), variance.ravel(), weight.ravel()
+    second = float(weight @ (mean**2 + variance))
+    fourth = float(weight @ (mean**4 + 6 * mean**2 * variance + 3 * variance**2))
+    # The winner's own coefficient theta: counts n, and 5 nodes of the overlaps of its noise tokens.
+    x, wx = hermite(5)
+    own_mean = n * s * (1 - 1 / V) + (n - lam) * (shared + rho * s)
+    own_sd = np.sqrt((n * (L - 1) + added) * s * (s / V + 1 / d))
+    theta = (own_mean[:, None] + own_sd[:, None] * x).ravel()
+    w_theta = (wn[:, None] * wx).ravel()
+    q, wq = hermite(3)
+    second *= 1 - 1 / V  # about the mean of all labels, which is subtracted
+    rivals = (V - 1) * second * gamma_scaled(q, np.clip((fourth / second**2 - 1) / V, 0, 1))
+    z, wz = hermite(11)
+    chi, wc = hermite(3)
+    theta, rivals = theta[:, None, None, None], rivals[:, None, None]
+    weights = w_theta[:, None, None, None] * wq[:, None, None] * wz[:, None] * wc
+    if sphere:
+        rest = max(d - 1, 1) * gamma_scaled(chi, 2 / max(d - 1, 1))
+        own = theta + np.sqrt(rivals / d) * z[:, None]
+        length = np.sqrt(np.maximum((own**2 + rivals * rest / d) / d, TINY))
+        lead = own / length
+        lift = ((z[:, None] ** 2 + rest) / d + theta * z[:, None] / np.sqrt(rivals * d)) / length
+    else:
+        norm = np.sqrt(d * gamma_scaled(chi, 2 / d))
+        both = np.sqrt(rivals + theta**2)
+        lead = (norm * theta + np.sqrt(rivals) * z[:, None]) / both
+        lift = (norm - theta * z[:, None] / np.sqrt(rivals)) / both
+    # In units of the competitors' spread: lift * theta_j is what a competitor has of its own.
+    lift = lift * np.sqrt(second)
+    # The coefficients sum to zero, so that competitors have -theta/(V - 1) each: as if the lead were higher.
+    lead = lead + lift * theta / ((V - 1) * np.sqrt(second))
+    return _beat(V, d, lead, lift, weights, mean / np.sqrt(second), variance / second, weight, sphere)
+
+
+def _beat(V: float, d: float, lead: FloatArray, lift: FloatArray, weights: FloatArray, mean: FloatArray,
+          variance: FloatArray, weight: FloatArray, sphere: bool) -> float:
+    """Probability that a score `lead` beats V - 1 independent ones of lift * theta_j + unit noise."""
+    low, high = float(lift.min()), float(lift.max())
+    g = np.linspace(low, max(high, low + TINY), LIFTS)[:, None, None]
+    bottom, top = float(lead.min()), float(lead.max())
+    widest = float(np.sqrt(1 + (g**2 * (mean**2 + variance)).max()))
+    a = np.linspace(max(bottom, -LOWEST), max(min(top, HIGHEST * widest), 1 - LOWEST), THRESHOLDS)[:, None]
+    sd = np.sqrt(g**2 * variance + np.maximum(1 - (mean**2 + variance) / V, TINY))
+    # On the sphere a score is |Y| times a coordinate of a unit vector, tilted by theta_j: never above |Y|.
+    threshold = _coordinate(a, d) if sphere else a
+    above = ndtr((g * mean - threshold) / sd) @ weight  # (LIFTS, THRESHOLDS)
+    below = (V - 1) * np.log1p(-np.minimum(above, 1 - np.finfo(float).eps))
+    # linear interpolation in the lift, and in the lead
+    position = (lift - low) / max(high - low, TINY) * (LIFTS - 1)
+    i = np.clip(position.astype(int), 0, LIFTS - 2)
+    place = np.clip((lead - a[0, 0]) / (a[1, 0] - a[0, 0]), 0, THRESHOLDS - 1)
+    j = np.clip(place.astype(int), 0, THRESHOLDS - 2)
+    u, v = position - i, place - j
+    wins = np.exp(below)
+    value = ((1 - u) * ((1 - v) * wins[i, j] + v * wins[i, j + 1])
+             + u * ((1 - v) * wins[i + 1, j] + v * wins[i + 1, j + 1]))
+    return float((value * weights).sum())
+
+
+def _coordinate(a: FloatArray, d: float) -> FloatArray:
+    """The normal quantile of sqrt(d) times one coordinate of a uniform unit vector (Wallace 1959)."""
+    nu = max(d - 1, 1)
+    inside = np.maximum(1 - a * a / d, TINY)
+    return np.sign(a) * (8 * nu + 1) / (8 * nu + 3) * np.sqrt(-nu * np.log(inside))
+
+
+def _orthogonal(V: float, L: float, d: float, N: float, e: int) -> float:
+    """Counts alone: n_k + M_kk against M_jk, and n_j t_k beside it where the trigger is in the span."""
+    lam, rho = N / V, (L - 1) / V
+    gap = max(1, int(np.sqrt(lam) / 4))
+    n = gap * np.arange(int(max(0, lam - REACH * np.sqrt(lam)) / gap),
+                        int((lam + REACH * np.sqrt(lam) + REACH) / gap) + 2)
+    wn = np.exp(n * np.log(lam) - lam - gammaln(n + 1))
+    wn = wn / wn.sum()
+    inside = e == 1 and d == V
+    x, wx = hermite(TRIGGER_NODES) if inside else (np.zeros(1), np.ones(1))
+    reach = 2 * REACH * (np.sqrt(lam * rho * (1 + rho)) + 1)
+    low, top = max(0, lam * rho - reach), lam * rho + reach
+    step = max(1, int(np.sqrt(lam * rho) / 4), int((top - low) / MOST_COUNTS))
+    m = step * np.arange(int(low / step), int(top / step) + 2)
+    rate = np.maximum(rho * n, TINY)[:, None]  # law (n, M) of M given n
+    if step == 1:
+        law = np.exp(m * np.log(rate) - rate - gammaln(m + 1))
+    else:
+        law = ndtr((m + step / 2 - rate) / np.sqrt(rate)) - ndtr((m - step / 2 - rate) / np.sqrt(rate))
+    law = law / np.maximum(law.sum(axis=1, keepdims=True), TINY)
+    counts = (wn[:, None] * law).ravel()
+    total = 0.0
+    for xi, wi in zip(x, wx, strict=True):
+        t = float(xi) / np.sqrt(V)
+        value = (m + t * n[:, None]).ravel()
+        own = (n[:, None] * (1 + t) + m).ravel()
+        order = np.argsort(value, kind="stable")
+        value, cumulative = value[order], np.concatenate([[0], np.cumsum(counts[order])])
+        slack = step / 2 if step > 1 else np.finfo(float).eps * top
+        below = cumulative[np.searchsorted(value, own - slack, side="left")]
+        upto = cumulative[np.searchsorted(value, own + slack, side="right")]
+        equal = np.maximum(upto - below, 0)
+        upto = np.minimum(upto, 1)
+        tied = np.where(equal * V > TINY, (upto**V - below**V) / np.maximum(V * equal, TINY), upto ** (V - 1))
+        total += wi * float(counts @ tied)
+    return min(total, 1.0)

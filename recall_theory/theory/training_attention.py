@@ -1,0 +1,154 @@
+"""How training attended at a given seed: which share of a label's samples was attended rightly.
+
+Rows are nodes of a seed law. docs/derivations/recall.md, "Training attended wrongly".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr
+
+from ..numerics.quadrature import gauss_binomial, gauss_hermite
+from .attention import normal_score
+
+FloatArray = NDArray[np.float64]
+
+TINY = float(np.finfo(float).tiny)
+SHARE_EDGES = np.arange(1, 10, 2) / 10  # classes are grouped by their share of right attention
+END_EDGES = np.array([1 / 50, 49 / 50])  # and told apart near 0 and 1, where most of them lie
+LONG = 1  # times the vocabulary: sequences longer than this see the top tokens nearly always
+# Guards against rounding, none of which moves a result:
+SPECK = 1e-9  # relative size below which a variance, or a mass left over, is as good as none
+BELOW_ONE = 1 - 1e-15  # the greatest chance whose complement has a logarithm worth taking
+EMPTY = 1e-13  # a weight that adds nothing in double precision
+
+
+@dataclasses.dataclass(frozen=True)
+class Seeds:
+    """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,).
+
+    Neighbours, `per_setting` at a time, are seeds of one setting.
+    """
+
+    V: FloatArray
+    L: FloatArray
+    d: FloatArray
+    N: FloatArray
+    tau: FloatArray
+    snr: FloatArray
+    skew: FloatArray
+    excess: FloatArray
+    e: int
+    sphere: bool
+    per_setting: int = 1
+
+    @property
+    def lam(self) -> FloatArray:
+        return self.N / self.V
+
+
+def shape_score(seeds: Seeds, u: Any) -> FloatArray:
+    """The standardised score (R, ...) of a token, from its normal quantile u (Cornish-Fisher)."""
+    d, skew, excess = seeds.d[:, None], seeds.skew[:, None], seeds.excess[:, None]
+    excess = excess + 6 / (d + 2) if seeds.sphere else excess
+    z = (u + skew / 6 * (u * u - 1) + excess / 24 * (u**3 - 3 * u)
+         - skew**2 / 36 * (2 * u**3 - 5 * u))
+    if seeds.sphere:
+        z = np.copysign(np.sqrt(-d * np.expm1(-z * z / np.maximum(d - 3 / 2, 1 / 2))), z)
+    return np.asarray(z)
+
+
+def quantile_of_score(seeds: Seeds, x: Any) -> FloatArray:
+    """The normal quantile (R, ...) of a standardised score, the inverse of `shape_score` to its order."""
+    dimension = np.maximum(seeds.d, 2)[:, None] if seeds.sphere else None
+    return np.asarray(normal_score(x, seeds.skew[:, None], seeds.excess[:, None], dimension))
+
+
+def attended_share(seeds: Seeds, zeta: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """Share (R, F, n) of a token's sequences that attend to it, given its score zeta (R, F).
+
+    Random over seeds through the number of tokens that outrank it, binomial; weights (R, F, n).
+    """
+    u = quantile_of_score(seeds, zeta + seeds.snr[:, None])
+    above, weight = outranking(seeds, ndtr(-u), n)
+    V, L = seeds.V[:, None, None], seeds.L[:, None, None]
+    above = above + (seeds.snr < 0)[:, None, None]  # then another copy of the token itself wins too
+    return np.exp((L - 1) * np.log1p(-np.minimum(above / V, BELOW_ONE))), weight
+
+
+def outranking(seeds: Seeds, chance: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """How many of V - 1 tokens outrank a token, each with a chance (R, F): nodes and weights (R, F, n).
+
+    Long sequences tell 0 from 1 from 2: their nodes are these counts and the mean of the rest, in place of Gauss's.
+    """
+    gauss, w_gauss = gauss_binomial((seeds.V - 1)[:, None] + 0 * chance, chance, n)
+    q = np.minimum(chance, BELOW_ONE)[..., None]
+    trials = (seeds.V - 1)[:, None, None]
+    k = np.arange(n - 1)
+    ways = np.cumprod(np.concatenate([1 + 0 * trials, np.maximum(trials - k[:-1], 0) / (k[:-1] + 1)], -1), -1)
+    p = ways * q**k * np.exp((trials - k) * np.log1p(-q))
+    rest = np.maximum(1 - p.sum(-1, keepdims=True), 0)
+    mean = (trials * q - (k * p).sum(-1, keepdims=True)) / np.maximum(rest, TINY)
+    counts = np.concatenate([k + 0 * p, np.clip(np.where(rest > SPECK, mean, n - 1), 0, trials)], axis=-1)
+    long = (seeds.L > seeds.V * LONG)[:, None, None]
+    return np.where(long, counts, gauss), np.where(long, np.concatenate([p, rest], axis=-1), w_gauss)
+
+
+@dataclasses.dataclass(frozen=True)
+class Classes:
+    """Groups (R, C) of labels by their share of right attention in training, with within-group variances.
+
+    weight, share, zeta (their tokens' score), wrong (mean score of what their other sequences attend to).
+    """
+
+    weight: FloatArray
+    share: FloatArray
+    zeta: FloatArray
+    wrong: FloatArray
+    share_variance: FloatArray
+    zeta_variance: FloatArray
+
+
+def classes(seeds: Seeds, n_zeta: int = 18, n_above: int = 4) -> Classes:
+    """The labels grouped by how their training sequences attended."""
+    u, w = gauss_hermite(n_zeta)
+    zeta = shape_score(seeds, u)
+    share, w_share = attended_share(seeds, zeta, n_above)
+    weight = w[:, None] * w_share
+    edges = np.sort(np.concatenate([SHARE_EDGES, END_EDGES]))
+    R, C = len(zeta), len(edges) + 1
+    group = (np.arange(R)[:, None, None] * C + np.searchsorted(edges, share)).ravel()
+
+    def total(values: Any) -> FloatArray:
+        sums = np.bincount(group, (weight * values).ravel(), minlength=R * C)
+        return np.asarray(sums, dtype=float).reshape(R, C)
+
+    mass = np.maximum(total(1 + 0 * share), TINY)
+    z = zeta[:, :, None] + 0 * share
+    a, zm = total(share) / mass, total(z) / mass
+    used = (mass > EMPTY).any(axis=0)
+    parts = (mass, a, zm, _wrong_score(seeds, zm), np.maximum(total(share**2) / mass - a * a, 0),
+             np.maximum(total(z * z) / mass - zm * zm, 0))
+    return Classes(*(p[:, used] for p in parts))
+
+
+def best_pick(seeds: Seeds) -> FloatArray:
+    """(R,): the chance that the token of the highest score is among the L - 1 noise tokens of a sequence."""
+    return np.asarray(np.minimum(-np.expm1((seeds.L - 1) * np.log1p(-1 / seeds.V)), BELOW_ONE))
+
+
+def _wrong_score(seeds: Seeds, zeta: FloatArray) -> FloatArray:
+    """(R, C): mean score of the best noise token, given that it beats a token of score zeta."""
+    x = np.linspace(-7, 9, 161)
+    below = log_ndtr(quantile_of_score(seeds, x))
+    distinct = seeds.V * best_pick(seeds)
+    above = -np.expm1(distinct[:, None] * below)
+    step = x[1] - x[0]
+    tail = np.cumsum(above[:, ::-1], axis=-1)[:, ::-1] * step
+    i = np.clip((zeta + seeds.snr[:, None] - x[0]) / step, 0, len(x) - 1).astype(int)
+    more = np.take_along_axis(tail, i, -1) / np.maximum(np.take_along_axis(above, i, -1), SPECK)
+    return np.asarray(zeta + seeds.snr[:, None] + np.minimum(more, 2))

@@ -1,0 +1,1 @@
+"""Predictions compared with simulations: seeds, intervals, verdicts, and anyone's formulas."""

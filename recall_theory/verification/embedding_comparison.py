@@ -1,0 +1,154 @@
+"""Random against orthogonal embeddings of one dimension: how many facts each stores, and what it pays in samples."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..settings import PARAMETERS, Setting, SettingError
+from ..simulate.observation import Interrupted
+from ..simulate.run import check_affordable, check_seed, check_seeds, run_tasks
+from ..theory.capacity import LIMIT_RATIO
+from ..theory.formulas.leading_laws import recall_interference
+from ..theory.solve import check_target, solve_for
+
+__all__ = ["BeyondOrthogonal", "Dimension", "Facts", "Need", "beyond_orthogonal"]
+
+EMBEDDINGS = ("gaussian", "orthogonal")
+AROUND = (1 / 4, 1 / 2, 1, 2)  # dimensions that are looked at, in units of the one given
+FEWEST_FACTS = 1 / 4  # of d, from which on samples are counted
+NEAR_LIMIT = 9 / 10  # of the largest V, where they are counted last
+MOST_POINTS = 64
+TARGET = 9 / 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Dimension:
+    """The facts that embeddings of dimension d store at the target, however many the samples: `random` by the exact
+    prediction (None where none do), `law` the leading one, `orthogonal` all that are possible."""
+
+    d: int
+    random: int | None
+    law: float
+    orthogonal: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Need:
+    """The least N at which V facts are predicted to reach the target (None: no N does), and the accuracy that was seen
+    there: its mean over seeds and standard error, None where nothing was simulated."""
+
+    N: int | None
+    observed: float | None = None
+    se: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """V facts and what they need, by embedding; orthogonal ones are there up to V = d."""
+
+    V: int
+    needs: dict[str, Need]
+
+
+@dataclasses.dataclass(frozen=True)
+class BeyondOrthogonal:
+    """The comparison at one dimension and around it. `seed` is None where nothing was simulated."""
+
+    setting: dict[str, Any]
+    target: float
+    seed: int | None
+    seeds: int
+    dimensions: tuple[Dimension, ...]
+    facts: tuple[Facts, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON contract of `recall-theory beyond-orthogonal`."""
+        return {"schema_version": 1, **dataclasses.asdict(self)}
+
+
+def beyond_orthogonal(d: int, L: int, *, target: float = TARGET, points: int = 6, seeds: int = 0,
+                      seed: int | None = None, trigger_in_value: bool = True, jobs: int = 1,
+                      progress: Callable[[int, int], None] | None = None) -> BeyondOrthogonal:
+    """Facts and samples of Gaussian and of orthogonal embeddings, at the accuracy `target`.
+
+    Facts: at d/4, d/2, d and 2d. Samples: at dimension d, for `points` values of V from d/4 to near the largest, V =
+    d among them. Each predicted least N is simulated on `seeds` seeds (0: on none). Raises `SettingError` for a value
+    outside its domain or a setting too large to simulate, `Interrupted` with what was seen where Ctrl-C stops it.
+
+    >>> found = beyond_orthogonal(64, 4, points=2, trigger_in_value=False)
+    >>> found.facts[-1].V > 64
+    True
+    """
+    d, L = PARAMETERS["d"].check(d), PARAMETERS["L"].check(L)
+    check_target(target)
+    if not (isinstance(points, int) and 2 <= points <= MOST_POINTS):
+        raise SettingError("points", f"points={points!r} is not an integer from 2 to {MOST_POINTS}")
+    if d < PARAMETERS["V"].low:
+        raise SettingError("d", f"d={d} is too small: orthogonal embeddings need d of at least V, and V is at least "
+                           f"{PARAMETERS['V'].low:g}")
+    if seeds:
+        check_seeds(seeds)
+        seed = check_seed(seed)
+    how: dict[str, Any] = {"trigger_in_value": trigger_in_value}
+    dimensions = tuple(_dimension(around, L, target, how) for around in
+                       sorted({min(max(2, round(c * d)), int(PARAMETERS["d"].high)) for c in AROUND}))
+    most = next(x.random for x in dimensions if x.d == d)
+    facts = [Facts(V, {e: Need(_samples(V, L, d, target, e, how)) for e in EMBEDDINGS if e == "gaussian" or V <= d})
+             for V in _values(d, most, points)]
+    given = {"d": d, "L": L, **how}
+    answer = BeyondOrthogonal(given, target, seed if seeds else None, seeds, dimensions, tuple(facts))
+    return answer if not seeds else _simulated(answer, jobs, progress)
+
+
+def _dimension(d: int, L: int, target: float, how: dict[str, Any]) -> Dimension:
+    found = solve_for("V", target, d=d, L=L, ratio=LIMIT_RATIO, **how)
+    law = recall_interference(d=float(d), e=int(how["trigger_in_value"]), tau=1)
+    return Dimension(d, None if found is None else found.high, float(law), d)
+
+
+def _values(d: int, most: int | None, points: int) -> list[int]:
+    """V from d/4 to near the largest, even in the logarithm on either side of d, the most of orthogonal embeddings."""
+    high = d if most is None else max(d, NEAR_LIMIT * most)
+    beyond = points // 2 if high > d else 0
+    below = np.geomspace(max(2, FEWEST_FACTS * d), d, points - beyond)
+    return sorted({round(v) for v in (*below, *np.geomspace(d, high, beyond + 1))})
+
+
+def _samples(V: int, L: int, d: int, target: float, embedding: str, how: dict[str, Any]) -> int | None:
+    found = solve_for("N", target, V=V, L=L, d=d, embedding=embedding, **how)
+    return None if found is None else found.low
+
+
+def _simulated(answer: BeyondOrthogonal, jobs: int,
+               progress: Callable[[int, int], None] | None) -> BeyondOrthogonal:
+    """With what is seen at each least N, one after the other."""
+    assert answer.seed is not None
+    places = [(i, e) for i, f in enumerate(answer.facts) for e, need in f.needs.items() if need.N is not None]
+    settings = [Setting(V=answer.facts[i].V, N=answer.facts[i].needs[e].N, embedding=e, **answer.setting)  # type: ignore[arg-type]
+                for i, e in places]
+    for s in settings:
+        check_affordable(s)
+    seeds, seen = answer.seeds, np.empty(len(settings) * answer.seeds)
+    count = 0
+
+    def result() -> BeyondOrthogonal:
+        facts = [Facts(f.V, dict(f.needs)) for f in answer.facts]
+        for (i, e), values in zip(places[:count // seeds], seen.reshape(-1, seeds), strict=False):
+            se = float(values.std(ddof=1) / np.sqrt(seeds)) if seeds > 1 else None
+            facts[i].needs[e] = dataclasses.replace(facts[i].needs[e], observed=float(values.mean()), se=se)
+        return dataclasses.replace(answer, facts=tuple(facts))
+
+    try:
+        tasks = ((s, answer.seed, i * seeds + j, None, None) for i, s in enumerate(settings) for j in range(seeds))
+        for triple in run_tasks(tasks, jobs):
+            seen[count] = triple[2]
+            count += 1
+            if progress is not None:
+                progress(count, len(seen))
+    except KeyboardInterrupt:
+        raise Interrupted(result()) from None
+    return result()
