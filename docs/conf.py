@@ -21,7 +21,6 @@ extensions = [
     "sphinx.ext.mathjax",
     "computed",  # docs/_ext: tables and numbers computed while the page is built
     "formula_reference",  # docs/_ext: the pages under reference/, written from the registry
-    "calculator_page",  # docs/_ext: the calculator itself, beside the pages
     "plain_docstrings",  # docs/_ext: docstrings are plain text, not reStructuredText
 ]
 source_suffix = {".md": "markdown"}

@@ -1,8 +1,8 @@
 """Settings that all tests share, and the browser in which pages are tested."""
 
 import pytest
+from browser import BROWSERS, PATIENCE, browser_path, headless_chromium
 from hypothesis import settings
-from javascript import BROWSERS, PATIENCE, browser_path, headless_chromium
 
 # The same examples on every run: a failure that nobody can repeat helps nobody. No deadline: the first call
 # of a function pays for its imports.

@@ -218,8 +218,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(built, "one_memory", lambda *given: 0.5)
     further = importlib.import_module("recall_theory.simulate.full_training")
     monkeypatch.setattr(further, "_Run", Trained)
-    monkeypatch.setattr(importlib.import_module("recall_theory.pages.calculator.serve"), "Server", Served)
-    monkeypatch.setattr(importlib.import_module("recall_theory.pages.calculator"), "page", lambda: "<!doctype html>")
+    monkeypatch.setattr(importlib.import_module("recall_theory.web.explore_server"), "Server", Served)
     monkeypatch.setattr(importlib.import_module("webbrowser"), "open", lambda address: True)
 
 

@@ -1,4 +1,4 @@
-"""`recall-theory explore`: the calculator page, served to this machine alone or written to a file."""
+"""`recall-theory explore`: the calculator page, served to this machine alone."""
 
 from __future__ import annotations
 
@@ -6,31 +6,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..report.answer import Answer, Prose, Verbatim
+from ..report.answer import Answer, Prose
 from .command import Command, Output
 from .errors import BadInput
 from .options import option
 
 if TYPE_CHECKING:
-    from ..pages.calculator.serve import Server
+    from ..web.explore_server import Server
 
 
 def run(output: Output, port: int | None, browser: bool) -> Answer:
-    from ..pages import calculator
 
     if output.file is not None:
-        if output.json or output.csv:
-            raise BadInput("--output writes the page: leave --json and --csv out")
-        if port is not None:
-            raise BadInput("--output writes the page and serves nothing: leave --port out")
-        return Answer({}, [], [Verbatim(calculator.page())])
+        raise BadInput("--output: this page needs the running program, so it is not written; `report --output` writes pages")
     with _server(port) as server:
         record = {"address": server.address, "port": server.port}
         output.deliver(Answer({"schema_version": 1, **record}, [record], [
             Prose(server.address),
             Prose("The calculator is there, for this machine alone, until Ctrl-C.", remark=True),
         ]))
-        calculator.page()  # made before anybody waits for it
         if browser:
             _open(server.address)
         server.serve_forever()
@@ -38,11 +32,10 @@ def run(output: Output, port: int | None, browser: bool) -> Answer:
 
 
 def _server(port: int | None) -> Server:
-    from ..pages import calculator
-    from ..pages.calculator.serve import Server
+    from ..web.explore_server import Server
 
     try:
-        return Server(port or 0, calculator.page)
+        return Server(port or 0, lambda: "")
     except OSError as error:
         raise BadInput(f"--port {port or 0} cannot be listened on: {error.strerror or error}") from None
 
@@ -64,7 +57,6 @@ command = Command(
                      help="open the page in the browser, or only print its address  [default: browser]"),
     ],
     help="The calculator: a page with a slider for each size that shows attention, recall, accuracy, the noise budget "
-         "and the bounds as they move. It is served to this machine alone until Ctrl-C, or written to a file that "
-         "needs no server and no network (--output).",
-    examples=["explore", "explore --output calculator.html"],
+         "and the bounds as they move. It is served to this machine alone until Ctrl-C.",
+    examples=["explore", "explore --port 8000 --no-browser"],
 )

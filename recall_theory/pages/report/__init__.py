@@ -8,7 +8,8 @@ from typing import Any
 from ... import __version__
 from ...report.answer import cleaned
 from ...sweep.store_summary import Findings
-from ..document import digest, embedded, text
+from ...web.document import embedded, hashed
+from ..document import text
 from ..palette import style
 from . import cells, figures, formulas, laws, opening
 from .regimes import form, regimes
@@ -36,7 +37,7 @@ def page(found: Findings) -> str:
         contents="\n".join(f'<li><a href="#{s.id}">{s.short}</a></li>' for s in parts),
         verdict=parts[0].html(), regimes=form(found.evidence.cells),
         sections="\n".join(s.html() for s in parts[1:]),
-        data=embedded(_data(found)), script=script, digest=digest(script))
+        data=embedded(_data(found)), script=script, digest=hashed(script))
 
 
 def _data(found: Findings) -> Any:

@@ -16,11 +16,10 @@ from ...sweep.slices import Plane
 from ...sweep.store_summary import Findings
 from ...theory.phase import PhaseDiagram, family
 from ...verification.results import Cell
-from ..calculator.formulas import GROUPS
-from ..mathematics import formula_math
-from ..mathematics import math as set_math
+from ...web.formula_groups import GROUPS, model_of
+from ...web.mathematics import formula_math
+from ...web.mathematics import math as set_math
 from .figures import chosen, figure
-from .formulas import model_of
 from .section import Section
 
 # Terms whose family their name doesn't tell.
@@ -134,12 +133,12 @@ def _leading(found: Findings, plane: Plane, x: Scaling) -> str:
 
 def _law_of(binding: str, model: str) -> str:
     """The leading laws of a step and a family of noise, or the noise itself where it has none."""
-    from ...theory import formulas
+    from ...theory.formulas.registry import formulas
 
     step, kind = binding.split(": ")
     groups = {"plain": ("laws", "noise"), "mlp": ("mlp",), "orthogonal": ()}[model]
     for group in groups:
-        said = [formula_math(formulas[law], *bounds) for law, bounds in GROUPS[group][3].items()
+        said = [formula_math(formulas[law], *bounds) for law, bounds in GROUPS[group].bounds.items()
                 if law.split(".")[-2] == step and _family(law) == kind]
         if said:
             how = " It is" if group == "noise" else " To leading order it asks for"

@@ -31,7 +31,7 @@ def formula_math(item: Formula, left: str = "", relation: str = "") -> str:
     `left` is a product of powers of declared symbols, such as "N^2 d^4", or "noise" for (noise/signal)^2. Raises
     `ValueError` for a formula without an expression.
 
-    >>> from recall_theory.theory import formulas
+    >>> from recall_theory.theory.formulas.registry import formulas
     >>> formula_math(formulas["law.attention.trigger_overlap"], "d", "≥")[:39]
     '<math><mrow><mi>d</mi></mrow><mo>≥</mo>'
     """

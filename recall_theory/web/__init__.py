@@ -1,0 +1,1 @@
+"""HTML pages: the one that `recall-theory explore` serves, and the report of a store."""

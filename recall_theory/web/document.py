@@ -1,0 +1,79 @@
+"""HTML documents from Jinja2 templates: each is one file that loads nothing and runs no script but its own."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["asset", "embedded", "environment", "hashed", "render"]
+
+
+def render(template: str, *, style: str, script: str, connect: str = "'none'", **values: object) -> str:
+    """A page from a template of this package that extends frame.html.jinja.
+
+    Parameters
+    ----------
+    template : file name of the template
+    style, script : CSS that follows style.css, and JavaScript, both put inline
+    connect : source to which the script may send requests, as the policy `connect-src` writes it
+    values : what the template refers to
+
+    Returns
+    -------
+    The text of the page. Its content security policy admits the given style and script by their hashes and
+    nothing else: no `eval`, no other file, no other host.
+    """
+    from markupsafe import Markup
+
+    from .. import __version__
+
+    sheet = asset("style.css") + style
+    policy = (f"default-src 'none'; script-src '{hashed(script)}'; style-src '{hashed(sheet)}'; img-src data:; "
+              f"connect-src {connect}; base-uri 'none'; form-action 'none'")
+    return environment().get_template(template).render(
+        policy=policy, style=Markup(sheet), script=Markup(script), version=__version__, **values)
+
+
+@functools.cache
+def environment() -> Environment:
+    """The templates of this package, with HTML escaped and the filter `embedded`."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    templates = Environment(loader=PackageLoader("recall_theory", "web"), autoescape=True, undefined=StrictUndefined,
+                            trim_blocks=True, lstrip_blocks=True)
+    templates.filters["embedded"] = lambda value: Markup(embedded(value))
+    return templates
+
+
+@functools.cache
+def asset(name: str) -> str:
+    """The text of a file of this package."""
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def embedded(value: object) -> str:
+    r"""A value as JSON that can stand in a <script> element: no "<" in it can end the element.
+
+    Raises `ValueError` for NaN and infinities, which JSON does not have.
+
+    >>> embedded({"end": "</script>"})
+    '{"end":"\\u003c/script>"}'
+    """
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def hashed(inline: str) -> str:
+    """The hash by which a content security policy admits an inline script or style of this text.
+
+    >>> hashed("")
+    'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
+    """
+    return "sha256-" + base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
