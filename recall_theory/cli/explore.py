@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def run(output: Output, port: int | None, browser: bool) -> Answer:
 
     if output.file is not None:
-        raise BadInput("--output: this page needs the running program, so it is not written; `report --output` writes pages")
+        raise BadInput("--output: this page needs the running program, so none is written (report writes pages)")
     with _server(port) as server:
         record = {"address": server.address, "port": server.port}
         output.deliver(Answer({"schema_version": 1, **record}, [record], [
