@@ -1,14 +1,14 @@
-"""How much can a transformer remember? Closed-form predictions, and a simulation that checks them.
+"""How much can a transformer remember? Predictions without a fitted constant, and a simulation that checks them.
 
 >>> from recall_theory import Setting, predict
 >>> prediction = predict(Setting(V=256, L=32, d=128, N=16384))
->>> 0 <= prediction.recall <= 1
-True
+>>> round(prediction.recall, 2)
+0.57
 """
 
 from __future__ import annotations
 
-from .lazy import lazily
+import sys
 
 __version__ = "0.1.0"
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .theory.solve import solve_for
     from .verification.engine import Verification, verify
 
-# Looked up on first use: importing the package must import neither sympy nor scipy.
+# Public name -> the module that defines it. Imported on first use: the package itself imports neither NumPy nor SymPy.
 _HOME = {
     "Setting": "settings",
     "SettingError": "settings",
@@ -69,4 +69,31 @@ __all__ = [
     "verify",
 ]
 
-__getattr__, __dir__ = lazily(__name__, _HOME)
+
+class _Package(type(sys)):  # type: ignore[misc]
+    """This package's module type: `recall_theory.simulate` stays the function of that name.
+
+    The import system binds each submodule to its package, so that without this the name would be the function
+    or the folder `simulate/`, depending on what was imported before.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _HOME or not isinstance(value, type(sys)):
+            super().__setattr__(name, value)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module("." + _HOME[name], __name__), name)
+    setattr(sys.modules[__name__], name, value)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+sys.modules[__name__].__class__ = _Package

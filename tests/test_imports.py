@@ -69,6 +69,7 @@ def test_every_public_name_is_found(name):
     "from recall_theory import Observation, Verification, predict",
     "from recall_theory import *",
     "from recall_theory.theory.predict import predict",
+    "import recall_theory.theory.formulas.leading_laws, recall_theory.theory.predict",
     "pass",
 ])
 def test_functions_are_not_shadowed_by_modules_of_their_names(before):
