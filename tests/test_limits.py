@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas
 import pytest
 
 from recall_theory import Setting, predict, predict_many
@@ -99,3 +100,14 @@ def test_few_samples_far_more_dimensions_than_tokens():
     # Scores of skewed shape: attention is certain here, which an expansion past its range once missed.
     for V, L, d, N in ((64, 4, 512, 128), (64, 8, 1024, 64), (64, 2, 4096, 64)):
         assert predict(Setting(V=V, L=L, d=d, N=N)).attention > 0.999
+
+
+@pytest.mark.parametrize("m", [None, 64])
+def test_predictions_keep_their_sizes_and_make_a_data_frame(m):
+    many = predict_many(V=[[16, 32]], L=[[2], [4]], d=32, N=512, m=m)
+    assert many.V.shape == many.L.shape == (2, 2) and (many.m is None) == (m is None)
+    table = pandas.DataFrame(many.to_dict())
+    assert len(table) == 4 and table["V"].tolist() == [16, 32, 16, 32] and table["L"].tolist() == [2, 2, 4, 4]
+    one = predict(Setting(V=32, L=4, d=32, N=512, m=m))
+    assert table["recall"].iloc[3] == pytest.approx(one.recall, abs=1e-6)
+    assert table["std.recall"].iloc[3] == pytest.approx(one.std["recall"], rel=1e-3, abs=1e-6)

@@ -56,8 +56,8 @@ class Prediction:
 
 
 @dataclasses.dataclass(frozen=True)
-class Predictions:
-    """`Prediction` for arrays of settings: every field is an array of the broadcast shape."""
+class _Arrays:
+    """Means, spreads and terms of flat arrays of settings."""
 
     attention: FloatArray
     recall: FloatArray
@@ -65,6 +65,49 @@ class Predictions:
     std: dict[str, FloatArray]
     spread: dict[str, FloatArray]
     terms: dict[str, dict[str, FloatArray]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Predictions:
+    """`Prediction` for arrays of settings: sizes and observables are arrays of the broadcast shape.
+
+    `V`, `L`, `d`, `N` and `m` (None without an MLP) are the sizes, `activation`, `embedding` and `trigger_in_value` what
+    all settings share; the other fields are those of `Prediction`.
+    """
+
+    V: FloatArray
+    L: FloatArray
+    d: FloatArray
+    N: FloatArray
+    m: FloatArray | None
+    activation: str | None
+    embedding: str
+    trigger_in_value: bool
+    attention: FloatArray
+    recall: FloatArray
+    accuracy: FloatArray
+    std: dict[str, FloatArray]
+    spread: dict[str, FloatArray]
+    terms: dict[str, dict[str, FloatArray]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Columns of a table with one row a setting, by the names that `recall-theory predict --csv` gives them.
+
+        Arrays are flattened in C order. `pandas.DataFrame(predictions.to_dict())` makes a data frame of it.
+
+        >>> table = predict_many(V=[256, 512], L=32, d=128, N=16384).to_dict()
+        >>> table["V"].tolist(), len(table["std.recall"])
+        ([256, 512], 2)
+        """
+        rows = self.V.size
+        sizes: dict[str, Any] = {name: np.rint(getattr(self, name).reshape(-1)).astype(np.int64)
+                                 for name in ("V", "L", "d", "N")}
+        sizes["m"] = [None] * rows if self.m is None else np.rint(self.m.reshape(-1)).astype(np.int64)
+        shared = {name: [getattr(self, name)] * rows for name in ("activation", "embedding", "trigger_in_value")}
+        means = {o: getattr(self, o).reshape(-1) for o in OBSERVABLES}
+        spreads = {f"std.{o}": v.reshape(-1) for o, v in self.std.items()}
+        terms = {f"terms.{step}.{name}": v.reshape(-1) for step, of in self.terms.items() for name, v in of.items()}
+        return {**sizes, **shared, **means, **spreads, **terms}
 
 
 def predict(setting: Setting) -> Prediction:
@@ -132,13 +175,17 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embeddi
         raise SettingError("activation", f"activation={activation!r} needs an MLP: give its width m too")
     shape = sizes[0].shape
     rows = [np.ascontiguousarray(x).reshape(-1) for x in sizes]
+    phi: str | None = None
     if m is None:
         flat = _arrays(rows[0], rows[1], rows[2], rows[3], embedding, bool(trigger_in_value))
     else:
-        phi = PARAMETERS["activation"].check("relu" if activation is None else activation)
+        phi = str(PARAMETERS["activation"].check("relu" if activation is None else activation))
         flat = _mlp_arrays(rows[0], rows[1], rows[2], rows[3], rows[4], phi, embedding, bool(trigger_in_value))
     return Predictions(
-        flat.attention.reshape(shape), flat.recall.reshape(shape), flat.accuracy.reshape(shape),
+        V=rows[0].reshape(shape), L=rows[1].reshape(shape), d=rows[2].reshape(shape), N=rows[3].reshape(shape),
+        m=None if m is None else rows[4].reshape(shape),
+        activation=phi, embedding=embedding, trigger_in_value=bool(trigger_in_value),
+        attention=flat.attention.reshape(shape), recall=flat.recall.reshape(shape), accuracy=flat.accuracy.reshape(shape),
         std={o: v.reshape(shape) for o, v in flat.std.items()},
         spread={o: v.reshape(shape) for o, v in flat.spread.items()},
         terms={k: {n: t.reshape(shape) for n, t in v.items()} for k, v in flat.terms.items()},
@@ -146,7 +193,7 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embeddi
 
 
 def _arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, embedding: str,
-            trigger_in_value: bool) -> Predictions:
+            trigger_in_value: bool) -> _Arrays:
     """The prediction for flat arrays of valid sizes."""
     if embedding == "orthogonal":
         found = orthogonal_prediction(V, L, d, N, trigger_in_value)
@@ -167,11 +214,11 @@ def _arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, embeddin
     values = tuple(np.clip(found[o], 0, 1) for o in OBSERVABLES)
     spread = _resolved(found)
     attention, recall, accuracy = values
-    return Predictions(attention, recall, accuracy, _observed_std(values, spread), spread, terms)
+    return _Arrays(attention, recall, accuracy, _observed_std(values, spread), spread, terms)
 
 
 def _mlp_arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, m: FloatArray, activation: str,
-                embedding: str, trigger_in_value: bool) -> Predictions:
+                embedding: str, trigger_in_value: bool) -> _Arrays:
     """The same for the Attention-MLP model."""
     from .mlp.mlp_law import mlp_prediction, mlp_terms
 
@@ -192,7 +239,7 @@ def _mlp_arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, m: F
     values = tuple(np.clip(found[o], 0, 1) for o in OBSERVABLES)
     spread = _resolved(found)
     attention, recall, accuracy = values
-    return Predictions(attention, recall, accuracy, _observed_std(values, spread), spread, terms)
+    return _Arrays(attention, recall, accuracy, _observed_std(values, spread), spread, terms)
 
 
 def _resolved(found: dict[str, FloatArray]) -> dict[str, FloatArray]:

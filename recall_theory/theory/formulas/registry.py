@@ -138,7 +138,16 @@ class Formula:
 
     @functools.cached_property
     def expr(self) -> sympy.Expr | None:
-        """The formula in sympy; None for a quoted statement whose text could not be had."""
+        """The formula in sympy; None for a quoted statement whose text could not be had.
+
+        Its symbols carry assumptions (sizes are positive), so that a `sympy.Symbol("V")` of one's own is another
+        symbol, and `expr.subs("V", 10)` leaves the expression as it is. `symbols` has those that match:
+
+        >>> from recall_theory.theory import formulas
+        >>> law = formulas["law.recall.coverage"]
+        >>> law.expr, law.expr.subs(law.symbols["V"], 10)
+        (V*log(V), 10*log(10))
+        """
         import sympy
 
         value = self.function(**self.symbols)
