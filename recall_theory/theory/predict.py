@@ -71,8 +71,8 @@ class _Arrays:
 class Predictions:
     """`Prediction` for arrays of settings: sizes and observables are arrays of the broadcast shape.
 
-    `V`, `L`, `d`, `N` and `m` (None without an MLP) are the sizes, `activation`, `embedding` and `trigger_in_value` what
-    all settings share; the other fields are those of `Prediction`.
+    `V`, `L`, `d`, `N` and `m` (None without an MLP) are the sizes; `activation`, `embedding` and `trigger_in_value` are
+    what all settings share; the other fields are those of `Prediction`.
     """
 
     V: FloatArray
@@ -185,7 +185,8 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embeddi
         V=rows[0].reshape(shape), L=rows[1].reshape(shape), d=rows[2].reshape(shape), N=rows[3].reshape(shape),
         m=None if m is None else rows[4].reshape(shape),
         activation=phi, embedding=embedding, trigger_in_value=bool(trigger_in_value),
-        attention=flat.attention.reshape(shape), recall=flat.recall.reshape(shape), accuracy=flat.accuracy.reshape(shape),
+        attention=flat.attention.reshape(shape), recall=flat.recall.reshape(shape),
+        accuracy=flat.accuracy.reshape(shape),
         std={o: v.reshape(shape) for o, v in flat.std.items()},
         spread={o: v.reshape(shape) for o, v in flat.spread.items()},
         terms={k: {n: t.reshape(shape) for n, t in v.items()} for k, v in flat.terms.items()},
