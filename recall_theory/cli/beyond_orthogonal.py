@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -10,7 +11,6 @@ from ..report.answer import Answer
 from .command import Command, Output
 from .errors import INTERRUPTED, BadInput
 from .options import option, setting_options
-from .pictures import draw_all
 from .progress import Progress
 
 
@@ -18,14 +18,14 @@ def run(output: Output, points: int, seeds: int | None, seed: int | None, jobs: 
         **values: Any) -> Answer:
     if seed is not None and seeds is None:
         raise BadInput(f"--seed {seed} is for --seeds: give that too, or leave it out")
-    from ..report.beyond_orthogonal import answer, draw
-    from ..report.picture import check_file
+    from ..plots.embedding_costs import embedding_figure
+    from ..plots.style import check_pictures, save_pictures
+    from ..report.beyond_orthogonal import answer
     from ..simulate.observation import Interrupted
     from ..verification.embedding_comparison import beyond_orthogonal
     from .simulate import drawn_seed
 
-    for path in plot:
-        check_file(path)
+    check_pictures(plot)
     if seeds and seed is None:
         seed = drawn_seed(output)
     try:
@@ -35,7 +35,7 @@ def run(output: Output, points: int, seeds: int | None, seed: int | None, jobs: 
     except Interrupted as stop:
         output.note("recall-theory beyond-orthogonal: interrupted; what was simulated by then is shown")
         return answer(stop.partial, exit_code=INTERRUPTED)
-    draw_all(draw, found, plot)
+    save_pictures(partial(embedding_figure, found), plot)
     return answer(found, plot)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import click
@@ -14,7 +15,6 @@ from . import numbers
 from .command import Command, Output
 from .errors import INTERRUPTED, BadInput, shown
 from .options import option, setting_options
-from .pictures import draw_all
 from .progress import Progress
 from .workers import mapped
 
@@ -28,13 +28,13 @@ def run(output: Output, x: str | None, y: str | None, cells: str, points: int, s
         raise BadInput(f"--cells {shown(cells)} is not COLUMNSxROWS, such as 17x13")
     if "activation" in fixed and "m" not in (*fixed, x_name, y_name) and "m*d" not in (x_name, y_name):
         raise BadInput("--activation needs an MLP: give --m, or an axis m or m*d")
+    from ..plots.phase_diagram import phase_figure
+    from ..plots.style import check_pictures, save_pictures
     from ..report.phase import answer
-    from ..report.phase_plot import check_file, draw
     from ..theory.phase import phase
     from .simulate import drawn_seed
 
-    for path in plot:
-        check_file(path)
+    check_pictures(plot)
     exit_code = 0
     try:
         with Progress(output.progress, "cells") as progress:
@@ -52,7 +52,7 @@ def run(output: Output, x: str | None, y: str | None, cells: str, points: int, s
         diagram, exit_code = stop.partial, INTERRUPTED
         output.note(f"recall-theory phase: interrupted after {len(diagram.y_values)} of {size[2]} rows of cells and "
                     f"{len(diagram.points)} of {points} points")
-    draw_all(draw, diagram, plot)
+    save_pictures(partial(phase_figure, diagram), plot)
     return answer(diagram, plot, exit_code)
 
 

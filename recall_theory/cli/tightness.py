@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -10,20 +11,19 @@ from ..report.answer import Answer
 from .command import Command, Output
 from .errors import INTERRUPTED
 from .options import option, setting_options
-from .pictures import draw_all
 from .progress import Progress
 
 
 def run(output: Output, points: int, seeds: int, seed: int | None, jobs: int, plot: tuple[str, ...],
         **values: Any) -> Answer:
-    from ..report.picture import check_file
-    from ..report.tightness import answer, draw
+    from ..plots.decoder_recall import decoder_figure
+    from ..plots.style import check_pictures, save_pictures
+    from ..report.tightness import answer
     from ..simulate.observation import Interrupted
     from ..verification.decoders import tightness
     from .simulate import drawn_seed
 
-    for path in plot:
-        check_file(path)
+    check_pictures(plot)
     if seed is None:
         seed = drawn_seed(output)
     try:
@@ -32,7 +32,7 @@ def run(output: Output, points: int, seeds: int, seed: int | None, jobs: int, pl
     except Interrupted as stop:
         output.note(f"recall-theory tightness: interrupted after {len(stop.partial.points)} of {points} points")
         return answer(stop.partial, exit_code=INTERRUPTED)
-    draw_all(draw, found, plot)
+    save_pictures(partial(decoder_figure, found), plot)
     return answer(found, plot)
 
 

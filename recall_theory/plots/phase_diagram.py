@@ -1,0 +1,200 @@
+"""A predicted phase diagram: what binds in each region, where accuracy reaches the target, and what was simulated."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sweep.slices import Plane
+from ..theory.phase import PhaseDiagram
+from ..verification.results import Cell
+from .marks import Mark, draw_marks, figure_legend, mark_legend
+from .residuals import SIZES
+from .style import COLOURS, log_ticks, panel_grid, tint
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    Place = tuple[float, float]
+
+OTHER_LEVELS = (0.1, 0.5, 0.9)  # accuracies that have a thin line beside that of the target
+NUMBER = (0.09, 0.06)  # of a panel: the room that a number beside a mark takes
+
+
+def phase_figure(diagram: PhaseDiagram) -> Figure:
+    """One diagram with its simulated points, filled where they reach the target."""
+    from matplotlib.lines import Line2D
+
+    figure, (panel,) = panel_grid(1, "double", height=1.1, legend_rows=3)
+    letters = _letters([diagram])
+    values = {(p.x, p.y): p.accuracy for p in diagram.points}
+    _draw_plane(panel, diagram, letters, values)
+    _draw_other_levels(panel, diagram)
+    handles = _region_handles([diagram], letters)
+    for reached, face, label in ((True, "ink", "simulated, reaches it"), (False, "paper", "simulated, does not")):
+        places = [place for place, accuracy in values.items() if (accuracy >= diagram.target) == reached]
+        style: dict[str, Any] = {"ls": "", "marker": "o", "ms": 5, "mec": COLOURS["ink"], "mfc": COLOURS[face]}
+        if places:
+            panel.plot(*zip(*places, strict=True), zorder=6, **style)
+            handles.append(Line2D([], [], label=label, **style))
+    figure_legend(figure, handles, columns=3)
+    fixed = Plane(diagram.x, diagram.y, diagram.fixed, ()).title()
+    panel.set_title(f"What binds, and where accuracy reaches {diagram.target:g}\n{fixed}")
+    return figure
+
+
+def slice_figure(cells: Mapping[int, Cell], slices: Sequence[tuple[Plane, PhaseDiagram]],
+                 width: str = "double") -> Figure:
+    """One panel for each slice through the cells of a store; the filling of a mark is the verdict on accuracy."""
+    figure, panels = panel_grid(len(slices), width, height=0.85, legend_rows=4)
+    diagrams = [diagram for _, diagram in slices]
+    letters, drawn = _letters(diagrams), []
+    for panel, (plane, diagram) in zip(panels, slices, strict=True):
+        accuracies = {i: cells[i].comparisons["accuracy"] for i in plane.cells if i in cells}
+        marks = [Mark(i, "accuracy", c.verdict, float(getattr(cells[i].setting, plane.x)),
+                      float(getattr(cells[i].setting, plane.y))) for i, c in accuracies.items()]
+        _draw_plane(panel, diagram, letters, {(m.x, m.y): accuracies[m.cell].observed.mean for m in marks})
+        draw_marks(panel, marks)
+        panel.set_title(plane.title())
+        drawn += marks
+    mark_legend(figure, drawn, columns=2 if width == "single" else 4, more=_region_handles(diagrams, letters),
+                prefix="simulated ")
+    return figure
+
+
+def regions(diagram: PhaseDiagram) -> list[str]:
+    """What binds somewhere in the diagram, in the order of the alphabet."""
+    return sorted({name for row in diagram.binding for name in row})
+
+
+def _letters(diagrams: Iterable[PhaseDiagram]) -> dict[str, str]:
+    """A letter for each region of the diagrams."""
+    return dict(zip(sorted({n for d in diagrams for n in regions(d)}), string.ascii_uppercase, strict=False))
+
+
+def _region_handles(diagrams: Sequence[PhaseDiagram], letters: Mapping[str, str]) -> list[Artist]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Artist] = [Patch(facecolor=tint(name.split(": ")[1]), label=f"{letter}  {name}")
+                             for name, letter in letters.items()]
+    if any(d.boundary for d in diagrams):
+        handles.append(Line2D([], [], color=COLOURS["ink"], lw=1.6, label=f"accuracy {diagrams[0].target:g}"))
+    if any(name.startswith("attention") for name in letters):
+        handles.append(Patch(facecolor="none", edgecolor=COLOURS["muted"], hatch="///", label="attention falls short"))
+    return handles
+
+
+def _draw_plane(axes: Axes, diagram: PhaseDiagram, letters: Mapping[str, str], values: Mapping[Place, float]) -> None:
+    """Regions with their letters, the line of the target, and numbers beside the places of simulated `values`."""
+    from matplotlib.collections import LineCollection, PatchCollection
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Rectangle
+
+    names = list(letters)
+    number = np.array([[names.index(name) for name in row] for row in diagram.binding])
+    x, y = _edges(diagram.x_values), _edges(diagram.y_values)
+    for which, ends in (("x", diagram.x_values), ("y", diagram.y_values)):
+        log_ticks(axes, which, ends[0], ends[-1])
+    axes.grid(False)
+    axes.pcolormesh(x, y, number, cmap=ListedColormap([tint(name.split(": ")[1]) for name in names]),
+                    vmin=-0.5, vmax=len(names) - 0.5, edgecolors="face", lw=0.2)
+    striped = [Rectangle((float(x[i]), float(y[j])), x[i + 1] - x[i], y[j + 1] - y[j])
+               for j, i in np.ndindex(*number.shape) if names[number[j, i]].startswith("attention")]
+    axes.add_collection(PatchCollection(striped, facecolor="none", edgecolor=COLOURS["muted"], hatch="///", lw=0))
+    borders = [((x[i + 1], y[j]), (x[i + 1], y[j + 1])) for j, i in np.argwhere(np.diff(number, axis=1))]
+    borders += [((x[i], y[j + 1]), (x[i + 1], y[j + 1])) for j, i in np.argwhere(np.diff(number, axis=0))]
+    axes.add_collection(LineCollection(borders, colors=COLOURS["muted"], linewidths=0.5, zorder=2))
+    if diagram.boundary and len(y) > 2:
+        axes.contour(diagram.x_values, diagram.y_values, _logit(diagram.accuracy), levels=[_logit(diagram.target)],
+                     colors=COLOURS["ink"], linewidths=1.6)
+    axes.set(xlim=x[[0, -1]], ylim=y[[0, -1]], xlabel=_axis_label(diagram.x), ylabel=_axis_label(diagram.y))
+    for name in regions(diagram):
+        axes.text(*_roomiest(diagram, list(values), name), letters[name], fontsize=8, fontweight="bold", ha="center",
+                  va="center", zorder=4)
+    for place in _with_room(diagram, list(values)):
+        box = {"boxstyle": "round,pad=0.08", "facecolor": COLOURS["paper"], "alpha": 0.75, "edgecolor": "none"}
+        axes.annotate(f"{values[place]:.2f}", place, xytext=(4, 3), textcoords="offset points", fontsize=5.5, zorder=5,
+                      bbox=box)
+
+
+def _draw_other_levels(axes: Axes, diagram: PhaseDiagram) -> None:
+    """Thin labelled lines of equal accuracy, where they are clear of that of the target."""
+    low, high = diagram.accuracy.min(), diagram.accuracy.max()
+    levels = {float(_logit(p)): f"{p:g}" for p in OTHER_LEVELS
+              if low < p < high and abs(_logit(p) - _logit(diagram.target)) > 1}
+    if levels and len(diagram.y_values) > 1:
+        lines = axes.contour(diagram.x_values, diagram.y_values, _logit(diagram.accuracy), levels=list(levels),
+                             colors=COLOURS["ink"], linewidths=0.7, linestyles="dashed")
+        axes.clabel(lines, fmt=levels, fontsize=6.5)
+
+
+def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Borders of cells around values, halfway in the logarithm."""
+    u = np.log(values)
+    if len(u) == 1:  # of an interrupted run
+        return np.exp(u[0] + np.array([-0.5, 0.5]))
+    middle = (u[1:] + u[:-1]) / 2
+    return np.exp([2 * u[0] - middle[0], *middle, 2 * u[-1] - middle[-1]])
+
+
+def _logit(p: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    clipped = np.clip(p, 1e-12, 1 - 1e-12)
+    return np.asarray(np.log(clipped / (1 - clipped)))
+
+
+def _scaled(diagram: PhaseDiagram, places: Iterable[Place]) -> NDArray[np.float64]:
+    """Places as shares of the panel, (n, 2)."""
+    low, high = np.log([[v[0], v[-1]] for v in (diagram.x_values, diagram.y_values)]).T
+    span = np.where(high > low, high - low, 1.0)
+    return np.asarray((np.log(np.array(list(places), dtype=float).reshape(-1, 2)) - low) / span)
+
+
+def _with_room(diagram: PhaseDiagram, places: Sequence[Place]) -> list[Place]:
+    """The places beside which a number covers no other place."""
+    scaled = _scaled(diagram, places)
+    right, above = (scaled - scaled[:, None]).transpose(2, 0, 1)
+    covered = ((right > 0) & (right < NUMBER[0]) & (abs(above) < NUMBER[1])).any(axis=1)
+    return [place for place, taken in zip(places, covered, strict=True) if not taken]
+
+
+def _roomiest(diagram: PhaseDiagram, places: Sequence[Place], name: str) -> Place:
+    """Where a region's letter stands: the cell that is farthest from places, lines and other regions."""
+    grid = [(a, b, inside == name) for b, row in zip(diagram.y_values, diagram.binding, strict=True)
+            for a, inside in zip(diagram.x_values, row, strict=True)]
+    within = [(a, b) for a, b, inside in grid if inside]
+    outside = [(a, b) for a, b, inside in grid if not inside]
+    marks = _scaled(diagram, places)
+    obstacles = [*marks, *(marks + np.array(NUMBER) / 2), *_scaled(diagram, [*diagram.boundary, *outside])]
+    best, most = within[0], -math.inf
+    for place, at in zip(within, _scaled(diagram, within), strict=True):
+        room = min((math.dist(at, obstacle) for obstacle in obstacles), default=math.inf)
+        rim = float(min(*at, *(1 - at))) + 0.05  # the rim of the panel is a lesser obstacle
+        if min(room, rim) > most:
+            best, most = place, min(room, rim)
+    return best
+
+
+def _axis_label(size: str) -> str:
+    return f"{SIZES[size]} {size}" if size in SIZES else "m d"
+
+
+def describe_slice(cells: Mapping[int, Cell], plane: Plane, diagram: PhaseDiagram) -> str:
+    """What the diagram of a slice shows, in words and numbers."""
+    names = [name for row in diagram.binding for name in row]
+    binds = ", ".join(f"{name} in {100 * names.count(name) / len(names):.0f} %" for name in regions(diagram))
+    accuracies = [cells[i].comparisons["accuracy"] for i in plane.cells if i in cells]
+    same = sum((c.observed.mean >= diagram.target) == (c.predicted >= diagram.target) for c in accuracies)
+    x, y = diagram.x_values, diagram.y_values
+    low, high = diagram.accuracy.min(), diagram.accuracy.max()
+    return (f"Phase diagram over {diagram.x} from {x[0]:,g} to {x[-1]:,g} and {diagram.y} from {y[0]:,g} to "
+            f"{y[-1]:,g} ({plane.title()}). What binds: {binds} of the plane. Predicted accuracy from {low:.3f} to "
+            f"{high:.3f}. Of {len(accuracies)} simulated cells {same} lie on the predicted side of accuracy "
+            f"{diagram.target:g}.")
