@@ -1,8 +1,8 @@
-"""One `Setting` drives prediction and simulation, so that their conventions can't drift apart.
+"""The parameters of a problem: what each means, its domain, and the checks that refuse everything else.
 
-Every parameter is declared once, in `PARAMETERS`: its symbol, meaning, domain and typical range. The
-declaration drives validation here, the options of the command line, the symbols of the formulas
-and the random inputs of the tests.
+Every parameter is declared once, in `PARAMETERS`: its symbol, meaning, domain and typical range. The declaration
+drives validation here, the options of the command line, the symbols of the formulas and the random inputs of the
+tests. One `Setting` drives prediction and simulation alike.
 """
 
 from __future__ import annotations
@@ -10,13 +10,20 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from typing import Any
+import secrets
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 from .errors import SettingError
 
-__all__ = ["EMBEDDINGS", "PARAMETERS", "Parameter", "Setting", "SettingError"]
+__all__ = ["EMBEDDINGS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "PARAMETERS", "BaseSetting", "Parameter", "Setting",
+           "SettingError", "activation_in_use", "check_at_most", "check_integer", "check_proportion", "check_seed",
+           "check_seeds"]
 
 EMBEDDINGS = ("gaussian", "sphere", "orthogonal")
+OBSERVABLES = ("attention", "recall", "accuracy")  # what is predicted and observed, in the order of tables
+N_TEST = 4096  # fresh sequences a seed on which attention and accuracy are counted, where nothing else is said
+MOST_SEEDS = 10**7  # of one run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,17 +76,25 @@ class Parameter:
             from .activation import canonical  # scipy is needed only here
 
             return canonical(value)
-        elif not isinstance(value, bool) and isinstance(value, numbers.Real):
-            try:
-                number = float(value)
-            except OverflowError:  # an integer of hundreds of digits
-                number = math.inf
-            if math.isfinite(number) and self.low <= number <= self.high:
-                if self.kind == "real":
-                    return number
-                if number.is_integer() and number == value:
-                    return int(number)
+        elif (number := _real(value)) is not None and self.low <= number <= self.high:
+            if self.kind == "real":
+                return float(number)
+            if number == math.floor(number) and number == value:
+                return int(number)
         raise SettingError(self.name, f"{self.name}={_shown(value)} is not {self.domain}")
+
+
+def _real(value: Any) -> int | float | None:
+    """`value` as a finite number, integers of any size among them; None where it is not one."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return None
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a fraction of hundreds of digits
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _shown(value: Any) -> str:
@@ -117,8 +132,38 @@ PARAMETERS: dict[str, Parameter] = {
 }
 
 
+class BaseSetting:
+    """The base of frozen dataclasses whose fields are declared parameters.
+
+    A subclass names its declarations in `parameters`. Each field is checked and brought to its canonical type when
+    an object is made, and then `check_together` is called, which a subclass overrides for rules between fields.
+    """
+
+    parameters: ClassVar[Mapping[str, Parameter]] = {}
+
+    def __post_init__(self) -> None:
+        for name, parameter in self.parameters.items():
+            object.__setattr__(self, name, self.check_field(parameter, getattr(self, name)))
+        self.check_together()
+
+    def check_field(self, parameter: Parameter, value: Any) -> Any:
+        """The value of one field in its canonical type; `SettingError` where it lies outside the domain."""
+        return parameter.check(value)
+
+    def check_together(self) -> None:
+        """Raise `SettingError` where fields that are right one by one do not go together."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters by name, as the JSON output shows them."""
+        return {name: getattr(self, name) for name in self.parameters}
+
+    def replace(self, **changes: Any) -> Self:
+        """The same setting with some parameters changed, validated again."""
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var]  # subclasses are dataclasses
+
+
 @dataclasses.dataclass(frozen=True)
-class Setting:
+class Setting(BaseSetting):
     """One problem: the sizes of the task and the model, and the convention of the embeddings.
 
     V, L, d and N are integers (see `PARAMETERS` for the domains). `m` and `activation` belong to
@@ -146,9 +191,17 @@ class Setting:
     eta: float | None = None
     gamma: float | None = None
 
-    def __post_init__(self) -> None:
-        for name, parameter in PARAMETERS.items():
-            object.__setattr__(self, name, parameter.check(getattr(self, name)))
+    parameters = PARAMETERS
+
+    def check_field(self, parameter: Parameter, value: Any) -> Any:
+        try:
+            return parameter.check(value)
+        except SettingError as error:
+            if parameter.kind == "integer" and hasattr(value, "__len__") and not isinstance(value, str | bytes | dict):
+                raise SettingError(error.name, f"{error}; use predict_many for arrays") from None
+            raise
+
+    def check_together(self) -> None:
         if self.embedding == "orthogonal" and self.d < self.V:
             raise SettingError("d", f"d={self.d} is too small: orthogonal embeddings need d of at "
                                f"least V={self.V}")
@@ -156,11 +209,7 @@ class Setting:
             missing = "eta" if self.eta is None else "gamma"
             raise SettingError(missing, "eta and gamma go together: give both, or neither for the "
                                f"limit ({missing} is missing)")
-        if self.activation is not None and self.m is None:
-            raise SettingError("activation", f"activation={self.activation!r} needs an MLP: give its "
-                               "width m too")
-        if self.m is not None and self.activation is None:
-            object.__setattr__(self, "activation", "relu")
+        object.__setattr__(self, "activation", activation_in_use(self.m, self.activation))
 
     @property
     def ratio(self) -> float:
@@ -172,10 +221,48 @@ class Setting:
         """Whether the learning rates are taken to the limit that the theory describes."""
         return self.eta is None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The parameters by name, as the JSON output shows them."""
-        return dataclasses.asdict(self)
 
-    def replace(self, **changes: Any) -> Setting:
-        """The same setting with some parameters changed, validated again."""
-        return dataclasses.replace(self, **changes)
+def activation_in_use(m: object, activation: Any) -> str | None:
+    """The canonical activation of an MLP of width m, relu where none is given; None where there is no MLP.
+
+    Raises `SettingError` for an activation that is not accepted, or that is given without m.
+
+    >>> activation_in_use(64, None), activation_in_use(64, "x^2 - 1"), activation_in_use(None, None)
+    ('relu', 'quadratic', None)
+    """
+    if m is not None:
+        return str(PARAMETERS["activation"].check("relu" if activation is None else activation))
+    if activation is not None:
+        raise SettingError("activation", f"activation={activation!r} needs an MLP: give its width m too")
+    return None
+
+
+def check_proportion(name: str, value: Any) -> float:
+    """`value` as a float; `SettingError` unless it is a number above 0 and below 1, both excluded."""
+    number = _real(value)
+    if number is None or not 0 < number < 1:
+        raise SettingError(name, f"{name}={_shown(value)} is not a number above 0 and below 1")
+    return float(number)
+
+
+def check_at_most(name: str, value: Any, high: float) -> float:
+    """`value` as a float; `SettingError` unless it is a number above 0 and at most `high`."""
+    number = _real(value)
+    if number is None or not 0 < number <= high:
+        raise SettingError(name, f"{name}={_shown(value)} is not a number above 0 and at most {high:g}")
+    return float(number)
+
+
+def check_integer(name: str, value: Any, low: float, high: float = math.inf) -> int:
+    """`value` as an int; `SettingError` unless it is an integer from `low` to `high`, both included."""
+    return int(Parameter(name, "", "integer", low, high).check(value))
+
+
+def check_seeds(seeds: Any) -> int:
+    """The number of seeds of a run; `SettingError` unless it is an integer from 1 to `MOST_SEEDS`."""
+    return check_integer("seeds", seeds, 1, MOST_SEEDS)
+
+
+def check_seed(seed: Any) -> int:
+    """The seed itself, or a drawn one for None; `SettingError` unless it is an integer of at least 0."""
+    return secrets.randbits(32) if seed is None else check_integer("seed", seed, 0)

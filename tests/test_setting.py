@@ -11,7 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_theory.settings import EMBEDDINGS, PARAMETERS, Parameter, Setting, SettingError
+from recall_theory.settings import (
+    EMBEDDINGS,
+    PARAMETERS,
+    Parameter,
+    Setting,
+    SettingError,
+    check_at_most,
+    check_integer,
+    check_proportion,
+    check_seed,
+    check_seeds,
+)
 
 GOOD = {"V": 64, "L": 8, "d": 32, "N": 1000}
 INTEGERS = [p for p in PARAMETERS.values() if p.kind == "integer"]
@@ -27,7 +38,7 @@ def refuse(name: str, value: object, **others: object) -> None:
     message = str(caught.value)
     assert caught.value.name == name
     assert message.startswith(f"{name}=")
-    assert message.endswith(PARAMETERS[name].domain)
+    assert message.removesuffix("; use predict_many for arrays").endswith(PARAMETERS[name].domain)
     assert "\n" not in message
     assert isinstance(caught.value, ValueError)
 
@@ -166,3 +177,30 @@ def test_declarations_are_whole(parameter: Parameter):
 
 def test_every_field_is_declared():
     assert {f.name for f in dataclasses.fields(Setting)} == set(PARAMETERS)
+
+
+def test_an_array_is_sent_to_predict_many():
+    for value in (np.array([64, 65]), [64, 65], (64,)):
+        with pytest.raises(SettingError, match=r"use predict_many for arrays$"):
+            Setting(**{**GOOD, "V": value})
+
+
+@pytest.mark.parametrize("value", [*NOT_NUMBERS, None, 0, 1, -0.5, 1 + 1e-15, 10**400, "0.5"])
+def test_proportions_lie_between_0_and_1(value):
+    assert check_proportion("target", np.float32(0.5)) == 0.5
+    with pytest.raises(SettingError, match=r"^target=.* is not a number above 0 and below 1$") as caught:
+        check_proportion("target", value)
+    assert caught.value.name == "target"
+
+
+def test_integers_and_seeds_are_exact_at_any_size():
+    assert check_seed(2**200 + 1) == 2**200 + 1
+    assert check_seed(None) != check_seed(None)
+    assert check_integer("points", np.int64(3), 2, 5) == 3
+    assert check_seeds(7.0) == 7
+    assert check_at_most("bits", 16, 1024) == 16.0
+    for check in (lambda: check_seed(-1), lambda: check_seed(0.5), lambda: check_seeds(0), lambda: check_seeds(True),
+                  lambda: check_integer("points", 6, 2, 5), lambda: check_at_most("bits", 0, 1024),
+                  lambda: check_at_most("bits", math.nan, 1024)):
+        with pytest.raises(SettingError, match=r"^(seeds?|points|bits)=.* is not an? (integer|number)"):
+            check()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..settings import Setting, SettingError
+from ..settings import check_seed as check_seed
+from ..settings import check_seeds as check_seeds
 from . import (
     observables as observe,
 )
@@ -43,7 +44,6 @@ Triple = tuple[float, float, float]
 Result = TypeVar("Result")
 
 MOST_TOKENS = 1e13  # tokens a seed; some days of work
-MOST_SEEDS = 10**7
 
 
 def one_seed(setting: Setting, seed: int, index: int, n_test: int | None = observe.N_TEST,
@@ -98,21 +98,6 @@ def check_affordable(setting: Setting) -> None:
         raise SettingError("N", f"N={setting.N}: one seed of this simulation draws {tokens:.3g} tokens, and "
                            f"{MOST_TOKENS:.0e} is the most it takes on; lower N or L (predict has no such "
                            "limit)")
-
-
-def check_seeds(seeds: int) -> None:
-    """Raise `SettingError` unless seeds is a number of seeds that a run can have."""
-    if not (isinstance(seeds, int) and 1 <= seeds <= MOST_SEEDS):
-        raise SettingError("seeds", f"seeds={seeds!r} is not an integer from 1 to {MOST_SEEDS}")
-
-
-def check_seed(seed: int | None) -> int:
-    """The seed itself, or a drawn one for None; `SettingError` unless it is an integer of at least 0."""
-    if seed is None:
-        return secrets.randbits(32)
-    if not (isinstance(seed, int) and seed >= 0):
-        raise SettingError("seed", f"seed={seed!r} is not an integer of at least 0")
-    return seed
 
 
 def run_tasks(tasks: Iterable[Task], jobs: int = 1) -> Iterator[Triple]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..settings import PARAMETERS, SettingError
+from ..settings import PARAMETERS, SettingError, activation_in_use, check_at_most, check_proportion
 from .formulas.lower_bounds import (
     average_recall,
     bits_bound,
@@ -86,12 +86,10 @@ def bounds_at(L: int, d: int, *, V: int | None = None, N: int | None = None, m: 
     for name, value in given.items():
         if value is not None or name in ("L", "d"):
             given[name] = PARAMETERS[name].check(value)
-    if activation is not None and m is None:
-        raise SettingError("activation", f"activation={activation!r} needs an MLP: give its width m too")
-    if not 0 < bits <= MOST_BITS:
-        raise SettingError("bits", f"bits={bits!r} is not a number above 0 and at most {MOST_BITS}")
-    if not 0 < target < 1:
-        raise SettingError("target", f"target={target!r} is not a number above 0 and below 1")
+    if m is None:
+        activation_in_use(m, activation)
+    check_at_most("bits", bits, MOST_BITS)
+    check_proportion("target", target)
     V, L, d, N, m = (given[name] for name in ("V", "L", "d", "N", "m"))
     parameters = d * (m or d) + d
     parts = (_coverage(V, N, target), *_bits(V, parameters, bits, target), _gradient(V, L, d, N, m, target))

@@ -14,13 +14,13 @@ import numpy as np
 
 from ..numerics.crossings import Interval, grid
 from ..numerics.threshold_search import FAR, Values, reach, seek, together
-from ..settings import PARAMETERS, Setting, SettingError
+from ..settings import PARAMETERS, Setting, SettingError, activation_in_use, check_at_most, check_proportion
 from .batch_predictor import Model, Sizes, along, bearable
 from .bounds import most_facts_from_samples, most_facts_on_average
 from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
 from .predict import FloatArray, Prediction, Predictions
-from .solve import COARSE, check_target
+from .solve import COARSE
 
 RATIOS: tuple[float | None, ...] = (4, 16, 64, 256, None)  # N/V; None is the limit N -> infinity
 LIMIT_RATIO = 10**9  # stands for infinity: every term that N divides is negligible at this N/V
@@ -99,19 +99,15 @@ def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] = RATIOS, N: in
     d, L = PARAMETERS["d"].check(d), PARAMETERS["L"].check(L)
     N = None if N is None else PARAMETERS["N"].check(N)
     m = None if m is None else PARAMETERS["m"].check(m)
-    check_target(target)
+    check_proportion("target", target)
     for r in ratios:
-        if r is not None and not (np.isfinite(r) and 0 < r <= LIMIT_RATIO):
-            raise SettingError("ratio", f"ratio={r!r} is not a number above 0 and at most {LIMIT_RATIO:g}")
-    if not 0 < bits <= 1024:
-        raise SettingError("bits", f"bits={bits!r} is not a number above 0 and at most 1024")
+        if r is not None:
+            check_at_most("ratio", r, LIMIT_RATIO)
+    check_at_most("bits", bits, 1024)
     if embedding == "orthogonal" and d < PARAMETERS["V"].low:
         raise SettingError("d", f"d={d} is too small: orthogonal embeddings need d of at least V, and V is at "
                            f"least {PARAMETERS['V'].low:g}")
-    if m is None and activation is not None:
-        raise SettingError("activation", f"activation={activation!r} needs an MLP: give its width m too")
-    phi = None if m is None else PARAMETERS["activation"].check(activation or "relu")
-    model = Model(embedding, trigger_in_value, phi)
+    model = Model(embedding, trigger_in_value, activation_in_use(m, activation))
     sizes = {name: float(size) for name, size in (("d", d), ("L", L), ("m", m), ("N", N)) if size is not None}
     rows = _rows(model, sizes, ratios if N is None else (None,), target)
     parameters = _trained(sizes) + d

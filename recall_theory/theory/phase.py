@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import Interrupted
-from ..settings import PARAMETERS, Setting, SettingError
-from .predict import OBSERVABLES, FloatArray, Prediction, predict
-from .solve import check_target
+from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
+from .predict import FloatArray, Prediction, predict
 
 AXES = ("V", "N", "d", "L", "m", "m*d")
 CELLS = (17, 13)  # along x and along y
@@ -157,7 +156,7 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
     >>> diagram.accuracy.shape
     (3, 3)
     """
-    check_target(target)
+    check_proportion("target", target)
     for name in (x, y):
         if name not in AXES:
             raise SettingError("axis", f"{name!r} is not an axis; there are {', '.join(AXES)}")

@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..settings import EMBEDDINGS, PARAMETERS, Setting, SettingError
+from ..settings import EMBEDDINGS, N_TEST, OBSERVABLES, PARAMETERS, Setting, SettingError, activation_in_use
 from . import attention as attention_law
 from .orthogonal.orthogonal_law import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy, recall_terms
 
-OBSERVABLES = ("attention", "recall", "accuracy")
 # Spreads are roots of differences: below these, of seeds and of an observation, they are rounding, and given as 0.
 RESOLVED, OBSERVABLE = 1 / 2_000_000, 1 / 10**8
-N_TEST = 4096  # fresh sequences a seed in an observation, the simulator's default
 
 FloatArray = NDArray[np.float64]
 
@@ -171,15 +169,12 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embeddi
         raise SettingError("embedding", f"embedding={embedding!r} is not {PARAMETERS['embedding'].domain}")
     if embedding == "orthogonal" and (sizes[2] < sizes[0]).any():
         raise SettingError("d", "orthogonal embeddings need d of at least V in every setting")
-    if activation is not None and m is None:
-        raise SettingError("activation", f"activation={activation!r} needs an MLP: give its width m too")
+    phi = activation_in_use(m, activation)
     shape = sizes[0].shape
     rows = [np.ascontiguousarray(x).reshape(-1) for x in sizes]
-    phi: str | None = None
-    if m is None:
+    if phi is None:
         flat = _arrays(rows[0], rows[1], rows[2], rows[3], embedding, bool(trigger_in_value))
     else:
-        phi = str(PARAMETERS["activation"].check("relu" if activation is None else activation))
         flat = _mlp_arrays(rows[0], rows[1], rows[2], rows[3], rows[4], phi, embedding, bool(trigger_in_value))
     return Predictions(
         V=rows[0].reshape(shape), L=rows[1].reshape(shape), d=rows[2].reshape(shape), N=rows[3].reshape(shape),

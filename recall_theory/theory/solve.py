@@ -8,9 +8,9 @@ import numpy as np
 
 from ..numerics.crossings import Interval, grid, intervals
 from ..numerics.threshold_search import Values, seek, together
-from ..settings import PARAMETERS, SettingError
+from ..settings import OBSERVABLES, PARAMETERS, SettingError, activation_in_use, check_proportion
 from .batch_predictor import Model, Sizes, along, bearable
-from .predict import OBSERVABLES, FloatArray
+from .predict import FloatArray
 
 COARSE = 8  # points a decade where a crossing is looked for
 LARGEST = ("V", "L")  # sizes whose largest value is sought
@@ -31,7 +31,7 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
     >>> found.low < 256 * 100
     True
     """
-    check_target(target)
+    check_proportion("target", target)
     if observable not in OBSERVABLES:
         raise SettingError("observable", f"observable={observable!r} is not one of {', '.join(OBSERVABLES)}")
     model = _model(unknown, embedding, trigger_in_value, activation, sizes)
@@ -70,14 +70,5 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
 
 def _model(unknown: str, embedding: str, trigger_in_value: bool, activation: Any, sizes: dict[str, float]) -> Model:
     """The model that the given sizes mean: an MLP where m is among them or is the unknown."""
-    if "m" in sizes or unknown == "m":
-        return Model(embedding, trigger_in_value, PARAMETERS["activation"].check(activation or "relu"))
-    if activation is not None:
-        raise SettingError("activation", f"activation={activation!r} needs an MLP: give its width m too")
-    return Model(embedding, trigger_in_value)
-
-
-def check_target(target: float) -> None:
-    """Raise `SettingError` unless target is a number strictly between 0 and 1."""
-    if not 0 < target < 1:
-        raise SettingError("target", f"target={target!r} is not a number above 0 and below 1")
+    width = "m" if "m" in sizes or unknown == "m" else None
+    return Model(embedding, trigger_in_value, activation_in_use(width, activation))

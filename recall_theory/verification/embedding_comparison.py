@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..settings import PARAMETERS, Setting, SettingError
+from ..settings import PARAMETERS, Setting, SettingError, check_proportion
 from ..simulate.observation import Interrupted
 from ..simulate.run import check_affordable, check_seed, check_seeds, run_tasks
 from ..theory.capacity import LIMIT_RATIO
 from ..theory.formulas.leading_laws import recall_interference
-from ..theory.solve import check_target, solve_for
+from ..theory.solve import solve_for
 
 __all__ = ["BeyondOrthogonal", "Dimension", "Facts", "Need", "beyond_orthogonal"]
 
@@ -84,7 +84,7 @@ def beyond_orthogonal(d: int, L: int, *, target: float = TARGET, points: int = 6
     True
     """
     d, L = PARAMETERS["d"].check(d), PARAMETERS["L"].check(L)
-    check_target(target)
+    check_proportion("target", target)
     if not (isinstance(points, int) and 2 <= points <= MOST_POINTS):
         raise SettingError("points", f"points={points!r} is not an integer from 2 to {MOST_POINTS}")
     if d < PARAMETERS["V"].low:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal
 
-from ...settings import SettingError
+from ...settings import SettingError, check_integer, check_proportion
 from ..formulas import memory_laws as laws
 from ..formulas.leading_laws import recall_interference
 from ..formulas.lower_bounds import bits_bound, permutation_bits
@@ -82,19 +82,13 @@ def compare_memories(d: int | None = None, facts: int | None = None, target: flo
     """
     if (d is None) == (facts is None):
         raise SettingError("d", "give d or facts, one of the two")
-    _within("d", d, 1, WIDEST)
-    _within("facts", facts, 2, MOST_FACTS)
-    _within("m", m, 1, WIDEST)
-    _within("rank", rank, 1, WIDEST if d is None else d)
-    if not 0 < target < 1:
-        raise SettingError("target", f"target={target!r} is not a number above 0 and below 1")
+    d = None if d is None else check_integer("d", d, 1, WIDEST)
+    facts = None if facts is None else check_integer("facts", facts, 2, MOST_FACTS)
+    m = None if m is None else check_integer("m", m, 1, WIDEST)
+    rank = None if rank is None else check_integer("rank", rank, 1, WIDEST if d is None else d)
+    check_proportion("target", target)
     ask = _At(d, facts, target, rank, m)
     return Comparison(d, facts, target, tuple(ask.rows()))
-
-
-def _within(name: str, value: int | None, low: int, high: int) -> None:
-    if value is not None and not (isinstance(value, int) and low <= value <= high):
-        raise SettingError(name, f"{name}={value!r} is not an integer from {low} to {high:g}")
 
 
 @dataclasses.dataclass(frozen=True)
