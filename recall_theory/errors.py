@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["Interrupted", "SettingError"]
+__all__ = ["Interrupted", "SettingError", "interrupted_with"]
 
 
 class SettingError(ValueError):
@@ -21,3 +23,23 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, partial: Any):
         super().__init__("interrupted")
         self.partial = partial
+
+
+@contextlib.contextmanager
+def interrupted_with(partial: Callable[[], object]) -> Iterator[None]:
+    """On Ctrl-C in the block, raise `Interrupted(partial())`; where partial() is None the KeyboardInterrupt passes.
+
+    >>> try:
+    ...     with interrupted_with(lambda: [1, 2]):
+    ...         raise KeyboardInterrupt
+    ... except Interrupted as stop:
+    ...     print(stop.partial)
+    [1, 2]
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = partial()
+        if kept is None:
+            raise
+        raise Interrupted(kept) from None

@@ -625,13 +625,11 @@ def test_an_interrupt_is_quiet_at_any_moment(delay):
 
 
 def test_an_interrupted_simulation_keeps_its_seeds(monkeypatch):
-    library = importlib.import_module("recall_theory.simulate.run")
-
-    def few(tasks, jobs):
+    def few(work, tasks, jobs):
         yield from [(1.0, 0.5, 0.5), (1.0, 0.25, 0.25)]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(library, "run_tasks", few)
+    monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", few)
     code, out, err = call(*SIMULATE, "--json")
     assert code == 130 and "after 2 of 3 seeds" in err
     found = json.loads(out)
@@ -656,13 +654,11 @@ def test_an_interrupted_verification_keeps_its_cells(small_grid, monkeypatch):
 
 
 def test_an_interrupt_before_anything_is_done(monkeypatch):
-    library = importlib.import_module("recall_theory.simulate.run")
-
-    def none(tasks, jobs):
+    def none(work, tasks, jobs):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr(library, "run_tasks", none)
+    monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", none)
     code, out, err = call(*SIMULATE)
     assert (code, out) == (130, "") and err == "recall-theory simulate: interrupted\n"
 

@@ -195,6 +195,14 @@ def quick(monkeypatch):
     def tasks(todo, jobs):
         return ((0.75, 0.5, 0.25) for _ in todo)
 
+    def mapped(work, todo, jobs=1):
+        """Observations without a simulation, of whatever makes them."""
+        for task in todo:
+            if isinstance(task[-1], range):
+                yield [(0.75, 0.5, 0.25)] * len(task[-1])
+            else:
+                yield (0.75, 0.5, 0.25, 0.5, 0.5) if work.__name__ == "observe" else (0.75, 0.5, 0.25)
+
     def finished(todo, jobs):
         return ((slot, (0.75, 0.5, 0.25)) for slot, _ in todo)
 
@@ -203,7 +211,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(importlib.import_module("recall_theory.cli.stored"), "mapped", lambda jobs, progress: map)
     monkeypatch.setattr(predict, "_arrays", arrays)
     monkeypatch.setattr(predict, "_mlp_arrays", arrays)
-    monkeypatch.setattr(importlib.import_module("recall_theory.simulate.run"), "run_tasks", tasks)
+    monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", mapped)
     monkeypatch.setattr(importlib.import_module("recall_theory.verification.sampling"), "map_tasks",
                         lambda work, todo, jobs: ([(0.75, 0.5, 0.25)] * len(t[2]) for t in todo))
     monkeypatch.setattr(importlib.import_module("recall_theory.verification.simulated_phase"), "run_tasks", tasks)

@@ -6,12 +6,8 @@ any number of workers gives the same bits.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,13 +31,14 @@ from . import (
     three_step_mlp as mlp,
 )
 from .data import Samples, draw_embeddings
-from .observation import Interrupted, Observable, Observation
+from .observation import Observable, Observation
 from .user_embeddings import OwnEmbeddings, distance_from_random, own_embeddings
+from .workers import collect, ordered_map
+from .workers import interrupts_held as interrupts_held
 
 # setting, seed, index, n_test, a user's own embeddings
 Task = tuple[Setting, int, int, int | None, OwnEmbeddings | None]
 Triple = tuple[float, float, float]
-Result = TypeVar("Result")
 
 MOST_TOKENS = 1e13  # tokens a seed; some days of work
 
@@ -102,42 +99,10 @@ def check_affordable(setting: Setting) -> None:
 
 def run_tasks(tasks: Iterable[Task], jobs: int = 1) -> Iterator[Triple]:
     """The triple of each task, in the tasks' order, as they become ready; `jobs` processes share the work."""
-    return map_tasks(one_seed, tasks, jobs)
+    return ordered_map(one_seed, tasks, jobs)
 
 
-def map_tasks(work: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], jobs: int = 1) -> Iterator[Result]:
-    """`work(*task)` of each task, in the tasks' order, as they become ready; `jobs` processes share the work."""
-    from threadpoolctl import threadpool_limits
-
-    if jobs == 1:
-        with threadpool_limits(limits=1):
-            for task in tasks:
-                yield work(*task)
-        return
-    from joblib import Parallel, delayed, parallel_config
-
-    # Workers start with one thread for every library. To limit the threads around each task would take a millisecond,
-    # as long as a small seed.
-    with interrupts_held(), parallel_config(backend="loky", inner_max_num_threads=1):
-        results = Parallel(n_jobs=jobs, return_as="generator", batch_size="auto")(
-            delayed(work)(*task) for task in tasks)
-    yield from results
-
-
-@contextlib.contextmanager
-def interrupts_held() -> Iterator[None]:
-    """Ctrl-C waits. Workers started meanwhile inherit that it is ignored: their parent ends them, and they
-    don't each print a traceback."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:  # in this order, so that a Ctrl-C that came meanwhile is answered now
-        signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+map_tasks = ordered_map  # until those who use the old names have switched
 
 
 def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *,
@@ -168,21 +133,12 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *,
     check_affordable(setting)
     own = None if embeddings is None else own_embeddings(embeddings, setting, normalise)
     report = None if own is None else distance_from_random(own)
-    values = np.empty((seeds, 3))
-    done = 0
 
-    def observation() -> Observation:
-        attention, recall, accuracy = (Observable(v) for v in values[:done].T)
-        return Observation(setting, seed, done, n_test, attention, recall, accuracy, embeddings=report)
+    def observation(triples: list[Triple]) -> Observation:
+        attention, recall, accuracy = (Observable(v) for v in np.array(triples).T)
+        return Observation(setting, seed, len(triples), n_test, attention, recall, accuracy, embeddings=report)
 
-    try:
-        for triple in run_tasks(((setting, seed, i, n_test, own) for i in range(seeds)), jobs):
-            values[done] = triple
-            done += 1
-            if progress is not None:
-                progress(done, seeds)
-    except KeyboardInterrupt:
-        if done == 0:
-            raise
-        raise Interrupted(observation()) from None
-    return observation()
+    tasks = ((setting, seed, i, n_test, own) for i in range(seeds))
+    triples = collect(one_seed, tasks, jobs=jobs, progress=progress, total=seeds,
+                      partial=lambda done: observation(done) if done else None)
+    return observation(triples)

@@ -1,0 +1,116 @@
+"""The one parallel map: order, laziness, progress, and what an interrupt leaves behind."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from recall_theory.errors import Interrupted
+from recall_theory.settings import SettingError
+from recall_theory.simulate.workers import collect, ordered_map, unordered_map
+
+
+def late_first(number):
+    """The square of a number; the first ones take longest."""
+    time.sleep(max(0, 3 - number) / 50)
+    return number**2
+
+
+def ended_from_outside(number):
+    signal.raise_signal(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_come_in_the_order_of_the_tasks(jobs):
+    tasks = [(i,) for i in range(7)]
+    assert list(ordered_map(late_first, tasks, jobs)) == [i**2 for i in range(7)]
+    assert dict(unordered_map(late_first, tasks, jobs)) == {i: i**2 for i in range(7)}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_tasks_are_drawn_as_they_are_needed(jobs, recwarn):
+    endless = ((i,) for i in itertools.count())
+    results = ordered_map(late_first, endless, jobs)
+    assert list(itertools.islice(results, 5)) == [0, 1, 4, 9, 16]
+    results.close()
+    assert next(endless)[0] < 1000
+    assert not recwarn
+
+
+def test_progress_and_each_follow_every_result():
+    told, kept = [], []
+    found = collect(late_first, [(i,) for i in range(3)], each=kept.append, progress=lambda *now: told.append(now))
+    assert found == kept == [0, 1, 4]
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    collect(late_first, ((i,) for i in range(2)), total=2, progress=lambda *now: told.append(now))
+    assert told[3:] == [(1, 2), (2, 2)]
+
+
+def stopped_after(count):
+    def each(result):
+        if result == (count - 1)**2:
+            raise KeyboardInterrupt
+    return each
+
+
+def test_an_interrupt_hands_out_what_was_finished():
+    tasks = [(i,) for i in range(9)]
+    with pytest.raises(Interrupted) as stop:
+        collect(late_first, tasks, each=stopped_after(3), partial=sum)
+    assert stop.value.partial == 0 + 1 + 4
+    for partial in (None, lambda results: None):
+        with pytest.raises(KeyboardInterrupt) as stop:
+            collect(late_first, tasks, each=stopped_after(3), partial=partial)
+        assert not isinstance(stop.value, Interrupted)
+
+
+def test_a_worker_that_is_ended_from_outside_is_told():
+    with pytest.raises(SettingError, match="want of memory"):
+        collect(ended_from_outside, [(i,) for i in range(3)], jobs=2)
+
+
+PROGRAM = """
+    import json, os, signal, time
+    from recall_theory.errors import Interrupted
+    from recall_theory.simulate.workers import collect
+
+    def work(number):
+        time.sleep(0.01)
+        return number, os.getpid()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    def each(result):
+        if result[0] == 5:
+            print("ready", flush=True)
+
+    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        collect(work, ((i,) for i in range(10**6)), jobs={jobs}, each=each, partial=lambda results: results)
+    except Interrupted as stop:
+        print(json.dumps(stop.partial))
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
+def test_a_signal_keeps_results_and_leaves_no_worker(sent, jobs):
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(PROGRAM.replace("{jobs}", str(jobs)))], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        assert program.stdout.readline() == "ready\n"
+        program.send_signal(sent)
+        out, err = program.communicate(timeout=60)
+    assert (program.returncode, err) == (0, "")
+    numbers, workers = zip(*json.loads(out), strict=True)
+    assert numbers == tuple(range(len(numbers))) and len(numbers) >= 6
+    assert not [pid for pid in set(workers) if Path(f"/proc/{pid}").exists()]
