@@ -20,8 +20,9 @@ import numpy as np
 import pytest
 
 from recall_theory.cli import main
-from recall_theory.cli.app import COMMANDS
-from recall_theory.cli.numbers import integer, real
+from recall_theory.commands import COMMANDS
+from recall_theory.numerics.number_syntax import parse_integer as integer
+from recall_theory.numerics.number_syntax import parse_real as real
 
 # Attention is right here, also at half of each size: the quickest case of the theory.
 PREDICT = ["predict", "--V", "64", "--L", "4", "--d", "128", "--N", "8192"]
@@ -518,7 +519,7 @@ def test_every_help_has_two_examples():
 
 
 def test_the_examples_of_the_help_are_accepted():
-    from recall_theory.cli.app import program
+    from recall_theory.commands.program import program
 
     for name in COMMANDS:
         command = program.get_command(None, name)

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from recall_theory.cli import main
-from recall_theory.cli.app import COMMANDS, program
-from recall_theory.cli.options import Declared
+from recall_theory.commands import COMMANDS
+from recall_theory.commands.options import Declared
+from recall_theory.commands.program import program
 
 GARBAGE = ("", " ", "nan", "inf", "-inf", "1e400", "-1e400", "0", "-1", "0.5", "1e-5", "abc", "--", "-", "1e", "e5",
            "2^", "^2", "2^2^2", "9^99999999", "1e99999999999", "1_", "_1", "1,2", "0x10", "٣", "²", "½", "1\n2",
@@ -208,7 +209,7 @@ def quick(monkeypatch):
 
     monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run"), "_finished", finished)
     monkeypatch.setattr(importlib.import_module("recall_theory.sweep.cluster"), "on_cluster", finished)
-    monkeypatch.setattr(importlib.import_module("recall_theory.cli.stored"), "mapped", lambda jobs, progress: map)
+    monkeypatch.setattr(importlib.import_module("recall_theory.old_cli.stored"), "mapped", lambda jobs, progress: map)
     monkeypatch.setattr(predict, "_arrays", arrays)
     monkeypatch.setattr(predict, "_mlp_arrays", arrays)
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", mapped)

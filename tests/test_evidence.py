@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_theory import Setting, SettingError, predict
-from recall_theory.cli.app import run
+from recall_theory.cli import main as run
 from recall_theory.pages.report.opening import _wrapped
 from recall_theory.sweep import Problem, Results, Store, product, sweep
 from recall_theory.sweep import analysis as cells_module

@@ -12,7 +12,7 @@ import pytest
 from test_cli import answer, call, refused
 from test_cli_fuzz import check, value_of
 
-from recall_theory.cli.app import program
+from recall_theory.commands.program import program
 
 OWN = ("capacity", "predict", "construct", "simulate", "verify", "hops")
 PREDICT = ("geometric", "predict", "--N", "100", "--R", "4", "--code-length", "16", "--d", "64")

@@ -12,10 +12,10 @@ import pytest
 from test_cli import answer, call, refused
 from test_cli_fuzz import GARBAGE, check, value_of
 
-from recall_theory.cli.geometric import train as train_command
-from recall_theory.cli.geometric import transfer as transfer_command
 from recall_theory.geometric.train import run
 from recall_theory.geometric.train.setting import PARAMETERS
+from recall_theory.old_cli.geometric import train as train_command
+from recall_theory.old_cli.geometric import transfer as transfer_command
 from recall_theory.report.geometric.train import TRAIN, TRANSFER
 from recall_theory.simulate.observation import Interrupted
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from recall_theory import Setting, SettingError, capacity, predict, solve_for
-from recall_theory.cli.app import run
+from recall_theory.cli import main as run
 
 SIZES = {"d": 48, "L": 8, "m": 512, "activation": "tanh"}
 

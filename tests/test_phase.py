@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from recall_theory.cli.app import run
+from recall_theory.cli import main as run
 from recall_theory.errors import Interrupted
 from recall_theory.report.phase import answer
 from recall_theory.settings import Setting, SettingError

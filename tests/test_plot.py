@@ -13,7 +13,7 @@ import zlib
 import pytest
 
 from recall_theory import Setting, predict
-from recall_theory.cli.app import run
+from recall_theory.cli import main as run
 from recall_theory.figures.marks import SHAPES
 from recall_theory.figures.ticks import round_numbers
 from recall_theory.pages.palette import light

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from recall_theory import Setting, predict
-from recall_theory.cli.app import run
+from recall_theory.cli import main as run
 from recall_theory.report.numbers import probability, signed
 from recall_theory.sweep import Problem, Store, product, sweep
 from recall_theory.sweep import slices as planes

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, ndtr
 
 from recall_theory import solve_for
-from recall_theory.cli.app import run
+from recall_theory.cli import main as run
 from recall_theory.settings import Setting, SettingError
 from recall_theory.sweep import scaling as library
 from recall_theory.sweep import sweep

@@ -190,7 +190,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_written(path, tmp_path):
     """A file may not grow beyond a limit, which SQLite meets as it meets a full disk."""
     limited = ("import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
                "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2); "
-               "from recall_theory.cli.app import run; sys.exit(run(sys.argv[2:]))")
+               "from recall_theory.cli import main as run; sys.exit(run(sys.argv[2:]))")
     argv = ["sweep", "--scan", "d=4:32:x2", "--scan", "L=2:8:x2", "--V", "8", "--N", "32", "--seed", "5"]
     with Store(path) as store:
         before = store.problems(), list(store.results(store.problems()))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_theory.cli.app import run
+from recall_theory.cli import main as run
 from recall_theory.settings import PARAMETERS, Setting, SettingError
 from recall_theory.simulate.observation import Interrupted
 from recall_theory.simulate.run import one_seed, simulate

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from recall_theory.cli.app import run
+from recall_theory.cli import main as run
 from recall_theory.settings import SettingError
 from recall_theory.sweep import Store, product, sweep
 from recall_theory.sweep import cluster as cluster_library
@@ -117,7 +117,7 @@ def test_a_worker_killed_in_mid_run_costs_nothing(tmp_path, cluster):
 
 FAILING = """
 import os, signal, sys
-from recall_theory.cli.app import run
+from recall_theory.cli import main as run
 from recall_theory.sweep import cluster
 inner, pid = cluster.on_cluster, int(sys.argv[1])
 def killing(tasks, address):

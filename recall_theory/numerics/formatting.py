@@ -33,6 +33,20 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:.{digits}g}"
 
 
+def two_digits(value: float | None) -> str:
+    """A real number to two significant digits."""
+    return number(value, 2)
+
+
+def exact(value: float) -> str:
+    """A number that the user gave, with all its digits: 0.9999999999999999 is not 1.
+
+    >>> exact(0.99), exact(1 - 1e-16), exact(64.0)
+    ('0.99', '0.9999999999999999', '64')
+    """
+    return repr(int(value)) if value == int(value) and abs(value) <= 10**15 else repr(float(value))
+
+
 def probability(value: float | None) -> str:
     """A probability to four decimals, with more where it would round to 0 or 1.
 
@@ -85,6 +99,6 @@ def ratio(value: float | None) -> str:
     return "limit" if value is None else f"{value:g}"
 
 
-def plural(n: int, noun: str) -> str:
-    """"1 seed", "2 seeds", "1,000 cells"."""
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+def plural(n: int, noun: str, nouns: str | None = None) -> str:
+    """"1 seed", "2 seeds", "1,000 cells"; `nouns` is an irregular plural."""
+    return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"

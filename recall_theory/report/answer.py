@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
-import json
-import math
 from collections.abc import Sequence
 from typing import Any
+
+from ..numerics.plain_data import as_csv, as_json, cleaned  # noqa: F401
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,52 +59,3 @@ class Answer:
     blocks: Sequence[Block]
     exit_code: int = 0
     document: bytes | None = None
-
-
-def as_json(data: Any) -> str:
-    """One JSON object on indented lines, lists of numbers on one; NaN and infinities are null."""
-    return _indented(cleaned(data), "") + "\n"
-
-
-def cleaned(value: Any) -> Any:
-    """What JSON can hold: plain lists and numbers, None for NaN and infinities."""
-    if isinstance(value, dict):
-        return {str(k): cleaned(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [cleaned(v) for v in value]
-    if hasattr(value, "tolist"):  # a numpy number or array
-        return cleaned(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def _indented(value: Any, margin: str) -> str:
-    inner = margin + "  "
-    if isinstance(value, dict) and value:
-        lines = [f"{inner}{json.dumps(k)}: {_indented(v, inner)}" for k, v in value.items()]
-        return "{\n" + ",\n".join(lines) + "\n" + margin + "}"
-    if isinstance(value, list) and any(isinstance(v, (dict, list)) for v in value):
-        return "[\n" + ",\n".join(inner + _indented(v, inner) for v in value) + "\n" + margin + "]"
-    return json.dumps(value, allow_nan=False)
-
-
-def as_csv(records: Sequence[dict[str, Any]]) -> str:
-    """A header and one line a record; nested names are joined by dots, missing values are empty."""
-    flat = [_flat(record) for record in records]
-    names = list(dict.fromkeys(name for record in flat for name in record))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
-    return text.getvalue()
-
-
-def _flat(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for name, value in cleaned(record).items():
-        if isinstance(value, dict):
-            out |= _flat(value, f"{prefix}{name}.")
-        else:
-            out[prefix + name] = "" if value is None else value
-    return out

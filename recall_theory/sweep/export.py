@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 
-from ..report.answer import as_csv
+from ..numerics.plain_data import as_csv
 from ..settings import SettingError
 from .results import Results
 

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from ..cli import numbers
+from ..numerics import number_syntax
 from ..settings import PARAMETERS, Setting, SettingError
 from .product import SCANNED, product
 
@@ -60,7 +60,7 @@ def _value(name: str, text: str) -> Any:
     kind = "real" if parameter is None else parameter.kind
     value: Any = text
     if kind in ("integer", "real"):
-        value = numbers.integer(text) if kind == "integer" else numbers.real(text)
+        value = number_syntax.parse_integer(text) if kind == "integer" else number_syntax.parse_real(text)
         if value is None or not math.isfinite(value):
             what = "a number above 0" if parameter is None else parameter.domain
             raise SettingError("scan", f"scan={name}={text!r} is not {what}")
@@ -76,7 +76,7 @@ def _value(name: str, text: str) -> Any:
 
 def _range(name: str, text: str) -> list[Any]:
     parts = [part.strip() for part in text.split(":")]
-    step = numbers.real(parts[2][1:]) if len(parts) == 3 and parts[2][:1] in ("x", "+") else None
+    step = number_syntax.parse_real(parts[2][1:]) if len(parts) == 3 and parts[2][:1] in ("x", "+") else None
     if step is None or not math.isfinite(step) or (name in PARAMETERS and PARAMETERS[name].kind not in
                                                    ("integer", "real")):
         raise SettingError("scan", f"scan={name}={text!r} is not a range: a:b:xF multiplies by F, a:b:+S adds S")

@@ -14,11 +14,11 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(\d+(_\d+)*\.?(\d+(_\d+)*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def integer(text: str) -> int | None:
+def parse_integer(text: str) -> int | None:
     """The integer that the text stands for, exactly; None where it stands for none.
 
-    >>> integer("1e6"), integer("2^16"), integer("1_000"), integer("65,536"), integer("1.5")
-    (1000000, 65536, 1000, 65536, None)
+    >>> parse_integer("1e6"), parse_integer("2^16"), parse_integer("65,536"), parse_integer("1.5")
+    (1000000, 65536, 65536, None)
     """
     text = text.strip()
     if len(text) > LONGEST:
@@ -32,6 +32,7 @@ def integer(text: str) -> int | None:
         return int(text.replace(",", ""))
     if not _DECIMAL.fullmatch(text):
         return None
+
     try:
         value = Decimal(text.replace("_", ""))
     except InvalidOperation:
@@ -43,12 +44,12 @@ def integer(text: str) -> int | None:
     return int(value) if value == value.to_integral_value() else None
 
 
-def real(text: str) -> float | None:
+def parse_real(text: str) -> float | None:
     """The number that the text stands for (inf and nan too: the range decides); None for none."""
     text = text.strip()
     if len(text) > LONGEST or not text.isascii():
         return None
-    whole = integer(text) if _POWER.fullmatch(text) or _THOUSANDS.fullmatch(text) else None
+    whole = parse_integer(text) if _POWER.fullmatch(text) or _THOUSANDS.fullmatch(text) else None
     try:
         return float(text) if whole is None else float(whole)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Where answers go: standard output, or a file that is either whole or untouched."""
+"""Where answers and complaints go: standard output, a file that is whole or untouched, one line on stderr."""
 
 from __future__ import annotations
 
@@ -8,11 +8,37 @@ import shutil
 import stat
 import sys
 
-from .errors import BadInput, PipeClosed, shown
+import click
 
 NARROWEST = 20  # columns; below it nothing can be laid out
-PROSE_WIDTH = 80  # columns of text where no terminal says otherwise
-_ASCII = {"─": "-", "━": "-", "±": "+-", "×": "x", "≥": ">=", "≤": "<=", "≈": "~"}
+LONGEST_VALUE = 60  # characters of a user's own value that an error repeats
+LONGEST_LINE = 400  # characters of a whole complaint: click's own repeat any value
+_ASCII = {"─": "-", "±": "+-", "×": "x", "≥": ">=", "≤": "<=", "≈": "~"}
+
+
+class BadInput(click.UsageError):
+    """One line that names the option, the value and what is allowed."""
+
+
+class PipeClosed(Exception):
+    """The reader of our output is gone, as after `| head`."""
+
+
+def shown(value: object) -> str:
+    """A user's value as an error repeats it: quoted, on one line, not longer than a line."""
+    text = str(value)
+    return repr(text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "...")
+
+
+def say(message: str) -> None:
+    """Print one line on stderr, of bounded length; a closed stderr is no reason to fail."""
+    half = LONGEST_LINE // 2
+    if len(message) > LONGEST_LINE:
+        message = f"{message[:half]} ... {message[-half:]}"
+    # What a user typed must not forge a second line.
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(message.splitlines()))
+    with contextlib.suppress(OSError, ValueError, UnicodeError, AttributeError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def emit(text: str) -> None:
@@ -24,7 +50,7 @@ def emit(text: str) -> None:
         try:
             stream.write(text)
         except UnicodeEncodeError:  # a terminal of another encoding, or a file name that is not text
-            stream.write(plain(text))
+            stream.write(_plain(text))
         stream.flush()
     except BrokenPipeError:
         raise PipeClosed from None
@@ -35,84 +61,67 @@ def emit(text: str) -> None:
         raise BadInput("standard output is closed; name a file with --output") from None
 
 
-def plain(text: str) -> str:
-    """The text in ASCII: our own signs spelt out, anything else escaped."""
+def _plain(text: str) -> str:
     for sign, spelt in _ASCII.items():
         text = text.replace(sign, spelt)
     return text.encode("ascii", "backslashreplace").decode("ascii")
 
 
-def finish() -> None:
-    """Flush standard output while a failure can still be told."""
-    if sys.stdout is not None:
-        emit("")
-
-
 def discard_stdout() -> None:
     """Send what is left in the buffer nowhere, so that the interpreter's last flush doesn't complain."""
-    try:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-    except (OSError, ValueError, AttributeError):
-        pass
-
-
-def stdout_is_terminal() -> bool:
-    """Whether a person is reading standard output."""
-    return _is_terminal(sys.stdout)
-
-
-def stderr_is_terminal() -> bool:
-    """Whether a person is reading standard error: only then is progress shown."""
-    return _is_terminal(sys.stderr)
 
 
 def _is_terminal(stream: object) -> bool:
     try:
         return bool(stream.isatty())  # type: ignore[attr-defined]
-    except (AttributeError, ValueError, OSError):
+    except (AttributeError, ValueError):
         return False
 
 
+def stderr_is_terminal() -> bool:
+    """Whether a person may be reading stderr."""
+    return _is_terminal(sys.stderr)
+
+
 def wants_colour() -> bool:
-    """Colour only on a terminal that has it and a user who hasn't refused it."""
-    return (stdout_is_terminal() and not os.environ.get("NO_COLOR")
-            and os.environ.get("TERM") not in (None, "", "dumb"))
+    """Whether bold type may be used: only on a terminal, and never against NO_COLOR."""
+    return _is_terminal(sys.stdout) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def width() -> int | None:
-    """Columns of the terminal or of $COLUMNS; None where the output goes to a pipe or a file."""
+    """Columns of the terminal, or of COLUMNS; None for a pipe, where tables are as wide as they need."""
     columns = os.environ.get("COLUMNS", "")
-    if columns.isascii() and columns.isdigit() and 0 < int(columns[:6]):
+    if columns.isascii() and columns.isdigit() and int(columns[:6]):
         return max(NARROWEST, int(columns[:6]))
-    if stdout_is_terminal():
+    if _is_terminal(sys.stdout):
         return max(NARROWEST, shutil.get_terminal_size().columns)
     return None
 
 
 def check_writable(path: str) -> None:
-    """Raise `BadInput` where `write` would fail: told before the work, not after it."""
+    """Raise `BadInput` where `write` would fail, before any work is done."""
     if path == "-":
         return
     if not path:
         raise BadInput("--output '' is not a file name")
+    folder = os.path.dirname(os.path.realpath(path))
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        folder = os.path.dirname(os.path.realpath(path))
         if not os.path.isdir(folder):
-            raise BadInput(f"--output {shown(path)}: there is no directory {shown(folder)} (none is made)"
-                           ) from None
+            raise BadInput(f"--output {shown(path)}: there is no directory {shown(folder)} (none is made)") from None
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise BadInput(f"--output {shown(path)}: the directory {shown(folder)} is not writable"
-                           ) from None
+            raise BadInput(f"--output {shown(path)}: the directory {shown(folder)} is not writable") from None
         return
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
+
     if stat.S_ISDIR(mode):
         raise BadInput(f"--output {shown(path)} is a directory, not a file")
-    folder = os.path.dirname(os.path.realpath(path))
     if not os.access(path, os.W_OK) or (stat.S_ISREG(mode) and not os.access(folder, os.W_OK | os.X_OK)):
         raise BadInput(f"--output {shown(path)} is not writable")
 

@@ -1,0 +1,121 @@
+"""The command line: `main` is the console entry, and maps every way of ending to an exit code.
+
+This file imports next to nothing at first, so that Ctrl-C is answered in one way from the first moment on.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False  # for type checkers; typing itself would delay every start
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import FrameType
+
+__all__ = ["main"]
+
+INTERRUPTED = 130
+DEBUG = "RECALL_THEORY_DEBUG"
+COMPLETE = "_RECALL_THEORY_COMPLETE"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; `argv` is `sys.argv[1:]` where None.
+
+    0: done, or theory and simulation agree. 1: they disagree. 2: bad input. 3: inconclusive. 70: an
+    internal error. 129, 130, 143: interrupted by SIGHUP, Ctrl-C, SIGTERM.
+    """
+    received: list[int] = []
+    try:
+        import contextlib
+
+        with contextlib.contextmanager(_signals_as_interrupts)(received):
+            code = _run(sys.argv[1:] if argv is None else list(argv))
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    return 128 + received[0] if code == INTERRUPTED and received else code
+
+
+def _signals_as_interrupts(received: list[int]) -> Iterator[None]:
+    """SIGTERM and SIGHUP end the work as Ctrl-C does, with what is finished; `received` keeps the signal."""
+    import signal
+    import threading
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # What is ignored, as SIGHUP under nohup, stays ignored; only the main thread may set handlers.
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    before = {n: signal.getsignal(n) for n in numbers if in_main_thread and signal.getsignal(n) == signal.SIG_DFL}
+    try:
+        for number in before:
+            signal.signal(number, interrupt)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _run(arguments: list[str]) -> int:
+    """Run one command line; every way of ending becomes an exit code and at most one line on stderr."""
+    import os
+
+    import click
+
+    from .commands import PROGRAM, streams
+    from .commands.command import BAD_INPUT, INTERNAL_ERROR
+    from .commands.options import bad_setting
+    from .commands.program import program
+    from .errors import SettingError
+
+    called = PROGRAM
+    try:
+        if COMPLETE in os.environ:
+            from click.shell_completion import shell_complete
+
+            return int(shell_complete(program, {}, PROGRAM, COMPLETE, os.environ[COMPLETE]))
+        called = program.command_path(arguments)
+        code = _invoke(arguments)
+        streams.emit("")  # flushes standard output while a failure can still be told
+        return code
+    except streams.PipeClosed:
+        streams.discard_stdout()
+        return 0
+    except KeyboardInterrupt:
+        streams.say(f"{called}: interrupted")
+        return INTERRUPTED
+    except SettingError as error:
+        streams.say(f"{called}: {bad_setting(error).message}")
+        return BAD_INPUT
+    except click.ClickException as error:
+        streams.say(f"{called}: {error.format_message()}")
+        return BAD_INPUT
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            import traceback
+
+            traceback.print_exc()
+        streams.say(f"{called}: internal error: {type(error).__name__}: {error} (set {DEBUG}=1 for the traceback)")
+        return INTERNAL_ERROR
+
+
+def _invoke(arguments: list[str]) -> int:
+    import os
+    import warnings
+
+    import click
+
+    from .commands.program import program
+
+    with warnings.catch_warnings():
+        if not os.environ.get(DEBUG):
+            warnings.simplefilter("ignore")  # stderr is for progress and for one line of error
+        try:
+            # Not program.main(): it turns a broken pipe and Ctrl-C into exit code 1.
+            with program.make_context(program.name, arguments) as context:
+                result = program.invoke(context)
+                return result if isinstance(result, int) else 0
+        except click.exceptions.Exit as done:
+            return done.exit_code

@@ -1,0 +1,41 @@
+"""The commands of `recall-theory`: where each is found, and its line in the list. Strings only: nothing is imported."""
+
+from __future__ import annotations
+
+PROGRAM = "recall-theory"
+_HERE = "recall_theory.commands"
+_OLD = "recall_theory.old_cli"
+
+# Command -> the place where it is found, imported only when it is asked for, and its one line in the list.
+COMMANDS = {
+    "capacity": (f"{_OLD}.capacity:command", "How many facts a layer stores, and what limits it."),
+    "predict": (f"{_OLD}.predict:command", "Attention, recall and accuracy of one setting, in closed form."),
+    "simulate": (f"{_OLD}.simulate:command", "The same, observed: train the model on many seeds."),
+    "verify": (f"{_OLD}.verify:command", "Prediction beside simulation over a grid, with a verdict."),
+    "sweep": (f"{_OLD}.sweep:command", "Simulations over any grid, kept in a store and never run twice."),
+    "scaling": (f"{_OLD}.scaling:command", "How a critical size scales: an exponent, simulated and predicted."),
+    "report": (f"{_OLD}.report:command", "A page about a store: verdicts, figures, phase diagrams, laws."),
+    "plot": (f"{_OLD}.plot:command", "A figure about a store, for print."),
+    "explore": (f"{_OLD}.explore:command", "The calculator as a page: sliders, and predictions that follow."),
+    "solve": (f"{_OLD}.solve:command", "The largest V or L, or the least N, d or m, for a target."),
+    "bounds": (f"{_OLD}.bounds:command", "What no learner can beat: lower bounds, and decoders beside them."),
+    "phase": (f"{_OLD}.phase:command", "What binds over a plane of two sizes, and where the target is reached."),
+    "compare": (f"{_OLD}.compare:command", "Other memories, embeddings or activations at the same size."),
+    "tightness": (f"{_OLD}.tightness:command", "The gradient bound beside decoders that are simulated."),
+    "beyond-orthogonal": (f"{_OLD}.beyond_orthogonal:command", "Random against orthogonal embeddings."),
+    "compare-activations": (f"{_OLD}.compare_activations:command", "Which activation remembers best."),
+    "train": (f"{_OLD}.train:command", "Gradient descent beyond the three steps: what they leave on the table."),
+    "geometric": (f"{_OLD}.geometric:command", "Facts in the geometry of embeddings: the second paper's model."),
+    "formulas": (f"{_OLD}.formulas:command", "The formulas behind the numbers: the list, or one in full."),
+    "cite": (f"{_OLD}.cite:command", "How to cite the papers and this program."),
+}
+
+# A name that a command had -> what to type now.
+RENAMED = {
+    "beyond-orthogonal": "compare embeddings",
+    "compare-activations": "compare activations",
+    "tightness": "bounds --decoders",
+    "plot": "report --figure NAME --output FILE.pdf",
+    "completion": "_RECALL_THEORY_COMPLETE=bash_source recall-theory",
+    "doctor": "--version --verbose",
+}

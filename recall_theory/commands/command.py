@@ -1,0 +1,233 @@
+"""The command that all commands are: the options that each takes, and how its answer is delivered."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..errors import Interrupted
+from . import streams
+from .options import Needed
+from .streams import BadInput, say
+
+if TYPE_CHECKING:
+    from .text_layout import Block
+
+Result = TypeVar("Result")
+Progress = Callable[[int, int], None]
+
+AGREE, DISAGREE, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
+INTERNAL_ERROR, INTERRUPTED = 70, 130
+EXIT_CODES = {"agree": AGREE, "disagree": DISAGREE, "inconclusive": INCONCLUSIVE}
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What a command found.
+
+    `data` is printed by --json, `records` by --csv, `blocks` for people, `details` after them where --details asks for
+    it. A `document`, a page or a picture, is what --output writes in their place.
+    """
+
+    data: Mapping[str, object]
+    records: Sequence[Mapping[str, object]]
+    blocks: Sequence[Block]
+    details: Sequence[Block] = ()
+    exit_code: int = 0
+    document: bytes | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """How an answer is wanted."""
+
+    command: str = "recall-theory"
+    json: bool = False
+    csv: bool = False
+    file: str | None = None
+    quiet: bool = False
+    details: bool = False
+
+    @property
+    def progress(self) -> bool:
+        """Whether to show progress: to a person who hasn't asked for quiet."""
+        return not self.quiet and streams.stderr_is_terminal()
+
+    @property
+    def document(self) -> bool:
+        """Whether a file is wanted in a form of its own: a page, a picture."""
+        return self.file not in (None, "-") and not (self.json or self.csv)
+
+    def note(self, message: str) -> None:
+        """One line on stderr, for a person who hasn't asked for quiet."""
+        if not self.quiet:
+            say(message)
+
+    def seed(self, seed: int | None) -> int:
+        """The seed itself, or a fresh one that is shown at once, so that an interrupted run can be repeated."""
+        if seed is not None:
+            return seed
+        import secrets
+
+        drawn = secrets.randbits(32)
+        if self.progress:
+            self.note(f"--seed {drawn}")
+        return drawn
+
+    def measure(self, noun: str, work: Callable[[Progress], Result], answer: Callable[[Result], Answer],
+                finished: Callable[[Result], str]) -> Answer:
+        """The answer about the result of long work.
+
+        `work` is given a function to call with (done, total), which shows a bar of `noun`. Where Ctrl-C or a signal
+        ends it and something is finished, that is the answer, and stderr says what `finished` says of it.
+        """
+        try:
+            with ProgressBar(self.progress, noun) as bar:
+                result = work(bar.update)
+        except Interrupted as stop:
+            partial: Result = stop.partial
+            self.note(f"{self.command}: interrupted after {finished(partial)}")
+            given = answer(partial)
+            return dataclasses.replace(given, data={**given.data, "interrupted": True}, exit_code=INTERRUPTED)
+        return answer(result)
+
+    def text(self, answer: Answer) -> str:
+        """The answer in the form that is wanted."""
+        from ..numerics.plain_data import as_csv, as_json
+
+        if self.json:
+            return as_json(answer.data)
+        if self.csv:
+            return as_csv(answer.records)
+        from .text_layout import Remark, rendered
+
+        blocks = [*answer.blocks, *(answer.details if self.details else ())]
+        if answer.details and not self.details:
+            blocks.append(Remark("--details shows the rest."))
+        if self.file in (None, "-"):
+            return rendered(blocks, streams.width(), colour=streams.wants_colour(), quiet=self.quiet)
+        return rendered(blocks, None, quiet=self.quiet)
+
+    def deliver(self, answer: Answer) -> None:
+        """Print the answer, or write it to the file. What can't be written is printed: it is not lost."""
+        if self.document and self.file is not None and answer.document is not None:
+            streams.write(self.file, answer.document)
+            return
+        text = self.text(answer)
+        if self.file is None:
+            streams.emit(text)
+            return
+        try:
+            streams.write(self.file, text)
+        except BadInput:
+            streams.emit(text)
+            raise
+
+
+class ProgressBar:
+    """A bar with the time that is left, on stderr, while the work lasts; nothing where `wanted` is False."""
+
+    def __init__(self, wanted: bool, noun: str):
+        self.wanted, self.noun = wanted, noun
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> ProgressBar:
+        if self.wanted:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn(self.noun),
+                            TimeRemainingColumn(compact=True), TextColumn("left"),
+                            console=Console(stderr=True), transient=True, refresh_per_second=4)
+            self._bar.start()
+        return self
+
+    def update(self, done: int, total: int) -> None:
+        """So much of the total is done."""
+        if self._bar is not None:
+            if self._task is None:
+                self._task = self._bar.add_task("", total=total)
+            self._bar.update(self._task, completed=done)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _output_options(details: str) -> list[click.Parameter]:
+    """--json, --csv, --output and --quiet, which every command takes; `details` is the help of --details, if any."""
+    options: list[click.Parameter] = [
+        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+        click.Option(["--csv", "as_csv"], is_flag=True, help="Print comma-separated values."),
+        click.Option(["--output", "output"], metavar="FILE", help="Write the answer to FILE, whole or not at all."),
+        click.Option(["-q", "--quiet", "quiet"], is_flag=True, help="No progress, no remarks: the answer alone."),
+    ]
+    if details:
+        options.insert(0, click.Option(["--details", "details"], is_flag=True, help=details))
+    return options
+
+
+def help_option() -> click.Option:
+    """--help, printed by the same hand as all other output."""
+
+    def show(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            streams.emit(ctx.get_help() + "\n")
+            ctx.exit()
+
+    return click.Option(["-h", "--help"], is_flag=True, is_eager=True, expose_value=False, callback=show,
+                        help="Show this message and exit.")
+
+
+class Command(click.Command):
+    """A command whose callback takes an `Output` and the values of its options, and returns an `Answer`.
+
+    `details` is the help of --details, for a command whose answer has them.
+    """
+
+    def __init__(self, name: str, callback: Callable[..., Answer], *, help: str, examples: Sequence[str],
+                 params: Sequence[click.Parameter], details: str = ""):
+        epilog = "\b\nExamples:\n" + "\n".join(f"  recall-theory {e}" for e in examples)
+        super().__init__(name, callback=callback, help=help, epilog=epilog,
+                         params=[*params, *_output_options(details)])
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        return help_option()
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [record for p in self.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]
+        with formatter.section("Options"):
+            formatter.write_dl([(names.replace(" / --no-", "/--no-"), text) for names, text in rows], col_max=23)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            # click lets the last of several values win without a word.
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for param in self.get_params(ctx):
+                if order.count(param) > 1 and isinstance(param, click.Option) and not param.multiple:
+                    names = "/".join([*param.opts[-1:], *param.secondary_opts])
+                    raise BadInput(f"{names} is given {order.count(param)} times; once is allowed", ctx)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> int:
+        values: dict[str, Any] = dict(ctx.params)
+        output = Output(command=ctx.command_path, json=values.pop("as_json"), csv=values.pop("as_csv"),
+                        file=values.pop("output"), quiet=values.pop("quiet"), details=values.pop("details", False))
+        for param in self.params:
+            if isinstance(param, Needed):
+                param.check_given(values)
+        if output.json and output.csv:
+            raise BadInput("--json and --csv contradict one another: give one of them", ctx)
+        if output.file is not None:
+            streams.check_writable(output.file)
+        assert self.callback is not None
+        answer: Answer = self.callback(output, **values)
+        output.deliver(answer)
+        return answer.exit_code

@@ -1,0 +1,108 @@
+"""The program: a group of commands, each imported from the place that the table names when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+
+import click
+
+from . import COMMANDS, PROGRAM, RENAMED, streams
+from .command import help_option
+from .streams import BadInput, shown
+
+
+class Group(click.Group):
+    """Commands by name, with the place where each is found and its line in the list; without a word it prints help.
+
+    `default` is the command that is meant where the first word is none of the group's.
+    """
+
+    def __init__(self, name: str, commands: Mapping[str, tuple[str, str]], *, help: str, epilog: str,
+                 params: Sequence[click.Parameter] = (), renamed: Mapping[str, str] | None = None,
+                 default: str | None = None):
+        super().__init__(name, help=help, epilog=epilog, params=[*params], no_args_is_help=False,
+                         invoke_without_command=True, callback=_without_command,
+                         context_settings={"max_content_width": 100})
+        self.table, self.renamed, self.default = commands, renamed or {}, default
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.table:
+            return None
+        module, _, attribute = self.table[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if self.default is not None and args[:1] not in (["-h"], ["--help"]):
+            is_option = not args or args[0].startswith("-")
+            args = [self.default, *args] if is_option else args
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: click.Context,
+                        args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        command = self.get_command(ctx, name)
+        if command is None and not ctx.resilient_parsing:
+            if name in self.renamed:
+                raise BadInput(f"{name} is now `{self.renamed[name]}`", ctx)
+            import difflib
+
+            near = difflib.get_close_matches(name, self.table, n=1)
+            raise BadInput(f"{shown(name)} is not a command" + (f"; did you mean {near[0]}?" if near else "")
+                           + f" (commands: {', '.join(self.table)})", ctx)
+        return name, command, args[1:]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in self.table.items()])
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        return help_option()
+
+    def command_path(self, arguments: Sequence[str]) -> str:
+        """The command that the arguments begin with, for the line that says what went wrong."""
+        if not arguments or arguments[0] not in self.table:
+            return str(self.name)
+        command = self.get_command(None, arguments[0])
+        if isinstance(command, Group):
+            return f"{self.name} {command.command_path(arguments[1:])}"
+        return f"{self.name} {arguments[0]}"
+
+
+def _without_command(version: bool = False, verbose: bool = False) -> None:
+    if version:
+        from .versions import report
+
+        streams.emit(report(verbose))
+        return
+    if verbose:
+        raise BadInput("--verbose goes with --version")
+    ctx = click.get_current_context()
+    if ctx.invoked_subcommand is None:
+        streams.emit(ctx.get_help() + "\n")
+
+
+EPILOG = """\
+\b
+Examples:
+  recall-theory capacity --d 256 --L 64
+  recall-theory predict --V 1024 --L 64 --d 256 --N 65536
+
+Exit codes: 0 done, or agreement; 1 disagreement; 2 bad input; 3 inconclusive; 70 internal error;
+129, 130, 143 interrupted by SIGHUP, Ctrl-C, SIGTERM.
+
+Completion in bash, zsh or fish:
+eval "$(_RECALL_THEORY_COMPLETE=bash_source recall-theory)"
+"""
+
+program = Group(
+    PROGRAM, COMMANDS, renamed=RENAMED,
+    help="How much can a transformer remember? Closed forms that predict it, and a simulation that checks them.",
+    epilog=EPILOG,
+    params=[click.Option(["--version"], is_flag=True, help="Print the version and exit."),
+            click.Option(["--verbose"], is_flag=True, help="With --version: libraries, linear algebra, threads.")],
+)

@@ -1,0 +1,1 @@
+from ..commands.command import ProgressBar as Progress  # noqa: F401
