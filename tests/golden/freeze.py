@@ -31,7 +31,7 @@ from recall_theory.theory import formulas
 
 # The adapter: internal names that the freeze needs. What moves or is renamed is followed here, and nowhere else.
 from recall_theory.cli import main as command_line  # isort: skip
-from recall_theory.simulate.counts import step_one  # isort: skip
+from recall_theory.simulate.three_step import step_one  # isort: skip
 from recall_theory.simulate.data import Samples, draw_embeddings  # isort: skip
 from recall_theory.simulate.run import one_seed  # isort: skip
 
