@@ -173,7 +173,7 @@ def test_the_power_exponent_meets_the_threshold_at_its_end():
 def test_shipped_slopes_tell_the_right_exponent_from_wrong_ones():
     """Slopes of simulated errors, beside exponents with one factor of two moved.
 
-    With weights p^rho and own outputs, 1/d^2 would be the noise but for the competitors' own coefficients: the
+    With weights p^rho and separate outputs, 1/d^2 would be the noise but for the competitors' own coefficients: the
     exponent would be twice as large, and with q = p simulation says that it is not.
     """
     found = json.loads((VALIDATION / "other_memories.json").read_text())

@@ -121,7 +121,7 @@ def test_weight_square_is_the_sum_of_the_terms():
 
 def test_terms_by_name():
     found = law.recall_terms([256, 512], 16, 64, 25600)
-    assert set(found) == {"interference", "gradient noise", "mean bias", "own outputs"}
+    assert set(found) == {"interference", "gradient noise", "mean bias", "token overlap"}
     assert all(v.shape == (2,) for v in found.values())
     assert "mean bias" not in law.recall_terms(256, 16, 64, 25600, trigger_in_value=False)
 

@@ -25,7 +25,7 @@ COLOURS = {
     "MLP noise": "#CC79A7",
     "interference": "#009E73",
     "attention overlap": "#F0E442",
-    "own outputs": "#D55E00",
+    "token overlap": "#D55E00",
     "facts never seen": "#BBBBBB",
 }
 OTHER = "#DDDDDD"

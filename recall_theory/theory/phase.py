@@ -22,7 +22,7 @@ CELLS = (17, 13)  # along x and along y
 MOST_CELLS = 10_000
 
 # The families of noise terms, in the order of legends, and the terms whose name does not begin with one.
-FAMILIES = ("mean bias", "gradient noise", "MLP noise", "interference", "attention overlap", "own outputs",
+FAMILIES = ("mean bias", "gradient noise", "MLP noise", "interference", "attention overlap", "token overlap",
             "facts never seen")
 _FAMILY_OF = {
     "trigger overlap": "attention overlap",

@@ -215,12 +215,12 @@ def recall_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embeddi
     """Contributions (B,) to (noise/signal)^2 of recall at right attention and tau = 1, by cause.
 
     >>> {k: round(float(v[0]), 4) for k, v in recall_terms(512, 32, 128, 51200).items()}
-    {'interference': 0.0625, 'gradient noise': 0.0006, 'mean bias': 0.04, 'own outputs': 0.0258}
+    {'interference': 0.0625, 'gradient noise': 0.0006, 'mean bias': 0.04, 'token overlap': 0.0258}
     """
     V, L, d, N = _flat(V, L, d, N)
     e = 1 if trigger_in_value else 0
     terms = {"interference": rt.interference(V, d, e, 1), "gradient noise": rt.gradient_noise(V, d, N, e, 1)}
     if e:
         terms["mean bias"] = rt.mean_bias(V, d, N, e, 1)
-    terms["own outputs"] = rt.own_outputs(d, N, V, e, 1)
+    terms["token overlap"] = rt.token_overlap(d, N, V, e, 1)
     return {k: np.broadcast_to(v, V.shape) for k, v in terms.items()}

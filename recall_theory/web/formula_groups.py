@@ -62,7 +62,7 @@ GROUPS = {group.key: group for group in (
     Group("noise", "The noise terms of recall", "plain",
           "Each is one cause's variance over the squared signal, at typical lengths, once the right token is attended.",
           {"recall.interference": NOISE, "recall.gradient_noise": NOISE, "recall.mean_bias": NOISE,
-           "recall.own_outputs": NOISE}),
+           "recall.token_overlap": NOISE}),
     Group("mlp", "The leading laws with an MLP", "mlp",
           "What products of sizes must reach; the activation enters through a few of its averages over Gaussian "
           "inputs.",

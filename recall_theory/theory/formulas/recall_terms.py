@@ -43,10 +43,10 @@ def mean_bias(V: Any, d: Any, N: Any, e: Any, tau: Any) -> Any:
     return V**2 * (e * tau) ** 2 / (N * d)
 
 
-@formula("recall.own_outputs", title="A competitor's own weight: the overlap of its token and its count",
+@formula("recall.token_overlap", title="A competitor's own weight: the overlap of its token and its count",
          provenance="derived", reference=_PAGE, regime=_RIGHT,
          limits="all that is left for V << d", unit="(noise/signal)^2")
-def own_outputs(d: Any, N: Any, V: Any, e: Any, tau: Any) -> Any:
+def token_overlap(d: Any, N: Any, V: Any, e: Any, tau: Any) -> Any:
     """(1 + V/N)(1 + e tau)/d + (e tau)^2 V/N: unlike the others not a noise of the output embeddings."""
     return (1 + V / N) * (1 + e * tau) / d + (e * tau) ** 2 * V / N
 
