@@ -77,7 +77,7 @@ def test_bad_values_are_refused(wrong, words):
 @pytest.fixture
 def quick(monkeypatch):
     """A stand-in for the search: what is tested with it lies around it."""
-    from recall_theory.numerics.crossings import Interval
+    from recall_theory.numerics.thresholds import Interval
 
     def solve(unknown, target, *, d, embedding="gaussian", V=None, **sizes):
         size = 3 * d if unknown == "V" else (8 if embedding == "orthogonal" else 16) * V

@@ -11,7 +11,7 @@ from .numbers import count, deviation, probability
 from .predict import OBSERVABLES
 
 if TYPE_CHECKING:
-    from ..numerics.crossings import Interval
+    from ..numerics.thresholds import Interval
     from ..theory.predict import Prediction
 
 WANTED = {"V": "largest", "L": "longest", "d": "least", "N": "least", "m": "least"}

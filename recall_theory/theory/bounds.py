@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..numerics.thresholds import bisect
 from ..settings import PARAMETERS, SettingError, activation_in_use, check_at_most, check_proportion
 from .formulas.lower_bounds import (
     average_recall,
@@ -181,22 +182,12 @@ def _enough(V: int, L: int, d: int, m: int | None, target: float) -> int | None:
 
 def _least_N(reached: Callable[[int], bool]) -> int | None:
     """The least N at which a condition is met that stays met; None where it never is."""
-    low, high = int(PARAMETERS["N"].low) - 1, int(PARAMETERS["N"].high)
-    if not reached(high):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    low, high = int(PARAMETERS["N"].low), int(PARAMETERS["N"].high)
+    return bisect(reached, high, low - 1) if reached(high) else None
 
 
 def _largest_V(reached: Callable[[int], bool]) -> int | None:
     """The largest V at which a condition is met that ends there; None where it is met nowhere, or to the end of
     the domain."""
     low, high = int(PARAMETERS["V"].low), int(PARAMETERS["V"].high)
-    if reached(high) or not reached(low):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if reached(middle) else (low, middle)
-    return low
+    return bisect(reached, low, high) if reached(low) and not reached(high) else None

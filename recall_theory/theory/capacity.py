@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.crossings import Interval, grid
-from ..numerics.threshold_search import FAR, Values, reach, seek, together
+from ..numerics.thresholds import FAR, Interval, Known, grid, interval_search, rising_search, run_searches
 from ..settings import PARAMETERS, Setting, SettingError, activation_in_use, check_at_most, check_proportion
 from .batch_predictor import Model, Sizes, along, bearable
 from .bounds import most_facts_from_samples, most_facts_on_average
@@ -141,7 +140,7 @@ def _rows(model: Model, fixed: dict[str, float], budgets: tuple[float | None, ..
     ratios = [None if N is not None else LIMIT_RATIO if r is None else r for r in budgets]
     low, high = model.search_range("V", fixed, target)
     points = grid(low, high, COARSE)
-    known: dict[int, Values] = {i: {} for i in range(len(budgets))}
+    known: dict[int, Known] = {i: {} for i in range(len(budgets))}
     seen: dict[tuple[int, int], tuple[Predictions, int]] = {}  # (budget, V) -> where its prediction is
 
     def sizes_at(wanted: list[tuple[int, int]]) -> Sizes:
@@ -158,7 +157,7 @@ def _rows(model: Model, fixed: dict[str, float], budgets: tuple[float | None, ..
     guess = model.estimate(sizes_at(everywhere))
     accuracy, attention = (guess[o].reshape(len(budgets), -1) for o in ("accuracy", "attention"))
     worth = bearable(attention, target)
-    found = together({i: seek(points, accuracy[i], target, known[i], True, worth[i], both_ends=False,
+    found = run_searches({i: interval_search(points, accuracy[i], target, known[i], True, worth[i], both_ends=False,
                                  far=FAR if model.activation is None else NEARER)
                       for i in known}, known, evaluate)
     # The neighbourhood of each V, for what a lucky or unlucky seed reaches.
@@ -191,14 +190,14 @@ def _next(at: dict[int, Sizes], budgets: dict[int, float | None], given: bool, t
     """About the m, the d and the N, one at a time, at which the sizes of each budget reach the target; None where
     none does. In the limit N is not sought, `given` says that N is one number for all V."""
     sought = [(i, name) for i, r in budgets.items() for name in MORE if name != "N" or given or r is not None]
-    known: dict[tuple[int, str], Values] = {key: {} for key in sought}
+    known: dict[tuple[int, str], Known] = {key: {} for key in sought}
     base = {(i, name): {size: float(x[0]) for size, x in at[i].items()} for i, name in sought}
     searches = {}
     for i, name in sought:
         start, high = base[i, name][name], model.search_range(name, base[i, name], target)[1]
         if name == "d":
             high = min(high, MOST * start)
-        searches[i, name] = reach(int(start), int(high), target, known[i, name])
+        searches[i, name] = rising_search(int(start), int(high), target, known[i, name])
 
     def evaluate(wanted: list[tuple[tuple[int, str], int]]) -> None:
         each = [tuple((base[key] | {key[1]: float(x)})[size] for size in model.sizes) for key, x in wanted]
@@ -208,7 +207,7 @@ def _next(at: dict[int, Sizes], budgets: dict[int, float | None], given: bool, t
         for (key, x), sizes in zip(wanted, each, strict=True):
             known[key][x] = value[sizes]
 
-    found = together(searches, known, evaluate)
+    found = run_searches(searches, known, evaluate)
     result: dict[int, dict[str, int | None]] = {
         i: {"V": int(sizes["V"][0])} | dict.fromkeys(MORE, None) for i, sizes in at.items()}
     for (i, name), interval in found.items():
@@ -216,7 +215,7 @@ def _next(at: dict[int, Sizes], budgets: dict[int, float | None], given: bool, t
     return result
 
 
-def _starts(points: FloatArray, attention: FloatArray, known: dict[int, Values],
+def _starts(points: FloatArray, attention: FloatArray, known: dict[int, Known],
             found: dict[int, Interval | None], target: float, sizes_at: SizesAt,
             model: Model) -> dict[int, int]:
     """About the least V of each budget's interval. There attention decides, which is quick to compute; recall
@@ -233,13 +232,13 @@ def _starts(points: FloatArray, attention: FloatArray, known: dict[int, Values],
         values[i][least] = known[i][least]
         grid_below = np.append(points[points < least], least)
         guess = np.array([values[i][int(v)] for v in grid_below])
-        searches[i] = seek(grid_below, guess, target, values[i], highest=True), share
+        searches[i] = interval_search(grid_below, guess, target, values[i], highest=True), share
 
     def evaluate(wanted: list[tuple[int, int]]) -> None:
         for (i, v), a in zip(wanted, model.attention(sizes_at(wanted)).tolist(), strict=True):
             values[i][v] = a * searches[i][1]
 
-    low = together({i: s for i, (s, _) in searches.items()}, values, evaluate)
+    low = run_searches({i: s for i, (s, _) in searches.items()}, values, evaluate)
     return {i: top.low for i, top in low.items() if top is not None}
 
 
@@ -247,7 +246,7 @@ def _longest(tops: dict[int, Sizes], target: float, model: Model) -> dict[int, i
     """The longest L at which attention reaches the target, at the sizes of each budget's V; None: any."""
     low, high = model.search_range("L", {}, target)
     points = grid(low, high, 2)
-    known: dict[int, Values] = {i: {} for i in tops}
+    known: dict[int, Known] = {i: {} for i in tops}
 
     def evaluate(wanted: list[tuple[int, int]]) -> None:
         sizes = {name: np.concatenate([tops[i][name] for i, _ in wanted]) for name in model.sizes}
@@ -256,8 +255,8 @@ def _longest(tops: dict[int, Sizes], target: float, model: Model) -> dict[int, i
             known[i][v] = a
 
     falling = np.linspace(1, 0, len(points))  # attention falls with L: start anywhere
-    found_L = together({i: seek(points, falling, target, known[i], highest=True, both_ends=False) for i in tops},
-                       known, evaluate)
+    searches = {i: interval_search(points, falling, target, known[i], highest=True, both_ends=False) for i in tops}
+    found_L = run_searches(searches, known, evaluate)
     return {i: None if top is None or not top.bounded else top.high for i, top in found_L.items()}
 
 
@@ -270,7 +269,7 @@ def _one(many: Predictions, i: int, setting: Setting) -> Prediction:
 
 
 def _row(ratio: float | None, N: int | None, at: Prediction, ends: dict[str, Any] | None, best: int,
-         known: Values, spread: Values, target: float, next: dict[str, int | None] | None) -> Row:
+         known: Known, spread: Known, target: float, next: dict[str, int | None] | None) -> Row:
     """The row of one budget, from what its search found: `at` is the prediction at its V, `ends` what else was
     searched for, None where no V reaches the target."""
     setting = at.setting
@@ -296,7 +295,7 @@ def _row(ratio: float | None, N: int | None, at: Prediction, ends: dict[str, Any
     )
 
 
-def _reached(deviations: int, V: int, known: Values, spread: Values, target: float) -> int | None:
+def _reached(deviations: int, V: int, known: Known, spread: Known, target: float) -> int | None:
     """About the largest V at which a seed so many standard deviations from the mean reaches the target.
 
     A straight line in ln V between the predictions that the search for V has made, or beyond the last of

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.crossings import Interval, grid, intervals
-from ..numerics.threshold_search import Values, seek, together
+from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_searches
 from ..settings import OBSERVABLES, PARAMETERS, SettingError, activation_in_use, check_proportion
 from .batch_predictor import Model, Sizes, along, bearable
 from .predict import FloatArray
@@ -54,9 +53,8 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
         return along(unknown, x, fixed, ratio)
 
     if observable == "attention":  # cheap enough to look everywhere
-        found = intervals(lambda x: model.attention(sizes_at(x)), target, points)
-        return None if not found else found[-1 if highest else 0]
-    known: Values = {}
+        return known_interval(lambda x: model.attention(sizes_at(x)), target, points, highest)
+    known: Known = {}
 
     def evaluate(wanted: list[tuple[None, int]]) -> None:
         many = model.predict(sizes_at(np.array([v for _, v in wanted], dtype=float)))
@@ -64,8 +62,8 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
 
     guess = model.estimate(sizes_at(points))
     worth = bearable(guess["attention"], target) if observable == "accuracy" else None
-    search = seek(points, guess[observable], target, known, highest, worth)
-    return together({None: search}, {None: known}, evaluate)[None]
+    search = interval_search(points, guess[observable], target, known, highest, worth)
+    return run_searches({None: search}, {None: known}, evaluate)[None]
 
 
 def _model(unknown: str, embedding: str, trigger_in_value: bool, activation: Any, sizes: dict[str, float]) -> Model:

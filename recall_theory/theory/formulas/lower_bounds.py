@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...numerics.thresholds import bisect
 from .generic import (
     exp,
     lambert_w,
@@ -105,17 +106,10 @@ def bits_bound(P: float, b: float) -> int:
         return 1
     with mpmath.workdps(_DIGITS):
         nats = mpmath.mpf(P) * mpmath.mpf(b) * mpmath.log(2) * (1 + mpmath.mpf(_EQUAL))
-        low, high = 1, int(bits_capacity(P=float(P), b=float(b))) + 2
+        high = int(bits_capacity(P=float(P), b=float(b))) + 2
         while mpmath.loggamma(high + 1) <= nats:  # rounding of the leading order, beyond 2^53
             high *= 2
-        middle = (low + high) // 2
-        while low < middle < high:  # log V! is increasing; this ends where integers are doubles, too
-            if mpmath.loggamma(middle + 1) <= nats:
-                low = middle
-            else:
-                high = middle
-            middle = (low + high) // 2
-    return low
+        return bisect(lambda V: bool(mpmath.loggamma(V + 1) <= nats), 1, high)
 
 
 def recall_of_bits(V: float, P: float, b: float) -> float:

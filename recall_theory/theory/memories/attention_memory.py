@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.crossings import intervals
+from ...numerics.thresholds import known_interval
 from ..attention import seed_law
 from ..recall import recall_and_accuracy
 
@@ -36,8 +36,8 @@ def attention_capacity(d: int, target: float, leading: float) -> int | None:
     """
     unit = 10 ** max(0, math.floor(math.log10(max(leading, 1))) - DIGITS)
     V = _sizes(leading / unit, 2)
-    found = intervals(lambda x: recall_at(x * unit, np.full(x.shape, float(d))), target, V)
-    return found[-1].high * unit if found else None
+    found = known_interval(lambda x: recall_at(x * unit, np.full(x.shape, float(d))), target, V, highest=True)
+    return None if found is None else found.high * unit
 
 
 def attention_dimension(facts: int, target: float, leading: float) -> int | None:
@@ -47,8 +47,8 @@ def attention_dimension(facts: int, target: float, leading: float) -> int | None
     256
     """
     d = _sizes(leading * SPAN / 4, 1)
-    found = intervals(lambda x: recall_at(np.full(x.shape, float(facts)), x), target, d)
-    return found[-1].low if found else None
+    found = known_interval(lambda x: recall_at(np.full(x.shape, float(facts)), x), target, d, highest=True)
+    return None if found is None else found.low
 
 
 def _sizes(leading: float, least: int) -> FloatArray:

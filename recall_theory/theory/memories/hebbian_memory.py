@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...numerics.thresholds import first_reaching, last_reaching
 from ...settings import SettingError
 from ..formulas import memory_laws as laws
 from .finite_size import gaussian_errors, sphere_errors
@@ -20,8 +21,7 @@ __all__ = ["hebbian_capacity", "hebbian_dimension", "hebbian_errors", "hebbian_r
 FloatArray = NDArray[np.float64]
 
 EMBEDDINGS = ("gaussian", "sphere")
-FIRST_STEP = 3 / 2  # of a search, as a factor
-EXACT = 10**7  # sizes up to here are found exactly, larger ones to this many parts
+PART = 1 / 10**7  # to which sizes are found, exactly where it is below 1
 MOST_FACTS = 10**15  # floats hold every integer up to here
 WIDEST = 10**9  # the largest d, as in a Setting
 
@@ -87,10 +87,9 @@ def hebbian_capacity(d: float, target: float, embedding: str = "gaussian", rank:
     """
     if d < _least(embedding):
         return None
-    short = _shortfall(target, embedding, rank, all_right)
+    spare = _margin(target, embedding, rank, all_right)
     leading = laws.hebbian_all(float(d)) if all_right else laws.rank_most(float(d), float(rank or d))
-    found = _crossing(lambda n: short(n, d), 2, MOST_FACTS, float(leading))
-    return None if found is None else int(found[0])
+    return last_reaching(lambda n: spare(n, d), 0, 2, MOST_FACTS, float(leading), relative=PART, scale=float)
 
 
 def hebbian_dimension(n: float, target: float, embedding: str = "gaussian", rank: float | None = None,
@@ -101,52 +100,19 @@ def hebbian_dimension(n: float, target: float, embedding: str = "gaussian", rank
     >>> hebbian_dimension(344, 0.99)
     128
     """
-    short = _shortfall(target, embedding, rank, all_right)
+    spare = _margin(target, embedding, rank, all_right)
     low = max(_least(embedding), math.ceil(rank or 1))
-    if short(n, low) <= 0:
-        return low
     leading = math.sqrt((8 if all_right else 2) * n * math.log(n))
-    found = _crossing(lambda d: -short(n, d), low, WIDEST, leading if rank is None else leading**2 / rank)
-    assert found is not None
-    return None if found[0] == found[1] else int(found[1])
+    guess = leading if rank is None else leading**2 / rank
+    return first_reaching(lambda d: spare(n, d), 0, low, WIDEST, guess, relative=PART, scale=float)
 
 
-def _shortfall(target: float, embedding: str, rank: float | None, all_right: bool) -> Callable[[float, float], float]:
-    """log of the errors over those allowed: positive where the target is missed."""
+def _margin(target: float, embedding: str, rank: float | None, all_right: bool) -> Callable[[float, float], float]:
+    """log of the errors allowed over those expected: negative where the target is missed."""
     allowed = 1 - target
 
-    def shortfall(n: float, d: float) -> float:
+    def margin(n: float, d: float) -> float:
         errors = float(hebbian_errors(n, d, embedding, rank)) * (n if all_right else 1)
-        return math.log(max(errors, math.ulp(0))) - math.log(allowed)
+        return math.log(allowed) - math.log(max(errors, math.ulp(0)))
 
-    return shortfall
-
-
-def _crossing(f: Callable[[float], float], low: int, high: int, guess: float) -> tuple[int, int] | None:
-    """Integers between which an increasing f turns positive, sought from a guess: neighbours, or as near as EXACT to
-    large ones. (high, high) where it doesn't, None where f(low) > 0 already."""
-    below = above = min(max(round(guess), low), high)
-    at_below = at_above = f(below)
-    factor = FIRST_STEP
-    while at_below > 0:
-        if below == low:
-            return None
-        above, at_above = below, at_below
-        below = max(low, math.floor(below / factor))
-        at_below, factor = f(below), factor**2
-    while at_above <= 0:
-        if above == high:
-            return high, high
-        below, at_below = above, at_above
-        above = min(high, math.ceil(above * factor))
-        at_above, factor = f(above), factor**2
-    while above - below > max(1, below / EXACT):
-        # The false position in the logarithm; the end that stays counts half (Illinois), so that both close in.
-        middle = round(below * (above / below) ** (at_below / (at_below - at_above)))
-        middle = min(max(middle, below + 1), above - 1)
-        value = f(middle)
-        if value <= 0:
-            below, at_below, at_above = middle, value, at_above / 2
-        else:
-            above, at_above, at_below = middle, value, at_below / 2
-    return below, above
+    return margin

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from ...numerics.thresholds import bisect, last_reaching
 from ..formulas import memory_laws as laws
-from .hebbian_memory import MOST_FACTS, _crossing
+from .hebbian_memory import MOST_FACTS, PART
 
 __all__ = ["linear_capacity", "linear_dimension", "linear_load"]
 
@@ -36,9 +37,9 @@ def linear_capacity(d: float) -> int:
     >>> linear_capacity(256), round(float(laws.linear_best(256)))
     (4342, 3956)
     """
-    found = _crossing(lambda n: math.log(n / d**2) - math.log(linear_load(1 / (n - 1))), 2, MOST_FACTS,
-                      float(laws.linear_best(float(d))))
-    return 2 if found is None else found[0]
+    most = last_reaching(lambda n: math.log(linear_load(1 / (n - 1))) - math.log(n / d**2), 0, 2, MOST_FACTS,
+                         float(laws.linear_best(float(d))), relative=PART, scale=float)
+    return 2 if most is None else most
 
 
 def linear_dimension(n: float) -> int:
@@ -48,9 +49,4 @@ def linear_dimension(n: float) -> int:
     (256, 1)
     """
     load = linear_load(1 / (n - 1))
-    d = max(1, round(math.sqrt(n / load)))
-    while n > d * d * load:
-        d += 1
-    while d > 1 and n <= (d - 1) ** 2 * load:
-        d -= 1
-    return d
+    return bisect(lambda d: n <= d * d * load, math.ceil(math.sqrt(n / load)) + 1, 0)

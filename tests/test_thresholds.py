@@ -1,0 +1,231 @@
+"""Threshold searches: the ends that they find are the exact integers, from few values."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall_theory.numerics.thresholds import (
+    Interval,
+    bisect,
+    bisect_arrays,
+    first_reaching,
+    grid,
+    interval_search,
+    known_interval,
+    last_reaching,
+    rising_search,
+    run_search,
+    run_searches,
+)
+
+
+def on_grid(value, target, points, highest):
+    """The interval by a value at every point of the grid and a bisection of each end."""
+    reached = np.asarray(value(points)) >= target
+    if not reached.any():
+        return None
+
+    def holds(x):
+        return bool(value(np.array(float(x))) >= target)
+
+    inside = np.flatnonzero(reached)
+    start = end = inside[-1 if highest else 0]
+    while start > 0 and reached[start - 1]:
+        start -= 1
+    while end < len(points) - 1 and reached[end + 1]:
+        end += 1
+    low = int(points[0]) if start == 0 else bisect(holds, int(points[start]), int(points[start - 1]))
+    high = int(points[-1]) if end == len(points) - 1 else bisect(holds, int(points[end]), int(points[end + 1]))
+    return Interval(low, high, bounded=end < len(points) - 1)
+
+
+def search(value, estimate, target, points, highest, **more):
+    """The interval that a search finds, and how many values it asked for."""
+    known = {}
+    steps = interval_search(points, estimate, target, known, highest, **more)
+    return run_search(steps, known, lambda x: float(value(float(x)))), len(known)
+
+
+@given(low=st.integers(1, 10**9), factor=st.floats(1, 1e6), points=st.integers(1, 40))
+def test_grid_runs_from_end_to_end(low, factor, points):
+    high = round(low * factor)
+    x = grid(low, high, points)
+    assert x[0] == low
+    assert x[-1] == high
+    assert (np.diff(x) > 0).all()
+    assert (x == np.rint(x)).all()
+    if high > 1e3 * low > 1e6:  # even in the logarithm
+        assert np.diff(np.log10(x)).max() <= 1.01 / points
+
+
+@pytest.mark.parametrize(("value", "target", "lowest", "highest"), [
+    (lambda x: x / 1000, 0.5, Interval(500, 1000, False), None),
+    (lambda x: 1 - x / 1000, 0.5, Interval(1, 500, True), None),
+    (lambda x: 1 - (x - 400) ** 2 / 1e4, 0.75, Interval(350, 450, True), None),
+    (lambda x: (x - 400) ** 2 / 1e4, 1, Interval(1, 300, True), Interval(500, 1000, False)),
+    (lambda x: np.cos(x * math.pi / 250), -1e-9, Interval(1, 125, True), Interval(875, 1000, False)),
+    (lambda x: np.where(np.abs(x - 500) < 250, x * math.nan, 1), 1, Interval(1, 250, True),
+     Interval(750, 1000, False)),
+    (lambda x: x * 0, 0.5, None, None),
+    (lambda x: x * 0 + 1, 0.5, Interval(1, 1000, False), None),
+    (lambda x: x * math.nan, 0.5, None, None),
+    (lambda x: x, 317, Interval(317, 1000, False), None),
+    (lambda x: -x, -317, Interval(1, 317, True), None),
+], ids=["rising", "falling", "hump", "valley", "waves", "holes", "never", "always", "nan", "met from below",
+        "met from above"])
+def test_known_functions(value, target, lowest, highest):
+    points = grid(1, 1000, 20)
+    assert known_interval(value, target, points, highest=False) == lowest
+    assert known_interval(value, target, points, highest=True) == (highest or lowest)
+
+
+@given(st.data())
+def test_random_intervals_are_found_to_the_integer(data):
+    """Crossings anywhere, at most one between two neighbours of the grid, as the contract asks."""
+    top = data.draw(st.sampled_from([50, 1000, 10**6, 10**12, 10**15]))
+    x = grid(1, top, data.draw(st.integers(2, 12)))
+    gaps = data.draw(st.sets(st.integers(0, len(x) - 2), max_size=8))
+    flips = sorted(data.draw(st.integers(int(x[g]) + 1, int(x[g + 1]))) for g in gaps)
+    start = data.draw(st.booleans())
+
+    def value(v):
+        return (np.searchsorted(np.array(flips, dtype=float), v, side="right") + start) % 2
+
+    edges = [*([1] if start else []), *flips]
+    expected = [Interval(a, b - 1, True) for a, b in zip(edges[::2], edges[1::2], strict=False)]
+    if len(edges) % 2:
+        expected.append(Interval(edges[-1], top, False))
+    for highest in (False, True):
+        assert known_interval(value, 1, x, highest) == (expected[-1 if highest else 0] if expected else None)
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_rising_falling_and_humped_values(part):
+    """The estimate is off by up to a factor of three along the axis."""
+    rng = random.Random(part)
+    asked = []
+    for _ in range(120):
+        low, high = rng.choice([1, 2, 50]), rng.choice([100, 10**4, 10**9, 10**15])
+        fall = math.exp(rng.uniform(math.log(low), math.log(high)))
+        rise = math.exp(rng.uniform(math.log(low), math.log(fall) + 1))
+        steep, kind = rng.uniform(1, 6), rng.choice(["rise", "fall", "hump"])
+
+        def value(x, fall=fall, rise=rise, steep=steep, kind=kind):
+            x = np.asarray(x, dtype=float)
+            parts = {"rise": 1 / (1 + (rise / x) ** steep), "fall": 1 / (1 + (x / fall) ** steep)}
+            return parts["rise"] * parts["fall"] if kind == "hump" else parts[kind]
+
+        points, target, highest = grid(low, high, 8), rng.choice([0.5, 0.9, 0.99]), rng.random() < 0.5
+        estimate = value(points * math.exp(rng.uniform(-1.1, 1.1)))
+        answer, calls = search(value, estimate, target, points, highest)
+        assert answer == on_grid(value, target, points, highest)
+        asked.append(calls)
+    assert np.mean(asked) < 16
+
+
+def test_no_value_is_asked_for_where_it_is_not_worth_it():
+    points = grid(1, 10**6, 8)
+    asked = []
+
+    def value(x):
+        asked.append(x)
+        return 1 / (1 + (x / 5e4) ** 2)
+
+    answer, _ = search(value, value(points) * 0 + 0.5, 0.9, points, True, worth=points > 100, both_ends=False)
+    assert answer.high == 16666 and answer.bounded
+    assert min(x for x in asked if np.ndim(x) == 0) > 100
+
+
+@pytest.mark.parametrize("estimate", [0.0, 0.9, 1.0, math.nan])
+@pytest.mark.parametrize("highest", [False, True])
+@pytest.mark.parametrize(("height", "expected"), [(0.3, None), (0.7, Interval(1, 1000, False))])
+def test_values_that_are_the_same_everywhere(height, expected, highest, estimate):
+    points = grid(1, 1000, 8)
+    assert search(lambda x: height, points * 0 + estimate, 0.5, points, highest)[0] == expected
+
+
+def test_searches_share_their_rounds():
+    points, rounds = grid(1, 10**6, 8), []
+    known = {i: {} for i in range(5)}
+
+    def evaluate(wanted):
+        rounds.append(len(wanted))
+        for i, x in wanted:
+            known[i][x] = 1 / (1 + x / 10 ** (i + 1))
+
+    searches = {i: interval_search(points, 1 / (1 + points / 300), 0.5, known[i], True) for i in range(5)}
+    answer = run_searches(searches, known, evaluate)
+    assert {i: interval.high for i, interval in answer.items()} == {i: 10 ** (i + 1) for i in range(5)}
+    assert len(rounds) < 20
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_rising_value_is_reached_closely_from_few_values(part):
+    rng = random.Random(part)
+    for _ in range(100):
+        start, middle, steep = rng.randint(1, 1000), math.exp(rng.uniform(0, 20)), rng.uniform(0.5, 6)
+        most, target, high = rng.uniform(0.6, 1), rng.choice([0.3, 0.9]), 10**12
+
+        def value(x, middle=middle, steep=steep, most=most):
+            return most / (1 + (middle / x) ** steep)
+
+        known = {}
+        end = run_search(rising_search(start, high, target, known), known, value)
+        if value(high) < target:
+            assert end is None
+        else:
+            assert value(end.low) >= target
+            assert end.low == start or value(min(end.low / 1.05 - 1, end.low - 1)) < target
+            assert len(known) < 40
+
+
+@given(low=st.integers(0, 10**6), width=st.integers(0, 10**15), share=st.floats(0, 1), guess=st.floats(-1e17, 1e17),
+       steep=st.floats(0.1, 50), relative=st.sampled_from([0.0, 1e-3]))
+def test_first_and_last_integers_that_reach_a_target(low, width, share, guess, steep, relative):
+    high = low + width
+    edge = low + round(share * width)
+    asked = []
+
+    def lead(x):
+        asked.append(x)
+        return steep * (math.log1p(edge + 0.5) - math.log1p(x))
+
+    def of(search, value):
+        asked.clear()
+        found = search(value, 0, low, high, guess, relative=relative, scale=float)
+        assert len(asked) < 70
+        assert low <= found <= high
+        assert abs(found - expected) <= max(0, relative * expected)
+        return found
+
+    expected = edge
+    assert of(last_reaching, lead) <= edge
+    expected = min(edge + 1, high)
+    if edge < high:
+        assert of(first_reaching, lambda x: -lead(x)) > edge
+    assert last_reaching(lambda x: x <= edge, 1, low, high, guess) == edge
+    assert first_reaching(lambda x: x >= edge, 1, low, high, guess) == edge
+    assert last_reaching(lambda x: False, 1, low, high, guess) is None
+    assert first_reaching(lambda x: False, 1, low, high, guess) is None
+
+
+@given(st.integers(-10**20, 10**20), st.integers(1, 10**20), st.floats(0, 1))
+def test_bisection_ends_at_the_neighbour(inside, width, share):
+    for outside, sign in ((inside + width, 1), (inside - width, -1)):
+        edge = inside + sign * min(int(share * width), width - 1)
+        assert bisect(lambda x, s=sign, e=edge: s * x <= s * e, inside, outside) == edge
+
+
+def test_arrays_are_bisected_elementwise_in_both_directions():
+    root = np.array([0.1, 0.5, 0.9])
+    inside, outside = bisect_arrays(lambda x: x <= root, np.zeros(3), np.ones(3), 50)
+    assert (inside <= root).all() and (outside > root).all()
+    assert np.allclose(outside - inside, 2.0**-50)
+    outside, inside = bisect_arrays(lambda x: x > root, np.ones(3), np.zeros(3), 50)[::-1]
+    assert np.allclose(inside, root, atol=1e-14) and np.allclose(outside, root, atol=1e-14)
