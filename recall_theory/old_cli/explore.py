@@ -1,4 +1,4 @@
-"""`recall-theory explore`: the calculator page, served to this machine alone."""
+"""`recall-theory explore`: a page on which sizes are moved, served to this machine alone."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
 
 def run(output: Output, port: int | None, browser: bool) -> Answer:
-
     if output.file is not None:
         raise BadInput("--output: this page needs the running program, so none is written (report writes pages)")
     with _server(port) as server:
         record = {"address": server.address, "port": server.port}
         output.deliver(Answer({"schema_version": 1, **record}, [record], [
             Prose(server.address),
-            Prose("The calculator is there, for this machine alone, until Ctrl-C.", remark=True),
+            Prose("The page is there, for this machine alone, until Ctrl-C.", remark=True),
         ]))
         if browser:
             _open(server.address)
@@ -32,10 +31,12 @@ def run(output: Output, port: int | None, browser: bool) -> Answer:
 
 
 def _server(port: int | None) -> Server:
+    from ..web.explore_answers import answers
+    from ..web.explore_page import page
     from ..web.explore_server import Server
 
     try:
-        return Server(port or 0, lambda: "")
+        return Server(port or 0, page, answers)
     except OSError as error:
         raise BadInput(f"--port {port or 0} cannot be listened on: {error.strerror or error}") from None
 
@@ -56,7 +57,7 @@ command = Command(
         click.Option(["--browser/--no-browser", "browser"], default=True,
                      help="open the page in the browser, or only print its address  [default: browser]"),
     ],
-    help="The calculator: a page with a slider for each size that shows attention, recall, accuracy, the noise budget "
-         "and the bounds as they move. It is served to this machine alone until Ctrl-C.",
+    help="A page with a slider for each size that shows attention, recall, accuracy, the noise budget and the bounds "
+         "as they move. It is served to this machine alone until Ctrl-C.",
     examples=["explore", "explore --port 8000 --no-browser"],
 )

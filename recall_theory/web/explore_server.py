@@ -1,28 +1,43 @@
-"""A server of one page, for this machine alone."""
+"""A server for this machine alone: one page, and a stream of answers to what the page asks."""
 
 from __future__ import annotations
 
+import contextlib
+import hmac
+import json
 import os
-from collections.abc import Callable
+import secrets
+import select
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
+from urllib.parse import parse_qsl
 
 __all__ = ["HOST", "Server"]
 
 HOST = "127.0.0.1"
-NAMES = ("127.0.0.1", "localhost", "[::1]")  # under which a browser on this machine asks for it
-HEADERS = {
+NAMES = ("127.0.0.1", "localhost", "[::1]")  # by which a browser on this machine asks for it
+PAGES = 256  # open pages whose newest request is remembered
+PATIENCE = 0.4  # seconds that a request waits for the step that another one is computing
+PAGE_HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
-    "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",  # the rest of the policy is in the page
+}
+SAFE_HEADERS = {
+    "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
 
+Form = Mapping[str, str]
+Answers = Callable[[Form], Iterator[Mapping[str, object]]]
+
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers GET and HEAD of / with the page, and nothing else."""
+    """Answers GET and HEAD: / with the page, /answers with a stream of JSON objects, one a line."""
 
     server: Server
     server_version, sys_version = "recall-theory", ""
@@ -30,56 +45,97 @@ class Handler(BaseHTTPRequestHandler):
     timeout = 30  # seconds that a silent connection is kept
 
     def do_GET(self) -> None:
-        self._answer(body=True)
-
-    def do_HEAD(self) -> None:
-        self._answer(body=False)
-
-    def _answer(self, body: bool) -> None:
-        # A page from elsewhere may point a name of its own at this address (DNS rebinding): it would ask by that name.
-        if _name(self.headers.get("Host", "")) not in NAMES:
-            self._say(421, "this server answers to 127.0.0.1 and localhost alone")
-        elif self.path.partition("?")[0] != "/":
-            self._say(404, "there is one page here: /")
+        host = self.headers.get("Host", "").strip().lower()
+        path, _, query = self.path.partition("?")
+        form = dict(parse_qsl(query, keep_blank_values=True, errors="replace"))
+        # A site may point a name of its own at this address (DNS rebinding): its pages would ask by that name.
+        if _name(host) not in NAMES:
+            self._send_line(421, "this server answers to 127.0.0.1 and localhost alone")
+        elif path == "/":
+            self._send(200, PAGE_HEADERS, self.server.page(form))
+        elif path != "/answers":
+            self._send_line(404, "there is one page here: /")
+        elif self.headers.get("Origin", f"http://{host}").lower() != f"http://{host}":
+            self._send_line(403, "requests of other sites are refused")
+        elif not hmac.compare_digest(self.headers.get("X-Token", "").encode(), self.server.token.encode()):
+            self._send_line(403, "the token of this page is missing or an older one: reload the page")
         else:
-            page = self.server.page()
-            self.send_response(200)
-            for name, value in HEADERS.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(page)))
-            self.end_headers()
-            if body:
-                self.wfile.write(page)
+            self._stream(form)
+
+    do_HEAD = do_GET
+
+    def _stream(self, form: dict[str, str]) -> None:
+        """Send each record as soon as it is computed, and compute no more once nobody waits for it."""
+        page, number = form.pop("page", ""), form.pop("number", "")
+        self._begin(200, {"Content-Type": "application/x-ndjson", "Connection": "close"})
+        if self.command == "HEAD":
+            return
+        order = int(number) if number.isdecimal() and len(number) < 16 else 0
+        is_newest = self.server.newest(page, order)
+        records = self.server.answers(form)
+        while is_newest() and not self._hung_up():
+            with self.server.computing():
+                record = next(records, None) if is_newest() else None
+            if record is None:
+                return
+            self.wfile.write(json.dumps(record, allow_nan=False).encode() + b"\n")
+
+    def _hung_up(self) -> bool:
+        """Whether the browser has closed the connection."""
+        try:
+            readable, _, _ = select.select([self.connection], [], [], 0)
+            return bool(readable) and self.connection.recv(1, socket.MSG_PEEK) == b""
+        except OSError:
+            return True
 
     def _refuse(self) -> None:
-        self._say(405, "GET and HEAD are answered, nothing else", allow="GET, HEAD")
+        self._send_line(405, "GET and HEAD are answered, nothing else", {"Allow": "GET, HEAD"})
 
     do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = do_CONNECT = _refuse
 
-    def _say(self, status: int, words: str, allow: str = "") -> None:
-        text = f"{words}\n".encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "text/plain; charset=utf-8")
-        self.send_header("Content-Length", str(len(text)))
-        self.send_header("Connection", "close")  # a body that came along is not read
-        if allow:
-            self.send_header("Allow", allow)
-        self.end_headers()
+    def _send_line(self, status: int, words: str, headers: Mapping[str, str] | None = None) -> None:
+        # Closed: a body that came along is not read.
+        self._send(status, {"Content-Type": "text/plain; charset=utf-8", "Connection": "close", **(headers or {})},
+                   f"{words}\n")
+
+    def _send(self, status: int, headers: Mapping[str, str], text: str) -> None:
+        body = text.encode()
+        self._begin(status, {**headers, "Content-Length": str(len(body))})
         if self.command != "HEAD":
-            self.wfile.write(text)
+            self.wfile.write(body)
+
+    def _begin(self, status: int, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {**SAFE_HEADERS, **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing is logged: standard error is for what goes wrong."""
+        """Nothing is logged: standard error is for errors."""
 
 
 class Server(ThreadingTCPServer):
-    """Serves what `page` returns at http://127.0.0.1:port/; port 0 takes a free one. `OSError` where it can't."""
+    """Serves a page and its answers at http://127.0.0.1:port/.
+
+    Parameters
+    ----------
+    port : port to listen on; 0 takes a free one
+    page : the text of the page, given its form and the token with which it has to ask
+    answers : the answers to a form, as `recall_theory.web.explore_answers.answers`
+
+    Raises `OSError` where the port cannot be listened on.
+    """
 
     daemon_threads = True  # an open connection doesn't keep the program alive
     allow_reuse_address = os.name == "posix"  # elsewhere it would share the port with another program
 
-    def __init__(self, port: int, page: Callable[[], str]):
+    def __init__(self, port: int, page: Callable[[Form, str], str], answers: Answers):
+        self.token = secrets.token_urlsafe(32)
+        self.answers = answers
         self._page = page
+        self._newest: dict[str, int] = {}
+        self._pages_lock = threading.Lock()
+        self._computing = threading.Lock()
         super().__init__((HOST, port), Handler)
 
     @property
@@ -92,15 +148,35 @@ class Server(ThreadingTCPServer):
         """Where a browser finds the page."""
         return f"http://{HOST}:{self.port}/"
 
-    def page(self) -> bytes:
-        """The page as it is sent."""
-        return self._page().encode()
+    def page(self, form: Form) -> str:
+        """The page with the given texts in its form."""
+        return self._page(form, self.token)
+
+    def newest(self, page: str, number: int) -> Callable[[], bool]:
+        """Note a request of a page; the function returned says whether no newer one of that page has come."""
+        with self._pages_lock:
+            number = max(number, 0)
+            newest = max(number, self._newest.pop(page, 0))
+            self._newest[page] = newest  # at the end: the page that asked last
+            if len(self._newest) > PAGES:
+                del self._newest[next(iter(self._newest))]
+        return lambda: self._newest.get(page, 0) <= number
+
+    @contextlib.contextmanager
+    def computing(self) -> Iterator[None]:
+        """One step at a time, so that the newest request has the processor; a step of seconds is not waited for."""
+        alone = self._computing.acquire(timeout=PATIENCE)
+        try:
+            yield
+        finally:
+            if alone:
+                self._computing.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A browser that hangs up is no news."""
+        """A browser that closes a connection early is not an error of this program."""
 
 
 def _name(host: str) -> str:
     """The name in a Host header, without its port."""
-    name, colon, port = host.strip().lower().rpartition(":")
-    return name if colon and port.isdigit() else host.strip().lower()
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host

@@ -1,0 +1,49 @@
+"""The page of `recall-theory explore`: its controls, one for each size that is declared, and its formulas."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from ..activation import NAMED
+from ..report.predict import MEANING
+from ..settings import EMBEDDINGS, PARAMETERS
+from .document import asset, environment, render
+from .explore_answers import OBSERVABLES, SIZES
+
+__all__ = ["page"]
+
+ENDS = {"V": 20, "L": 14, "d": 14, "N": 32, "m": 18}  # of the sliders, as powers of two; texts may go beyond
+START = {"V": "1024", "L": "64", "d": "256", "N": "65536"}
+WIDTH = "1024"  # of the MLP, where it is switched on
+MODELS = ("plain", "mlp", "orthogonal")
+
+
+def page(form: Mapping[str, str], token: str) -> str:
+    """The page, whose form holds the given texts (by default a setting to start from) and which asks with `token`.
+
+    >>> "<title>How much can a transformer remember?</title>" in page({}, "secret")
+    True
+    """
+    given = {**START, **form} if "m" in form else {**START, "m": WIDTH, **form}
+    sizes = [{"name": name, "text": given[name], "steps": _steps(name),
+              "meaning": PARAMETERS[name].meaning.partition(";")[0]} for name in SIZES]
+    return render("explore.html.jinja", style=asset("explore.css"), script=asset("explore.js"), connect="'self'",
+                  form=form, token=token, formulas=_formulas(), sizes=sizes, activations=list(NAMED),
+                  embeddings=EMBEDDINGS, meaning={name: MEANING[name] for name in OBSERVABLES})
+
+
+def _steps(name: str) -> list[int]:
+    """The values of a slider: a quarter of a doubling apart, rounded, each once."""
+    low = int(PARAMETERS[name].low)
+    return sorted({max(low, round(2 ** (k / 4))) for k in range(4 * ENDS[name] + 1)})
+
+
+@functools.cache
+def _formulas() -> str:
+    """The formulas of all models, as HTML; the page shows those of the model at hand."""
+    from .formula_groups import groups_of
+
+    template = environment().from_string(
+        "{% from 'formulas.html.jinja' import formula_groups %}{{ formula_groups(groups) }}")
+    return template.render(groups=groups_of(MODELS))
