@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["asset", "embedded", "environment", "hashed", "render"]
+__all__ = ["asset", "embedded", "environment", "fragment", "hashed", "render"]
 
 
 def render(template: str, *, style: str, script: str, connect: str = "'none'", **values: object) -> str:
@@ -41,14 +41,23 @@ def render(template: str, *, style: str, script: str, connect: str = "'none'", *
         policy=policy, style=Markup(sheet), script=Markup(script), version=__version__, **values)
 
 
+def fragment(template: str, macro: str, *values: object) -> str:
+    """What a macro of a template of this package makes of values: safe HTML, a part of a page."""
+    return getattr(environment().get_template(template).module, macro)(*values)
+
+
 @functools.cache
 def environment() -> Environment:
-    """The templates of this package, with HTML escaped and the filter `embedded`."""
+    """The templates of this package, with HTML escaped; filters write numbers as tables do, `embedded` as JSON."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
+    from ..report import numbers
+
     templates = Environment(loader=PackageLoader("recall_theory", "web"), autoescape=True, undefined=StrictUndefined,
                             trim_blocks=True, lstrip_blocks=True)
+    for write in (numbers.count, numbers.number, numbers.probability, numbers.deviation, numbers.percent):
+        templates.filters[write.__name__] = write
     templates.filters["embedded"] = lambda value: Markup(embedded(value))
     return templates
 

@@ -6,16 +6,15 @@ import functools
 from collections.abc import Mapping
 
 from ..activation import NAMED
-from ..report.predict import MEANING
 from ..settings import EMBEDDINGS, PARAMETERS
-from .document import asset, environment, render
-from .explore_answers import OBSERVABLES, SIZES
+from .document import asset, fragment, render
+from .explore_curve import SIZES
 
 __all__ = ["page"]
 
 ENDS = {"V": 20, "L": 14, "d": 14, "N": 32, "m": 18}  # of the sliders, as powers of two; texts may go beyond
-START = {"V": "1024", "L": "64", "d": "256", "N": "65536"}
-WIDTH = "1024"  # of the MLP, where it is switched on
+START = {"V": "1024", "L": "64", "d": "256", "N": "65536", "m": "1024", "activation": "relu", "embedding": "gaussian",
+         "trigger_in_value": "yes", "hold": "no", "along": "N"}
 MODELS = ("plain", "mlp", "orthogonal")
 
 
@@ -25,12 +24,10 @@ def page(form: Mapping[str, str], token: str) -> str:
     >>> "<title>How much can a transformer remember?</title>" in page({}, "secret")
     True
     """
-    given = {**START, **form} if "m" in form else {**START, "m": WIDTH, **form}
-    sizes = [{"name": name, "text": given[name], "steps": _steps(name),
-              "meaning": PARAMETERS[name].meaning.partition(";")[0]} for name in SIZES]
+    sizes = {name: {"steps": _steps(name), "meaning": PARAMETERS[name].meaning.partition(";")[0]} for name in SIZES}
     return render("explore.html.jinja", style=asset("explore.css"), script=asset("explore.js"), connect="'self'",
-                  form=form, token=token, formulas=_formulas(), sizes=sizes, activations=list(NAMED),
-                  embeddings=EMBEDDINGS, meaning={name: MEANING[name] for name in OBSERVABLES})
+                  form={**START, **form}, with_mlp="m" in form, token=token, formulas=_formulas(), sizes=sizes,
+                  activations=list(NAMED), embeddings=EMBEDDINGS)
 
 
 def _steps(name: str) -> list[int]:
@@ -41,9 +38,7 @@ def _steps(name: str) -> list[int]:
 
 @functools.cache
 def _formulas() -> str:
-    """The formulas of all models, as HTML; the page shows those of the model at hand."""
+    """The formulas of all models; the page shows those of the model at hand."""
     from .formula_groups import groups_of
 
-    template = environment().from_string(
-        "{% from 'formulas.html.jinja' import formula_groups %}{{ formula_groups(groups) }}")
-    return template.render(groups=groups_of(MODELS))
+    return fragment("formulas.html.jinja", "formula_groups", groups_of(MODELS))

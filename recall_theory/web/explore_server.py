@@ -9,10 +9,12 @@ import os
 import secrets
 import select
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
+from typing import Any
 from urllib.parse import parse_qsl
 
 __all__ = ["HOST", "Server"]
@@ -172,8 +174,9 @@ class Server(ThreadingTCPServer):
             if alone:
                 self._computing.release()
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A browser that closes a connection early is not an error of this program."""
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # a browser may close its connection at any time
+            super().handle_error(request, client_address)
 
 
 def _name(host: str) -> str:
