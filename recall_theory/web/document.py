@@ -52,7 +52,7 @@ def environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    from ..report import numbers
+    from ..numerics import formatting as numbers
 
     templates = Environment(loader=PackageLoader("recall_theory", "web"), autoescape=True, undefined=StrictUndefined,
                             trim_blocks=True, lstrip_blocks=True)

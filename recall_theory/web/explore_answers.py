@@ -6,9 +6,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ..cli.numbers import integer
-from ..report.numbers import count, number, probability
-from ..report.predict import MEANING
+from ..numerics.formatting import count, number, probability
+from ..numerics.number_syntax import parse_integer
 from ..settings import PARAMETERS, Setting, SettingError
 from .document import fragment
 from .explore_curve import OBSERVABLES, SIZES, Curve, predicted
@@ -23,6 +22,11 @@ Record = dict[str, object]
 
 FIRST_POINTS = 5  # with which a curve takes the place of the one before
 RESULTS = "explore_results.html.jinja"
+MEANINGS = {
+    "attention": "the informative token is attended",
+    "recall": "a fact is answered right, once attended",
+    "accuracy": "a fresh sequence is answered right",
+}
 PLAIN = {
     "coverage": "A fact that never occurred among the samples can only be guessed.",
     "bits: all right": "An assignment of V labels takes log2 V! bits, and the parameters hold no more than theirs.",
@@ -66,7 +70,7 @@ def _setting(form: Mapping[str, str]) -> Setting | dict[str, str]:
     problems = {}
     for name in SIZES:
         text = form.get(name, "")
-        size = integer(text)
+        size = parse_integer(text)
         if name == "m" and name not in form:
             values[name] = None
             continue
@@ -118,7 +122,7 @@ def _prediction(prediction: Prediction) -> Record:
     values = ", ".join(f"{name} {probability(getattr(prediction, name))}" for name in OBSERVABLES)
     return {"kind": "prediction", **prediction.to_dict(), "limited_by": cause,
             "words": f"{values}; limited by {cause}",
-            "html": {"observables": fragment(RESULTS, "observables", prediction, MEANING),
+            "html": {"observables": fragment(RESULTS, "observables", prediction, MEANINGS),
                      "limits": fragment(RESULTS, "limits", prediction, cause)}}
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..report.numbers import number, probability
+from ..numerics.formatting import number, probability
 from ..settings import PARAMETERS, Setting, SettingError
 
 if TYPE_CHECKING:
