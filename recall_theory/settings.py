@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from .errors import SettingError
+from .numerics.formatting import count, number
 
 __all__ = ["EMBEDDINGS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "PARAMETERS", "BaseSetting", "Parameter", "Setting",
            "SettingError", "activation_in_use", "check_at_most", "check_integer", "check_proportion", "check_seed",
@@ -220,6 +221,23 @@ class Setting(BaseSetting):
     def is_limit(self) -> bool:
         """Whether the learning rates are taken to the limit that the theory describes."""
         return self.eta is None
+
+    def describe(self) -> str:
+        """The setting in one line of words.
+
+        >>> Setting(V=1024, L=64, d=256, N=65536).describe()
+        'V = 1,024, L = 64, d = 256, N = 65,536'
+        """
+        parts = [f"{name} = {count(getattr(self, name))}" for name in ("V", "L", "d", "N")]
+        if self.embedding != "gaussian":
+            parts.append(f"{self.embedding} embeddings")
+        if self.m is not None:
+            parts.append(f"m = {count(self.m)} ({self.activation})")
+        if not self.trigger_in_value:
+            parts.append("trigger left out of the values")
+        if not self.is_limit:
+            parts.append(f"eta = {number(self.eta)}, gamma = {number(self.gamma)}")
+        return ", ".join(parts)
 
 
 def activation_in_use(m: object, activation: Any) -> str | None:

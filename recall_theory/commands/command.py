@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -153,12 +153,26 @@ class ProgressBar:
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task("", total=total)
-            self._bar.update(self._task, completed=done)
+            self._bar.update(self._task, completed=done, total=total)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+def map_with_progress(jobs: int, progress: Progress) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]:
+    """A map over `jobs` processes, in order, that says after each result how far it is."""
+
+    def over(function: Callable[[Any], Any], values: Sequence[Any]) -> Iterator[Any]:
+        from ..simulate.workers import ordered_map
+
+        results = ordered_map(function, [(value,) for value in values], min(jobs, max(1, len(values))))
+        for done, result in enumerate(results, start=1):
+            progress(done, len(values))
+            yield result
+
+    return over
 
 
 def _output_options(details: str) -> list[click.Parameter]:
