@@ -18,13 +18,13 @@ version = release = recall_theory.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
+    "mathml",  # docs/_ext: formulas as MathML, which needs no script and no network
     "computed",  # docs/_ext: tables and numbers computed while the page is built
     "formula_reference",  # docs/_ext: the pages under reference/, written from the registry
     "plain_docstrings",  # docs/_ext: docstrings are plain text, not reStructuredText
 ]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "_static"]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 suppress_warnings: list[str] = []
@@ -34,6 +34,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures stay readable; the docstrings say what is taken
 autodoc_preserve_defaults = True
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"recall-theory {release}"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["formulas.css"]

@@ -8,6 +8,8 @@ blocks: python tests/test_docs.py --write
 from __future__ import annotations
 
 import doctest
+import importlib.util
+import json
 import os
 import re
 import shlex
@@ -54,7 +56,7 @@ def printed(command: str) -> str:
     words = shlex.split(command, comments=True)
     assert words[0] == "recall-theory"
     done = subprocess.run([sys.executable, "-m", "recall_theory", *words[1:]], capture_output=True, text=True,
-                          timeout=300, cwd=ROOT, env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"})
+                          cwd=ROOT, env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"})
     assert done.returncode in (0, 1, 3), done.stderr
     return "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
 
@@ -91,7 +93,7 @@ def test_printed_tables_are_what_the_command_prints(page, command, output):
 def test_the_pages_build_without_a_warning(tmp_path):
     done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html",
                            "-d", str(tmp_path / "doctrees"), str(DOCS), str(tmp_path / "html")],
-                          capture_output=True, text=True, timeout=240)
+                          capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-6000:]
     built = {p.relative_to(tmp_path / "html").as_posix() for p in (tmp_path / "html").rglob("*.html")}
     for page in PAGES[1:]:
@@ -101,6 +103,31 @@ def test_the_pages_build_without_a_warning(tmp_path):
     pages = "".join((tmp_path / "html" / f"reference/{topic}.html").read_text(encoding="utf-8")
                     for topic in {name.partition(".")[0] for name in formulas})
     assert [name for name in formulas if name not in pages] == []
+    for page in (tmp_path / "html").rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        # Formulas are MathML: nothing is loaded from elsewhere, and no LaTeX is left for a script to set.
+        assert not re.search(r"""<(script|link|img)[^>]+(src|href)=["'](https?:)?//""", text), page
+        assert 'class="math notranslate' not in text, page
+        # A table that Markdown did not take for one is left as a line of bars.
+        assert not re.search(r"\|\s*(-{3,}|—)\s*\|", re.sub(r"<pre>.*?</pre>", "", text, flags=re.DOTALL)), page
+
+
+def test_the_readme_quotes_the_figures_of_the_page_on_agreement():
+    """README's table and docs/agreement.md come from one file."""
+    groups = json.loads((ROOT / "validation" / "agreement.json").read_text(encoding="utf-8"))["groups"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, f in groups.items():
+        row = f"| {name} | {f['settings']} | {f['mean_error']:.4f} | {f['mean_excess']:.4f} | {f['max_excess']:.4f} |"
+        assert row in readme, row
+
+
+@pytest.mark.parametrize("head, row", [(["a", "|b|"], [1, 2]), (["a", "b"], [1, "x|y"]), (["a", "b"], [1])])
+def test_a_computed_table_that_markdown_would_break_is_refused(head, row):
+    computed = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location(
+        "computed", DOCS / "_ext" / "computed.py"))
+    spec.loader.exec_module(computed)
+    with pytest.raises(ValueError, match="not a row"):
+        computed.table(head, [row])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=by_name)

@@ -23,7 +23,10 @@ from sphinx.util.docutils import SphinxDirective
 
 
 def table(head: list[str], rows: list[list[Any]]) -> None:
-    """Print a Markdown table."""
+    """Print a Markdown table. `ValueError` for a row of another length, or a cell with a bar, which ends a cell."""
+    for row in (head, *rows):
+        if len(row) != len(head) or any("|" in str(cell).replace(r"\|", "") for cell in row):
+            raise ValueError(f"not a row of a table with {len(head)} columns: {row}")
     for row in (head, ["---"] * len(head), *rows):
         print("| " + " | ".join(str(cell) for cell in row) + " |")
 
