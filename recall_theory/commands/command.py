@@ -78,6 +78,10 @@ class Output:
             self.note(f"--seed {drawn}")
         return drawn
 
+    def bar(self, noun: str) -> ProgressBar:
+        """A bar that shows how far work is, to a person who wants to see it."""
+        return ProgressBar(self.progress, noun)
+
     def measure(self, noun: str, work: Callable[[Progress], Result], answer: Callable[[Result], Answer],
                 finished: Callable[[Result], str]) -> Answer:
         """The answer about the result of long work.
@@ -86,7 +90,7 @@ class Output:
         ends it and something is finished, that is the answer, and stderr says what `finished` says of it.
         """
         try:
-            with ProgressBar(self.progress, noun) as bar:
+            with self.bar(noun) as bar:
                 result = work(bar.update)
         except Interrupted as stop:
             partial: Result = stop.partial

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ..numerics.formatting import NOTHING
 
 DEFAULT_WIDTH = 80  # columns, where no terminal says otherwise
-LEAST_WORDS = 16  # columns that a column of words keeps when the table is squeezed
+LEAST_WORDS = (16, 8)  # columns that a column of words keeps in a squeezed table; from DEFAULT_WIDTH on the second
 GAP = "  "
 
 Format = Callable[..., str]
@@ -96,7 +96,8 @@ def _bold(text: str, colour: bool) -> str:
 def _table(table: Table, width: int | None, colour: bool) -> str:
     formats = list(table.columns.values())
     rows = [[form(value) for form, value in zip(formats, row, strict=True)] for row in table.rows]
-    columns = [_Column(name, form is words, [row[i] for row in rows])
+    least_words = LEAST_WORDS[width is None or width >= DEFAULT_WIDTH]
+    columns = [_Column(name, form is words, [row[i] for row in rows], least_words)
                for i, (name, form) in enumerate(table.columns.items())]
     least = sum(c.least for c in columns) + len(GAP) * (len(columns) - 1)
     title = _bold(_wrapped(table.title, width or DEFAULT_WIDTH), colour) + "\n" if table.title else ""
@@ -109,12 +110,12 @@ def _table(table: Table, width: int | None, colour: bool) -> str:
 class _Column:
     """A column's heading and cells, and the widths between which it can be drawn."""
 
-    def __init__(self, name: str, of_words: bool, cells: Sequence[str]):
+    def __init__(self, name: str, of_words: bool, cells: Sequence[str], least_words: int):
         self.name, self.of_words = name, of_words
         self.full = max([len(name), *map(len, cells)])
         if of_words:
             longest_word = max((len(w) for cell in [*cells, name] for w in cell.split()), default=1)
-            self.least = min(self.full, max(LEAST_WORDS, longest_word))
+            self.least = min(self.full, max(least_words, longest_word))
         else:  # a heading may wrap between its words; the numbers below it may not
             longest_word = max((len(w) for w in name.split()), default=1)
             self.least = max([longest_word, *map(len, cells)])
