@@ -1,4 +1,4 @@
-"""What a simulation draws: embeddings, the permutation and the training samples of one seed.
+"""What a simulation draws: embeddings, the permutation, the fixed layer and the training samples of one seed.
 
 Samples come sorted by label. They are iid, so their order carries nothing, and neighbours that share a
 label let the fast path read its tables row by row. Noise tokens come in draws, each from a stream of
@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..activation import Activation, activation
 from ..settings import Setting
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 
 DRAW_TOKENS = 1 << 21  # noise tokens drawn at a time, from a stream of their own
 BLOCK_TOKENS = 1 << 16  # noise tokens a block: what is computed from them stays in the cache
@@ -32,7 +34,7 @@ class Embeddings:
     z_in: FloatArray
     z_out: FloatArray
     z_trig: FloatArray
-    label: NDArray[np.intp]
+    label: IntArray
 
     @functools.cached_property
     def residuals(self) -> FloatArray:
@@ -41,8 +43,36 @@ class Embeddings:
         centred: FloatArray = u - u.mean(axis=0)
         return centred
 
+    def informative_values(self, setting: Setting) -> FloatArray:
+        """(V, d): the value at the informative position, of each token."""
+        return self.z_in + self.z_trig if setting.trigger_in_value else self.z_in
 
-def _rows(rng: np.random.Generator, n: int, d: int, embedding: str) -> FloatArray:
+
+@dataclasses.dataclass(frozen=True)
+class Mlp:
+    """The fixed layer: W_in (m, d), entries iid N(0, 1), and the activation phi."""
+
+    W_in: FloatArray
+    phi: Activation
+
+    def part(self, neurons: slice) -> Mlp:
+        """The same layer with some of its neurons."""
+        return Mlp(self.W_in[neurons], self.phi)
+
+    def steepest(self, longest: float) -> float:
+        """A bound on |J|, J the derivative of phi(W_in h)/sqrt(m) in h, for inputs h of at most this norm."""
+        reach = float(np.linalg.norm(self.W_in, axis=1).max()) * longest
+        slope = float(np.abs(self.phi.derivative(np.linspace(-reach, reach, 1001))).max())
+        return slope * float(np.linalg.norm(self.W_in)) / len(self.W_in)**0.5
+
+
+def draw_mlp(setting: Setting, rng: np.random.Generator) -> Mlp:
+    """The layer of one seed."""
+    assert setting.m is not None
+    return Mlp(rng.standard_normal((setting.m, setting.d)), activation(setting.activation))
+
+
+def random_rows(rng: np.random.Generator, n: int, d: int, embedding: str) -> FloatArray:
     """(n, d) random embeddings of the named law."""
     z = rng.standard_normal((n, d))
     if embedding == "gaussian":
@@ -59,12 +89,12 @@ def draw_embeddings(setting: Setting, rng: np.random.Generator) -> Embeddings:
     """Embeddings of one seed. With orthogonal ones z_trig is orthogonal too where d > V."""
     V, d, law = setting.V, setting.d, setting.embedding
     if law == "orthogonal" and d > V:
-        both = _rows(rng, V + 1, d, law)
+        both = random_rows(rng, V + 1, d, law)
         z_in, z_trig = both[:V], both[V]
     else:
-        z_in = _rows(rng, V, d, law)
-        z_trig = _rows(rng, 1, d, "sphere" if law == "orthogonal" else law)[0]
-    z_out = _rows(rng, V, d, law)
+        z_in = random_rows(rng, V, d, law)
+        z_trig = random_rows(rng, 1, d, "sphere" if law == "orthogonal" else law)[0]
+    z_out = random_rows(rng, V, d, law)
     return Embeddings(z_in, z_out, z_trig, rng.permutation(V))
 
 
@@ -75,7 +105,7 @@ class Block:
     In memory the noise lies position by position, so noise.T is contiguous.
     """
 
-    informative: NDArray[np.intp]
+    informative: IntArray
     noise: NDArray[np.unsignedinteger[Any]]
 
 
@@ -99,7 +129,7 @@ class Samples:
         size = N * self.noise_length * self._dtype.itemsize
         self._kept: dict[int, list[Block]] | None = {} if size <= KEEP_BYTES else None
 
-    def _informative(self, start: int, stop: int) -> NDArray[np.intp]:
+    def _informative(self, start: int, stop: int) -> IntArray:
         """(stop - start,) the informative tokens of samples start..stop, from their counts."""
         first = int(np.searchsorted(self._ends, start, side="right"))
         last = int(np.searchsorted(self._ends, stop, side="left"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..settings import N_TEST
+from ..settings import OBSERVABLES as OBSERVABLES
 from .data import FloatArray
 from .three_step import TIE, Trained, argmax_attention, ranking
 
-OBSERVABLES = ("attention", "recall", "accuracy")
-N_TEST = 4096  # fresh sequences a seed
 BLOCK_LOGITS = 1 << 20  # logits looked at together
 
 

@@ -12,25 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..settings import Setting, SettingError
+from ..settings import N_TEST, Setting, SettingError
 from ..settings import check_seed as check_seed
 from ..settings import check_seeds as check_seeds
-from . import (
-    observables as observe,
-)
-from . import (
-    reference as explicit,
-)
-from . import (
-    reference_mlp as mlp_explicit,
-)
-from . import (
-    three_step as counts,
-)
-from . import (
-    three_step_mlp as mlp,
-)
-from .data import Samples, draw_embeddings
+from . import observables, reference, three_step, three_step_mlp
+from .data import Samples, draw_embeddings, draw_mlp
 from .observation import Observable, Observation
 from .user_embeddings import OwnEmbeddings, distance_from_random, own_embeddings
 from .workers import collect, ordered_map
@@ -43,32 +29,28 @@ Triple = tuple[float, float, float]
 MOST_TOKENS = 1e13  # tokens a seed; some days of work
 
 
-def one_seed(setting: Setting, seed: int, index: int, n_test: int | None = observe.N_TEST,
+def one_seed(setting: Setting, seed: int, index: int, n_test: int | None = N_TEST,
              own: OwnEmbeddings | None = None) -> Triple:
     """Attention, recall, accuracy of seed number `index`; n_test=None sums over all sequences."""
     root = np.random.SeedSequence(seed, spawn_key=(index,))
-    s_emb, s_samples, s_test, s_explicit, s_mlp = root.spawn(5)
+    s_emb, s_samples, s_test, s_reference, s_layer = root.spawn(5)
     rng = np.random.default_rng(s_emb)
     emb = draw_embeddings(setting, rng) if own is None else own.for_seed(rng)
-    layer = None if setting.m is None else mlp.draw_mlp(setting, np.random.default_rng(s_mlp))
+    layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(s_layer))
+    samples, fresh = Samples(setting, s_samples), np.random.default_rng(s_test)
     if not setting.is_limit:
         if n_test is None:
             raise SettingError("n_test", "n_test=None, a sum over all sequences, is for the limit "
                                "only; with eta and gamma give a number")
-        task = explicit.draw_task(setting, emb, Samples(setting, s_samples), s_explicit)
-        fresh = np.random.default_rng(s_test)
-        if layer is None:
-            return explicit.on_fresh_sequences(task, explicit.train(task), fresh, n_test)
-        deep = mlp_explicit.MlpTask(task, layer)
-        return mlp_explicit.on_fresh_sequences(deep, mlp_explicit.train(deep), fresh, n_test)
-    samples = Samples(setting, s_samples)
+        task = reference.draw_task(setting, emb, samples, s_reference, layer)
+        return reference.on_fresh_sequences(task, reference.train(task), fresh, n_test)
     if layer is None:
-        model = counts.train(setting, emb, samples)
+        model = three_step.train(setting, emb, samples)
     else:
-        model = mlp.train(setting, emb, samples, layer)
+        model = three_step_mlp.train(setting, emb, samples, layer)
     if n_test is None:
-        return observe.exactly(model, setting.L)
-    return observe.on_fresh_sequences(model, setting.L, np.random.default_rng(s_test), n_test)
+        return observables.exactly(model, setting.L)
+    return observables.on_fresh_sequences(model, setting.L, fresh, n_test)
 
 
 def memory_needed(setting: Setting) -> float:
@@ -76,7 +58,7 @@ def memory_needed(setting: Setting) -> float:
     V, d, N = float(setting.V), float(setting.d), float(setting.N)
     tables = 6 * V * V + 8 * V * d + 2 * d * d
     if setting.m is not None:
-        tables += 4 * min(V * setting.m, mlp.NEURONS) + 3 * setting.m * d + 4 * mlp.CHUNK
+        tables += 4 * min(V * setting.m, three_step_mlp.NEURONS) + 3 * setting.m * d + 4 * three_step_mlp.CHUNK
     if not setting.is_limit:
         tables += 2 * V * V
     return 8 * (tables + min(N, 2**21) * 6) + 2**29
@@ -106,7 +88,7 @@ map_tasks = ordered_map  # until those who use the old names have switched
 
 
 def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *,
-             n_test: int | None = observe.N_TEST, jobs: int = 1,
+             n_test: int | None = N_TEST, jobs: int = 1,
              embeddings: ArrayLike | tuple[ArrayLike, ...] | None = None, normalise: str = "none",
              progress: Callable[[int, int], None] | None = None) -> Observation:
     """Train the model of `setting` on `seeds` independent draws of everything random, and observe.

@@ -1,7 +1,7 @@
 """The fast path: the three-step limit from label-by-token count tables.
 
 From a zero start, each gradient needs only how often token b stands in a sequence of label y and how
-each token scores, never the N*L*d numbers of the embedded sequences. Equal to `explicit` taken to the
+each token scores, never the N*L*d numbers of the embedded sequences. Equal to `reference` taken to the
 limit, on the same data.
 
 Rows of every table are indexed by the informative token k, whose label is pi(k): row k of `u` is
@@ -11,15 +11,17 @@ z_out(pi(k)), so that the permutation disappears from the algebra.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..settings import Setting
-from .data import Block, Embeddings, FloatArray, Samples
+from .data import Block, Embeddings, FloatArray, IntArray, Mlp, Samples
 
-MOST_STRAYS = 1 << 20  # misplaced attentions that are held before they are summed up
+MOST_WAITING = 1 << 20  # numbers that say where sequences attend, held before they are counted
 TIE = 1e-9  # scores this close, relative to the largest, are equal but for rounding
 NOTHING = 1e-13  # a direction this small, relative to what it is the difference of, is zero but for rounding
 
@@ -51,9 +53,8 @@ def step_one(setting: Setting, emb: Embeddings, samples: Samples,
             cells = block.noise.T.astype(np.intp)  # (L-1, n), positions in the part laid out flat
             cells += (block.informative - block.informative[0]) * V
             part += np.bincount(cells.ravel(), minlength=part.size).reshape(part.shape)
-    hbar = table @ emb.z_in + samples.counts[:, None] * emb.z_in  # (V, d), L times the sum over samples
-    if setting.trigger_in_value:
-        hbar += samples.counts[:, None] * emb.z_trig
+    informative = samples.counts[:, None] * emb.informative_values(setting)
+    hbar = table @ emb.z_in + informative  # (V, d), L times the sum over samples
     return table, emb.residuals.T @ hbar / (N * L)
 
 
@@ -89,17 +90,20 @@ def step_two(setting: Setting, emb: Embeddings, samples: Samples, table: FloatAr
             cells -= first
             weight -= np.bincount(cells.ravel(), weights=np.tile(mean, L - 1), minlength=V)
     g: FloatArray = (weight @ emb.z_in + trigger_weight * emb.z_trig) / (N * L)
-    return np.zeros_like(g) if cancels(setting, emb, val1, g) else g
+    return np.zeros_like(g) if cancels(setting, emb, float(np.linalg.norm(val1)), g) else g
 
 
-def cancels(setting: Setting, emb: Embeddings, val1: FloatArray, g: FloatArray) -> bool:
-    """Whether g (d,) is zero but for rounding: where all values of all samples pull alike, as those of one sample
-    of different orthogonal tokens do, nothing is learned in step two, and what is left would break the tie at will."""
+def cancels(setting: Setting, emb: Embeddings, size: float, g: FloatArray, layer: Mlp | None = None) -> bool:
+    """Whether g (d,), the direction of step two, is zero but for rounding, |Val1| being `size`.
+
+    Where all values of all samples pull alike, as those of one sample of different orthogonal tokens do, nothing is
+    learned in step two, and what is left would break the tie at will.
+    """
     longest, outputs = (float(np.sqrt(np.einsum("vd,vd->v", z, z).max())) for z in (emb.z_in, emb.z_out))
     trigger = float(np.linalg.norm(emb.z_trig))
     value = longest + setting.trigger_in_value * trigger
-    pull = float(np.linalg.norm(val1)) * outputs * value
-    return float(np.linalg.norm(g)) <= NOTHING * pull * (longest + trigger)
+    steepest = 1.0 if layer is None else layer.steepest(value)
+    return float(np.linalg.norm(g)) <= NOTHING * size * outputs * steepest * value * (longest + trigger)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +114,7 @@ class Ranking:
     scores: FloatArray
     trigger_score: float
     scale: float
-    order: NDArray[np.intp]
+    order: IntArray
     rank: NDArray[np.unsignedinteger[Any]]
     crowded: NDArray[np.bool_]
 
@@ -133,13 +137,13 @@ class Attended:
     noise token best[i] for i in `lost`; for i in `tied`, shares `rest` (ties, L-1) on the noise."""
 
     share: FloatArray
-    best: NDArray[np.intp]
-    lost: NDArray[np.intp]
-    tied: NDArray[np.intp]
+    best: IntArray
+    lost: IntArray
+    tied: IntArray
     rest: FloatArray
 
 
-def argmax_attention(by: Ranking, informative: NDArray[np.intp],
+def argmax_attention(by: Ranking, informative: IntArray,
                      noise: NDArray[np.integer[Any]]) -> Attended:
     """Where n sequences attend: to the greatest score. Positions that tie share equally."""
     if noise.shape[1] == 0:
@@ -161,46 +165,60 @@ def argmax_attention(by: Ranking, informative: NDArray[np.intp],
     return Attended(share, best, lost, tied, rest / total[:, None])
 
 
-def step_three(setting: Setting, emb: Embeddings, samples: Samples, scores: FloatArray,
-               trigger_score: float) -> FloatArray:
-    """Val2/gamma (d, d) = (1/N) sum_i r_{y_i} h_i^T with h_i the value attended to."""
-    V, N = setting.V, setting.N
+@dataclasses.dataclass(frozen=True)
+class TrainingAttention:
+    """What some of the training sequences attend to, counted by label.
+
+    `right` (V,) counts those that attend to the informative position alone, `wrong` (V, V) those that attend to one
+    noise token alone. Of the n others, which tie, `label` (n,) is the informative token, `share` (n,) the attention on
+    it and `rest` (n, V) that on the noise tokens.
+    """
+
+    right: FloatArray
+    wrong: sparse.csr_array
+    label: IntArray
+    share: FloatArray
+    rest: sparse.csr_array
+
+
+def training_attention(samples: Samples, scores: FloatArray, trigger_score: float) -> Iterator[TrainingAttention]:
+    """What the training sequences attend to, in parts of bounded size."""
     by = ranking(scores, trigger_score)
-    right = np.zeros(V)
-    attended = np.zeros_like(emb.z_in)  # (V, d): for each label, the sum of what is attended to
-    strays: list[tuple[NDArray[Any], NDArray[Any], FloatArray]] = []  # attention on noise tokens
+    pieces: list[tuple[NDArray[Any], ...]] = []
     waiting = 0
     for block in samples:
         k = block.informative
         seen = argmax_attention(by, k, block.noise)
-        right += np.bincount(k, weights=seen.share, minlength=V)
-        if len(seen.lost):
-            strays.append((k[seen.lost], seen.best[seen.lost], np.ones(len(seen.lost))))
-        if len(seen.tied):
-            label = np.repeat(k[seen.tied], seen.rest.shape[1])
-            strays.append((label, block.noise[seen.tied].ravel(), seen.rest.ravel()))
-        waiting += len(seen.lost) + seen.rest.size
-        if waiting > MOST_STRAYS:
-            attended += _sum_of_values(strays, emb.z_in)
-            strays, waiting = [], 0
-    if strays:
-        attended += _sum_of_values(strays, emb.z_in)
-    attended += right[:, None] * emb.z_in
-    if setting.trigger_in_value:
-        attended += right[:, None] * emb.z_trig
-    val2: FloatArray = emb.residuals.T @ attended / N
+        pieces.append((k[seen.share == 1], k[seen.lost], seen.best[seen.lost],
+                       k[seen.tied], seen.share[seen.tied], seen.rest, block.noise[seen.tied]))
+        waiting += len(k) + seen.rest.size
+        if waiting > MOST_WAITING:
+            yield _counted(pieces, len(scores))
+            pieces, waiting = [], 0
+    if pieces:
+        yield _counted(pieces, len(scores))
+
+
+def _counted(pieces: list[tuple[NDArray[Any], ...]], V: int) -> TrainingAttention:
+    right, lost, best, label, share, rest, token = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    row = np.repeat(np.arange(len(rest)), rest.shape[1])
+    return TrainingAttention(
+        np.bincount(right, minlength=V).astype(float),
+        sparse.coo_array((np.ones(len(lost)), (lost, best)), shape=(V, V)).tocsr(),
+        label, share,
+        sparse.coo_array((rest.ravel(), (row, token.ravel())), shape=(len(rest), V)).tocsr())
+
+
+def step_three(setting: Setting, emb: Embeddings, samples: Samples, scores: FloatArray,
+               trigger_score: float) -> FloatArray:
+    """Val2/gamma (d, d) = (1/N) sum_i r_{y_i} h_i^T with h_i the value attended to."""
+    informative = emb.informative_values(setting)
+    total = np.zeros_like(emb.z_in)  # (V, d): for each label, the sum of what is attended to
+    for part in training_attention(samples, scores, trigger_score):
+        total += part.right[:, None] * informative + part.wrong @ emb.z_in
+        np.add.at(total, part.label, part.share[:, None] * informative[part.label] + part.rest @ emb.z_in)
+    val2: FloatArray = emb.residuals.T @ total / setting.N
     return val2
-
-
-def _sum_of_values(strays: list[tuple[NDArray[Any], NDArray[Any], FloatArray]],
-                   z_in: FloatArray) -> FloatArray:
-    """(V, d): for each label, the sum of share times z_in(token) over (label, token, share)."""
-    from scipy.sparse import coo_array
-
-    label, token, share = (np.concatenate(parts) for parts in zip(*strays, strict=True))
-    table = coo_array((share, (label, token)), (len(z_in), len(z_in))).tocsr()
-    total: FloatArray = table @ z_in
-    return total
 
 
 def train(setting: Setting, emb: Embeddings, samples: Samples) -> Trained:
