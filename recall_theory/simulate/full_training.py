@@ -9,32 +9,34 @@ the loss falls by Armijo's rule.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..settings import Setting, SettingError
-from . import observables as observe
-from . import reference as explicit
+from ..errors import interrupted_with
+from ..settings import N_TEST, OBSERVABLES, Setting, SettingError, check_seed, check_seeds
+from . import reference
 from .data import FloatArray, Samples, draw_embeddings
-from .linear_toy import separate
-from .observation import Interrupted, Observable
-from .run import check_affordable, check_seed, check_seeds
+from .memories import separate
+from .observation import Observable
+from .run import check_affordable
 
 __all__ = ["FullTraining", "Stage", "checkpoints", "descend", "full_training"]
 
 SUFFICIENT = 1e-4  # Armijo's share of the decrease that the slope promises
 MOST_HALVINGS = 60  # of one step, after which rounding is all that is left
 MOST_WORK = 1e14  # embedded numbers, over all steps and seeds; some days
-MEASURES = ("loss", "attention", "recall", "accuracy")
+MEASURES = ("loss", *OBSERVABLES)
 
 Objective = Callable[[FloatArray], float]
 Gradient = Callable[[FloatArray], FloatArray]
+Measures = tuple[float, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """What was seen after `steps` further steps: each of MEASURES over seeds. The loss is in nats, on the training
+    """What was observed after `steps` further steps: each of MEASURES over seeds. The loss is in nats, on the training
     samples; in the limit, before a scale is found, it is NaN."""
 
     steps: int | None
@@ -65,8 +67,8 @@ def checkpoints(steps: int) -> list[int]:
     >>> checkpoints(30)
     [1, 2, 5, 10, 20, 30]
     """
-    seen = {c * 10**k for k in range(len(str(steps))) for c in (1, 2, 5)}
-    return sorted({s for s in seen if s < steps} | {steps})
+    round_steps = {c * 10**k for k in range(len(str(steps))) for c in (1, 2, 5)}
+    return sorted({s for s in round_steps if s < steps} | {steps})
 
 
 def descend(loss: Objective, gradient: Gradient, x: FloatArray) -> Iterator[FloatArray]:
@@ -97,52 +99,63 @@ def descend(loss: Objective, gradient: Gradient, x: FloatArray) -> Iterator[Floa
         yield x
 
 
-class _Run:
+class SeedTraining:
     """One seed: the task with finite rates, and its loss and gradient in one vector of both matrices."""
 
     def __init__(self, setting: Setting, seed: int, index: int, n_test: int):
         root = np.random.SeedSequence(seed, spawn_key=(index,))
-        s_emb, s_samples, self.s_test, s_explicit, _ = root.spawn(5)  # the streams of `simulate`
+        s_emb, s_samples, self.s_test, s_reference, _ = root.spawn(5)  # the streams of `simulate`
         emb = draw_embeddings(setting, np.random.default_rng(s_emb))
-        self.task = explicit.draw_task(setting, emb, Samples(setting, s_samples), s_explicit)
+        self.task = reference.draw_task(setting, emb, Samples(setting, s_samples), s_reference)
         finite = setting.replace(eta=1.0, gamma=1.0) if setting.is_limit else setting
         self.finite = dataclasses.replace(self.task, setting=finite)
-        self.n_test, self.shape = n_test, (setting.d, setting.d)
+        self.n_test = n_test
 
-    def model(self, x: FloatArray) -> explicit.Model:
-        Val, W = x.reshape(2, *self.shape)
-        return explicit.Model(Val, W)
+    def matrices(self, x: FloatArray) -> reference.Model:
+        """Val and W, from both in one vector."""
+        Val, W = x.reshape(2, self.task.setting.d, self.task.setting.d)
+        return reference.Model(Val, W)
 
     def loss(self, x: FloatArray) -> float:
-        model = self.model(x)
+        """The training loss in nats; infinite or NaN where it overflows."""
+        model = self.matrices(x)
         with np.errstate(over="ignore", invalid="ignore"):  # too long a step is halved
-            return explicit.loss(self.finite, model.Val, model.W)
+            return reference.loss(self.finite, model.Val, model.W)
 
     def gradient(self, x: FloatArray) -> FloatArray:
-        model = self.model(x)
-        return np.concatenate([g.ravel() for g in explicit.gradients(self.finite, model.Val, model.W)])
+        """The gradient of `loss`, a vector as x."""
+        model = self.matrices(x)
+        return np.concatenate([g.ravel() for g in reference.gradients(self.finite, model.Val, model.W)])
 
-    def measure(self, task: explicit.Task, model: explicit.Model, loss: float) -> tuple[float, ...]:
-        """The loss and what a fresh sequence shows; every stage sees the same fresh sequences."""
+    def measure(self, task: reference.Task, x: FloatArray) -> Measures:
+        """The loss and what fresh sequences show, the same at every stage. In the limit there is no loss: NaN."""
         rng = np.random.default_rng(self.s_test)
-        return (loss, *explicit.on_fresh_sequences(task, model, rng, self.n_test))
+        loss = float("nan") if task.setting.is_limit else self.loss(x)
+        return (loss, *reference.on_fresh_sequences(task, self.matrices(x), rng, self.n_test))
 
-    def scaled(self, model: explicit.Model) -> FloatArray:
+    def three_steps(self) -> FloatArray:
+        """Both matrices after the three steps."""
+        model = reference.train(self.task)
+        return np.concatenate([model.Val.ravel(), model.W.ravel()])
+
+    def scaled(self, x: FloatArray) -> FloatArray:
         """Both matrices, each at the scale at which the training loss is least."""
         from scipy.optimize import minimize
 
+        model, emb = self.matrices(x), self.task.emb
         query = model.W @ self.task.z_eos
-        own = np.abs(explicit.trained(self.finite, model).logits.diagonal()).mean()
-        lead = np.abs(self.task.emb.z_in @ query).mean() + abs(float(self.task.emb.z_trig @ query))
-        parts = np.stack([part / size if size > 0 else part for part, size in ((model.Val, own), (model.W, lead))])
+        correct = np.abs(reference.trained(self.finite, model).logits.diagonal()).mean()
+        lead = np.abs(emb.z_in @ query).mean() + abs(float(emb.z_trig @ query))
+        sizes = np.array([size if size > 0 else 1.0 for size in (correct, lead)])
+        parts = x.reshape(2, -1) / sizes[:, None]
 
         def at(logs: FloatArray) -> FloatArray:
-            flat: FloatArray = (np.exp(logs)[:, None, None] * parts).ravel()
+            flat: FloatArray = (np.exp(logs)[:, None] * parts).ravel()
             return flat
 
         def slope(logs: FloatArray) -> FloatArray:
-            x = at(logs)
-            result: FloatArray = (x * self.gradient(x)).reshape(2, -1).sum(axis=1)
+            there = at(logs)
+            result: FloatArray = (there * self.gradient(there)).reshape(2, -1).sum(axis=1)
             return result
 
         start = np.log([np.log(self.task.setting.V) + 1, np.log(self.task.setting.L) + 1])
@@ -153,26 +166,22 @@ class _Run:
     def linear(self) -> float:
         """Recall of the best linear memory found for the values of the facts themselves."""
         emb = self.task.emb
-        keys = emb.z_in + emb.z_trig if self.task.setting.trigger_in_value else emb.z_in
-        return separate(keys, emb.z_out[emb.label]).recall
+        return separate(emb.informative_values(self.task.setting), emb.z_out[emb.label]).recall
 
-    def stages(self, steps: int, step_done: Callable[[], None]) -> Iterator[tuple[float, ...]]:
+    def stages(self, steps: int, step_done: Callable[[], None]) -> Iterator[Measures]:
         """MEASURES of every stage, in order."""
-        three = explicit.train(self.task)
+        x = self.three_steps()
+        yield self.measure(self.task, x)
         if self.task.setting.is_limit:
-            yield self.measure(self.task, three, float("nan"))
-            x = self.scaled(three)
-        else:
-            x = np.concatenate([three.Val.ravel(), three.W.ravel()])
-            yield self.measure(self.finite, three, self.loss(x))
-        yield self.measure(self.finite, self.model(x), self.loss(x))
+            x = self.scaled(x)
+        yield self.measure(self.finite, x)
         shown = set(checkpoints(steps))
         points = descend(self.loss, self.gradient, x)
         for step in range(1, steps + 1):
             x = next(points)
             step_done()
             if step in shown:
-                yield self.measure(self.finite, self.model(x), self.loss(x))
+                yield self.measure(self.finite, x)
 
 
 def check_work(setting: Setting, steps: int, seeds: int) -> None:
@@ -187,7 +196,7 @@ def check_work(setting: Setting, steps: int, seeds: int) -> None:
 
 
 def full_training(setting: Setting, steps: int = 100, seeds: int = 4, seed: int | None = None, *,
-                  n_test: int = observe.N_TEST, progress: Callable[[int, int], None] | None = None) -> FullTraining:
+                  n_test: int = N_TEST, progress: Callable[[int, int], None] | None = None) -> FullTraining:
     """Train the Attention-only model by three steps and `steps` more, on `seeds` independent draws.
 
     Streams are those of `simulate`: the same seed sees the same embeddings and samples. `progress` is called with
@@ -206,15 +215,14 @@ def full_training(setting: Setting, steps: int = 100, seeds: int = 4, seed: int 
     seed = check_seed(seed)
     check_work(setting, steps, seeds)
     labels = [None, 0, *checkpoints(steps)]
-    table: list[list[tuple[float, ...]]] = []
+    table: list[list[Measures]] = []
     linear: list[float] = []
-    steps_done = 0
+    counter = itertools.count(1)
 
     def step_done() -> None:
-        nonlocal steps_done
-        steps_done += 1
+        done = next(counter)
         if progress is not None:
-            progress(steps_done, steps * seeds)
+            progress(done, steps * seeds)
 
     def result() -> FullTraining:
         whole = [rows for rows in table if len(rows) == len(labels)] or table[:1]
@@ -223,16 +231,11 @@ def full_training(setting: Setting, steps: int = 100, seeds: int = 4, seed: int 
                        for i in range(values.shape[1]))
         return FullTraining(setting, seed, len(whole), stages, Observable(np.array(linear[:len(whole)])))
 
-    try:
-        with threadpool_limits(limits=1):
-            for index in range(seeds):
-                run = _Run(setting, seed, index, n_test)
-                linear.append(run.linear())
-                table.append([])
-                for row in run.stages(steps, step_done):
-                    table[-1].append(row)
-    except KeyboardInterrupt:
-        if not table or not table[0]:
-            raise
-        raise Interrupted(result()) from None
+    with interrupted_with(lambda: result() if table and table[0] else None), threadpool_limits(limits=1):
+        for index in range(seeds):
+            training = SeedTraining(setting, seed, index, n_test)
+            linear.append(training.linear())
+            table.append([])
+            for row in training.stages(steps, step_done):
+                table[-1].append(row)
     return result()

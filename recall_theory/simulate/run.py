@@ -18,24 +18,24 @@ from ..settings import check_seeds as check_seeds
 from . import observables, reference, three_step, three_step_mlp
 from .data import Samples, draw_embeddings, draw_mlp
 from .observation import Observable, Observation
-from .user_embeddings import OwnEmbeddings, distance_from_random, own_embeddings
+from .user_embeddings import UserEmbeddings, check_embeddings, distance_from_random
 from .workers import collect, ordered_map
 from .workers import interrupts_held as interrupts_held
 
 # setting, seed, index, n_test, a user's own embeddings
-Task = tuple[Setting, int, int, int | None, OwnEmbeddings | None]
+Task = tuple[Setting, int, int, int | None, UserEmbeddings | None]
 Triple = tuple[float, float, float]
 
 MOST_TOKENS = 1e13  # tokens a seed; some days of work
 
 
 def one_seed(setting: Setting, seed: int, index: int, n_test: int | None = N_TEST,
-             own: OwnEmbeddings | None = None) -> Triple:
+             given: UserEmbeddings | None = None) -> Triple:
     """Attention, recall, accuracy of seed number `index`; n_test=None sums over all sequences."""
     root = np.random.SeedSequence(seed, spawn_key=(index,))
     s_emb, s_samples, s_test, s_reference, s_layer = root.spawn(5)
     rng = np.random.default_rng(s_emb)
-    emb = draw_embeddings(setting, rng) if own is None else own.for_seed(rng)
+    emb = draw_embeddings(setting, rng) if given is None else given.for_seed(rng)
     layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(s_layer))
     samples, fresh = Samples(setting, s_samples), np.random.default_rng(s_test)
     if not setting.is_limit:
@@ -98,14 +98,14 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *,
     with (done, seeds).
 
     `embeddings` puts a user's own matrices, (z_in, z_out) of shape (V, d) each, in the place of random ones;
-    `normalise` is "none", "scale" or "rows" (see `own_embeddings`). The result's `embeddings` then says how
+    `normalise` is "none", "scale" or "rows" (see `check_embeddings`). The result's `embeddings` then says how
     far from random they are.
 
     Raises `SettingError` where a number is out of range or the machine is too small, and `Interrupted` (a
     KeyboardInterrupt) with the seeds finished by then where Ctrl-C stops it.
 
-    >>> seen = simulate(Setting(V=32, L=4, d=64, N=1024), seeds=4, seed=0)
-    >>> 0 <= seen.recall.mean <= 1 and len(seen.recall.values) == 4
+    >>> observed = simulate(Setting(V=32, L=4, d=64, N=1024), seeds=4, seed=0)
+    >>> 0 <= observed.recall.mean <= 1 and len(observed.recall.values) == 4
     True
     """
     check_seeds(seeds)
@@ -113,14 +113,14 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *,
         raise SettingError("n_test", f"n_test={n_test!r} is not an integer from 1 to 1e9, or none")
     seed = check_seed(seed)
     check_affordable(setting)
-    own = None if embeddings is None else own_embeddings(embeddings, setting, normalise)
-    report = None if own is None else distance_from_random(own)
+    given = None if embeddings is None else check_embeddings(embeddings, setting, normalise)
+    report = None if given is None else distance_from_random(given)
 
     def observation(triples: list[Triple]) -> Observation:
         attention, recall, accuracy = (Observable(v) for v in np.array(triples).T)
         return Observation(setting, seed, len(triples), n_test, attention, recall, accuracy, embeddings=report)
 
-    tasks = ((setting, seed, i, n_test, own) for i in range(seeds))
+    tasks = ((setting, seed, i, n_test, given) for i in range(seeds))
     triples = collect(one_seed, tasks, jobs=jobs, progress=progress, total=seeds,
                       partial=lambda done: observation(done) if done else None)
     return observation(triples)

@@ -21,7 +21,7 @@ _BLOCK = 1024  # rows a block of the cosine table
 
 
 @dataclasses.dataclass(frozen=True)
-class OwnEmbeddings:
+class UserEmbeddings:
     """z_in and z_out (V, d), fixed for all seeds; z_trig (d,) is drawn a seed where it is None."""
 
     z_in: FloatArray
@@ -39,8 +39,8 @@ class OwnEmbeddings:
         return Embeddings(self.z_in, self.z_out, trigger, rng.permutation(V))
 
 
-def own_embeddings(value: ArrayLike | tuple[ArrayLike, ...] | OwnEmbeddings, setting: Setting,
-                   normalise: str = "none") -> OwnEmbeddings:
+def check_embeddings(value: ArrayLike | tuple[ArrayLike, ...] | UserEmbeddings, setting: Setting,
+                   normalise: str = "none") -> UserEmbeddings:
     """Check and normalise a user's matrices.
 
     `value` is (z_in, z_out), (z_in, z_out, z_trig), an array (2, V, d) of both, or one (V, d) for both
@@ -52,7 +52,7 @@ def own_embeddings(value: ArrayLike | tuple[ArrayLike, ...] | OwnEmbeddings, set
     """
     if normalise not in NORMALISE:
         raise SettingError("normalise", f"normalise={normalise!r} is not one of {', '.join(NORMALISE)}")
-    if isinstance(value, OwnEmbeddings):
+    if isinstance(value, UserEmbeddings):
         parts: list[Any] = [value.z_in, value.z_out] + ([] if value.z_trig is None else [value.z_trig])
     elif isinstance(value, tuple | list) and len(value) in (2, 3) and np.ndim(value[0]) == 2:
         parts = list(value)
@@ -82,7 +82,7 @@ def own_embeddings(value: ArrayLike | tuple[ArrayLike, ...] | OwnEmbeddings, set
         elif normalise == "scale" or (normalise == "rows" and array.ndim == 1):
             array /= np.sqrt(np.mean(norms**2))
         checked.append(array)
-    return OwnEmbeddings(*checked)
+    return UserEmbeddings(*checked)
 
 
 def load_embeddings(path: str) -> tuple[FloatArray, ...]:
@@ -110,14 +110,14 @@ def load_embeddings(path: str) -> tuple[FloatArray, ...]:
     return tuple(loaded[name] for name in ("z_in", "z_out", "z_trig") if name in loaded)
 
 
-def distance_from_random(own: OwnEmbeddings) -> dict[str, dict[str, dict[str, float]]]:
+def distance_from_random(embeddings: UserEmbeddings) -> dict[str, dict[str, dict[str, float]]]:
     """For z_in and z_out: each measure as {"value", "random"}, the second for iid N(0, I/d) rows.
 
     norm: mean norm of a row; norm_cv: its coefficient of variation; coherence_rms and coherence_max: of the
     cosines of pairs; rank: participation ratio (tr C)^2/tr C^2 of the Gram matrix's spectrum; top: share of
     its largest eigenvalue; mean: squared norm of the mean row, in units of a row's.
     """
-    return {name: _distances(z) for name, z in (("z_in", own.z_in), ("z_out", own.z_out))}
+    return {name: _distances(z) for name, z in (("z_in", embeddings.z_in), ("z_out", embeddings.z_out))}
 
 
 def _distances(z: FloatArray) -> dict[str, dict[str, float]]:

@@ -1,20 +1,20 @@
-"""Learners that see the first gradient, in noise or not, and nothing else: what they recall.
+"""Learners that see the first gradient step Val1, in noise or not, and nothing else: what they recall.
 
-The noise is Gaussian with the covariance that the L - 1 noise tokens of the N samples give the gradient: as if a
-Gaussian variable of a count's variance N (L-1)/V^2 were added to each entry of the label-by-token table. The
-learners know the embeddings and N. Two of them answer each question by itself; the others know that the answer is a
-permutation, and assign all labels at once.
+A memory is asked with the token's own embedding, without the trigger, whether or not the trigger was in the values
+that were stored. The noise is Gaussian with the covariance that the L - 1 noise tokens of the N samples give the
+gradient: as if a Gaussian variable of a count's variance N (L-1)/V^2 were added to each entry of the label-by-token
+table. The learners know the embeddings and N. Two of them answer each question by itself; the others know that the
+answer is a permutation, and assign all labels at once.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
 from ..settings import Setting, SettingError
-from .data import Embeddings, FloatArray, Samples, draw_embeddings
+from .data import Embeddings, FloatArray, IntArray, Samples, draw_embeddings
 from .observables import credit
 from .three_step import step_one
 
@@ -27,6 +27,26 @@ SETTLED = 1 / 1000  # no entry of it moves by more
 BALANCES = 10  # of rows and columns in turn, a step
 
 
+def draw_gradient(setting: Setting, seed: int, index: int) -> tuple[Embeddings, FloatArray, np.random.SeedSequence]:
+    """Embeddings and Val1 (d, d) of `run.one_seed(setting, seed, index)`, and a stream that is free for noise."""
+    s_emb, s_samples, s_noise = np.random.SeedSequence(seed, spawn_key=(index,)).spawn(3)
+    emb = draw_embeddings(setting, np.random.default_rng(s_emb))
+    _, val1 = step_one(setting, emb, Samples(setting, s_samples))
+    return emb, val1, s_noise
+
+
+def one_step_recall(setting: Setting, seed: int, index: int) -> float:
+    """Fraction of the V tokens k whose label has the largest logit z_out(j)^T Val1 z_in(k), ties shared.
+
+    The draws are those of `run.one_seed(setting, seed, index)`.
+
+    >>> 0 <= one_step_recall(Setting(V=16, L=4, d=16, N=64), 0, 0) <= 1
+    True
+    """
+    emb, val1, _ = draw_gradient(setting, seed, index)
+    return argmax_reading(emb, val1)
+
+
 def read_gradient(setting: Setting, seed: int, index: int) -> tuple[float, ...]:
     """Recall of each of `READERS`, for seed number `index`: the draws of `one_step_recall`, and noise of its own.
 
@@ -37,9 +57,7 @@ def read_gradient(setting: Setting, seed: int, index: int) -> tuple[float, ...]:
     if setting.L < 2 or setting.m is not None or not setting.is_limit:
         raise SettingError("L", "readers of the first gradient need noise tokens (L of at least 2), no MLP and no "
                            "learning rates")
-    s_emb, s_samples, s_noise = np.random.SeedSequence(seed, spawn_key=(index,)).spawn(3)
-    emb = draw_embeddings(setting, np.random.default_rng(s_emb))
-    _, val1 = step_one(setting, emb, Samples(setting, s_samples))
+    emb, val1, s_noise = draw_gradient(setting, seed, index)
     noisy = val1 + gradient_noise(setting, emb, np.random.default_rng(s_noise))
     return (argmax_reading(emb, val1), argmax_reading(emb, noisy), *assignments(setting, emb, noisy))
 
@@ -74,10 +92,10 @@ def assignments(setting: Setting, emb: Embeddings, gradient: FloatArray) -> tupl
     z -= np.outer(z @ shared, shared)
     left, white_r = _whitened(r)
     right, white_z = _whitened(z)
-    seen = white_r.T @ gradient @ white_z * (L * V)
+    whitened = white_r.T @ gradient @ white_z * (L * V)
     matched = _assign(r @ (gradient - np.outer(gradient @ shared, shared)) @ z.T)
-    candidates = [matched, _assign(left @ seen @ right.T), _assign(_iterated(seen, left, right))]
-    misfit = [float(((seen - left.T @ right[p]) ** 2).sum()) for p in candidates]
+    candidates = [matched, _assign(left @ whitened @ right.T), _assign(_iterated(whitened, left, right))]
+    misfit = [float(((whitened - left.T @ right[p]) ** 2).sum()) for p in candidates]
     best = candidates[int(np.argmin(misfit))]
     truth = np.arange(V)  # rows and columns are both in the order of the tokens
     return float((matched == truth).mean()), float((best == truth).mean())
@@ -90,19 +108,19 @@ def _whitened(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     return u[:, kept], wt[kept].T / s[kept]
 
 
-def _assign(score: FloatArray) -> NDArray[np.intp]:
+def _assign(score: FloatArray) -> IntArray:
     """The assignment p of the greatest sum of score[j, p[j]]."""
     return linear_sum_assignment(score, maximize=True)[1]
 
 
-def _iterated(seen: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+def _iterated(whitened: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
     """(V, V): how likely each pair is. Interference of the other pairs' present shares is taken away, then rows and
     columns are balanced to sum to one, until nothing moves."""
     V = len(left)
-    unfold = V * V / seen.size
+    unfold = V * V / whitened.size
     share = np.full((V, V), 1 / V)
     for _ in range(STEPS):
-        rest = seen - left.T @ share @ right
+        rest = whitened - left.T @ share @ right
         noise = max(unfold * float((rest**2).mean()), RANK)
         logs = (share + unfold * (left @ rest @ right.T)) / noise
         for _ in range(BALANCES):

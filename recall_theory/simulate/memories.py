@@ -1,0 +1,208 @@
+"""Associative memories built outright, without training: Hebbian ones, the best linear ones, and ones of Zipf facts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from ..settings import SettingError, check_seed, check_seeds
+from .data import FloatArray, IntArray, random_rows
+from .observation import Observable
+
+__all__ = ["Separation", "check_hebbian_size", "frequencies", "hebbian_recall", "separable_share", "separate",
+           "unseen_frequency", "zipf_error"]
+
+BLOCK = 1024  # keys read out at a time
+MOST_NUMBERS = 2**28  # of keys and outputs, or of a block's scores: 2 GiB
+
+
+def _answers(read: Callable[[FloatArray], FloatArray], keys: FloatArray, outputs: FloatArray) -> IntArray:
+    """(n,): which of the outputs (classes, d) has the greatest product with what a memory makes of each key (n, d)."""
+    answers = np.empty(len(keys), dtype=np.intp)
+    for i in range(0, len(keys), BLOCK):
+        answers[i:i + BLOCK] = (read(keys[i:i + BLOCK]) @ outputs.T).argmax(axis=1)
+    return answers
+
+
+def check_hebbian_size(n: int, d: int) -> None:
+    """Raise `SettingError` where a memory of n facts in d dimensions would not fit into some gigabytes."""
+    if max(2 * n * d, min(2 * BLOCK, n) * n) > MOST_NUMBERS:
+        raise SettingError("n", f"a simulated memory of {n:,} facts in {d:,} dimensions does not fit: keys and "
+                           f"outputs, or the scores, are more than {MOST_NUMBERS:,} numbers")
+
+
+def hebbian_recall(n: int, d: int, embedding: str = "gaussian", rank: int | None = None, *,
+                   questions: int | None = None, seeds: int = 32, seed: int | None = None) -> Observable:
+    """The fraction of n facts that Hebbian memories of d x d numbers recall, one value a seed.
+
+    `embedding` is "gaussian" or "sphere". With `rank`, outputs are compared in that many dimensions: what a random
+    projection of Gaussian outputs leaves, up to scale. `questions` asks for so many of the facts, which are
+    exchangeable, in place of all. Raises `SettingError` where the memory is too large for this machine.
+
+    >>> recall = hebbian_recall(64, 32, seeds=4, seed=0)
+    >>> len(recall.values), bool(0 < recall.mean <= 1)
+    (4, True)
+    """
+    check_seeds(seeds)
+    check_hebbian_size(n, d)
+    asked = n if questions is None else min(n, questions)
+    root = np.random.SeedSequence(check_seed(seed))
+    return Observable(np.array([one_hebbian_memory(n, d, embedding, rank or d, asked, np.random.default_rng(s))
+                                for s in root.spawn(seeds)]))
+
+
+def one_hebbian_memory(n: int, d: int, embedding: str, rank: int, asked: int, rng: np.random.Generator) -> float:
+    """The fraction of its first facts, `asked` of n, that one memory recalls; outputs have `rank` dimensions."""
+    keys, outputs = random_rows(rng, n, d, embedding), random_rows(rng, n, rank, embedding)
+    W = outputs.T @ keys  # (rank, d), the sum of outer products; fact x maps key x to output x
+    answers = _answers(lambda some: some @ W.T, keys[:asked], outputs)
+    return int((answers == np.arange(asked)).sum()) / asked
+
+
+@dataclasses.dataclass(frozen=True)
+class Separation:
+    """`separable`: True with a memory (d, d) that recalls all facts, False with a proof that there is none, None
+    where the optimiser stopped before either; `recall` of the last memory; `steps` it took."""
+
+    separable: bool | None
+    memory: FloatArray
+    recall: float
+    steps: int
+
+
+class _Separated(Exception):
+    """A memory that recalls all facts stands."""
+
+    def __init__(self, memory: FloatArray):
+        super().__init__()
+        self.memory = memory
+
+
+def separate(keys: FloatArray, outputs: FloatArray, most_steps: int = 4000) -> Separation:
+    """Look for W with <u_x, W e_x> > <u_z, W e_x> for all facts x and z != x, keys (n, d) and outputs (n, d).
+
+    The squared hinge loss, sum over pairs of max(0, 1 - margin)^2, is convex and minimised by L-BFGS (scipy). If all
+    margins are positive, W is the memory. If the gradient vanishes at a positive loss, the hinge's pulls are
+    multipliers >= 0, not all zero, under which the margins of *every* W average to zero: no W has all of them
+    positive (Gordan). Here "vanishes" allows what rounding and the optimiser leave, one part in 10^5 of the pulls.
+
+    >>> rng = np.random.default_rng(0)
+    >>> keys, outputs = rng.standard_normal((2, 8, 8))
+    >>> separate(keys, outputs).separable
+    True
+    """
+    from scipy.optimize import minimize
+
+    n, d = keys.shape
+    total_pull = 0.0
+
+    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal total_pull
+        scores = keys @ flat.reshape(d, d).T @ outputs.T  # (n, n)
+        margin = scores.diagonal()[:, None] - scores
+        np.fill_diagonal(margin, np.inf)
+        if margin.min() > 0:
+            raise _Separated(flat.reshape(d, d).copy())
+        pull = np.maximum(1 - margin, 0)
+        value = 0.5 * float((pull**2).sum()) / n
+        np.fill_diagonal(pull, -pull.sum(axis=1))
+        total_pull = float(np.abs(pull).sum()) / n
+        return value, (outputs.T @ pull.T @ keys / n).ravel()
+
+    try:
+        end = minimize(loss, (outputs.T @ keys).ravel(), jac=True, method="L-BFGS-B",
+                       options={"maxiter": most_steps, "maxfun": 2 * most_steps, "maxcor": 20, "ftol": 0, "gtol": 0})
+    except _Separated as found:
+        return Separation(True, found.memory, 1.0, 0)
+    W = end.x.reshape(d, d)
+    value, gradient = loss(end.x)
+    certain = value > 0 and np.abs(gradient).max() <= 1e-5 * total_pull
+    recall = float((_answers(lambda some: some @ W.T, keys, outputs) == np.arange(n)).mean())
+    return Separation(False if certain else None, W, recall, int(end.nit))
+
+
+def separable_share(n: int, d: int, seeds: int, seed: int) -> tuple[float, float]:
+    """Shares of random Gaussian problems of n facts that are proved separable, and that are left undecided."""
+    root = np.random.SeedSequence((seed, n, d))
+    proved = []
+    for s in root.spawn(seeds):
+        rng = np.random.default_rng(s)
+        keys, outputs = random_rows(rng, n, d, "gaussian"), random_rows(rng, n, d, "gaussian")
+        proved.append(separate(keys, outputs).separable)
+    return proved.count(True) / seeds, proved.count(None) / seeds
+
+
+def frequencies(alpha: float, facts: int) -> FloatArray:
+    """(facts,): x^-alpha for x = 1, 2, ..., normalised."""
+    p = np.arange(1, facts + 1, dtype=float) ** -alpha
+    result: FloatArray = p / p.sum()
+    return result
+
+
+def zipf_error(alpha: float, d: int, facts: int, weight: Callable[[FloatArray], FloatArray], classes: int | None = None,
+               *, questions: int | None = None, seeds: int = 32, seed: int | None = None) -> Observable:
+    """How often memories err that store fact x with a weight, W = sum_x weight(p)_x u_f(x) e_x^T, one value a seed.
+
+    `weight` maps the frequencies (facts,) to weights (facts,) >= 0; facts of weight 0 are not stored. Without `classes`
+    each stored fact has an output of its own, and those of the others are no candidates; else f draws one of `classes`
+    outputs for each fact. Gaussian embeddings. Every fact is asked and counts with its frequency; with `questions`, the
+    first so many are, and as many of the others, drawn at random, answer for them.
+
+    >>> error = zipf_error(2.0, 32, 50, lambda p: (p >= p[9]) * 1.0, seeds=4, seed=0)
+    >>> bool(0 <= error.mean < 0.5)
+    True
+    """
+    check_seeds(seeds)
+    p = frequencies(alpha, facts)
+    q = weight(p)
+    root = np.random.SeedSequence(check_seed(seed))
+    first = facts if questions is None else min(questions, facts)
+    return Observable(np.array([p @ _wrong(q, d, classes, first, np.random.default_rng(s)) for s in root.spawn(seeds)]))
+
+
+def _wrong(q: FloatArray, d: int, classes: int | None, first: int, rng: np.random.Generator) -> FloatArray:
+    """(facts,): 1 where one memory errs. Facts of equal weight share the mean over them: which of them is the more
+    frequent makes no difference to the law, and much to the scatter."""
+    stored = np.flatnonzero(q)
+    keys = random_rows(rng, len(q), d, "gaussian")
+    outputs = random_rows(rng, len(stored) if classes is None else classes, d, "gaussian")
+    label = np.full(len(q), -1)
+    if classes is None:
+        label[stored] = np.arange(len(stored))
+    else:
+        label = rng.integers(classes, size=len(q))
+    others = rng.choice(np.arange(first, len(q)), min(first, len(q) - first), replace=False)
+
+    held, weighted = outputs[label[stored]], q[stored, None] * keys[stored]  # (stored, d) each
+    W = held.T @ weighted if d < len(stored) else None  # (d, d); where it is larger than its factors, these do
+
+    def read(some: FloatArray) -> FloatArray:
+        result: FloatArray = some @ weighted.T @ held if W is None else some @ W.T
+        return result
+
+    asked = np.concatenate([np.arange(first), others])
+    asked = asked[(q[asked] > 0) | (classes is not None)]
+    wrong = np.ones(len(q))
+    wrong[asked] = _answers(read, keys[asked], outputs) != label[asked]
+    if len(others):
+        wrong[first:] = wrong[others].mean()
+    _, group = np.unique(q, return_inverse=True)
+    result: FloatArray = (np.bincount(group, wrong) / np.bincount(group))[group]
+    return result
+
+
+def unseen_frequency(alpha: float, samples: int, facts: int, *, seeds: int = 32,
+                     seed: int | None = None) -> Observable:
+    """The frequency of the facts that `samples` draws leave unseen, one value a seed.
+
+    >>> missing = unseen_frequency(2.0, 1000, 10000, seeds=8, seed=0)
+    >>> bool(0.01 < missing.mean < 0.04)
+    True
+    """
+    check_seeds(seeds)
+    p = frequencies(alpha, facts)
+    root = np.random.SeedSequence(check_seed(seed))
+    counts = (np.random.default_rng(s).multinomial(samples, p) for s in root.spawn(seeds))
+    return Observable(np.array([p[c == 0].sum() for c in counts]))
