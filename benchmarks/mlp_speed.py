@@ -42,9 +42,9 @@ def main() -> None:
     setting = Setting(options.V, options.L, options.d, options.N, options.m, options.activation)
     seeds = np.random.SeedSequence(0).spawn(4)
     emb = data.draw_embeddings(setting, np.random.default_rng(seeds[0]))
-    layer = mlp.draw_mlp(setting, np.random.default_rng(seeds[1]))
+    layer = data.draw_mlp(setting, np.random.default_rng(seeds[1]))
     samples = data.Samples(setting, seeds[2])
-    task = explicit.draw_task(setting, emb, samples, seeds[3])
+    task = explicit.draw_task(setting, emb, samples, seeds[3], layer)
     parts = [(s.tokens, s.position, s.label) for s in explicit.blocks(task)]
     sequences = tuple(torch.from_numpy(np.concatenate(x)) for x in zip(*parts, strict=True))
     fixed = tuple(map(torch.from_numpy, (emb.z_in, emb.z_out, emb.z_trig, task.z_eos, layer.W_in)))

@@ -223,10 +223,10 @@ def quick(monkeypatch):
     hebbian = importlib.import_module("recall_theory.theory.memories.hebbian_memory")
     monkeypatch.setattr(hebbian, "gaussian_errors", lambda n, d, outputs: n / (n + d * outputs))
     monkeypatch.setattr(hebbian, "sphere_errors", lambda n, d: n / (n + d * d))
-    built = importlib.import_module("recall_theory.simulate.hebbian_toy")
-    monkeypatch.setattr(built, "one_memory", lambda *given: 0.5)
+    built = importlib.import_module("recall_theory.simulate.memories")
+    monkeypatch.setattr(built, "one_hebbian_memory", lambda *given: 0.5)
     further = importlib.import_module("recall_theory.simulate.full_training")
-    monkeypatch.setattr(further, "_Run", Trained)
+    monkeypatch.setattr(further, "SeedTraining", Trained)
     monkeypatch.setattr(importlib.import_module("recall_theory.web.explore_server"), "Server", Served)
     monkeypatch.setattr(importlib.import_module("webbrowser"), "open", lambda address: True)
 

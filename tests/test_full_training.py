@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_theory import Setting, SettingError, simulate
+from recall_theory.errors import Interrupted
 from recall_theory.simulate import full_training as module
-from recall_theory.simulate.full_training import _Run, checkpoints, descend, full_training
-from recall_theory.simulate.observation import Interrupted
+from recall_theory.simulate.full_training import SeedTraining, checkpoints, descend, full_training
 
 SMALL = Setting(V=24, L=3, d=12, N=240)
 
@@ -20,7 +20,7 @@ SMALL = Setting(V=24, L=3, d=12, N=240)
 @pytest.mark.parametrize("more", [{}, {"trigger_in_value": False}, {"embedding": "sphere"},
                                   {"eta": 0.01, "gamma": 100.0}])
 def test_gradients_are_difference_quotients(more):
-    run = _Run(SMALL.replace(**more), 1, 0, 64)
+    run = SeedTraining(SMALL.replace(**more), 1, 0, 64)
     rng = np.random.default_rng(0)
     x = rng.standard_normal(2 * 12 * 12)
     gradient = run.gradient(x)
@@ -33,8 +33,8 @@ def test_gradients_are_difference_quotients(more):
 
 def test_the_three_steps_are_those_of_simulate():
     found = full_training(SMALL, steps=1, seeds=2, seed=7, n_test=64)
-    seen = simulate(SMALL, seeds=2, seed=7, n_test=64)
-    assert found.stages[0].recall.values == pytest.approx(seen.recall.values)
+    observed = simulate(SMALL, seeds=2, seed=7, n_test=64)
+    assert found.stages[0].recall.values == pytest.approx(observed.recall.values)
     assert found.stages[0].steps is None and np.isnan(found.stages[0].loss.mean)
 
 
@@ -46,20 +46,16 @@ def test_a_scale_changes_neither_recall_nor_attention():
 
 
 def test_the_best_scale_is_a_minimum():
-    run = _Run(SMALL, 3, 0, 16)
-    from recall_theory.simulate import reference as explicit
-
-    x = run.scaled(explicit.train(run.task))
+    run = SeedTraining(SMALL, 3, 0, 16)
+    x = run.scaled(run.three_steps())
     Val, W = x.reshape(2, -1)
     for a, b in ((1.1, 1), (0.9, 1), (1, 1.1), (1, 0.9)):
         assert run.loss(np.concatenate([a * Val, b * W])) >= run.loss(x) - 1e-9
 
 
 def test_the_loss_falls_at_every_step_and_recall_ends_high():
-    run = _Run(SMALL, 5, 0, 64)
-    from recall_theory.simulate import reference as explicit
-
-    x = run.scaled(explicit.train(run.task))
+    run = SeedTraining(SMALL, 5, 0, 64)
+    x = run.scaled(run.three_steps())
     losses = [run.loss(p) for p in itertools.islice(descend(run.loss, run.gradient, x), 60)]
     assert all(b < a for a, b in itertools.pairwise([run.loss(x), *losses]))
     assert losses[-1] < 0.2 * run.loss(x)
@@ -129,7 +125,7 @@ def test_checkpoints():
     (SMALL, {"seed": -1}, "seed"), (Setting(V=10**6, L=2, d=10, N=10), {}, "V"),
 ])
 def test_what_is_too_much_is_refused_before_any_work(setting, more, name, monkeypatch):
-    monkeypatch.setattr(module, "_Run", None)
+    monkeypatch.setattr(module, "SeedTraining", None)
     with pytest.raises(SettingError) as error:
         full_training(setting, **{"steps": 2, "seed": 0, **more})
     assert error.value.name == name

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from recall_theory.settings import SettingError
-from recall_theory.simulate import zipf_toy as simulated
-from recall_theory.simulate.linear_toy import separate
+from recall_theory.simulate import memories as simulated
+from recall_theory.simulate.memories import separate
 from recall_theory.theory.capacity import capacity
 from recall_theory.theory.formulas import memory_laws as laws
 from recall_theory.theory.memories import (

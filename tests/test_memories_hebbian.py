@@ -16,7 +16,7 @@ from scipy.special import ndtr
 
 from recall_theory.numerics.quadrature import gauss_beta
 from recall_theory.settings import SettingError
-from recall_theory.simulate.hebbian_toy import hebbian_recall as simulated
+from recall_theory.simulate.memories import hebbian_recall as simulated
 from recall_theory.theory import forced_choice
 from recall_theory.theory.formulas import memory_laws as laws
 from recall_theory.theory.memories import (

@@ -9,7 +9,7 @@ import pytest
 
 from recall_theory.settings import Setting
 from recall_theory.simulate.data import Samples, draw_embeddings
-from recall_theory.simulate.one_step import one_step_recall as simulated
+from recall_theory.simulate.gradient_readers import one_step_recall as simulated
 from recall_theory.simulate.three_step import step_one
 from recall_theory.theory import one_step_memory as one_step
 

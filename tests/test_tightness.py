@@ -15,8 +15,8 @@ from test_cli import answer, call, refused
 
 from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate.data import Embeddings, draw_embeddings
-from recall_theory.simulate.gradient_access import READERS, argmax_reading, assignments, gradient_noise, read_gradient
-from recall_theory.simulate.one_step import one_step_recall as plain_reading
+from recall_theory.simulate.gradient_readers import READERS, argmax_reading, assignments, gradient_noise, read_gradient
+from recall_theory.simulate.gradient_readers import one_step_recall as plain_reading
 from recall_theory.theory.one_step_memory import one_step_recall, one_step_terms
 from recall_theory.verification.decoders import OBSERVED, bound, tightness
 

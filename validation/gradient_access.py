@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from recall_theory import Setting
 from recall_theory.simulate.data import Samples, draw_embeddings
-from recall_theory.simulate.gradient_access import READERS, read_gradient
+from recall_theory.simulate.gradient_readers import READERS, read_gradient
 
 LOW, HIGH = (64, 8, 16, 0.5), (256, 256, 256, 16)  # V, L, d, x
 CELLS, SEEDS, MOST_TOKENS = 24, 64, 2e7

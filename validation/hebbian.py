@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
-from recall_theory.simulate.hebbian_toy import hebbian_recall as simulated
+from recall_theory.simulate.memories import hebbian_recall as simulated
 from recall_theory.theory.memories import hebbian_recall
 
 FILE = Path(__file__).parent / "hebbian.json"

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from recall_theory.simulate import zipf_toy as zipf
-from recall_theory.simulate.linear_toy import separable_share
+from recall_theory.simulate import memories as zipf
+from recall_theory.simulate.memories import separable_share
 from recall_theory.theory.formulas import memory_laws as laws
 from recall_theory.theory.memories import best_threshold, linear_capacity
 from recall_theory.theory.memories.zipf_facts import tail
@@ -84,7 +84,7 @@ def power(alpha: float, rho: float | None, classes: int | None, seeds: int, size
 def samples(alpha: float, facts: int) -> dict[str, Any]:
     """The frequency of unseen facts over T."""
     sizes = (100, 316, 1000, 3162, 10000)
-    errors = [zipf.unseen(alpha, T, facts, seeds=100, seed=SEED + T).mean for T in sizes]
+    errors = [zipf.unseen_frequency(alpha, T, facts, seeds=100, seed=SEED + T).mean for T in sizes]
     return {"alpha": alpha, "T": sizes, "unseen": errors, "law": laws.zipf_samples(alpha),
             "slope": -float(np.polyfit(np.log(sizes), np.log(errors), 1)[0])}
 

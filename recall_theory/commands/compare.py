@@ -75,7 +75,7 @@ def run_memories(output: Output, d: int | None, facts: int | None, target: float
 
 def _simulated(output: Output, comparison: Comparison, seeds: int, seed: int) -> Simulated:
     """The recall of simulated Hebbian memories at the sizes of their rows."""
-    from ..simulate.hebbian_toy import check_affordable, hebbian_recall
+    from ..simulate.memories import check_hebbian_size, hebbian_recall
 
     sizes = [(m, m.facts, m.d, m.embedding) for m in comparison.memories]
     result: dict[tuple[str, str], Observable] = {}
@@ -84,7 +84,7 @@ def _simulated(output: Output, comparison: Comparison, seeds: int, seed: int) ->
             if facts is None or d is None or embedding is None:
                 continue
             try:
-                check_affordable(facts, d)
+                check_hebbian_size(facts, d)
             except SettingError as error:
                 raise BadInput(f"--seeds: {error}; leave --seeds out for the theory alone") from None
             bar.update(done, len(sizes))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..settings import PARAMETERS, Setting, SettingError
-from ..simulate.gradient_access import READERS, read_gradient
+from ..simulate.gradient_readers import READERS, read_gradient
 from ..simulate.observation import Interrupted
 from ..simulate.run import check_affordable, check_seed, check_seeds, map_tasks, one_seed
 from ..theory.formulas.lower_bounds import gradient_information_sampled, most_right
