@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from recall_theory import Setting, SettingError, predict
 from recall_theory.cli import main as run
-from recall_theory.pages.report.opening import _wrapped
 from recall_theory.sweep import Problem, Results, Store, product, sweep
 from recall_theory.sweep import analysis as cells_module
-from recall_theory.sweep import store_summary as findings
 from recall_theory.sweep.analysis import evidence
 from recall_theory.sweep.critical_sizes import _crossing
 from recall_theory.sweep.reproduce import commands
 from recall_theory.sweep.slices import diagram, planes
+from recall_theory.sweep.store_summary import findings
 from recall_theory.theory.phase import PhaseDiagram
 from recall_theory.verification import statistics
 from recall_theory.verification.results import compare
@@ -252,7 +251,7 @@ def test_an_activation_of_ones_own_is_repeated(activations, tmp_path, monkeypatc
     (made,) = commands(problems, [1] * len(problems))
     if made.grid:
         Path("cells.toml").write_text(made.grid, encoding="utf-8")
-    shown = _wrapped(made.command)
+    shown = made.wrapped()
     assert shlex.split(shown.replace("\\\n", "")) == shlex.split(made.command)
     assert all(line.count("'") % 2 == 0 for line in shown.splitlines())  # a line ends outside of quotes
     assert run([*shlex.split(made.command)[1:], "--quiet", "--output", "out"]) == 0

@@ -105,7 +105,7 @@ def _draw_plane(axes: Axes, diagram: PhaseDiagram, letters: Mapping[str, str], v
         log_ticks(axes, which, ends[0], ends[-1])
     axes.grid(False)
     axes.pcolormesh(x, y, number, cmap=ListedColormap([tint(name.split(": ")[1]) for name in names]),
-                    vmin=-0.5, vmax=len(names) - 0.5, edgecolors="face", lw=0.2)
+                    vmin=-0.5, vmax=len(names) - 0.5, edgecolors="face", lw=0.5)
     striped = [Rectangle((float(x[i]), float(y[j])), x[i + 1] - x[i], y[j + 1] - y[j])
                for j, i in np.ndindex(*number.shape) if names[number[j, i]].startswith("attention")]
     axes.add_collection(PatchCollection(striped, facecolor="none", edgecolor=COLOURS["muted"], hatch="///", lw=0))

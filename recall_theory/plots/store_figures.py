@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..settings import SettingError
+from ..errors import SettingError
 from ..sweep.store_summary import Findings
 from ..theory.phase import PhaseDiagram
 from .agreement import agreement_figure, describe_agreement
@@ -17,9 +17,6 @@ from .residuals import describe_residuals, residual_figure, varied_sizes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FIGURES = ("agreement", "residuals", "phase", "scaling")
-
 
 @dataclasses.dataclass(frozen=True)
 class StoreFigure:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..settings import SettingError
-from ..theory.phase import FAMILIES
+from ..errors import SettingError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,8 +33,8 @@ COLOURS = {
     "recall": "#a04d00",
     "accuracy": "#7d3c98",
 }
-FAMILY_COLOURS = dict(zip(
-    FAMILIES, ("#b07500", "#2b87c4", "#b3568a", "#008a66", "#8c8200", "#c75000", "#747a85"), strict=True))
+# In the order of theory.phase.FAMILIES, which isn't imported here: commands read this module before they compute.
+FAMILY_COLOURS = ("#b07500", "#2b87c4", "#b3568a", "#008a66", "#8c8200", "#c75000", "#747a85")
 OTHER_FAMILY = "#747a85"
 TINT = 0.45  # share of a family's colour in the regions that it fills: text and marks stay readable on them
 
@@ -50,7 +49,9 @@ def tint(family: str) -> str:
     >>> tint("mean bias")
     '#dbc18c'
     """
-    colour = FAMILY_COLOURS.get(family, OTHER_FAMILY)
+    from ..theory.phase import FAMILIES
+
+    colour = dict(zip(FAMILIES, FAMILY_COLOURS, strict=True)).get(family, OTHER_FAMILY)
     channels = (int(colour[i:i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 - TINT * (255 - channel)):02x}" for channel in channels)
 
@@ -73,11 +74,12 @@ def check_drawable(parameter: str = "plot") -> None:
         raise SettingError(parameter, "needs matplotlib: pip install 'recall-theory[plot]'")
 
 
-def picture(draw: Callable[[], Figure], kind: str, name: str = "figure") -> bytes:
+def picture(draw: Callable[[], Figure], kind: str, name: str = "figure", transparent: bool = False) -> bytes:
     """The figure that `draw()` returns, as the bytes of a file: the same figure gives the same bytes.
 
     `kind` is "svg", "pdf" or "png". Text stays text in SVG and PDF. Every group of an SVG has an id that begins with
-    `name`, so that several fit on one page. Raises `SettingError` where matplotlib isn't installed.
+    `name`, so that several fit on one page; `transparent` leaves out the paper behind the figure. Raises
+    `SettingError` where matplotlib isn't installed.
 
     >>> from matplotlib.figure import Figure
     >>> picture(Figure, "pdf")[:5]
@@ -87,7 +89,8 @@ def picture(draw: Callable[[], Figure], kind: str, name: str = "figure") -> byte
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    no_date: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    metadata: dict[str, dict[str, None]] = {"svg": nothing, "pdf": {"CreationDate": None}}
     file = io.BytesIO()
     with matplotlib.rc_context(_rc_parameters()):
         figure = draw()
@@ -95,7 +98,7 @@ def picture(draw: Callable[[], Figure], kind: str, name: str = "figure") -> byte
         figure.draw_without_rendering()  # makes all ticks
         for number, artist in enumerate(figure.findobj()):
             artist.set_gid(f"{name}:{number}:{artist.get_gid() or ''}")
-        figure.savefig(file, format=kind, dpi=DPI, metadata=no_date.get(kind))
+        figure.savefig(file, format=kind, dpi=DPI, metadata=metadata.get(kind), transparent=transparent)
     return file.getvalue()
 
 

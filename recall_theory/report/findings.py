@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def answer(found: Findings, store: str) -> Answer:
-    """The findings in three forms; the page is made by `recall_theory.pages.report`."""
+    """The findings in three forms; the page is made by `recall_theory.web.report_page`."""
     e = found.evidence
     records = [
         {**cell.setting.to_dict(), "seed": p.cell_seed, "n_test": p.n_test, "seeds": cell.seeds, "margin": cell.margin,

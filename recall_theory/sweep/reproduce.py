@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import shlex
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,12 @@ class Repeat:
 
     command: str
     grid: str = ""
+
+    def wrapped(self) -> str:
+        """The command over several lines of a shell, broken between its words only."""
+        words = " ".join(shlex.quote(word).replace(" ", "\0") for word in shlex.split(self.command))
+        lines = textwrap.wrap(words, 76, break_long_words=False, break_on_hyphens=False)
+        return " \\\n  ".join(lines).replace("\0", " ")
 
 
 def commands(problems: Sequence[Problem], seeds: Sequence[int]) -> list[Repeat]:

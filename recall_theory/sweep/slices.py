@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..settings import PARAMETERS, Setting, SettingError
@@ -32,10 +32,27 @@ class Plane:
 
     def title(self) -> str:
         """What is fixed, in words: "L = 4, N/V = 32"."""
-        shown = {"N/V" if n == "ratio" else n: v for n, v in self.fixed.items()
-                 if n in ("ratio", "activation", *SIZES) or v != PARAMETERS[n].default}
-        return ", ".join(f"{n} = {v:,g}" if isinstance(v, float) else f"{n} = {v:,}" if type(v) is int else f"{n} {v}"
-                         for n, v in shown.items() if v is not None)
+        return described(self.fixed)
+
+
+def described(parameters: Mapping[str, object]) -> str:
+    """Sizes, and other parameters of a setting where they aren't the defaults, in words.
+
+    >>> described({"L": 4, "ratio": 32.0, "embedding": "sphere", "trigger_in_value": True})
+    'L = 4, N/V = 32, embedding sphere'
+    """
+    words = []
+    for name, value in parameters.items():
+        if value is None or (name not in ("ratio", "activation", *SIZES) and value == PARAMETERS[name].default):
+            continue
+        shown = "N/V" if name == "ratio" else name
+        equals = "" if isinstance(value, str | bool) else " ="
+        words.append(f"{shown}{equals} {f'{value:,g}' if isinstance(value, float) else _whole(value)}")
+    return ", ".join(words)
+
+
+def _whole(value: object) -> str:
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 def planes(settings: Sequence[Setting]) -> tuple[list[Plane], int]:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["asset", "embedded", "environment", "fragment", "hashed", "render"]
 
 
-def render(template: str, *, style: str, script: str, connect: str = "'none'", **values: object) -> str:
+def render(template: str, *, style: str, script: str, connect: str = "'none'", style_attributes: bool = False,
+           **values: object) -> str:
     """A page from a template of this package that extends frame.html.jinja.
 
     Parameters
@@ -23,6 +24,7 @@ def render(template: str, *, style: str, script: str, connect: str = "'none'", *
     template : file name of the template
     style, script : CSS that follows style.css, and JavaScript, both put inline
     connect : source to which the script may send requests, as the policy `connect-src` writes it
+    style_attributes : whether elements may have `style` attributes, as those of matplotlib's SVG do
     values : what the template refers to
 
     Returns
@@ -35,7 +37,8 @@ def render(template: str, *, style: str, script: str, connect: str = "'none'", *
     from .. import __version__
 
     sheet = asset("style.css") + style
-    policy = (f"default-src 'none'; script-src '{hashed(script)}'; style-src '{hashed(sheet)}'; img-src data:; "
+    styles = "unsafe-inline" if style_attributes else hashed(sheet)
+    policy = (f"default-src 'none'; script-src '{hashed(script)}'; style-src '{styles}'; img-src data:; "
               f"connect-src {connect}; base-uri 'none'; form-action 'none'")
     return environment().get_template(template).render(
         policy=policy, style=Markup(sheet), script=Markup(script), version=__version__, **values)
