@@ -4,47 +4,42 @@
 const element = (id) => document.getElementById(id);
 const form = element("controls");
 const plot = element("plot");
-const SIZES = ["V", "L", "d", "N", "m"];
-const PAUSE = 300; // ms of rest before the address is rewritten, or what is typed is called wrong
 const page = crypto.randomUUID();
 const timers = {};
-
 let number = 0; // of the newest request
 let running = new AbortController(); // of the newest request
-let ratio = null; // N/V, which may be held while V moves
 let read = null; // the value of the size at which the curve is read
 
+/** Does something after a rest, unless something else comes for the same purpose. */
 function later(purpose, act) {
   clearTimeout(timers[purpose]);
-  timers[purpose] = setTimeout(act, PAUSE);
+  timers[purpose] = setTimeout(act, 300);
 }
 
-/** Asks about what the form holds, in place of the request before. `moved` is the size that was changed. */
+/** Asks about what the form holds, in place of the request before. `moved` is the control that was changed. */
 async function ask(moved) {
   running.abort();
   running = new AbortController();
   const { signal } = running;
-  clearTimeout(timers.problems);
   element("mlp-sizes").hidden = element("mlp-sizes").disabled = !element("mlp").checked;
   element("along").querySelector("[value=m]").disabled = !element("mlp").checked;
-  grey("Calculating ...");
   document.body.setAttribute("aria-busy", "true");
-  const asked = { page, number: number += 1, width: plot.clientWidth };
-  const held = moved === "V" && element("hold").checked && ratio !== null;
-  if (held) asked.ratio = ratio;
-  const query = new URLSearchParams([...new FormData(form), ...Object.entries(asked)]);
+  grey("Calculating ...");
+  later("problems", () => {});
   later("address", () => history.replaceState(null, "", `/?${new URLSearchParams(new FormData(form))}`));
+  number += 1;
+  const more = { page, number, moved, width: plot.clientWidth };
+  const query = new URLSearchParams([...new FormData(form), ...Object.entries(more)]);
   try {
     const response = await fetch(`/answers?${query}`, { signal, headers: { "X-Token": form.dataset.token } });
     if (!response.ok) throw new Error(await response.text());
     for await (const record of lines(response.body)) {
       if (signal.aborted) return;
-      show[record.kind](record, held);
+      show[record.kind](record);
     }
+    document.body.setAttribute("aria-busy", "false");
   } catch (error) {
     if (!signal.aborted) grey(`No answer: ${error.message.trim()}. Is the program still running?`);
-  } finally {
-    if (!signal.aborted) document.body.setAttribute("aria-busy", "false");
   }
 }
 
@@ -65,42 +60,41 @@ function grey(status) {
   element("status").textContent = status;
 }
 
-/** Puts what the server has rendered into its places, in the section `id`. */
-function place(id, html) {
-  for (const [name, text] of Object.entries(html)) element(name).innerHTML = text;
-  element(id).classList.remove("stale");
+/** Puts what the server has rendered into its places; the sections around them are up to date then. */
+function place(html) {
+  for (const [id, text] of Object.entries(html)) {
+    element(id).innerHTML = text;
+    element(id).closest(".result").classList.remove("stale");
+  }
 }
 
 /** What is done with a record of each kind. */
 const show = {
   problems({ problems }) {
-    later("problems", () => {
+    later("problems", () => { // what is being typed may yet become right
       showProblems(problems);
       grey(`No result: see ${Object.keys(problems).join(", ")}.`);
     });
   },
 
-  setting({ setting, ratio: [value, shown], model, command, python }, held) {
-    if (held) element("N").value = setting.N;
-    else ratio = value;
+  setting({ setting, ratio, model, texts }) {
     showProblems({});
-    for (const name of SIZES) showSlider(name, setting[name]);
+    element("hold").value = ratio;
+    if (element("hold").checked && document.activeElement !== element("N")) element("N").value = setting.N;
+    for (const slider of form.querySelectorAll("[type=range]")) showSlider(slider, setting[slider.dataset.size]);
     for (const group of document.querySelectorAll("[data-model]")) group.hidden = group.dataset.model !== model;
-    for (const [id, text] of Object.entries({ ratio: shown, command, python })) element(id).textContent = text;
+    for (const [id, text] of Object.entries(texts)) element(id).textContent = text;
   },
 
   prediction({ html, words }) {
-    place("predicted", html);
-    element("budget").classList.remove("stale");
+    place(html);
     later("announcement", () => { element("announcement").textContent = words; });
   },
 
-  bounds({ html }) { place("bounds", html); },
-
-  computing() {},
+  bounds({ html }) { place(html); },
 
   curve({ html, along, note }) {
-    place("curve", html);
+    place(html);
     element("along").value = along;
     element("along-note").textContent = note;
     readOut(points().find(({ dataset }) => dataset.value === read));
@@ -116,10 +110,9 @@ function showProblems(problems) {
 
 const steps = (slider) => slider.dataset.steps.split(" ").map(Number);
 
-/** The slider at the step that is nearest to a value. */
-function showSlider(name, value) {
+/** Moves a slider to the step that is nearest to a value. */
+function showSlider(slider, value) {
   if (value === null) return;
-  const slider = element(`${name}-slider`);
   slider.value = Math.max(0, steps(slider).findLastIndex((step) => step <= value * 2 ** (1 / 8)));
   slider.setAttribute("aria-valuetext", value.toLocaleString("en-US"));
 }
@@ -136,7 +129,7 @@ function readOut(point) {
 
 function pointAt({ clientX }) {
   const apart = (point) => Math.abs(point.getBoundingClientRect().x - clientX);
-  readOut(points().reduce((a, b) => (apart(b) < apart(a) ? b : a)));
+  readOut(points().sort((a, b) => apart(a) - apart(b))[0]);
 }
 
 function press(event) {
@@ -144,36 +137,34 @@ function press(event) {
   if (event.key === "Enter") goThere();
   if (!move) return;
   event.preventDefault();
-  const known = points();
-  const at = known.findIndex(({ dataset }) => dataset.value === (read ?? plot.firstElementChild.dataset.present));
-  readOut(known[Math.min(Math.max(at + move, 0), known.length - 1)]);
+  const at = points().findIndex(({ dataset }) => dataset.value === (read ?? plot.firstElementChild.dataset.present));
+  readOut(points().at(Math.max(at + move, 0)) ?? points().at(-1));
 }
 
 /** Moves the setting to the point that is read. */
 function goThere() {
   if (read === null) return;
-  const { along } = plot.firstElementChild.dataset;
-  element(along).value = read;
-  ask(along);
+  element(element("along").value).value = read;
+  ask(element("along").value);
 }
 
 form.addEventListener("input", ({ target }) => {
-  const size = target.id.replace("-slider", "");
-  if (target.type === "range") element(size).value = steps(target)[target.value];
-  ask(size);
+  const { size } = target.dataset;
+  if (size) element(size).value = steps(target)[target.value];
+  ask(size ?? target.id);
 });
 form.addEventListener("submit", (event) => event.preventDefault());
-element("along").addEventListener("input", ask);
+element("along").addEventListener("input", () => ask("along"));
 plot.addEventListener("pointermove", pointAt);
 plot.addEventListener("pointerleave", () => readOut());
 plot.addEventListener("blur", () => readOut());
 plot.addEventListener("click", goThere);
 plot.addEventListener("keydown", press);
-addEventListener("resize", () => later("resize", ask));
+addEventListener("resize", () => later("resize", () => ask("")));
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(element(button.dataset.copy).textContent);
     button.textContent = "copied";
   });
 }
-ask();
+ask("");

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..numerics.formatting import count, number, probability
-from ..numerics.number_syntax import parse_integer
+from ..numerics.number_syntax import BEYOND, parse_integer, parse_real
 from ..settings import PARAMETERS, Setting, SettingError
 from .document import fragment
 from .explore_curve import OBSERVABLES, SIZES, Curve, predicted
@@ -42,8 +42,8 @@ def answers(form: Mapping[str, str]) -> Iterator[Record]:
     Parameters
     ----------
     form : the texts of the controls by name: V, L, d and N as on the command line; where they are set m, activation,
-        embedding, trigger_in_value ("no"), hold ("yes") and along (the size of the curve); ratio (N/V, which then
-        decides on N) and width (of the curve in pixels)
+        embedding, trigger_in_value ("no"), hold (N/V, which then decides on N) and along (the size of the curve);
+        moved, the control that was changed; width of the curve in pixels
 
     Yields
     ------
@@ -85,11 +85,9 @@ def _setting(form: Mapping[str, str]) -> Setting | dict[str, str]:
         values["activation"] = form.get("activation", "").strip() or None
     setting = Setting(**values, embedding=form.get("embedding", "gaussian"),  # type: ignore[arg-type]
                       trigger_in_value=form.get("trigger_in_value") != "no")
-    if "ratio" in form:
-        try:
-            setting = setting.replace(N=max(1, round(float(form["ratio"]) * setting.V)))
-        except (SettingError, ValueError, OverflowError):
-            return {"N": "N/V times V is not a number of samples"}
+    ratio = parse_real(form.get("hold", ""))
+    if ratio and ratio > 0 and form.get("moved") != "N":
+        setting = setting.replace(N=max(1, round(min(ratio * setting.V, BEYOND))))
     return setting
 
 
@@ -109,9 +107,10 @@ def _described(setting: Setting) -> Record:
     if not setting.trigger_in_value:
         words.append("--no-trigger-in-value")
         arguments.append("trigger_in_value=False")
-    return {"kind": "setting", "setting": setting.to_dict(), "ratio": (setting.ratio, number(setting.ratio)),
-            "model": model_of(setting), "command": f"recall-theory predict {' '.join(words)}",
-            "python": f"from recall_theory import Setting, predict\nprint(predict(Setting({', '.join(arguments)})))"}
+    texts = {"command": f"recall-theory predict {' '.join(words)}", "ratio": number(setting.ratio),
+             "python": f"from recall_theory import Setting, predict\nprint(predict(Setting({', '.join(arguments)})))"}
+    return {"kind": "setting", "setting": setting.to_dict(), "ratio": setting.ratio, "model": model_of(setting),
+            "texts": texts}
 
 
 def _prediction(prediction: Prediction) -> Record:
@@ -145,21 +144,23 @@ def _least_samples(bound: Bound, L: int) -> str:
 
 
 def _curve(setting: Setting, form: Mapping[str, str]) -> Iterator[Record]:
-    """The curve after each of its points, from the first few on."""
+    """The curve point by point, and how it is drawn once it has a few of them."""
     along = form.get("along", "N")
     if along not in SIZES or getattr(setting, along) is None:
         along = "N"
-    held = form.get("hold") == "yes" and along == "V"
-    width = form.get("width", "")
-    curve = Curve(setting, along, setting.ratio if held else None,
-                  min(max(int(width), 240), 4000) if width.isdecimal() and len(width) < 6 else 800)
+    ratio = setting.ratio if along == "V" and "hold" in form else None
+    width = parse_integer(form.get("width", "")) or 800
+    curve = Curve(setting, along, ratio, width=min(max(width, 240), 4000))
+    for value in curve.compute():
+        enough = len(curve.points) >= FIRST_POINTS
+        yield {"kind": "curve", "along": along, "value": value, "predicted": _values(curve.points.get(value)),
+               "provisional": True, "note": curve.note(True), "html": _drawn(curve) if enough else {}}
+    yield {"kind": "curve", "along": along, "provisional": False, "note": curve.note(False), "html": _drawn(curve)}
 
-    def shown(provisional: bool) -> Record:
-        points = {value: {name: getattr(p, name) for name in OBSERVABLES} for value, p in curve.points.items()}
-        return {"kind": "curve", "along": along, "provisional": provisional, "note": curve.note(provisional),
-                "points": points, "html": {"plot": fragment(RESULTS, "chart", curve),
-                                           "curve-table": fragment(RESULTS, "curve_table", curve)}}
 
-    for _ in curve.compute():
-        yield shown(True) if len(curve.points) >= FIRST_POINTS else {"kind": "computing"}
-    yield shown(False)
+def _values(prediction: Prediction | None) -> dict[str, float] | None:
+    return None if prediction is None else {name: getattr(prediction, name) for name in OBSERVABLES}
+
+
+def _drawn(curve: Curve) -> dict[str, str]:
+    return {"plot": fragment(RESULTS, "chart", curve), "curve-table": fragment(RESULTS, "curve_table", curve)}

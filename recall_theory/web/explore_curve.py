@@ -25,6 +25,7 @@ INTERVALS = 24
 STEEP = 0.05  # change between neighbouring points above which one is added between them
 MOST_POINTS = 48
 LEFT, RIGHT, TOP, BOTTOM = 40, 84, 12, 40  # pixels around the area of the curve
+TICK_WIDTH = 85  # pixels
 
 
 @functools.lru_cache(maxsize=4096)
@@ -60,16 +61,19 @@ class Curve:
         self._values = sorted(spaced | {self.present})
         self.low, self.high = self._values[0], self._values[-1]
 
-    def compute(self) -> Iterator[None]:
-        """Add the points one by one: evenly spaced in the logarithm first, then closer where the curve is steep."""
+    def compute(self) -> Iterator[int]:
+        """Add the points one by one: evenly spaced in the logarithm first, then closer where the curve is steep.
+
+        Yields the value of each once it is there, or `omitted` says why it is not.
+        """
         for value in self._coarse_first():
             self._add(value)
-            yield
+            yield value
         tried = set(self._values)
         while len(tried) < MOST_POINTS and (middle := self._steepest(tried)) is not None:
             tried.add(middle)
             self._add(middle)
-            yield
+            yield middle
 
     def _add(self, value: int) -> None:
         sizes = {self.along: value}
@@ -128,9 +132,10 @@ class Curve:
         return " ".join(f"{self.x(value)},{self.y(getattr(p, observable))}" for value, p in sorted(self.points.items()))
 
     def ticks(self) -> list[int]:
-        """Powers of ten along the size."""
-        powers = (10**k for k in range(16))
-        return [power for power in powers if self.low <= power <= self.high]
+        """Powers of ten along the size, not more than there is room for."""
+        powers = [power for power in (10**k for k in range(16)) if self.low <= power <= self.high]
+        room = (self.width - LEFT - RIGHT) // TICK_WIDTH
+        return powers[::math.ceil(len(powers) / room)]
 
     def names(self) -> list[tuple[str, float]]:
         """(observable, height of its name at the right end), the names apart from one another."""

@@ -14,7 +14,7 @@ __all__ = ["page"]
 
 ENDS = {"V": 20, "L": 14, "d": 14, "N": 32, "m": 18}  # of the sliders, as powers of two; texts may go beyond
 START = {"V": "1024", "L": "64", "d": "256", "N": "65536", "m": "1024", "activation": "relu", "embedding": "gaussian",
-         "trigger_in_value": "yes", "hold": "no", "along": "N"}
+         "trigger_in_value": "yes", "hold": "", "along": "N"}
 MODELS = ("plain", "mlp", "orthogonal")
 
 
@@ -26,7 +26,7 @@ def page(form: Mapping[str, str], token: str) -> str:
     """
     sizes = {name: {"steps": _steps(name), "meaning": PARAMETERS[name].meaning.partition(";")[0]} for name in SIZES}
     return render("explore.html.jinja", style=asset("explore.css"), script=asset("explore.js"), connect="'self'",
-                  form={**START, **form}, with_mlp="m" in form, token=token, formulas=_formulas(), sizes=sizes,
+                  form={**START, **form}, given=form, token=token, formulas=_formulas(), sizes=sizes,
                   activations=list(NAMED), embeddings=EMBEDDINGS)
 
 
