@@ -125,7 +125,8 @@ def call(capsys, *arguments):
 
 
 def test_a_plane_without_a_boundary_says_so(capsys):
-    code, out, _ = call(capsys, *"phase --x N=64..256 --y d=4..16 --V 128 --L 16 --cells 2x2".split())
+    small = ("phase", "--x", "N=64..256", "--y", "d=4..16", "--V", "128", "--L", "16", "--cells", "2x2")
+    code, out, _ = call(capsys, *small)
     assert code == 0 and "reached nowhere" in out
 
 

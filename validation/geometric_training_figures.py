@@ -8,13 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recall_theory.geometric.train import TrainingSetting
 from recall_theory.geometric.train.threshold import counting_dimension, fact_bits
+from recall_theory.plots.style import COLOURS, panel_grid, save_pictures
 from recall_theory.verification.statistics import student_interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent
 NOISES = {0.0: "no noise", 0.3: "noise 0.3"}
@@ -80,33 +84,27 @@ def bits_a_number(setting: TrainingSetting, d: float) -> float:
     return fact_bits(setting) / (setting.N * d + setting.mlp_width * (d + setting.R + setting.k))
 
 
-def draw(path: Path) -> None:
+def draw() -> Figure:
     """Least d against R and against log2 N: every seed, their mean, the exact construction and the counting bound."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    matplotlib.rcParams.update({"svg.hashsalt": "recall-theory", "svg.fonttype": "path", "font.size": 10})
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
+    figure, panels = panel_grid(2, "double", height=0.9)
     labels = {"R": "relations R, at N = 256", "N": "subjects N (logarithmic), at R = 3"}
-    for axis, (along, label) in zip(axes, labels.items(), strict=True):
+    for panel, (along, label) in zip(panels, labels.items(), strict=True):
         for noise, colour in zip(NOISES, ("#1f6fb4", "#c4572e"), strict=True):
             settings, d = scan(along, noise)
             x = position(along, settings)
-            axis.plot(x, d.mean(axis=0), color=colour, label=f"gradient descent, {NOISES[noise]}")
-            axis.plot(np.tile(x, len(d)), d.ravel(), ".", color=colour, alpha=0.5)
-        axis.plot(x, [s.R * s.k for s in settings], "--", color="#666666", label="exact construction, R log2 N")
-        axis.plot(x, [counting_dimension(s, 2) for s in settings], ":", color="#222222",
-                  label="2 bits a trained number")
-        axis.set_xlabel(label)
-        axis.set_xticks(x, [f"{getattr(s, along)}" for s in settings])
-        axis.set_ylim(0)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("least d that recalls 99 %")
-    axes[0].legend(frameon=False)
-    figure.savefig(path, metadata={"Date": None})
+            panel.plot(x, d.mean(axis=0), color=colour, label=f"gradient descent, {NOISES[noise]}")
+            panel.plot(np.tile(x, len(d)), d.ravel(), ".", color=colour, alpha=0.5)
+        panel.plot(x, [s.R * s.k for s in settings], "--", color=COLOURS["muted"],
+                   label="exact construction, R log2 N")
+        panel.plot(x, [counting_dimension(s, 2) for s in settings], ":", color=COLOURS["ink"],
+                   label="2 bits a trained number")
+        panel.set_xlabel(label)
+        panel.set_xticks(x, [f"{getattr(s, along)}" for s in settings])
+        panel.set_ylim(0)
+    panels[0].set_ylabel("least d that recalls 99 %")
+    panels[0].legend()
+    return figure
 
 
 if __name__ == "__main__":
-    draw(HERE.parent / "docs" / "pictures" / "geometric-training.svg")
+    save_pictures(draw, [str(HERE.parent / "docs" / "pictures" / "geometric-training.svg")])
