@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..settings import PARAMETERS, Setting, SettingError
+from ..settings import PARAMETERS, Setting, SettingError, check_integer, check_seed, check_seeds
 from ..simulate.gradient_readers import READERS, read_gradient
-from ..simulate.observation import Interrupted
-from ..simulate.run import check_affordable, check_seed, check_seeds, map_tasks, one_seed
+from ..simulate.run import check_affordable, one_seed
 from ..theory.formulas.lower_bounds import gradient_information_sampled, most_right
 from ..theory.one_step_memory import one_step_recall
 from ..theory.predict import predict_many
+from .sampling import mean_and_error, observe_settings
 
 __all__ = ["OBSERVED", "Point", "Tightness", "bound", "tightness"]
 
@@ -42,12 +42,12 @@ class Point:
 class Tightness:
     """Points over x = N d^2/(V^2 L ln V) at fixed V, L and d."""
 
-    setting: dict[str, Any]
+    setting: dict[str, int | bool]
     seed: int
     seeds: int
     points: tuple[Point, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory tightness`."""
         return {"schema_version": 1, **dataclasses.asdict(self)}
 
@@ -61,44 +61,29 @@ def tightness(V: int, L: int, d: int, *, points: int = 7, seeds: int = 16, seed:
     Raises `SettingError` for a value outside its domain or a setting too large to simulate, and `Interrupted` with
     the points finished by then where Ctrl-C stops it.
 
-    >>> found = tightness(32, 8, 16, points=3, seeds=2, seed=1)
-    >>> [p.N for p in found.points]
+    >>> [point.N for point in tightness(32, 8, 16, points=3, seeds=2, seed=1).points]
     [28, 222, 1774]
     """
     check_seeds(seeds)
     seed = check_seed(seed)
-    if not (isinstance(points, int) and 2 <= points <= MOST_POINTS):
-        raise SettingError("points", f"points={points!r} is not an integer from 2 to {MOST_POINTS}")
+    check_integer("points", points, 2, MOST_POINTS)
     V, L, d = (PARAMETERS[name].check(value) for name, value in (("V", V), ("L", L), ("d", d)))
     if L < 2:
         raise SettingError("L", f"L={L} leaves no noise tokens; the gradient bound needs L of at least 2")
-    x = np.geomspace(LEAST_X, MOST_X, points)
-    N = np.clip(np.rint(x * V**2 * L * np.log(V) / d**2), 1, PARAMETERS["N"].high)
+    N = np.clip(np.rint(np.geomspace(LEAST_X, MOST_X, points) * V**2 * L * np.log(V) / d**2), 1, PARAMETERS["N"].high)
     settings = [Setting(V=V, L=L, d=d, N=int(n), trigger_in_value=trigger_in_value) for n in N]
-    known = _predictions(settings)
+    predictions = _predictions(settings)
     for s in settings:
         check_affordable(s)
-    values = np.full((points, seeds, len(OBSERVED)), np.nan)
 
-    def found(done: int) -> Tightness:
-        given = {"V": V, "L": L, "d": d, "trigger_in_value": trigger_in_value}
-        return Tightness(given, seed, seeds, tuple(
-            Point(float(s.N * d**2 / (V**2 * L * np.log(V))), s.N, *known[i], *_means(values[i]))
-            for i, s in enumerate(settings[:done])))
+    def of_finished(values: list[NDArray[np.float64]]) -> Tightness:
+        finished = [Point(float(s.N * d**2 / (V**2 * L * np.log(V))), s.N, *known, *_means(seen))
+                    for s, known, seen in zip(settings, predictions, values, strict=False)]
+        sizes = {"V": V, "L": L, "d": d, "trigger_in_value": trigger_in_value}
+        return Tightness(sizes, seed, seeds, tuple(finished))
 
-    count = 0
-    try:
-        tasks = ((s, seed, i * seeds + j) for i, s in enumerate(settings) for j in range(seeds))
-        for seen in map_tasks(observe, tasks, jobs):
-            values[divmod(count, seeds)] = seen
-            count += 1
-            if progress is not None:
-                progress(count, points * seeds)
-    except KeyboardInterrupt:
-        if count < seeds:
-            raise
-        raise Interrupted(found(count // seeds)) from None
-    return found(points)
+    return of_finished(observe_settings(observe, settings, seeds, seed, jobs=jobs, progress=progress,
+                                        partial=lambda values: of_finished(values) if values else None))
 
 
 def observe(setting: Setting, seed: int, index: int) -> tuple[float, ...]:
@@ -115,19 +100,15 @@ def bound(V: int, L: int, d: int, N: ArrayLike) -> NDArray[np.float64]:
 
 def _predictions(settings: list[Setting]) -> list[tuple[float, dict[str, float]]]:
     """Bound and predictions of each setting."""
-    s = settings[0]
-    N = np.array([float(t.N) for t in settings])
-    how: dict[str, Any] = {"V": s.V, "L": s.L, "d": s.d, "N": N, "trigger_in_value": s.trigger_in_value}
-    predicted = zip(bound(s.V, s.L, s.d, N).tolist(), one_step_recall(**how).tolist(),
-                    one_step_recall(**how, noise=1).tolist(), predict_many(**how).accuracy.tolist(), strict=True)
-    return [(most, {"gradient": plain, "noisy gradient": noisy, "three steps": trained})
-            for most, plain, noisy, trained in predicted]
+    s, N = settings[0], np.array([float(setting.N) for setting in settings])
+    sizes: dict[str, Any] = {"V": s.V, "L": s.L, "d": s.d, "N": N, "trigger_in_value": s.trigger_in_value}
+    recalls = zip(one_step_recall(**sizes).tolist(), one_step_recall(**sizes, noise=1).tolist(),
+                  predict_many(**sizes).accuracy.tolist(), strict=True)
+    return [(most, dict(zip(("gradient", "noisy gradient", "three steps"), each, strict=True)))
+            for most, each in zip(bound(s.V, s.L, s.d, N).tolist(), recalls, strict=True)]
 
 
 def _means(values: NDArray[np.float64]) -> tuple[dict[str, float], dict[str, float | None]]:
     """Means and standard errors over seeds (seeds, observed)."""
-    means = {name: float(v) for name, v in zip(OBSERVED, values.mean(axis=0), strict=True)}
-    if len(values) == 1:
-        return means, dict.fromkeys(OBSERVED)
-    spread = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    return means, {name: float(v) for name, v in zip(OBSERVED, spread, strict=True)}
+    each = {name: mean_and_error(column) for name, column in zip(OBSERVED, values.T, strict=True)}
+    return {name: mean for name, (mean, _) in each.items()}, {name: error for name, (_, error) in each.items()}

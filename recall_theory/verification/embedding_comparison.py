@@ -7,15 +7,26 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..settings import PARAMETERS, Setting, SettingError, check_proportion
-from ..simulate.observation import Interrupted
-from ..simulate.run import check_affordable, check_seed, check_seeds, run_tasks
+from ..settings import (
+    OBSERVABLES,
+    PARAMETERS,
+    Setting,
+    SettingError,
+    check_integer,
+    check_proportion,
+    check_seed,
+    check_seeds,
+)
+from ..simulate.run import check_affordable
 from ..theory.capacity import LIMIT_RATIO
 from ..theory.formulas.leading_laws import recall_interference
 from ..theory.solve import solve_for
+from .problem import observe_exactly
+from .sampling import mean_and_error, observe_settings
 
-__all__ = ["BeyondOrthogonal", "Dimension", "Facts", "Need", "beyond_orthogonal"]
+__all__ = ["BeyondOrthogonal", "Dimension", "FactsStored", "Need", "beyond_orthogonal"]
 
 EMBEDDINGS = ("gaussian", "orthogonal")
 AROUND = (1 / 4, 1 / 2, 1, 2)  # dimensions that are looked at, in units of the one given
@@ -23,6 +34,7 @@ FEWEST_FACTS = 1 / 4  # of d, from which on samples are counted
 NEAR_LIMIT = 9 / 10  # of the largest V, where they are counted last
 MOST_POINTS = 64
 TARGET = 9 / 10
+ACCURACY = OBSERVABLES.index("accuracy")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +59,7 @@ class Need:
 
 
 @dataclasses.dataclass(frozen=True)
-class Facts:
+class FactsStored:
     """V facts and what they need, by embedding; orthogonal ones are there up to V = d."""
 
     V: int
@@ -63,9 +75,9 @@ class BeyondOrthogonal:
     seed: int | None
     seeds: int
     dimensions: tuple[Dimension, ...]
-    facts: tuple[Facts, ...]
+    facts: tuple[FactsStored, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory beyond-orthogonal`."""
         return {"schema_version": 1, **dataclasses.asdict(self)}
 
@@ -85,8 +97,7 @@ def beyond_orthogonal(d: int, L: int, *, target: float = TARGET, points: int = 6
     """
     d, L = PARAMETERS["d"].check(d), PARAMETERS["L"].check(L)
     check_proportion("target", target)
-    if not (isinstance(points, int) and 2 <= points <= MOST_POINTS):
-        raise SettingError("points", f"points={points!r} is not an integer from 2 to {MOST_POINTS}")
+    check_integer("points", points, 2, MOST_POINTS)
     if d < PARAMETERS["V"].low:
         raise SettingError("d", f"d={d} is too small: orthogonal embeddings need d of at least V, and V is at least "
                            f"{PARAMETERS['V'].low:g}")
@@ -97,8 +108,10 @@ def beyond_orthogonal(d: int, L: int, *, target: float = TARGET, points: int = 6
     dimensions = tuple(_dimension(around, L, target, how) for around in
                        sorted({min(max(2, round(c * d)), int(PARAMETERS["d"].high)) for c in AROUND}))
     most = next(x.random for x in dimensions if x.d == d)
-    facts = [Facts(V, {e: Need(_samples(V, L, d, target, e, how)) for e in EMBEDDINGS if e == "gaussian" or V <= d})
-             for V in _values(d, most, points)]
+    facts = []
+    for V in _values(d, most, points):
+        possible = [e for e in EMBEDDINGS if e == "gaussian" or V <= d]
+        facts.append(FactsStored(V, {e: Need(_samples(V, L, d, target, e, how)) for e in possible}))
     given = {"d": d, "L": L, **how}
     answer = BeyondOrthogonal(given, target, seed if seeds else None, seeds, dimensions, tuple(facts))
     return answer if not seeds else _simulated(answer, jobs, progress)
@@ -125,30 +138,19 @@ def _samples(V: int, L: int, d: int, target: float, embedding: str, how: dict[st
 
 def _simulated(answer: BeyondOrthogonal, jobs: int,
                progress: Callable[[int, int], None] | None) -> BeyondOrthogonal:
-    """With what is seen at each least N, one after the other."""
-    assert answer.seed is not None
+    """With what is observed at each least N, one after the other."""
     places = [(i, e) for i, f in enumerate(answer.facts) for e, need in f.needs.items() if need.N is not None]
     settings = [Setting(V=answer.facts[i].V, N=answer.facts[i].needs[e].N, embedding=e, **answer.setting)  # type: ignore[arg-type]
                 for i, e in places]
     for s in settings:
         check_affordable(s)
-    seeds, seen = answer.seeds, np.empty(len(settings) * answer.seeds)
-    count = 0
 
-    def result() -> BeyondOrthogonal:
-        facts = [Facts(f.V, dict(f.needs)) for f in answer.facts]
-        for (i, e), values in zip(places[:count // seeds], seen.reshape(-1, seeds), strict=False):
-            se = float(values.std(ddof=1) / np.sqrt(seeds)) if seeds > 1 else None
-            facts[i].needs[e] = dataclasses.replace(facts[i].needs[e], observed=float(values.mean()), se=se)
+    def with_observed(observed: list[NDArray[np.float64]]) -> BeyondOrthogonal:
+        facts = [FactsStored(f.V, dict(f.needs)) for f in answer.facts]
+        for (i, e), values in zip(places, observed, strict=False):
+            facts[i].needs[e] = Need(facts[i].needs[e].N, *mean_and_error(values[:, ACCURACY]))
         return dataclasses.replace(answer, facts=tuple(facts))
 
-    try:
-        tasks = ((s, answer.seed, i * seeds + j, None, None) for i, s in enumerate(settings) for j in range(seeds))
-        for triple in run_tasks(tasks, jobs):
-            seen[count] = triple[2]
-            count += 1
-            if progress is not None:
-                progress(count, len(seen))
-    except KeyboardInterrupt:
-        raise Interrupted(result()) from None
-    return result()
+    assert answer.seed is not None
+    return with_observed(observe_settings(observe_exactly, settings, answer.seeds, answer.seed, jobs=jobs,
+                                          progress=progress, partial=with_observed))

@@ -1,152 +1,145 @@
-"""`verify`: predicted beside observed over a grid of settings, with an interval and a verdict each."""
+"""Predicted beside observed over a grid of settings, with an interval and a verdict each; for any problem."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Generic
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..settings import Setting, SettingError
-from ..simulate.observables import OBSERVABLES
-from ..simulate.observation import Interrupted
-from ..simulate.run import Triple, check_affordable, one_seed
-from ..theory.predict import Prediction, predict
-from . import statistics
+from ..errors import interrupted_with
+from ..settings import SettingError, check_proportion, check_seed, check_seeds
+from .grids import load_grid
+from .planning import STAGES, seeds_planned
 from .predictors import Claim, claim_of
-from .results import Cell, Comparison, Verification, compare
-from .sampling import Looks, check_arguments, first_look
-from .tolerances import declared_margin, spread_allowance
+from .problem import THREE_STEP_RECALL, Moments, P, Problem, S
+from .results import Cell, Comparison, Judging, Verification, compare
+from .sampling import SeedScheduler, first_stage
+from .verdicts import VERDICT_ALPHA, family_confidence
 
 __all__ = ["Cell", "Comparison", "Verification", "planned_seeds", "verify"]
 
-FIRST_LOOK, LATER_LOOKS = 64, 1.25  # with no fixed number of seeds: at 64, and at each quarter more
+FIRST_CHECK, GROWTH = 64, 1.25  # with no fixed number of seeds: verdicts at 64 of them, and at each quarter more
 MOST_SEEDS_UNTIL = 50_000
-USUAL_SPREAD = 0.15  # where the library's theory doesn't say: about the widest that recall shows
-
-Progress = Callable[[int, int, Setting], None]
-FloatArray = NDArray[np.float64]
+USUAL = Moments(0.5, 0.15, 0.15)  # where the library's theory doesn't say: about the widest that recall shows
 
 
-def planned_seeds(theory: Prediction | None, observables: Iterable[str], margin: float, confidence: float) -> int:
-    """Seeds of one cell's first look, fixed before anything is observed: from the theory's means and spreads."""
-    return first_look(max(statistics.seeds_planned(*_expected(theory, o), margin, confidence) for o in observables))
-
-
-def _expected(theory: Prediction | None, observable: str) -> tuple[float, float]:
-    """Mean and spread over seeds to be expected of an observable."""
-    if theory is None:
-        return 0.5, USUAL_SPREAD
-    return getattr(theory, observable), spread_allowance(theory.setting) * theory.spread[observable]
-
-
-def verify(grid: Sequence[Setting] | str = "default", seeds: int | None = None, seed: int | None = None, *,
-           jobs: int = 1, margin: float | None = None, predictor: Callable[[Setting], Any] = predict,
-           until: str | None = None, progress: Progress | None = None) -> Verification:
+def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: int | None = None, *,
+           jobs: int = 1, margin: float | None = None, predictor: Callable[[S], object] | None = None,
+           until: str | None = None, progress: Callable[[int, int, S], None] | None = None,
+           problem: Problem[S, P] = THREE_STEP_RECALL) -> Verification[S, P]:  # type: ignore[assignment]
     """Compare predictions with simulations on every setting of `grid`.
 
-    `grid` is a list of settings, or the name of a shipped one. `seeds` a cell are planned from the predicted
-    spread where None: for a first look, and for a second with four times as many where a verdict is open and none is
-    "disagree". `margin` is the one that the theory declares at each setting where None. `predictor` is a function of
-    a setting (see `recall_theory.verification.predictors`). With until="conclusive" every cell goes on until its
-    verdicts are
-    conclusive, or until it has had `seeds` seeds (50,000 where None); its intervals hold however long that takes.
+    Parameters
+    ----------
+    grid : a list of settings, the name of a shipped grid, or a TOML file.
+    seeds : seeds a cell. Where None they are planned from the predicted spread: for a first stage, and for a second
+        with four times as many where a verdict is open and none is "disagree".
+    seed : fixes all draws; drawn, and kept in the result, where None. Any number of `jobs` gives the same bits.
+    margin : the largest difference that still counts as agreement, above 0 and below 1; what the predictor or else
+        the theory declares at each setting where None.
+    predictor : a function of a setting (see `recall_theory.verification.predictors`); the library's own where None.
+    until : "conclusive": every cell goes on until its verdicts are conclusive, or until it has had `seeds` seeds
+        (50,000 where None); its intervals hold however long that takes.
+    progress : called with (seeds done, seeds in all, setting).
+    problem : `THREE_STEP_RECALL` or `GEOMETRIC_RECALL` of `recall_theory.verification.problem`.
 
-    Observables are summed over all sequences exactly, given the seed. `progress` is called with (seeds done, seeds in
-    all, setting). Ctrl-C raises `Interrupted`, a KeyboardInterrupt, with the verification of the cells finished then.
+    Observables are summed over all sequences exactly, given the seed. Raises `SettingError` for bad arguments, and
+    where the predictor raises or returns no probability. Ctrl-C raises `Interrupted`, a KeyboardInterrupt, with the
+    verification of the cells finished by then.
 
-    Raises `SettingError` for bad arguments, and where the predictor raises or returns no probability.
-
-    >>> done = verify([Setting(V=32, L=4, d=64, N=1024)], seeds=8, seed=1)
-    >>> done.verdict in ("agree", "disagree", "inconclusive")
-    True
+    >>> from recall_theory import Setting
+    >>> verify([Setting(V=16, L=2, d=256, N=2048)], seeds=50, seed=0, predictor=lambda setting: 0.5).verdict
+    'disagree'
     """
-    if isinstance(grid, str):
-        from .grids import load
-
-        grid = load(grid)
+    settings = load_grid(problem, grid) if isinstance(grid, str) else grid
     if until not in (None, "conclusive"):
         raise SettingError("until", f"until={until!r} is not conclusive")
-    seed = check_arguments(grid, seeds, seed, margin)
-    for setting in grid:
-        if not setting.is_limit:
-            raise SettingError("eta", f"eta={setting.eta:g}: verify sums over all sequences, which needs the limit "
-                               "eta -> 0, eta*gamma -> infinity: leave eta and gamma out")
-        check_affordable(setting)
-    bench = _Bench(grid, seed, jobs, margin, predictor, progress)
-    try:
+    if not settings:
+        raise SettingError("grid", "the grid holds no setting")
+    if seeds is not None:
+        check_seeds(seeds)
+    if margin is not None:
+        check_proportion("margin", margin)
+    seed = check_seed(seed)
+    for setting in settings:
+        problem.check(setting)
+
+    own_prediction: Callable[[S], P] = functools.cache(problem.predict)
+    judged = own_prediction if predictor is None or predictor is problem.predict else predictor
+    claims = [claim_of(judged, s, problem) for s in settings]
+    theory = [_where_there_is_one(own_prediction, s) for s in settings]
+    margins = [margin or claim.margin or problem.margin(s) for claim, s in zip(claims, settings, strict=True)]
+    sampler = SeedScheduler(settings, problem.draw, seed=seed, jobs=jobs, progress=progress)
+    run = _Run(problem, claims, theory, margins, sampler)
+    with interrupted_with(lambda: run.verification(sampler.sampled) if sampler.sampled else None):
         if until is not None:
-            bench.until_conclusive(seeds or MOST_SEEDS_UNTIL)
+            run.until_conclusive(seeds or MOST_SEEDS_UNTIL)
         elif seeds is not None:
-            bench.looks.look([seeds] * len(grid))
+            sampler.run_stage([seeds] * len(settings))
         else:
-            bench.look_as_planned()
-    except KeyboardInterrupt:
-        if not bench.looks.seen:
-            raise
-        raise Interrupted(bench.verification(bench.looks.seen)) from None
-    return bench.verification(range(len(grid)))
+            run.two_stages()
+    return run.verification(range(len(settings)))
 
 
-class _Bench:
-    """The cells of one verification, with what is claimed of each and the values seen so far."""
+def planned_seeds(moments: Iterable[Moments], margin: float, confidence: float) -> int:
+    """Seeds of one cell's first stage, fixed before anything is observed: from the moments of its observables."""
+    return first_stage(max(seeds_planned(m.mean, m.largest_spread, margin, confidence) for m in moments))
 
-    def __init__(self, grid: Sequence[Setting], seed: int, jobs: int, margin: float | None,
-                 predictor: Callable[[Setting], Any], progress: Progress | None):
-        self.grid, self.seed = grid, seed
-        self.claims: list[Claim] = [claim_of(predictor, s) for s in grid]
-        self.theory = [c.given if isinstance(c.given, Prediction) and predictor is predict else _theory(s)
-                       for c, s in zip(self.claims, grid, strict=True)]
-        self.margins = [margin or c.margin or declared_margin(s) for c, s in zip(self.claims, grid, strict=True)]
-        self.confidence = self._confidence(looks=1)
+
+class _Run(Generic[S, P]):
+    """One verification: what is claimed of each cell, beside the values observed so far."""
+
+    def __init__(self, problem: Problem[S, P], claims: Sequence[Claim], theory: Sequence[P | None],
+                 margins: Sequence[float], sampler: SeedScheduler[S]):
+        self.problem, self.claims, self.theory = problem, claims, theory
+        self.margins, self.sampler = margins, sampler
+        self.confidence = self.confidence_of(stages=1)
         self.anytime = False
-        shown = None if progress is None else lambda done, total, c: progress(done, total, grid[c])
-        self.looks: Looks[Triple] = Looks(grid, some_seeds, seed, jobs, shown)
 
-    def _confidence(self, looks: int) -> float:
-        comparisons = sum(len(c.values) for c in self.claims)
-        return statistics.family_confidence(looks * comparisons, statistics.VERDICT_ALPHA)
+    def confidence_of(self, stages: int) -> float:
+        """The confidence of each interval where all cells are judged `stages` times."""
+        return family_confidence(stages * sum(len(c.values) for c in self.claims), VERDICT_ALPHA)
 
-    def look_as_planned(self) -> None:
-        """Two looks, both planned, each with half of the error."""
-        self.confidence = self._confidence(statistics.LOOKS)
-        first = [planned_seeds(theory, claim.values, margin, self.confidence)
-                 for theory, claim, margin in zip(self.theory, self.claims, self.margins, strict=True)]
-        self.looks.look_twice(first, lambda: self.verification(range(len(self.grid))).cells)
+    def two_stages(self) -> None:
+        """Two stages, both planned, each with half of the error."""
+        self.confidence = self.confidence_of(STAGES)
+        first = []
+        for theory, claim, margin in zip(self.theory, self.claims, self.margins, strict=True):
+            moments = {} if theory is None else self.problem.moments(theory)
+            first.append(planned_seeds([moments.get(o, USUAL) for o in claim.values], margin, self.confidence))
+        self.sampler.run_two_stages(first, lambda: self.verification(range(len(first))).cells)
 
     def until_conclusive(self, most: int) -> None:
         """Each cell goes on until its verdicts are conclusive, or until it has had `most` seeds.
 
-        The intervals hold for any number of seeds: after a Ctrl-C a cell's look need not be whole.
+        The intervals hold for any number of seeds: after a Ctrl-C a cell's stage need not be whole.
         """
         self.anytime = True
-        target = FIRST_LOOK
-        still = set(range(len(self.grid)))
-        while still:
-            self.looks.observe([min(target, most) if c in still else 0 for c in range(len(self.grid))])
-            still = {c for c in still if target < most and self._cell(c).is_open}
-            target = math.ceil(target * LATER_LOOKS)
+        target = FIRST_CHECK
+        still_open = set(range(len(self.claims)))
+        while still_open:
+            self.sampler.extend([min(target, most) if c in still_open else 0 for c in range(len(self.claims))])
+            still_open = {c for c in still_open if target < most and self.cell(c).is_open}
+            target = math.ceil(target * GROWTH)
 
-    def _cell(self, c: int) -> Cell:
-        values: FloatArray = np.array(self.looks.values[c], dtype=float).reshape(-1, len(OBSERVABLES))
-        return compare(self.grid[c], self.claims[c].values, self.margins[c], values, self.confidence, self.theory[c],
-                       self.anytime)
+    def cell(self, c: int) -> Cell[S, P]:
+        """What the values of cell number c say."""
+        values = np.array(self.sampler.values[c], dtype=float).reshape(-1, len(self.problem.observables))
+        judging = Judging(self.margins[c], self.confidence, self.anytime)
+        return compare(self.problem, self.sampler.grid[c], self.claims[c].values, values, judging, self.theory[c])
 
-    def verification(self, cells: Iterable[int]) -> Verification:
+    def verification(self, cells: Iterable[int]) -> Verification[S, P]:
         """What the values of these cells say."""
-        return Verification(self.seed, self.confidence, tuple(self._cell(c) for c in cells))
+        margin = self.margins[0] if self.problem.has_one_margin else None
+        return Verification(self.sampler.seed, self.confidence, tuple(self.cell(c) for c in cells), margin)
 
 
-def _theory(setting: Setting) -> Prediction | None:
+def _where_there_is_one(prediction: Callable[[S], P], setting: S) -> P | None:
     """The library's own prediction, for the seeds to plan and the terms to name; None where it has none."""
     try:
-        return predict(setting)
+        return prediction(setting)
     except SettingError:
         return None
-
-
-def some_seeds(setting: Setting, seed: int, indices: range) -> list[Triple]:
-    """Attention, recall and accuracy of some seeds of a setting, summed over all sequences."""
-    return [one_seed(setting, seed, i, None) for i in indices]

@@ -1,8 +1,9 @@
-"""Why a formula fails: in which regime, with which exponents, and which named term has the shape of what is missing.
+"""Where a formula fails: in which regime, and what its noise lacks.
 
 Attention and recall are turned into noise: observed and predicted probabilities p into (noise/signal)^2 = 1/s^2 with
-P(s, K) = p, K the number of rivals' places (L, or V). On that scale contributions add, so that the difference is what
-the formula leaves out (or, where it is negative, what it has too much of), and its slopes over the sizes are exponents.
+P(s, K) = p, K the number of competitors' places (L, or V). On that scale contributions add, so that the difference is
+what the formula leaves out (or, where it is negative, what it has too much of), and its slopes over the sizes are
+exponents.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from . import statistics
+from ..settings import OBSERVABLES
 from .results import Cell, Comparison, Verification
+from .verdicts import DISAGREE
 
-FloatArray = NDArray[np.float64]
+__all__ = ["Explanation", "Missing", "Regime", "explain", "noise", "paragraph"]
 
-RIGHT = 0.9  # attention from which recall decides
+SURE = 0.9  # predicted attention from which recall decides
 SIZES = ("V", "L", "d", "N", "m")
-CONFIDENCE = 0.95
 MOST_CERTAIN = 0.999  # a probability beyond it says little of its noise
-SPARE = 3  # cells beyond the number of unknowns, so that a fit has something to say about its error
+SPARE_CELLS = 3  # beyond the number of unknowns, so that a fit means something
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,40 +40,20 @@ class Regime:
 
 
 @dataclasses.dataclass(frozen=True)
-class Exponent:
-    """The slope of log |missing noise| over the logarithm of a size, with its 95 % interval."""
-
-    size: str
-    value: float
-    low: float
-    high: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Likeness:
-    """How far what is missing is proportional to a named term: `scatter` is the standard deviation of the logarithm of
-    their ratio over cells (0 is the same shape), `ratio` its typical value (1 is the same size). `share` is the term's
-    coefficient in the sum of all terms that comes nearest to what is missing (NaN where cells are too few for it)."""
-
-    term: str
-    ratio: float
-    scatter: float
-    share: float
-
-
-@dataclasses.dataclass(frozen=True)
 class Missing:
     """What a formula lacks (`sign` +1) or has too much of (-1) in one observable, over `cells` cells where it shows.
 
-    `misfit` is the root mean square error, relative to what is missing, of the sum of terms that comes nearest to it.
+    `exponents` are the slopes of log |missing noise| over the logarithms of the sizes, by size, empty where cells are
+    too few. `term` is the theory's term that is nearest to proportional to it, and `ratio` how many times that term it
+    typically is.
     """
 
     observable: str
     sign: int
     cells: int
-    exponents: tuple[Exponent, ...]
-    terms: tuple[Likeness, ...]
-    misfit: float
+    exponents: dict[str, float]
+    term: str | None
+    ratio: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +68,7 @@ class Explanation:
         return dataclasses.asdict(self)
 
 
-def explain(found: Verification) -> Explanation:
+def explain(verification: Verification) -> Explanation:
     """Where and how the formula of a verification fails.
 
     >>> from recall_theory import Setting, verify
@@ -96,50 +77,37 @@ def explain(found: Verification) -> Explanation:
     'recall'
     """
     regimes = []
-    for observable in ("attention", "recall", "accuracy"):
+    for observable in OBSERVABLES:
         groups: dict[str, list[Comparison]] = {}
-        for cell in found.cells:
+        for cell in verification.cells:
             if observable in cell.comparisons:
-                groups.setdefault(regime_of(cell), []).append(cell.comparisons[observable])
-        regimes += [_regime(name, observable, of) for name, of in sorted(groups.items())]
-    missing = [m for o in ("attention", "recall") if (m := _missing(found.cells, o)) is not None]
-    return Explanation(tuple(regimes), tuple(missing))
+                groups.setdefault(_regime_of(cell), []).append(cell.comparisons[observable])
+        for name, group in sorted(groups.items()):
+            differences = [c.difference for c in group]
+            regimes.append(Regime(name, observable, len(group), sum(c.verdict == DISAGREE for c in group),
+                                  float(np.mean(differences)), max(differences, key=abs)))
+    missing = [_missing(verification.cells, observable) for observable in ("attention", "recall")]
+    return Explanation(tuple(regimes), tuple(m for m in missing if m is not None))
 
 
-def regime_of(cell: Cell) -> str:
-    """What limits the model at a cell: the largest named term of the step that decides."""
-    theory = cell.theory
-    if theory is None:
-        return "where the theory says nothing"
-    step = "recall" if theory.attention >= RIGHT else "attention"
-    terms = theory.terms[step]
-    largest = max(terms, key=lambda name: terms[name]) if terms else "nothing"
-    return f"{'attention right' if step == 'recall' else 'attention failing'}, {largest}"
-
-
-def _regime(name: str, observable: str, of: Sequence[Comparison]) -> Regime:
-    differences = [c.difference for c in of]
-    return Regime(name, observable, len(of), sum(c.verdict == statistics.DISAGREE for c in of),
-                  float(np.mean(differences)), max(differences, key=abs))
-
-
-def _missing(cells: Sequence[Cell], observable: str) -> Missing | None:
-    """The missing noise over the cells in which the difference is beyond doubt and one can tell its size."""
-    seen: list[tuple[Cell, float]] = []
-    for cell in cells:
-        c = cell.comparisons.get(observable)
-        if c is not None and (c.low > 0 or c.high < 0):
-            K = cell.setting.V if observable == "recall" else cell.setting.L
-            gap = noise(c.observed.mean, K) - noise(c.predicted, K)
-            if math.isfinite(gap) and gap != 0:
-                seen.append((cell, gap))
-    if not seen:
-        return None
-    sign = 1 if sum(gap > 0 for _, gap in seen) * 2 >= len(seen) else -1
-    seen = [(cell, gap) for cell, gap in seen if gap * sign > 0]
-    size = np.log([abs(gap) for _, gap in seen])
-    mine = [cell for cell, _ in seen]
-    return Missing(observable, sign, len(mine), _exponents(mine, size), *_likeness(mine, size, observable))
+def paragraph(explanation: Explanation) -> str:
+    """The explanation in a few sentences."""
+    wrong = [r for r in explanation.regimes if r.disagree]
+    if not wrong:
+        return "In no regime does the formula disagree with the simulation."
+    worst = max(wrong, key=lambda r: abs(r.mean_difference))
+    direction = "low" if worst.mean_difference > 0 else "high"
+    sentences = [f"The formula is furthest off {worst.name}: there its {worst.observable} is "
+                 f"{abs(worst.mean_difference):.3f} too {direction} on average over {worst.cells} cells, of which "
+                 f"{worst.disagree} disagree."]
+    for m in explanation.missing:
+        amount = "too little" if m.sign > 0 else "too much"
+        growth = " ".join(f"{size}^{slope:+.1f}" for size, slope in m.exponents.items())
+        sentence = f"In {m.observable} it has {amount} noise, beyond doubt in {m.cells} cells"
+        sentence += f"; what is off grows about as {growth}" if growth else ""
+        sentence += f", and is most like {m.ratio:.2g} times the theory's term '{m.term}'" if m.term else ""
+        sentences.append(sentence + ".")
+    return " ".join(sentences)
 
 
 def noise(p: float, K: int) -> float:
@@ -155,39 +123,54 @@ def noise(p: float, K: int) -> float:
     return float(forced_choice_inverse(p, K)) ** -2
 
 
-def _exponents(cells: Sequence[Cell], size: FloatArray) -> tuple[Exponent, ...]:
+def _regime_of(cell: Cell) -> str:
+    """Where a cell lies, in words: the step that decides, and the largest noise term of that step."""
+    if cell.theory is None:
+        return "where the theory says nothing"
+    step = "recall" if cell.theory.attention >= SURE else "attention"
+    terms = cell.theory.terms[step]
+    cause = max(terms, key=lambda name: terms[name]) if terms else "nothing"
+    where = "where attention finds the informative token" if step == "recall" else "where attention often misses"
+    return f"{where} and {step} is limited by '{cause}'"
+
+
+def _missing(cells: Sequence[Cell], observable: str) -> Missing | None:
+    """The missing noise over the cells in which the difference is beyond doubt and its size can be told."""
+    gaps: list[tuple[Cell, float]] = []
+    for cell in cells:
+        c = cell.comparisons.get(observable)
+        if c is not None and (c.low > 0 or c.high < 0):
+            K = cell.setting.V if observable == "recall" else cell.setting.L
+            gap = noise(c.observed.mean, K) - noise(c.predicted, K)
+            if math.isfinite(gap) and gap != 0:
+                gaps.append((cell, gap))
+    if not gaps:
+        return None
+    sign = 1 if sum(gap > 0 for _, gap in gaps) * 2 >= len(gaps) else -1
+    gaps = [(cell, gap) for cell, gap in gaps if gap * sign > 0]
+    log_gap = np.log([abs(gap) for _, gap in gaps])
+    of_sign = [cell for cell, _ in gaps]
+    return Missing(observable, sign, len(gaps), _exponents(of_sign, log_gap), *_likest(of_sign, log_gap, observable))
+
+
+def _exponents(cells: Sequence[Cell], log_gap: NDArray[np.float64]) -> dict[str, float]:
     """Least squares of log |missing| on the logarithms of the sizes that vary; none where cells are too few."""
-    from scipy.special import stdtrit
-
-    names = [s for s in SIZES if all(getattr(c.setting, s) is not None for c in cells)]
-    logs = np.array([[math.log(getattr(c.setting, s)) for s in names] for c in cells])
-    varied = [i for i in range(len(names)) if np.ptp(logs[:, i]) > 0]
-    design = np.column_stack([np.ones(len(cells)), logs[:, varied]])
-    spare = len(cells) - design.shape[1]
-    if spare < SPARE or np.linalg.matrix_rank(design) < design.shape[1]:
-        return ()
-    found = np.linalg.lstsq(design, size, rcond=None)[0]
-    variance = float(((size - design @ found) ** 2).sum()) / spare
-    half = float(stdtrit(spare, (1 + CONFIDENCE) / 2)) * np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
-    return tuple(Exponent(names[i], float(b), float(b - h), float(b + h))
-                 for i, b, h in zip(varied, found[1:], half[1:], strict=True))
+    logs = {size: np.log([getattr(c.setting, size) for c in cells]) for size in SIZES
+            if all(getattr(c.setting, size) is not None for c in cells)}
+    varied = [size for size, values in logs.items() if np.ptp(values) > 0]
+    design = np.column_stack([np.ones(len(cells)), *(logs[size] for size in varied)])
+    slopes, _, rank, _ = np.linalg.lstsq(design, log_gap, rcond=None)
+    if len(cells) < design.shape[1] + SPARE_CELLS or rank < design.shape[1]:
+        return {}
+    return dict(zip(varied, slopes[1:].tolist(), strict=True))
 
 
-def _likeness(cells: Sequence[Cell], size: FloatArray, observable: str) -> tuple[tuple[Likeness, ...], float]:
-    """The named terms of the theory that are there in all cells, those most like what is missing first, and how well
-    a sum of them with coefficients of at least 0 does."""
-    from scipy.optimize import nnls
-
+def _likest(cells: Sequence[Cell], log_gap: NDArray[np.float64], observable: str) -> tuple[str | None, float | None]:
+    """The named term that is there in all cells and nearest to proportional to what is missing, and their ratio."""
     budgets = [{} if c.theory is None else c.theory.terms.get(observable, {}) for c in cells]
     names = [n for n in budgets[0] if all(b.get(n, 0) > 0 for b in budgets)]
-    if len(cells) < SPARE or not names:
-        return (), math.nan
-    terms = np.array([[b[n] for n in names] for b in budgets])
-    shares, misfit = np.full(len(names), math.nan), math.nan
-    if len(cells) >= len(names) + SPARE:
-        shares, left = nnls(terms / np.exp(size)[:, None], np.ones(len(cells)))
-        misfit = float(left) / math.sqrt(len(cells))
-    ratios = size[:, None] - np.log(terms)
-    found = [Likeness(n, float(np.exp(r.mean())), float(r.std(ddof=1)), float(share))
-             for n, r, share in zip(names, ratios.T, shares, strict=True)]
-    return tuple(sorted(found, key=lambda x: x.scatter)), misfit
+    if len(cells) < SPARE_CELLS or not names:
+        return None, None
+    log_ratio = {n: log_gap - np.log([b[n] for b in budgets]) for n in names}
+    name = min(names, key=lambda n: float(log_ratio[n].std()))
+    return name, float(np.exp(log_ratio[name].mean()))

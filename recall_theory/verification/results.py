@@ -1,20 +1,25 @@
-"""What a verification consists of: comparisons of one observable, cells of one setting, and the whole."""
+"""What a verification consists of: comparisons of one observable, cells of one setting, and the whole.
+
+One record serves every problem. `Cell` and `Verification` without parameters are those of recall by three steps.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..settings import Setting
-from ..simulate.observables import OBSERVABLES
 from ..simulate.observation import Observable
-from ..theory.predict import Prediction
-from . import statistics
+from .intervals import anytime_interval, mean_intervals
+from .planning import seeds_to_rule_out
+from .problem import P, Problem, S
+from .verdicts import INCONCLUSIVE, judge, smallest_detectable_bias, worst
+
+__all__ = ["TOO_FEW", "TOO_SKEWED", "Cell", "Comparison", "Judging", "Verification", "compare", "finite"]
 
 TOO_SKEWED = "too skewed to judge"
 TOO_FEW = "too few seeds to show rare failures"
@@ -22,13 +27,13 @@ TOO_FEW = "too few seeds to show rare failures"
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """One observable of one cell: what is claimed, what was seen, and the verdict.
+    """One observable of one cell: what is claimed, what was observed, and the verdict.
 
     `low` and `high` are the ends of the family-wise interval of observed - predicted, by the `method` "t", "BCa", "any
     law" or "anytime". `reason` says why a comparison is inconclusive where it isn't the width alone. `design_effect` is
-    the variance over seeds in units of that of V independent facts (NaN where nothing varies). `detectable` is the bias
-    beyond the margin that would be found with probability 0.9. `predicted_std` is the spread that the library's
-    own theory predicts (NaN where it describes none).
+    the variance over seeds in units of that of as many independent facts (NaN where nothing varies). `detectable` is
+    the bias beyond the margin that would be found with probability 0.9. `predicted_std` is the spread that the
+    library's own theory predicts (NaN where it describes none).
     """
 
     predicted: float
@@ -47,7 +52,7 @@ class Comparison:
         """Observed mean less prediction."""
         return self.observed.mean - self.predicted
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, float | str]:
         """The comparison as a row of `--csv`."""
         return {"predicted": self.predicted, "predicted_std": self.predicted_std, "observed": self.observed.mean,
                 "se": self.observed.se, "std": self.observed.std, "difference": self.difference, "low": self.low,
@@ -56,69 +61,86 @@ class Comparison:
 
 
 @dataclasses.dataclass(frozen=True)
-class Cell:
+class Cell(Generic[S, P]):
     """One setting of the grid with its margin and its comparisons, by observable.
 
     `theory` is the library's own prediction there, None where it has none.
     """
 
-    setting: Setting
+    setting: S
     seeds: int
     margin: float
     comparisons: dict[str, Comparison]
-    theory: Prediction | None
+    theory: P | None
 
     @property
     def verdict(self) -> str:
         """The worst of its verdicts."""
-        return statistics.worst(c.verdict for c in self.comparisons.values())
+        return worst(c.verdict for c in self.comparisons.values())
 
     @property
     def is_open(self) -> bool:
         """Whether any of its verdicts is inconclusive."""
-        return any(c.verdict == statistics.INCONCLUSIVE for c in self.comparisons.values())
+        return any(c.verdict == INCONCLUSIVE for c in self.comparisons.values())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The cell as the JSON contract has it."""
-        by = self.comparisons
-
-        def each(f: Callable[[Comparison], Any]) -> dict[str, Any]:
-            return {o: f(c) for o, c in by.items()}
-
+        by = self.comparisons.items()
+        observed = {o: {"mean": c.observed.mean, "se": finite(c.observed.se), "std": finite(c.observed.std)}
+                    for o, c in by}
         return {
             "setting": self.setting.to_dict(),
             "seeds": self.seeds,
             "margin": self.margin,
-            "predicted": {**each(lambda c: c.predicted), "std": each(lambda c: finite(c.predicted_std))},
-            "observed": each(lambda c: {"mean": c.observed.mean, "se": finite(c.observed.se),
-                                        "std": finite(c.observed.std)}),
-            "difference": each(lambda c: c.difference),
-            "interval": each(lambda c: [c.low, c.high]),
-            "method": each(lambda c: c.method),
-            "design_effect": each(lambda c: finite(c.design_effect)),
-            "smallest_detectable_bias": each(lambda c: finite(c.detectable)),
-            "verdict": each(lambda c: c.verdict),
-            "reason": each(lambda c: c.reason),
+            "predicted": {**{o: c.predicted for o, c in by}, "std": {o: finite(c.predicted_std) for o, c in by}},
+            "observed": observed,
+            "difference": {o: c.difference for o, c in by},
+            "interval": {o: [c.low, c.high] for o, c in by},
+            "method": {o: c.method for o, c in by},
+            "design_effect": {o: finite(c.design_effect) for o, c in by},
+            "smallest_detectable_bias": {o: finite(c.detectable) for o, c in by},
+            "verdict": {o: c.verdict for o, c in by},
+            "reason": {o: c.reason for o, c in by},
         }
 
 
 @dataclasses.dataclass(frozen=True)
-class Verification:
-    """All cells of a grid and the verdict on the whole."""
+class Verification(Generic[S, P]):
+    """All cells of a grid and the verdict on the whole.
+
+    `confidence` is that of each interval. `margin` is the margin of every cell where the problem has one for all; JSON
+    then shows it once, and else with each cell.
+    """
 
     seed: int
     confidence: float
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell[S, P], ...]
+    margin: float | None = None
 
     @property
     def verdict(self) -> str:
         """disagree if any comparison disagrees, else inconclusive if any is, else agree."""
-        return statistics.worst(cell.verdict for cell in self.cells)
+        return worst(cell.verdict for cell in self.cells)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON contract of `recall-theory verify`."""
-        return {"schema_version": 1, "seed": self.seed, "confidence": self.confidence,
-                "cells": [c.to_dict() for c in self.cells], "verdict": self.verdict}
+    def to_dict(self) -> dict[str, object]:
+        """The JSON contract of `recall-theory verify` and `recall-theory geometric verify`."""
+        cells = [c.to_dict() for c in self.cells]
+        shared: dict[str, object] = {}
+        if self.margin is not None:
+            shared = {"margin": self.margin}
+            for cell in cells:
+                del cell["margin"]
+        return {"schema_version": 1, "seed": self.seed, **shared, "confidence": self.confidence, "cells": cells,
+                "verdict": self.verdict}
+
+
+@dataclasses.dataclass(frozen=True)
+class Judging:
+    """How comparisons are judged: margin, confidence of each interval, and whether sampling stops at any time."""
+
+    margin: float
+    confidence: float
+    anytime: bool = False
 
 
 def finite(x: float) -> float | None:
@@ -126,46 +148,52 @@ def finite(x: float) -> float | None:
     return float(x) if math.isfinite(x) else None
 
 
-def compare(setting: Setting, claimed: Mapping[str, float], margin: float, values: NDArray[np.float64],
-            confidence: float, theory: Prediction | None, anytime: bool = False) -> Cell:
-    """The cell of a setting from its observed values (seeds, 3); `anytime` where the number of seeds wasn't fixed.
+def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], values: NDArray[np.float64],
+            judging: Judging, theory: P | None) -> Cell[S, P]:
+    """The cell of a setting, from a claim and what was observed.
 
-    `claimed` has a mean for one or more of the observables, `confidence` is that of each interval, `theory` is what
-    the library itself predicts there.
+    `claimed` has a mean for one or more of the problem's observables, `values` (seeds, observables) a row a seed.
+    `theory` is what the library itself predicts there.
 
-    >>> from recall_theory import predict
-    >>> setting = Setting(V=16, L=2, d=32, N=128)
-    >>> compare(setting, {"recall": 0.5}, 0.02, np.full((400, 3), 0.9), 0.95, predict(setting)).verdict
+    >>> from recall_theory import Setting, predict
+    >>> from recall_theory.verification.problem import THREE_STEP_RECALL
+    >>> setting, values = Setting(V=16, L=2, d=32, N=128), np.full((400, 3), 0.9)
+    >>> compare(THREE_STEP_RECALL, setting, {"recall": 0.5}, values, Judging(0.02, 0.95), predict(setting)).verdict
     'disagree'
     """
-    spread = dict.fromkeys(OBSERVABLES, math.nan) if theory is None else theory.spread
-    names = [name for name in OBSERVABLES if name in claimed]
-    rows = np.ascontiguousarray(values.T[[OBSERVABLES.index(name) for name in names]])
-    found = comparisons([(claimed[name], spread[name]) for name in names], rows, margin, confidence, setting.V, anytime)
-    return Cell(setting, len(values), margin, dict(zip(names, found, strict=True)), theory)
-
-
-def comparisons(predicted: Sequence[tuple[float, float]], rows: NDArray[np.float64], margin: float, confidence: float,
-                facts: int, anytime: bool = False) -> list[Comparison]:
-    """Means and spreads that are predicted, beside what was observed (one row each, of one value a seed)."""
-    if anytime:
-        lows, highs = statistics.anytime_interval(rows, confidence)
+    names = [name for name in problem.observables if name in claimed]
+    rows = np.ascontiguousarray(values.T[[problem.observables.index(name) for name in names]])
+    if judging.anytime:
+        lows, highs = anytime_interval(rows, judging.confidence)
         methods = np.full(len(rows), "anytime")
     else:
-        ends = statistics.mean_intervals(rows, confidence)
+        ends = mean_intervals(rows, judging.confidence)
         lows, highs, methods = ends.low, ends.high, ends.method
-    found = []
-    for (mean, std), row, bottom, top, method in zip(predicted, rows, lows.tolist(), highs.tolist(), methods.tolist(),
-                                                     strict=True):
-        observed, low, high = Observable(row), bottom - mean, top - mean
-        verdict = statistics.judge(low, high, margin)
-        reason = ""
-        if verdict == statistics.INCONCLUSIVE and not anytime:
-            if len(row) < statistics.seeds_to_rule_out(margin, confidence):
-                reason = TOO_FEW
-            if method == "any law" and len(row) > 1:
-                reason = TOO_SKEWED
-        found.append(Comparison(
-            mean, std, observed, low, high, method, verdict, reason, observed.design_effect(facts),
-            statistics.smallest_detectable_bias(observed.mean, bottom, top, observed.se)))
-    return found
+
+    moments = {} if theory is None else problem.moments(theory)
+    comparisons = {}
+    for i, name in enumerate(names):
+        observed, predicted, low, high = Observable(rows[i]), claimed[name], float(lows[i]), float(highs[i])
+        verdict = judge(low - predicted, high - predicted, judging.margin)
+        comparisons[name] = Comparison(
+            predicted=predicted,
+            predicted_std=moments[name].spread if name in moments else math.nan,
+            observed=observed,
+            low=low - predicted,
+            high=high - predicted,
+            method=str(methods[i]),
+            verdict=verdict,
+            reason=_reason(verdict, str(methods[i]), len(values), judging),
+            design_effect=observed.design_effect(problem.facts(setting)),
+            detectable=smallest_detectable_bias(observed.mean, low, high, observed.se),
+        )
+    return Cell(setting, len(values), judging.margin, comparisons, theory)
+
+
+def _reason(verdict: str, method: str, seeds: int, judging: Judging) -> str:
+    """Why a comparison is inconclusive, where it isn't the width of the interval alone."""
+    if verdict != INCONCLUSIVE or judging.anytime:
+        return ""
+    if method == "any law" and seeds > 1:
+        return TOO_SKEWED
+    return TOO_FEW if seeds < seeds_to_rule_out(judging.margin, judging.confidence) else ""

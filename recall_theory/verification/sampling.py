@@ -1,25 +1,32 @@
-"""Looks at the cells of a grid: seeds simulated as planned, and the values that they brought."""
+"""Seeds of the cells of a grid, simulated in planned stages."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from ..settings import SettingError
-from ..simulate.run import check_seed, check_seeds, map_tasks
-from . import statistics
+import numpy as np
+from numpy.typing import NDArray
 
-FEWEST_SEEDS, MOST_SEEDS = 48, 6000  # of a first look, whatever the plan
+from ..simulate.workers import collect
+from .planning import second_stage
+from .verdicts import INCONCLUSIVE, worst
+
+__all__ = ["SeedScheduler", "cell_seed", "first_stage", "mean_and_error", "observe_settings"]
+
+FEWEST_SEEDS, MOST_SEEDS = 48, 6000  # of a first stage, whatever the plan
 TASK = 16  # seeds that a worker takes at a time: handing them over one by one takes a fifth of a small seed's time
 SHARES = 8  # at least, for each worker, of every cell
 
-Value = TypeVar("Value")
-Work = Callable[[Any, int, range], list[Value]]  # of a setting, its seed, and which of its draws
+FloatArray = NDArray[np.float64]
+S = TypeVar("S")
+Values = tuple[float, ...]
+Draw = Callable[[S, int, range], list[Values]]  # of a setting, its seed, and which of its draws
 
 
 class Judged(Protocol):
-    """A cell as far as a second look asks about it."""
+    """A cell as far as a second stage asks about it."""
 
     @property
     def verdict(self) -> str: ...
@@ -28,75 +35,92 @@ class Judged(Protocol):
     def is_open(self) -> bool: ...
 
 
-class Looks(Generic[Value]):
-    """The values seen in each cell so far; `work` finds those of some seeds of a setting.
+class SeedScheduler(Generic[S]):
+    """The observed values of each cell of a grid so far; `draw` makes those of some seeds of a setting.
 
-    `progress` is called with (seeds done, seeds in all, number of the cell).
+    `progress` is called with (seeds done, seeds in all, setting).
     """
 
-    def __init__(self, grid: Sequence[Any], work: Work[Value], seed: int, jobs: int,
-                 progress: Callable[[int, int, int], None] | None = None):
-        self.grid, self.work, self.seed, self.jobs, self.progress = grid, work, seed, jobs, progress
-        self.values: list[list[Value]] = [[] for _ in grid]
+    def __init__(self, grid: Sequence[S], draw: Draw[S], *, seed: int, jobs: int,
+                 progress: Callable[[int, int, S], None] | None = None):
+        self.grid, self.draw, self.seed, self.jobs, self.progress = grid, draw, seed, jobs, progress
+        self.values: list[list[Values]] = [[] for _ in grid]
 
-    def observe(self, plan: Sequence[int]) -> None:
-        """Simulate until every cell has as many seeds as planned."""
-        tasks = []
-        for c, n in enumerate(plan):
-            step = min(TASK, math.ceil(n / (SHARES * self.jobs))) or 1
-            tasks += [(c, range(i, min(i + step, n))) for i in range(len(self.values[c]), n, step)]
+    def extend(self, plan: Sequence[int]) -> None:
+        """Simulate until every cell has as many seeds as planned; an interrupt keeps what was finished."""
+        batches = [(c, indices) for c, n in enumerate(plan) for indices in self._batches(len(self.values[c]), n)]
         done = sum(map(len, self.values))
-        total = done + sum(len(indices) for _, indices in tasks)
-        found = map_tasks(self.work, ((self.grid[c], cell_seed(self.seed, c), indices) for c, indices in tasks),
-                          self.jobs)
-        for (c, indices), values in zip(tasks, found, strict=True):
+        total = done + sum(len(indices) for _, indices in batches)
+        awaited = iter(batches)
+
+        def keep(values: list[Values]) -> None:
+            nonlocal done
+            c, indices = next(awaited)
             self.values[c] += values
             done += len(indices)
             if self.progress is not None:
-                self.progress(done, total, c)
+                self.progress(done, total, self.grid[c])
 
-    def look(self, plan: Sequence[int]) -> None:
-        """Observe; a Ctrl-C leaves every cell with the seeds of whole looks, and passes on."""
+        tasks = ((self.grid[c], cell_seed(self.seed, c), indices) for c, indices in batches)
+        collect(self.draw, tasks, jobs=self.jobs, each=keep)
+
+    def run_stage(self, plan: Sequence[int]) -> None:
+        """As `extend`; an interrupt leaves every cell with the seeds of whole stages."""
         before = [len(v) for v in self.values]
         try:
-            self.observe(plan)
+            self.extend(plan)
         except KeyboardInterrupt:
             for values, had, n in zip(self.values, before, plan, strict=True):
                 if len(values) < n:
                     del values[had:]
             raise
 
-    def look_twice(self, first: Sequence[int], judged: Callable[[], Iterable[Judged]]) -> None:
-        """The planned look, and where no cell disagrees a second one at those that are open (`second_look`)."""
-        self.look(first)
+    def run_two_stages(self, first: Sequence[int], judged: Callable[[], Iterable[Judged]]) -> None:
+        """The planned stage; where no cell disagrees after it, a second one of the cells that are open."""
+        self.run_stage(first)
         cells = list(judged())
-        if statistics.worst(cell.verdict for cell in cells) == statistics.INCONCLUSIVE:
-            self.look(statistics.second_look(first, {c for c, cell in enumerate(cells) if cell.is_open}))
+        if worst(cell.verdict for cell in cells) == INCONCLUSIVE:
+            self.run_stage(second_stage(first, {c for c, cell in enumerate(cells) if cell.is_open}))
 
     @property
-    def seen(self) -> list[int]:
+    def sampled(self) -> list[int]:
         """The numbers of the cells that have any values."""
         return [c for c, v in enumerate(self.values) if v]
 
+    def _batches(self, start: int, stop: int) -> list[range]:
+        """The draws from start to stop in the portions that workers take."""
+        step = min(TASK, math.ceil(stop / (SHARES * self.jobs))) or 1
+        return [range(i, min(i + step, stop)) for i in range(start, stop, step)]
 
-def first_look(planned: int) -> int:
-    """How many of the planned seeds a first look takes."""
+
+def first_stage(planned: int) -> int:
+    """How many of the planned seeds a first stage takes."""
     return min(max(planned, FEWEST_SEEDS), MOST_SEEDS)
 
 
 def cell_seed(seed: int, number: int) -> int:
     """The seed of cell `number` of a grid: cells must not share their draws."""
-    import numpy as np
-
     return int(np.random.SeedSequence((seed, number)).generate_state(1, np.uint64)[0])
 
 
-def check_arguments(grid: Sequence[Any], seeds: int | None, seed: int | None, margin: float | None) -> int:
-    """Raise `SettingError` for what no verification can do; the seed, drawn where None."""
-    if not grid:
-        raise SettingError("grid", "the grid holds no setting")
-    if seeds is not None:
-        check_seeds(seeds)
-    if margin is not None and not 0 < margin < 1:
-        raise SettingError("margin", f"margin={margin!r} is not a number above 0 and below 1")
-    return check_seed(seed)
+def observe_settings(observe: Callable[[S, int, int], Values], settings: Sequence[S], seeds: int, seed: int, *,
+                     jobs: int = 1, progress: Callable[[int, int], None] | None = None,
+                     partial: Callable[[list[FloatArray]], object] | None = None) -> list[FloatArray]:
+    """The observables (seeds, ...) of each setting, on `seeds` seeds of its own each: settings that shared their
+    embeddings would err together.
+
+    `progress` is called with (seeds done, seeds in all). On Ctrl-C `Interrupted` carries `partial(those of the settings
+    whose seeds are all there)`.
+    """
+
+    def of_settings(rows: list[Values]) -> list[FloatArray]:
+        return [np.array(rows[i:i + seeds]) for i in range(0, len(rows) - seeds + 1, seeds)]
+
+    tasks = [(s, seed, i * seeds + j) for i, s in enumerate(settings) for j in range(seeds)]
+    return of_settings(collect(observe, tasks, jobs=jobs, progress=progress,
+                               partial=None if partial is None else lambda rows: partial(of_settings(rows))))
+
+
+def mean_and_error(values: FloatArray) -> tuple[float, float | None]:
+    """The mean of values (n,), and its standard error where there are several."""
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from ..settings import Setting
 
-__all__ = ["ATTENTION_ONLY", "MLP", "MLP_SPREAD", "declared_margin", "spread_allowance"]
+__all__ = ["ATTENTION_ONLY", "GEOMETRIC", "MLP", "MLP_SPREAD", "declared_margin", "spread_allowance"]
 
 ATTENTION_ONLY = 2 / 100
 MLP = 3 / 100  # the kernel of a finite width adds an error of its own
+GEOMETRIC = 2 / 100  # its law of one pass is exact
 MLP_SPREAD = 5 / 4  # spreads over seeds may exceed the predicted ones by this factor
 
 

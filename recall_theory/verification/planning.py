@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
-from .bounded import log_price
-from .intervals import BCA_UP_TO, T_UP_TO, UNSEEN, bca_confidence, tail_error
+from .intervals import BCA_UP_TO, T_UP_TO, UNSEEN, bca_confidence, log_price, tail_error
 
-WIDTH = 0.65  # of the margin, which an interval may reach to one side
-REACH = 0.7  # of the margin, which failures that no seed shows may take
+__all__ = ["STAGES", "beta_skewness", "second_stage", "seeds_needed", "seeds_planned", "seeds_to_rule_out"]
 
-LOOKS = 2  # of a plan: the intervals of each have half of the error
-AGAIN = 4  # times the seeds at the second look, so that intervals are half as wide
+WIDTH = 0.65  # share of the margin that an interval may reach to one side
+UNSEEN_REACH = 0.7  # share of the margin by which failures that no seed shows may move a mean
+STAGES = 2  # of a plan; the intervals of each have half of the error
+SECOND_STAGE = 4  # times the seeds of the first, so that intervals are half as wide
 
 
 def seeds_needed(std: float, margin: float, confidence: float) -> int:
@@ -32,7 +32,7 @@ def seeds_to_rule_out(margin: float, confidence: float) -> int:
     340
     """
     # Beyond 1e18 it would only overflow: no run has so many seeds.
-    return math.ceil(min(math.log(UNSEEN * (1 - confidence) / 2) / math.log1p(-REACH * margin), 1e18))
+    return math.ceil(min(math.log(UNSEEN * (1 - confidence) / 2) / math.log1p(-UNSEEN_REACH * margin), 1e18))
 
 
 def seeds_planned(mean: float, std: float, margin: float, confidence: float) -> int:
@@ -46,26 +46,26 @@ def seeds_planned(mean: float, std: float, margin: float, confidence: float) -> 
     (641, 1890)
     """
     n = max(seeds_needed(std, margin, confidence), seeds_to_rule_out(margin, confidence))
-    off = tail_error(beta_skewness(mean, std), n, confidence)
-    if T_UP_TO < off <= BCA_UP_TO:
-        n = max(n, seeds_needed(std, margin, bca_confidence(off, confidence)))
-    if off > BCA_UP_TO:
+    log_error = tail_error(beta_skewness(mean, std), n, confidence)
+    if T_UP_TO < log_error <= BCA_UP_TO:
+        n = max(n, seeds_needed(std, margin, bca_confidence(log_error, confidence)))
+    if log_error > BCA_UP_TO:
         y = 3 * (math.sqrt(std**2 + 2 * WIDTH * margin / 3) - std)
         n = max(n, math.ceil(2 * log_price(n, (1 + confidence) / 2) / y**2))
     return n
 
 
-def second_look(first: Sequence[int], still_open: Collection[int]) -> list[int]:
-    """Seeds of each cell at the second look, from those of the first: four times as many where a verdict is open.
+def second_stage(first: Sequence[int], still_open: Collection[int]) -> list[int]:
+    """Seeds of each cell after the second stage, from those of the first: four times as many where a verdict is open.
 
-    Where that would take more new seeds than the first look had in all, the open cells share so many in proportion.
+    Where that would take more new seeds than the first stage had in all, the open cells share so many in proportion.
 
-    >>> second_look([100, 200, 300, 400], {1})
+    >>> second_stage([100, 200, 300, 400], {1})
     [100, 800, 300, 400]
-    >>> second_look([100, 100], {0, 1})
+    >>> second_stage([100, 100], {0, 1})
     [200, 200]
     """
-    times = min(AGAIN, 1 + sum(first) / max(1, sum(first[c] for c in still_open)))
+    times = min(SECOND_STAGE, 1 + sum(first) / max(1, sum(first[c] for c in still_open)))
     return [math.floor(n * times) if c in still_open else n for c, n in enumerate(first)]
 
 

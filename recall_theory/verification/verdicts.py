@@ -1,13 +1,20 @@
-"""Verdicts: an equivalence test on an interval, its error rate over a family, and what a sample can show."""
+"""Verdicts: an equivalence test on an interval, its error rate over a family, and what a sample can show.
+
+A closed form has a finite-size error. It agrees when the interval of observed - predicted lies inside its margin,
+disagrees when the interval lies outside, and the comparison is inconclusive otherwise.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 
+__all__ = ["AGREE", "ALPHA", "DISAGREE", "INCONCLUSIVE", "VERDICT_ALPHA", "family_confidence", "judge",
+           "smallest_detectable_bias", "worst"]
+
 AGREE, DISAGREE, INCONCLUSIVE = "agree", "disagree", "inconclusive"
 
-ALPHA = 0.05  # of a whole family of intervals
+ALPHA = 0.05  # error of a whole family of intervals
 # The same for verdicts, both sides together. A formula whose error equals its margin is only wronged on one side, so
 # that no right formula is called wrong in more than one run of 1,000.
 VERDICT_ALPHA = 0.002
@@ -15,7 +22,7 @@ POWER = 0.9  # at which one comparison detects its smallest detectable bias; thr
 
 
 def family_confidence(comparisons: int, alpha: float = ALPHA) -> float:
-    """The confidence of each interval that keeps the family's error below alpha (Bonferroni)."""
+    """The confidence of each interval that keeps the error of the whole family below alpha (Bonferroni)."""
     return 1 - alpha / max(1, comparisons)
 
 
@@ -30,9 +37,9 @@ def judge(low: float, high: float, margin: float) -> str:
 
 def worst(verdicts: Iterable[str]) -> str:
     """One verdict for many: any disagreement wins, then any doubt."""
-    found = set(verdicts)
+    given = set(verdicts)
     for verdict in (DISAGREE, INCONCLUSIVE):
-        if verdict in found:
+        if verdict in given:
             return verdict
     return AGREE
 
@@ -40,10 +47,11 @@ def worst(verdicts: Iterable[str]) -> str:
 def smallest_detectable_bias(mean: float, low: float, high: float, se: float) -> float:
     """The bias beyond the margin that this comparison would call a disagreement with probability 0.9.
 
-    `low` and `high` is the interval of the mean, `se` its standard error (NaN: none is known, nothing is detectable).
+    `low` and `high` are the ends of the interval of the mean, `se` is its standard error (NaN where it isn't known:
+    nothing is detectable).
     """
-    from scipy import stats
+    from scipy.special import ndtri
 
     if not math.isfinite(se):
         return math.inf
-    return max(mean - low, high - mean) + float(stats.norm.ppf(POWER)) * se
+    return max(mean - low, high - mean) + float(ndtri(POWER)) * se

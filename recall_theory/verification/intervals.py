@@ -1,0 +1,260 @@
+"""Intervals for a mean over seeds, and the rule, fixed beforehand, that says which one applies.
+
+A fact is not a sample: the facts of one seed share its trigger, attention vector and label frequencies. Everything here
+counts seeds.
+
+The error of a t interval in its thinner tail is off by the factor exp(D) to leading order,
+
+    D = |skewness| z^3 / (3 sqrt(n)),        z the normal quantile of the confidence,
+
+because the studentised mean has third cumulant -2 skewness/sqrt(n). The rule:
+
+- D at most 1/4: Student's t;
+- D at most 1: BCa, which corrects for skewness to second order, with the error alpha exp(-2D) in the place of alpha:
+  among the samples that look just tame enough are those that a wilder law happens to bring;
+- beyond: no interval that leans on normality can be trusted. What is left is one that holds for any law on [0, 1]. It
+  is wide, and where it is too wide for a verdict the comparison is "too skewed to judge".
+
+Whichever applies, a failure too rare to be among n seeds may exist: a t or BCa interval never excludes the means that a
+share `unseen_share` of seeds at 0, or at 1, would bring, taken at a third of the error.
+
+The interval for any law comes from betting on the values: with a stake b, wealth is multiplied by
+b x/m + (1 - b)(1 - x)/(1 - m) at each value x. Where m is the true mean this is a fair game for every b in [0, 1], and
+so is the mixture of all b with density Beta(1/2, 1/2): by Ville's inequality its wealth ever exceeds 1/alpha with a
+probability of at most alpha. The wealth of the best single b is at most sqrt(pi) Gamma(n+1)/Gamma(n+1/2) times the
+mixture's (Cover and Ordentlich 1996). A mean m is therefore given up as soon as
+
+    max_b sum_i log(b x_i/m + (1 - b)(1 - x_i)/(1 - m)) >= log(1/alpha) + log(sqrt(pi) Gamma(n+1)/Gamma(n+1/2)),
+
+and the true mean is ever given up, at any n, with a probability of at most alpha (Orabona and Jun 2021): one may look
+after every seed, and stop at any time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BCA_UP_TO", "T_UP_TO", "UNSEEN", "Intervals", "anytime_interval", "bca_confidence", "bca_interval",
+           "guaranteed_interval", "log_price", "mean_intervals", "skewness", "student_interval", "tail_error",
+           "unseen_share"]
+
+FloatArray = NDArray[np.float64]
+Number = TypeVar("Number", float, FloatArray)
+
+T_UP_TO, BCA_UP_TO = 0.25, 1.0  # of D
+SELECTED = 2.0  # BCa intervals have the error alpha exp(-SELECTED D)
+UNSEEN = 1 / 3  # share of the error that failures which no seed shows may take
+HALVINGS = 60
+MOST_U = 1 - 2.0**-50
+BLOCK = 1 << 22  # values worked on together
+FLAT = 1e-14  # range of values at most 1 below which they are equal but for rounding
+
+
+@dataclasses.dataclass(frozen=True)
+class Intervals:
+    """Ends of intervals (...,) in [0, 1] and the method of each: "t", "BCa" or "any law"."""
+
+    low: FloatArray
+    high: FloatArray
+    method: NDArray[np.str_]
+
+
+def mean_intervals(values: FloatArray, confidence: float) -> Intervals:
+    """Intervals for the means of rows of values (..., n) in [0, 1], one value a seed.
+
+    >>> rng = np.random.default_rng(0)
+    >>> mean_intervals(rng.normal(0.5, 0.1, size=(2, 500)), 0.95).method.tolist()
+    ['t', 't']
+    """
+    rows = np.asarray(values, dtype=float).reshape(-1, values.shape[-1])
+    shape, n = values.shape[:-1], rows.shape[1]
+    if n < 2:
+        return Intervals(np.zeros(shape), np.ones(shape), np.full(shape, "any law"))
+    mean = rows.mean(axis=1)
+    log_error = tail_error(skewness(rows), n, confidence)
+    method = np.where(log_error <= T_UP_TO, "t", np.where(log_error <= BCA_UP_TO, "BCa", "any law"))
+    low, high = _student_intervals(rows, confidence)
+    bent, wild = method == "BCa", method == "any law"
+    if bent.any():
+        low[bent], high[bent] = bca_interval(rows[bent], bca_confidence(log_error[bent], confidence))
+    p = unseen_share(n, 1 - UNSEEN * (1 - confidence))
+    low = np.minimum(low, mean * (1 - p))
+    high = np.maximum(high, 1 - (1 - mean) * (1 - p))
+    if wild.any():
+        low[wild], high[wild] = guaranteed_interval(rows[wild], confidence)
+    return Intervals(np.clip(low, 0, 1).reshape(shape), np.clip(high, 0, 1).reshape(shape), method.reshape(shape))
+
+
+def tail_error(skew: Number, n: int, confidence: float) -> Number:
+    """D of the rule: the logarithm of the factor by which a t interval's error in one tail is off."""
+    from scipy.special import ndtri
+
+    return abs(skew) * float(ndtri((1 + confidence) / 2)) ** 3 / (3 * math.sqrt(n))
+
+
+def bca_confidence(log_error: Number, confidence: float) -> Number:
+    """The confidence of a BCa interval whose t interval would be off by the factor exp(log_error)."""
+    return 1 - (1 - confidence) * np.exp(-SELECTED * log_error)
+
+
+def skewness(rows: FloatArray) -> FloatArray:
+    """The third standardised moment (R,) of rows (R, n); 0 where all values of a row are the same."""
+    from scipy import stats
+
+    result = np.zeros(len(rows))
+    varied = np.ptp(rows, axis=1) > FLAT
+    if varied.any():
+        result[varied] = stats.skew(rows[varied], axis=1)
+    return result
+
+
+def student_interval(values: FloatArray, confidence: float) -> tuple[float, float]:
+    """The two-sided t interval of the mean of values (n,); infinite for a single one."""
+    if len(values) < 2:
+        return -math.inf, math.inf
+    low, high = _student_intervals(np.asarray(values, dtype=float)[None], confidence)
+    return float(low[0]), float(high[0])
+
+
+def _student_intervals(rows: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+    from scipy.special import stdtrit
+
+    n = rows.shape[1]
+    half = stdtrit(n - 1, (1 + confidence) / 2) * rows.std(axis=1, ddof=1) / math.sqrt(n)
+    mean = rows.mean(axis=1)
+    return mean - half, mean + half
+
+
+def bca_interval(rows: FloatArray, confidence: float | FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The BCa bootstrap interval (Efron 1987) of the means of rows (R, n), without resampling: low and high (R,).
+
+    `confidence` is one for all rows, or one a row.
+
+    For a mean the acceleration is skewness/(6 sqrt(n)), and so is the bias correction to the same order. Quantiles of
+    the bootstrap mean come from its saddlepoint approximation (Davison and Hinkley 1988), which is good far into the
+    tails: a corrected confidence of 1 - 1e-5 would take millions of resamples.
+    """
+    from scipy.special import ndtri
+
+    a = skewness(rows) / (6 * math.sqrt(rows.shape[1]))
+    ends = []
+    for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
+        z = a + ndtri(tail)
+        ends.append(_bootstrap_quantile(rows, a + z / (1 - a * z)))
+    return ends[0], ends[1]
+
+
+def _bootstrap_quantile(rows: FloatArray, z: FloatArray) -> FloatArray:
+    """The mean of n draws from each row that the bootstrap exceeds with probability 1 - Phi(z), |z| not small.
+
+    At tilt t the tilted mean has r = sign(t) sqrt(2n (t K' - K)) and v = t sqrt(n K''), and lies at the normal score
+    r + log(v/r)/r (Barndorff-Nielsen's form), which grows with t: the tilt is found by halving.
+    """
+    n = rows.shape[1]
+    mean, scale = rows.mean(axis=1), rows.std(axis=1)
+    y = (rows - mean[:, None]) / np.where(scale > 0, scale, 1)[:, None]
+    sign = np.sign(z)
+
+    def tilted(size: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The tilted mean in standard deviations, and its normal score."""
+        t = sign * size
+        top = (t[:, None] * y).max(axis=1)
+        weight = np.exp(t[:, None] * y - top[:, None])
+        total = weight.mean(axis=1)
+        position = (weight * y).mean(axis=1) / total
+        variance = (weight * (y - position[:, None]) ** 2).mean(axis=1) / total
+        r = np.sqrt(np.maximum(2 * n * (t * position - np.log(total) - top), 1e-12))
+        v = size * np.sqrt(n * np.maximum(variance, 1e-300))
+        return position, r + np.log(v / r) / r
+
+    largest = np.full(len(rows), 8.0) * (1 + np.abs(z)) / math.sqrt(n)
+    size = _halved(np.zeros(len(rows)), largest, lambda size: tilted(size)[1] >= np.abs(z))
+    return mean + scale * tilted(size)[0]
+
+
+def anytime_interval(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Low and high ends (...,) for the mean of values (..., n) in [0, 1]; they hold at all n together.
+
+    >>> low, high = anytime_interval(np.full(100, 0.5), 0.95)
+    >>> bool(0.3 < low < 0.5 < high < 0.7)
+    True
+    """
+    rows = values.reshape(-1, values.shape[-1])
+    high = _betting_upper_ends(rows, confidence)
+    low = 1 - _betting_upper_ends(1 - rows, confidence)
+    return low.reshape(values.shape[:-1]), high.reshape(values.shape[:-1])
+
+
+def guaranteed_interval(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Low and high ends (...,) for the mean of n values (..., n) in [0, 1], n fixed beforehand.
+
+    What two intervals share, each with half of the error: the bets above, and the range of the values. More than a
+    share p of all values lies below the least of n with probability (1 - p)^n at most, and likewise above the greatest.
+    """
+    half = (1 + confidence) / 2
+    low, high = anytime_interval(values, half)
+    p = unseen_share(values.shape[-1], half)
+    return (np.maximum(low, values.min(axis=-1) * (1 - p)),
+            np.minimum(high, 1 - (1 - values.max(axis=-1)) * (1 - p)))
+
+
+def unseen_share(n: int, confidence: float) -> float:
+    """The largest share of seeds whose kind may be missing among n seeds, on each side, at this confidence.
+
+    >>> round(unseen_share(32, 0.95), 3)
+    0.109
+    """
+    return float(-np.expm1(np.log((1 - confidence) / 2) / n))
+
+
+def log_price(n: int, confidence: float) -> float:
+    """log(1/alpha), and what it costs not to know the best bet beforehand."""
+    from scipy.special import gammaln
+
+    return float(-np.log(1 - confidence) + np.log(np.pi) / 2 + gammaln(n + 1) - gammaln(n + 0.5))
+
+
+def _betting_upper_ends(rows: FloatArray, confidence: float) -> FloatArray:
+    """The greatest mean (R,) that the rows (R, n) don't make one give up."""
+    n = rows.shape[1]
+    step = max(1, BLOCK // n)
+    wanted = log_price(n, confidence) / n
+    blocks = [_upper_ends_of_block(rows[i:i + step], wanted) for i in range(0, len(rows), step)]
+    return np.concatenate(blocks) if blocks else np.empty(0)
+
+
+def _upper_ends_of_block(x: FloatArray, wanted: float) -> FloatArray:
+    """The m above the rows' means at which the best bet's mean log wealth is `wanted`.
+
+    The best b makes the mean of 1/wealth 1. In terms of u in (0, 1) every wealth is then h (1 - u x) with h the mean of
+    1/(1 - u x), and m = (1 - 1/h)/u: one unknown in which log wealth grows. Where even u = 1 (b = 0) is not enough the
+    best bet stays b = 0, and the end follows in closed form.
+    """
+
+    def enough(u: FloatArray) -> NDArray[np.bool_]:
+        left = 1 - u[:, None] * x
+        return np.log(left).mean(axis=1) + np.log((1 / left).mean(axis=1)) >= wanted
+
+    u = _halved(np.zeros(len(x)), np.full(len(x), MOST_U), enough)
+    h = (1 / (1 - u[:, None] * x)).mean(axis=1)
+    inside: FloatArray = (1 - 1 / h) / u
+    with np.errstate(divide="ignore", invalid="ignore"):  # a value of 1 never lets b = 0 be the best bet
+        logs = np.log(1 - x).mean(axis=1)
+        corner = -np.expm1(logs - wanted)
+        short = logs + np.log((1 / (1 - x)).mean(axis=1)) < wanted
+    return np.where(short, corner, inside)
+
+
+def _halved(low: FloatArray, high: FloatArray, reached: Callable[[FloatArray], NDArray[np.bool_]]) -> FloatArray:
+    """Where between low and high (R,) `reached`, which is monotone, turns true."""
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        is_reached = reached(middle)
+        low, high = np.where(is_reached, low, middle), np.where(is_reached, middle, high)
+    return (low + high) / 2

@@ -1,0 +1,136 @@
+"""The problems that can be verified: what the engine has to know of a model.
+
+A problem predicts its observables at a setting and draws them, one row of values a seed. There are two: recall by
+three steps of gradient descent, and recall out of the geometry of embeddings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol
+
+from ..geometric import GeometricSetting
+from ..geometric.setting import PARAMETERS as GEOMETRIC_PARAMETERS
+from ..geometric.simulate import one as geometric_seed
+from ..geometric.simulate.run import check_affordable as check_geometric_affordable
+from ..geometric.theory.predict import GeometricPrediction
+from ..geometric.theory.predict import predict as predict_geometric
+from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
+from ..simulate.run import Triple, check_affordable, one_seed
+from ..theory.predict import Prediction, predict
+from .tolerances import GEOMETRIC, declared_margin, spread_allowance
+
+__all__ = ["GEOMETRIC_RECALL", "THREE_STEP_RECALL", "Moments", "P", "Problem", "S", "observe_exactly"]
+
+
+class Parameters(Hashable, Protocol):
+    """A setting of any problem."""
+
+    def to_dict(self) -> dict[str, object]: ...
+
+
+# Types of settings and predictions; where nothing else is said, those of recall by three steps.
+if TYPE_CHECKING:  # `typing` has defaults of type variables from Python 3.13 on
+    from typing_extensions import TypeVar
+
+    S = TypeVar("S", bound=Parameters, default=Setting)
+    P = TypeVar("P", default=Prediction)
+else:
+    from typing import TypeVar
+
+    S, P = TypeVar("S"), TypeVar("P")
+
+
+class Moments(NamedTuple):
+    """The predicted mean of an observable, its deviation from seed to seed, and the largest that a plan allows for."""
+
+    mean: float
+    spread: float
+    largest_spread: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem(Generic[S, P]):
+    """A model whose closed forms are laid beside its simulation.
+
+    All observables are shares of facts, in [0, 1]. `shipped_grids` holds the files of each named grid; a cell of a
+    grid has some of the `parameters`, and all that are `required`. `check` raises `SettingError` where a setting can't
+    be verified, `predict` where the library has no prediction. `draw(setting, seed, indices)` has a row of observables
+    for each of those seeds. `margin` is the declared one of the library's own prediction, `has_one_margin` says whether
+    all settings share it, and `facts` is how many a seed asks: the independent samples of a design effect.
+    """
+
+    observables: tuple[str, ...]
+    shipped_grids: Mapping[str, tuple[str, ...]]
+    parameters: tuple[str, ...]
+    required: tuple[str, ...]
+    has_one_margin: bool
+    make_setting: Callable[..., S]
+    check: Callable[[S], None]
+    predict: Callable[[S], P]
+    moments: Callable[[P], dict[str, Moments]]
+    draw: Callable[[S, int, range], list[tuple[float, ...]]]
+    margin: Callable[[S], float]
+    facts: Callable[[S], int]
+
+    def describe(self, setting: S) -> str:
+        """The required parameters of a setting, in one short line."""
+        return ", ".join(f"{name}={getattr(setting, name)}" for name in self.required)
+
+
+def _check_three_steps(setting: Setting) -> None:
+    if not setting.is_limit:
+        raise SettingError("eta", f"eta={setting.eta:g}: verify sums over all sequences, which needs the limit "
+                           "eta -> 0, eta*gamma -> infinity: leave eta and gamma out")
+    check_affordable(setting)
+
+
+def _moments_of_three_steps(prediction: Prediction) -> dict[str, Moments]:
+    allowance = spread_allowance(prediction.setting)
+    return {o: Moments(getattr(prediction, o), spread, allowance * spread) for o, spread in prediction.spread.items()}
+
+
+def observe_exactly(setting: Setting, seed: int, index: int) -> Triple:
+    """Attention, recall and accuracy of one seed of a setting, summed over all sequences."""
+    return one_seed(setting, seed, index, None)
+
+
+def _draw_three_steps(setting: Setting, seed: int, indices: range) -> list[tuple[float, ...]]:
+    return [observe_exactly(setting, seed, i) for i in indices]
+
+
+def _draw_geometric(setting: GeometricSetting, seed: int, indices: range) -> list[tuple[float, ...]]:
+    return [(geometric_seed.one_seed(setting, seed, i),) for i in indices]
+
+
+THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
+    observables=OBSERVABLES,
+    shipped_grids={"default": ("default.toml",), "full": ("full.toml", "mlp.toml"), "attention-only": ("full.toml",),
+                   "mlp": ("mlp.toml",)},
+    parameters=tuple(PARAMETERS),
+    required=("V", "L", "d", "N"),
+    has_one_margin=False,
+    make_setting=Setting,
+    check=_check_three_steps,
+    predict=predict,
+    moments=_moments_of_three_steps,
+    draw=_draw_three_steps,
+    margin=declared_margin,
+    facts=lambda setting: setting.V,
+)
+
+GEOMETRIC_RECALL: Problem[GeometricSetting, GeometricPrediction] = Problem(
+    observables=("recall",),
+    shipped_grids={"default": ("geometric.toml",)},
+    parameters=tuple(GEOMETRIC_PARAMETERS),
+    required=("N", "R"),
+    has_one_margin=True,
+    make_setting=GeometricSetting,
+    check=check_geometric_affordable,
+    predict=predict_geometric,
+    moments=lambda prediction: {"recall": Moments(prediction.recall, prediction.std, prediction.std)},
+    draw=_draw_geometric,
+    margin=lambda setting: GEOMETRIC,
+    facts=lambda setting: setting.N * setting.R,
+)
