@@ -12,16 +12,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
 from .settings import Setting
 from .verification.engine import verify
 from .verification.results import Verification
-from .verification.statistics import AGREE, DISAGREE
+from .verification.verdicts import AGREE, DISAGREE
 
 __all__ = ["assert_agrees", "assert_not_rejected", "assert_rejected"]
 
-Predictor = Callable[[Setting], Any]
+Predictor = Callable[[Setting], object]
 
 
 def assert_agrees(predictor: Predictor, grid: Sequence[Setting] | str = "default", seeds: int | None = None,

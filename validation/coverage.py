@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate, stats
 
-from recall_theory.verification.statistics import anytime_interval, mean_intervals
+from recall_theory.verification.intervals import anytime_interval, mean_intervals
 
 HERE = Path(__file__).parent
 SEEDS = (8, 16, 32, 64, 128, 512)

@@ -9,7 +9,7 @@ quadratic activation, whose attention is nowhere right at these sizes): the Atte
 
 Two earlier drafts, which allowed a cell more seconds, were simulated and thrown away because they took too long.
 
-    python validation/draw_verify.py > recall_theory/verification/grids/default.toml
+    python validation/draw_verify.py > recall_theory/verification/shipped_grids/default.toml
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from scipy.stats import qmc
 from recall_theory import Prediction, Setting, predict
 from recall_theory.simulate.observables import OBSERVABLES
 from recall_theory.verification.engine import planned_seeds
-from recall_theory.verification.statistics import LOOKS, VERDICT_ALPHA, family_confidence, seeds_to_rule_out
+from recall_theory.verification.planning import STAGES, seeds_to_rule_out
+from recall_theory.verification.problem import THREE_STEP_RECALL
 from recall_theory.verification.tolerances import ATTENTION_ONLY as MARGIN
 from recall_theory.verification.tolerances import MLP as MLP_MARGIN
+from recall_theory.verification.verdicts import VERDICT_ALPHA, family_confidence
 
 SMOOTH = {"tanh": 15e-9, "erf": 15e-9, "gelu": 25e-9}  # seconds a neuron and sample; the others take a third
 RIGHT = 0.99  # attention from which recall in transition is wanted
@@ -89,7 +91,7 @@ def quota(s: Setting, p: Prediction) -> str:
 
 def draw(variant: Variant, scramble: int) -> list[Setting]:
     """The settings of one variant, until every quota is full."""
-    confidence = family_confidence(LOOKS * len(OBSERVABLES) * CELLS, VERDICT_ALPHA)
+    confidence = family_confidence(STAGES * len(OBSERVABLES) * CELLS, VERDICT_ALPHA)
     chosen: dict[str, list[Setting]] = {"attention": [], "recall": [], "any": []}
     margin = MARGIN if len(variant.low) == len(ATTENTION_ONLY[0]) else MLP_MARGIN
     most = {"attention": 2 * variant.dearest, "recall": variant.dearest, "any": variant.dearest}
@@ -104,7 +106,8 @@ def draw(variant: Variant, scramble: int) -> list[Setting]:
             continue
         p = predict(s)
         name = quota(s, p)
-        if left[name] and seconds(s, planned_seeds(p, OBSERVABLES, margin, confidence)) < most[name]:
+        seeds = planned_seeds(THREE_STEP_RECALL.moments(p).values(), margin, confidence)
+        if left[name] and seconds(s, seeds) < most[name]:
             left[name] -= 1
             chosen[name].append(s)
     return list(itertools.chain(*chosen.values()))

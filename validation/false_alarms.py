@@ -27,21 +27,21 @@ from recall_theory.numerics.forced_choice import forced_choice
 from recall_theory.simulate.observables import OBSERVABLES
 from recall_theory.verification.engine import planned_seeds
 from recall_theory.verification.grids import load
+from recall_theory.verification.intervals import mean_intervals
+from recall_theory.verification.planning import STAGES, second_stage
+from recall_theory.verification.problem import THREE_STEP_RECALL
 from recall_theory.verification.residual_analysis import noise
-from recall_theory.verification.statistics import (
+from recall_theory.verification.tolerances import declared_margin
+from recall_theory.verification.verdicts import (
     AGREE,
     DISAGREE,
     INCONCLUSIVE,
-    LOOKS,
     VERDICT_ALPHA,
     family_confidence,
     judge,
-    mean_intervals,
-    second_look,
     smallest_detectable_bias,
     worst,
 )
-from recall_theory.verification.tolerances import declared_margin
 
 HERE = Path(__file__).parent
 SURELY_NOT = 4  # standard errors beyond the margin: ends that a claim in [0, 1] can pass by are 4.49 or more away
@@ -96,10 +96,10 @@ class Instrument:
 
     def __init__(self, rng: np.random.Generator):
         self.rng, self.bank, self.grid = rng, values(), load("default")
-        self.confidence = family_confidence(LOOKS * len(OBSERVABLES) * len(self.grid), VERDICT_ALPHA)
+        self.confidence = family_confidence(STAGES * len(OBSERVABLES) * len(self.grid), VERDICT_ALPHA)
         self.margins = [declared_margin(s) for s in self.grid]
         self.predictions = [predict(s) for s in self.grid]
-        self.first = [planned_seeds(p, OBSERVABLES, m, self.confidence)
+        self.first = [planned_seeds(THREE_STEP_RECALL.moments(p).values(), m, self.confidence)
                       for p, m in zip(self.predictions, self.margins, strict=True)]
         self.truth: Claims = np.array([v.mean(axis=0) for v in self.bank])
 
@@ -136,7 +136,7 @@ class Instrument:
         if any(self.disagree(c, seen[c], claim[None, c])[0] for c in seen):
             return DISAGREE, self.first
         still = {c for c in seen if INCONCLUSIVE in self.verdicts(c, seen[c], claim[c])}
-        plan = second_look(self.first, still)
+        plan = second_stage(self.first, still)
         again = [v for c in still
                  for v in self.verdicts(c, np.concatenate([seen[c], self.seeds(c, plan[c] - self.first[c])]), claim[c])]
         return worst([AGREE, *again]), plan
@@ -145,7 +145,7 @@ class Instrument:
         """The smallest detectable bias of every comparison after a second look."""
         found = []
         for c, n in enumerate(self.first):
-            seen = self.seeds(c, max(second_look(self.first, {c})[c], n))
+            seen = self.seeds(c, max(second_stage(self.first, {c})[c], n))
             ends = mean_intervals(seen.T, self.confidence)
             found.append([smallest_detectable_bias(v.mean(), low, high, v.std(ddof=1) / len(v) ** 0.5)
                           for v, low, high in zip(seen.T, ends.low, ends.high, strict=True)])

@@ -1,7 +1,7 @@
 """Geometric recall, predicted beside observed, on a grid drawn by a rule before anything was simulated.
 
     python validation/geometric.py draw full > validation/geometric_grid.toml
-    python validation/geometric.py draw default > recall_theory/verification/grids/geometric.toml
+    python validation/geometric.py draw default > recall_theory/verification/shipped_grids/geometric.toml
     nice python validation/geometric.py observe [--seed 20261121]     # writes validation/geometric_observed.json
     python validation/geometric.py compare
 
@@ -25,12 +25,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
-from recall_theory.geometric.grid import load
 from recall_theory.geometric.setting import MOST_CODED, GeometricSetting
 from recall_theory.geometric.simulate.run import run_tasks
 from recall_theory.geometric.theory.layout import superposition_dimension
 from recall_theory.geometric.theory.predict import predict
 from recall_theory.settings import SettingError
+from recall_theory.verification.grids import load_grid
+from recall_theory.verification.problem import GEOMETRIC_RECALL
 from recall_theory.verification.sampling import cell_seed
 
 HERE = Path(__file__).parent
@@ -77,7 +78,7 @@ def seeds_for(s: GeometricSetting) -> int:
 def observe(seed: int, jobs: int, out: Path) -> None:
     """Simulate what is missing, cell by cell."""
     done = json.loads(out.read_text()) if out.exists() else []
-    for number, s in enumerate(load(str(HERE / "geometric_grid.toml"))):
+    for number, s in enumerate(load_grid(GEOMETRIC_RECALL, str(HERE / "geometric_grid.toml"))):
         if number < len(done):
             continue
         seeds = seeds_for(s)

@@ -15,7 +15,7 @@ import numpy as np
 from recall_theory.geometric.train import TrainingSetting
 from recall_theory.geometric.train.threshold import counting_dimension, fact_bits
 from recall_theory.plots.style import COLOURS, panel_grid, save_pictures
-from recall_theory.verification.statistics import student_interval
+from recall_theory.verification.intervals import student_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

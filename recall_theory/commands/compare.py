@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..theory.activation_choice import Choice, Parts
     from ..theory.memories.memory_table import Comparison, Memory
     from ..theory.memories.zipf_facts import Zipf
-    from ..verification.embedding_comparison import BeyondOrthogonal, Facts
+    from ..verification.embedding_comparison import BeyondOrthogonal, FactsStored
 
     Simulated = Mapping[tuple[str, str], Observable]  # by name and criterion of a memory
 
@@ -200,7 +200,7 @@ def _embedding_blocks(result: BeyondOrthogonal) -> list[Block]:
     return blocks
 
 
-def _needed(facts: Facts) -> tuple[object, ...]:
+def _needed(facts: FactsStored) -> tuple[object, ...]:
     """A row of the samples that embeddings need."""
     V, random = facts.V, facts.needs["gaussian"].N
     orthogonal = facts.needs["orthogonal"].N if "orthogonal" in facts.needs else None

@@ -101,7 +101,7 @@ def _answer(observed: Observation, prediction: Prediction | None, wanted: int) -
 
 def _interval(observable: Observable) -> list[float | None]:
     """The 95 % interval of the mean over seeds, within [0, 1]; none for a single seed."""
-    from ..verification.statistics import student_interval
+    from ..verification.intervals import student_interval
 
     if len(observable.values) < 2:
         return [None, None]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import explain as explained
 from .answer import Answer, Block, Column, Prose, Table
 from .numbers import NOTHING, count, number, plural, probability, signed
 
@@ -22,11 +21,11 @@ def answer(found: Verification, grid: str, wanted: int, exit_code: int, predicto
         data["interrupted"] = True
     blocks = _blocks(found, grid, wanted, predictor)
     if predictor is not None:
-        from ..verification.residual_analysis import explain
+        from ..verification.residual_analysis import explain, paragraph
 
         why = explain(found)
         data |= {"predictor": predictor, "explanation": why.to_dict()}
-        blocks += explained.blocks(why)
+        blocks.append(Prose(paragraph(why)))
     records = [
         {**cell.setting.to_dict(), "seed": found.seed, "seeds": cell.seeds, "margin": cell.margin, "observable": name,
          **c.record()}
@@ -35,7 +34,7 @@ def answer(found: Verification, grid: str, wanted: int, exit_code: int, predicto
 
 
 def _blocks(found: Verification, grid: str, wanted: int, predictor: str | None) -> list[Block]:
-    from ..verification.statistics import VERDICT_ALPHA
+    from ..verification.verdicts import VERDICT_ALPHA
 
     plain = all(variant(c) == "gaussian" for c in found.cells)
     sizes = [Column(name) for name in ("V", "L", "d", "N")]

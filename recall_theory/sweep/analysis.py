@@ -12,9 +12,10 @@ from ..settings import Setting, SettingError
 from ..simulate.observables import OBSERVABLES
 from ..theory.phase import binding
 from ..theory.predict import Prediction, predict
-from ..verification import statistics
-from ..verification.results import Cell, Comparison, compare
+from ..verification.problem import THREE_STEP_RECALL
+from ..verification.results import Cell, Comparison, Judging, compare
 from ..verification.tolerances import declared_margin
+from ..verification.verdicts import AGREE, DISAGREE, INCONCLUSIVE, VERDICT_ALPHA, family_confidence, worst
 from .problem import MODEL, Problem
 from .results import Results
 
@@ -47,7 +48,7 @@ class Evidence:
     @property
     def verdict(self) -> str:
         """disagree if any comparison disagrees, else inconclusive if any is, else agree."""
-        return statistics.worst(cell.verdict for cell in self.cells)
+        return worst(cell.verdict for cell in self.cells)
 
     @property
     def comparisons(self) -> list[tuple[Cell, str, Comparison]]:
@@ -62,7 +63,7 @@ class Evidence:
     def tally(self, observable: str | None = None) -> dict[str, int]:
         """How many comparisons have each verdict: those of one observable, or all."""
         seen = [c.verdict for _, o, c in self.comparisons if observable in (None, o)]
-        return {v: seen.count(v) for v in (statistics.AGREE, statistics.DISAGREE, statistics.INCONCLUSIVE)}
+        return {v: seen.count(v) for v in (AGREE, DISAGREE, INCONCLUSIVE)}
 
     @property
     def all_problems(self) -> tuple[Problem, ...]:
@@ -95,13 +96,14 @@ def evidence(results: Results, mapped: Map = map) -> Evidence:
     counted = [(p, values[~np.isnan(values[:, 0])]) for p, values in zip(results.problems, results.values, strict=True)]
     predictions = list(mapped(predicted, [p.setting for p, _ in counted]))
     described = [isinstance(x, Prediction) for x in predictions]
-    confidence = statistics.family_confidence(len(OBSERVABLES) * sum(described), statistics.VERDICT_ALPHA)
+    confidence = family_confidence(len(OBSERVABLES) * sum(described), VERDICT_ALPHA)
     problems, cells, refused = [], [], []
     for (problem, values), theory in zip(counted, predictions, strict=True):
         if isinstance(theory, Prediction):
             problems.append(problem)
-            cells.append(compare(problem.setting, {o: getattr(theory, o) for o in OBSERVABLES},
-                                 declared_margin(problem.setting), values, confidence, theory))
+            judging = Judging(declared_margin(problem.setting), confidence)
+            cells.append(compare(THREE_STEP_RECALL, problem.setting, {o: getattr(theory, o) for o in OBSERVABLES},
+                                 values, judging, theory))
         else:
             refused.append(Refused(problem, len(values), theory))
     return Evidence(tuple(problems), tuple(cells), tuple(refused), confidence)

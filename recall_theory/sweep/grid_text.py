@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import tomllib
-from pathlib import Path
 from typing import Any
 
 from ..numerics import number_syntax
@@ -13,7 +11,6 @@ from ..settings import PARAMETERS, Setting, SettingError
 from .product import SCANNED, product
 
 MOST_VALUES = 100_000  # of one scan
-MOST_CHARACTERS = 20_000_000
 OF_THE_RUN = ("seeds", "seed", "n_test")
 
 
@@ -103,30 +100,12 @@ def load(path: str) -> Plan:
     text such as "64:512:x2". seeds, seed and n_test may stand at the top too. A file of tables [[cell]], as
     `verify` reads it, is a sweep over its cells.
     """
-    from ..verification.grids import SHIPPED
-    from ..verification.grids import load as cells
+    from ..verification.grids import cells_of, read_table
+    from ..verification.problem import THREE_STEP_RECALL
 
-    if path in SHIPPED:
-        return Plan(cells(path))
-    try:
-        with Path(path).open(encoding="utf-8-sig") as file:
-            text = file.read(MOST_CHARACTERS + 1)
-        if len(text) > MOST_CHARACTERS:
-            raise SettingError("grid", f"grid={path!r} is too long: more than {MOST_CHARACTERS} characters")
-        table = tomllib.loads(text)
-    except OSError as error:
-        raise SettingError("grid", f"grid={path!r} is not one of {', '.join(SHIPPED)} nor a file that can be read: "
-                           f"{error.strerror or error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise SettingError("grid", f"grid={path!r} is not TOML: {error}") from None
-    except RecursionError:
-        raise SettingError("grid", f"grid={path!r} is no grid: its values are nested too deeply") from None
-    except SettingError:
-        raise
-    except ValueError:
-        raise SettingError("grid", f"grid={path!r} can't be read: it is not UTF-8 text") from None
+    table = read_table(path, THREE_STEP_RECALL.shipped_grids)
     if "cell" in table:
-        return Plan(cells(path))
+        return Plan(cells_of(THREE_STEP_RECALL, table, path))
     try:
         return _plan(table)
     except SettingError as error:

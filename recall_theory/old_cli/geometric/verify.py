@@ -16,17 +16,24 @@ from ..verify import EXIT_CODES, cores
 def run(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: int | None, margin: float) -> Answer:
     if not grid:
         raise BadInput("--grid '' is not default or a file")
-    from ...geometric.grid import load
-    from ...geometric.verify import verify
+    from ...geometric.setting import GeometricSetting
     from ...report.geometric.verify import answer
     from ...simulate.observation import Interrupted
+    from ...verification.engine import verify
+    from ...verification.grids import load_grid
+    from ...verification.problem import GEOMETRIC_RECALL
 
-    settings = load(grid)
+    settings = load_grid(GEOMETRIC_RECALL, grid)
     if seed is None:
         seed = drawn_seed(output)
+
+    def advance(done: int, total: int, setting: GeometricSetting) -> None:
+        progress.update(done, total)
+
     try:
         with Progress(output.progress, "seeds") as progress:
-            found = verify(settings, seeds, seed, jobs=jobs or cores(), margin=margin, progress=progress.update)
+            found = verify(settings, seeds, seed, jobs=jobs or cores(), margin=margin, progress=advance,
+                           problem=GEOMETRIC_RECALL)
     except Interrupted as stop:
         output.note(f"recall-theory geometric verify: interrupted after {len(stop.partial.cells)} of {len(settings)} "
                     f"cells; --seed {seed} repeats them")

@@ -73,7 +73,7 @@ def answer(kind: str, found: Findings, wanted: int, exit_code: int = 0) -> Answe
 def _interval(seen: Observable) -> list[float | None]:
     """The 95 % interval of the mean over seeds, no further than a fraction can go; none where the seeds show no
     spread: a single one, or all alike."""
-    from ...verification.statistics import student_interval
+    from ...verification.intervals import student_interval
 
     if not seen.std > 0:  # it is NaN for a single seed
         return [None, None]

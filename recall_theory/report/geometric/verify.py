@@ -9,28 +9,30 @@ from ..numbers import count, plural, probability, signed
 from ..verify import VERDICTS, detectable, difference, verdict
 
 if TYPE_CHECKING:
-    from ...geometric.verify import GeometricCell, GeometricVerification
+    from ...geometric.setting import GeometricSetting
+    from ...geometric.theory.predict import GeometricPrediction
+    from ...verification.results import Cell, Verification
 
 
-def answer(found: GeometricVerification, grid: str, wanted: int, exit_code: int) -> Answer:
+def answer(found: Verification[GeometricSetting, GeometricPrediction], grid: str, wanted: int, exit_code: int) -> Answer:
     """The verification in its three forms; `wanted` is the number of cells in the grid."""
     data = found.to_dict()
     if len(found.cells) < wanted:
         data["interrupted"] = True
-    records = [{**cell.setting.to_dict(), "seed": found.seed, "seeds": cell.seeds, **cell.recall.record()}
+    records = [{**cell.setting.to_dict(), "seed": found.seed, "seeds": cell.seeds, **cell.comparisons["recall"].record()}
                for cell in found.cells]
     return Answer(data, records, _blocks(found, grid, wanted), exit_code)
 
 
-def _blocks(found: GeometricVerification, grid: str, wanted: int) -> list[Block]:
-    from ...verification.statistics import VERDICT_ALPHA
+def _blocks(found: Verification[GeometricSetting, GeometricPrediction], grid: str, wanted: int) -> list[Block]:
+    from ...verification.verdicts import VERDICT_ALPHA
 
     columns = [*(Column(name) for name in ("N", "R", "k", "d")), Column("hops", words=True), Column("seeds"),
                Column("predicted"), Column("observed"), Column("difference"), Column("detectable bias"),
                Column("verdict", words=True)]
     done = plural(len(found.cells), "cell") + ("" if len(found.cells) == wanted else f" of {wanted:,}, interrupted")
     tally = ", ".join(f"{sum(c.verdict == v for c in found.cells):,} {v}" for v in VERDICTS)
-    worst = max((c.recall for c in found.cells), key=lambda c: abs(c.difference))
+    worst = max((c.comparisons["recall"] for c in found.cells), key=lambda c: abs(c.difference))
     return [
         Prose("Does the theory of geometric recall agree with the simulation?", heading=True),
         Prose(f"Grid {grid}: {done}, {sum(c.seeds for c in found.cells):,} seeds in all, "
@@ -47,8 +49,8 @@ def _blocks(found: GeometricVerification, grid: str, wanted: int) -> list[Block]
     ]
 
 
-def _row(cell: GeometricCell) -> tuple[str, ...]:
-    s, c = cell.setting, cell.recall
+def _row(cell: Cell[GeometricSetting, GeometricPrediction]) -> tuple[str, ...]:
+    s, c = cell.setting, cell.comparisons["recall"]
     how = "chain of thought" if s.chain_of_thought else plural(s.depth, "layer")
     hops = "1" if s.hops == 1 else f"{s.hops}, {how}"
     return (count(s.N), count(s.R), count(s.k), count(s.width), hops, count(cell.seeds), probability(c.predicted),
