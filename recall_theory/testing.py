@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+
 from .settings import Setting
 from .verification.engine import verify
 from .verification.results import Verification

@@ -199,10 +199,11 @@ def test_verify_json(small_grid):
 
 
 def test_verify_exit_codes(small_grid, monkeypatch):
-    library = importlib.import_module("recall_theory.verification.sampling")
+    library = importlib.import_module("recall_theory.simulate.workers")
 
     run = ["verify", "--grid", small_grid, "--seeds", "4", "--seed", "1", "--jobs", "1"]
-    monkeypatch.setattr(library, "map_tasks", lambda work, tasks, jobs: ([(0.0, 0.0, 0.0)] * len(t[2]) for t in tasks))
+    monkeypatch.setattr(library, "ordered_map",
+                        lambda work, tasks, jobs: ([(0.0, 0.0, 0.0)] * len(t[2]) for t in tasks))
     assert call(*run)[0] == 1
     exact = {}
 
@@ -214,7 +215,7 @@ def test_verify_exit_codes(small_grid, monkeypatch):
                 exact[setting] = predict(setting)
             yield [tuple(getattr(exact[setting], o) for o in OBSERVABLES)] * len(indices)
 
-    monkeypatch.setattr(library, "map_tasks", as_predicted)
+    monkeypatch.setattr(library, "ordered_map", as_predicted)
     assert call(*[a if a != "4" else "1000" for a in run])[0] == 0
     assert call(*run)[0] == 3  # failures too rare for four seeds may exist
     assert call(*[a if a != "4" else "1" for a in run])[0] == 3  # one seed decides nothing
@@ -639,14 +640,14 @@ def test_an_interrupted_simulation_keeps_its_seeds(monkeypatch):
 
 
 def test_an_interrupted_verification_keeps_its_cells(small_grid, monkeypatch):
-    library = importlib.import_module("recall_theory.verification.sampling")
+    library = importlib.import_module("recall_theory.simulate.workers")
 
     def few(work, tasks, jobs):
         for *_, indices in itertools.islice(tasks, 5):
             yield [(1.0, 1.0, 1.0)] * len(indices)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(library, "map_tasks", few)
+    monkeypatch.setattr(library, "ordered_map", few)
     run = ["verify", "--grid", small_grid, "--seeds", "4", "--seed", "1", "--jobs", "1"]
     code, out, err = call(*run, "--json")
     assert code == 130 and "after 1 of 2 cells" in err

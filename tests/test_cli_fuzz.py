@@ -213,12 +213,6 @@ def quick(monkeypatch):
     monkeypatch.setattr(predict, "_arrays", arrays)
     monkeypatch.setattr(predict, "_mlp_arrays", arrays)
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", mapped)
-    monkeypatch.setattr(importlib.import_module("recall_theory.verification.sampling"), "map_tasks",
-                        lambda work, todo, jobs: ([(0.75, 0.5, 0.25)] * len(t[2]) for t in todo))
-    monkeypatch.setattr(importlib.import_module("recall_theory.verification.simulated_phase"), "run_tasks", tasks)
-    monkeypatch.setattr(importlib.import_module("recall_theory.verification.embedding_comparison"), "run_tasks", tasks)
-    monkeypatch.setattr(importlib.import_module("recall_theory.verification.decoders"), "map_tasks",
-                        lambda work, todo, jobs: ((0.75, 0.5, 0.25, 0.5, 0.5) for _ in todo))
 
     hebbian = importlib.import_module("recall_theory.theory.memories.hebbian_memory")
     monkeypatch.setattr(hebbian, "gaussian_errors", lambda n, d, outputs: n / (n + d * outputs))

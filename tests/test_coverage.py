@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from recall_theory.verification.statistics import mean_intervals, student_interval
+from recall_theory.verification.intervals import mean_intervals, student_interval
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 FRESH = secrets.randbits(64)

@@ -21,8 +21,9 @@ from recall_theory.sweep.reproduce import commands
 from recall_theory.sweep.slices import diagram, planes
 from recall_theory.sweep.store_summary import findings
 from recall_theory.theory.phase import PhaseDiagram
-from recall_theory.verification import statistics
-from recall_theory.verification.results import compare
+from recall_theory.verification.problem import THREE_STEP_RECALL
+from recall_theory.verification.results import Judging, compare
+from recall_theory.verification.verdicts import VERDICT_ALPHA, family_confidence
 
 RISING = product({"V": [16, 32], "d": [4, 8, 16, 32]}, N=512, L=2)
 SMALL = product({"d": [6, 24], "L": [2, 4]}, V=12, N=96)
@@ -55,12 +56,12 @@ def predicted(settings):
 def test_cells_are_judged_as_verify_judges():
     results = sweep(SMALL, seeds=40, seed=2)
     found = evidence(results)
-    confidence = statistics.family_confidence(3 * len(SMALL), statistics.VERDICT_ALPHA)
+    confidence = family_confidence(3 * len(SMALL), VERDICT_ALPHA)
     assert found.confidence == confidence
     for setting, values, cell in zip(SMALL, results.values, found.cells, strict=True):
         theory = predict_once(setting)
         claimed = {o: getattr(theory, o) for o in ("attention", "recall", "accuracy")}
-        same = compare(setting, claimed, cell.margin, values, confidence, theory)
+        same = compare(THREE_STEP_RECALL, setting, claimed, values, Judging(cell.margin, confidence), theory)
         for o, c in cell.comparisons.items():
             assert (c.low, c.high, c.verdict, c.reason) == (same.comparisons[o].low, same.comparisons[o].high,
                                                             same.comparisons[o].verdict, same.comparisons[o].reason)
@@ -79,7 +80,7 @@ def test_what_has_no_prediction_is_refused_and_not_in_the_family():
     odd = Setting(V=8, L=2, d=8, N=32, eta=1e-3, gamma=1e3)
     found = evidence(around([SMALL[0], odd], [[0.5] * 3] * 2, seeds=8))
     assert [r.problem.setting for r in found.refused] == [odd] and "limit" in found.refused[0].reason
-    assert found.confidence == statistics.family_confidence(3, statistics.VERDICT_ALPHA)
+    assert found.confidence == family_confidence(3, VERDICT_ALPHA)
     assert found.to_dict()["refused"][0]["seeds"] == 8
 
 

@@ -11,7 +11,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from recall_theory.geometric import GeometricSetting
-from recall_theory.geometric.grid import load
 from recall_theory.geometric.setting import MOST_CODED, PARAMETERS
 from recall_theory.settings import SettingError
 
@@ -77,15 +76,3 @@ def test_a_setting_is_frozen_and_canonical():
     assert s == GeometricSetting(**GOOD) and type(s.N) is type(s.R) is int
     with pytest.raises(dataclasses.FrozenInstanceError):
         s.N = 5
-
-
-@pytest.mark.parametrize("text, words", [
-    ("[[cell]]\nN = 4\n", "R missing"), ("[[cell]]\nN = 4\nR = 2\nV = 5\n", "unknown key 'V'"),
-    ("[[cell]]\nN = 4\nR = 2\n", "d is missing"), ("", "holds no table"), ("[[cell", "is not TOML"),
-])
-def test_bad_grids_are_told_in_one_line(tmp_path, text, words):
-    file = tmp_path / "grid.toml"
-    file.write_text(text)
-    with pytest.raises(SettingError, match=words) as told:
-        load(str(file))
-    assert told.value.name == "grid" and "\n" not in str(told.value)

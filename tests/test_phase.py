@@ -13,6 +13,7 @@ import pytest
 from recall_theory.cli import main as run
 from recall_theory.errors import Interrupted
 from recall_theory.settings import Setting, SettingError
+from recall_theory.simulate import workers
 from recall_theory.simulate.run import one_seed
 from recall_theory.theory.activation_choice import compare_activations, hermite_parts
 from recall_theory.theory.phase import FAMILIES, axis, binding, family, phase, place
@@ -225,11 +226,11 @@ def test_an_interrupted_diagram_keeps_its_rows_and_points(monkeypatch):
     assert partial.accuracy.tolist() == whole.accuracy[:2].tolist()
     assert partial.to_dict()["y_values"] == whole.y_values[:2].tolist()
 
-    def few(tasks, jobs):
+    def few(work, tasks, jobs):
         yield from [(1.0, 0.5, 0.5)] * 5
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("recall_theory.verification.simulated_phase.run_tasks", few)
+    monkeypatch.setattr(workers, "ordered_map", few)
     with pytest.raises(Interrupted) as stop:
         with_points(whole, points=3, seeds=2, seed=1)
     assert [p.accuracy for p in stop.value.partial.points] == [0.5, 0.5]

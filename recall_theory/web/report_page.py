@@ -23,8 +23,8 @@ from ..sweep.scaling import Scaling
 from ..sweep.slices import Plane, described
 from ..sweep.store_summary import Findings
 from ..theory.phase import PhaseDiagram, family
-from ..verification.results import TOO_SKEWED, Cell, Comparison
 from ..verification.planning import seeds_planned, seeds_to_rule_out
+from ..verification.results import TOO_SKEWED, Cell, Comparison
 from ..verification.verdicts import VERDICT_ALPHA
 from .document import asset, render
 from .formula_groups import GROUPS, groups_of, model_of

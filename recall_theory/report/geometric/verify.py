@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from ...verification.results import Cell, Verification
 
 
-def answer(found: Verification[GeometricSetting, GeometricPrediction], grid: str, wanted: int, exit_code: int) -> Answer:
+def answer(found: Verification[GeometricSetting, GeometricPrediction], grid: str, wanted: int,
+           exit_code: int) -> Answer:
     """The verification in its three forms; `wanted` is the number of cells in the grid."""
     data = found.to_dict()
     if len(found.cells) < wanted:
         data["interrupted"] = True
-    records = [{**cell.setting.to_dict(), "seed": found.seed, "seeds": cell.seeds, **cell.comparisons["recall"].record()}
-               for cell in found.cells]
+    records = [{**c.setting.to_dict(), "seed": found.seed, "seeds": c.seeds, **c.comparisons["recall"].record()}
+               for c in found.cells]
     return Answer(data, records, _blocks(found, grid, wanted), exit_code)
 
 

@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
-import math
 import secrets
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from recall_theory import Setting, SettingError, predict
-from recall_theory.simulate.observation import Interrupted
-from recall_theory.verification import engine as verify
-from recall_theory.verification import sampling as looks
+from recall_theory import Setting, SettingError, predict, verify
+from recall_theory.errors import Interrupted
+from recall_theory.geometric import GeometricSetting
+from recall_theory.geometric.theory.predict import predict as predict_geometric
+from recall_theory.simulate import workers
 from recall_theory.verification.engine import planned_seeds
-from recall_theory.verification.grids import load
-from recall_theory.verification.statistics import (
-    AGREE,
-    DISAGREE,
-    INCONCLUSIVE,
-    VERDICT_ALPHA,
-    family_confidence,
-    judge,
-    seeds_needed,
-    student_interval,
-    worst,
-)
-
-library = importlib.import_module("recall_theory.verification.engine")
+from recall_theory.verification.grids import load, load_grid
+from recall_theory.verification.problem import GEOMETRIC_RECALL, THREE_STEP_RECALL, Moments
+from recall_theory.verification.verdicts import AGREE, DISAGREE, INCONCLUSIVE, VERDICT_ALPHA, family_confidence
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 
@@ -125,64 +110,56 @@ def test_until_conclusive_gives_the_same_bits_for_any_number_of_workers():
     assert one.to_dict() == two.to_dict()
 
 
-def test_stopping_at_will_keeps_what_was_seen(monkeypatch):
+@pytest.fixture
+def observed(monkeypatch):
+    """Replaces the simulation by normal values of given means; Ctrl-C after `stop` seeds."""
 
-    def few(work, tasks, jobs):
-        yield [(1.0, 1.0, 1.0)] * len(next(iter(tasks))[2])
-        raise KeyboardInterrupt
+    def replace(means, std=0.15, stop=float("inf")):
+        rng, made = np.random.default_rng(8), 0
 
-    monkeypatch.setattr(looks, "map_tasks", few)
+        def ordered_map(work, tasks, jobs):
+            nonlocal made
+            for setting, _, indices in tasks:
+                yield [(x, x, x) for x in rng.normal(means[setting], std, len(indices)).clip(0, 1).tolist()]
+                made += len(indices)
+                if made >= stop:
+                    raise KeyboardInterrupt
+
+        monkeypatch.setattr(workers, "ordered_map", ordered_map)
+
+    return replace
+
+
+def test_stopping_at_will_keeps_what_was_observed(observed):
+    observed(dict.fromkeys(CELLS, 1.0), stop=8)
     with pytest.raises(Interrupted) as caught:
         verify(CELLS[:2], until="conclusive", seed=1)
     assert [c.seeds for c in caught.value.partial.cells] == [8]
 
 
-def observations(means, std, stop=None):
-    """A stand-in for the simulation: normal values of these means; Ctrl-C after `stop` seeds."""
-    rng, made = np.random.default_rng(8), 0
-
-    def map_tasks(work, tasks, jobs):
-        nonlocal made
-        for setting, _, indices in tasks:
-            mean = means[setting]
-            yield [(x, x, x) for x in rng.normal(mean, std, len(indices)).clip(0, 1).tolist()]
-            made += len(indices)
-            if stop is not None and made >= stop:
-                raise KeyboardInterrupt
-
-    return map_tasks
+FIRST = planned_seeds([Moments(0.5, 0.15, 0.15)], 0.02, family_confidence(6, VERDICT_ALPHA))
 
 
-def test_a_second_look_is_taken_where_a_verdict_is_open(monkeypatch):
+@pytest.mark.parametrize("third, stop, seeds, verdict", [
+    (0.5, float("inf"), [FIRST, 4 * FIRST, FIRST], AGREE),  # a second stage where a verdict is open
+    (0.7, float("inf"), [FIRST] * 3, DISAGREE),  # none where the whole disagrees already
+    (0.5, 4 * FIRST, [FIRST] * 3, INCONCLUSIVE),  # Ctrl-C in the second stage leaves the first
+], ids=["second stage", "no second stage", "interrupted"])
+def test_stages_of_a_verification(observed, monkeypatch, third, stop, seeds, verdict):
     """A fixed seed: nothing to fail by chance."""
-    means = dict(zip(CELLS[:3], (0.5, 0.511, 0.5), strict=True))
-    monkeypatch.setattr(looks, "map_tasks", observations(means, 0.15))
-    first = planned_seeds(None, ["recall"], 0.02, family_confidence(6, VERDICT_ALPHA))
-    monkeypatch.setattr(library, "_theory", lambda setting: None)
-    found = verify(CELLS[:3], seed=1, predictor=lambda s: 0.5)
-    assert [c.seeds for c in found.cells] == [first, 4 * first, first] and found.verdict == AGREE
-    assert found.confidence == family_confidence(6, VERDICT_ALPHA)
+    observed(dict(zip(CELLS[:3], (0.5, 0.511, third), strict=True)), stop=stop)
 
+    def nothing(setting):
+        raise SettingError("V", "the theory says nothing here")
 
-def test_no_second_look_where_the_word_on_the_whole_is_said(monkeypatch):
-    means = dict(zip(CELLS[:3], (0.5, 0.511, 0.7), strict=True))
-    monkeypatch.setattr(looks, "map_tasks", observations(means, 0.15))
-    monkeypatch.setattr(library, "_theory", lambda setting: None)
-    first = planned_seeds(None, ["recall"], 0.02, family_confidence(6, VERDICT_ALPHA))
-    found = verify(CELLS[:3], seed=1, predictor=lambda s: 0.5)
-    assert [c.seeds for c in found.cells] == [first] * 3 and found.verdict == DISAGREE
-    assert found.cells[1].is_open and not found.cells[2].is_open
-
-
-def test_ctrl_c_in_a_second_look_leaves_the_first(monkeypatch):
-    monkeypatch.setattr(library, "_theory", lambda setting: None)
-    first = planned_seeds(None, ["recall"], 0.02, family_confidence(6, VERDICT_ALPHA))
-    means = dict(zip(CELLS[:3], (0.5, 0.511, 0.5), strict=True))
-    monkeypatch.setattr(looks, "map_tasks", observations(means, 0.15, stop=4 * first))
-    with pytest.raises(Interrupted) as caught:
-        verify(CELLS[:3], seed=1, predictor=lambda s: 0.5)
-    assert [c.seeds for c in caught.value.partial.cells] == [first] * 3
-    assert caught.value.partial.verdict == INCONCLUSIVE
+    problem = dataclasses.replace(THREE_STEP_RECALL, predict=nothing)
+    try:
+        result = verify(CELLS[:3], seed=1, predictor=lambda s: 0.5, problem=problem)
+    except Interrupted as stopped:
+        result = stopped.partial
+    assert [c.seeds for c in result.cells] == seeds and result.verdict == verdict
+    assert result.confidence == family_confidence(6, VERDICT_ALPHA)
+    assert result.cells[1].is_open == (verdict != AGREE)
 
 
 def test_the_instrument_tells_wrong_formulas_from_right_ones():
@@ -205,47 +182,6 @@ def test_design_effects_are_those_of_the_values():
     assert found.design_effect > 1.5  # facts of a seed are no independent samples
 
 
-def test_student_interval_covers():
-    # 4,000 repeats of a 95 % interval: 5 standard errors of the coverage are 0.0172.
-    rng = np.random.default_rng()
-    hits = 0
-    for _ in range(4000):
-        low, high = student_interval(rng.normal(0.3, 0.1, size=12), 0.95)
-        hits += low <= 0.3 <= high
-    assert abs(hits / 4000 - 0.95) < 0.0172
-
-
-@given(st.floats(-1, 1), st.floats(0, 1), st.floats(0.001, 0.5))
-def test_verdicts_are_exclusive(low, width, margin):
-    high = low + width
-    verdict = judge(low, high, margin)
-    inside, outside = -margin <= low and high <= margin, high < -margin or low > margin
-    assert (verdict == AGREE) == inside and (verdict == DISAGREE) == outside
-    assert verdict in (AGREE, DISAGREE, INCONCLUSIVE)
-
-
-def test_one_seed_is_inconclusive():
-    low, high = student_interval(np.array([0.5]), 0.95)
-    assert math.isinf(low) and math.isinf(high) and judge(low, high, 0.02) == INCONCLUSIVE
-
-
-def test_worst_verdict_wins():
-    assert worst([AGREE, INCONCLUSIVE, DISAGREE]) == DISAGREE
-    assert worst([AGREE, INCONCLUSIVE]) == INCONCLUSIVE
-    assert worst([AGREE]) == AGREE
-
-
-def test_planned_seeds_reach_the_planned_width():
-    confidence = family_confidence(72)
-    rng = np.random.default_rng()
-    n = seeds_needed(0.1, 0.02, confidence)
-    widths = []
-    for _ in range(50):
-        low, high = student_interval(rng.normal(0, 0.1, size=n), confidence)
-        widths.append((high - low) / 2)
-    assert abs(np.mean(widths) - 0.013) < 0.001
-
-
 @pytest.mark.parametrize("arguments", [
     {"grid": []}, {"seeds": 0}, {"seeds": 1.5}, {"margin": 0}, {"margin": 2},
     {"margin": float("nan")}, {"seed": -1}, {"until": "tomorrow"},
@@ -266,7 +202,7 @@ def test_shipped_grids_load():
         assert sum((s.m is not None) == mlp for s in cells) >= 24
 
 
-@pytest.mark.parametrize("text, words", [
+THREE_STEP_FILES = [
     ("V = 3", "unknown key 'V'"),
     ("[[cell]]\nV = 3\nL = 2\nd = 4", "N missing"),
     ("[[cell]]\nV = 3\nL = 2\nd = 4\nN = 5\nx = 1", "unknown key 'x'"),
@@ -275,20 +211,63 @@ def test_shipped_grids_load():
     ("cell = 3", "no table"),
     ("cell = [3]", "is not a table"),
     ("", "no table"),
+]
+GEOMETRIC_FILES = [
+    ("[[cell]]\nN = 4\n", "R missing"),
+    ("[[cell]]\nN = 4\nR = 2\nV = 5\n", "unknown key 'V'"),
+    ("[[cell]]\nN = 4\nR = 2\n", "d is missing"),
+    ("", "holds no table"),
+]
+
+
+@pytest.mark.parametrize("problem, text, words", [
+    *((THREE_STEP_RECALL, *case) for case in THREE_STEP_FILES),
+    *((GEOMETRIC_RECALL, *case) for case in GEOMETRIC_FILES),
 ])
-def test_broken_grid_files_are_named(tmp_path, text, words):
+def test_broken_grid_files_are_named(tmp_path, problem, text, words):
     path = tmp_path / "grid.toml"
     path.write_text(text)
     with pytest.raises(SettingError) as caught:
-        load(str(path))
-    assert words in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_the_grid_of_the_mlp_is_that_of_its_validation():
-    shipped = resources.files("recall_theory.verification.grids").joinpath("mlp.toml").read_text("utf-8")
-    assert shipped == (VALIDATION / "mlp_grid.toml").read_text("utf-8")
+        load_grid(problem, str(path))
+    assert caught.value.name == "grid" and words in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_missing_grid_file_is_named(tmp_path):
     with pytest.raises(SettingError, match="No such file"):
         load(str(tmp_path / "absent.toml"))
+
+
+def test_the_grid_of_the_mlp_is_that_of_its_validation():
+    assert load("mlp") == load(str(VALIDATION / "mlp_grid.toml"))
+
+
+def test_the_full_grid_holds_both_models():
+    assert {c.m is None for c in load("full")} == {True, False}
+    assert load("full") == load("attention-only") + load("mlp")
+
+
+# --- geometric recall, the second problem ---------------------------------------------------------
+
+
+def test_geometric_recall_agrees_and_a_wrong_theory_is_rejected():
+    s = GeometricSetting(N=100, R=4, d=64, code_length=16)
+    wrong = verify([s], 48, 5, problem=GEOMETRIC_RECALL, predictor=lambda s: predict_geometric(s.replace(d=90)))
+    assert wrong.verdict == DISAGREE  # 0.05 off, at a standard error of 0.002
+    assert verify([s], 600, 5, problem=GEOMETRIC_RECALL).verdict == AGREE
+
+
+def test_geometric_cells_name_their_margin_once():
+    grid = [GeometricSetting(N=20, R=2, d=32, code_length=8)] * 2
+    found = verify(grid, 8, 1, margin=0.1, problem=GEOMETRIC_RECALL).to_dict()
+    assert found["margin"] == 0.1 and all("margin" not in cell for cell in found["cells"])
+    first, second = (cell["observed"]["recall"] for cell in found["cells"])
+    assert first != second  # cells do not share draws
+    facts = verify(grid[:1], 8, 1, problem=GEOMETRIC_RECALL).cells[0].comparisons["recall"]
+    assert facts.design_effect == pytest.approx(facts.observed.design_effect(40))
+
+
+def test_the_shipped_geometric_grid_is_affordable():
+    grid = load_grid(GEOMETRIC_RECALL, "default")
+    assert len(grid) >= 16 and {s.chain_of_thought for s in grid} == {True, False}
+    for s in grid:
+        GEOMETRIC_RECALL.check(s)

@@ -14,6 +14,7 @@ import pytest
 from test_cli import answer, call, refused
 
 from recall_theory.settings import Setting, SettingError
+from recall_theory.simulate import workers
 from recall_theory.simulate.data import Embeddings, draw_embeddings
 from recall_theory.simulate.gradient_readers import READERS, argmax_reading, assignments, gradient_noise, read_gradient
 from recall_theory.simulate.gradient_readers import one_step_recall as plain_reading
@@ -215,7 +216,7 @@ def test_an_interrupt_keeps_the_points_that_are_finished(monkeypatch):
             yield work(*task)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("recall_theory.verification.decoders.map_tasks", stopped)
+    monkeypatch.setattr(workers, "ordered_map", stopped)
     sizes = ["tightness", "--V", "24", "--L", "6", "--d", "12", "--points", "4", "--seeds", "2", "--seed", "1"]
     code, out, err = call(*sizes, "--json")
     assert code == 130 and len(json.loads(out)["points"]) == 2
