@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from recall_theory.simulate.observables import OBSERVABLES
-from recall_theory.simulate.run import run_tasks
+from recall_theory.settings import OBSERVABLES
+from recall_theory.simulate.run import one_seed
+from recall_theory.simulate.workers import collect
 from recall_theory.verification.grids import load
 
 HERE = Path(__file__).parent
@@ -31,7 +32,7 @@ def main() -> None:
     found = []
     for number, setting in enumerate(load("default")):
         tasks = ((setting, SEED, number * SEEDS + i, None, None) for i in range(SEEDS))
-        found.append(np.array(list(run_tasks(tasks))))
+        found.append(np.array(collect(one_seed, tasks)))
         print(number, found[-1].mean(axis=0).round(4), flush=True)
     assert np.shape(found)[1:] == (SEEDS, len(OBSERVABLES))
     np.savez_compressed(HERE / "bank.npz", values=np.rint(np.array(found) * SCALE).astype(np.uint16))

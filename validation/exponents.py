@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from recall_theory import Setting, solve_for
-from recall_theory.simulate.observables import OBSERVABLES
-from recall_theory.simulate.run import run_tasks
+from recall_theory.settings import OBSERVABLES
+from recall_theory.simulate.run import one_seed
+from recall_theory.simulate.workers import collect
 from recall_theory.verification.sampling import cell_seed
 
 AROUND = np.array([0.65, 0.8, 1.0, 1.25, 1.55])
@@ -86,7 +87,7 @@ def measure(scan: Scan, seed: int, jobs: int) -> dict[str, object]:
         tasks = ((s, cell_seed(seed, 100 * number + i), j, None, None)
                  for i, s in enumerate(settings) for j in range(scan.seeds))
         column = OBSERVABLES.index(scan.observable)
-        values = np.array(list(run_tasks(tasks, jobs)))[:, column].reshape(len(points), scan.seeds)
+        values = np.array(collect(one_seed, tasks, jobs=jobs))[:, column].reshape(len(points), scan.seeds)
         observed.append(float(critical(points, values)))
         predicted.append(float(np.log(found.low)))
         pick = rng.integers(scan.seeds, size=(RESAMPLES, len(points), scan.seeds))

@@ -17,8 +17,9 @@ from draw_grid import guess, seeds_for
 from scipy.stats import bootstrap
 
 from recall_theory import Setting
-from recall_theory.simulate.observables import OBSERVABLES
-from recall_theory.simulate.run import run_tasks
+from recall_theory.settings import OBSERVABLES
+from recall_theory.simulate.run import one_seed
+from recall_theory.simulate.workers import collect
 from recall_theory.verification.grids import load
 from recall_theory.verification.sampling import cell_seed
 
@@ -56,7 +57,7 @@ def main() -> None:
         wanted, values = seeds_for(guess(setting)), np.empty((0, 3))
         while len(values) < min(wanted, MOST_SEEDS):
             tasks = ((setting, seed, i, None, None) for i in range(len(values), wanted))
-            values = np.concatenate([values, list(run_tasks(tasks, options.jobs))])
+            values = np.concatenate([values, collect(one_seed, tasks, jobs=options.jobs)])
             # a spread over the predicted one asks for more seeds than were planned
             wanted = max(wanted, int(np.ceil((values.std(axis=0, ddof=1).max() / 0.0098) ** 2)))
         done[key] = summary(values)

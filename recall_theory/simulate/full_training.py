@@ -84,8 +84,8 @@ def descend(loss: Objective, gradient: Gradient, x: FloatArray) -> Iterator[Floa
         decrease = SUFFICIENT * float(slope @ slope)
         for _ in range(MOST_HALVINGS):
             there = x - rate * slope
-            found = loss(there)
-            if found <= value - rate * decrease:  # false where the loss is NaN
+            lower = loss(there)
+            if lower <= value - rate * decrease:  # false where the loss is NaN
                 break
             rate /= 2
         else:
@@ -95,7 +95,7 @@ def descend(loss: Objective, gradient: Gradient, x: FloatArray) -> Iterator[Floa
         moved, turned = there - x, slope_there - slope
         bend = float(moved @ turned)
         rate = float(moved @ moved) / bend if bend > 0 else 2 * rate
-        x, value, slope = there, found, slope_there
+        x, value, slope = there, lower, slope_there
         yield x
 
 
@@ -159,9 +159,9 @@ class SeedTraining:
             return result
 
         start = np.log([np.log(self.task.setting.V) + 1, np.log(self.task.setting.L) + 1])
-        found = minimize(lambda logs: self.loss(at(logs)), start, jac=slope, method="L-BFGS-B",
-                         bounds=[(-10, 10)] * 2, options={"maxiter": 30})
-        return at(found.x)
+        best = minimize(lambda logs: self.loss(at(logs)), start, jac=slope, method="L-BFGS-B",
+                        bounds=[(-10, 10)] * 2, options={"maxiter": 30})
+        return at(best.x)
 
     def linear(self) -> float:
         """Recall of the best linear memory found for the values of the facts themselves."""
@@ -203,10 +203,10 @@ def full_training(setting: Setting, steps: int = 100, seeds: int = 4, seed: int 
     (steps done, steps in all). Raises `SettingError`, and `Interrupted` with what was finished by then: the seeds that
     were, or the stages of the first.
 
-    >>> found = full_training(Setting(V=16, L=2, d=16, N=128), steps=5, seeds=1, seed=0, n_test=64)
-    >>> [stage.steps for stage in found.stages]
+    >>> training = full_training(Setting(V=16, L=2, d=16, N=128), steps=5, seeds=1, seed=0, n_test=64)
+    >>> [stage.steps for stage in training.stages]
     [None, 0, 1, 2, 5]
-    >>> bool(found.stages[-1].loss.mean < found.stages[1].loss.mean)
+    >>> bool(training.stages[-1].loss.mean < training.stages[1].loss.mean)
     True
     """
     from threadpoolctl import threadpool_limits

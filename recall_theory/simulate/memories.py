@@ -114,8 +114,8 @@ def separate(keys: FloatArray, outputs: FloatArray, most_steps: int = 4000) -> S
     try:
         end = minimize(loss, (outputs.T @ keys).ravel(), jac=True, method="L-BFGS-B",
                        options={"maxiter": most_steps, "maxfun": 2 * most_steps, "maxcor": 20, "ftol": 0, "gtol": 0})
-    except _Separated as found:
-        return Separation(True, found.memory, 1.0, 0)
+    except _Separated as stop:
+        return Separation(True, stop.memory, 1.0, 0)
     W = end.x.reshape(d, d)
     value, gradient = loss(end.x)
     certain = value > 0 and np.abs(gradient).max() <= 1e-5 * total_pull

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..settings import N_TEST
 from ..settings import OBSERVABLES as OBSERVABLES
-from .data import FloatArray
+from .data import FloatArray, IntArray
 from .three_step import TIE, Trained, argmax_attention, ranking
 
 BLOCK_LOGITS = 1 << 20  # logits looked at together
@@ -21,11 +21,11 @@ def answers(logits: FloatArray) -> NDArray[np.bool_]:
     return near
 
 
-def credit(logits: FloatArray, right: NDArray[np.intp]) -> FloatArray:
+def credit(logits: FloatArray, right: IntArray) -> FloatArray:
     """(n,) of 1 where column right[i] of row i is the largest, 1/ties where it shares the place."""
     near = answers(logits)
-    own: FloatArray = near[np.arange(len(logits)), right] / np.count_nonzero(near, axis=1)
-    return own
+    share: FloatArray = near[np.arange(len(logits)), right] / np.count_nonzero(near, axis=1)
+    return share
 
 
 def recall_by_fact(model: Trained) -> FloatArray:
@@ -40,15 +40,15 @@ def on_fresh_sequences(model: Trained, L: int, rng: np.random.Generator,
     known = recall_by_fact(model)
     k = rng.integers(V, size=n_test)
     noise = rng.integers(V, size=(n_test, L - 1))
-    seen = argmax_attention(ranking(model.scores, model.trigger_score), k, noise)
-    right = seen.share * known[k]
-    tokens, row = np.unique(seen.best[seen.lost], return_inverse=True)
+    attended = argmax_attention(ranking(model.scores, model.trigger_score), k, noise)
+    right = attended.share * known[k]
+    tokens, row = np.unique(attended.best[attended.lost], return_inverse=True)
     near = answers(model.wrong_logits[tokens])  # of each token that holds some attention, once
-    right[seen.lost] = near[row, k[seen.lost]] / np.count_nonzero(near, axis=1)[row]
-    for i, rest in zip(seen.tied, seen.rest, strict=True):  # the values mix as the attention does
-        mixed = seen.share[i] * model.logits[k[i]] + rest @ model.wrong_logits[noise[i]]
+    right[attended.lost] = near[row, k[attended.lost]] / np.count_nonzero(near, axis=1)[row]
+    for i, rest in zip(attended.tied, attended.rest, strict=True):  # the values mix as the attention does
+        mixed = attended.share[i] * model.logits[k[i]] + rest @ model.wrong_logits[noise[i]]
         right[i] = credit(mixed[None], k[i:i + 1])[0]
-    return float(seen.share.mean()), float(known.mean()), float(right.mean())
+    return float(attended.share.mean()), float(known.mean()), float(right.mean())
 
 
 def exactly(model: Trained, L: int) -> tuple[float, float, float]:
@@ -60,9 +60,9 @@ def exactly(model: Trained, L: int) -> tuple[float, float, float]:
     V = len(model.scores)
     by = ranking(model.scores, model.trigger_score)
     ranked = model.scores[by.order]
-    own = model.scores + model.trigger_score
-    less = np.searchsorted(ranked, own - by.scale, side="left") / V  # (V,) share of tokens below,
-    upto = np.searchsorted(ranked, own + by.scale, side="right") / V  # and of those below or tied
+    informative = model.scores + model.trigger_score
+    less = np.searchsorted(ranked, informative - by.scale, side="left") / V  # (V,) share of tokens below,
+    upto = np.searchsorted(ranked, informative + by.scale, side="right") / V  # and of those below or tied
     attention = _share_of_greatest(less, upto, L)
     known = recall_by_fact(model)
     accuracy = float(attention @ known) / V

@@ -55,7 +55,7 @@ class Observation:
     attention: Observable
     recall: Observable
     accuracy: Observable
-    embeddings: dict[str, Any] | None = None
+    embeddings: dict[str, dict[str, dict[str, float]]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory simulate`; NaN (one seed has no error) becomes null."""

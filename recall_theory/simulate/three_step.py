@@ -151,15 +151,15 @@ def argmax_attention(by: Ranking, informative: IntArray,
         alone = np.zeros(len(informative), dtype=np.intp)
         return Attended(np.ones(len(informative)), alone, none, none, np.zeros((0, 0)))
     best = by.order[by.rank.take(noise.T, mode="clip").max(axis=0)]
-    own = by.scores[informative] + by.trigger_score
-    lead = own - by.scores[best]
+    score = by.scores[informative] + by.trigger_score
+    lead = score - by.scores[best]
     share = (lead > 0).astype(float)
     close = (np.abs(lead) <= by.scale) | ((lead < 0) & by.crowded[best])
     tied, lost = np.flatnonzero(close), np.flatnonzero((lead < 0) & ~close)
     scores = by.scores[noise[tied]]  # (ties, L-1)
-    top = np.maximum(by.scores[best[tied]], own[tied]) - by.scale
+    top = np.maximum(by.scores[best[tied]], score[tied]) - by.scale
     rest = (scores >= top[:, None]).astype(float)
-    here = (own[tied] >= top).astype(float)
+    here = (score[tied] >= top).astype(float)
     total = here + rest.sum(axis=1)
     share[tied] = here / total
     return Attended(share, best, lost, tied, rest / total[:, None])
@@ -188,10 +188,10 @@ def training_attention(samples: Samples, scores: FloatArray, trigger_score: floa
     waiting = 0
     for block in samples:
         k = block.informative
-        seen = argmax_attention(by, k, block.noise)
-        pieces.append((k[seen.share == 1], k[seen.lost], seen.best[seen.lost],
-                       k[seen.tied], seen.share[seen.tied], seen.rest, block.noise[seen.tied]))
-        waiting += len(k) + seen.rest.size
+        attended = argmax_attention(by, k, block.noise)
+        pieces.append((k[attended.share == 1], k[attended.lost], attended.best[attended.lost],
+                       k[attended.tied], attended.share[attended.tied], attended.rest, block.noise[attended.tied]))
+        waiting += len(k) + attended.rest.size
         if waiting > MOST_WAITING:
             yield _counted(pieces, len(scores))
             pieces, waiting = [], 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import zipfile
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,37 +51,42 @@ def check_embeddings(value: ArrayLike | tuple[ArrayLike, ...] | UserEmbeddings, 
     """
     if normalise not in NORMALISE:
         raise SettingError("normalise", f"normalise={normalise!r} is not one of {', '.join(NORMALISE)}")
-    if isinstance(value, UserEmbeddings):
-        parts: list[Any] = [value.z_in, value.z_out] + ([] if value.z_trig is None else [value.z_trig])
-    elif isinstance(value, tuple | list) and len(value) in (2, 3) and np.ndim(value[0]) == 2:
-        parts = list(value)
-    else:
-        array = np.asarray(value)
-        parts = [array, array] if array.ndim == 2 else list(array)
-    shape = (setting.V, setting.d)
-    shapes = [shape, shape, (setting.d,)][: len(parts)]
+    parts = _matrices(value)
     if len(parts) not in (2, 3):
         raise SettingError("embeddings", f"embeddings hold {len(parts)} matrices; give z_in and z_out")
-    checked = []
-    for name, part, wanted in zip(("z_in", "z_out", "z_trig"), parts, shapes, strict=False):
-        try:
-            array = np.array(part, dtype=float)
-        except (TypeError, ValueError):
-            raise SettingError("embeddings", f"{name} does not hold numbers") from None
-        if array.shape != wanted:
-            raise SettingError("embeddings", f"{name} has shape {array.shape}; V={setting.V} and d={setting.d} "
-                               f"need {wanted}")
-        if not np.isfinite(array).all():
-            raise SettingError("embeddings", f"{name} holds a number that is not finite")
-        norms = np.linalg.norm(np.atleast_2d(array), axis=1)
-        if normalise != "none" and not norms.all():
-            raise SettingError("embeddings", f"{name} has a row of zeros, which can't be normalised")
-        if normalise == "rows" and array.ndim == 2:
-            array /= norms[:, None]
-        elif normalise == "scale" or (normalise == "rows" and array.ndim == 1):
-            array /= np.sqrt(np.mean(norms**2))
-        checked.append(array)
-    return UserEmbeddings(*checked)
+    rows = (setting.V, setting.d)
+    return UserEmbeddings(*(_checked(name, part, shape, normalise) for name, part, shape in
+                            zip(("z_in", "z_out", "z_trig"), parts, (rows, rows, (setting.d,)), strict=False)))
+
+
+def _matrices(value: ArrayLike | tuple[ArrayLike, ...] | UserEmbeddings) -> list[ArrayLike]:
+    """The matrices, as they came."""
+    if isinstance(value, UserEmbeddings):
+        return [z for z in (value.z_in, value.z_out, value.z_trig) if z is not None]
+    if isinstance(value, tuple | list) and len(value) in (2, 3) and np.ndim(value[0]) == 2:
+        return list(value)
+    array = np.asarray(value)
+    return [array, array] if array.ndim == 2 else list(array)
+
+
+def _checked(name: str, part: ArrayLike, shape: tuple[int, ...], normalise: str) -> FloatArray:
+    """One matrix as numbers of the right shape, normalised."""
+    try:
+        array = np.array(part, dtype=float)
+    except (TypeError, ValueError):
+        raise SettingError("embeddings", f"{name} does not hold numbers") from None
+    if array.shape != shape:
+        sizes = f"V={shape[0]} and d={shape[1]} need" if len(shape) == 2 else f"d={shape[0]} needs"
+        raise SettingError("embeddings", f"{name} has shape {array.shape}; {sizes} {shape}")
+    if not np.isfinite(array).all():
+        raise SettingError("embeddings", f"{name} holds a number that is not finite")
+    if normalise == "none":
+        return array
+    norms = np.linalg.norm(array, axis=-1, keepdims=True)
+    if not norms.all():
+        raise SettingError("embeddings", f"{name} has a row of zeros, which can't be normalised")
+    normalised: FloatArray = array / (norms if normalise == "rows" else np.sqrt(np.mean(norms**2)))
+    return normalised
 
 
 def load_embeddings(path: str) -> tuple[FloatArray, ...]:
