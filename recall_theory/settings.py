@@ -74,7 +74,7 @@ class Parameter:
             ):
                 return bool(value)
         elif self.kind == "activation":
-            from .activation import canonical  # scipy is needed only here
+            from .activations import canonical  # scipy is needed only here
 
             return canonical(value)
         elif (number := _real(value)) is not None and self.low <= number <= self.high:
@@ -172,7 +172,7 @@ class Setting(BaseSetting):
     normalised) or "orthogonal" (orthonormal rows, d >= V). `eta` and `gamma` are both finite or both
     None, which is the limit eta -> 0, eta*gamma -> infinity that the theory describes.
 
-    `activation` is a name, an expression in x or a sympy object (see `recall_theory.activation`); it is
+    `activation` is a name, an expression in x or a sympy object (see `recall_theory.activations`); it is
     kept as its canonical text. m alone means relu.
 
     Raises `SettingError` (a `ValueError`) that names the parameter, the value and the domain.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recall_theory import Setting, predict
-from recall_theory.activation import activation
+from recall_theory.activations import activation
 from recall_theory.theory import attention as attention_law
 from recall_theory.theory import formulas
 from recall_theory.theory.formulas import mlp_terms

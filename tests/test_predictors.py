@@ -107,15 +107,15 @@ def test_definitions_build_on_one_another():
 @pytest.mark.parametrize("text, words", [
     ("", "none of attention"), ("# nothing", "none of attention"), ("x = 1", "none of attention"),
     ("recall = ", "not an expression"), ("recall = 1 +", "not an expression"), ("recall = W", "'W' is not known"),
-    ("recall = V.real", "only arithmetic"), ("recall = __import__('os')", "only arithmetic"),
+    ("recall = V.real", "only arithmetic"), ("recall = __import__('os')", "not known"),
     ("recall = [V][0]", "only arithmetic"), ("recall = 'a'", "not a real number"),
     ("recall = True", "not a real number"), ("recall = 1j", "not a real number"),
-    ("recall = exp(V, L)", "exp takes 1"), ("recall = Min(V)", "2 or more"),
+    ("recall = exp(V, L)", "exp takes one argument"), ("recall = Min(V)", "two or more"),
     ("recall = exp(x=1)", "exp takes"), ("V = 3\nrecall = 1", "'V' is taken"), ("exp = 3\nrecall = 1", "taken"),
     ("a = 1\na = 2\nrecall = a", "'a' is taken"), ("1/V\n1/L", "give it a name"), ("recall = V if V else 1", "only"),
     ("recall = lambda: 1", "only arithmetic"), ("recall = (V := 3)", "only arithmetic"), ("recall = V < 3", "only"),
     ("recall = " + "-" * 60 + "V", "nested deeper"), ("1" * 30_000, "characters"),
-    ("recall = V\0", "not an expression"),
+    ("recall = V\0", "no meaning"),
 ])
 def test_files_that_are_no_formula_are_named(text, words):
     assert words in refused(formula_of, text, "law.txt")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..activation import Activation, activation
+from ..activations import Activation, activation
 from ..settings import Setting
 
 FloatArray = NDArray[np.float64]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ..activation import NAMED, activation, gaussian_mean, hermite_coefficients
+from ..activations import NAMED, activation, gaussian_mean, hermite_coefficients
 from ..settings import Setting, SettingError
 from .phase import binding
 from .predict import predict

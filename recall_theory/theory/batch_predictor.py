@@ -92,7 +92,7 @@ class Model:
         return {"attention": attention, "recall": recall, "accuracy": recall * attention}
 
     def _kernel(self, d: Any) -> Any:
-        from ..activation import activation
+        from ..activations import activation
         from .mlp.mlp_law import typical_kernel
 
         return typical_kernel(activation(self.activation), d, int(self.trigger_in_value))

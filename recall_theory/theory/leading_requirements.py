@@ -74,7 +74,7 @@ def requirements(setting: Setting) -> list[Requirement]:
 
 def _mlp_requirements(setting: Setting) -> list[Requirement]:
     """The laws with an MLP: of the activation's moments where attention is learnt and where facts are stored."""
-    from ..activation import activation
+    from ..activations import activation
     from .formulas import leading_laws as laws
     from .formulas import mlp_terms as terms
     from .mlp.mlp_law import step_two_moments, typical_kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from ..activation import NAMED
+from ..activations import NAMED
 from ..settings import EMBEDDINGS, PARAMETERS
 from .document import asset, fragment, render
 from .explore_curve import SIZES

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...activation import Activation
-from ...activation.gaussian import gaussian_rule, hermite_coefficients
+from ...activations import Activation
+from ...numerics.gaussian_kernels import gaussian_rule, hermite_coefficients
 from ...numerics.quadrature import condense, gauss_coordinate, gauss_gamma, gauss_hermite
 
 __all__ = ["Kernel", "Neurons", "Values", "of_neurons", "of_values"]
@@ -165,7 +165,7 @@ class Bare:
 def neuron_rule(phi: Activation, s: float) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights (n,) over u ~ N(0, 1) for functions of phi(sqrt(s) u): a Gauss rule between any two kinks.
 
-    >>> from recall_theory.activation import activation
+    >>> from recall_theory.activations import activation
     >>> u, w = neuron_rule(activation("relu"), 2.0)
     >>> len(u), round(float((w * np.maximum(u, 0)**2).sum()), 12)
     (24, 0.5)

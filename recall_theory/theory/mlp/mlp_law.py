@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...activation import Activation, activation
-from ...activation.gaussian import gaussian_rule, project
+from ...activations import Activation, activation
+from ...numerics.gaussian_kernels import gaussian_rule, hermite_projection
 from ...numerics.quadrature import condense, gauss_gamma
 from ..attention import SeedLaw, attention_given, mean_and_std
 from ..formulas import mlp_terms as mt
@@ -49,8 +49,8 @@ def step_two_moments(phi: Activation, s: Any) -> StepTwo:
     f, slope = phi.phi(x), phi.derivative(x)
     s = np.asarray(s, dtype=float)
     u = x / np.sqrt(s)[..., None]
-    c = project(w * f, u, 4)
-    g = project(w * f * slope, u, 4)
+    c = hermite_projection(w * f, u, 4)
+    g = hermite_projection(w * f * slope, u, 4)
     first, second = c[..., 1] / np.sqrt(s), c[..., 2] * np.sqrt(2) / s
     third, fourth = c[..., 3] * np.sqrt(6) / s**(3 / 2), c[..., 4] * np.sqrt(24) / s**2
     return StepTwo(A=first**2, B=c[..., 0] * second, A2=second**2, h0=g[..., 0], h1=g[..., 1] / np.sqrt(s),

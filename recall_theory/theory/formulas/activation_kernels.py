@@ -1,28 +1,22 @@
-"""Closed forms in sympy: Hermite coefficients and the kernel, where there are any.
+"""Closed forms of activations in sympy: Hermite coefficients and the kernel, where there are any.
 
 Polynomials exactly, relu (arc-cosine kernel) and erf (arc-sine kernel); None for everything else, which
-`hermite_coefficients` and `kernel` compute by quadrature.
+`hermite_coefficients` and `kernel` of `recall_theory.activations` compute by quadrature.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from .named import Activation
+from ...activations import Activation
 
 __all__ = ["symbolic_hermite", "symbolic_kernel"]
-
-
-def _symbols() -> tuple[Any, Any, Any]:
-    import sympy
-
-    return (*sympy.symbols("s1 s2", positive=True), sympy.Symbol("rho", real=True))
 
 
 def symbolic_hermite(phi: Activation, n: int) -> Any:
     """c_n(s) = E phi(sqrt(s) u) He_n(u)/sqrt(n!) in the symbol s, or None without a closed form.
 
-    >>> from recall_theory.activation import activation
+    >>> from recall_theory.activations import activation
     >>> symbolic_hermite(activation("quadratic"), 2)
     sqrt(2)*s
     """
@@ -32,9 +26,9 @@ def symbolic_hermite(phi: Activation, n: int) -> Any:
     norm = sympy.sqrt(sympy.factorial(n))
     if phi.degree is not None:
         u = sympy.Symbol("u", real=True)
-        power = sympy.Poly(phi.expr.subs(sympy.Symbol("x", real=True), sympy.sqrt(s) * u)
-                           * _hermite(n, u), u)
-        moments = sum(c * _moment(k) for (k,), c in power.terms())
+        power = sympy.Poly(phi.expr.subs(sympy.Symbol("x", real=True), sympy.sqrt(s) * u) * _hermite(n, u), u)
+        # E u^k is (k - 1)!! for even k, else 0
+        moments = sum(c * sympy.factorial2(k - 1) for (k,), c in power.terms() if k % 2 == 0)
         return sympy.simplify(sympy.expand(moments) / norm)
     if phi.name == "relu":
         # relu'' is a delta at 0: E relu(u) He_n(u) = He_{n-2}(0)/sqrt(2 pi)
@@ -52,32 +46,23 @@ def symbolic_hermite(phi: Activation, n: int) -> Any:
 
 
 def _hermite(n: int, u: Any) -> Any:
-    """He_n(u), by its recurrence."""
+    """He_n(u), from the Hermite polynomials of sympy, which are those of weight exp(-u^2)."""
     import sympy
 
-    previous, current = sympy.Integer(0), sympy.Integer(1)
-    for k in range(n):
-        previous, current = current, sympy.expand(u * current - k * previous)
-    return current
-
-
-def _moment(k: int) -> Any:
-    """E u^k."""
-    import sympy
-
-    return sympy.Integer(0) if k % 2 else sympy.factorial2(k - 1)
+    return sympy.expand(2 ** sympy.Rational(-n, 2) * sympy.hermite(n, u / sympy.sqrt(2)))
 
 
 def symbolic_kernel(phi: Activation) -> Any:
     """kappa(s1, s2, rho) in the symbols s1, s2, rho, or None without a closed form.
 
-    >>> from recall_theory.activation import activation
+    >>> from recall_theory.activations import activation
     >>> symbolic_kernel(activation("quadratic"))
     2*rho**2 + (s1 - 1)*(s2 - 1)
     """
     import sympy
 
-    s1, s2, rho = _symbols()
+    s1, s2 = sympy.symbols("s1 s2", positive=True)
+    rho = sympy.Symbol("rho", real=True)
     if phi.name == "relu":
         cos = rho / sympy.sqrt(s1 * s2)
         return (sympy.sqrt(s1 * s2 - rho**2) + rho * (sympy.pi - sympy.acos(cos))) / (2 * sympy.pi)
@@ -85,11 +70,10 @@ def symbolic_kernel(phi: Activation) -> Any:
         return 2 / sympy.pi * sympy.asin(2 * rho / sympy.sqrt((1 + 2 * s1) * (1 + 2 * s2)))
     if phi.degree is None:
         return None
+    s = sympy.Symbol("s", positive=True)
     total = sympy.Integer(0)
     for n in range(phi.degree + 1):
-        c = symbolic_hermite(phi, n)
-        s = sympy.Symbol("s", positive=True)
         # c_n is s^(n/2) times a polynomial: the roots of s1 and s2 cancel against those of r^n
-        part = sympy.expand(c * sympy.sqrt(s) ** -n)
+        part = sympy.expand(symbolic_hermite(phi, n) * sympy.sqrt(s) ** -n)
         total += sympy.factor(part.subs(s, s1) * part.subs(s, s2)) * rho**n
     return total

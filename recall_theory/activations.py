@@ -1,0 +1,414 @@
+"""Activations of the MLP: by name, as an expression in x or as a sympy object, and their Gaussian averages.
+
+>>> from recall_theory.activations import activation, kernel
+>>> float(kernel(activation("erf"), 0.5, 0.5, 0.5))  # 2/pi arcsin(1/2)
+0.333333333
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special
+
+from .errors import SettingError
+from .expressions import Language, depends_on, evaluate, exact_number, integer_power, parse, to_sympy
+from .numerics.gaussian_kernels import (
+    arc_cosine_kernel,
+    arc_sine_kernel,
+    dual_kernel,
+    gaussian_mean,
+    gaussian_rule,
+    hermite_coefficients,
+    normal_density,
+    stein_means,
+)
+
+__all__ = ["FUNCTIONS", "NAMED", "Activation", "activation", "canonical", "gaussian_mean", "gaussian_rule",
+           "hermite_coefficients", "kernel", "stein_means"]
+
+Array = NDArray[np.float64]
+Function = Callable[..., Array]
+
+LARGEST_NUMBER = 10**6  # in an expression
+EDGE = 40  # beyond it nothing is examined; a Gaussian of variance 4 is at e^-200 there
+GRID = np.linspace(-EDGE, EDGE, 80 * 200 + 1)  # where an expression is examined
+MOST_KINKS = 200
+
+# What each name stands for. A text that comes to one of these gets its name.
+NAMED = {
+    "identity": "x",
+    "relu": "relu(x)",
+    "gelu": "gelu(x)",
+    "tanh": "tanh(x)",
+    "erf": "erf(x)",
+    "quadratic": "x ** 2 - 1",
+}
+
+FUNCTIONS: dict[str, Function] = {
+    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "sinh": np.sinh,
+    "cosh": np.cosh, "atan": np.arctan, "asinh": np.arcsinh, "erf": special.erf,
+    "gelu": lambda x: x * special.ndtr(x),
+    "sigmoid": special.expit,
+    "softplus": lambda x: np.logaddexp(0, x),
+    "silu": lambda x: x * special.expit(x),
+    "relu": lambda x: np.maximum(x, 0),
+    "abs": np.abs,
+    "sign": np.sign,
+    "heaviside": lambda x: (1 + np.sign(x)) / 2,
+    "max": lambda *x: functools.reduce(np.maximum, x),
+    "min": lambda *x: functools.reduce(np.minimum, x),
+}
+CONSTANTS = {"pi": float(np.pi), "e": float(np.e)}
+BENDING = ("relu", "abs", "sign", "heaviside")  # where their argument changes sign
+
+
+def _gelu_slope(x: Array) -> Array:
+    slope = normal_density(x)
+    slope *= x
+    slope += special.ndtr(x)
+    return slope
+
+
+def _tanh_slope(x: Array) -> Array:
+    f = np.tanh(x)
+    return 1 - f * f
+
+
+# Slopes of the named activations: those of expressions come from sympy, which is not imported for a name.
+SLOPES: dict[str, Function] = {
+    "identity": np.ones_like,
+    "relu": lambda x: np.asarray(x > 0, dtype=float),
+    "gelu": _gelu_slope,
+    "tanh": _tanh_slope,
+    "erf": lambda x: 2 * normal_density(x * np.sqrt(2)) * np.sqrt(2),
+    "quadratic": lambda x: 2 * x,
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Activation:
+    """An activation phi of one real variable.
+
+    `name` is a name or the canonical text of an expression in x; `kinks` are the points where the slope jumps;
+    `degree` is that of a polynomial, else None.
+
+    >>> activation("x**3 - 3*x").phi(2.0)
+    array(2.)
+    """
+
+    name: str
+    kinks: tuple[float, ...]
+    degree: int | None
+    _phi: Function
+    _derivative: Function
+
+    def phi(self, x: ArrayLike) -> Array:
+        """phi(x), elementwise."""
+        return np.asarray(self._phi(np.asarray(x, dtype=float)))
+
+    def derivative(self, x: ArrayLike) -> Array:
+        """phi'(x), elementwise; at a kink the mean of both sides, but 0 for relu at 0, as gradient descent uses it."""
+        return np.asarray(self._derivative(np.asarray(x, dtype=float)))
+
+    @functools.cached_property
+    def expr(self) -> Any:
+        """phi as a sympy expression in the real symbol x."""
+        import sympy
+
+        relu, step = _bending()
+        bent = _expression(_parsed(self.name)).replace(relu, lambda x: (x + sympy.Abs(x)) / 2)
+        return bent.replace(step, lambda x: (1 + sympy.sign(x)) / 2)
+
+    def __reduce__(self) -> tuple[Callable[[str], Activation], tuple[str]]:
+        return activation, (self.name,)
+
+
+def activation(value: Any) -> Activation:
+    """The activation of that name ("relu", ...), of an expression in x ("x**3 - 3*x") or of a sympy object.
+
+    Raises `SettingError` where it is not a real, finite, continuous function on the real line, or grows too fast for
+    averages over Gaussian inputs.
+
+    >>> activation("relu").kinks
+    (0.0,)
+    """
+    return value if isinstance(value, Activation) else _of_text(_text(value).strip())
+
+
+def canonical(value: Any) -> str:
+    """The name, or the canonical text, of an activation; `SettingError` says what is not accepted.
+
+    >>> canonical("x^2 - 1"), canonical("sin( x )*2")
+    ('quadratic', 'sin(x) * 2')
+    """
+    return activation(value).name
+
+
+def kernel(phi: Activation, s1: ArrayLike, s2: ArrayLike, rho: ArrayLike) -> Array:
+    """kappa(s1, s2, rho) = E phi(u) phi(v): u, v Gaussian of variances s1, s2 and covariance rho.
+
+    The arguments broadcast, |rho| <= sqrt(s1 s2). Closed forms for identity, relu, erf and quadratic, else good to
+    1e-10 of sqrt(E phi(u)^2 E phi(v)^2).
+
+    >>> float(kernel(activation("relu"), 1.0, 1.0, 0.0))  # 1/(2 pi)
+    0.159154943
+    """
+    a, b, c = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (s1, s2, rho)))
+    limit = np.sqrt(a * b)
+    if (np.abs(c) > limit * (1 + 1e-9)).any():
+        raise ValueError("a covariance rho may not exceed sqrt(s1 s2)")
+    closed = CLOSED_KERNELS.get(phi.name, functools.partial(dual_kernel, phi))
+    return np.asarray(closed(a, b, np.clip(c, -limit, limit)))
+
+
+CLOSED_KERNELS: dict[str, Function] = {
+    "identity": lambda s1, s2, rho: rho,
+    "relu": arc_cosine_kernel,
+    "erf": arc_sine_kernel,
+    "quadratic": lambda s1, s2, rho: 2 * rho**2 + (s1 - 1) * (s2 - 1),
+}
+
+
+# Reading
+
+
+def _refused(text: str, why: str) -> SettingError:
+    """The error that says in one line what is not accepted."""
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    return SettingError("activation", f"activation={shown!r} is not accepted: {why}")
+
+
+def _text(value: Any) -> str:
+    """What was given, as text: a string, or a sympy expression in one variable."""
+    if isinstance(value, str):
+        return value
+    free = getattr(value, "free_symbols", None)
+    if free is None:
+        raise _refused(repr(value), "it is neither a name, nor an expression in x, nor a sympy expression")
+    if len(free) != 1:
+        raise _refused(str(value), "it must have one variable")
+    import sympy
+
+    # a fresh x: the variable may have any name and any assumptions
+    return str(value.xreplace({next(iter(free)): sympy.Symbol("x")}))
+
+
+def _parsed(text: str) -> ast.expr:
+    """The checked tree of a name or an expression in x."""
+    arguments = {name: (2, 1000) if name in ("max", "min") else (1, 1) for name in FUNCTIONS}
+    language = Language(
+        names=("x", *CONSTANTS), functions=arguments, refused=functools.partial(_refused, text),
+        example="an expression in x, such as x**3 - 3*x", hint="the variable is x",
+        spelled={"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "heaviside", "ReLU": "relu", "E": "e"},
+        longest=200, largest_number=LARGEST_NUMBER, largest_power=16)
+    tree = parse(NAMED.get(text, text), language)
+    if not depends_on(tree, "x"):
+        raise _refused(text, "it does not depend on x")
+    return tree
+
+
+@functools.lru_cache(maxsize=256)
+def _of_text(text: str) -> Activation:
+    if text.isidentifier() and text not in NAMED and text != "x" and len(text) < 40:
+        if text not in FUNCTIONS or text in ("max", "min"):
+            raise _refused(text, f"the name is not known; there are {', '.join(NAMED)}, and expressions in x "
+                           "such as x**3 - 3*x or tanh(2*x)")
+        text = f"{text}(x)"  # sin, softplus, ...: functions by their bare name
+    tree = _parsed(text)
+    written = ast.unparse(tree)
+    for name, meaning in NAMED.items():
+        if written == meaning:
+            degree = {"identity": 1, "quadratic": 2}.get(name)
+            phi = functools.partial(_value, tree) if degree else FUNCTIONS[name]
+            return Activation(name, (0.0,) if name == "relu" else (), degree, phi, SLOPES[name])
+    kinks = _examined_kinks(tree, text)
+    derivative, degree = _by_sympy(tree)
+    found = Activation(written, kinks, degree, functools.partial(_quietly, functools.partial(_value, tree)),
+                       functools.partial(_quietly, derivative))
+    _examine(found, text)
+    return found
+
+
+def _quietly(function: Function, x: Array) -> Array:
+    """The function without warnings: exp(-x) may overflow on its way to 1/(1 + exp(-x)) = 0."""
+    with np.errstate(over="ignore", under="ignore"):
+        return function(x)
+
+
+def _value(tree: ast.AST, x: ArrayLike) -> Array:
+    """The value of a tree at x, elementwise and of x's shape."""
+    x = np.asarray(x, dtype=float)
+    return np.asarray(evaluate(tree, {"x": x, **CONSTANTS}, FUNCTIONS) + np.zeros_like(x))
+
+
+# Sympy
+
+
+@functools.cache
+def _bending() -> tuple[Any, Any]:
+    """relu and the unit step as sympy functions that know their slopes only: sympy does not look for the sign of what
+    is in them. The slope of the step is 0: what jumps is refused, so that no delta belongs there."""
+    import sympy
+
+    step = type("step", (sympy.Function,), {"nargs": 1, "fdiff": lambda self, index=1: sympy.Integer(0)})
+    return type("relu", (sympy.Function,), {"nargs": 1, "fdiff": lambda self, index=1: step(*self.args)}), step
+
+
+def _expression(tree: ast.AST) -> Any:
+    """A tree in sympy, all that bends written with relu and the step."""
+    import sympy
+
+    relu, step = _bending()
+
+    def gate(x: Any) -> Any:
+        return (1 + sympy.tanh(x / 2)) / 2  # 1/(1 + exp(-x)), without overflow
+
+    def larger(a: Any, b: Any) -> Any:
+        return b + relu(a - b)
+
+    own: dict[str, Callable[..., Any]] = {
+        "abs": lambda x: 2 * relu(x) - x,
+        "relu": relu,
+        "sign": lambda x: 2 * step(x) - 1,
+        "heaviside": step,
+        "max": lambda *x: functools.reduce(larger, x),
+        "min": lambda *x: -functools.reduce(larger, [-y for y in x]),
+        "gelu": lambda x: x * (1 + sympy.erf(x / sympy.sqrt(2))) / 2,
+        "sigmoid": gate,
+        "silu": lambda x: x * gate(x),
+        "softplus": lambda x: x / 2 + sympy.log(2 * sympy.cosh(x / 2)),
+    }
+    functions = {name: own.get(name) or getattr(sympy, name) for name in FUNCTIONS}
+    return to_sympy(tree, {"x": sympy.Symbol("x", real=True), "pi": sympy.pi, "e": sympy.E}, functions)
+
+
+def _by_sympy(tree: ast.AST) -> tuple[Function, int | None]:
+    """The derivative of a tree as a function of arrays, and its degree if it is a polynomial."""
+    import sympy
+
+    expression = _expression(tree)
+    (x,) = expression.free_symbols or {sympy.Symbol("x", real=True)}
+    power = sympy.Function("power")
+    slope = sympy.diff(expression, x).replace(lambda e: e.is_Pow and e.exp.is_Integer, lambda e: power(e.base, e.exp))
+    numeric = FUNCTIONS | {"power": integer_power, "step": FUNCTIONS["heaviside"]}
+    at = sympy.lambdify(x, slope, [numeric, "numpy"], cse=True)
+    polynomial = expression.as_poly(x)
+    degree = None if polynomial is None or polynomial.is_zero else int(polynomial.degree())
+    return lambda values: at(values) + np.zeros_like(values), degree
+
+
+# Checks
+
+
+def _examined_kinks(tree: ast.AST, text: str) -> tuple[float, ...]:
+    """The kinks of an expression, in order; `SettingError` where a part of it leaves the real numbers."""
+    kinks: set[float] = set()
+    with np.errstate(all="ignore"):
+        for part in ast.walk(tree):
+            _check_domain(part, text)
+            if not isinstance(part, ast.Call):
+                continue
+            assert isinstance(part.func, ast.Name)
+            if part.func.id in ("max", "min"):
+                for i, second in enumerate(part.args):
+                    for first in part.args[:i]:
+                        kinks |= _zeros(ast.BinOp(first, ast.Sub(), second), text)
+            elif part.func.id in BENDING:
+                kinks |= _zeros(part.args[0], text)
+    return tuple(sorted(kinks))
+
+
+def _examine(phi: Activation, text: str) -> None:
+    """Raise where phi is not a finite and continuous function, grows too fast, or varies too fast to be averaged."""
+    with np.errstate(all="ignore"):
+        f, slope = phi.phi(GRID), phi.derivative(GRID)
+    missing = np.isnan(f) | np.isnan(slope)
+    if missing.any():
+        raise _refused(text, f"it is not a number near x = {GRID[missing][0]:.3g}")
+    # a weight that no activation of polynomial or plain exponential growth outlives
+    weight = np.exp(-np.minimum(GRID**2 / 8, 700))
+    outer = np.abs(GRID) > EDGE - 5
+    for g in (f, slope):
+        with np.errstate(over="ignore"):
+            large = (g**2 * weight)[outer].max() > 1e-12 * (1 + f**2 * weight).max()
+        if large or not np.isfinite(g).all():
+            raise _refused(text, "it grows too fast: averages over Gaussian inputs may not exist")
+    if float(np.ptp(f)) == 0:
+        raise _refused(text, "it does not depend on x")
+    step = 1e-7
+    for k in phi.kinks:
+        left, right = phi.phi([k - step, k + step])
+        if abs(right - left) > 1e-4 * (1 + abs(left)):
+            raise _refused(text, f"it jumps at x = {k:.3g}, where gradient descent sees no slope")
+    for s in (1 / 4, 2.0):
+        fine, coarse = (float((w * phi.phi(x) ** 2).sum()) for x, w in
+                        (gaussian_rule(phi, s, points) for points in (16, 12)))
+        if not abs(fine - coarse) <= 1e-8 * (abs(fine) + 1e-12):
+            raise _refused(text, "it varies too fast to be averaged over Gaussian inputs")
+
+
+def _check_domain(node: ast.AST, text: str) -> None:
+    """Raise where a denominator vanishes, a logarithm or root leaves the reals, or a number is out of proportion."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        _keep_from_zero(node.right, text, signed=False)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        p = exact_number(node.right)
+        assert p is not None
+        if p.denominator != 1:
+            _keep_from_zero(node.left, text, signed=True, touching=p >= 1)
+        elif p < 0:
+            _keep_from_zero(node.left, text, signed=False)
+    elif isinstance(node, ast.Call):
+        assert isinstance(node.func, ast.Name)
+        for argument in node.args:  # sympy looks closely at functions of plain numbers
+            if not depends_on(argument, "x") and not abs(float(_value(argument, 0.0))) <= LARGEST_NUMBER:
+                raise _refused(text, f"its numbers may not exceed {LARGEST_NUMBER}")
+        if node.func.id in ("log", "sqrt"):
+            _keep_from_zero(node.args[0], text, signed=True)
+
+
+def _keep_from_zero(node: ast.expr, text: str, signed: bool, touching: bool = False) -> None:
+    """Raise where the expression comes to zero (`signed`: or below; `touching`: zero itself is allowed)."""
+    f = _value(node, GRID)
+    size = f if signed else np.abs(f)
+    crosses = np.flatnonzero(np.sign(f[1:]) != np.sign(f[:-1]))
+    i = int(np.nanargmin(size)) if not np.isnan(size).all() else 0
+    low, where = float(size[i]), float(GRID[i])
+    if 0 < i < len(GRID) - 1 and low > 0:
+        def at(x: float) -> float:
+            return float(_value(node, x)) if signed else abs(float(_value(node, x)))
+
+        least = optimize.minimize_scalar(at, bounds=(GRID[i - 1], GRID[i + 1]), method="bounded",
+                                         options={"xatol": 1e-12})
+        low, where = min((low, where), (float(least.fun), float(least.x)))
+    if touching:
+        if low < -1e-12:
+            raise _refused(text, f"({ast.unparse(node)}) is negative at x = {where:.3g}: the root is not real")
+        return
+    # decays such as 1/exp(-x) come close to zero far out without reaching it
+    inner = abs(where) < EDGE - 1
+    if low <= 0 or (not signed and len(crosses)) or (inner and low < 1e-9):
+        if not signed and len(crosses):
+            where = float(GRID[crosses[0] + 1])
+        what = "is not positive" if signed else "is zero"
+        raise _refused(text, f"({ast.unparse(node)}) {what} at x = {where:.3g}, where phi or its slope is not "
+                       "finite and real")
+
+
+def _zeros(node: ast.expr, text: str) -> set[float]:
+    """Where an expression changes sign between -EDGE and EDGE."""
+    sign = np.sign(_value(node, GRID))
+    zeros = {float(GRID[i]) for i in range(1, len(sign) - 1) if sign[i] == 0 and sign[i - 1] != sign[i + 1]}
+    crossed = np.flatnonzero(sign[1:] * sign[:-1] < 0)
+    if len(crossed) + len(zeros) > MOST_KINKS:
+        raise _refused(text, f"it has more than {MOST_KINKS} kinks")
+    for i in crossed:
+        zeros.add(float(optimize.brentq(lambda x: float(_value(node, x)), GRID[i], GRID[i + 1], xtol=1e-15)))
+    return zeros

@@ -1,0 +1,230 @@
+"""Averages of a function over Gaussian inputs: quadrature that splits at kinks, Hermite coefficients, dual kernels.
+
+u is N(0, 1) throughout and s is the variance of the function's argument. Orthonormal Hermite polynomials
+h_n = He_n/sqrt(n!) are used, so that a coefficient's square is that part's energy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["RealFunction", "arc_cosine_kernel", "arc_sine_kernel", "dual_kernel", "gaussian_mean", "gaussian_rule",
+           "hermite_coefficients", "hermite_projection", "kernel_by_quadrature", "kernel_by_series", "normal_density",
+           "stein_means"]
+
+Array = NDArray[np.float64]
+
+REACH = 14.0  # standard deviations; the density is 1e-43 there
+PANEL = 1.0  # longest panel, in standard deviations
+POINTS = 16  # Gauss-Legendre points a panel
+ORDER = 80  # of the Hermite series of a kernel
+GOOD = 1e-10  # error of a kernel, as a share of the geometric mean of the two energies
+PART = 512  # outer nodes of the double integral at a time
+
+
+class RealFunction(Protocol):
+    """A function of one real variable: its values, where its slope jumps, and its degree if it is a polynomial."""
+
+    @property
+    def kinks(self) -> tuple[float, ...]: ...
+
+    @property
+    def degree(self) -> int | None: ...
+
+    def phi(self, x: ArrayLike) -> Array: ...
+
+
+def normal_density(x: Array) -> Array:
+    """exp(-x^2/2)/sqrt(2 pi), of an array in its own memory."""
+    square = np.multiply(x, x)
+    square *= -1 / 2
+    density = np.exp(square, out=square if square.ndim else None)
+    density *= 1 / np.sqrt(2 * np.pi)
+    return density
+
+
+def gaussian_rule(phi: RealFunction, s: ArrayLike, points: int = POINTS) -> tuple[Array, Array]:
+    """Nodes x (..., n) and weights (..., n) with sum w f(x) = E f(sqrt(s) u), for f that bends only where phi does; s
+    is of shape (...).
+
+    >>> from recall_theory.activations import activation
+    >>> x, w = gaussian_rule(activation("relu"), 2.0)
+    >>> float((w * np.maximum(x, 0)**2).sum())
+    1.0
+    """
+    std = np.sqrt(np.asarray(s, dtype=float))[..., None]
+    if all(k == 0 for k in phi.kinks):
+        u, w = _panels(np.array([-REACH, 0.0, REACH]), points)
+        return std * u, np.broadcast_to(w, (*std.shape[:-1], len(w)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inner = np.nan_to_num(np.array(phi.kinks) / std, nan=0.0, posinf=REACH, neginf=-REACH)
+    ends = np.full((*inner.shape[:-1], 1), REACH)
+    u, w = _panels(np.concatenate([-ends, np.clip(inner, -REACH, REACH), ends], axis=-1), points)
+    return std * u, w
+
+
+def _panels(edges: Array, points: int) -> tuple[Array, Array]:
+    """Gauss-Legendre nodes and Gaussian weights between consecutive edges (..., k), panel by panel."""
+    lengths = np.diff(edges, axis=-1)  # (..., k-1)
+    # every interval is cut alike over the batch, by the longest that occurs there
+    longest = lengths.reshape(-1, lengths.shape[-1]).max(axis=0, initial=0.0)
+    t, weight = leggauss(points)
+    nodes, weights = [], []
+    for i, length in enumerate(longest):
+        panels = max(1, int(np.ceil(length / PANEL)))
+        width = lengths[..., i, None] / panels
+        middle = edges[..., i, None] + width * (np.arange(panels) + 1 / 2)
+        shape = (*middle.shape[:-1], -1)
+        nodes.append((middle[..., None] + width[..., None] / 2 * t).reshape(shape))
+        weights.append(np.broadcast_to(width[..., None] / 2 * weight, (*middle.shape, points)).reshape(shape))
+    u = np.concatenate(nodes, axis=-1)
+    return u, np.concatenate(weights, axis=-1) * normal_density(u)
+
+
+def gaussian_mean(phi: RealFunction, f: Callable[[Array], Array], s: ArrayLike) -> Array:
+    """E f(x), x ~ N(0, s), of shape s.shape, for f that bends only where phi does.
+
+    >>> from recall_theory.activations import activation
+    >>> float(gaussian_mean(activation("relu"), activation("relu").phi, 2 * np.pi))
+    1.0
+    """
+    x, w = gaussian_rule(phi, s)
+    return np.asarray((w * f(x)).sum(axis=-1))
+
+
+def hermite_coefficients(phi: RealFunction, s: ArrayLike, order: int) -> Array:
+    """c_0..c_order of phi(sqrt(s) u) = sum c_n h_n(u): shape (..., order+1), for variances s of at least 0.
+
+    c_n = E phi(sqrt(s) u) h_n(u), and sum c_n^2 = E phi^2.
+
+    >>> from recall_theory.activations import activation
+    >>> hermite_coefficients(activation("quadratic"), 1.0, 3).round(12) + 0.0
+    array([0. , 0. , 1.41421356, 0. ])
+    """
+    s = np.asarray(s, dtype=float)
+    safe = np.where(s > 0, s, 1.0)
+    x, w = gaussian_rule(phi, safe)
+    c = hermite_projection(phi.phi(x) * w, x / np.sqrt(safe)[..., None], order)
+    constant = np.zeros(order + 1)
+    constant[0] = float(phi.phi(0.0))
+    return np.where(s[..., None] > 0, c, constant)
+
+
+def hermite_projection(weighted: Array, u: Array, order: int) -> Array:
+    """sum over nodes of weighted * h_n(u), for n = 0..order, on a last axis."""
+    previous, current = np.zeros_like(u), np.ones_like(u)
+    found = np.empty((*weighted.shape[:-1], order + 1))
+    for n in range(order + 1):
+        found[..., n] = (weighted * current).sum(axis=-1)
+        previous, current = current, (u * current - np.sqrt(n) * previous) / np.sqrt(n + 1)
+    return found
+
+
+def stein_means(phi: RealFunction, s: ArrayLike) -> tuple[Array, Array, Array, Array]:
+    """E phi, E phi', E phi'', E phi''' at variance s, from phi alone: E phi^(n) = sqrt(n!/s^n) c_n, which also holds
+    where phi bends.
+
+    >>> from recall_theory.activations import activation
+    >>> [round(float(x), 6) for x in stein_means(activation("relu"), 1.0)]
+    [0.398942, 0.5, 0.398942, 0.0]
+    """
+    s = np.asarray(s, dtype=float)
+    c = hermite_coefficients(phi, s, 3)
+    return c[..., 0], c[..., 1] / np.sqrt(s), c[..., 2] * np.sqrt(2 / s**2), c[..., 3] * np.sqrt(6 / s**3)
+
+
+def dual_kernel(phi: RealFunction, s1: Array, s2: Array, rho: Array) -> Array:
+    """E phi(u) phi(v) for arrays of variances s1, s2 and covariances rho of one shape: by the Hermite series, and by
+    the double integral where that is not good to 1e-10 of sqrt(E phi(u)^2 E phi(v)^2)."""
+    value, error, scale = kernel_by_series(phi, s1, s2, rho)
+    poor = error > GOOD * scale
+    if poor.any():
+        value = np.array(value)
+        value[poor] = kernel_by_quadrature(phi, s1[poor], s2[poor], rho[poor])
+    return value
+
+
+def arc_cosine_kernel(s1: Array, s2: Array, rho: Array) -> Array:
+    """The kernel of relu (Cho and Saul, 2009): |u||v| (sin t + (pi - t) cos t)/(2 pi), t the angle."""
+    size = np.sqrt(s1 * s2)
+    cos = np.clip(np.divide(rho, size, out=np.zeros_like(size), where=size > 0), -1, 1)
+    angle = np.arccos(cos)
+    return size / (2 * np.pi) * (np.sqrt((1 - cos) * (1 + cos)) + (np.pi - angle) * cos)
+
+
+def arc_sine_kernel(s1: Array, s2: Array, rho: Array) -> Array:
+    """The kernel of erf (Williams, 1997)."""
+    return 2 / np.pi * np.arcsin(2 * rho / np.sqrt((1 + 2 * s1) * (1 + 2 * s2)))
+
+
+def kernel_by_series(phi: RealFunction, s1: Array, s2: Array, rho: Array,
+                     order: int = ORDER) -> tuple[Array, Array, Array]:
+    """sum c_n(s1) c_n(s2) (rho/sqrt(s1 s2))^n, a bound on its error, and the scale sqrt(E phi^2 E phi^2).
+
+    The bound is |r|^(order+1) times the energies left out; a polynomial's series ends.
+    """
+    order = order if phi.degree is None else phi.degree
+    c1, energy1 = _coefficients(phi, s1, order)
+    c2, energy2 = _coefficients(phi, s2, order)
+    size = np.sqrt(s1 * s2)
+    r = np.divide(rho, size, out=np.zeros_like(size), where=size > 0)
+    value = np.zeros_like(r)
+    for n in range(order, -1, -1):  # Horner
+        value = value * r + c1[..., n] * c2[..., n]
+    rest = np.sqrt(_rest(c1, energy1) * _rest(c2, energy2))
+    bound = np.zeros_like(r) if phi.degree is not None else np.abs(r) ** (order + 1) * rest
+    return value, bound, np.sqrt(energy1 * energy2)
+
+
+def _rest(c: Array, energy: Array) -> Array:
+    """The energy beyond the series, never below what rounding can hide."""
+    return np.maximum(energy - (c**2).sum(axis=-1), 1e-15 * energy)
+
+
+def _coefficients(phi: RealFunction, s: Array, order: int) -> tuple[Array, Array]:
+    """Hermite coefficients (..., order+1) and E phi^2, computed once for each different variance."""
+    different, where = np.unique(s, return_inverse=True)
+    c, energy = np.empty((len(different), order + 1)), np.empty(len(different))
+    for i in range(0, len(different), 256):  # bounds the memory
+        part = slice(i, i + 256)
+        c[part] = hermite_coefficients(phi, different[part], order)
+        energy[part] = gaussian_mean(phi, lambda x: phi.phi(x) ** 2, different[part])
+    where = where.reshape(s.shape)
+    return c[where], energy[where]
+
+
+def kernel_by_quadrature(phi: RealFunction, s1: ArrayLike, s2: ArrayLike, rho: ArrayLike) -> Array:
+    """The double integral, one pair of variables at a time: panels end at the kinks of both and shrink towards them,
+    as |r| -> 1 makes the inner average nearly bend there too."""
+    a, b, c = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (s1, s2, rho)))
+    values = [_double_integral(phi, *x) for x in zip(a.flat, b.flat, c.flat, strict=True)]
+    return np.array(values).reshape(a.shape)
+
+
+def _double_integral(phi: RealFunction, s1: float, s2: float, rho: float) -> float:
+    std1, std2 = np.sqrt(s1), np.sqrt(s2)
+    r = 0.0 if std1 * std2 == 0 else float(np.clip(rho / (std1 * std2), -1, 1))
+    rest = np.sqrt((1 - r) * (1 + r))
+    bends = [k / std1 for k in phi.kinks if std1 > 0]
+    bends += [k / (r * std2) for k in phi.kinks if r * std2 != 0]
+    near = 2.0 ** -np.arange(1, 25)
+    cuts = [-REACH, REACH, *(b + sign * x for b in bends for sign in (-1, 1) for x in (0.0, *near))]
+    u, w = _panels(np.unique([x for x in cuts if abs(x) <= REACH]), POINTS)
+    if rest < 1e-12:
+        return float((w * phi.phi(std1 * u) * phi.phi(np.sign(r) * std2 * u)).sum())
+    total = 0.0
+    for i in range(0, len(u), PART):
+        middle = r * u[i:i + PART, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inner = [np.nan_to_num((k / std2 - middle) / rest, nan=0.0) for k in phi.kinks]
+        ends = np.full_like(middle, REACH)
+        edges = [-ends, *(np.clip(x, -REACH, REACH) for x in inner), ends]
+        v, wv = _panels(np.sort(np.concatenate(edges, axis=1), axis=1), POINTS)
+        mean = (wv * phi.phi(std2 * (middle + rest * v))).sum(axis=1)
+        total += float((w[i:i + PART] * phi.phi(std1 * u[i:i + PART])) @ mean)
+    return total
