@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import signal
@@ -15,7 +16,7 @@ import pytest
 
 from recall_theory.errors import Interrupted
 from recall_theory.settings import SettingError
-from recall_theory.simulate.workers import collect, ordered_map, unordered_map
+from recall_theory.simulate.workers import collect, one_thread, ordered_map, unordered_map
 
 
 def late_first(number):
@@ -75,6 +76,21 @@ def test_an_interrupt_hands_out_what_was_finished():
 def test_a_worker_that_is_ended_from_outside_is_told():
     with pytest.raises(SettingError, match="want of memory"):
         collect(ended_from_outside, [(i,) for i in range(3)], jobs=2)
+
+
+def test_a_signal_while_threads_are_limited_is_not_lost(monkeypatch):
+    """threadpoolctl calls back from C, where Python would drop the exception."""
+    import threadpoolctl
+
+    class Limits(contextlib.nullcontext):
+        def __init__(self, limits):
+            super().__init__()
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(threadpoolctl, "threadpool_limits", Limits)
+    with pytest.raises(KeyboardInterrupt), one_thread():
+        pass
 
 
 PROGRAM = """

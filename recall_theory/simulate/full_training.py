@@ -21,6 +21,7 @@ from .data import FloatArray, Samples, draw_embeddings
 from .memories import separate
 from .observation import Observable
 from .run import check_affordable
+from .workers import one_thread
 
 __all__ = ["FullTraining", "Stage", "checkpoints", "descend", "full_training"]
 
@@ -209,8 +210,6 @@ def full_training(setting: Setting, steps: int = 100, seeds: int = 4, seed: int 
     >>> bool(training.stages[-1].loss.mean < training.stages[1].loss.mean)
     True
     """
-    from threadpoolctl import threadpool_limits
-
     check_seeds(seeds)
     seed = check_seed(seed)
     check_work(setting, steps, seeds)
@@ -231,7 +230,7 @@ def full_training(setting: Setting, steps: int = 100, seeds: int = 4, seed: int 
                        for i in range(values.shape[1]))
         return FullTraining(setting, seed, len(whole), stages, Observable(np.array(linear[:len(whole)])))
 
-    with interrupted_with(lambda: result() if table and table[0] else None), threadpool_limits(limits=1):
+    with interrupted_with(lambda: result() if table and table[0] else None), one_thread():
         for index in range(seeds):
             training = SeedTraining(setting, seed, index, n_test)
             linear.append(training.linear())

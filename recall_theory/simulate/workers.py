@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from ..errors import SettingError, interrupted_with
 
-__all__ = ["collect", "interrupts_held", "ordered_map", "unordered_map"]
+__all__ = ["collect", "interrupts_held", "one_thread", "ordered_map", "unordered_map"]
 
 Result = TypeVar("Result")
 Work = Callable[..., Result]
@@ -75,18 +75,44 @@ def collect(work: Work[Result], tasks: Tasks, *, jobs: int = 1, each: Callable[[
 
 
 @contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra runs on one thread in the block.
+
+    Signals wait while that is set up: threadpoolctl calls back from C, where Python drops a KeyboardInterrupt.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with _held("SIGINT", "SIGTERM", "SIGHUP"):
+        limits = threadpool_limits(limits=1)
+    with limits:
+        yield
+
+
+@contextlib.contextmanager
 def interrupts_held() -> Iterator[None]:
     """Ctrl-C waits. Workers started meanwhile inherit that it is ignored: their parent ends them, and none
     prints a traceback. Does nothing outside the main thread."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with _held("SIGINT"):
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            yield
+        finally:  # before the signal is let in, so that a Ctrl-C that came meanwhile is answered
+            signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
+
+
+@contextlib.contextmanager
+def _held(*names: str) -> Iterator[None]:
+    """These signals wait until the end of the block, where the system can make them wait."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.Signals[name] for name in names})
     try:
         yield
-    finally:  # in this order, so that a Ctrl-C that came meanwhile is answered now
-        signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
+    finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
@@ -97,9 +123,7 @@ def _with_number(number: int, work: Work[Result], task: tuple[object, ...]) -> t
 def _map(work: Work[Result], tasks: Tasks, jobs: int, return_as: str) -> Generator[Result, None, None]:
     """Results as joblib's `return_as` orders them."""
     if jobs == 1:
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(limits=1):
+        with one_thread():
             for task in tasks:
                 yield work(*task)
         return
