@@ -230,7 +230,7 @@ def test_verify_judges_a_formula_of_ones_own(small_grid, tmp_path):
     assert (code, err, found["verdict"], found["predictor"]) == (1, "", "disagree", str(law))
     assert found["explanation"]["regimes"][0]["observable"] == "recall"
     assert [set(cell["verdict"]) for cell in found["cells"]] == [{"recall"}] * 2
-    assert "Where it fails" in call(*run)[1]
+    assert "The formula is furthest off" in " ".join(call(*run)[1].split())
     law.write_text("recall = 2\n")
     assert "recall = 2.0" in refused(*run)
 

@@ -158,7 +158,7 @@ def test_added_noise_costs_recall_and_tends_to_a_half_of_the_samples():
 
 # --- the command --------------------------------------------------------------------------------------------
 
-SIZES = ["tightness", "--V", "24", "--L", "6", "--d", "12", "--points", "2", "--seeds", "2", "--seed", "1"]
+SIZES = ["bounds", "--decoders", "--V", "24", "--L", "6", "--d", "12", "--points", "2", "--seeds", "2", "--seed", "1"]
 
 
 def test_tightness_is_the_librarys_whatever_the_workers():
@@ -192,7 +192,7 @@ def test_tightness_refuses_in_one_line():
                         (["--V", "24", "--L", "4", "--d", "4", "--points", "1"], "integer from 2 to 64"),
                         (["--V", "24", "--L", "4", "--d", "4", "--plot", "t.gif"], ".svg"),
                         (["--V", "1e9", "--L", "4", "--d", "4"], "memory")):
-        assert words in refused("tightness", *argv)
+        assert words in refused("bounds", "--decoders", *argv)
 
 
 def test_bounds_command_json_and_csv():
@@ -217,7 +217,7 @@ def test_an_interrupt_keeps_the_points_that_are_finished(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(workers, "ordered_map", stopped)
-    sizes = ["tightness", "--V", "24", "--L", "6", "--d", "12", "--points", "4", "--seeds", "2", "--seed", "1"]
+    sizes = ["bounds", "--decoders", "--V", "24", "--L", "6", "--d", "12", "--points", "4", "--seeds", "2", "--seed", "1"]
     code, out, err = call(*sizes, "--json")
     assert code == 130 and len(json.loads(out)["points"]) == 2
     assert "interrupted after 2 of 4 points" in err and err.count("\n") == 1

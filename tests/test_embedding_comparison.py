@@ -16,7 +16,7 @@ from recall_theory.settings import SettingError
 from recall_theory.theory.formulas.leading_laws import recall_interference
 from recall_theory.verification.embedding_comparison import beyond_orthogonal
 
-SIZES = ["beyond-orthogonal", "--d", "32", "--L", "4", "--no-trigger-in-value", "--points", "3", "--target", "0.8"]
+SIZES = ["compare", "embeddings", "--d", "32", "--L", "4", "--no-trigger-in-value", "--points", "3", "--target", "0.8"]
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +109,6 @@ def test_the_command_draws_and_lists(tmp_path):
 
 def test_the_command_refuses_in_one_line():
     assert "--seed 3 is for --seeds" in refused(*SIZES, "--seed", "3")
-    assert "--d is missing" in refused("beyond-orthogonal", "--L", "4")
+    assert "--d is missing" in refused("compare", "embeddings", "--L", "4")
     assert ".svg" in refused(*SIZES, "--plot", "b.gif")
-    assert "--d" in refused("beyond-orthogonal", "--d", "1", "--L", "4")
+    assert "--d" in refused("compare", "embeddings", "--d", "1", "--L", "4")
