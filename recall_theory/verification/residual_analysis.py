@@ -13,7 +13,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..settings import OBSERVABLES
 from .results import Cell, Comparison, Verification
@@ -43,9 +42,8 @@ class Regime:
 class Missing:
     """What a formula lacks (`sign` +1) or has too much of (-1) in one observable, over `cells` cells where it shows.
 
-    `exponents` are the slopes of log |missing noise| over the logarithms of the sizes, by size, empty where cells are
-    too few. `term` is the theory's term that is nearest to proportional to it, and `ratio` how many times that term it
-    typically is.
+    `exponents` are the slopes of log |missing noise| over the logarithms of the sizes, empty where cells are too few.
+    `term` is the theory's term that is nearest to proportional to it, `ratio` how many times that term it typically is.
     """
 
     observable: str
@@ -76,16 +74,16 @@ def explain(verification: Verification) -> Explanation:
     >>> explain(done).regimes[0].observable
     'recall'
     """
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    for cell in verification.cells:
+        for observable, comparison in cell.comparisons.items():
+            groups.setdefault((observable, _regime_of(cell)), []).append(comparison)
     regimes = []
-    for observable in OBSERVABLES:
-        groups: dict[str, list[Comparison]] = {}
-        for cell in verification.cells:
-            if observable in cell.comparisons:
-                groups.setdefault(_regime_of(cell), []).append(cell.comparisons[observable])
-        for name, group in sorted(groups.items()):
-            differences = [c.difference for c in group]
-            regimes.append(Regime(name, observable, len(group), sum(c.verdict == DISAGREE for c in group),
-                                  float(np.mean(differences)), max(differences, key=abs)))
+    for observable, name in sorted(groups, key=lambda key: (OBSERVABLES.index(key[0]), key[1])):
+        group = groups[observable, name]
+        differences = [c.difference for c in group]
+        regimes.append(Regime(name, observable, len(group), sum(c.verdict == DISAGREE for c in group),
+                              float(np.mean(differences)), max(differences, key=abs)))
     missing = [_missing(verification.cells, observable) for observable in ("attention", "recall")]
     return Explanation(tuple(regimes), tuple(m for m in missing if m is not None))
 
@@ -97,15 +95,15 @@ def paragraph(explanation: Explanation) -> str:
         return "In no regime does the formula disagree with the simulation."
     worst = max(wrong, key=lambda r: abs(r.mean_difference))
     direction = "low" if worst.mean_difference > 0 else "high"
-    sentences = [f"The formula is furthest off {worst.name}: there its {worst.observable} is "
-                 f"{abs(worst.mean_difference):.3f} too {direction} on average over {worst.cells} cells, of which "
-                 f"{worst.disagree} disagree."]
+    sentences = [f"The formula is furthest off {worst.name}: its {worst.observable} is "
+                 f"{abs(worst.mean_difference):.3f} too {direction} on average there (cells: {worst.cells}, of which "
+                 f"disagree: {worst.disagree})."]
     for m in explanation.missing:
-        amount = "too little" if m.sign > 0 else "too much"
-        growth = " ".join(f"{size}^{slope:+.1f}" for size, slope in m.exponents.items())
-        sentence = f"In {m.observable} it has {amount} noise, beyond doubt in {m.cells} cells"
-        sentence += f"; what is off grows about as {growth}" if growth else ""
-        sentence += f", and is most like {m.ratio:.2g} times the theory's term '{m.term}'" if m.term else ""
+        sentence = f"In {m.observable} it has too {'little' if m.sign > 0 else 'much'} noise (cells: {m.cells})"
+        if m.exponents:
+            sentence += "; what is off grows about as " + " ".join(f"{s}^{x:+.1f}" for s, x in m.exponents.items())
+        if m.term:
+            sentence += f", and is most like {m.ratio:.2g} times the theory's term '{m.term}'"
         sentences.append(sentence + ".")
     return " ".join(sentences)
 
@@ -136,7 +134,7 @@ def _regime_of(cell: Cell) -> str:
 
 def _missing(cells: Sequence[Cell], observable: str) -> Missing | None:
     """The missing noise over the cells in which the difference is beyond doubt and its size can be told."""
-    gaps: list[tuple[Cell, float]] = []
+    gaps = []
     for cell in cells:
         c = cell.comparisons.get(observable)
         if c is not None and (c.low > 0 or c.high < 0):
@@ -147,30 +145,21 @@ def _missing(cells: Sequence[Cell], observable: str) -> Missing | None:
     if not gaps:
         return None
     sign = 1 if sum(gap > 0 for _, gap in gaps) * 2 >= len(gaps) else -1
-    gaps = [(cell, gap) for cell, gap in gaps if gap * sign > 0]
-    log_gap = np.log([abs(gap) for _, gap in gaps])
-    of_sign = [cell for cell, _ in gaps]
-    return Missing(observable, sign, len(gaps), _exponents(of_sign, log_gap), *_likest(of_sign, log_gap, observable))
+    of_sign = [cell for cell, gap in gaps if gap * sign > 0]
+    log_gap = np.log([abs(gap) for _, gap in gaps if gap * sign > 0])
 
-
-def _exponents(cells: Sequence[Cell], log_gap: NDArray[np.float64]) -> dict[str, float]:
-    """Least squares of log |missing| on the logarithms of the sizes that vary; none where cells are too few."""
-    logs = {size: np.log([getattr(c.setting, size) for c in cells]) for size in SIZES
-            if all(getattr(c.setting, size) is not None for c in cells)}
-    varied = [size for size, values in logs.items() if np.ptp(values) > 0]
-    design = np.column_stack([np.ones(len(cells)), *(logs[size] for size in varied)])
+    sizes = {size: np.log([getattr(c.setting, size) for c in of_sign]) for size in SIZES
+             if all(getattr(c.setting, size) is not None for c in of_sign)}
+    varied = [size for size, logs in sizes.items() if np.ptp(logs) > 0]
+    design = np.column_stack([np.ones(len(of_sign)), *(sizes[size] for size in varied)])
     slopes, _, rank, _ = np.linalg.lstsq(design, log_gap, rcond=None)
-    if len(cells) < design.shape[1] + SPARE_CELLS or rank < design.shape[1]:
-        return {}
-    return dict(zip(varied, slopes[1:].tolist(), strict=True))
+    determined = rank == design.shape[1] and len(of_sign) >= rank + SPARE_CELLS
+    exponents = dict(zip(varied, slopes[1:].tolist(), strict=True)) if determined else {}
 
-
-def _likest(cells: Sequence[Cell], log_gap: NDArray[np.float64], observable: str) -> tuple[str | None, float | None]:
-    """The named term that is there in all cells and nearest to proportional to what is missing, and their ratio."""
-    budgets = [{} if c.theory is None else c.theory.terms.get(observable, {}) for c in cells]
-    names = [n for n in budgets[0] if all(b.get(n, 0) > 0 for b in budgets)]
-    if len(cells) < SPARE_CELLS or not names:
-        return None, None
-    log_ratio = {n: log_gap - np.log([b[n] for b in budgets]) for n in names}
-    name = min(names, key=lambda n: float(log_ratio[n].std()))
-    return name, float(np.exp(log_ratio[name].mean()))
+    budgets = [{} if c.theory is None else c.theory.terms.get(observable, {}) for c in of_sign]
+    log_ratios = {name: log_gap - np.log([b[name] for b in budgets]) for name in budgets[0]
+                  if all(b.get(name, 0) > 0 for b in budgets)}
+    if len(of_sign) < SPARE_CELLS or not log_ratios:
+        return Missing(observable, sign, len(of_sign), exponents, None, None)
+    term = min(log_ratios, key=lambda name: float(log_ratios[name].std()))
+    return Missing(observable, sign, len(of_sign), exponents, term, float(np.exp(log_ratios[term].mean())))
