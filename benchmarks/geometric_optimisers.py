@@ -17,36 +17,36 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import minimize
 
-from recall_theory.geometric.train import TrainingSetting
-from recall_theory.geometric.train.model import (
-    NAMES,
-    Network,
-    Task,
+from recall_theory.geometric import TrainingSetting
+from recall_theory.geometric.recall_network import (
+    ARRAYS,
+    FactTable,
+    RecallNetwork,
+    draw_fact_table,
     draw_network,
-    draw_task,
     loss_and_gradients,
+    optimise,
     recall,
 )
-from recall_theory.geometric.train.optimise import optimise
 
 
-def as_type(network: Network, kind: type) -> Network:
-    return Network(*(getattr(network, name).astype(kind) for name in NAMES))
+def as_type(network: RecallNetwork, kind: type) -> RecallNetwork:
+    return RecallNetwork(*(getattr(network, name).astype(kind) for name in ARRAYS))
 
 
-def lbfgs(network: Network, task: Task, setting: TrainingSetting) -> Network:
+def lbfgs(network: RecallNetwork, task: FactTable, setting: TrainingSetting) -> RecallNetwork:
     network = as_type(network, np.float64)
-    shapes = [getattr(network, name).shape for name in NAMES]
+    shapes = [getattr(network, name).shape for name in ARRAYS]
     ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
 
-    def unpacked(x: np.ndarray) -> Network:
-        return Network(*(part.reshape(shape) for part, shape in zip(np.split(x, ends), shapes, strict=True)))
+    def unpacked(x: np.ndarray) -> RecallNetwork:
+        return RecallNetwork(*(part.reshape(shape) for part, shape in zip(np.split(x, ends), shapes, strict=True)))
 
     def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
         loss, gradients = loss_and_gradients(unpacked(x), task)
-        return loss, np.concatenate([gradients[name].ravel() for name in NAMES])
+        return loss, np.concatenate([gradients[name].ravel() for name in ARRAYS])
 
-    start = np.concatenate([getattr(network, name).ravel() for name in NAMES])
+    start = np.concatenate([getattr(network, name).ravel() for name in ARRAYS])
     found = minimize(objective, start, jac=True, method="L-BFGS-B",
                      options={"maxfun": setting.steps, "maxiter": setting.steps, "maxcor": 20})
     return unpacked(found.x)
@@ -62,8 +62,8 @@ def main() -> None:
             seen: dict[str, list[tuple[float, float]]] = {}
             for seed in range(seeds):
                 rng = np.random.default_rng(seed)
-                task, network = draw_task(setting, rng), draw_network(setting, rng)
-                double = Task(task.codes.astype(np.float64), task.facts)
+                task, network = draw_fact_table(setting, rng), draw_network(setting, rng)
+                double = FactTable(task.codes.astype(np.float64), task.facts)
                 for name, fit in (
                     ("Adam, single", lambda: optimise(network, task, setting, rng)),  # noqa: B023 - called at once
                     ("Adam, double", lambda: optimise(as_type(network, np.float64), double, setting, rng)),  # noqa: B023

@@ -9,35 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_theory.geometric import GeometricSetting
-from recall_theory.geometric.theory import counting
-from recall_theory.geometric.theory.capacity import capacity, crossovers
-from recall_theory.geometric.theory.hops import hops
-from recall_theory.geometric.theory.layout import best_within, cheapest, parameters, superposition_dimension
-from recall_theory.geometric.theory.seek import last, least_reaching
-from recall_theory.geometric.theory.superposition import recall
+from recall_theory.geometric.code_length import best_within, cheapest, parameter_count, superposition_dimension
+from recall_theory.geometric.geometric_capacity import capacity, crossovers
+from recall_theory.geometric.hop_depth import hops
+from recall_theory.geometric.superposition import superposition_recall as recall
 from recall_theory.settings import SettingError
+from recall_theory.theory import relation_counting as counting
 from recall_theory.theory.formulas import geometric_laws as laws
 
 
 def row(found, name):
     return next(r for r in found.rows if r.name.startswith(name))
-
-
-@given(limit=st.integers(-5, 10**6), low=st.integers(-3, 100))
-def test_last(limit, low):
-    found = last(lambda n: n <= limit, low, 10**5)
-    assert found == (None if limit < low else min(limit, 10**5))
-
-
-@given(scale=st.floats(1, 1e6), target=st.floats(0.01, 0.999), guess=st.floats(1, 1e9))
-def test_least_reaching(scale, target, guess):
-    found = least_reaching(lambda d: d / (d + scale), target, 2, 10**12, guess)
-    assert found / (found + scale) >= target
-    assert found == 2 or (found - 1) / (found - 1 + scale) < target
-
-
-def test_what_is_never_reached_is_none():
-    assert least_reaching(lambda d: 0.5, 0.9, 2, 10**6, 100) is None
 
 
 @pytest.mark.parametrize("N, R", [(2, 1), (100, 3), (4096, 8), (1000, 60), (10**12, 4)])
@@ -101,9 +83,9 @@ def test_an_mlp_width_gives_the_longest_code_that_it_allows():
 def test_the_cheapest_layout_is_the_cheapest(N, words, target):
     """Beside it, by trying code lengths one by one."""
     k, d = cheapest(N, words, words, target)
-    best = parameters(N, words, words, k, d)
+    best = parameter_count(N, words, words, k, d)
     around = [max(2, round(k * f)) for f in (0.6, 0.8, 0.9, 1.1, 1.25, 1.6)]
-    tried = [parameters(N, words, words, j, superposition_dimension(N, words, j, target)) for j in around]
+    tried = [parameter_count(N, words, words, j, superposition_dimension(N, words, j, target)) for j in around]
     assert min(tried) > best * 0.998  # whole dimensions make a step of about this much
 
 
@@ -111,10 +93,10 @@ def test_the_cheapest_layout_is_the_cheapest(N, words, target):
 def test_the_best_within_a_budget_is_the_best(budget):
     N, R = 500, 6
     k, d = best_within(N, R, R, budget)
-    assert parameters(N, R, R, k, d) <= budget < parameters(N, R, R, k, d + 1)
+    assert parameter_count(N, R, R, k, d) <= budget < parameter_count(N, R, R, k, d + 1)
     best = recall(N, R, k, d)
     for j in range(4, 60, 7):
-        room = math.floor((budget - parameters(N, R, R, j, 0)) / (N + 2 * R * j))
+        room = math.floor((budget - parameter_count(N, R, R, j, 0)) / (N + 2 * R * j))
         if room >= j:
             assert recall(N, R, j, room) < best + 2e-3
     mixed = row(capacity(N=N, R=R, parameters=budget), "random")
@@ -128,12 +110,12 @@ def test_a_budget_that_buys_nothing():
 def test_parameters_are_those_of_the_built_model():
     import numpy as np
 
-    from recall_theory.geometric.construct import build, export
+    from recall_theory.geometric import build
 
     s = GeometricSetting(N=30, R=3, d=24, code_length=7)
-    arrays = export.weights(build(s, np.random.default_rng(0)))
+    arrays = build(s, np.random.default_rng(0)).weights()
     held = sum(arrays[name].size for name in ("subjects", "unembedding", "mlp_in1", "mlp_bias1", "mlp_out1"))
-    assert parameters(30, 3, 3, 7, 24) == held
+    assert parameter_count(30, 3, 3, 7, 24) == held
 
 
 @settings(deadline=None, max_examples=30)

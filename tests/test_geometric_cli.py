@@ -79,14 +79,12 @@ def test_verify_exit_codes(tmp_path, grid, seeds, code):
 
 
 def test_interrupted_simulation_keeps_what_is_finished(monkeypatch):
-    run = importlib.import_module("recall_theory.geometric.simulate.run")
+    def two_then_ctrl_c(setting, seed, index):
+        if index == 2:
+            raise KeyboardInterrupt
+        return 0.5 + index / 10
 
-    def two_then_ctrl_c(tasks, jobs):
-        yield 0.5
-        yield 0.6
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "run_tasks", two_then_ctrl_c)
+    monkeypatch.setattr("recall_theory.geometric.geometric_simulation.one_seed", two_then_ctrl_c)
     code, out, err = call(*SIMULATE, "--json")
     assert code == 130 and json.loads(out)["interrupted"] is True
     assert json.loads(out)["observed"]["recall"]["values"] == [0.5, 0.6]
@@ -132,16 +130,16 @@ def quick(monkeypatch):
     def recall(N, words, k, d, nodes=None):
         return float(d / (d + words + np.log(N) + 9 / k))
 
-    for module in ("predict", "capacity", "layout"):
-        monkeypatch.setattr(importlib.import_module(f"recall_theory.geometric.theory.{module}"), "recall", recall)
-    monkeypatch.setattr(importlib.import_module("recall_theory.geometric.theory.predict"), "variance",
+    for module in ("geometric_prediction", "geometric_capacity", "code_length"):
+        monkeypatch.setattr(f"recall_theory.geometric.{module}.superposition_recall", recall)
+    monkeypatch.setattr("recall_theory.geometric.geometric_prediction.variance_by_cause",
                         lambda N, words, k, d: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0})
-    monkeypatch.setattr(importlib.import_module("recall_theory.geometric.simulate.run"), "run_tasks",
-                        lambda todo, jobs: (0.5 for _ in todo))
+    monkeypatch.setattr("recall_theory.geometric.geometric_simulation.collect",
+                        lambda work, tasks, **options: [{"recall": 0.5} for _ in tasks])
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map",
                         lambda work, todo, jobs: ([(0.5,)] * len(t[2]) for t in todo))
-    build = importlib.import_module("recall_theory.geometric.construct.build")
-    monkeypatch.setattr(build, "MOST_NUMBERS", 20_000)  # large models are refused, as others are at 10^8
+    # Large models are refused, as others are at 10^8.
+    monkeypatch.setattr("recall_theory.geometric.construction.MOST_WEIGHTS", 20_000)
 
 
 @pytest.mark.usefixtures("quick")

@@ -11,11 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_theory.geometric import GeometricSetting
-from recall_theory.geometric.construct import build, export
-from recall_theory.geometric.construct.build import draw_codes, draw_maps, superpose
-from recall_theory.geometric.construct.tables import answer_of_word, draw_bijections, word_index, word_tables
-from recall_theory.geometric.simulate.one import decoded, queries, recalled
+from recall_theory.geometric import GeometricSetting, build
+from recall_theory.geometric.construction import (
+    answer_of_word,
+    draw_bijections,
+    draw_codes,
+    draw_maps,
+    superpose,
+    word_index,
+    word_tables,
+)
+from recall_theory.geometric.geometric_simulation import decoded, draw_queries, recall_of
 from recall_theory.settings import SettingError
 
 # Every N up to 40, then primes, powers of two and their neighbours, and other awkward sizes up to 4096.
@@ -30,11 +36,11 @@ def asked(model, rng):
     """Every query of a model, or as many random ones."""
     s = model.setting
     if s.N * s.R**s.hops <= MOST_ASKED:
-        return queries(s, rng)
+        return draw_queries(s, rng)
     return rng.integers(0, s.N, MOST_ASKED), rng.integers(0, s.R, (MOST_ASKED, s.hops))
 
 
-def recall_of(model, rng):
+def recall_asked(model, rng):
     subjects, words = asked(model, rng)
     return np.mean(model.answer(subjects, words) == answer_of_word(model.facts, subjects, words))
 
@@ -49,7 +55,7 @@ def test_the_exact_construction_recalls_every_fact(R):
     for N in [n for n, r in CASES if r == R]:
         rng = np.random.default_rng([N, R])
         model = build(GeometricSetting(N=N, R=R, construction="exact"), rng)
-        assert recall_of(model, rng) == 1, (N, R)
+        assert recall_asked(model, rng) == 1, (N, R)
 
 
 @pytest.mark.parametrize("how", ["one pass", "chain of thought", "two layers", "three layers"])
@@ -62,7 +68,7 @@ def test_the_exact_construction_recalls_every_chain(hops, how):
             continue
         rng = np.random.default_rng([N, R, hops])
         model = build(GeometricSetting(N=N, R=R, hops=hops, construction="exact", **shape), rng)
-        assert recall_of(model, rng) == 1, (N, R)
+        assert recall_asked(model, rng) == 1, (N, R)
 
 
 @settings(deadline=None, max_examples=40)
@@ -74,7 +80,7 @@ def test_any_size_longer_codes_and_spare_dimensions(N, R, hops, spare, longer, c
     rng = np.random.default_rng(seed)
     model = build(least.replace(d=least.exact_width + spare), rng)
     assert model.relation_embedding(0).shape[1] == least.exact_width + spare
-    assert recall_of(model, rng) == 1
+    assert recall_asked(model, rng) == 1
 
 
 def test_the_cap_is_told_in_one_line():
@@ -127,7 +133,7 @@ def test_the_fast_path_is_the_explicit_layer(shape):
     maps = draw_maps(s.words, s.width, s.k, rng)
     assert np.array_equal(facts, model.facts) and np.array_equal(codes, model.codes)
     np.testing.assert_allclose(superpose(codes, maps, tables), model.subjects, atol=1e-12)
-    found = decoded(s, codes, maps, tables)
+    found = decoded(codes, maps, tables)
     first = 0
     for j in lengths:
         words = np.array(list(itertools.product(range(s.R), repeat=j)))
@@ -162,13 +168,13 @@ def test_exported_weights_are_the_model(tmp_path, shape, suffix):
     rng = np.random.default_rng(2)
     model = build(GeometricSetting(N=25, R=3, **shape), rng)
     path = str(tmp_path / f"weights{suffix}")
-    export.save(model, path)
+    model.save(path)
     if suffix == ".npz":
         with np.load(path) as file:
             w = dict(file)
     else:
         w = {name: np.array(value) for name, value in json.loads((tmp_path / "weights.json").read_text()).items()}
-    subjects, words = queries(model.setting, rng)
+    subjects, words = draw_queries(model.setting, rng)
     answers, start = subjects, 0
     for j in model.setting.word_lengths:
         asked_now = words[:, start:start + j]
@@ -184,17 +190,17 @@ def test_exported_weights_are_the_model(tmp_path, shape, suffix):
 def test_export_refuses():
     model = build(GeometricSetting(N=5, R=2, construction="exact"), np.random.default_rng(0))
     with pytest.raises(SettingError, match=r"must end in one of \.npz, \.json"):
-        export.save(model, "weights.txt")
+        model.save("weights.txt")
     large = build(GeometricSetting(N=20, R=4, hops=6, construction="exact"), np.random.default_rng(0))
     with pytest.raises(SettingError, match="the most that is written out"):
-        export.weights(large)
+        large.weights()
 
 
 def test_given_facts_are_kept_and_checked():
     facts = np.array([[1, 0, 2], [2, 1, 0]])
     model = build(GeometricSetting(N=3, R=2, construction="exact"), np.random.default_rng(0), facts)
     assert model.facts is facts
-    assert recalled(model, np.random.default_rng(0)) == 1
+    assert recall_of(model, np.random.default_rng(0)) == 1
     with pytest.raises(SettingError, match="don't fit"):
         build(GeometricSetting(N=4, R=2, construction="exact"), np.random.default_rng(0), facts)
 

@@ -11,7 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from recall_theory.geometric import GeometricSetting
-from recall_theory.geometric.setting import MOST_CODED, PARAMETERS
+from recall_theory.geometric.geometric_setting import GEOMETRIC_PARAMETERS as PARAMETERS
+from recall_theory.geometric.geometric_setting import MOST_CODED
 from recall_theory.settings import SettingError
 
 GOOD = {"N": 100, "R": 3, "d": 64, "code_length": 16}

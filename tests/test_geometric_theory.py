@@ -15,13 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special
 
-from recall_theory.geometric import GeometricSetting
-from recall_theory.geometric.simulate import simulate
-from recall_theory.geometric.theory import counting, flight, predict, superposition
-from recall_theory.geometric.theory.spread import variance
-from recall_theory.geometric.theory.superposition import COARSE, FINE, recall
+from recall_theory.geometric import GeometricSetting, predict, simulate
+from recall_theory.geometric.geometric_prediction import variance_by_cause as variance
+from recall_theory.geometric.superposition import COARSE, FINE, nearest_competitor
+from recall_theory.geometric.superposition import superposition_recall as recall
 from recall_theory.settings import SettingError
+from recall_theory.theory import relation_counting as counting
 from recall_theory.theory.formulas import geometric_laws as laws
+from recall_theory.theory.random_walk_moments import squared_length_moments, squared_length_rule
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 sys.path.insert(0, str(VALIDATION))
@@ -46,15 +47,15 @@ def test_moments_of_a_flight_by_recursion(n, d):
                      for i in range(j // 2 + 1) for m in range(j - 2 * i + 1))
             new.append(mpmath.fsum(terms))
         moments = new
-    for mine, theirs in zip(flight.moments(n, d, count), moments, strict=True):
+    for mine, theirs in zip(squared_length_moments(n, d, count), moments, strict=True):
         assert mpmath.almosteq(mine, theirs, 1e-12)
 
 
 @pytest.mark.parametrize("n, d", [(2, 2), (3, 2), (5, 7), (2, 300), (40, 3), (10**5, 640), (3, 10**9)])
 def test_the_gauss_rule_has_the_moments(n, d):
-    points, weights = flight.gauss_rule(n, d, 12)
+    points, weights = squared_length_rule(n, d, 12)
     assert np.all(points >= 0) and np.all(weights > 0) and np.all(points <= n * n)
-    exact = flight.moments(n, d, 24, dps=400)
+    exact = squared_length_moments(n, d, 24, digits=400)
     for j in range(24):
         assert weights @ (points / n) ** j == pytest.approx(float(exact[j] / mpmath.mpf(n) ** j), rel=1e-9)
 
@@ -341,7 +342,7 @@ def test_the_exact_construction_meets_the_bound_at_one_bit():
 
 def test_nearest_rivals_law():
     """The chance that an angle is above A, averaged over A, is that of N - 1 rivals and one more."""
-    angles, weights = superposition.nearest_rival(20, 5)
+    angles, weights = nearest_competitor(20, 5)
     tail = special.betainc(2, 1 / 2, angles.sin2) / 2
     near = np.where(angles.behind, 1 - tail, tail)
     assert weights.sum() == pytest.approx(1)

@@ -10,24 +10,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_theory.geometric.train import (
+from recall_theory.errors import Interrupted
+from recall_theory.geometric import (
     TrainingSetting,
-    control,
-    intervene,
+    geometric_training,
     least_dimension,
-    linear,
-    new_facts,
-    run,
-    threshold,
+    network_measures,
     train,
     transfer,
 )
-from recall_theory.geometric.train import model as layer
-from recall_theory.geometric.train.model import NAMES, Network, Task, loss_and_gradients, recall
-from recall_theory.geometric.train.optimise import optimise, with_noise
-from recall_theory.geometric.train.run import trained
+from recall_theory.geometric import recall_network as layer
+from recall_theory.geometric.geometric_training import counting_dimension, trained
+from recall_theory.geometric.recall_network import (
+    ARRAYS,
+    FactTable,
+    RecallNetwork,
+    loss_and_gradients,
+    optimise,
+    recall,
+    with_noise,
+)
 from recall_theory.settings import SettingError
-from recall_theory.simulate.observation import Interrupted
 
 QUICK = TrainingSetting(N=32, R=2, steps=400)
 
@@ -36,21 +39,21 @@ def drawn(seed=0, **sizes):
     """A task and an untrained network in double precision, with embeddings large enough to matter."""
     setting = TrainingSetting(**{"N": 7, "R": 3, "d": 5, "start": 1.0, **sizes})
     rng = np.random.default_rng(seed)
-    task, network = layer.draw_task(setting, rng), layer.draw_network(setting, rng)
-    return (Task(task.codes.astype(float), task.facts),
-            Network(*(getattr(network, name).astype(float) for name in NAMES)))
+    task, network = layer.draw_fact_table(setting, rng), layer.draw_network(setting, rng)
+    return (FactTable(task.codes.astype(float), task.facts),
+            RecallNetwork(*(getattr(network, name).astype(float) for name in ARRAYS)))
 
 
 def constructed(N, R, seed=0):
     """The exact construction as a network: codes side by side, and units that are open for one relation each."""
     setting = TrainingSetting(N=N, R=R)
-    task = layer.draw_task(setting, np.random.default_rng(seed))
+    task = layer.draw_fact_table(setting, np.random.default_rng(seed))
     k, width = setting.k, setting.R * setting.k
     inward = np.concatenate([np.eye(width), -np.eye(width)])
     relation = np.tile(np.repeat(np.arange(R), k), 2)
     gates = np.where(np.arange(R)[:, None] == relation, 0.0, -1.0)  # coordinates are at most 1 in size
     outward = np.tile(np.eye(k), 2 * R) * np.repeat([1.0, -1.0], width)
-    return task, Network(task.superposed(), inward, gates, outward)
+    return task, RecallNetwork(task.superposed(), inward, gates, outward)
 
 
 # Gradients
@@ -58,7 +61,7 @@ def constructed(N, R, seed=0):
 
 @pytest.mark.parametrize("seed, sizes", [(0, {}), (1, {"R": 1}), (2, {"code_length": 4}), (3, {"N": 2, "d": 1}),
                                          (4, {"N": 16, "R": 2, "d": 9})])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ARRAYS)
 def test_gradients_are_those_of_the_loss(seed, sizes, name):
     task, network = drawn(seed, **sizes)
     found = loss_and_gradients(network, task)[1][name]
@@ -109,7 +112,7 @@ def test_the_order_of_subjects_and_relations_is_of_no_account(N, R, d, seed):
     again, permuted = loss_and_gradients(moved, task.with_facts(task.facts[r][:, s]))
     assert again == pytest.approx(loss, rel=1e-12)
     expected = {**gradients, "subjects": gradients["subjects"][s], "gates": gradients["gates"][r]}
-    for name in NAMES:
+    for name in ARRAYS:
         np.testing.assert_allclose(permuted[name], expected[name], rtol=1e-9, atol=1e-13)
 
 
@@ -119,7 +122,7 @@ def test_blocks_do_not_change_the_gradients(monkeypatch):
     monkeypatch.setattr(layer, "BLOCK", 15)  # two questions a block, and a rest
     again, parts = loss_and_gradients(network, task)
     assert again == pytest.approx(loss, rel=1e-14)
-    for name in NAMES:
+    for name in ARRAYS:
         np.testing.assert_allclose(parts[name], whole[name], rtol=1e-12, atol=1e-15)
 
 
@@ -128,15 +131,15 @@ def test_only_what_is_named_is_trained():
     assert set(loss_and_gradients(network, task, ("gates",))[1]) == {"gates"}
     after = optimise(network, task, TrainingSetting(N=7, R=3, steps=3), np.random.default_rng(0), ("subjects",))
     assert not np.array_equal(after.subjects, network.subjects)
-    assert all(getattr(after, name) is getattr(network, name) for name in layer.MLP)
+    assert all(getattr(after, name) is getattr(network, name) for name in layer.MLP_ARRAYS)
 
 
 def test_training_stays_in_its_precision():
     setting = QUICK.replace(steps=2)
     rng = np.random.default_rng(0)
-    task, network = layer.draw_task(setting, rng), layer.draw_network(setting, rng)
+    task, network = layer.draw_fact_table(setting, rng), layer.draw_network(setting, rng)
     after = optimise(network, task, setting, rng)
-    assert {getattr(after, name).dtype for name in NAMES} == {np.dtype(np.float32)}
+    assert {getattr(after, name).dtype for name in ARRAYS} == {np.dtype(np.float32)}
 
 
 def test_noise_is_relative_to_the_embeddings():
@@ -163,45 +166,45 @@ def test_a_training_that_diverges_says_so():
 def test_the_exact_construction_recalls_all_and_its_units_do_one_thing_each(N, R, seed):
     task, network = constructed(N, R, seed)
     assert recall(network, task) == 1
-    own, others = intervene.units_off(network, task)
+    own, others = network_measures.units_off(network, task)
     assert own == pytest.approx(1 / N)  # all scores are alike: every question gets attribute 0
-    swapped = intervene.relation_swapped(network, task)
+    swapped = network_measures.relation_swapped(network, task)
     assert (others, swapped) == (1, 1) if R > 1 else np.isnan([others, swapped]).all()
 
 
 def test_the_exact_construction_is_read_and_rewritten_linearly():
     task, network = constructed(128, 3)
-    assert linear.probe_recall(network, task) == 1
-    assert linear.superposition_share(network, task) > 0.999
-    assert intervene.edited(network, task, np.random.default_rng(0)) == (1, 1)
-    assert intervene.gates_averaged(network, task) < 0.2
+    assert network_measures.probe_recall(network, task) == 1
+    assert network_measures.superposition_share(network, task) > 0.999
+    assert network_measures.edited(network, task, np.random.default_rng(0)) == (1, 1)
+    assert network_measures.gates_averaged(network, task) < 0.2
     new = task.with_facts(task.facts[:, ::-1])
-    np.testing.assert_allclose(linear.superposed(network, task, new), new.superposed(), atol=0.02)
+    np.testing.assert_allclose(network_measures.transported(network, task, new), new.superposed(), atol=0.02)
 
 
 def test_probes_find_nothing_in_random_embeddings():
     task, network = drawn(N=200, R=3, d=24)
     # 600 guesses at 1/200: more than 20 right has a probability of 1e-10
-    assert linear.probe_recall(network, task) <= 20 / 600
-    assert linear.superposition_share(network, task) < 0.1
+    assert network_measures.probe_recall(network, task) <= 20 / 600
+    assert network_measures.superposition_share(network, task) < 0.1
 
 
 def test_a_probe_never_sees_what_it_is_asked():
     x = np.random.default_rng(0).standard_normal((40, 3))
     y = np.random.default_rng(1).standard_normal((40, 2))
-    before = linear.held_out(x, y)
+    before = network_measures.held_out(x, y)
     for row in range(5):
         other = y.copy()
         other[row] += 100
-        assert np.array_equal(linear.held_out(x, other)[row], before[row])
+        assert np.array_equal(network_measures.held_out(x, other)[row], before[row])
 
 
 def test_the_fit_is_ridge_regression():
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((50, 4)) * 3 + 1, rng.standard_normal((50, 2))
-    fitted = linear.fit(x, y)
+    fitted = network_measures.ridge_fit(x, y)
     penalty = np.mean((x - x.mean(axis=0)) ** 2)
-    residual = y - linear.apply(fitted, x)
+    residual = y - network_measures.ridge_values(fitted, x)
     # normal equations: no correlation with the intercept, penalty times slope with x
     np.testing.assert_allclose(residual.sum(axis=0), 0, atol=1e-10)
     np.testing.assert_allclose((x - x.mean(axis=0)).T @ residual, penalty * fitted[:-1], atol=1e-9)
@@ -209,7 +212,7 @@ def test_the_fit_is_ridge_regression():
 
 def test_constant_embeddings_have_no_share():
     task, network = drawn()
-    assert math.isnan(linear.superposition_share(network.replace(subjects=np.ones((7, 5))), task))
+    assert math.isnan(network_measures.superposition_share(network.replace(subjects=np.ones((7, 5))), task))
 
 
 # Controls and transfer
@@ -217,8 +220,8 @@ def test_constant_embeddings_have_no_share():
 
 def test_shuffling_keeps_the_numbers_and_nothing_else():
     task, network = constructed(64, 3)
-    mixed = control.shuffled(network, np.random.default_rng(0))
-    for name in layer.MLP:
+    mixed = network_measures.shuffled(network, np.random.default_rng(0))
+    for name in layer.MLP_ARRAYS:
         before, after = getattr(network, name), getattr(mixed, name)
         assert after.shape == before.shape and not np.array_equal(before, after)
         assert np.array_equal(np.sort(after, axis=None), np.sort(before, axis=None))
@@ -235,10 +238,10 @@ def test_a_changed_mlp_fails_the_transfer(monkeypatch):
         outward[0, 0] = np.nextafter(outward[0, 0], 2)
         return network.replace(outward=outward)
 
-    assert new_facts.transferred(setting, network, task, task, rng, rng)["linear_map"] == 1
-    monkeypatch.setattr(new_facts, "optimise", careless)
+    assert network_measures.transferred(setting, network, task, task, rng, rng)["linear_map"] == 1
+    monkeypatch.setattr(network_measures, "optimise", careless)
     with pytest.raises(AssertionError, match="changed"):
-        new_facts.transferred(setting, network, task, task, rng, rng)
+        network_measures.transferred(setting, network, task, task, rng, rng)
 
 
 # Thresholds
@@ -251,15 +254,15 @@ def test_bisection_finds_any_threshold(N, R, data):
     most = setting.R * setting.k
     wanted = data.draw(st.integers(1, most + 1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(threshold, "trained", lambda s, seed, index: (None, s.width))
-        patch.setattr(threshold, "recall", lambda d, task: 0.99 if d >= wanted else 0.98)
+        patch.setattr(geometric_training, "trained", lambda s, seed, index: (None, s.width))
+        patch.setattr(geometric_training, "recall", lambda d, task: 0.99 if d >= wanted else 0.98)
         assert least_dimension(setting, 0, 0) == (wanted if wanted <= most else None)
 
 
 @given(N=st.integers(2, 500), R=st.integers(1, 8), bits=st.floats(0.1, 10))
 def test_the_counting_dimension_spends_what_the_facts_need(N, R, bits):
     setting = TrainingSetting(N=N, R=R)
-    d = threshold.counting_dimension(setting, bits)
+    d = counting_dimension(setting, bits)
     spent = bits * (N * d + setting.mlp_width * (d + R + setting.k))
     with mpmath.workdps(50):
         assert spent == pytest.approx(float(R * mpmath.log(mpmath.factorial(N), 2)), rel=1e-9, abs=1e-6)
@@ -268,7 +271,7 @@ def test_the_counting_dimension_spends_what_the_facts_need(N, R, bits):
 # Runs. Where a training is judged its seed is fixed, and the bounds lie beyond the worst of 60 other seeds.
 
 
-def test_a_small_task_is_learned_and_moves_to_new_facts():
+def test_a_small_task_is_learned_and_moves_to_network_measures():
     seen = train(QUICK, seeds=2, seed=0).measures
     assert seen["recall"].mean == 1
     assert seen["linear_probe"].mean > 0.4  # chance is 1/32
@@ -306,11 +309,11 @@ def test_ctrl_c_keeps_the_finished_seeds(monkeypatch):
 
         return measure
 
-    monkeypatch.setattr(run, "train_one", stopped(2))
+    monkeypatch.setattr(geometric_training, "train_one", stopped(2))
     with pytest.raises(Interrupted) as stop:
         train(QUICK, seeds=5, seed=0)
     assert stop.value.partial.measures["recall"].values.tolist() == [0, 0.1]
-    monkeypatch.setattr(run, "train_one", stopped(0))
+    monkeypatch.setattr(geometric_training, "train_one", stopped(0))
     with pytest.raises(KeyboardInterrupt) as stop:
         train(QUICK, seeds=5, seed=0)
     assert not isinstance(stop.value, Interrupted)

@@ -12,8 +12,8 @@ import pytest
 from test_cli import answer, call, refused
 from test_cli_fuzz import GARBAGE, check, value_of
 
-from recall_theory.geometric.train import run
-from recall_theory.geometric.train.setting import PARAMETERS
+from recall_theory.geometric import geometric_training as run
+from recall_theory.geometric.geometric_setting import TRAINING_PARAMETERS as PARAMETERS
 from recall_theory.old_cli.geometric import train as train_command
 from recall_theory.old_cli.geometric import transfer as transfer_command
 from recall_theory.report.geometric.train import TRAIN, TRANSFER
@@ -90,7 +90,7 @@ def test_ctrl_c_keeps_what_was_finished(monkeypatch):
     def interrupted(setting, seeds, seed, **more):
         raise Interrupted(whole(setting, 1, seed))
 
-    monkeypatch.setattr("recall_theory.geometric.train.train", interrupted)
+    monkeypatch.setattr("recall_theory.geometric.geometric_training.train", interrupted)
     code, out, err = call("geometric", "train", *SMALL, "--json")
     found = json.loads(out)
     assert code == 130 and found["interrupted"] and found["seeds"] == 1

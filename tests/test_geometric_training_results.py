@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recall_theory.geometric.train import TrainingSetting, least_dimension
-from recall_theory.geometric.train.threshold import counting_dimension
+from recall_theory.geometric import TrainingSetting, least_dimension
+from recall_theory.geometric.geometric_training import counting_dimension
 from recall_theory.plots.style import picture
 
 VALIDATION = Path(__file__).parent.parent / "validation"

@@ -13,7 +13,7 @@ import pytest
 from recall_theory import Setting, SettingError, predict, verify
 from recall_theory.errors import Interrupted
 from recall_theory.geometric import GeometricSetting
-from recall_theory.geometric.theory.predict import predict as predict_geometric
+from recall_theory.geometric import predict as predict_geometric
 from recall_theory.simulate import workers
 from recall_theory.verification.engine import planned_seeds
 from recall_theory.verification.grids import load, load_grid

@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
-from recall_theory.geometric.setting import MOST_CODED, GeometricSetting
-from recall_theory.geometric.simulate.run import run_tasks
-from recall_theory.geometric.theory.layout import superposition_dimension
-from recall_theory.geometric.theory.predict import predict
+from recall_theory.geometric import GeometricSetting, predict
+from recall_theory.geometric.code_length import superposition_dimension
+from recall_theory.geometric.geometric_setting import MOST_CODED
+from recall_theory.geometric.geometric_simulation import one_seed
 from recall_theory.settings import SettingError
+from recall_theory.simulate.workers import ordered_map
 from recall_theory.verification.grids import load_grid
 from recall_theory.verification.problem import GEOMETRIC_RECALL
 from recall_theory.verification.sampling import cell_seed
@@ -82,7 +83,7 @@ def observe(seed: int, jobs: int, out: Path) -> None:
         if number < len(done):
             continue
         seeds = seeds_for(s)
-        values = np.array(list(run_tasks(((s, cell_seed(seed, number), i) for i in range(seeds)), jobs)))
+        values = np.array(list(ordered_map(one_seed, ((s, cell_seed(seed, number), i) for i in range(seeds)), jobs)))
         done.append({"setting": s.to_dict(), "seeds": seeds, "mean": float(values.mean()),
                      "std": float(values.std(ddof=1))})
         out.write_text(json.dumps(done, indent=1) + "\n")

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from recall_theory.geometric.train import TrainingSetting, least_dimension, train, transfer
+from recall_theory.geometric import TrainingSetting, least_dimension, train, transfer
 
 SEEDS, SEED, TARGET = 4, 20261121, 0.99
 NOISES = (0.0, 0.3)  # plain gradient descent, and the default
@@ -54,7 +54,7 @@ def main() -> None:
     def fill(part: str, settings: list[TrainingSetting], measure: Callable[[TrainingSetting], Row]) -> None:
         if options.part not in (None, part):
             return
-        for setting in sorted(settings, key=lambda s: s.work):
+        for setting in sorted(settings, key=lambda s: s.multiplications):
             key = {"part": part, "setting": setting.to_dict(), "seed": SEED}
             if not any(key.items() <= row.items() for row in rows):
                 rows.append({**key, **measure(setting)})

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recall_theory.geometric.train import TrainingSetting
-from recall_theory.geometric.train.threshold import counting_dimension, fact_bits
+from recall_theory.geometric import TrainingSetting
+from recall_theory.geometric.geometric_training import counting_dimension
 from recall_theory.plots.style import COLOURS, panel_grid, save_pictures
+from recall_theory.theory.relation_counting import tables_bits
 from recall_theory.verification.intervals import student_interval
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def slopes(along: str, noise: float) -> dict[str, tuple[float, float, float]]:
 
 def bits_a_number(setting: TrainingSetting, d: float) -> float:
     """Bits of the facts for each trained number, at that d."""
-    return fact_bits(setting) / (setting.N * d + setting.mlp_width * (d + setting.R + setting.k))
+    return tables_bits(setting.N, setting.R) / (setting.N * d + setting.mlp_width * (d + setting.R + setting.k))
 
 
 def draw() -> Figure:

@@ -10,12 +10,10 @@ import dataclasses
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol
 
-from ..geometric import GeometricSetting
-from ..geometric.setting import PARAMETERS as GEOMETRIC_PARAMETERS
-from ..geometric.simulate import one as geometric_seed
-from ..geometric.simulate.run import check_affordable as check_geometric_affordable
-from ..geometric.theory.predict import GeometricPrediction
-from ..geometric.theory.predict import predict as predict_geometric
+from ..geometric import geometric_simulation
+from ..geometric.geometric_prediction import GeometricPrediction
+from ..geometric.geometric_prediction import predict as predict_geometric
+from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from ..simulate.run import Triple, check_affordable, one_seed
 from ..theory.predict import Prediction, predict
@@ -101,7 +99,7 @@ def _draw_three_steps(setting: Setting, seed: int, indices: range) -> list[tuple
 
 
 def _draw_geometric(setting: GeometricSetting, seed: int, indices: range) -> list[tuple[float, ...]]:
-    return [(geometric_seed.one_seed(setting, seed, i),) for i in indices]
+    return [(geometric_simulation.one_seed(setting, seed, i),) for i in indices]
 
 
 THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
@@ -127,7 +125,7 @@ GEOMETRIC_RECALL: Problem[GeometricSetting, GeometricPrediction] = Problem(
     required=("N", "R"),
     has_one_margin=True,
     make_setting=GeometricSetting,
-    check=check_geometric_affordable,
+    check=geometric_simulation.check_affordable,
     predict=predict_geometric,
     moments=lambda prediction: {"recall": Moments(prediction.recall, prediction.std, prediction.std)},
     draw=_draw_geometric,

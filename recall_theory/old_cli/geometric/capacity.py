@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...geometric.setting import PARAMETERS
+from ...geometric.geometric_setting import GEOMETRIC_PARAMETERS
 from ...report.answer import Answer
 from ..command import Command, Output
 from ..options import EXTRA, Extra, option
@@ -17,7 +17,7 @@ BUDGET = Extra("parameters", "parameters at most, for the best code length and d
 
 
 def run(output: Output, **values: Any) -> Answer:
-    from ...geometric.theory.capacity import capacity
+    from ...geometric import capacity
     from ...report.geometric.capacity import answer
 
     return answer(capacity(**values))
@@ -25,7 +25,7 @@ def run(output: Output, **values: Any) -> Answer:
 
 def params() -> list[click.Parameter]:
     """The options: two of --N, --R and --d, what settles the code length, and how queries are answered."""
-    own = {**PARAMETERS, "mlp_width": WIDTH, "parameters": BUDGET, "target": EXTRA["target"]}
+    own = {**GEOMETRIC_PARAMETERS, "mlp_width": WIDTH, "parameters": BUDGET, "target": EXTRA["target"]}
     names = ("N", "R", "d", "code_length", "mlp_width", "parameters", "target", "hops", "depth", "chain_of_thought",
              "bits")
     helps = {"d": "embedding dimension", "code_length": "coordinates k of a code, for random superposition; the best "

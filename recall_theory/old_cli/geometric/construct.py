@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...geometric.setting import PARAMETERS, GeometricSetting
+from ...geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
 from ...report.answer import Answer
 from ..command import Command, Output
 from ..errors import BadInput, shown
@@ -16,31 +16,32 @@ from ..simulate import drawn_seed
 
 def run(output: Output, seed: int | None, weights: str | None, show: bool, **values: Any) -> Answer:
     setting = GeometricSetting(**values)
-    from ...geometric.construct import build, export
-    from ...geometric.simulate.one import recalled
+    from ...geometric.construction import build
+    from ...geometric.geometric_simulation import recall_of
+    from ...geometric.geometric_transformer import check_weights_file
     from ...report.geometric.construct import answer
 
     if weights is not None:
-        export.check_file(weights)
+        check_weights_file(weights)
     import numpy as np
 
     if seed is None:
         seed = drawn_seed(output)
     rng = np.random.default_rng(seed)
     model = build(setting, rng)
-    arrays = export.weights(model) if show or weights is not None else {}
+    arrays = model.weights() if show or weights is not None else {}
     if weights is not None:
         try:
-            export.save(model, weights)
+            model.save(weights)
         except (OSError, ValueError) as error:
             raise BadInput(f"--weights {shown(weights)} can't be written: {error}") from None
-    return answer(model, seed, recalled(model, rng), arrays if show else None, weights)
+    return answer(model, seed, recall_of(model, rng), arrays if show else None, weights)
 
 
 def _params() -> list[click.Parameter]:
     return [
-        *setting_options(required=("N", "R"), leave_out=("bits", "construction"), among=PARAMETERS),
-        option("construction", among=PARAMETERS, default="exact"),
+        *setting_options(required=("N", "R"), leave_out=("bits", "construction"), among=GEOMETRIC_PARAMETERS),
+        option("construction", among=GEOMETRIC_PARAMETERS, default="exact"),
         option("seed"),
         click.Option(["--weights", "weights"], metavar="FILE", help="write every weight to FILE.npz or FILE.json"),
         click.Option(["--show", "show"], is_flag=True, help="Print every weight (a small model)."),

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...geometric.setting import PARAMETERS
+from ...geometric.geometric_setting import GEOMETRIC_PARAMETERS
 from ...report.answer import Answer
 from ..command import Command, Output
 from ..options import option
 
 
 def run(output: Output, N: int, R: int, hops: int, bits: float) -> Answer:
-    from ...geometric.theory.hops import hops as tradeoff
+    from ...geometric import hops as tradeoff
     from ...report.geometric.hops import answer
 
     return answer(tradeoff(N, R, hops, bits))
 
 
 def _params() -> list[Any]:
-    return [option("N", required=True, among=PARAMETERS), option("R", required=True, among=PARAMETERS),
-            option("hops", among=PARAMETERS, default=2), option("bits", among=PARAMETERS)]
+    return [option("N", required=True, among=GEOMETRIC_PARAMETERS),
+            option("R", required=True, among=GEOMETRIC_PARAMETERS),
+            option("hops", among=GEOMETRIC_PARAMETERS, default=2), option("bits", among=GEOMETRIC_PARAMETERS)]
 
 
 command = Command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...geometric.setting import PARAMETERS, GeometricSetting
+from ...geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
 from ...report.answer import Answer
 from ..command import Command, Output
 from ..options import setting_options
@@ -12,14 +12,14 @@ from ..options import setting_options
 
 def run(output: Output, **values: Any) -> Answer:
     setting = GeometricSetting(**values)
-    from ...geometric.theory.predict import predict
+    from ...geometric import predict
     from ...report.geometric.predict import answer
 
     return answer(predict(setting))
 
 
 command = Command(
-    "predict", run, params=setting_options(required=("N", "R"), leave_out=("bits",), among=PARAMETERS),
+    "predict", run, params=setting_options(required=("N", "R"), leave_out=("bits",), among=GEOMETRIC_PARAMETERS),
     help="Recall of one setting, in closed form: random superposition at finite sizes, or the exact construction; "
          "one hop or several, in one pass, layer by layer, or with chain of thought.",
     examples=["geometric predict --N 1024 --R 8 --code-length 64 --d 512",

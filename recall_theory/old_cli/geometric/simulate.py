@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...geometric.setting import PARAMETERS, GeometricSetting
+from ...geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
 from ...report.answer import Answer
 from ..command import Command, Output
 from ..errors import INTERRUPTED
@@ -15,8 +15,8 @@ from ..simulate import drawn_seed
 
 def run(output: Output, seeds: int, seed: int | None, jobs: int, **values: Any) -> Answer:
     setting = GeometricSetting(**values)
-    from ...geometric.simulate.run import check_affordable, simulate
-    from ...geometric.theory.predict import predict
+    from ...geometric import predict
+    from ...geometric.geometric_simulation import check_affordable, simulate
     from ...report.geometric.simulate import answer
     from ...simulate.observation import Interrupted
 
@@ -35,7 +35,7 @@ def run(output: Output, seeds: int, seed: int | None, jobs: int, **values: Any) 
 
 command = Command(
     "simulate", run,
-    params=[*setting_options(required=("N", "R"), leave_out=("bits",), among=PARAMETERS), option("seeds"),
+    params=[*setting_options(required=("N", "R"), leave_out=("bits",), among=GEOMETRIC_PARAMETERS), option("seeds"),
             option("seed"),
             option("jobs", default=1, help="processes that share the seeds; the answer doesn't depend on it")],
     help="Draw bijections, codes and maps on independent seeds, ask every query (2^16 chains of passes where there are "

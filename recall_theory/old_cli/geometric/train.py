@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...geometric.train.setting import PARAMETERS, TrainingSetting
+from ...geometric.geometric_setting import TRAINING_PARAMETERS, TrainingSetting
 from ...report.answer import Answer
 from ..command import Command, Output
 from ..errors import INTERRUPTED
@@ -16,7 +16,7 @@ from ..simulate import drawn_seed
 
 
 def run(output: Output, **values: Any) -> Answer:
-    from ...geometric.train import train
+    from ...geometric import train
 
     return findings("train", train, output, **values)
 
@@ -42,7 +42,7 @@ def findings(kind: str, measure: Any, output: Output, seeds: int, seed: int | No
 
 def params() -> list[click.Parameter]:
     """The options of both commands."""
-    return [*setting_options(required=(), among=PARAMETERS),
+    return [*setting_options(required=(), among=TRAINING_PARAMETERS),
             option("seeds", default=4, help="networks, each trained on its own facts"), option("seed"),
             option("jobs", default=1, help="processes that share the seeds; the answer doesn't depend on it")]
 

@@ -10,7 +10,7 @@ from .train import findings, params
 
 
 def run(output: Output, **values: Any) -> Answer:
-    from ...geometric.train import transfer
+    from ...geometric import transfer
 
     return findings("transfer", transfer, output, **values)
 

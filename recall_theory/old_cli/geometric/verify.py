@@ -16,7 +16,7 @@ from ..verify import EXIT_CODES, cores
 def run(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: int | None, margin: float) -> Answer:
     if not grid:
         raise BadInput("--grid '' is not default or a file")
-    from ...geometric.setting import GeometricSetting
+    from ...geometric import GeometricSetting
     from ...report.geometric.verify import answer
     from ...simulate.observation import Interrupted
     from ...verification.engine import verify

@@ -8,7 +8,7 @@ from ..answer import Answer, Block, Column, Prose, Table
 from ..numbers import NOTHING, count, number, plural, probability
 
 if TYPE_CHECKING:
-    from ...geometric.theory.capacity import GeometricCapacity, Row
+    from ...geometric.geometric_capacity import CapacityRow, GeometricCapacity
 
 WORDS = {"d": "the least embedding dimension", "N": "the most subjects", "R": "the most relations"}
 
@@ -42,7 +42,7 @@ def _blocks(found: GeometricCapacity) -> list[Block]:
     return blocks
 
 
-def _row(row: Row, asked: str) -> tuple[str, ...]:
+def _row(row: CapacityRow, asked: str) -> tuple[str, ...]:
     value = getattr(row, asked)
     return (row.name, NOTHING if value is None else count(value), count(row.code_length), count(row.mlp_width),
             probability(row.recall), count(row.fact_parameters), number(row.facts_per_parameter), count(row.parameters),

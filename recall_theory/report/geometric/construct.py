@@ -12,12 +12,13 @@ from .predict import describe
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...geometric.construct import Model
+    from ...geometric.geometric_transformer import GeometricTransformer
 
 MOST_SHOWN = 20_000  # numbers on a screen
 
 
-def answer(model: Model, seed: int, recall: float, arrays: dict[str, np.ndarray] | None, file: str | None) -> Answer:
+def answer(model: GeometricTransformer, seed: int, recall: float, arrays: dict[str, np.ndarray] | None,
+           file: str | None) -> Answer:
     """The model in its three forms; `arrays` are its weights, for --show."""
     shown = sum(array.size for array in arrays.values()) if arrays else 0
     if shown > MOST_SHOWN:
@@ -37,7 +38,7 @@ def answer(model: Model, seed: int, recall: float, arrays: dict[str, np.ndarray]
 Part = tuple[str, tuple[int, ...], bool, str]
 
 
-def _parts(model: Model) -> list[Part]:
+def _parts(model: GeometricTransformer) -> list[Part]:
     """Name, shape, whether it depends on the facts, and what it is."""
     stream = model.subjects.shape[1] + model.slots * model.setting.R
     parts: list[Part] = [
@@ -52,8 +53,8 @@ def _parts(model: Model) -> list[Part]:
     return [*parts, ("unembedding", model.codes.shape, False, "the codes of all attributes")]
 
 
-def _blocks(model: Model, seed: int, recall: float, parts: list[Part], arrays: dict[str, np.ndarray] | None,
-            file: str | None) -> list[Block]:
+def _blocks(model: GeometricTransformer, seed: int, recall: float, parts: list[Part],
+            arrays: dict[str, np.ndarray] | None, file: str | None) -> list[Block]:
     blocks: list[Block] = [
         Prose(f"A layer that holds {describe(model.setting)}", heading=True),
         Table([Column("part", words=True), Column("shape"), Column("depends on facts", words=True),

@@ -9,16 +9,16 @@ from ..answer import Answer, Block, Column, Prose, Table
 from ..numbers import NOTHING, count, number, plural
 
 if TYPE_CHECKING:
-    from ...geometric.theory.hops import Hops, Way
+    from ...geometric.hop_depth import HopCosts, HopDepths
 
 
-def answer(found: Hops) -> Answer:
+def answer(found: HopDepths) -> Answer:
     """The trade-off in its three forms."""
     data = found.to_dict()
     return Answer(data, data["ways"], _blocks(found))
 
 
-def _blocks(found: Hops) -> list[Block]:
+def _blocks(found: HopDepths) -> list[Block]:
     columns = [Column("way", words=True), Column("passes"), Column("codes an embedding"), Column("d"),
                Column("MLP width"), Column("re-embedding table"), Column("bound, bits"), Column("bound on d")]
     blocks: list[Block] = [
@@ -40,7 +40,7 @@ def _blocks(found: Hops) -> list[Block]:
     return blocks
 
 
-def _row(way: Way) -> tuple[str, ...]:
+def _row(way: HopCosts) -> tuple[str, ...]:
     name = "chain of thought" if way.chain_of_thought else plural(way.depth, "layer")
     bits = NOTHING if way.bound_bits is None else f"{way.bound_bits:,.2f}"
     return (name, count(way.passes), count(way.words), count(way.d), count(way.mlp_width),

@@ -8,8 +8,8 @@ from ..answer import Answer, Block, Column, Prose, Table
 from ..numbers import count, deviation, number, plural, probability
 
 if TYPE_CHECKING:
-    from ...geometric.setting import GeometricSetting
-    from ...geometric.theory.predict import GeometricPrediction
+    from ...geometric.geometric_prediction import GeometricPrediction
+    from ...geometric.geometric_setting import GeometricSetting
 
 CAUSES = {
     "own": "each query by itself",

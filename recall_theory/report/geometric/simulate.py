@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...commands.simulate import _interval as interval  # until this page moves to commands
 from ..answer import Answer, Block, Column, Prose, Table
 from ..numbers import NOTHING, deviation, plural, probability, signed
-from ..simulate import interval
 from .predict import describe
 
 if TYPE_CHECKING:
-    from ...geometric.simulate.run import GeometricObservation
-    from ...geometric.theory.predict import GeometricPrediction
+    from ...geometric import GeometricSetting
+    from ...geometric.geometric_prediction import GeometricPrediction
+    from ...geometric.geometric_simulation import GeometricObservation
 
 
-def answer(seen: GeometricObservation, prediction: GeometricPrediction, wanted: int, exit_code: int = 0) -> Answer:
+def answer(seen: GeometricObservation[GeometricSetting], prediction: GeometricPrediction, wanted: int,
+           exit_code: int = 0) -> Answer:
     """The observation in its three forms; `wanted` is the number of seeds asked for."""
     bounds = interval(seen.recall)
     data = seen.to_dict()
@@ -28,8 +30,8 @@ def answer(seen: GeometricObservation, prediction: GeometricPrediction, wanted: 
     return Answer(data, records, _blocks(seen, prediction, bounds, wanted), exit_code)
 
 
-def _blocks(seen: GeometricObservation, prediction: GeometricPrediction, bounds: Sequence[float | None],
-            wanted: int) -> list[Block]:
+def _blocks(seen: GeometricObservation[GeometricSetting], prediction: GeometricPrediction,
+            bounds: Sequence[float | None], wanted: int) -> list[Block]:
     low, high = bounds
     span = NOTHING if low is None or high is None else f"{low:.4f} .. {high:.4f}"
     done = plural(seen.seeds, "seed") + ("" if seen.seeds == wanted else f" of {wanted:,}, interrupted")

@@ -8,7 +8,7 @@ from ..answer import Answer, Block, Column, Prose, Table
 from ..numbers import NOTHING, count, deviation, plural, probability
 
 if TYPE_CHECKING:
-    from ...geometric.train import Findings, TrainingSetting
+    from ...geometric import GeometricObservation, TrainingSetting
     from ...simulate.observation import Observable
 
 # Table -> measure -> what is counted.
@@ -55,7 +55,7 @@ REMARKS = {
 }
 
 
-def answer(kind: str, found: Findings, wanted: int, exit_code: int = 0) -> Answer:
+def answer(kind: str, found: GeometricObservation[TrainingSetting], wanted: int, exit_code: int = 0) -> Answer:
     """The findings of "train" or "transfer"; `wanted` is the number of seeds asked for."""
     tables = TRAIN if kind == "train" else TRANSFER
     names = [name for table in tables.values() for name in table]
@@ -81,7 +81,8 @@ def _interval(seen: Observable) -> list[float | None]:
     return [low if seen.values.min() < 0 else max(0.0, low), min(1.0, high)]
 
 
-def _blocks(kind: str, tables: dict[str, dict[str, str]], found: Findings, wanted: int) -> list[Block]:
+def _blocks(kind: str, tables: dict[str, dict[str, str]], found: GeometricObservation[TrainingSetting],
+            wanted: int) -> list[Block]:
     s = found.setting
     heading = {"train": "What gradient descent finds", "transfer": "New facts for a trained MLP"}[kind]
     done = plural(found.seeds, "seed") + ("" if found.seeds == wanted else f" of {wanted:,}, interrupted")

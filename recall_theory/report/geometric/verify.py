@@ -9,8 +9,8 @@ from ..numbers import count, plural, probability, signed
 from ..verify import VERDICTS, detectable, difference, verdict
 
 if TYPE_CHECKING:
-    from ...geometric.setting import GeometricSetting
-    from ...geometric.theory.predict import GeometricPrediction
+    from ...geometric.geometric_prediction import GeometricPrediction
+    from ...geometric.geometric_setting import GeometricSetting
     from ...verification.results import Cell, Verification
 
 

@@ -34,7 +34,7 @@ def mlp_width(R: Any, k: Any, h: Any) -> Any:
 
 @formula("geometric.superposition.interference", title="Noise of random superposition: the mean square of one "
          "coordinate of what the other codes add", provenance="derived", reference=_HERE,
-         regime="exact; the whole law of recall is `recall_theory.geometric.theory.superposition.recall`")
+         regime="exact; the whole law of recall is `recall_theory.geometric.superposition.superposition_recall`")
 def interference_variance(words: Any, d: Any) -> Any:
     """(words - 1)/d."""
     return (words - 1) / d

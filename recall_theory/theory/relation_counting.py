@@ -1,27 +1,35 @@
-"""How many answers there are to tell apart: exact counts by enumeration, and the bound that holds beyond them."""
+"""How many answers there are to tell apart: exact counts by enumeration, and the bound that holds beyond them.
+
+A table is one choice of R bijections of N subjects. A word of h relations, asked of a subject, leads to one
+answer.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 
-from ...settings import SettingError
+from ..errors import SettingError
 
 __all__ = ["MOST_TABLES", "count_answers", "count_tables", "hops_bits", "tables_bits"]
 
 MOST_TABLES = 10**6  # tables of R bijections that an enumeration goes through
+
+Table = tuple[tuple[int, ...], ...]
 
 
 def hops_bits(N: int, R: int, h: int) -> float | None:
     """Bits that an embedding must hold for all words of h relations, one pass and any depth: a lower bound on
     log2 of `count_answers`. None outside its range, 1 + R + ... + R^(h-1) <= N.
 
-    R log2[(N - T_{h-2})! / (N - T_{h-1})!], T_j = 1 + R + ... + R^j.
+    R log2[(N - T_{h-2})! / (N - T_{h-1})!], T_j = 1 + R + ... + R^j: the formula `geometric.bound.hops`, also for
+    R = 1 and without cancellation at large N.
 
     >>> hops_bits(16, 1, 1), hops_bits(4, 2, 3)
     (4.0, None)
     """
-    inner, outer = _nodes(R, h - 2), _nodes(R, h - 1)
+    inner = sum(R**j for j in range(h - 1))
+    outer = inner + R ** (h - 1)
     if outer > N:
         return None
     return R * _log2_falling(N - inner, outer - inner)
@@ -52,24 +60,19 @@ def count_tables(N: int, R: int, h: int) -> int:
     return len({tuple(_answers(table, s, h) for s in range(N)) for table in _tables(N, R)})
 
 
-def _tables(N: int, R: int) -> itertools.product[tuple[tuple[int, ...], ...]]:
+def _tables(N: int, R: int) -> itertools.product[Table]:
     if R * math.lgamma(N + 1) > math.log(MOST_TABLES) + 1e-9:
         raise SettingError("N", f"N={N}: {R} bijections of {N} subjects make (N!)^R tables, and {MOST_TABLES} is the "
                            "most that is enumerated")
     return itertools.product(itertools.permutations(range(N)), repeat=R)
 
 
-def _answers(table: tuple[tuple[int, ...], ...], subject: int, h: int) -> tuple[int, ...]:
+def _answers(table: Table, subject: int, h: int) -> tuple[int, ...]:
     """Where every word of h relations leads from a subject."""
     reached: tuple[int, ...] = (subject,)
     for _ in range(h):
         reached = tuple(f[x] for x in reached for f in table)
     return reached
-
-
-def _nodes(R: int, level: int) -> int:
-    """T_level = 1 + R + ... + R^level, the nodes of a tree down to a level; T_-1 = 0."""
-    return sum(R**j for j in range(level + 1))
 
 
 def _log2_falling(n: int, m: int) -> float:

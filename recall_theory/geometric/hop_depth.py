@@ -6,17 +6,17 @@ import dataclasses
 import math
 from typing import Any
 
-from ...settings import SettingError
-from ..setting import GeometricSetting
-from .counting import MOST_TABLES, count_answers, hops_bits, tables_bits
+from ..errors import SettingError
+from ..theory.relation_counting import MOST_TABLES, count_answers, hops_bits, tables_bits
+from .geometric_setting import GeometricSetting
 
-__all__ = ["Hops", "Way", "hops"]
+__all__ = ["HopCosts", "HopDepths", "hops"]
 
 QUICK_TABLES = MOST_TABLES // 10  # tables that are gone through without asking
 
 
 @dataclasses.dataclass(frozen=True)
-class Way:
+class HopCosts:
     """One way to answer: `depth` layers, or with chain of thought. d and mlp_width are those of the exact
     construction, None where its words are more than any construction takes.
 
@@ -37,14 +37,14 @@ class Way:
 
 
 @dataclasses.dataclass(frozen=True)
-class Hops:
+class HopDepths:
     """All ways to answer `hops` relations, what enumeration counts where it can, and log2 of all tables."""
 
     N: int
     R: int
     hops: int
     bits: float
-    ways: tuple[Way, ...]
+    ways: tuple[HopCosts, ...]
     enumerated_lists: int | None
     tables_bits: float
 
@@ -53,32 +53,32 @@ class Hops:
         return {"schema_version": 1, **dataclasses.asdict(self)}
 
 
-def hops(N: int, R: int, h: int, bits: float = 16.0) -> Hops:
+def hops(N: int, R: int, h: int, bits: float = 16.0) -> HopDepths:
     """Every depth at which h hops can be answered, and chain of thought, with the exact construction's sizes.
 
     bits: what a coordinate holds, for the bound. Raises SettingError where a number is out of range.
 
-    >>> [(w.depth, w.d) for w in hops(1024, 4, 3).ways if not w.chain_of_thought]
+    >>> [(way.depth, way.d) for way in hops(1024, 4, 3).ways if not way.chain_of_thought]
     [(1, 652), (2, 208), (3, 44)]
     """
-    GeometricSetting(N=N, R=R, hops=h, chain_of_thought=True, construction="exact", bits=bits)  # refuses what is out
-    ways = [_way(N, R, h, depth, False, bits) for depth in range(1, h + 1)]
+    one_by_one = GeometricSetting(N=N, R=R, hops=h, chain_of_thought=True, construction="exact", bits=bits)
+    ways = [_costs(one_by_one, depth, False) for depth in range(1, h + 1)]
     if h > 1:
-        ways.append(_way(N, R, h, 1, True, bits))
-    few = R * math.lgamma(N + 1) <= math.log(QUICK_TABLES)
-    return Hops(N, R, h, bits, tuple(ways), count_answers(N, R, h) if few and R**h <= QUICK_TABLES else None,
-                tables_bits(N, R))
+        ways.append(_costs(one_by_one, 1, True))
+    few = R * math.lgamma(N + 1) <= math.log(QUICK_TABLES) and R**h <= QUICK_TABLES
+    return HopDepths(N, R, h, bits, tuple(ways), count_answers(N, R, h) if few else None, tables_bits(N, R))
 
 
-def _way(N: int, R: int, h: int, depth: int, chain_of_thought: bool, bits: float) -> Way:
-    try:
-        s = GeometricSetting(N=N, R=R, hops=h, depth=depth, chain_of_thought=chain_of_thought, construction="exact")
-    except SettingError:
-        s = None
+def _costs(problem: GeometricSetting, depth: int, chain_of_thought: bool) -> HopCosts:
+    N, R, h = problem.N, problem.R, problem.hops
     passes = h if chain_of_thought else math.ceil(h / math.ceil(h / depth))
-    bound = hops_bits(N, R, 1) if chain_of_thought else hops_bits(N, R, h) if depth == 1 else None
-    least = None if bound is None else math.ceil(bound / bits - 1e-9)
-    if s is None:
-        return Way(chain_of_thought, depth, passes, None, None, None, 0, bound, least)
+    bound = None
+    if chain_of_thought or depth == 1:
+        bound = hops_bits(N, R, 1 if chain_of_thought else h)
+    least = None if bound is None else math.ceil(bound / problem.bits - 1e-9)
+    try:
+        s = problem.replace(depth=depth, chain_of_thought=chain_of_thought)
+    except SettingError:
+        return HopCosts(chain_of_thought, depth, passes, None, None, None, 0, bound, least)
     lookup = 0 if chain_of_thought or passes == 1 else N * (s.k + s.words * s.k)
-    return Way(chain_of_thought, depth, passes, s.words, s.exact_width, s.mlp_width, lookup, bound, least)
+    return HopCosts(chain_of_thought, depth, passes, s.words, s.exact_width, s.mlp_width, lookup, bound, least)

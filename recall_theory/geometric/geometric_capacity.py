@@ -1,0 +1,286 @@
+"""What N R facts require of an embedding, and what an embedding of dimension d holds: side by side for both
+constructions, the lower bound, and the associative memories of the other paper."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import SettingError
+from ..numerics.thresholds import bisect, last_reaching
+from ..theory.formulas import geometric_laws as laws
+from ..theory.relation_counting import hops_bits, tables_bits
+from .code_length import MOST_D, best_within, cheapest, parameter_count, superposition_dimension
+from .geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
+from .superposition import COARSE, superposition_recall
+
+__all__ = ["CapacityRow", "GeometricCapacity", "capacity", "crossovers"]
+
+TARGET = 99 / 100
+MOST_N, MOST_R = int(GEOMETRIC_PARAMETERS["N"].high), int(GEOMETRIC_PARAMETERS["R"].high)
+ROUNDING = 1e-9  # of a bound in bits, so that R log2 N for a power of two is not rounded up
+
+Sizes = tuple[int | None, int | None, int | None]  # N, R, d
+
+
+@dataclasses.dataclass(frozen=True)
+class CapacityRow:
+    """One way to hold the facts. Sizes that do not apply, or are beyond every range, are None.
+
+    `facts_in` is where the facts are, `fact_parameters` how many numbers that is, `parameters` all of them.
+    """
+
+    name: str
+    provenance: str
+    N: int | None
+    R: int | None
+    d: int | None
+    code_length: int | None = None
+    mlp_width: int | None = None
+    fact_parameters: float | None = None
+    parameters: float | None = None
+    recall: float | None = None
+    facts_in: str = "embeddings"
+
+    @property
+    def facts_per_parameter(self) -> float | None:
+        """Facts over the numbers that hold them."""
+        if self.N is None or self.R is None or not self.fact_parameters:
+            return None
+        return self.N * self.R / self.fact_parameters
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as the JSON output has it."""
+        return {**dataclasses.asdict(self), "facts_per_parameter": self.facts_per_parameter}
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """Two of N, R and d, how queries are answered, and what settles the code length of random superposition."""
+
+    N: int | None
+    R: int | None
+    d: int | None
+    code_length: int | None
+    mlp_width: int | None
+    parameters: int | None
+    target: float
+    hops: int
+    depth: int
+    chain_of_thought: bool
+    bits: float
+
+    @property
+    def asked(self) -> str:
+        """The size that is sought."""
+        return next(name for name in ("d", "N", "R") if getattr(self, name) is None)
+
+    def exact(self, N: int, R: int) -> GeometricSetting | None:
+        """The exact construction at these sizes; None where its words are more than any construction takes."""
+        try:
+            return GeometricSetting(N=N, R=R, hops=self.hops, depth=self.depth, construction="exact",
+                                    chain_of_thought=self.chain_of_thought)
+        except SettingError:
+            return None
+
+    def solve(self, least_d: Callable[[int, int], float | None], least_N: int = 2) -> Sizes:
+        """N, R and d, the unknown one computed, where N R facts require d of at least `least_d(N, R)`; None where
+        they are beyond what it covers."""
+        if self.N is not None and self.R is not None:
+            bound = least_d(self.N, self.R)
+            return self.N, self.R, None if bound is None else math.ceil(bound)
+
+        def fits(N: int, R: int, d: int) -> bool:
+            bound = least_d(N, R)
+            return bound is not None and bound <= d
+
+        return self.largest(fits, least_N)
+
+    def largest(self, fits: Callable[[int, int, int], bool], least_N: int = 2) -> Sizes:
+        """N, R and d, where d is given: the last N or R that `fits(N, R, d)`."""
+        N, R, d = self.N, self.R, self.d
+        assert d is not None
+        if R is not None:
+            return last_reaching(lambda n: fits(n, R, d), 1, least_N, MOST_N, guess=least_N), R, d
+        assert N is not None
+        return N, last_reaching(lambda r: fits(N, r, d), 1, 1, MOST_R, guess=1), d
+
+
+@dataclasses.dataclass(frozen=True)
+class GeometricCapacity:
+    """The rows for one question. `asked` is the size that was sought: "d", "N" or "R"; `given` the arguments of
+    `capacity`; `crossover` as `crossovers` has it."""
+
+    question: Question
+    rows: tuple[CapacityRow, ...]
+    crossover: dict[str, int | None]
+
+    @property
+    def asked(self) -> str:
+        """The size that was sought."""
+        return self.question.asked
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The arguments of `capacity` by name."""
+        return dataclasses.asdict(self.question)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON contract of `recall-theory geometric capacity`."""
+        return {"schema_version": 1, "asked": self.asked, "given": self.given,
+                "rows": [row.to_dict() for row in self.rows], "crossover": self.crossover}
+
+
+def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *, code_length: int | None = None,
+             mlp_width: int | None = None, parameters: int | None = None, target: float = TARGET, hops: int = 1,
+             depth: int = 1, chain_of_thought: bool = False, bits: float = 16.0) -> GeometricCapacity:
+    """Two of N, R, d are given: the least d, or the largest N or R, for recall of at least `target`.
+
+    code_length: k of random superposition; where None it is the largest that an MLP of `mlp_width` hidden units
+    allows, else the one with the fewest parameters (when d is asked) or k = d, which recalls most (when it is
+    given). parameters: a budget of them, for given N and R; random superposition is then laid out, k and d, for the
+    best recall that it buys. bits: what a coordinate holds, for the lower bound.
+
+    Raises SettingError where a number is out of range or the question is not one of these.
+
+    >>> answer = capacity(N=4096, R=8)
+    >>> {row.name: row.d for row in answer.rows}["exact construction"]
+    104
+    """
+    sizes = {name: None if value is None else GEOMETRIC_PARAMETERS[name].check(value)
+             for name, value in {"N": N, "R": R, "d": d}.items()}
+    unknown = [name for name, value in sizes.items() if value is None]
+    if len(unknown) != 1:
+        raise SettingError(unknown[0] if unknown else "d", "capacity takes two of N, R and d, and finds the third")
+    if not 0 < target < 1:
+        raise SettingError("target", f"target={target!r} is not a number above 0 and below 1")
+    if parameters is not None and unknown != ["d"]:
+        raise SettingError("parameters", "a budget of parameters is laid out for given N and R; leave d out")
+    settled = [name for name, value in (("code_length", code_length), ("mlp_width", mlp_width),
+                                        ("parameters", parameters)) if value is not None]
+    if len(settled) > 1:
+        raise SettingError(settled[-1], f"{' and '.join(settled)} each settle the code length: give one of them")
+    if code_length is not None and GEOMETRIC_PARAMETERS["code_length"].check(code_length) < 2:
+        raise SettingError("code_length", f"code_length={code_length!r} is too short: random superposition needs 2")
+    GeometricSetting(N=2, R=1, hops=hops, depth=depth, chain_of_thought=chain_of_thought, bits=bits,
+                     construction="exact")  # refuses a contradiction
+    q = Question(**sizes, code_length=code_length, mlp_width=mlp_width, parameters=parameters, target=target,
+                 hops=hops, depth=depth, chain_of_thought=chain_of_thought, bits=bits)
+    rows = (
+        _exact(q),
+        _superposed(q),
+        _bounded(q),
+        _matrix(q, "best linear memory", "kin", _linear_memory_dimension),
+        _matrix(q, "lower bound, any matrix", "derived",
+                lambda N, R: math.sqrt(tables_bits(N, R) / bits * (1 - ROUNDING))),
+    )
+    return GeometricCapacity(q, rows, crossovers(q.N, q.R))
+
+
+def _exact(q: Question) -> CapacityRow:
+    def width(N: int, R: int) -> int | None:
+        s = q.exact(N, R)
+        return None if s is None or s.exact_width > MOST_D else s.exact_width
+
+    N, R, d = q.solve(width)
+    s = None if N is None or R is None else q.exact(N, R)
+    if s is None or d is None:
+        return CapacityRow("exact construction", "derived", N, R, d)
+    numbers = parameter_count(s.N, s.words, s.slots * s.R, s.k, s.words * s.k)
+    return CapacityRow("exact construction", "derived", N, R, d, s.k, s.mlp_width, s.N * float(s.words * s.k),
+                       numbers, 1.0)
+
+
+def _superposed(q: Question) -> CapacityRow:
+    smallest = q.exact(2, 1)
+    assert smallest is not None
+    passes = len(smallest.word_lengths)
+    aim = q.target ** (1 / passes)  # of one pass, for the whole query to be right
+
+    def code_length(words: int, d: int) -> int:
+        if q.mlp_width is not None:
+            return min(q.mlp_width // (2 * words), d)
+        return min(q.code_length or d, d)
+
+    def fits(N: int, R: int, d: int) -> bool:
+        s = q.exact(N, R)
+        if s is None or (k := code_length(s.words, d)) < 2:
+            return False
+        return superposition_recall(N, s.words, k, d, COARSE) >= aim
+
+    def layout(s: GeometricSetting) -> tuple[int | None, int | None]:
+        slots = s.slots * s.R
+        if q.parameters is not None:
+            return best_within(s.N, s.words, slots, q.parameters)
+        if q.code_length is None and q.mlp_width is None:
+            return cheapest(s.N, s.words, slots, aim)
+        k = code_length(s.words, MOST_D)
+        return k, superposition_dimension(s.N, s.words, k, aim) if k >= 2 else None
+
+    N, R, d = (q.N, q.R, None) if q.d is None else q.largest(fits)
+    s = None if N is None or R is None else q.exact(N, R)
+    k = None
+    if s is not None:
+        k, d = layout(s) if d is None else (code_length(s.words, d), d)
+    if s is None or d is None or k is None:
+        return CapacityRow("random superposition", "derived", N, R, d)
+    recall = float(laws.chain(superposition_recall(s.N, s.words, k, d), passes, s.N))
+    return CapacityRow("random superposition", "derived", N, R, d, k, 2 * s.words * k, s.N * float(d),
+                       parameter_count(s.N, s.words, s.slots * s.R, k, d), recall)
+
+
+def _bounded(q: Question) -> CapacityRow:
+    """The lower bound on d where the facts are in subject embeddings alone, for the answers of one pass."""
+    # Layers that re-embed have facts in their lookup: what is left is that embeddings know one hop.
+    hops = 1 if q.chain_of_thought or q.depth > 1 else q.hops
+
+    def least_d(N: int, R: int) -> float | None:
+        bits = hops_bits(N, R, hops)
+        return None if bits is None else bits / q.bits - ROUNDING
+
+    # The bound speaks of N that the tree of words fits into.
+    tree = 2 if q.R is None else max(2, sum(q.R**j for j in range(hops)))
+    N, R, d = q.solve(least_d, tree) if tree <= MOST_N else (q.N, q.R, q.d)
+    if q.asked == "R" and N is not None and R is not None and R < MOST_R and least_d(N, R + 1) is None:
+        R = None  # the bound ends before it binds
+    numbers = None if N is None or d is None else N * float(d)
+    return CapacityRow("lower bound, embeddings", "derived", N, R, d, fact_parameters=numbers)
+
+
+def _matrix(q: Question, name: str, provenance: str, law: Callable[[int, int], float]) -> CapacityRow:
+    """A memory that holds the N R facts as pairs in a d x d matrix, d by a law."""
+    N, R, d = q.solve(law)
+    numbers = None if d is None else float(d) ** 2
+    return CapacityRow(name, provenance, N, R, d, fact_parameters=numbers, facts_in="matrix")
+
+
+def _linear_memory_dimension(N: int, R: int) -> float:
+    return float(laws.linear_memory_dimension(float(N), float(R)))
+
+
+def crossovers(N: int | None, R: int | None) -> dict[str, int | None]:
+    """Where the exact construction takes no larger d than the best linear memory of the same facts: from which N
+    on at this R, and up to which R at this N. None where it nowhere does, or for a size that is not given.
+
+    The exact construction's d jumps where N passes a power of two: just above the next one it may be the larger
+    again, for a few N.
+
+    >>> crossovers(4096, 8)
+    {'from_N': 27, 'to_R': 722}
+    """
+    def smaller(N: int, R: int) -> bool:
+        return R * ((N - 1).bit_length() + 1) <= _linear_memory_dimension(N, R)
+
+    from_N = to_R = None
+    if R is not None:
+        scanned = [2, *(2 * 3**i + 1 for i in range(31)), MOST_N]
+        first = next((i for i, n in enumerate(scanned) if smaller(n, R)), None)
+        if first == 0:
+            from_N = 2
+        elif first is not None:
+            from_N = bisect(lambda n: smaller(n, R), scanned[first], scanned[first - 1])
+    if N is not None:
+        to_R = last_reaching(lambda r: smaller(N, r), 1, 1, MOST_R, guess=1)
+    return {"from_N": from_N, "to_R": to_R}

@@ -1,0 +1,163 @@
+"""Recall of random superposition: the chance that noise turns a code by less than its nearest competitor is away.
+
+e_s = sum_w B_w c_{f_w(s)}: codes c uniform on the unit sphere of R^k, one B_w with orthonormal columns in R^d for
+each of `words` relations (or words of relations). Asked for w, the model scores attribute a by <c_a, B_w^T e_s>.
+With c the right code, B_w^T e_s = c + B_w^T x, x the sum of n = words - 1 independent uniform unit vectors of R^d;
+the N - 1 other codes are independent of it. So
+
+    recall = E Q(A),   Q(a) = Pr(angle of c + B_w^T x to c <= a),   Pr(A > a) = Pr(angle of two codes > a)^(N-1),
+
+which is exact at every N, k, d and number of words. Derivation: docs/derivations/geometric.md.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numerics.quadrature import gauss_beta
+from ..theory.random_walk_moments import squared_length_rule
+
+__all__ = ["COARSE", "FINE", "Angles", "Resolution", "cap_angles", "cap_probability", "deflection_probability",
+           "interference", "nearest_competitor", "superposition_recall"]
+
+FloatArray = NDArray[np.float64]
+
+STEP = 1 / 2  # of the grid of log(-log quantile), on which the density of a Gumbel variable is analytic
+STEP_SQUARE_MAPS = 1 / 16  # the same where d = k: what is averaged there has corners
+LOWEST, HIGHEST = -36, 4  # where that density is below e^-36
+SHARP_DIMENSIONS = 32  # up to so many dimensions beyond k the edge of the event is sharp, and takes more nodes
+
+
+class Resolution(NamedTuple):
+    """Quadrature nodes for the length of the interference x, for its direction, and for a direction where the event
+    has a sharp edge."""
+
+    lengths: int
+    directions: int
+    sharp_directions: int
+
+
+FINE = Resolution(12, 64, 400)  # within 1e-3 for a handful of attributes and d near k, mostly within 1e-6
+COARSE = Resolution(6, 24, 100)  # for searches: within 1e-3 where recall is high
+
+
+class Angles(NamedTuple):
+    """Angles a from 0 to pi, as sin^2 a and whether a > pi/2: accurate for small angles."""
+
+    sin2: FloatArray
+    behind: NDArray[np.bool_]
+
+    @property
+    def radians(self) -> FloatArray:
+        """The angles themselves."""
+        acute = np.arcsin(np.sqrt(self.sin2))
+        return np.where(self.behind, np.pi - acute, acute)
+
+
+class Interference(NamedTuple):
+    """Quadrature nodes of x, its squared length and its component along the right code, and their weights."""
+
+    squared: FloatArray
+    along: FloatArray
+    weights: FloatArray
+
+
+def cap_probability(k: int, angle: FloatArray) -> FloatArray:
+    """The chance that a random direction of R^k is within an angle (radians) of a given one."""
+    from scipy.special import betainc
+
+    cap = betainc((k - 1) / 2, 1 / 2, np.sin(angle) ** 2) / 2
+    return np.where(angle > np.pi / 2, 1 - cap, cap)
+
+
+def cap_angles(k: int, chance: FloatArray) -> Angles:
+    """The inverse of `cap_probability`."""
+    from scipy.special import betaincinv
+
+    smaller = np.minimum(chance, 1 - chance)
+    return Angles(betaincinv((k - 1) / 2, 1 / 2, 2 * smaller), chance > 1 / 2)
+
+
+def nearest_competitor(N: int, k: int, step: float = STEP) -> tuple[Angles, FloatArray]:
+    """The angle A from a direction in R^k to the nearest of N - 1 codes, and the weights of its values.
+
+    With F the distribution function of one coordinate of a uniform unit vector, F(cos A)^(N-1) is uniform; the
+    grid is that of the trapezoid rule over t, F(cos A) = exp(-e^t / (N - 1)).
+    """
+    t = np.arange(LOWEST, HIGHEST, step)
+    closer = -np.expm1(-np.exp(t) / (N - 1))  # the chance that one competitor is closer than A
+    weights = np.exp(t - np.exp(t))
+    return cap_angles(k, closer), weights / weights.sum()
+
+
+@functools.lru_cache(maxsize=64)
+def _coordinate_rule(d: float, nodes: int) -> tuple[FloatArray, FloatArray]:
+    """Gauss rule for one coordinate of a uniform unit vector in R^d, 2 beta - 1 with both parameters (d - 1)/2."""
+    share, weights = gauss_beta((d - 1) / 2, (d - 1) / 2, nodes)
+    return 2 * share - 1, weights
+
+
+@functools.lru_cache(maxsize=64)
+def interference(words: int, k: int, d: float, resolution: Resolution = FINE) -> Interference:
+    """The law of x at the nodes of its Gauss rules."""
+    squared, length_weights = squared_length_rule(words - 1, d, resolution.lengths)
+    sharp = d > k and (d - k <= SHARP_DIMENSIONS or 4 * words > d)
+    u, u_weights = _coordinate_rule(d, resolution.sharp_directions if sharp else resolution.directions)
+    shape = (len(squared), len(u))
+    return Interference(np.broadcast_to(squared[:, None], shape).ravel(),
+                        (np.sqrt(squared)[:, None] * u).ravel(), (length_weights[:, None] * u_weights).ravel())
+
+
+def deflection_probability(x: Interference, k: int, d: float, angles: Angles) -> FloatArray:
+    """The chance that interference turns the right code by no more than each angle, at each node of x; shape
+    (nodes, angles).
+
+    The code reads 1 + x_1 along itself. Across it k - 1 of the d - 1 other coordinates of x are read, a
+    Beta((k-1)/2, (d-k)/2) share of their square.
+    """
+    from scipy.special import betainc
+
+    if d == k:
+        return _deflection_under_square_maps(x, k, angles)
+    ahead, across = 1 + x.along, x.squared - x.along**2
+    with np.errstate(divide="ignore"):
+        tan2 = angles.sin2 / (1 - angles.sin2)
+        share = np.minimum((ahead**2 / across)[:, None] * tan2, 1)
+    within = betainc((k - 1) / 2, (d - k) / 2, share)
+    forward = ahead[:, None] > 0
+    return np.where(angles.behind, np.where(forward, 1, 1 - within), np.where(forward, within, 0))
+
+
+def _deflection_under_square_maps(x: Interference, k: int, angles: Angles) -> FloatArray:
+    """`deflection_probability` where d = k, averaged over the direction of x: as a function of that direction the
+    event is an indicator, and no rule for smooth functions does it justice.
+
+    In the triangle of sides 1, |x| and c + x, the direction theta of x and the angle a that it turns c by have
+    |x| sin(theta - a) = sin a.
+    """
+    squared, which = np.unique(x.squared, return_inverse=True)
+    length = np.sqrt(squared)[:, None]
+    sine, angle = np.sqrt(angles.sin2), angles.radians
+    turn = np.arcsin(np.minimum(sine / length, 1))
+    short = (length < 1) & (~angles.behind) & (sine < length)
+    beyond = np.where(short, 1 - cap_probability(k, np.minimum(angle + np.pi - turn, np.pi)), 0)
+    near = cap_probability(k, np.minimum(angle + turn, np.pi))
+    chance: FloatArray = np.where((length >= 1) | short, near + beyond, 1)
+    return chance[which]
+
+
+def superposition_recall(N: int, words: int, k: int, d: float, resolution: Resolution = FINE) -> float:
+    """Expected recall of one query: `words` codes superposed, N attributes, 2 <= k <= d.
+
+    >>> round(superposition_recall(100, 4, 16, 64), 4)
+    0.9154
+    """
+    if words == 1:
+        return 1.0
+    angles, chances = nearest_competitor(N, k, STEP_SQUARE_MAPS if d == k else STEP)
+    x = interference(words, k, d, resolution)
+    return min(float(x.weights @ deflection_probability(x, k, d, angles) @ chances), 1.0)
