@@ -255,7 +255,7 @@ def compared():
 
 def test_the_shipped_grid_is_the_rules_and_is_on_target(compared):
     """The figures of the docs are recomputed from what was observed, with today's predictions."""
-    drawn = validation.load(str(VALIDATION / "geometric_grid.toml"))
+    drawn = validation.shipped()
     assert [c.setting for c in compared] == drawn
     figures = validation.summary(compared)
     assert figures["settings"] >= 40 and figures["fewest_seeds"] >= 24
@@ -273,7 +273,7 @@ def test_the_grid_came_before_the_simulation():
     small = dict(validation.CELLS)
     try:
         validation.CELLS["full"] = 6
-        assert validation.draw("full") == validation.load(str(VALIDATION / "geometric_grid.toml"))[:6]
+        assert validation.draw("full") == validation.shipped()[:6]
     finally:
         validation.CELLS.update(small)
 

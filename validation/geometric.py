@@ -76,10 +76,15 @@ def seeds_for(s: GeometricSetting) -> int:
     return int(np.clip(math.ceil((predict(s).std / SE) ** 2), FEWEST, MOST))
 
 
+def shipped() -> list[GeometricSetting]:
+    """The cells of the full grid, as they were drawn."""
+    return load_grid(GEOMETRIC_RECALL, str(HERE / "geometric_grid.toml"))
+
+
 def observe(seed: int, jobs: int, out: Path) -> None:
     """Simulate what is missing, cell by cell."""
     done = json.loads(out.read_text()) if out.exists() else []
-    for number, s in enumerate(load_grid(GEOMETRIC_RECALL, str(HERE / "geometric_grid.toml"))):
+    for number, s in enumerate(shipped()):
         if number < len(done):
             continue
         seeds = seeds_for(s)
