@@ -135,7 +135,7 @@ def test_the_table_says_what_the_store_and_the_theory_say(tab, found, folder):
 
 
 def test_marks_stand_where_their_numbers_are(tab, found):
-    marks = tab.locator("#agreement-recall .mark").evaluate_all(
+    marks = tab.locator("#agreement-2 .mark").evaluate_all(
         "marks => marks.map(m => [parseInt(m.dataset.of), Number(m.getAttribute('x')), Number(m.getAttribute('y'))])")
     cells, x, y = map(np.array, zip(*marks, strict=True))
     assert sorted(cells) == list(range(7))
@@ -153,7 +153,7 @@ def test_phase_and_scaling_show_the_numbers_of_the_json(tab, found):
     assert float(row[2]) == pytest.approx(law["points"][0]["critical"], rel=1e-3)
     fitted = tab.locator("p.fitted").first
     assert f"exponent {law['exponent']['observed']:.3f}" in fitted.text_content()
-    assert fitted.locator("math msup").count() == 1
+    assert fitted.locator("math msup").count() == 2  # and the predicted one
 
 
 # --- pointing, tapping, keys ----------------------------------------------------------------------
@@ -173,7 +173,7 @@ def tells(tab, found, of):
     assert told["verdict"] == cell["verdict"][observable]
 
 
-@pytest.mark.parametrize("name", ["agreement-recall", "residuals-d", "phase-1"])
+@pytest.mark.parametrize("name", ["agreement-2", "residuals-2", "phase-1"])
 def test_a_mark_tells_its_numbers_when_pointed_at(tab, found, name):
     mark = tab.locator(f"#{name} .mark").nth(2)
     mark.scroll_into_view_if_needed()
@@ -185,7 +185,7 @@ def test_a_mark_tells_its_numbers_when_pointed_at(tab, found, name):
 
 
 def test_a_finger_need_not_hit_a_mark(phone, found):
-    mark = phone.locator("#agreement-accuracy .mark").nth(0)
+    mark = phone.locator("#agreement-3 .mark").nth(0)
     mark.scroll_into_view_if_needed()
     box = mark.bounding_box()
     phone.touchscreen.tap(box["x"] - 6, box["y"] + 10)
@@ -195,7 +195,7 @@ def test_a_finger_need_not_hit_a_mark(phone, found):
 
 
 def test_keys_reach_every_mark(tab, found):
-    tab.locator("#agreement-recall .drawing").focus()
+    tab.locator("#agreement-2 .drawing").focus()
     reached = []
     for _ in range(7):
         tab.keyboard.press("ArrowRight")
@@ -226,7 +226,7 @@ def test_a_regime_leaves_its_comparisons_alone(tab, found, name):
                 if REGIMES[name](cell, o) == value}
     assert set(rows_of(tab)) == expected and 0 < len(expected) < 21
     assert tab.locator("#selection output").text_content() == f"{len(expected)} of 21 comparisons"
-    for figure, whole in (("agreement-recall", False), ("residuals-L", True)):
+    for figure, whole in (("agreement-2", False), ("residuals-1", True)):
         left = tab.locator(f"#{figure} .mark:not(.off)").evaluate_all("marks => marks.map(m => m.dataset.of)")
         assert set(left) == {f"{i} {o}" for i, o in expected if whole or o == "recall"}
     tab.click("#selection button")
@@ -270,7 +270,7 @@ def mean_shades(tab, element):
 
 def test_figures_are_light_on_dark_pages_and_dark_on_light_ones(tab, phone):
     for page_, is_dark in ((tab, False), (phone, True)):
-        low, high, paper = mean_shades(page_, "#agreement-recall svg")
+        low, high, paper = mean_shades(page_, "#agreement-2 svg")
         assert (paper < 40 and high > 200) if is_dark else (paper > 230 and low < 60)
 
 
@@ -283,7 +283,7 @@ def test_headings_landmarks_and_words_for_figures(tab, found):
     labels = tab.locator(".drawing").evaluate_all("all => all.map(x => x.getAttribute('aria-label'))")
     assert all(len(label) > 60 and re.search(r"\d\.\d", label) for label in labels)
     lowest = min(c["predicted"]["recall"] for c in found["cells"])
-    assert f"Predicted from {lowest:.3f}" in tab.locator("#agreement-recall .drawing").get_attribute("aria-label")
+    assert f"Predicted from {lowest:.3f}" in tab.locator("#agreement-2 .drawing").get_attribute("aria-label")
 
 
 # --- stores of all kinds --------------------------------------------------------------------------

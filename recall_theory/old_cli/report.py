@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 
 import click
@@ -39,10 +40,10 @@ def run(output: Output, store: str | None, at: str, jobs: int, figure: str | Non
     if figure is not None:
         from ..plots.store_figures import store_figure
 
-        wanted = store_figure(found, figure, width or "double", tuple(dict.fromkeys(observable)) or OBSERVABLES)
-        return Answer({**tally.data, "words": list(wanted.descriptions)}, tally.records,
-                      [Prose(text) for text in wanted.descriptions],
-                      document=picture(wanted.draw, ending) if figure_wanted else None)
+        wanted = store_figure(found, figure, tuple(dict.fromkeys(observable)) or OBSERVABLES)
+        words = [wanted.describe(item) for item in wanted.items.values()]
+        drawn = picture(partial(wanted.whole, width or "double"), ending) if figure_wanted else None
+        return Answer({**tally.data, "words": words}, tally.records, [Prose(text) for text in words], document=drawn)
     if page_wanted:
         from ..web.report_page import page
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..simulate.observables import OBSERVABLES
 from ..verification.results import Cell
 from .marks import VERDICTS, Mark, draw_marks, mark_legend
 from .style import COLOURS, panel_grid
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 DOTTED = (0, (1, 2))
 
 
-def agreement_figure(cells: Mapping[int, Cell], observables: Sequence[str] = OBSERVABLES,
-                     width: str = "double") -> Figure:
+def agreement_figure(cells: Mapping[int, Cell], observables: Sequence[str], width: str) -> Figure:
     """One square panel for each observable, with a mark for each of the numbered cells."""
     from matplotlib.lines import Line2D
 

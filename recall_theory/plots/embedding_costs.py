@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..verification.embedding_comparison import BeyondOrthogonal
-from .style import log_ticks, panel_grid
+from .style import COLOURS, log_ticks, panel_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def _draw_samples(panel: Axes, result: BeyondOrthogonal) -> None:
         below = key == "orthogonal"
         for v, n, observed in needs:
             if observed is not None:
-                panel.plot(v, n, color=colour, marker=marker, ms=5, mfc="white")
+                panel.plot(v, n, color=colour, marker=marker, ms=5, mfc=COLOURS["paper"])
                 panel.annotate(f"{observed:.2f}", (v, n), xytext=(4, -9) if below else (-4, 5), fontsize=6.5,
                                textcoords="offset points", ha="left" if below else "right")
     d = result.setting["d"]
@@ -61,4 +61,4 @@ def _draw_samples(panel: Axes, result: BeyondOrthogonal) -> None:
     panel.set(yscale="log", xlabel="facts V", ylabel=f"least N for accuracy {result.target:g}",
               title=f"What they pay in samples, at d = {d}{marks}")
     panel.margins(x=0.12, y=0.09)
-    panel.legend(loc="upper left", frameon=True, framealpha=1, edgecolor="none")
+    panel.legend(loc="upper left", frameon=True, framealpha=1, facecolor=COLOURS["paper"], edgecolor="none")

@@ -21,7 +21,7 @@ SPARE = 1.1  # beyond the outermost marks, as a factor
 ARROW = 1.25  # the factor that the arrow of an interval without an end spans
 
 
-def scaling_figure(scalings: Sequence[Scaling], width: str = "double") -> Figure:
+def scaling_figure(scalings: Sequence[Scaling], width: str) -> Figure:
     """One panel for each scaling that has a critical size."""
     figure, panels = panel_grid(len(scalings), width, height=0.8)
     for panel, scaling in zip(panels, scalings, strict=True):

@@ -50,8 +50,7 @@ def phase_figure(diagram: PhaseDiagram) -> Figure:
     return figure
 
 
-def slice_figure(cells: Mapping[int, Cell], slices: Sequence[tuple[Plane, PhaseDiagram]],
-                 width: str = "double") -> Figure:
+def slice_figure(cells: Mapping[int, Cell], slices: Sequence[tuple[Plane, PhaseDiagram]], width: str) -> Figure:
     """One panel for each slice through the cells of a store; the filling of a mark is the verdict on accuracy."""
     figure, panels = panel_grid(len(slices), width, height=0.85, legend_rows=4)
     diagrams = [diagram for _, diagram in slices]
@@ -186,8 +185,9 @@ def _axis_label(size: str) -> str:
     return f"{SIZES[size]} {size}" if size in SIZES else "m d"
 
 
-def describe_slice(cells: Mapping[int, Cell], plane: Plane, diagram: PhaseDiagram) -> str:
+def describe_slice(cells: Mapping[int, Cell], of: tuple[Plane, PhaseDiagram]) -> str:
     """What the diagram of a slice shows, in words and numbers."""
+    plane, diagram = of
     names = [name for row in diagram.binding for name in row]
     binds = ", ".join(f"{name} in {100 * names.count(name) / len(names):.0f} %" for name in regions(diagram))
     accuracies = [cells[i].comparisons["accuracy"] for i in plane.cells if i in cells]

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from ..simulate.observables import OBSERVABLES
 from ..verification.results import Cell, Comparison
 from .agreement import DOTTED
 from .marks import Mark, draw_marks, mark_legend
@@ -38,8 +37,8 @@ def varied_sizes(cells: Mapping[int, Cell]) -> list[str]:
     return [size for size in SIZES if len({value for value, _ in _having(cells, size).values()}) > 1]
 
 
-def residual_figure(cells: Mapping[int, Cell], sizes: Sequence[str], observables: Sequence[str] = OBSERVABLES,
-                    width: str = "double") -> Figure:
+def residual_figure(cells: Mapping[int, Cell], observables: Sequence[str], sizes: Sequence[str],
+                    width: str) -> Figure:
     """Two panels for each size: differences with bars of one standard error, and differences in standard errors."""
     figure, panels = panel_grid(2 * len(sizes), width, height=0.6, legend_rows=2)
     for size, left, right in zip(sizes, panels[::2], panels[1::2], strict=True):
@@ -97,7 +96,7 @@ def _error_bar(c: Comparison) -> tuple[float, float] | tuple[None, None]:
     return (c.difference - se, c.difference + se) if se > 0 else (None, None)
 
 
-def describe_residuals(cells: Mapping[int, Cell], size: str, observables: Sequence[str] = OBSERVABLES) -> str:
+def describe_residuals(cells: Mapping[int, Cell], observables: Sequence[str], size: str) -> str:
     """What the panels of a size show, in words and numbers."""
     having = _having(cells, size).values()
     low, high = min(value for value, _ in having), max(value for value, _ in having)

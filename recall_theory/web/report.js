@@ -23,7 +23,8 @@ function choose(mark) {
   });
   tip.replaceChildren(list);
   const at = mark.getBoundingClientRect(), box = tip.getBoundingClientRect();
-  const left = Math.max(4, Math.min(at.x + at.width / 2 - box.width / 2, document.documentElement.clientWidth - box.width - 4));
+  const most = document.documentElement.clientWidth - box.width - 4;
+  const left = Math.max(4, Math.min(at.x + at.width / 2 - box.width / 2, most));
   const above = at.top - box.height - 10;
   tip.style.left = `${left + scrollX}px`;
   tip.style.top = `${(above > 4 ? above : at.bottom + 10) + scrollY}px`;
@@ -54,11 +55,12 @@ for (const drawing of document.querySelectorAll(".drawing")) {
   drawing.addEventListener("blur", () => choose(null));
   drawing.addEventListener("keydown", (event) => {
     const all = open(), at = all.indexOf(chosen);
-    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    const last = all.length - 1;
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: last }[event.key];
     if (event.key === "Escape") choose(null);
-    if (to === undefined || !all.length) return;
+    if (to === undefined || last < 0) return;
     event.preventDefault();
-    choose(all[Math.min(Math.max(to, 0), all.length - 1)]);
+    choose(all[Math.min(Math.max(to, 0), last)]);
   });
 }
 
@@ -71,7 +73,9 @@ function select() {
     row.hidden = wanted.some(([name, value]) => has[name] !== value);
     left += !row.hidden;
   }
-  for (const shape of document.querySelectorAll(".drawing [data-of]")) shape.classList.toggle("off", rows.get(shape.dataset.of).hidden);
+  for (const shape of document.querySelectorAll(".drawing [data-of]")) {
+    shape.classList.toggle("off", rows.get(shape.dataset.of).hidden);
+  }
   choose(null);
   form.querySelector("output").textContent = `${left} of ${rows.size} comparisons`;
 }

@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ..errors import SettingError
 from ..numerics.formatting import count, deviation, number, plural, probability, signed
-from ..plots.agreement import agreement_figure, describe_agreement
-from ..plots.fitted_scaling import describe_scaling, scaling_figure
-from ..plots.phase_diagram import describe_slice, slice_figure
-from ..plots.residuals import describe_residuals, residual_figure, varied_sizes
+from ..plots.store_figures import store_figure
 from ..plots.style import check_drawable, picture
 from ..settings import PARAMETERS
 from ..simulate.observables import OBSERVABLES
@@ -22,7 +20,7 @@ from ..sweep.problem import MODEL
 from ..sweep.scaling import Scaling
 from ..sweep.slices import Plane, described
 from ..sweep.store_summary import Findings
-from ..theory.phase import PhaseDiagram, family
+from ..theory.phase import family
 from ..verification.planning import seeds_planned, seeds_to_rule_out
 from ..verification.results import TOO_SKEWED, Cell, Comparison
 from ..verification.verdicts import VERDICT_ALPHA
@@ -33,7 +31,6 @@ from .mathematics import math as mathml
 
 if TYPE_CHECKING:
     import sympy
-    from matplotlib.figure import Figure
 
 __all__ = ["page"]
 
@@ -41,6 +38,12 @@ MOST_CELLS = 300  # in the table and in figures
 SIZES = ("V", "L", "d", "N")
 WORDS = ("variant", "observable", "verdict", "limited by", "reason", "interval by")  # columns of text
 DETAILS = ("reason", "standard error", "interval by", "design effect", "detectable bias")  # columns shown on demand
+CAPTIONS = {
+    "agreement": "Predicted and observed {}: on the line they are equal, between the dotted lines within the margin.",
+    "residuals": "Observed − predicted against {}.",
+    "phase": "What binds over {}, predicted; marks are simulated.",
+    "scaling": "The {}.",
+}
 # Families of noise terms that the name of a law doesn't tell.
 LAW_FAMILIES = {"coverage": "facts never seen", "mlp noise": "MLP noise", "mlp mean": "MLP noise"}
 
@@ -96,27 +99,26 @@ def page(findings: Findings) -> str:
             for i, cell in cells.items() for o, c in cell.comparisons.items()]
     problems = evidence.all_problems
     seeds = [*(c.seeds for c in evidence.cells), *(r.seeds for r in evidence.refused)]
-    agreement = _agreement(cells) if cells else []
-    residuals = _residuals(cells) if cells else []
-    phases, laws = list(_phases(findings, cells)), list(_laws(findings))
+    agreement, residuals, phases = (_drawings(findings, kind, cells) for kind in ("agreement", "residuals", "phase"))
+    laws = list(_laws(findings, cells))
     sections = [("comparisons", "Table", rows), ("agreement", "Predicted and observed", agreement),
-                ("residuals", "Residuals", residuals), ("phase", "Phase diagrams", phases),
+                ("residuals", "Residuals", residuals), ("phase", "Phase diagrams", findings.scanned),
                 ("critical", "Critical sizes", laws), ("rules", "How it is judged", True),
                 ("repeat", "Run it again", True), ("formulas", "Formulas", True)]
     return render(
         "report.html.jinja", style=asset("report.css"), script=asset("report.js"), style_attributes=True,
-        evidence=evidence, findings=findings, OBSERVABLES=OBSERVABLES, WORDS=WORDS, DETAILS=DETAILS, sections=sections,
-        MODEL=MODEL, PARAMETERS=PARAMETERS, family_confidence=1 - VERDICT_ALPHA,
-        count=count, number=number, plural=plural, signed=signed, described=described,
-        ranges=_ranges(evidence), seeds=seeds, exact={p.n_test for p in problems} == {None},
-        margins=" or ".join(f"{m:g}" for m in sorted({c.margin for c in evidence.cells})),
-        needed=_seeds_needed(evidence),
-        skewed=sum(c.reason == TOO_SKEWED for _, _, c in evidence.comparisons),
-        shared=_shared(rows), rows=rows, choices=_choices(rows),
+        findings=findings, evidence=evidence, sections=sections,
+        rows=rows, shared=_shared(rows), choices=_choices(rows),
         agreement=agreement, residuals=residuals, phases=phases, laws=laws,
-        repeats=findings.repeats,
-        varied=[n for n, p in PARAMETERS.items() if any(getattr(x.setting, n) != p.default for x in problems)],
-        random_seeds=sorted({p.seed for p in problems}), groups=groups_of({model_of(p.setting) for p in problems}))
+        groups=groups_of({model_of(p.setting) for p in problems}),
+        seeds=seeds, uneven=len(set(seeds)) > 1, single=sum(cell.seeds == 1 for cell in evidence.cells),
+        skewed=sum(c.reason == TOO_SKEWED for _, _, c in evidence.comparisons), needed=_seeds_needed(evidence),
+        margins=" or ".join(f"{m:g}" for m in sorted({cell.margin for cell in evidence.cells})),
+        ranges=_ranges(evidence), exact={p.n_test for p in problems} == {None},
+        random_seeds=sorted({p.seed for p in problems}),
+        varied=[p for p in PARAMETERS.values() if any(getattr(x.setting, p.name) != p.default for x in problems)],
+        count=count, number=number, plural=plural, signed=signed, described=described, OBSERVABLES=OBSERVABLES,
+        WORDS=WORDS, DETAILS=DETAILS, MODEL=MODEL, family_confidence=1 - VERDICT_ALPHA)
 
 
 def _shown(evidence: Evidence) -> list[int]:
@@ -199,41 +201,26 @@ def _shared(rows: Sequence[Row]) -> dict[str, str]:
 # --- figures --------------------------------------------------------------------------------------
 
 
-def _drawing(name: str, draw: Callable[[], Figure], description: str, caption: str) -> Drawing:
-    svg = picture(draw, "svg", name, transparent=True).decode()
-    return Drawing(name, svg[svg.index("<svg"):], description, caption)
-
-
-def _agreement(cells: Mapping[int, Cell]) -> list[Drawing]:
-    return [_drawing(f"agreement-{o}", partial(agreement_figure, cells, (o,), "single"), describe_agreement(cells, o),
-                     f"{o.capitalize()}: on the line the theory is right, between the dotted lines within its margin.")
-            for o in OBSERVABLES]
-
-
-def _residuals(cells: Mapping[int, Cell]) -> list[Drawing]:
-    return [_drawing(f"residuals-{size.replace('/', '-')}", partial(residual_figure, cells, [size], width="single"),
-                     describe_residuals(cells, size), f"Observed − predicted against {size}.")
-            for size in varied_sizes(cells)]
-
-
-def _phases(findings: Findings, cells: Mapping[int, Cell]) -> Iterator[Drawing | str]:
-    """The phase diagram of each slice, or why it has none."""
-    for k, scanned in enumerate(findings.scanned, start=1):
-        plane, diagram = scanned.plane, scanned.diagram
-        if isinstance(diagram, PhaseDiagram):
-            yield _drawing(f"phase-{k}", partial(slice_figure, cells, [(plane, diagram)], "single"),
-                           describe_slice(cells, plane, diagram),
-                           f"What binds over {plane.x} and {plane.y}, predicted; marks are simulated.")
-        else:
-            yield f"Over {plane.x} and {plane.y} ({plane.title()}) there is no diagram: {diagram}."
+def _drawings(findings: Findings, kind: str, cells: Mapping[int, Cell]) -> list[Drawing]:
+    """One figure for each panel of a kind; none where the store has nothing to show."""
+    try:
+        figure = store_figure(findings, kind, OBSERVABLES, cells)
+    except SettingError:
+        return []
+    drawings = []
+    for k, (title, item) in enumerate(figure.items.items(), start=1):
+        svg = picture(partial(figure.draw, [item], "single"), "svg", f"{kind}-{k}", transparent=True).decode()
+        drawings.append(Drawing(f"{kind}-{k}", svg[svg.index("<svg"):], figure.describe(item),
+                                CAPTIONS[kind].format(title)))
+    return drawings
 
 
 # --- how critical sizes scale ---------------------------------------------------------------------
 
 
-def _laws(findings: Findings) -> Iterator[Law]:
+def _laws(findings: Findings, cells: Mapping[int, Cell]) -> Iterator[Law]:
     every = [(scanned.plane, x) for scanned in findings.scanned for x in scanned.scalings]
-    for k, (plane, x) in enumerate(every, start=1):
+    for (plane, x), drawing in zip(every, _drawings(findings, "scaling", cells), strict=True):
         assert x.line is not None
         import sympy
 
@@ -243,8 +230,6 @@ def _laws(findings: Findings) -> Iterator[Law]:
         predicted = ""
         if not math.isnan(x.predicted_exponent):
             predicted = mathml(_power(x.along, x.predicted_exponent), f"{left}∝</mo>")
-        drawing = _drawing(f"scaling-{k}", partial(scaling_figure, [x], "single"), describe_scaling(x),
-                           f"The {x.of} at which {x.observable} is {x.at:g} ({plane.title()}).")
         yield Law(x, drawing, fitted, predicted, _binding(findings, plane, x))
 
 
