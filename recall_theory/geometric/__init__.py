@@ -22,44 +22,22 @@ if TYPE_CHECKING:
     from .geometric_transformer import GeometricTransformer
     from .hop_depth import HopDepths, hops
 
-# Public name -> the module that defines it, imported on first use.
-_HOME = {
-    "GeometricCapacity": "geometric_capacity",
-    "GeometricObservation": "geometric_simulation",
-    "GeometricPrediction": "geometric_prediction",
-    "GeometricSetting": "geometric_setting",
-    "GeometricTransformer": "geometric_transformer",
-    "HopDepths": "hop_depth",
-    "TrainingSetting": "geometric_setting",
-    "build": "construction",
-    "capacity": "geometric_capacity",
-    "crossovers": "geometric_capacity",
-    "hops": "hop_depth",
-    "least_dimension": "geometric_training",
-    "predict": "geometric_prediction",
-    "simulate": "geometric_simulation",
-    "train": "geometric_training",
-    "transfer": "geometric_training",
+# Module -> the public names that it defines, imported on first use.
+_NAMES = {
+    "construction": ("build",),
+    "geometric_capacity": ("GeometricCapacity", "capacity", "crossovers"),
+    "geometric_prediction": ("GeometricPrediction", "predict"),
+    "geometric_setting": ("GeometricSetting", "TrainingSetting"),
+    "geometric_simulation": ("GeometricObservation", "simulate"),
+    "geometric_training": ("least_dimension", "train", "transfer"),
+    "geometric_transformer": ("GeometricTransformer",),
+    "hop_depth": ("HopDepths", "hops"),
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = [
-    "GeometricCapacity",
-    "GeometricObservation",
-    "GeometricPrediction",
-    "GeometricSetting",
-    "GeometricTransformer",
-    "HopDepths",
-    "TrainingSetting",
-    "build",
-    "capacity",
-    "crossovers",
-    "hops",
-    "least_dimension",
-    "predict",
-    "simulate",
-    "train",
-    "transfer",
-]
+__all__ = ["GeometricCapacity", "GeometricObservation", "GeometricPrediction", "GeometricSetting",
+           "GeometricTransformer", "HopDepths", "TrainingSetting", "build", "capacity", "crossovers", "hops",
+           "least_dimension", "predict", "simulate", "train", "transfer"]
 
 
 def __getattr__(name: str) -> object:

@@ -26,7 +26,7 @@ from .construction import IntArray, binary_codes, draw_bijections, draw_codes
 from .geometric_setting import TrainingSetting
 
 __all__ = ["ARRAYS", "MLP_ARRAYS", "FactTable", "RecallNetwork", "accuracy", "answers", "draw_fact_table",
-           "draw_network", "loss_and_gradients", "optimise", "recall", "scores", "with_noise"]
+           "draw_network", "loss_and_gradients", "optimise", "recall", "with_noise"]
 
 Array = NDArray[np.floating]
 
@@ -94,14 +94,9 @@ def draw_network(setting: TrainingSetting, rng: np.random.Generator, width: int 
                          gaussian(m**-0.5, k, m))
 
 
-def scores(network: RecallNetwork, table: FactTable) -> Array:
-    """The score of every attribute for every question, shape (R, N, N)."""
-    return network.hidden() @ network.outward.T @ table.codes.T
-
-
 def answers(network: RecallNetwork, table: FactTable) -> IntArray:
     """The attribute of the largest score for every question, shape (R, N)."""
-    return np.argmax(scores(network, table), axis=-1)
+    return np.argmax(network.hidden() @ network.outward.T @ table.codes.T, axis=-1)
 
 
 def accuracy(network: RecallNetwork, table: FactTable) -> NDArray[np.float64]:

@@ -12,14 +12,12 @@ which is exact at every N, k, d and number of words. Derivation: docs/derivation
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.quadrature import gauss_beta
-from ..theory.random_walk_moments import squared_length_rule
+from ..theory.random_walk_moments import RandomWalk, random_walk_rule
 
 __all__ = ["COARSE", "FINE", "Angles", "Resolution", "cap_angles", "cap_probability", "deflection_probability",
            "interference", "nearest_competitor", "superposition_recall"]
@@ -58,14 +56,6 @@ class Angles(NamedTuple):
         return np.where(self.behind, np.pi - acute, acute)
 
 
-class Interference(NamedTuple):
-    """Quadrature nodes of x, its squared length and its component along the right code, and their weights."""
-
-    squared: FloatArray
-    along: FloatArray
-    weights: FloatArray
-
-
 def cap_probability(k: int, angle: FloatArray) -> FloatArray:
     """The chance that a random direction of R^k is within an angle (radians) of a given one."""
     from scipy.special import betainc
@@ -94,25 +84,14 @@ def nearest_competitor(N: int, k: int, step: float = STEP) -> tuple[Angles, Floa
     return cap_angles(k, closer), weights / weights.sum()
 
 
-@functools.lru_cache(maxsize=64)
-def _coordinate_rule(d: float, nodes: int) -> tuple[FloatArray, FloatArray]:
-    """Gauss rule for one coordinate of a uniform unit vector in R^d, 2 beta - 1 with both parameters (d - 1)/2."""
-    share, weights = gauss_beta((d - 1) / 2, (d - 1) / 2, nodes)
-    return 2 * share - 1, weights
-
-
-@functools.lru_cache(maxsize=64)
-def interference(words: int, k: int, d: float, resolution: Resolution = FINE) -> Interference:
-    """The law of x at the nodes of its Gauss rules."""
-    squared, length_weights = squared_length_rule(words - 1, d, resolution.lengths)
+def interference(words: int, k: int, d: float, resolution: Resolution = FINE) -> RandomWalk:
+    """The law of x, read through a map of k columns, at the nodes of its Gauss rules."""
     sharp = d > k and (d - k <= SHARP_DIMENSIONS or 4 * words > d)
-    u, u_weights = _coordinate_rule(d, resolution.sharp_directions if sharp else resolution.directions)
-    shape = (len(squared), len(u))
-    return Interference(np.broadcast_to(squared[:, None], shape).ravel(),
-                        (np.sqrt(squared)[:, None] * u).ravel(), (length_weights[:, None] * u_weights).ravel())
+    directions = resolution.sharp_directions if sharp else resolution.directions
+    return random_walk_rule(words - 1, d, resolution.lengths, directions)
 
 
-def deflection_probability(x: Interference, k: int, d: float, angles: Angles) -> FloatArray:
+def deflection_probability(x: RandomWalk, k: int, d: float, angles: Angles) -> FloatArray:
     """The chance that interference turns the right code by no more than each angle, at each node of x; shape
     (nodes, angles).
 
@@ -132,7 +111,7 @@ def deflection_probability(x: Interference, k: int, d: float, angles: Angles) ->
     return np.where(angles.behind, np.where(forward, 1, 1 - within), np.where(forward, within, 0))
 
 
-def _deflection_under_square_maps(x: Interference, k: int, angles: Angles) -> FloatArray:
+def _deflection_under_square_maps(x: RandomWalk, k: int, angles: Angles) -> FloatArray:
     """`deflection_probability` where d = k, averaged over the direction of x: as a function of that direction the
     event is an indicator, and no rule for smooth functions does it justice.
 

@@ -1,23 +1,31 @@
-"""The squared length of a sum of n independent uniform unit vectors in R^d: its exact moments, and the Gauss rule
-that they determine."""
+"""A sum x of n independent uniform unit vectors in R^d: the exact moments of its squared length, and the Gauss rules
+of its length and of one coordinate."""
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.quadrature import golub_welsch
+from ..numerics.quadrature import gauss_beta, golub_welsch
 
 if TYPE_CHECKING:
     from mpmath import mpf
 
-__all__ = ["squared_length_moments", "squared_length_rule"]
+__all__ = ["RandomWalk", "random_walk_rule", "squared_length_moments", "squared_length_rule"]
 
 FloatArray = NDArray[np.float64]
+
+
+class RandomWalk(NamedTuple):
+    """Quadrature nodes of x, its squared length and its component along a fixed direction, and their weights."""
+
+    squared: FloatArray
+    along: FloatArray
+    weights: FloatArray
 
 
 def squared_length_moments(n: int, d: float, count: int, digits: int = 60) -> list[mpf]:
@@ -77,3 +85,25 @@ def squared_length_rule(n: int, d: float, nodes: int) -> tuple[FloatArray, Float
         beside = np.sqrt(np.array([float(g) for g in gaps[1:]]))
     points, weights = golub_welsch(diagonal, beside)
     return n * np.maximum(points, 0), weights
+
+
+@functools.lru_cache(maxsize=64)
+def coordinate_rule(d: float, nodes: int) -> tuple[FloatArray, FloatArray]:
+    """Gauss rule for one coordinate of a uniform unit vector in R^d, 2 beta - 1 with both parameters (d - 1)/2."""
+    share, weights = gauss_beta((d - 1) / 2, (d - 1) / 2, nodes)
+    return 2 * share - 1, weights
+
+
+@functools.lru_cache(maxsize=64)
+def random_walk_rule(n: int, d: float, lengths: int, directions: int) -> RandomWalk:
+    """The law of x at so many nodes for its length, times so many for its direction.
+
+    >>> x = random_walk_rule(3, 16, 4, 8)
+    >>> round(float(x.weights @ x.along**2), 12)       # n/d
+    0.1875
+    """
+    squared, length_weights = squared_length_rule(n, d, lengths)
+    u, u_weights = coordinate_rule(d, directions)
+    shape = (len(squared), len(u))
+    return RandomWalk(np.broadcast_to(squared[:, None], shape).ravel(),
+                      (np.sqrt(squared)[:, None] * u).ravel(), (length_weights[:, None] * u_weights).ravel())
