@@ -45,13 +45,9 @@ def recall_asked(model, rng):
     return np.mean(model.answer(subjects, words) == answer_of_word(model.facts, subjects, words))
 
 
-def test_there_are_enough_cases():
-    assert len(set(CASES)) >= 300
-    assert {1, 32} <= {R for _, R in CASES} and {2, 4096} <= {N for N, _ in CASES}
-
-
 @pytest.mark.parametrize("R", RELATIONS)
 def test_the_exact_construction_recalls_every_fact(R):
+    assert len(set(CASES)) >= 300
     for N in [n for n, r in CASES if r == R]:
         rng = np.random.default_rng([N, R])
         model = build(GeometricSetting(N=N, R=R, construction="exact"), rng)
@@ -61,14 +57,13 @@ def test_the_exact_construction_recalls_every_fact(R):
 @pytest.mark.parametrize("how", ["one pass", "chain of thought", "two layers", "three layers"])
 @pytest.mark.parametrize("hops", [2, 3, 4, 5, 6])
 def test_the_exact_construction_recalls_every_chain(hops, how):
+    depth = {"two layers": 2, "three layers": 3}.get(how, 1)
+    shape = {"hops": hops, "chain_of_thought": how == "chain of thought", "depth": min(depth, hops)}
     for N, R in ((2, 2), (3, 4), (7, 3), (30, 2), (101, 1), (64, 4)):
-        depth = {"two layers": 2, "three layers": 3}.get(how, 1)
-        shape = {"chain_of_thought": how == "chain of thought", "depth": depth}
-        if shape["depth"] > hops or (how == "one pass" and R**hops > 1100):
-            continue
-        rng = np.random.default_rng([N, R, hops])
-        model = build(GeometricSetting(N=N, R=R, hops=hops, construction="exact", **shape), rng)
-        assert recall_asked(model, rng) == 1, (N, R)
+        if how != "one pass" or R**hops <= 1100:
+            rng = np.random.default_rng([N, R, hops])
+            model = build(GeometricSetting(N=N, R=R, construction="exact", **shape), rng)
+            assert recall_asked(model, rng) == 1, (N, R)
 
 
 @settings(deadline=None, max_examples=40)
@@ -91,6 +86,11 @@ def test_the_cap_is_told_in_one_line():
     assert GeometricSetting(N=1000, R=40, hops=6, construction="exact", chain_of_thought=True).words == 40
     with pytest.raises(SettingError, match="is the most that is built"):
         build(GeometricSetting(N=2**20, R=8, construction="exact"), np.random.default_rng(0))
+    large = build(GeometricSetting(N=20, R=4, hops=6, construction="exact"), np.random.default_rng(0))
+    with pytest.raises(SettingError, match="the most that is written out"):
+        large.weights()
+    with pytest.raises(SettingError, match=r"must end in one of \.npz, \.json"):
+        large.save("weights.txt")
 
 
 @pytest.mark.parametrize("break_it", ["another relation", "no gate", "wrong facts", "shuffled MLP"])
@@ -124,29 +124,20 @@ def test_a_broken_layer_forgets(break_it):
 def test_the_fast_path_is_the_explicit_layer(shape):
     """Superposition read as a matrix product answers as the layer with its gates does, on every query."""
     s = GeometricSetting(N=40, R=3, d=40, code_length=9, **shape)
-    rng = np.random.default_rng(11)
-    model = build(s, rng)
+    model, rng = build(s, np.random.default_rng(11)), np.random.default_rng(11)
     lengths = sorted(set(s.word_lengths))
     tables = np.concatenate([word_tables(model.facts, j) for j in lengths])
-    rng = np.random.default_rng(11)
     facts, codes = draw_bijections(s.N, s.R, rng), draw_codes(s.N, s.k, rng)
     maps = draw_maps(s.words, s.width, s.k, rng)
     assert np.array_equal(facts, model.facts) and np.array_equal(codes, model.codes)
     np.testing.assert_allclose(superpose(codes, maps, tables), model.subjects, atol=1e-12)
-    found = decoded(codes, maps, tables)
-    first = 0
-    for j in lengths:
-        words = np.array(list(itertools.product(range(s.R), repeat=j)))
-        for w, word in enumerate(words):
-            explicit = np.argmax(model.logits(np.arange(s.N), np.tile(word, (s.N, 1))), axis=1)
-            assert np.array_equal(explicit, found[first + w])
-        first += len(words)
-
-
-def test_maps_and_codes_are_what_they_are_called():
-    rng = np.random.default_rng(0)
-    maps, codes = draw_maps(3, 20, 7, rng), draw_codes(50, 7, rng)
-    np.testing.assert_allclose(np.einsum("wdi,wdj->wij", maps, maps), np.tile(np.eye(7), (3, 1, 1)), atol=1e-12)
+    words = [word for j in lengths for word in itertools.product(range(s.R), repeat=j)]
+    for word, answers in zip(words, decoded(codes, maps, tables), strict=True):
+        explicit = np.argmax(model.logits(np.arange(s.N), np.tile(word, (s.N, 1))), axis=1)
+        assert np.array_equal(explicit, answers)
+    # Maps have orthonormal columns, codes lie on the sphere.
+    columns = np.einsum("wdi,wdj->wij", maps, maps)
+    np.testing.assert_allclose(columns, np.broadcast_to(np.eye(s.k), columns.shape), atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(codes, axis=1), 1)
 
 
@@ -185,15 +176,6 @@ def test_exported_weights_are_the_model(tmp_path, shape, suffix):
         answers = np.argmax(hidden @ w[f"mlp_out{j}"].T @ w["unembedding"].T, axis=1)
         start += j
     assert np.array_equal(answers, model.answer(subjects, words))
-
-
-def test_export_refuses():
-    model = build(GeometricSetting(N=5, R=2, construction="exact"), np.random.default_rng(0))
-    with pytest.raises(SettingError, match=r"must end in one of \.npz, \.json"):
-        model.save("weights.txt")
-    large = build(GeometricSetting(N=20, R=4, hops=6, construction="exact"), np.random.default_rng(0))
-    with pytest.raises(SettingError, match="the most that is written out"):
-        large.weights()
 
 
 def test_given_facts_are_kept_and_checked():

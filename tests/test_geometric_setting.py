@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recall_theory.geometric import GeometricSetting
+from recall_theory.geometric import GeometricSetting, TrainingSetting
 from recall_theory.geometric.geometric_setting import GEOMETRIC_PARAMETERS as PARAMETERS
 from recall_theory.geometric.geometric_setting import MOST_CODED
 from recall_theory.settings import SettingError
@@ -77,3 +77,21 @@ def test_a_setting_is_frozen_and_canonical():
     assert s == GeometricSetting(**GOOD) and type(s.N) is type(s.R) is int
     with pytest.raises(dataclasses.FrozenInstanceError):
         s.N = 5
+
+
+@pytest.mark.parametrize("name, value", [
+    ("N", 1), ("N", 2.5), ("N", math.nan), ("N", 10**5), ("R", 0), ("R", math.inf), ("d", 0), ("code_length", 1),
+    ("noise", -0.1), ("noise", math.nan), ("start", -1), ("steps", 0), ("rate", 0), ("rate", 2), ("rate", math.nan),
+    ("weight_decay", 1.5), ("N", "many"), ("d", True),
+])
+def test_what_is_out_of_range_in_a_training_is_named(name, value):
+    with pytest.raises(SettingError, match=f"^{name}=") as error:
+        TrainingSetting(**{name: value})
+    assert error.value.name == name
+
+
+@pytest.mark.parametrize("sizes", [{"N": 10**4, "R": 3}, {"N": 2, "R": 256, "code_length": 300},
+                                   {"N": 5000, "R": 2, "steps": 10**7}])
+def test_trainings_that_are_too_large_are_declined(sizes):
+    with pytest.raises(SettingError, match="is the most"):
+        TrainingSetting(**sizes)
