@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import SettingError
 from ..numerics.thresholds import bisect, last_reaching
+from ..settings import check_proportion
 from ..theory.formulas import geometric_laws as laws
 from ..theory.relation_counting import hops_bits, tables_bits
 from .code_length import MOST_D, best_within, cheapest, parameter_count, superposition_dimension
@@ -154,8 +155,7 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
     unknown = [name for name, value in sizes.items() if value is None]
     if len(unknown) != 1:
         raise SettingError(unknown[0] if unknown else "d", "capacity takes two of N, R and d, and finds the third")
-    if not 0 < target < 1:
-        raise SettingError("target", f"target={target!r} is not a number above 0 and below 1")
+    target = check_proportion("target", target)
     if parameters is not None and unknown != ["d"]:
         raise SettingError("parameters", "a budget of parameters is laid out for given N and R; leave d out")
     settled = [name for name, value in (("code_length", code_length), ("mlp_width", mlp_width),
