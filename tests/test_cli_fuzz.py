@@ -204,11 +204,11 @@ def quick(monkeypatch):
             else:
                 yield (0.75, 0.5, 0.25, 0.5, 0.5) if work.__name__ == "observe" else (0.75, 0.5, 0.25)
 
-    def finished(todo, jobs):
-        return ((slot, (0.75, 0.5, 0.25)) for slot, _ in todo)
+    def finished(work, todo, jobs):
+        return ((number, (0.75, 0.5, 0.25)) for number, _ in enumerate(todo))
 
-    monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run"), "_finished", finished)
-    monkeypatch.setattr(importlib.import_module("recall_theory.sweep.cluster"), "on_cluster", finished)
+    monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run_sweep"), "unordered_map", finished)
+    monkeypatch.setattr(importlib.import_module("recall_theory.sweep.cluster"), "cluster_map", finished)
     monkeypatch.setattr(importlib.import_module("recall_theory.old_cli.stored"), "mapped", lambda jobs, progress: map)
     monkeypatch.setattr(predict, "_arrays", arrays)
     monkeypatch.setattr(predict, "_mlp_arrays", arrays)

@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 
 from recall_theory import Setting, SettingError, predict
 from recall_theory.cli import main as run
-from recall_theory.sweep import Problem, Results, Store, product, sweep
-from recall_theory.sweep import analysis as cells_module
-from recall_theory.sweep.analysis import evidence
-from recall_theory.sweep.critical_sizes import _crossing
-from recall_theory.sweep.reproduce import commands
-from recall_theory.sweep.slices import diagram, planes
-from recall_theory.sweep.store_summary import findings
+from recall_theory.sweep import Problem, Results, Store, product, store_analysis, sweep
+from recall_theory.sweep.reproduce import reproductions
+from recall_theory.sweep.slices import crossing_of_scan, phase_diagram_of, slices_of
+from recall_theory.sweep.store_analysis import analyse_cells, summarise_store
 from recall_theory.theory.phase import PhaseDiagram
 from recall_theory.verification.problem import THREE_STEP_RECALL
 from recall_theory.verification.results import Judging, compare
@@ -32,7 +29,7 @@ SMALL = product({"d": [6, 24], "L": [2, 4]}, V=12, N=96)
 @pytest.fixture(autouse=True)
 def once(monkeypatch):
     """Predictions are made once for all tests."""
-    monkeypatch.setattr(cells_module, "predict", predict_once)
+    monkeypatch.setattr(store_analysis, "predict", predict_once)
 
 
 predict_once = functools.cache(predict)
@@ -55,7 +52,7 @@ def predicted(settings):
 
 def test_cells_are_judged_as_verify_judges():
     results = sweep(SMALL, seeds=40, seed=2)
-    found = evidence(results)
+    found = analyse_cells(results)
     confidence = family_confidence(3 * len(SMALL), VERDICT_ALPHA)
     assert found.confidence == confidence
     for setting, values, cell in zip(SMALL, results.values, found.cells, strict=True):
@@ -69,16 +66,16 @@ def test_cells_are_judged_as_verify_judges():
 
 def test_a_right_theory_agrees_and_a_wrong_one_does_not(monkeypatch):
     right = around(SMALL[:1], predicted(SMALL[:1]))
-    assert evidence(right).verdict == "agree"
+    assert analyse_cells(right).verdict == "agree"
     shifted = Results(right.problems, right.values - 0.06)
-    assert evidence(shifted).verdict == "disagree"
-    monkeypatch.setattr(cells_module, "predict", lambda s: predict(s.replace(d=2 * s.d)))  # d wrong by a factor of 2
-    assert evidence(right).verdict == "disagree"
+    assert analyse_cells(shifted).verdict == "disagree"
+    monkeypatch.setattr(store_analysis, "predict", lambda s: predict(s.replace(d=2 * s.d)))  # d wrong by a factor of 2
+    assert analyse_cells(right).verdict == "disagree"
 
 
 def test_what_has_no_prediction_is_refused_and_not_in_the_family():
     odd = Setting(V=8, L=2, d=8, N=32, eta=1e-3, gamma=1e3)
-    found = evidence(around([SMALL[0], odd], [[0.5] * 3] * 2, seeds=8))
+    found = analyse_cells(around([SMALL[0], odd], [[0.5] * 3] * 2, seeds=8))
     assert [r.problem.setting for r in found.refused] == [odd] and "limit" in found.refused[0].reason
     assert found.confidence == family_confidence(3, VERDICT_ALPHA)
     assert found.to_dict()["refused"][0]["seeds"] == 8
@@ -86,18 +83,18 @@ def test_what_has_no_prediction_is_refused_and_not_in_the_family():
 
 def test_no_result_is_an_error():
     with pytest.raises(SettingError, match="no result"):
-        findings(Results((), np.zeros((0, 0, 3))))
+        summarise_store(Results((), np.zeros((0, 0, 3))))
     for at in (0, 1, float("nan")):
         with pytest.raises(SettingError, match="at="):
-            findings(around(SMALL[:1], [[0.5] * 3]), at)
+            summarise_store(around(SMALL[:1], [[0.5] * 3]), at)
 
 
 def test_a_shipped_grid_is_swept_by_its_name():
-    from recall_theory.sweep.grid_text import load
+    from recall_theory.sweep.sweep_grid import load_plan
     from recall_theory.verification import grids
 
     for name in ("default", "mlp"):
-        assert load(name).cells == grids.load(name)
+        assert load_plan(name).cells == grids.load(name)
 
 
 # --- planes ---------------------------------------------------------------------------------------
@@ -105,7 +102,7 @@ def test_a_shipped_grid_is_swept_by_its_name():
 
 def test_planes_hold_the_cells_that_differ_in_two_sizes_only():
     grid = product({"V": [16, 32], "d": [16, 32, 64], "L": [2, 4]}, N=256)
-    found, more = planes([*grid, Setting(V=99, L=2, d=16, N=257)])
+    found, more = slices_of([*grid, Setting(V=99, L=2, d=16, N=257)])
     assert more == 0
     assert {(p.x, p.y, len(p.cells)) for p in found} == {("d", "V", 6)}
     assert {i for p in found for i in p.cells} == set(range(12))
@@ -114,27 +111,27 @@ def test_planes_hold_the_cells_that_differ_in_two_sizes_only():
 
 
 def test_a_plane_of_a_constant_ratio():
-    found, _ = planes(product({"V": [16, 32, 64], "d": [16, 32]}, ratio=8, L=2))
+    found, _ = slices_of(product({"V": [16, 32, 64], "d": [16, 32]}, ratio=8, L=2))
     assert [(p.x, p.y, p.fixed["ratio"]) for p in found] == [("d", "V", 8.0)]
     assert "N/V = 8" in found[0].title()
-    drawn = diagram(found[0], product({"V": [16, 32, 64], "d": [16, 32]}, ratio=8, L=2), 0.5, cells=(2, 2))
+    drawn = phase_diagram_of(found[0], product({"V": [16, 32, 64], "d": [16, 32]}, ratio=8, L=2), 0.5, cells=(2, 2))
     assert isinstance(drawn, PhaseDiagram) and drawn.fixed["ratio"] == 8
 
 
 def test_scattered_cells_scan_no_plane():
     rng = np.random.default_rng(0)
-    assert planes([Setting(*map(int, rng.integers(8, 99, 4))) for _ in range(40)]) == ([], 0)
+    assert slices_of([Setting(*map(int, rng.integers(8, 99, 4))) for _ in range(40)]) == ([], 0)
 
 
 def test_many_planes_are_counted():
-    found, more = planes([s for k in range(6) for s in product({"V": [16, 32], "d": [16, 32]}, L=2 + k, N=90 + k)])
+    found, more = slices_of([s for k in range(6) for s in product({"V": [16, 32], "d": [16, 32]}, L=2 + k, N=90 + k)])
     assert (len(found), more) == (4, 2)
 
 
 def test_a_plane_that_cannot_be_drawn_says_why():
     grid = [Setting(V=V, L=L, d=32, N=64, embedding="orthogonal") for V in (16, 32) for L in (2, 4)]
-    found, _ = planes(grid)
-    assert "orthogonal" in diagram(found[0], grid, 0.5, cells=(2, 2))
+    found, _ = slices_of(grid)
+    assert "orthogonal" in phase_diagram_of(found[0], grid, 0.5, cells=(2, 2))
 
 
 # --- critical sizes -------------------------------------------------------------------------------
@@ -149,22 +146,23 @@ def logistic(x):
 def test_a_straight_logit_is_read_off_exactly(at, slope):
     u = np.log([4.0, 8, 16, 32, 64, 128])
     truth = np.log(20) + np.log(at / (1 - at)) / slope
-    seen = _crossing(u, [np.array([m, m]) for m in logistic(slope * (u - np.log(20)))], at)
-    assert seen[0] == pytest.approx(truth, abs=1e-9)
+    seen = crossing_of_scan(u, [np.array([m, m]) for m in logistic(slope * (u - np.log(20)))], at)
+    assert seen.log_size == pytest.approx(truth, abs=1e-9)
 
 
 def test_rounding_leaves_no_negative_variance():
     """Values that lie on a line have no error: their covariance is what rounding leaves, of either sign."""
     for k in range(200):
         u = np.log([8.0 + k / 7, 16.0 + k / 3])
-        assert _crossing(u, [np.array([0.2 + k / 1000]), np.array([0.7])], 0.5)[0] > u[0]
+        assert crossing_of_scan(u, [np.array([0.2 + k / 1000]), np.array([0.7])], 0.5).log_size > u[0]
 
 
 @pytest.mark.parametrize("means, words", [
     ([0.1, 0.2, 0.3], "not crossed"), ([0.1, 0.6, 0.3], "there and back"), ([0.0, 0.7, 0.9], "finer scan")])
 def test_no_crossing_says_why(means, words):
-    assert words in _crossing(np.log([1.0, 2, 4]), [np.full(8, m) for m in means], 0.5, 8)
-    assert "fewer than 9" in _crossing(np.log([1.0, 2, 4]), [np.full(8, m) for m in (0.2, 0.3, 0.8)], 0.5, 9)
+    assert words in crossing_of_scan(np.log([1.0, 2, 4]), [np.full(8, m) for m in means], 0.5, 8).reason
+    few = crossing_of_scan(np.log([1.0, 2, 4]), [np.full(8, m) for m in (0.2, 0.3, 0.8)], 0.5, 9)
+    assert "fewer than 9" in few.reason
 
 
 def test_the_interval_covers():
@@ -175,11 +173,11 @@ def test_the_interval_covers():
     means = logistic(1.5 * (u - np.log(20)))
     held = missing = 0
     for _ in range(2000):
-        seen = _crossing(u, [rng.beta(4 * m, 4 * (1 - m), 20) for m in means], 0.5, 8)
-        if isinstance(seen, str):
+        seen = crossing_of_scan(u, [rng.beta(4 * m, 4 * (1 - m), 20) for m in means], 0.5, 8)
+        if seen.reason:
             missing += 1
         else:
-            held += seen[1] <= np.log(20) <= seen[2]
+            held += seen.low <= np.log(20) <= seen.high
     assert missing < 20
     assert held / (2000 - missing) > 0.93
 
@@ -187,8 +185,8 @@ def test_the_interval_covers():
 def test_the_scaling_of_a_plane_has_the_exponent_that_was_put_in():
     """Observed recall crosses one half at d = V^0.7; the theory knows nothing of it."""
     means = np.array([[1, logistic(2 * np.log(s.d / s.V**0.7)), 0.1] for s in RISING])
-    found = findings(around(RISING, means, seeds=64), phases=None)
-    law = next(x for s in found.scanned for x in s.scalings if x.observable == "recall")
+    found = summarise_store(around(RISING, means, seeds=64), diagram_cells=None)
+    law = next(x for s in found.slices for x in s.scalings if x.observable == "recall")
     assert (law.of, law.along) == ("d", "V")
     assert law.line.slope == pytest.approx(0.7, abs=1e-6)
     predicted_curve = {s: predict_once(s).recall for s in RISING}
@@ -205,7 +203,8 @@ def test_of_several_runs_of_a_setting_the_fullest_counts():
     poor = Results(tuple(Problem(s, 2) for s in RISING), np.full((8, 64, 3), np.nan))
     poor.values[:, :8] = 0.3
     both = Results((*full.problems, *poor.problems), np.concatenate([full.values, poor.values]))
-    slopes = [next(x for s in findings(r, phases=None).scanned for x in s.scalings).line.slope for r in (full, both)]
+    slopes = [next(x for s in summarise_store(results, diagram_cells=None).slices for x in s.scalings).line.slope
+              for results in (full, both)]
     assert slopes[0] == slopes[1]
 
 
@@ -232,7 +231,7 @@ def test_the_command_makes_the_same_problems(sizes, ratio, drop, n_test, seed):
     if drop and len(grid) > 2:
         grid = [*grid[1:-1], grid[-1].replace(N=77)]
     problems = [Problem(s, seed, n_test) for s in grid]
-    made = commands(problems, [1] * len(problems))
+    made = reproductions(problems, [1] * len(problems))
     assert len(made) == 1
     with tempfile.TemporaryDirectory() as folder:
         command = made[0].command.replace("again.db", f"{folder}/again.db").replace("cells", f"{folder}/cells")
@@ -249,7 +248,7 @@ def test_the_command_makes_the_same_problems(sizes, ratio, drop, n_test, seed):
 def test_an_activation_of_ones_own_is_repeated(activations, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     problems = [Problem(Setting(V=8, L=2, d=d, N=32, m=8, activation=a), 1) for d in (4, 8) for a in activations]
-    (made,) = commands(problems, [1] * len(problems))
+    (made,) = reproductions(problems, [1] * len(problems))
     if made.grid:
         Path("cells.toml").write_text(made.grid, encoding="utf-8")
     shown = made.wrapped()
@@ -262,12 +261,12 @@ def test_an_activation_of_ones_own_is_repeated(activations, tmp_path, monkeypatc
 
 def test_numbers_of_seeds_are_repeated_too():
     problems = [Problem(s, 1) for s in SMALL]
-    assert ["--seeds 9 " in r.command for r in commands(problems, [9, 9, 4, 4])] == [True, False]
-    assert len(commands(problems, [1, 2, 3, 4])) == 1  # an interrupted sweep
-    assert "--seeds 4 " in commands(problems, [1, 2, 3, 4])[0].command
+    assert ["--seeds 9 " in r.command for r in reproductions(problems, [9, 9, 4, 4])] == [True, False]
+    assert len(reproductions(problems, [1, 2, 3, 4])) == 1  # an interrupted sweep
+    assert "--seeds 4 " in reproductions(problems, [1, 2, 3, 4])[0].command
 
 
 def test_each_seed_has_a_command_of_its_own():
-    made = commands([Problem(s, seed) for seed in (1, 2) for s in SMALL[:seed + 1]], [4] * 5)
+    made = reproductions([Problem(s, seed) for seed in (1, 2) for s in SMALL[:seed + 1]], [4] * 5)
     assert ["--seed 1 " in r.command for r in made] == [True, False]
     assert ["--seed 2 " in r.command for r in made] == [False, True]

@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plots")
     sweep(product({"d": [6, 12, 24], "L": [2, 4]}, V=12, N=96), seeds=48, seed=3, store=folder / "sweep.db")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recall_theory.sweep.slices.CELLS", (3, 2))
+        patch.setattr("recall_theory.sweep.slices.DIAGRAM_CELLS", (3, 2))
         yield folder
 
 
@@ -76,7 +76,7 @@ def test_what_cannot_be_written_is_told(path):
 
 def test_without_matplotlib_it_is_one_line_at_once(folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("recall_theory.sweep.results.gathered", lambda *_: pytest.fail("work has begun"))
+    monkeypatch.setattr("recall_theory.sweep.sweep_results.gathered", lambda *_: pytest.fail("work has begun"))
     store = ["--store", str(folder / "sweep.db")]
     plane = ["phase", "--x", "N=2^11..2^14", "--y", "d=32..128", "--V", "64", "--L", "8"]
     figure = ["report", *store, "--figure", "phase", "--output", "no.pdf"]

@@ -20,7 +20,7 @@ from recall_theory.sweep import scaling as library
 from recall_theory.sweep import sweep
 from recall_theory.sweep.scaling import scaling
 from recall_theory.sweep.scaling_fit import crossing, logistic, straight_line
-from recall_theory.sweep.scaling_search import PILOT_SEEDS, find
+from recall_theory.sweep.scaling_search import PILOT_SEEDS, SizeRange, search_crossing
 from recall_theory.theory.predict import predict
 
 
@@ -97,20 +97,18 @@ def test_the_line_of_least_squares():
 
 
 def searched(mean, at, rng, *, start, rising=True, seeds=24, spread=3.0, low=1, high=10**9, most=math.inf):
-    """What `find` finds where a seed's value is Beta distributed around mean(size), and the seeds it used."""
-    search, used = find(at, start, low, high, rising, seeds), 0
-    ask = next(search)
-    while True:
-        if max(ask.sizes) > most:
-            values = None
-        else:
-            p = np.clip(mean(np.array(ask.sizes, float)), 1e-9, 1 - 1e-9)[:, None]
-            values = rng.beta(spread * p, spread * (1 - p), size=(len(ask.sizes), ask.seeds))
-            used += values.size
-        try:
-            ask = search.send(values)
-        except StopIteration as stop:
-            return stop.value, used
+    """What the search finds where a seed's value is Beta distributed around mean(size), and the seeds it used."""
+    used = 0
+
+    def simulate(stage, sizes, n):
+        nonlocal used
+        if max(sizes) > most:
+            return None
+        used += len(sizes) * n
+        p = np.clip(mean(np.array(sizes, float)), 1e-9, 1 - 1e-9)[:, None]
+        return rng.beta(spread * p, spread * (1 - p), size=(len(sizes), n))
+
+    return search_crossing(simulate, at, SizeRange(start, low, high, rising), seeds), used
 
 
 CURVES = {
@@ -202,7 +200,7 @@ def test_the_same_seed_gives_the_same_bits_with_any_workers(tmp_path, found):
 def test_nothing_is_run_twice(tmp_path, monkeypatch):
     path = tmp_path / "s.db"
     first = scaling("d", "V", [8, 16], seeds=4, seed=2, L=1, ratio=50, store=path)
-    monkeypatch.setattr("recall_theory.sweep.run.one_seed", lambda *task: pytest.fail("run again"))
+    monkeypatch.setattr("recall_theory.sweep.run_sweep.one_seed", lambda *task: pytest.fail("run again"))
     assert scaling("d", "V", [8, 16], seeds=4, seed=2, L=1, ratio=50, store=path) == first
 
 

@@ -67,7 +67,7 @@ def test_results_of_another_model_are_kept_apart(tmp_path):
 KILLED = """
 import os, random, signal, sys, time
 from recall_theory.sweep import product, sweep
-import recall_theory.sweep.run as library
+import recall_theory.sweep.run_sweep as library
 path, started, kills, seed = sys.argv[1], *map(int, sys.argv[2:])
 cells = product({"d": [4, 8, 16, 32], "L": [2, 4, 8]}, V=8, N=32)
 sweep(cells[:1], 1, 0)  # every import, before the clock runs

@@ -17,10 +17,9 @@ from recall_theory.cli import main as run
 from recall_theory.settings import PARAMETERS, Setting, SettingError
 from recall_theory.simulate.observation import Interrupted
 from recall_theory.simulate.run import one_seed, simulate
-from recall_theory.sweep import Problem, Store, product, sweep
-from recall_theory.sweep import run as sweep_run
-from recall_theory.sweep.grid_text import load, scan
-from recall_theory.sweep.problem import MODEL
+from recall_theory.sweep import Problem, Store, product, run_sweep, sweep
+from recall_theory.sweep.sweep_grid import load_plan, scan
+from recall_theory.sweep.sweep_problem import SIMULATION_VERSION
 
 CELLS = product({"d": [4, 8, 16], "L": [2, 4]}, V=8, N=32)
 
@@ -95,13 +94,13 @@ def test_a_file_of_scans(tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text('V = 16\nratio = 8\nseeds = 3\nseed = 5\nn_test = 20\n[scan]\nL = [2, 4]\nd = "8:16:x2"\n'
                     'm = ["none", 4]\n')
-    plan = load(str(path))
+    plan = load_plan(str(path))
     assert (len(plan.cells), plan.seeds, plan.seed, plan.n_test) == (8, 3, 5, 20)
     assert plan.cells[0] == Setting(V=16, L=2, d=8, N=128) and plan.cells[1].m == 4
     path.write_text("V = 16\nL = 2\nd = 8\nN = 9\n", encoding="utf-8-sig")  # as Windows' editors write
-    assert load(str(path)).cells == [Setting(16, 2, 8, 9)]
+    assert load_plan(str(path)).cells == [Setting(16, 2, 8, 9)]
     path.write_text("[[cell]]\nV = 16\nL = 2\nd = 8\nN = 9\n")
-    assert load(str(path)).cells == [Setting(16, 2, 8, 9)]
+    assert load_plan(str(path)).cells == [Setting(16, 2, 8, 9)]
 
 
 @pytest.mark.parametrize("text, word", [
@@ -169,7 +168,7 @@ def counted(monkeypatch):
         calls.append(task)
         return one_seed(*task)
 
-    monkeypatch.setattr(sweep_run, "one_seed", counting)
+    monkeypatch.setattr(run_sweep, "one_seed", counting)
     return calls
 
 
@@ -190,14 +189,14 @@ def test_nothing_is_run_twice(tmp_path, counted):
 def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
     path = tmp_path / "store.db"
 
-    def stopped(tasks, jobs):
-        for done, (slot, task) in enumerate(tasks):
-            if done == 5:
+    def stopped(work, tasks, jobs):
+        for number, task in enumerate(tasks):
+            if number == 5:
                 raise KeyboardInterrupt
-            yield slot, one_seed(*task)
+            yield number, work(*task)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sweep_run, "_finished", stopped)
+        patch.setattr(run_sweep, "unordered_map", stopped)
         with pytest.raises(Interrupted) as stop:
             sweep(CELLS, seeds=2, seed=3, store=path)
     assert stop.value.partial.found == 5
@@ -233,7 +232,7 @@ def test_settings_that_cannot_run_are_told_before_any_does():
 # The problem's hash
 
 # The observables of a few seeds by the present model. Where these change, results that users hold are no longer those
-# that the program gives: raise MODEL in recall_theory/sweep/problem.py and write the new values here.
+# that the program gives: raise SIMULATION_VERSION in sweep/sweep_problem.py and write the new values here.
 OF_MODEL = [
     (Setting(V=8, L=2, d=4, N=32), None,
      [0.9375, 0.125, 0.125, 1.0, 0.375, 0.375, 0.875, 0.25, 0.234375]),
@@ -248,7 +247,7 @@ OF_MODEL = [
 
 @pytest.mark.parametrize("setting, n_test, expected", OF_MODEL)
 def test_the_model_is_still_the_one_of_its_version(setting, n_test, expected):
-    assert MODEL == 1
+    assert SIMULATION_VERSION == 1
     found = sweep([setting], 3, 0, n_test=n_test).values[0]
     assert found.ravel().tolist() == pytest.approx(expected, abs=1e-9)
 
@@ -293,9 +292,9 @@ def test_pandas_and_parquet(tmp_path):
     frame = found.to_pandas()
     assert len(frame) == 12 and frame["recall"].tolist() == found.values[:, :, 1].ravel().tolist()
     pytest.importorskip("pyarrow")
-    from recall_theory.sweep.export import write
+    from recall_theory.sweep.sweep_results import export_results
 
-    write(found, str(tmp_path / "out.parquet"))
+    export_results(found, str(tmp_path / "out.parquet"))
     assert pandas.read_parquet(tmp_path / "out.parquet")["attention"].tolist() == frame["attention"].tolist()
 
 
@@ -304,9 +303,9 @@ def test_xarray(tmp_path):
     found = sweep([*CELLS, CELLS[0].replace(m=4)], 2, 1)
     data = found.to_xarray()
     assert data["recall"].shape == (7, 2) and data["d"].values.tolist() == [4, 4, 8, 8, 16, 16, 4]
-    from recall_theory.sweep.export import write
+    from recall_theory.sweep.sweep_results import export_results
 
-    write(found, str(tmp_path / "out.nc"))
+    export_results(found, str(tmp_path / "out.nc"))
     with xarray.open_dataset(tmp_path / "out.nc", engine="scipy") as read:
         assert np.array_equal(read["accuracy"].values, found.values[:, :, 2])
         assert read["seed"].values.astype(int).tolist() == [p.cell_seed for p in found.problems]
@@ -322,9 +321,9 @@ def test_an_empty_store_is_not_exported(tmp_path, capsys):
 
 
 def test_an_absent_library_is_one_line(tmp_path, capsys, monkeypatch):
-    from recall_theory.sweep import export
+    from recall_theory.sweep import sweep_results
 
-    monkeypatch.setitem(export.NEEDS, ".parquet", ("no_such_library",))
+    monkeypatch.setitem(sweep_results.EXPORTS, ".parquet", ("no_such_library",))
     line = refused(capsys, "sweep", "--V", 8, "--L", 2, "--d", 4, "--N", 8, "--export", tmp_path / "x.parquet")
     assert "no_such_library" in line and "recall-theory[export]" in line
 
@@ -393,4 +392,4 @@ def test_results_of_another_model_are_mentioned_and_not_shown(capsys, tmp_path):
     with Store(store) as kept:
         kept.add(Problem(CELLS[0], 3, model=0), 0, (0.0, 0.0, 0.0))
     code, out, err = call(capsys, "sweep", "--store", store)
-    assert code == 0 and "another version of the model (cells: 1)" in err and "no result" in out
+    assert code == 0 and "1 results (cells: 1) are kept and not used" in err and "no result" in out

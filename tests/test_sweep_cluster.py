@@ -25,7 +25,7 @@ CELLS = product({"d": [4, 8, 16, 32], "L": [2, 4, 8]}, V=8, N=32)
 
 def test_a_worker_of_another_version_is_refused():
     with pytest.raises(RuntimeError, match="version"):
-        run_chunk(-1, [])
+        run_chunk(-1, pow, [])
 
 
 def test_without_dask_a_cluster_is_one_line(monkeypatch):
@@ -119,17 +119,17 @@ FAILING = """
 import os, signal, sys
 from recall_theory.cli import main as run
 from recall_theory.sweep import cluster
-inner, pid = cluster.on_cluster, int(sys.argv[1])
-def killing(tasks, address):
-    for done, result in enumerate(inner(tasks, address)):
+inner, pid = cluster.cluster_map, int(sys.argv[1])
+def killing(*of):
+    for done, result in enumerate(inner(*of)):
         if done == 100:
             os.kill(pid, signal.SIGKILL)
         yield result
 if __name__ == "__main__":
     if pid:
-        cluster.on_cluster = killing
+        cluster.cluster_map = killing
     else:
-        cluster.MODEL = 99  # here, not at the workers
+        cluster.SIMULATION_VERSION = 99  # here, not at the workers
     sys.exit(run(sys.argv[2:]))
 """
 

@@ -31,7 +31,7 @@ def run(output: Output, store: str | None, at: str, jobs: int, figure: str | Non
         check_drawable("output")
     phases = figure == "phase" if figure is not None else page_wanted or output.json
     found = findings_of(output, store, at, jobs, phases=phases)
-    if output.csv and not found.evidence.cells:
+    if output.csv and not found.analysis.cells:
         raise BadInput("--csv has nothing to list: the theory describes none of the store's cells")
 
     from ..report.findings import answer

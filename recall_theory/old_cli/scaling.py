@@ -31,8 +31,8 @@ def run(output: Output, of: str | None, along: str | None, values: str | None, a
         raise BadInput(f"--at {shown(at)} is not a number above 0 and below 1")
     from ..report.scaling import answer
     from ..settings import SettingError
-    from ..sweep.grid_text import values as parsed
     from ..sweep.scaling import scaling
+    from ..sweep.sweep_grid import scan_values as parsed
 
     try:
         ladder = parsed(along, values or VALUES[along])

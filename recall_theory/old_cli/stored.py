@@ -14,7 +14,7 @@ from .progress import Progress
 from .workers import mapped
 
 if TYPE_CHECKING:
-    from ..sweep.store_summary import Findings
+    from ..sweep.store_analysis import StoreSummary
 
 
 def params() -> list[click.Parameter]:
@@ -28,28 +28,25 @@ def params() -> list[click.Parameter]:
     ]
 
 
-def findings_of(output: Output, store: str | None, at: str, jobs: int, *, phases: bool = True) -> Findings:
+def findings_of(output: Output, store: str | None, at: str, jobs: int, *, phases: bool = True) -> StoreSummary:
     """What the store shows; `phases` is whether phase diagrams are wanted, which take seconds."""
     level = real(at)
     if level is None or not 0 < level < 1:
         raise BadInput(f"--at {shown(at)} is not a number above 0 and below 1")
     if store is None:
         raise BadInput("--store is missing: the file of a sweep or a scaling")
-    from ..sweep.results import gathered
-    from ..sweep.slices import CELLS
+    from ..sweep.slices import DIAGRAM_CELLS
     from ..sweep.store import Store
-    from ..sweep.store_summary import findings
+    from ..sweep.store_analysis import summarise_store
+    from ..sweep.sweep_results import gathered
 
     with Store(store, must_exist=True) as kept:
-        others = kept.of_other_models()
+        unused = kept.unused()
         results = gathered(kept, kept.current())
-    if others:
-        if not results.found:
-            raise BadInput(f"--store {shown(store)} holds results of another version of the model only (cells: "
-                           f"{others})")
-        output.note(f"recall-theory: {store} also holds results by another version of the model (cells: {others}); "
-                    "they are not used")
     if not results.found:
-        raise BadInput(f"--store {shown(store)} holds no result: nothing to report")
+        raise BadInput(f"--store {shown(store)}: " + (unused or "it holds no result: nothing to report"))
+    if unused:
+        output.note(f"recall-theory: {store}: {unused}")
     with Progress(output.progress, "predictions") as progress:
-        return findings(results, level, phases=CELLS if phases else None, mapped=mapped(jobs, progress))
+        return summarise_store(results, level, diagram_cells=DIAGRAM_CELLS if phases else None,
+                               mapped=mapped(jobs, progress))

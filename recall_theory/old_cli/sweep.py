@@ -23,10 +23,9 @@ def run(output: Output, scan: tuple[str, ...], grid: str | None, ratio: float | 
         scheduler: str | None, merge: tuple[str, ...], export: tuple[str, ...], **values: Any) -> Answer:
     from ..report.sweep import answer
     from ..simulate.observation import Interrupted
-    from ..sweep.export import check_export, write
-    from ..sweep.results import Results, gathered
-    from ..sweep.run import sweep
+    from ..sweep.run_sweep import sweep
     from ..sweep.store import Store
+    from ..sweep.sweep_results import Results, check_export, export_results, gathered
 
     for path in export:
         check_export(path)
@@ -42,14 +41,13 @@ def run(output: Output, scan: tuple[str, ...], grid: str | None, ratio: float | 
 
     def finished(results: Results, run: int, exit_code: int = 0) -> Answer:
         for path in export:
-            write(results, path)
+            export_results(results, path)
         return answer(results, run=run, merged=merged, store=store, exports=export, exit_code=exit_code)
 
     with Store(store, must_exist=not (cells or merge)) as kept:
         merged = _merged(kept, merge)
-        if others := kept.of_other_models():
-            output.note(f"recall-theory sweep: {store} also holds results by another version of the model "
-                        f"(cells: {others}); they are kept, and not used")
+        if unused := kept.unused():
+            output.note(f"recall-theory sweep: {store}: {unused}")
         if not cells:
             return finished(gathered(kept, kept.current()), run=0)
         seed = _seed(output, kept, seed)
@@ -75,9 +73,8 @@ def run(output: Output, scan: tuple[str, ...], grid: str | None, ratio: float | 
 def _planned(scan: tuple[str, ...], grid: str | None, ratio: float | None, seeds: int | None, seed: int | None,
              n_test: int | None, values: dict[str, Any]) -> tuple[list[Setting], int, int | None, int | None]:
     """The cells, and the numbers of the run: the command line's before the file's."""
-    from ..sweep.grid_text import load
-    from ..sweep.grid_text import scan as parsed
-    from ..sweep.product import product
+    from ..sweep.sweep_grid import load_plan, product
+    from ..sweep.sweep_grid import scan as parsed
 
     scans: dict[str, list[Any]] = {}
     for text in scan:
@@ -91,7 +88,7 @@ def _planned(scan: tuple[str, ...], grid: str | None, ratio: float | None, seeds
     if grid is not None:
         if scans or sizes:
             raise BadInput("--grid FILE says which settings: leave --scan and the parameters out beside it")
-        plan = load(grid)
+        plan = load_plan(grid)
         return plan.cells, seeds or plan.seeds or SEEDS, plan.seed if seed is None else seed, n_test or plan.n_test
     if not scans and not sizes:
         return [], SEEDS, seed, n_test

@@ -1,4 +1,4 @@
-"""Critical sizes along another size: observed with the fitted line, and predicted."""
+"""CriticalSize sizes along another size: observed with the fitted line, and predicted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..sweep.scaling import Critical, Scaling
+from ..sweep.scaling import CriticalSize, Scaling
 from .marks import SHAPES
 from .residuals import SIZES
 from .style import COLOURS, log_ticks, panel_grid
@@ -51,7 +51,7 @@ def _draw_predicted(panel: Axes, scaling: Scaling) -> list[float]:
 def _draw_observed(panel: Axes, scaling: Scaling) -> list[float]:
     """Observed sizes with intervals, of which the ends are returned, and the fitted line."""
     colour = COLOURS[scaling.observable]
-    points: list[Critical] = [p for p in scaling.points if not math.isnan(p.observed)]
+    points: list[CriticalSize] = [p for p in scaling.points if not math.isnan(p.observed)]
     value, observed = np.array([(p.value, p.observed) for p in points]).T
     low, high = np.array([p.interval for p in points]).T
     no_low, no_high = ~(low > 0), ~np.isfinite(high)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sweep.slices import Plane
+from ..sweep.slices import Slice2D
 from ..theory.phase import PhaseDiagram
 from ..verification.results import Cell
 from .marks import Mark, draw_marks, figure_legend, mark_legend
@@ -45,12 +45,12 @@ def phase_figure(diagram: PhaseDiagram) -> Figure:
             panel.plot(*zip(*places, strict=True), zorder=6, **style)
             handles.append(Line2D([], [], label=label, **style))
     figure_legend(figure, handles, columns=3)
-    fixed = Plane(diagram.x, diagram.y, diagram.fixed, ()).title()
+    fixed = Slice2D(diagram.x, diagram.y, diagram.fixed, ()).title()
     panel.set_title(f"What binds, and where accuracy reaches {diagram.target:g}\n{fixed}")
     return figure
 
 
-def slice_figure(cells: Mapping[int, Cell], slices: Sequence[tuple[Plane, PhaseDiagram]], width: str) -> Figure:
+def slice_figure(cells: Mapping[int, Cell], slices: Sequence[tuple[Slice2D, PhaseDiagram]], width: str) -> Figure:
     """One panel for each slice through the cells of a store; the filling of a mark is the verdict on accuracy."""
     figure, panels = panel_grid(len(slices), width, height=0.85, legend_rows=4)
     diagrams = [diagram for _, diagram in slices]
@@ -185,7 +185,7 @@ def _axis_label(size: str) -> str:
     return f"{SIZES[size]} {size}" if size in SIZES else "m d"
 
 
-def describe_slice(cells: Mapping[int, Cell], of: tuple[Plane, PhaseDiagram]) -> str:
+def describe_slice(cells: Mapping[int, Cell], of: tuple[Slice2D, PhaseDiagram]) -> str:
     """What the diagram of a slice shows, in words and numbers."""
     plane, diagram = of
     names = [name for row in diagram.binding for name in row]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..errors import SettingError
 from ..simulate.observables import OBSERVABLES
-from ..sweep.store_summary import Findings
+from ..sweep.store_analysis import StoreSummary
 from ..theory.phase import PhaseDiagram
 from ..verification.results import Cell
 from .agreement import agreement_figure, describe_agreement
@@ -39,20 +39,20 @@ class StoreFigure(Generic[Item]):
         return self.draw(list(self.items.values()), width)
 
 
-def store_figure(findings: Findings, name: str, observables: Sequence[str] = OBSERVABLES,
+def store_figure(summary: StoreSummary, name: str, observables: Sequence[str] = OBSERVABLES,
                  cells: Mapping[int, Cell] | None = None) -> StoreFigure[Any]:
     """The figure "agreement", "residuals", "phase" or "scaling" of some observables and (by their numbers) cells.
 
     Raises `SettingError` where the store has nothing for it to show.
 
     >>> from recall_theory.sweep import product, sweep
-    >>> from recall_theory.sweep.store_summary import findings
-    >>> summary = findings(sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=3, seed=1))
+    >>> from recall_theory.sweep.store_analysis import summarise_store
+    >>> summary = summarise_store(sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=3, seed=1))
     >>> figure = store_figure(summary, "agreement")
     >>> figure.describe("recall")[:46]
     'Predicted against observed recall of 2 cells. '
     """
-    cells = dict(enumerate(findings.evidence.cells)) if cells is None else cells
+    cells = dict(enumerate(summary.analysis.cells)) if cells is None else cells
     if not cells:
         raise SettingError("store", "the theory describes none of the store's cells: there is nothing to draw")
 
@@ -66,15 +66,15 @@ def store_figure(findings: Findings, name: str, observables: Sequence[str] = OBS
         return StoreFigure({size: size for size in sizes}, partial(residual_figure, cells, observables),
                            partial(describe_residuals, cells, observables))
     if name == "phase":
-        slices = {f"{s.plane.x} and {s.plane.y} at {s.plane.title()}": (s.plane, s.diagram)
-                  for s in findings.scanned if isinstance(s.diagram, PhaseDiagram)}
+        slices = {f"{s.slice.x} and {s.slice.y} at {s.slice.title()}": (s.slice, s.diagram)
+                  for s in summary.slices if isinstance(s.diagram, PhaseDiagram)}
         if not slices:
-            why = next((str(s.diagram) for s in findings.scanned), "the store's cells scan no two sizes together")
+            why = next((str(s.diagram) for s in summary.slices), "the store's cells scan no two sizes together")
             raise SettingError("figure", f"figure='phase': {why}")
         return StoreFigure(slices, partial(slice_figure, cells), partial(describe_slice, cells))
-    scalings = {f"{x.of} at which {x.observable} is {x.at:g}, at {s.plane.title()}": x
-                for s in findings.scanned for x in s.scalings if x.observable in observables}
+    scalings = {f"{x.of} at which {x.observable} is {x.at:g}, at {s.slice.title()}": x
+                for s in summary.slices for x in s.scalings if x.observable in observables}
     if not scalings:
-        raise SettingError("figure", f"figure='scaling': no observable crosses {findings.at:g} along two scans or "
+        raise SettingError("figure", f"figure='scaling': no observable crosses {summary.at:g} along two scans or "
                                      "more, with intervals that have an end")
     return StoreFigure(scalings, scaling_figure, describe_scaling)

@@ -10,21 +10,16 @@ from .numbers import plural, signed
 from .predict import OBSERVABLES, describe
 
 if TYPE_CHECKING:
-    from ..sweep.store_summary import Findings
+    from ..sweep.store_analysis import StoreSummary
 
 
-def answer(found: Findings, store: str) -> Answer:
+def answer(found: StoreSummary, store: str) -> Answer:
     """The findings in three forms; the page is made by `recall_theory.web.report_page`."""
-    e = found.evidence
-    records = [
-        {**cell.setting.to_dict(), "seed": p.cell_seed, "n_test": p.n_test, "seeds": cell.seeds, "margin": cell.margin,
-         "observable": name, **c.record()}
-        for p, cell in zip(e.problems, e.cells, strict=True) for name, c in cell.comparisons.items()]
-    return Answer(found.to_dict(), records, _blocks(found, store))
+    return Answer(found.to_dict(), found.analysis.records(), _blocks(found, store))
 
 
-def _blocks(found: Findings, store: str) -> list[Block]:
-    e = found.evidence
+def _blocks(found: StoreSummary, store: str) -> list[Block]:
+    e = found.analysis
     seeds = sum(c.seeds for c in e.cells) + sum(r.seeds for r in e.refused)
     blocks: list[Block] = [Prose(f"Does the theory agree with the simulations in {store}?", heading=True),
                            Prose(f"{plural(len(e.all_problems), 'cell')}, {plural(seeds, 'seed')} in all.")]
@@ -36,7 +31,7 @@ def _blocks(found: Findings, store: str) -> list[Block]:
                          f"Verdict: {e.verdict}.")]
     if e.refused:
         blocks.append(Prose(f"Without a prediction: {plural(len(e.refused), 'cell')}; {e.refused[0].reason}."))
-    for s in found.scanned:
+    for s in found.slices:
         for x in s.scalings:
             blocks += scaling.answer(x).blocks[:-2]
     blocks.append(Prose("--output report.html writes the page: every comparison, figures, phase diagrams and formulas.",

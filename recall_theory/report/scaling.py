@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 def answer(found: Scaling) -> Answer:
     """The experiment in its three forms."""
-    data = found.to_dict()
-    records = [{"of": found.of, "in": found.along, "at": found.at, "observable": found.observable,
-                **found.fixed, "seed": found.seed, **point, "interval": None,
-                "low": point["interval"][0], "high": point["interval"][1]} for point in data["points"]]
-    for record in records:
-        del record["interval"]
-    return Answer(data, records, _blocks(found))
+    return Answer(found.to_dict(), found.records(), _blocks(found))
 
 
 def _blocks(found: Scaling) -> list[Block]:

@@ -11,7 +11,7 @@ from .numbers import NOTHING, deviation, number, plural, probability
 from .predict import OBSERVABLES
 
 if TYPE_CHECKING:
-    from ..sweep.results import Results
+    from ..sweep.sweep_results import Results
 
 MOST_ROWS = 200  # of the table for people; a longer one is for programs
 

@@ -1,9 +1,11 @@
 """Sweeps: simulations over a grid of settings, kept in a store that survives a kill and is never run twice."""
 
-from .problem import Problem
-from .product import product
-from .results import Results
-from .run import sweep
+from .run_sweep import sweep
 from .store import Store
+from .sweep_grid import product
+from .sweep_problem import SweepProblem
+from .sweep_results import Results
 
-__all__ = ["Problem", "Results", "Store", "product", "sweep"]
+Problem = SweepProblem  # its name before verification had problems
+
+__all__ = ["Problem", "Results", "Store", "SweepProblem", "product", "sweep"]

@@ -1,4 +1,4 @@
-"""The command that makes a store again: scans where the cells are all combinations of some values, else a grid file."""
+"""The commands that simulate a store again: scans where its cells are combinations of values, else a grid file."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import math
 import shlex
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 from ..settings import PARAMETERS, Setting
-from .problem import Problem
+from .sweep_problem import SweepProblem
 
 FILE = "cells.toml"
 MOST_COUNTS = 3  # different numbers of seeds that have commands of their own
 
 
 @dataclasses.dataclass(frozen=True)
-class Repeat:
+class Reproduction:
     """A command line, and the text of the grid file that it reads ("" where it needs none)."""
 
     command: str
@@ -30,13 +29,13 @@ class Repeat:
         return " \\\n  ".join(lines).replace("\0", " ")
 
 
-def commands(problems: Sequence[Problem], seeds: Sequence[int]) -> list[Repeat]:
+def reproductions(problems: Sequence[SweepProblem], seeds: Sequence[int]) -> list[Reproduction]:
     """One command for each seed, number of test sequences and number of seeds in the store. Where cells have many
     different numbers of seeds, as after an interruption, one command gives all of them as many as the fullest has.
 
     >>> from recall_theory.sweep import product
     >>> cells = product({"d": [16, 32], "L": [2, 4]}, V=16, N=128)
-    >>> commands([Problem(s, seed=1) for s in cells], [8] * 4)[0].command
+    >>> reproductions([SweepProblem(s, seed=1) for s in cells], [8] * 4)[0].command
     'recall-theory sweep --scan L=2,4 --scan d=16,32 --V 16 --N 128 --seeds 8 --seed 1 --store again.db'
     """
     most = max(seeds)
@@ -44,7 +43,7 @@ def commands(problems: Sequence[Problem], seeds: Sequence[int]) -> list[Repeat]:
     runs: dict[tuple[int, int | None, int], list[Setting]] = {}
     for problem, n in zip(problems, seeds, strict=True):
         runs.setdefault((problem.seed, problem.n_test, most if uneven else n), []).append(problem.setting)
-    found = []
+    commands = []
     for number, ((seed, n_test, n), settings) in enumerate(runs.items(), start=1):
         file = FILE if len(runs) == 1 else FILE.replace(".", f"-{number}.")
         of_cells = _scans(settings)
@@ -53,8 +52,8 @@ def commands(problems: Sequence[Problem], seeds: Sequence[int]) -> list[Repeat]:
                  f"--seeds {n} --seed {seed}"]
         if n_test is not None:
             words.append(f"--n-test {n_test}")
-        found.append(Repeat(" ".join([*words, "--store again.db"]), grid))
-    return found
+        commands.append(Reproduction(" ".join([*words, "--store again.db"]), grid))
+    return commands
 
 
 def _scans(settings: Sequence[Setting]) -> str | None:
@@ -77,11 +76,11 @@ def _scans(settings: Sequence[Setting]) -> str | None:
     return " ".join([*scanned, *fixed])
 
 
-def _given(s: Setting) -> dict[str, Any]:
+def _given(s: Setting) -> dict[str, object]:
     return {name: getattr(s, name) for name, p in PARAMETERS.items() if getattr(s, name) != p.default}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A value as `sweep` reads it."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -90,7 +89,7 @@ def _text(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _option(name: str, value: Any) -> str:
+def _option(name: str, value: object) -> str:
     dashed = name.replace("_", "-")
     if isinstance(value, bool):
         return f"--{dashed}" if value else f"--no-{dashed}"

@@ -1,10 +1,11 @@
-"""The two fits of a scaling experiment: a curve through noisy shares, and a straight line through its crossings."""
+"""The fits of a scaling experiment: a curve through noisy shares, where it crosses a level, and a line through such
+crossings."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +13,18 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 Z95 = 1.959963984540054  # of a two-sided 95 % interval
-STEPS = 100  # of Newton's method; five or six are usual
-FLATTEST = 1e-3  # a curve whose logit changes less over its points has no crossing to speak of
+NEWTON_STEPS = 100  # five or six are usual
+LARGEST_STEP = 2.0  # of a logit in one Newton step: beyond it the quadratic model of the likelihood is a guess
+FLATTEST_SLOPE = 1e-3  # a curve whose logit changes less over its points has no crossing to speak of
+WIDEST_INTERVAL = 4.0  # in half widths of the delta method: an end beyond it is none
 
 
 def logistic(t: FloatArray, y: FloatArray, degree: int = 2) -> tuple[FloatArray, FloatArray] | None:
-    """Coefficients (degree + 1,) of the logit of E y as a polynomial in t, and their covariance.
+    """Fit the logit of E y as a polynomial in t, by maximum quasi-likelihood.
 
-    t and y have shape (n,), y in [0, 1]: fractions, not only 0 and 1. Maximum quasi-likelihood, so nothing is
-    assumed of the law of y but its mean; the covariance is the sandwich of the residuals. None where no
-    maximum is found: the points lie on one side.
+    t and y have shape (n,), y in [0, 1]: fractions, not only 0 and 1. Nothing is assumed of the law of y but its mean;
+    the covariance is the sandwich of the residuals. Returns the coefficients (degree + 1,), lowest first, and their
+    covariance; None where no maximum is reached because the points lie on one side.
 
     >>> t = np.repeat([-1.0, 0.0, 1.0], 2)
     >>> coefficients, covariance = logistic(t, np.array([0.2, 0.3, 0.5, 0.5, 0.7, 0.8]), degree=1)
@@ -30,15 +33,14 @@ def logistic(t: FloatArray, y: FloatArray, degree: int = 2) -> tuple[FloatArray,
     """
     x = np.vander(t, degree + 1, increasing=True)
     b = np.zeros(degree + 1)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         p = 1 / (1 + np.exp(-np.clip(x @ b, -500, 500)))
         information = (x * (p * (1 - p))[:, None]).T @ x
         try:
             step = np.linalg.solve(information, x.T @ (y - p))
         except np.linalg.LinAlgError:
             return None
-        # A step that moves some logit by more than 2 is held back: beyond that the quadratic model is a guess.
-        step *= min(1.0, 2 / max(float(np.abs(x @ step).max()), 1e-300))
+        step *= min(1.0, LARGEST_STEP / max(float(np.abs(x @ step).max()), 1e-300))
         b = b + step
         if np.abs(x @ step).max() < 1e-10:
             bread = np.linalg.inv(information)
@@ -48,48 +50,53 @@ def logistic(t: FloatArray, y: FloatArray, degree: int = 2) -> tuple[FloatArray,
 
 
 def crossing(coefficients: FloatArray, covariance: FloatArray, at: float) -> tuple[float, float, float] | None:
-    """Where the fitted curve (of degree 1 or 2) takes the value `at`, nearest to t = 0, and the ends of the 95 %
-    interval; None for nowhere.
+    """Where a curve fitted by `logistic`, of degree 1 or 2, takes the value `at`, nearest to t = 0; None for nowhere.
 
-    The interval is Fieller's: all t around the root at which the curve's own interval holds `at`. It keeps what it
-    promises where the slope is uncertain, which the delta method doesn't. An end that isn't there is infinite.
+    Returns t and the ends of its 95 % interval, which is Fieller's: all t around the root at which the curve's own
+    interval holds `at`. It keeps its promise where the slope is uncertain, which the delta method doesn't. An end that
+    isn't there is infinite.
     """
     level = math.log(at / (1 - at))
     a, b, c = (*coefficients, 0.0)[:3]  # a + b t + c t^2, also where c is 0 or next to it
-    inside = b * b - 4 * (a - level) * c
-    if inside < 0:
+    discriminant = b * b - 4 * (a - level) * c
+    if discriminant < 0:
         return None
-    slope = math.copysign(math.sqrt(inside), b)  # at the root nearer to 0
-    if abs(slope) < FLATTEST:
+    slope = math.copysign(math.sqrt(discriminant), b)  # at the root nearer to 0
+    if abs(slope) < FLATTEST_SLOPE:
         return None
     root = float(-2 * (a - level) / (b + slope))
 
-    def error(t: float) -> float:
-        """The standard error of the curve's logit; rounding may leave its square below zero where it is none."""
-        powers = t ** np.arange(len(coefficients))
-        return math.sqrt(max(0.0, float(powers @ covariance @ powers)))
-
-    def beyond(t: float) -> float:
-        """How far the curve is from the level, less what its own error allows."""
-        return float(abs(t ** np.arange(len(coefficients)) @ coefficients - level)) - Z95 * error(t)
-
-    step = Z95 * error(root) / abs(slope)  # the delta method's half width
-    return root, _end(beyond, root, -step), _end(beyond, root, step)
+    # In s = t - root the curve is above the level by slope s + c s^2, and the variance of its logit is a polynomial.
+    basis = [np.polynomial.Polynomial([root, 1]) ** k for k in range(len(coefficients))]
+    variance = sum(covariance[i, j] * p * q for i, p in enumerate(basis) for j, q in enumerate(basis))
+    if variance(0) <= 0:  # values that lie on a curve, up to rounding
+        return root, root, root
+    ends = (np.polynomial.Polynomial([0, slope, c]) ** 2 - Z95**2 * variance).roots()
+    reach = WIDEST_INTERVAL * Z95 * math.sqrt(variance(0)) / abs(slope)
+    ends = ends.real[(ends.imag == 0) & (abs(ends.real) <= reach)]
+    return root, root + max(ends[ends < 0], default=-math.inf), root + min(ends[ends > 0], default=math.inf)
 
 
-def _end(beyond: Callable[[float], float], root: float, step: float) -> float:
-    """Where `beyond` turns positive on the way from the root, in eighths of the step and for four of them."""
-    from scipy.optimize import brentq
+@dataclasses.dataclass(frozen=True)
+class Crossing:
+    """A critical size: its logarithm and the ends of the 95 % interval of that; or `reason`, why there is none."""
 
-    if beyond(root) >= 0:  # no error at all: values that lie on a curve
-        return root
-    inside = root
-    for k in range(1, 33):
-        t = root + step * k / 8
-        if beyond(t) > 0:
-            return float(brentq(beyond, inside, t))
-        inside = t
-    return math.copysign(math.inf, step)
+    log_size: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    reason: str = ""
+
+
+def crossing_between(log_sizes: FloatArray, values: Sequence[FloatArray], at: float, degree: int) -> Crossing | None:
+    """Where the mean of values crosses `at` along the logarithm of a size; None where no curve or crossing is found.
+
+    `values` has one array of values in [0, 1] for each of `log_sizes`.
+    """
+    middle = float(log_sizes.mean())
+    t = np.repeat(log_sizes - middle, [len(v) for v in values])
+    fit = logistic(t, np.concatenate(values), degree)
+    root = None if fit is None else crossing(*fit, at)
+    return None if root is None else Crossing(middle + root[0], middle + root[1], middle + root[2])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,11 +119,7 @@ def straight_line(x: FloatArray, y: FloatArray, se: FloatArray) -> Line:
     """
     from scipy.stats import chi2
 
-    w = 1 / se**2
-    centre = (w * x).sum() / w.sum()
-    spread = (w * (x - centre) ** 2).sum()
-    slope = float((w * (x - centre) * y).sum() / spread)
-    level = float((w * y).sum() / w.sum())
-    misfit = float((w * (y - level - slope * (x - centre)) ** 2).sum())
+    (slope, intercept), covariance = np.polyfit(x, y, 1, w=1 / se, cov="unscaled")
+    misfit = (((y - slope * x - intercept) / se) ** 2).sum()
     p_value = float(chi2.sf(misfit, len(x) - 2)) if len(x) > 2 else math.nan
-    return Line(slope, float(spread**-0.5), level - slope * float(centre), p_value)
+    return Line(float(slope), math.sqrt(covariance[0, 0]), float(intercept), p_value)

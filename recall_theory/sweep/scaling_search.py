@@ -1,117 +1,155 @@
 """The search for a critical size: a pilot says where to look, fresh simulations there give the answer.
 
-No evaluation is both chosen by its outcome and used in the estimate, so noise can't steer it: the pilot's seeds are
-thrown away, and the points of the second stage are fixed before any of it is simulated.
+No simulation is both chosen by its outcome and used in the estimate, so noise can't steer it: the pilot's seeds are
+thrown away, and the points of a later stage are fixed before any of it is simulated.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Generator
+from collections.abc import Callable
 
 import numpy as np
 
-from .scaling_fit import FloatArray, crossing, logistic
+from ..numerics.thresholds import bisect
+from ..settings import SettingError
+from .scaling_fit import Crossing, FloatArray, crossing_between
 
 PILOT_SEEDS = 8
-DOUBLINGS = 20  # from where the pilot starts, at most so many to either side
-POINTS = 5  # of the second stage
-REACH = 1.2  # the second stage spans so much in logits to both sides
-NARROWEST, WIDEST = 0.06, 2.0  # of the span to both sides, in the logarithm of the size
-ATTEMPTS = 4  # second stages; another follows where the crossing lies beyond the points of the last
+PILOT_DOUBLINGS = 20  # from where the pilot starts, at most so many to either side
+PREDICTED_DOUBLINGS = 40
+POINTS = 5  # of a stage after the pilot
+SPAN = 1.2  # logits that these points span to both sides
+NARROWEST, WIDEST = 0.06, 2.0  # the same in the logarithm of the size
+ATTEMPTS = 4  # stages after the pilot; another follows where the crossing lies beyond the points of the last
 CERTAIN = 0.02  # shares nearer than this to 0 and 1 say little about the slope
 
-
-@dataclasses.dataclass(frozen=True)
-class Ask:
-    """Sizes to be simulated with so many seeds; stages have streams of their own. Stage 0 is the pilot."""
-
-    stage: int
-    sizes: tuple[int, ...]
-    seeds: int
+# (stage, sizes, seeds) -> observed values (sizes, seeds), or None where that can't be simulated. Stage 0 is the pilot;
+# stages have random streams of their own.
+Simulate = Callable[[int, tuple[int, ...], int], FloatArray | None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
-    """A crossing: the logarithm of the size and the ends of its 95 % interval; or `reason`, why there is none."""
+class SizeRange:
+    """The whole sizes from `low` to `high`, both included, searched from `start` on; `rising` says whether the
+    observable rises in the size."""
 
-    log_size: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    reason: str = ""
+    start: int
+    low: int
+    high: int
+    rising: bool
+
+    def step(self, size: int, upwards: bool) -> int:
+        """Twice the size or half of it, or the end of the range before that."""
+        return min(2 * size, self.high) if upwards else max(size // 2, self.low)
 
 
-Search = Generator[Ask, FloatArray | None, Found]  # answers have shape (sizes, seeds); None: it can't be simulated
+def bracket(mean: Callable[[int], float | None], at: float, sizes: SizeRange, doublings: int) -> tuple[int, int] | str:
+    """Two sizes, a doubling apart, between which the mean crosses `at`: the first that doubling or halving from the
+    start comes upon; or why there are none. `mean` is None where it can't be had."""
+    size, value = sizes.start, mean(sizes.start)
+    if value is None:
+        return "too large to simulate"
+    upwards = sizes.rising == (value < at)
+    for _ in range(doublings):
+        following = sizes.step(size, upwards)
+        if following == size:
+            break
+        after = mean(following)
+        if after is None:
+            return f"{at:g} is not crossed at sizes that can be simulated"
+        if (after < at) != (value < at):
+            return size, following
+        size, value = following, after
+    return f"{at:g} is not crossed"
 
 
-def find(at: float, start: int, low: int, high: int, rising: bool, seeds: int) -> Search:
-    """Ask for simulations until the size is known at which the mean observable is `at`.
+def predicted_crossing(predicted: Callable[[int], float], at: float, sizes: SizeRange) -> float | None:
+    """The logarithm of the size at which a predicted mean crosses `at`; None for nowhere.
 
-    The size lies from `low` to `high`; the observable rises (or falls) in it. `seeds` are those of each point of
-    the second stage.
+    Between whole sizes the logit is interpolated in the logarithm of the size, so that the result is a real number, as
+    an observed one is. `predicted` may raise `SettingError` for what it doesn't describe.
     """
-    pilot = yield from _pilot(at, min(max(start, low), high), low, high, rising)
-    if isinstance(pilot, Found):
-        return pilot
+    level = math.log(at / (1 - at))
+
+    @functools.cache
+    def mean(size: int) -> float:
+        return min(max(predicted(size), 1e-300), 1 - 1e-16)
+
+    def height(size: int) -> float:
+        return math.log(mean(size)) - math.log1p(-mean(size)) - level
+
+    try:
+        ends = bracket(mean, at, sizes, PREDICTED_DOUBLINGS)
+        if isinstance(ends, str):
+            return None
+        near, far = ends
+        side = mean(near) < at
+        near = bisect(lambda size: (mean(size) < at) == side, near, far)
+        far = near + (1 if far > near else -1)
+        share = height(near) / (height(near) - height(far))
+    except SettingError:
+        return None
+    return math.log(near) + share * (math.log(far) - math.log(near))
+
+
+def search_crossing(simulate: Simulate, at: float, sizes: SizeRange, seeds: int) -> Crossing:
+    """Simulate until the size is known at which the mean observable is `at`.
+
+    `seeds` are those of each point of the stages after the pilot.
+    """
+    pilot = _pilot(simulate, at, sizes)
+    if isinstance(pilot, str):
+        return Crossing(reason=pilot)
     centre, slope = pilot
     for stage in range(1, ATTEMPTS + 1):
-        span = min(max(REACH / abs(slope), NARROWEST), WIDEST)
-        sizes = _design(centre, span, low, high)
-        values = yield Ask(stage, sizes, seeds)
+        points = _design(centre, min(max(SPAN / abs(slope), NARROWEST), WIDEST), sizes)
+        values = simulate(stage, points, seeds)
         if values is None:
-            return Found(reason="too large to simulate")
-        u = np.log(sizes)
-        middle = float(u.mean())
-        fit = logistic(np.repeat(u - middle, seeds), values.ravel(), degree=min(2, len(sizes) - 1))
-        root = None if fit is None else crossing(*fit, at)
-        if root is not None and u[0] <= middle + root[0] <= u[-1]:
-            return Found(middle + root[0], middle + root[1], middle + root[2])
-        centre, slope = _coarse(u, values.mean(axis=1), at, slope)
-    return Found(reason="no crossing was found where the pilot saw one")
+            return Crossing(reason="too large to simulate")
+        u = np.log(points)
+        result = crossing_between(u, list(values), at, min(2, len(points) - 1))
+        if result is not None and u[0] <= result.log_size <= u[-1]:
+            return result
+        centre, slope = _coarse_fit(u, values.mean(axis=1), at, slope)
+    return Crossing(reason="no crossing was found where the pilot saw one")
 
 
-def _pilot(at: float, x: int, low: int, high: int, rising: bool) -> Generator[Ask, FloatArray | None,
-                                                                             Found | tuple[float, float]]:
-    """The logarithm of the size about where the crossing is, and the slope of the logit there."""
-    seen: dict[int, float] = {}
+def _pilot(simulate: Simulate, at: float, sizes: SizeRange) -> tuple[float, float] | str:
+    """The logarithm of the size about where the crossing is and the slope of the logit there, or why there is none."""
+    means: dict[int, float] = {}
 
-    def look(size: int) -> Generator[Ask, FloatArray | None, bool]:
-        values = yield Ask(0, (size,), PILOT_SEEDS)
-        if values is not None:
-            seen[size] = float(values.mean())
-        return values is not None
+    def mean(size: int) -> float | None:
+        values = simulate(0, (size,), PILOT_SEEDS)
+        if values is None:
+            return None
+        means[size] = float(values.mean())
+        return means[size]
 
-    if not (yield from look(x)):
-        return Found(reason="too large to simulate")
-    upwards = rising == (seen[x] < at)
-    for _ in range(DOUBLINGS):
-        following = min(2 * x, high) if upwards else max(x // 2, low)
-        if following == x:
-            break
-        if not (yield from look(following)):
-            return Found(reason=f"{at:g} is not crossed at sizes that can be simulated")
-        if (seen[following] < at) != (seen[x] < at):
-            inside = sorted({round(math.exp(v)) for v in np.linspace(math.log(x), math.log(following), 5)[1:-1]})
-            for size in inside:
-                yield from look(size)
-            near = [s for s in seen if min(x, following) <= s <= max(x, following)]
-            guess = math.log(4) * (1 if rising else -1)
-            return _coarse(np.log(near), np.array([seen[s] for s in near]), at, guess)
-        x = following
-    return Found(reason=f"{at:g} is not crossed")
+    ends = bracket(mean, at, sizes, PILOT_DOUBLINGS)
+    if isinstance(ends, str):
+        return ends
+    quarters = np.linspace(math.log(ends[0]), math.log(ends[1]), 5)[1:-1]
+    inside = sorted({round(math.exp(u)) for u in quarters})
+    for size in inside:
+        mean(size)
+    near = [size for size in means if min(ends) <= size <= max(ends)]
+    guess = math.log(4) if sizes.rising else -math.log(4)
+    return _coarse_fit(np.log(near), np.array([means[size] for size in near]), at, guess)
 
 
-def _design(centre: float, span: float, low: int, high: int) -> tuple[int, ...]:
+def _design(centre: float, span: float, sizes: SizeRange) -> tuple[int, ...]:
     """Whole sizes spread evenly around the centre, at least three where there is room."""
-    sizes = np.unique(np.rint(np.exp(centre + np.linspace(-span, span, POINTS)))).astype(int)
-    if len(sizes) < POINTS - 1:
-        sizes = round(math.exp(centre)) + np.arange(POINTS) - POINTS // 2
-    return tuple(dict.fromkeys(np.clip(sizes, low, high).tolist()))
+    points = np.unique(np.rint(np.exp(centre + np.linspace(-span, span, POINTS)))).astype(int)
+    if len(points) < POINTS - 1:
+        points = round(math.exp(centre)) + np.arange(POINTS) - POINTS // 2
+    return tuple(dict.fromkeys(np.clip(points, sizes.low, sizes.high).tolist()))
 
 
-def _coarse(u: FloatArray, mean: FloatArray, at: float, slope: float) -> tuple[float, float]:
-    """Centre and slope by a straight line through the logits; the slope's sign is known, so it is kept."""
+def _coarse_fit(u: FloatArray, mean: FloatArray, at: float, slope: float) -> tuple[float, float]:
+    """Centre and slope by a straight line through the logits; the sign of `slope` is known, so it is kept."""
     p = np.clip(mean, CERTAIN, 1 - CERTAIN)
     logit = np.log(p / (1 - p)) - math.log(at / (1 - at))
     centred = u - u.mean()

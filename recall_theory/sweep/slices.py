@@ -1,25 +1,46 @@
-"""Planes: cells that scan two sizes while all else is the same."""
+"""Slices of a store: cells that scan two sizes while all else is the same, their phase diagram and critical sizes.
+
+Critical sizes are read off between cells. Between the two sizes on either side of a crossing the logit of the mean is
+taken for a straight line in the logarithm of the size; where noise crosses the level several times, the line goes
+through all sizes from the first crossing to the last. Observed and predicted means are treated alike, so what
+interpolation does to the one it does to the other.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from ..settings import PARAMETERS, Setting, SettingError
+import numpy as np
+
+from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from ..theory.phase import PhaseDiagram, phase
+from ..verification.results import Cell
+from .scaling import CriticalSize, Scaling
+from .scaling_fit import Crossing, FloatArray, crossing_between
 
-SIZES = ("V", "L", "d", "N", "m")
 ACROSS = ("N", "d", "m", "V", "L")  # of two sizes the first is drawn across
-MOST = 4  # planes; a store of many scans has more
-A_LINE = 2  # cells that each line of a plane has on average: cells along a mere curve are no plane
-CELLS = (13, 9)  # of a phase diagram
+MOST_SLICES = 4  # a store of many scans has more
+CELLS_A_LINE = 2  # that each line of a slice has on average: cells along a mere curve are no slice
+DIAGRAM_CELLS = (13, 9)  # of a phase diagram
 BEYOND = 1.25  # a diagram reaches so much beyond the outermost cells, as a factor
+FEWEST_SEEDS = 8  # at every size that an observed line goes through
+FEW_SEEDS = 0.5  # sizes with a smaller share of the seeds of the fullest, such as those of a pilot, blur the crossing
+FEWEST_POINTS = 2  # crossings of a scaling
+
+Result = TypeVar("Result")
+
+
+class SettingMap(Protocol):
+    """`map` over settings, or a parallel one."""
+
+    def __call__(self, function: Callable[[Setting], Result], settings: Sequence[Setting], /) -> Iterable[Result]: ...
 
 
 @dataclasses.dataclass(frozen=True)
-class Plane:
+class Slice2D:
     """Cells (by number) that differ in the sizes x and y only.
 
     `fixed` is all else; where it holds a ratio, N = ratio V.
@@ -27,7 +48,7 @@ class Plane:
 
     x: str
     y: str
-    fixed: dict[str, Any]
+    fixed: Mapping[str, Any]
     cells: tuple[int, ...]
 
     def title(self) -> str:
@@ -43,49 +64,47 @@ def described(parameters: Mapping[str, object]) -> str:
     """
     words = []
     for name, value in parameters.items():
-        if value is None or (name not in ("ratio", "activation", *SIZES) and value == PARAMETERS[name].default):
+        is_choice = name in PARAMETERS and PARAMETERS[name].kind in ("choice", "flag")
+        if value is None or (is_choice and value == PARAMETERS[name].default):
             continue
-        shown = "N/V" if name == "ratio" else name
-        equals = "" if isinstance(value, str | bool) else " ="
-        words.append(f"{shown}{equals} {f'{value:,g}' if isinstance(value, float) else _whole(value)}")
+        if isinstance(value, str | bool):
+            shown = f" {value}"
+        else:
+            shown = f" = {value:,g}" if isinstance(value, float) else f" = {value:,}"
+        words.append(("N/V" if name == "ratio" else name) + shown)
     return ", ".join(words)
 
 
-def _whole(value: object) -> str:
-    return f"{value:,}" if type(value) is int else str(value)
-
-
-def planes(settings: Sequence[Setting]) -> tuple[list[Plane], int]:
-    """The planes that hold most cells, and how many more there are. A plane whose cells are all on earlier ones is
+def slices_of(settings: Sequence[Setting]) -> tuple[list[Slice2D], int]:
+    """The slices that hold most cells, and how many more there are. A slice whose cells are all on earlier ones is
     left out.
 
     >>> from recall_theory.sweep import product
-    >>> [(p.x, p.y, len(p.cells)) for p in planes(product({"d": [16, 32], "L": [2, 4, 8]}, V=16, N=128))[0]]
+    >>> [(s.x, s.y, len(s.cells)) for s in slices_of(product({"d": [16, 32], "L": [2, 4, 8]}, V=16, N=128))[0]]
     [('d', 'L', 6)]
     """
     candidates = []
     for x, y in itertools.combinations(ACROSS, 2):
         for by_ratio in ((False, True) if "V" in (x, y) and "N" not in (x, y) else (False,)):
-            groups: dict[tuple[Any, ...], list[int]] = {}
+            groups: dict[tuple[tuple[str, object], ...], list[int]] = {}
             for i, s in enumerate(settings):
                 if getattr(s, x) is not None and getattr(s, y) is not None and s.is_limit:
-                    groups.setdefault(_rest(s, x, y, by_ratio), []).append(i)
-            for rest, members in groups.items():
-                across, up = ({getattr(settings[i], size) for i in members} for size in (x, y))
-                lines = min(len(across), len(up))
-                if lines > 1 and len(members) >= A_LINE * lines:
-                    candidates.append(Plane(x, y, dict(rest), tuple(members)))
-    candidates.sort(key=lambda p: -len(p.cells))  # stable: else in the order of ACROSS
-    found: list[Plane] = []
+                    groups.setdefault(_all_but(s, x, y, by_ratio), []).append(i)
+            for fixed, members in groups.items():
+                lines = min(len({getattr(settings[i], size) for i in members}) for size in (x, y))
+                if lines > 1 and len(members) >= CELLS_A_LINE * lines:
+                    candidates.append(Slice2D(x, y, dict(fixed), tuple(members)))
+    candidates.sort(key=lambda s: -len(s.cells))  # stable: else in the order of ACROSS
+    chosen: list[Slice2D] = []
     covered: set[int] = set()
-    for plane in candidates:
-        if not covered.issuperset(plane.cells):
-            found.append(plane)
-            covered.update(plane.cells)
-    return found[:MOST], max(0, len(found) - MOST)
+    for candidate in candidates:
+        if not covered.issuperset(candidate.cells):
+            chosen.append(candidate)
+            covered.update(candidate.cells)
+    return chosen[:MOST_SLICES], max(0, len(chosen) - MOST_SLICES)
 
 
-def _rest(s: Setting, x: str, y: str, by_ratio: bool) -> tuple[Any, ...]:
+def _all_but(s: Setting, x: str, y: str, by_ratio: bool) -> tuple[tuple[str, object], ...]:
     """All but x and y, as `phase` takes it: hashable pairs."""
     fixed = {n: getattr(s, n) for n in PARAMETERS if n not in (x, y, "eta", "gamma")}
     if by_ratio:
@@ -98,20 +117,74 @@ def _rest(s: Setting, x: str, y: str, by_ratio: bool) -> tuple[Any, ...]:
     return tuple(fixed.items())
 
 
-def diagram(plane: Plane, settings: Sequence[Setting], target: float,
-            mapped: Callable[[Callable[[Setting], Any], Sequence[Setting]], Iterable[Any]] = map,
-            cells: tuple[int, int] = CELLS) -> PhaseDiagram | str:
-    """The predicted phase diagram around a plane's cells, or why there is none."""
-    fixed = dict(plane.fixed)
-    ratio = fixed.pop("ratio", None)
+def phase_diagram_of(of: Slice2D, settings: Sequence[Setting], target: float, *,
+                     cells: tuple[int, int] = DIAGRAM_CELLS, mapped: SettingMap = map) -> PhaseDiagram | str:
+    """The predicted phase diagram around a slice's cells, with a boundary at `target`; or why there is none."""
+    ends = []
+    for size in (of.x, of.y):
+        values = [getattr(settings[i], size) for i in of.cells]
+        ends.append((max(PARAMETERS[size].low, min(values) / BEYOND), min(PARAMETERS[size].high, max(values) * BEYOND)))
     try:
-        return phase(plane.x, plane.y, _range(plane.x, plane, settings), _range(plane.y, plane, settings), cells=cells,
-                     target=target, ratio=ratio, mapped=mapped, **fixed)
+        return phase(of.x, of.y, *ends, cells=cells, target=target, mapped=mapped, **of.fixed)
     except SettingError as error:
         return str(error)
 
 
-def _range(size: str, plane: Plane, settings: Sequence[Setting]) -> tuple[float, float]:
-    values = [getattr(settings[i], size) for i in plane.cells]
-    domain = PARAMETERS[size]
-    return max(domain.low, min(values) / BEYOND), min(domain.high, max(values) * BEYOND)
+def critical_scalings(of: Slice2D, cells: Sequence[Cell], at: float, seed: int) -> list[Scaling]:
+    """How critical sizes scale over a slice: one scaling for each observable with two crossings at least.
+
+    The critical size is that of the two which more scans cross. `cells` are all of the store's, `seed` is the seed of
+    its sweep.
+    """
+    ways = []
+    for size, along in ((of.x, of.y), (of.y, of.x)):
+        scans = _scans([cells[i] for i in of.cells], size, along)
+        scalings = [Scaling(size, along, at, o, of.fixed, seed,
+                            tuple(_critical_size(value, scans[value], o, at) for value in sorted(scans)))
+                    for o in OBSERVABLES]
+        ways.append([s for s in scalings if _crossings(s) >= FEWEST_POINTS])
+    return max(ways, key=lambda way: sum(map(_crossings, way)))
+
+
+def _crossings(scaling: Scaling) -> int:
+    return sum(p.se_log > 0 for p in scaling.points)
+
+
+def _scans(cells: Sequence[Cell], size: str, along: str) -> dict[int, dict[int, Cell]]:
+    """The cells by value of `along` and of `size`; of several runs of one setting the fullest counts."""
+    scans: dict[int, dict[int, Cell]] = {}
+    for cell in cells:
+        scan = scans.setdefault(getattr(cell.setting, along), {})
+        value = getattr(cell.setting, size)
+        if value not in scan or scan[value].seeds < cell.seeds:
+            scan[value] = cell
+    return scans
+
+
+def _critical_size(value: int, scan: Mapping[int, Cell], observable: str, at: float) -> CriticalSize:
+    fullest = max(cell.seeds for cell in scan.values())
+    sizes = [size for size in sorted(scan) if scan[size].seeds >= FEW_SEEDS * fullest]
+    comparisons = [scan[size].comparisons[observable] for size in sizes]
+    predicted = crossing_of_scan(np.log(sizes), [np.array([c.predicted]) for c in comparisons], at)
+    observed = crossing_of_scan(np.log(sizes), [c.observed.values for c in comparisons], at, FEWEST_SEEDS)
+    return CriticalSize.from_crossings(value, observed, None if predicted.reason else predicted.log_size,
+                                       sum(scan[size].seeds for size in sizes))
+
+
+def crossing_of_scan(log_sizes: FloatArray, values: Sequence[FloatArray], at: float, fewest: int = 1) -> Crossing:
+    """Where the means of the values cross `at`, or why nowhere. `values` has an array of values for each of
+    `log_sizes`, of which those beside the crossing must hold `fewest`."""
+    means = [v.mean() for v in values]
+    above = [m > at for m in means]
+    changes = [i for i in range(len(means) - 1) if above[i] != above[i + 1]]
+    if not changes:
+        return Crossing(reason=f"{at:g} is not crossed")
+    if above[0] == above[-1]:
+        return Crossing(reason=f"{at:g} is crossed there and back")
+    beside = slice(changes[0], changes[-1] + 2)
+    if min(map(len, values[beside])) < fewest:
+        return Crossing(reason=f"fewer than {fewest} seeds beside the crossing")
+    if any(m in (0, 1) for m in means[beside]):
+        return Crossing(reason="0 or 1 next to the crossing: a finer scan would tell")
+    return crossing_between(log_sizes[beside], values[beside], at, 1) or Crossing(
+        reason="no curve can be laid through the sizes beside the crossing")

@@ -7,23 +7,23 @@ Every result carries a checksum, for SQLite doesn't notice a flipped bit inside 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from ..settings import SettingError
-from .problem import MODEL, Problem
+from .sweep_problem import SIMULATION_VERSION, SweepProblem
 
 FORMAT = 1
 APPLICATION = 0x52544853  # "RTHS": what the file says it is
 HEADER = 100  # bytes that every SQLite file begins with
 WAIT = 60.0  # seconds that a writer waits for another one
 
-Triple = tuple[float, float, float]
+Triple = tuple[float, float, float]  # attention, recall, accuracy
 
 SCHEMA = (
     "CREATE TABLE problem (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL)",
@@ -43,13 +43,14 @@ def checksum(key: str, number: int, triple: Triple) -> int:
 
 
 class Store:
-    """Results by problem and number of the seed. `path` is a file, made where it is absent, or None for memory.
+    """Results by problem and number of the seed.
 
-    `name` is the option that a complaint names. Raises `SettingError` for a file that is broken, of another
-    kind or of another version; such a file is left as it is.
+    `path` is a file, made where it is absent (an error with `must_exist`), or None for memory. `name` is the option
+    that an error names. Raises `SettingError` for a file that is broken, of another kind or of another format; such a
+    file is left as it is.
 
     >>> from recall_theory import Setting
-    >>> problem = Problem(Setting(V=32, L=4, d=64, N=1024), seed=1)
+    >>> problem = SweepProblem(Setting(V=32, L=4, d=64, N=1024), seed=1)
     >>> with Store() as store:
     ...     store.add(problem, 0, (1.0, 0.5, 0.5))
     ...     store.flush()
@@ -60,11 +61,11 @@ class Store:
     def __init__(self, path: str | os.PathLike[str] | None = None, *, must_exist: bool = False,
                  name: str = "store"):
         self.name, self.path = name, None if path is None else os.fspath(path)
-        self._waiting: list[tuple[Problem, int, Triple]] = []
+        self._waiting: list[tuple[SweepProblem, int, Triple]] = []
         self._ids: dict[str, int] = {}
         if self.path is not None:
             self._check_file(self.path, must_exist)
-        with self._told():
+        with self._database_errors():
             # Transactions are begun by hand, so that each is a whole batch.
             self._db = sqlite3.connect(self.path or ":memory:", timeout=WAIT, isolation_level=None)
         try:
@@ -89,30 +90,36 @@ class Store:
             raise self._error("can't be made: its directory doesn't exist")
 
     def _prepare(self) -> None:
-        with self._told():
+        with self._database_errors():
             application, = self._db.execute("PRAGMA application_id").fetchone()
             version, = self._db.execute("PRAGMA user_version").fetchone()
-            empty = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+            empty = self._is_empty()
         if not empty and application != APPLICATION:
             raise self._error("is an SQLite file, but no store of recall-theory")
         if not empty and version != FORMAT:
             raise self._error(f"is a store of format {version}, and this version reads format {FORMAT}")
-        with self._told():
+        with self._database_errors():
             self._db.execute("PRAGMA synchronous = NORMAL")
             if empty:
-                self._make()
+                with self._transaction():
+                    if self._is_empty():  # nobody was quicker
+                        for statement in SCHEMA:
+                            self._db.execute(statement)
             fault, = self._db.execute("PRAGMA quick_check(1)").fetchone()
         if fault != "ok":
             raise self._error(f"is broken ({' '.join(fault.split())}); it is left as it is")
 
-    def _make(self) -> None:
+    def _is_empty(self) -> bool:
+        return self._db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            if self._db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):  # nobody was quicker
-                for statement in SCHEMA:
-                    self._db.execute(statement)
+            yield
             self._db.execute("COMMIT")
         except BaseException:
+            self._ids.clear()  # some may have been of this transaction
             if self._db.in_transaction:  # a full disk has ended it already
                 self._db.execute("ROLLBACK")
             raise
@@ -120,8 +127,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -131,7 +137,7 @@ class Store:
         finally:
             self._db.close()
 
-    def add(self, problem: Problem, number: int, triple: Triple) -> None:
+    def add(self, problem: SweepProblem, number: int, triple: Triple) -> None:
         """Take one result; `flush` writes it. One that is there already is left as it is."""
         self._waiting.append((problem, number, triple))
 
@@ -139,22 +145,13 @@ class Store:
         """Write all results that wait, in one transaction: after it no kill can lose them."""
         if not self._waiting:
             return
-        with self._told():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                new = {p.key: p for p, _, _ in self._waiting if p.key not in self._ids}
-                self._db.executemany("INSERT OR IGNORE INTO problem (key, problem) VALUES (?, ?)",
-                                     ((key, problem.to_json()) for key, problem in new.items()))
-                self._learn_ids()
-                self._db.executemany(
-                    "INSERT OR IGNORE INTO result VALUES (?, ?, ?, ?, ?, ?)",
-                    ((self._ids[p.key], n, *triple, checksum(p.key, n, triple)) for p, n, triple in self._waiting))
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._ids.clear()  # some may have been of this transaction
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
+        with self._database_errors(), self._transaction():
+            new = {p.key: p.to_json() for p, _, _ in self._waiting if p.key not in self._ids}
+            self._db.executemany("INSERT OR IGNORE INTO problem (key, problem) VALUES (?, ?)", new.items())
+            self._learn_ids()
+            self._db.executemany(
+                "INSERT OR IGNORE INTO result VALUES (?, ?, ?, ?, ?, ?)",
+                ((self._ids[p.key], n, *triple, checksum(p.key, n, triple)) for p, n, triple in self._waiting))
         self._waiting.clear()
 
     def _learn_ids(self) -> None:
@@ -163,56 +160,59 @@ class Store:
         self._ids.update(self._db.execute("SELECT key, id FROM problem WHERE id > ?", (last,)))
 
     def check_writable(self) -> None:
-        """Raise `SettingError` where results could not be added: told before the work, not after it."""
-        with self._told():
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute("ROLLBACK")
+        """Raise `SettingError` where results could not be added: said before the work, not after it."""
+        with self._database_errors(), self._transaction():
+            pass
 
-    def known(self, problem: Problem, below: int | None = None) -> dict[int, Triple]:
+    def known(self, problem: SweepProblem, below: int | None = None) -> dict[int, Triple]:
         """The results of a problem by number of the seed, those below a number where one is given."""
         return next(self.results([problem], below))
 
-    def results(self, problems: Sequence[Problem], below: int | None = None) -> Iterator[dict[int, Triple]]:
-        """What is known of each of the problems, in turn."""
-        with self._told():
+    def results(self, problems: Sequence[SweepProblem], below: int | None = None) -> Iterator[dict[int, Triple]]:
+        """What is known of each of the problems, in turn, as `known` has it."""
+        with self._database_errors():
             self._learn_ids()
         for problem in problems:
             rows = []
             if problem.key in self._ids:
-                with self._told():
+                with self._database_errors():
                     rows = self._db.execute(
                         "SELECT number, attention, recall, accuracy, checksum FROM result WHERE problem = ?"
                         " AND number < ? ORDER BY number",
                         (self._ids[problem.key], 2**62 if below is None else below)).fetchall()
-            found: dict[int, Triple] = {}
+            known: dict[int, Triple] = {}
             for number, a, r, c, check in rows:
                 if check != checksum(problem.key, number, (a, r, c)):
                     raise self._error(f"is broken (seed {number} of {problem.to_json()} doesn't match its checksum); "
                                       "it is left as it is")
-                found[number] = (a, r, c)
-            yield found
+                known[number] = (a, r, c)
+            yield known
 
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[SweepProblem]:
         """All problems with results, in the order of their first one, whatever the model's version."""
-        with self._told():
+        with self._database_errors():
             rows = self._db.execute("SELECT key, problem FROM problem WHERE id IN (SELECT problem FROM result)"
                                     " ORDER BY id").fetchall()
         return [self._problem(key, text) for key, text in rows]
 
-    def current(self) -> list[Problem]:
+    def current(self) -> list[SweepProblem]:
         """The problems of the present model; results of others are kept, never shown with these."""
-        return [problem for problem in self.problems() if problem.model == MODEL]
+        return [problem for problem in self.problems() if problem.model == SIMULATION_VERSION]
 
-    def of_other_models(self) -> int:
-        """How many problems are those of another version of the model."""
-        with self._told():
-            count: int = self._db.execute("SELECT count(*) FROM problem WHERE problem NOT LIKE ?",
-                                          (f"[{MODEL},%",)).fetchone()[0]
-        return count
+    def unused(self) -> str:
+        """How many results are kept but not used and why, in one sentence; "" where all are used."""
+        with self._database_errors():
+            rows = self._db.execute("SELECT key, problem, (SELECT count(*) FROM result WHERE result.problem = id)"
+                                    " FROM problem WHERE problem NOT LIKE ?", (f"[{SIMULATION_VERSION},%",)).fetchall()
+        if not rows:
+            return ""
+        versions = sorted({self._problem(key, text).model for key, text, _ in rows})
+        return (f"{sum(count for *_, count in rows):,} results (cells: {len(rows):,}) are kept and not used: they are "
+                f"by another version of the model ({', '.join(map(str, versions))}; this is {SIMULATION_VERSION})")
 
-    def _problem(self, key: str, text: str) -> Problem:
+    def _problem(self, key: str, text: str) -> SweepProblem:
         try:
-            problem = Problem.from_json(text)
+            problem = SweepProblem.from_json(text)
         except (ValueError, TypeError):
             raise self._error(f"is broken (no setting: {text[:80]!r}); it is left as it is") from None
         if problem.key != key:
@@ -225,8 +225,7 @@ class Store:
         Raises `SettingError`, and adds nothing, where two stores hold different values for the same seed of the
         same problem: one of them is wrong, or came from other numerical libraries.
         """
-        if self._waiting:
-            self.flush()
+        self.flush()
         new: dict[tuple[str, int], Triple] = {}
         for other in others:
             problems = other.problems()
@@ -247,23 +246,22 @@ class Store:
     def _error(self, what: str) -> SettingError:
         return SettingError(self.name, f"{self.name}={self.path!r} {what}")
 
-    def _told(self) -> _Told:
-        return _Told(self)
+    @contextlib.contextmanager
+    def _database_errors(self) -> Iterator[None]:
+        """SQLite's errors as one line that names the file."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            damaged = getattr(error, "sqlite_errorcode", 0) & 255 in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+            what = "is broken or no store at all" if damaged else "can't be used"
+            raise self._error(f"{what} ({error}); it is left as it is") from None
 
 
-class _Told:
-    """SQLite's complaints as one line that names the file."""
-
-    def __init__(self, store: Store):
-        self.store = store
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        if isinstance(error, sqlite3.DatabaseError):
-            code = getattr(error, "sqlite_errorcode", 0) & 255
-            damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-            what = "is broken or no store at all" if damage else "can't be used"
-            raise self.store._error(f"{what} ({error}); it is left as it is") from None
+@contextlib.contextmanager
+def opened(store: str | os.PathLike[str] | Store | None) -> Iterator[Store]:
+    """The store itself, left open, or that of a file (None: of memory), closed at the end."""
+    if isinstance(store, Store):
+        yield store
+    else:
+        with Store(store) as made:
+            yield made

@@ -15,11 +15,10 @@ from ..plots.store_figures import store_figure
 from ..plots.style import check_drawable, picture
 from ..settings import PARAMETERS
 from ..simulate.observables import OBSERVABLES
-from ..sweep.analysis import Evidence, attention_sure, limited_by
-from ..sweep.problem import MODEL
 from ..sweep.scaling import Scaling
-from ..sweep.slices import Plane, described
-from ..sweep.store_summary import Findings
+from ..sweep.slices import Slice2D, described
+from ..sweep.store_analysis import StoreAnalysis, StoreSummary, attention_sure, limited_by
+from ..sweep.sweep_problem import SIMULATION_VERSION
 from ..theory.phase import family
 from ..verification.planning import seeds_planned, seeds_to_rule_out
 from ..verification.results import TOO_SKEWED, Cell, Comparison
@@ -81,56 +80,56 @@ class Law:
     binding: tuple[str, int, int, list[str]] | None
 
 
-def page(findings: Findings) -> str:
+def page(summary: StoreSummary) -> str:
     """What a store shows, as one HTML document that loads nothing; the same store gives the same document.
 
     Raises `SettingError` where matplotlib, which draws the figures, isn't installed.
 
     >>> from recall_theory.sweep import product, sweep
-    >>> from recall_theory.sweep.store_summary import findings
-    >>> summary = findings(sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=3, seed=1))
+    >>> from recall_theory.sweep.store_analysis import summarise_store
+    >>> summary = summarise_store(sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=3, seed=1))
     >>> page(summary).count("<figure")            # predicted and observed thrice, residuals against d
     4
     """
     check_drawable("output")
-    evidence = findings.evidence
-    cells = {i: evidence.cells[i] for i in _shown(evidence)}
+    analysis = summary.analysis
+    cells = {i: analysis.cells[i] for i in _shown(analysis)}
     rows = [Row(i, _selectors(cell, o, c), _values(cell, o, c))
             for i, cell in cells.items() for o, c in cell.comparisons.items()]
-    problems = evidence.all_problems
-    seeds = [*(c.seeds for c in evidence.cells), *(r.seeds for r in evidence.refused)]
-    agreement, residuals, phases = (_drawings(findings, kind, cells) for kind in ("agreement", "residuals", "phase"))
-    laws = list(_laws(findings, cells))
+    problems = analysis.all_problems
+    seeds = [*(c.seeds for c in analysis.cells), *(r.seeds for r in analysis.refused)]
+    agreement, residuals, phases = (_drawings(summary, kind, cells) for kind in ("agreement", "residuals", "phase"))
+    laws = list(_laws(summary, cells))
     sections = [("comparisons", "Table", rows), ("agreement", "Predicted and observed", agreement),
-                ("residuals", "Residuals", residuals), ("phase", "Phase diagrams", findings.scanned),
+                ("residuals", "Residuals", residuals), ("phase", "Phase diagrams", summary.slices),
                 ("critical", "Critical sizes", laws), ("rules", "How it is judged", True),
                 ("repeat", "Run it again", True), ("formulas", "Formulas", True)]
     return render(
         "report.html.jinja", style=asset("report.css"), script=asset("report.js"), style_attributes=True,
-        findings=findings, evidence=evidence, sections=sections,
+        summary=summary, analysis=analysis, sections=sections,
         rows=rows, shared=_shared(rows), choices=_choices(rows),
         agreement=agreement, residuals=residuals, phases=phases, laws=laws,
         groups=groups_of({model_of(p.setting) for p in problems}),
-        seeds=seeds, uneven=len(set(seeds)) > 1, single=sum(cell.seeds == 1 for cell in evidence.cells),
-        skewed=sum(c.reason == TOO_SKEWED for _, _, c in evidence.comparisons), needed=_seeds_needed(evidence),
-        margins=" or ".join(f"{m:g}" for m in sorted({cell.margin for cell in evidence.cells})),
-        ranges=_ranges(evidence), exact={p.n_test for p in problems} == {None},
+        seeds=seeds, uneven=len(set(seeds)) > 1, single=sum(cell.seeds == 1 for cell in analysis.cells),
+        skewed=sum(c.reason == TOO_SKEWED for _, _, c in analysis.comparisons), needed=_seeds_needed(analysis),
+        margins=" or ".join(f"{m:g}" for m in sorted({cell.margin for cell in analysis.cells})),
+        ranges=_ranges(analysis), exact={p.n_test for p in problems} == {None},
         random_seeds=sorted({p.seed for p in problems}),
         varied=[p for p in PARAMETERS.values() if any(getattr(x.setting, p.name) != p.default for x in problems)],
         count=count, number=number, plural=plural, signed=signed, described=described, OBSERVABLES=OBSERVABLES,
-        WORDS=WORDS, DETAILS=DETAILS, MODEL=MODEL, family_confidence=1 - VERDICT_ALPHA)
+        WORDS=WORDS, DETAILS=DETAILS, SIMULATION_VERSION=SIMULATION_VERSION, family_confidence=1 - VERDICT_ALPHA)
 
 
-def _shown(evidence: Evidence) -> list[int]:
+def _shown(analysis: StoreAnalysis) -> list[int]:
     """The numbers of the cells on the page: all, or those that disagree and then the first ones."""
-    cells = evidence.cells
+    cells = analysis.cells
     order = sorted(range(len(cells)), key=lambda i: all(c.verdict != "disagree" for c in cells[i].comparisons.values()))
     return sorted(order[:MOST_CELLS])
 
 
-def _ranges(evidence: Evidence) -> str:
+def _ranges(analysis: StoreAnalysis) -> str:
     """The sizes of all cells: "V = 12, L = 2 to 4, d = 6 to 24"."""
-    settings = [p.setting for p in evidence.all_problems]
+    settings = [p.setting for p in analysis.all_problems]
     parts = []
     for name in (*SIZES, "m"):
         values = sorted({value for s in settings if (value := getattr(s, name)) is not None})
@@ -143,15 +142,15 @@ def _ranges(evidence: Evidence) -> str:
     return f"{', '.join(parts)}; {' and '.join(kinds)} embeddings"
 
 
-def _seeds_needed(evidence: Evidence) -> tuple[int, int]:
+def _seeds_needed(analysis: StoreAnalysis) -> tuple[int, int]:
     """The seeds that any verdict takes at the smallest margin, and those that the widest open comparison would take,
     by the mean and spread that it shows (0 where none is open)."""
-    if not evidence.cells:
+    if not analysis.cells:
         return 0, 0
-    confidence = evidence.confidence
+    confidence = analysis.confidence
     wanted = [seeds_planned(c.observed.mean, c.observed.std, cell.margin, confidence)
-              for cell, _, c in evidence.comparisons if c.verdict == "inconclusive" and len(c.observed.values) > 1]
-    return seeds_to_rule_out(min(cell.margin for cell in evidence.cells), confidence), max(wanted, default=0)
+              for cell, _, c in analysis.comparisons if c.verdict == "inconclusive" and len(c.observed.values) > 1]
+    return seeds_to_rule_out(min(cell.margin for cell in analysis.cells), confidence), max(wanted, default=0)
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -201,10 +200,10 @@ def _shared(rows: Sequence[Row]) -> dict[str, str]:
 # --- figures --------------------------------------------------------------------------------------
 
 
-def _drawings(findings: Findings, kind: str, cells: Mapping[int, Cell]) -> list[Drawing]:
+def _drawings(summary: StoreSummary, kind: str, cells: Mapping[int, Cell]) -> list[Drawing]:
     """One figure for each panel of a kind; none where the store has nothing to show."""
     try:
-        figure = store_figure(findings, kind, OBSERVABLES, cells)
+        figure = store_figure(summary, kind, OBSERVABLES, cells)
     except SettingError:
         return []
     drawings = []
@@ -218,9 +217,9 @@ def _drawings(findings: Findings, kind: str, cells: Mapping[int, Cell]) -> list[
 # --- how critical sizes scale ---------------------------------------------------------------------
 
 
-def _laws(findings: Findings, cells: Mapping[int, Cell]) -> Iterator[Law]:
-    every = [(scanned.plane, x) for scanned in findings.scanned for x in scanned.scalings]
-    for (plane, x), drawing in zip(every, _drawings(findings, "scaling", cells), strict=True):
+def _laws(summary: StoreSummary, cells: Mapping[int, Cell]) -> Iterator[Law]:
+    every = [(scanned.slice, x) for scanned in summary.slices for x in scanned.scalings]
+    for (plane, x), drawing in zip(every, _drawings(summary, "scaling", cells), strict=True):
         assert x.line is not None
         import sympy
 
@@ -230,7 +229,7 @@ def _laws(findings: Findings, cells: Mapping[int, Cell]) -> Iterator[Law]:
         predicted = ""
         if not math.isnan(x.predicted_exponent):
             predicted = mathml(_power(x.along, x.predicted_exponent), f"{left}∝</mo>")
-        yield Law(x, drawing, fitted, predicted, _binding(findings, plane, x))
+        yield Law(x, drawing, fitted, predicted, _binding(summary, plane, x))
 
 
 def _power(size: str, exponent: float) -> sympy.Expr:
@@ -241,9 +240,9 @@ def _power(size: str, exponent: float) -> sympy.Expr:
     return sympy.Pow(sympy.Symbol(size), sympy.Symbol(digits), evaluate=False)
 
 
-def _binding(findings: Findings, plane: Plane, x: Scaling) -> tuple[str, int, int, list[str]] | None:
+def _binding(summary: StoreSummary, plane: Slice2D, x: Scaling) -> tuple[str, int, int, list[str]] | None:
     """What binds in most cells of the plane in the step that the observable shows, and its laws in MathML."""
-    cells = [findings.evidence.cells[i] for i in plane.cells]
+    cells = [summary.analysis.cells[i] for i in plane.cells]
     names = [limited_by(cell) for cell in cells]
     names = [name for name in names if name.startswith(x.observable) or x.observable == "accuracy"]
     if not names:

@@ -1,0 +1,186 @@
+"""Grids of settings: every combination of scanned values, as people write them (`d=64:512:x2`) and as TOML files."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ..numerics.number_syntax import parse_integer, parse_real
+from ..settings import PARAMETERS, Setting, SettingError, check_at_most, check_integer
+from ..verification.grids import cells_of, read_table
+from ..verification.problem import THREE_STEP_RECALL
+
+MOST_CELLS = 1_000_000
+MOST_VALUES = 100_000  # of one scan
+LARGEST_RATIO = 1e9
+
+SCANNED = (*PARAMETERS, "ratio")  # ratio gives N as a multiple of V
+OF_THE_RUN = ("seeds", "seed", "n_test")
+
+Value = int | float | str | bool | None  # of a parameter
+
+
+@dataclasses.dataclass(frozen=True)
+class SweepPlan:
+    """A sweep as a file describes it; what the file leaves out is None."""
+
+    cells: list[Setting]
+    seeds: int | None = None
+    seed: int | None = None
+    n_test: int | None = None
+
+
+def product(scan: Mapping[str, Sequence[Any]], **fixed: Any) -> list[Setting]:
+    """The settings of all combinations of the values in `scan`, the last name varying fastest.
+
+    Names are the parameters of `Setting` and "ratio", which gives N = ratio V. Raises `SettingError` that names
+    the first bad value.
+
+    >>> [(s.V, s.N) for s in product({"V": [16, 32]}, ratio=8, L=2, d=64)]
+    [(16, 128), (32, 256)]
+    """
+    for name in scan:
+        if name in fixed:
+            raise SettingError("scan", f"{name} is scanned: it can't be fixed too")
+        if not scan[name]:
+            raise SettingError("scan", f"{name} is scanned over no value")
+    check_names([*scan, *fixed])
+    cells = math.prod(len(values) for values in scan.values())
+    if cells > MOST_CELLS:
+        raise SettingError("scan", f"the scans make {cells:,} cells; at most {MOST_CELLS:,} are allowed")
+    return [setting_of({**fixed, **dict(zip(scan, values, strict=True))})
+            for values in itertools.product(*scan.values())]
+
+
+def check_names(names: Collection[str]) -> None:
+    """Raise `SettingError` unless the names make a setting: the sizes V, L, d and N or ratio, and nothing unknown."""
+    for name in names:
+        if name not in SCANNED:
+            raise SettingError("scan", f"{name!r} is no parameter; there are {', '.join(SCANNED)}")
+    if {"N", "ratio"} <= {*names}:
+        raise SettingError("ratio", "ratio gives N = ratio V: leave N out")
+    for name in ("V", "L", "d", "N"):
+        if name not in names and not (name == "N" and "ratio" in names):
+            p = PARAMETERS[name]
+            raise SettingError(name, f"{name} is missing: {p.domain} ({p.meaning}), or a scan of it")
+
+
+def setting_of(values: Mapping[str, Any]) -> Setting:
+    """The setting of its parameters by name, or of "ratio" in the place of N."""
+    given = dict(values)
+    ratio = given.pop("ratio", None)
+    if ratio is not None:
+        check_at_most("ratio", ratio, LARGEST_RATIO)
+        given["N"] = max(1, round(ratio * PARAMETERS["V"].check(given["V"])))
+    return Setting(**given)
+
+
+def scan(text: str) -> tuple[str, list[Value]]:
+    """The name and the values of `NAME=VALUES`: values and ranges, with commas between them.
+
+    A range `a:b:xF` multiplies by F, `a:b:+S` adds S; b is included where it is met.
+
+    >>> scan("d=64:512:x2"), scan("L=4,8:16:+4")
+    (('d', [64, 128, 256, 512]), ('L', [4, 8, 12, 16]))
+    """
+    name, equals, rest = text.partition("=")
+    name = name.strip()
+    if not equals:
+        raise SettingError("scan", f"scan={text!r} is not NAME=VALUES, such as d=64:512:x2 or L=8,16,32")
+    if name not in SCANNED:
+        raise SettingError("scan", f"scan={text!r}: {name!r} is no parameter; there are {', '.join(SCANNED)}")
+    return name, scan_values(name, rest)
+
+
+def scan_values(name: str, text: str) -> list[Value]:
+    """The values of a parameter that a text such as "8,16:64:x2" stands for, in order and without repeats."""
+    values: list[Value] = []
+    for item in text.split(","):
+        values += _range(name, item) if ":" in item else [_value(name, item)]
+    return list(dict.fromkeys(values))
+
+
+def _kind(name: str) -> str:
+    """The kind of a parameter, or of "ratio", as `Parameter.kind` has it."""
+    return PARAMETERS[name].kind if name in PARAMETERS else "real"
+
+
+def _value(name: str, text: str) -> Value:
+    text = text.strip()
+    parameter, kind = PARAMETERS.get(name), _kind(name)
+    if parameter is not None and parameter.optional and text == "none":
+        return None
+    value: Value = text
+    if kind in ("integer", "real"):
+        value = parse_integer(text) if kind == "integer" else parse_real(text)
+        if value is None or not math.isfinite(value):
+            what = "a number above 0" if parameter is None else parameter.domain
+            raise SettingError("scan", f"scan={name}={text!r} is not {what}")
+    elif kind == "flag":
+        value = {"true": True, "false": False}.get(text, text)
+    try:
+        checked: Value = value if parameter is None else parameter.check(value)
+    except SettingError as error:
+        raise SettingError("scan", f"scan={name}={text!r}: {error}") from None
+    return checked
+
+
+def _range(name: str, text: str) -> list[Value]:
+    parts = [part.strip() for part in text.split(":")]
+    step = parse_real(parts[2][1:]) if len(parts) == 3 and parts[2][:1] in ("x", "+") else None
+    if step is None or not math.isfinite(step) or _kind(name) not in ("integer", "real"):
+        raise SettingError("scan", f"scan={name}={text!r} is not a range: a:b:xF multiplies by F, a:b:+S adds S")
+    low, high = _value(name, parts[0]), _value(name, parts[1])
+    multiplies = parts[2][0] == "x"
+    if (not isinstance(low, int | float) or not isinstance(high, int | float) or not low <= high or step <= multiplies
+            or (multiplies and low <= 0)):
+        raise SettingError("scan", f"scan={name}={text!r} doesn't rise: a must not exceed b, F must be above 1, "
+                           "S above 0")
+    steps = math.log(high / low) / math.log(step) if multiplies else (high - low) / step
+    if steps > MOST_VALUES:
+        raise SettingError("scan", f"scan={name}={text!r} has more than {MOST_VALUES:,} values")
+    values: list[Value] = []
+    for k in range(math.floor(steps * (1 + 1e-12) + 1e-9) + 1):
+        value = low * step**k if multiplies else low + step * k
+        values.append(min(round(value) if _kind(name) == "integer" else float(value), high))
+    return values
+
+
+def load_plan(name: str) -> SweepPlan:
+    """The sweep of a TOML file, or over a shipped grid ("default", "full", "attention-only", "mlp").
+
+    Parameters of `Setting` (and ratio) at the top are fixed, those in a table [scan] are scanned: a list, or a
+    text such as "64:512:x2". seeds, seed and n_test may stand at the top too. A file of tables [[cell]], as
+    `verify` reads it, is a sweep over its cells. Raises `SettingError` of one line that names the file.
+    """
+    table = read_table(name, THREE_STEP_RECALL.shipped_grids)
+    if "cell" in table:
+        return SweepPlan(cells_of(THREE_STEP_RECALL, table, name))
+    try:
+        return _plan(table)
+    except SettingError as error:
+        raise SettingError("grid", f"{name}: {error}") from None
+
+
+def _plan(table: Mapping[str, Any]) -> SweepPlan:
+    run = {name: check_integer(name, table[name], 0 if name == "seed" else 1) for name in OF_THE_RUN if name in table}
+    fixed = {name: value for name, value in table.items() if name not in (*OF_THE_RUN, "scan")}
+    for name in fixed:
+        if name not in SCANNED:
+            raise SettingError("grid", f"unknown key {name!r}; there are {', '.join((*SCANNED, *OF_THE_RUN))}, and a "
+                               "table [scan]")
+    tables = table.get("scan", {})
+    if not isinstance(tables, dict):
+        raise SettingError("grid", "scan is not a table [scan]")
+    scans: dict[str, list[Value]] = {}
+    for name, values in tables.items():
+        if isinstance(values, list):
+            scans[name] = [None if v == "none" else v for v in values]
+        elif isinstance(values, str) and name in SCANNED:
+            scans[name] = scan_values(name, values)
+        else:
+            raise SettingError("grid", f"scan.{name} is neither a list nor a text such as \"64:512:x2\"")
+    return SweepPlan(product(scans, **fixed), **run)
