@@ -184,6 +184,18 @@ def test_a_newer_request_of_the_page_drops_the_one_before(stepwise):
     assert ("older", 2) not in steps.computed and ("late", 0) not in steps.computed
 
 
+def test_a_step_that_runs_is_dropped_too():
+    def endless(form):
+        while True:
+            yield from (record for record in [{}] if "older" not in form)
+
+    with serving(lambda form, token: PAGE, endless) as server:
+        older = connected(server, "/answers?older&page=a&number=1").getresponse()
+        newer = connected(server, "/answers?page=a&number=2").getresponse()
+        assert newer.readline() == b"{}\n" and older.read() == b""
+        newer.close()
+
+
 def test_nothing_is_computed_for_a_page_that_has_gone(stepwise):
     server, steps = stepwise
     connection = connected(server, "/answers?name=one")

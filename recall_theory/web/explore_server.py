@@ -14,8 +14,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
+from types import FrameType
 from typing import Any
 from urllib.parse import parse_qsl
+
+from ..numerics.plain_data import cleaned
 
 __all__ = ["HOST", "Server"]
 
@@ -35,7 +38,8 @@ SAFE_HEADERS = {
 }
 
 Form = Mapping[str, str]
-Answers = Callable[[Form], Iterator[Mapping[str, object]]]
+Record = Mapping[str, object]
+Answers = Callable[[Form], Iterator[Record]]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -77,10 +81,10 @@ class Handler(BaseHTTPRequestHandler):
         records = self.server.answers(form)
         while is_newest() and not self._hung_up():
             with self.server.computing():
-                record = next(records, None) if is_newest() else None
+                record = next_while(is_newest, records)
             if record is None:
                 return
-            self.wfile.write(json.dumps(record, allow_nan=False).encode() + b"\n")
+            self.wfile.write(json.dumps(cleaned(record), allow_nan=False).encode() + b"\n")
 
     def _hung_up(self) -> bool:
         """Whether the browser has closed the connection."""
@@ -114,6 +118,27 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing is logged: standard error is for errors."""
+
+
+class Dropped(BaseException):
+    """Raised in a computation that is not wanted any more."""
+
+
+def next_while(wanted: Callable[[], bool], records: Iterator[Record]) -> Record | None:
+    """The next record; None at the end, or once it is not wanted: every call of a Python function asks again."""
+
+    def check(frame: FrameType, event: str, argument: object) -> None:
+        if not wanted():
+            raise Dropped
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(check)  # of this thread alone
+        return next(records, None)
+    except Dropped:
+        return None
+    finally:
+        sys.settrace(before)
 
 
 class Server(ThreadingTCPServer):
