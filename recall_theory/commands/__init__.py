@@ -11,7 +11,7 @@ COMMANDS = {
     "capacity": (f"{_OLD}.capacity:command", "How many facts a layer stores, and what limits it."),
     "predict": (f"{_HERE}.predict:command", "Attention, recall and accuracy of one setting, in closed form."),
     "simulate": (f"{_HERE}.simulate:command", "The same, observed: train the model on many seeds."),
-    "verify": (f"{_OLD}.verify:command", "Prediction beside simulation over a grid, with a verdict."),
+    "verify": (f"{_HERE}.verify:command", "Prediction beside simulation over a grid, with a verdict."),
     "sweep": (f"{_OLD}.sweep:command", "Simulations over any grid, kept in a store and never run twice."),
     "scaling": (f"{_OLD}.scaling:command", "How a critical size scales: an exponent, simulated and predicted."),
     "report": (f"{_OLD}.report:command", "A page about a store: verdicts, figures, phase diagrams, laws."),

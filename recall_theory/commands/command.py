@@ -111,7 +111,8 @@ class Output:
 
         blocks = [*answer.blocks, *(answer.details if self.details else ())]
         if answer.details and not self.details:
-            blocks.append(Remark("--details shows the rest."))
+            hint, last = "--details shows the rest.", blocks[-1]
+            blocks[-1:] = [Remark(f"{last.text} {hint}")] if isinstance(last, Remark) else [last, Remark(hint)]
         if self.file in (None, "-"):
             return rendered(blocks, streams.width(), colour=streams.wants_colour(), quiet=self.quiet)
         return rendered(blocks, None, quiet=self.quiet)

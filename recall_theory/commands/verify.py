@@ -1,0 +1,191 @@
+"""`recall-theory verify`: prediction beside simulation, with a verdict a cell."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..numerics.formatting import NOTHING, count, plural, probability, signed, two_digits
+from .command import EXIT_CODES, Answer, Command, Output
+from .options import file_option, option
+from .streams import BadInput
+from .text_layout import Block, Format, Remark, Table, words
+
+if TYPE_CHECKING:
+    from ..settings import Setting
+    from ..verification.results import Cell, Comparison, Verification
+
+SIZES = ("V", "L", "d", "N")
+
+
+def run(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: int | None, margin: float | None,
+        until: str | None, predictor: str | None) -> Answer:
+    if not grid:
+        raise BadInput("--grid '' is not default, full or a file")
+    from ..theory.predict import predict
+    from ..verification.engine import verify
+    from ..verification.grids import load
+    from ..verification.predictors import load as load_predictor
+
+    settings = load(grid)
+    judged = predict if predictor is None else load_predictor(predictor)
+    used = output.seed(seed)
+
+    def answer(result: Verification) -> Answer:
+        given = verification_answer(result, grid, len(settings), SIZES, variant,
+                                    "the theory" if predictor is None else predictor)
+        if predictor is None:
+            return given
+        from ..verification.residual_analysis import explain, paragraph
+
+        explanation = explain(result)
+        data = {**given.data, "predictor": predictor, "explanation": explanation.to_dict()}
+        return dataclasses.replace(given, data=data, blocks=[*given.blocks[:2], paragraph(explanation),
+                                                             *given.blocks[2:]])
+
+    return output.measure(
+        "seeds",
+        lambda progress: verify(settings, seeds, used, jobs=jobs or cores(), margin=margin, until=until,
+                                predictor=judged, progress=lambda done, total, _: progress(done, total)),
+        answer, lambda result: f"{len(result.cells)} of {len(settings)} cells; --seed {used} repeats them")
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def variant(setting: Setting) -> str:
+    """What a setting is beside its sizes V, L, d and N: embeddings, trigger, MLP; nothing where all is as usual."""
+    parts = [] if setting.embedding == "gaussian" else [setting.embedding]
+    if not setting.trigger_in_value:
+        parts.append("keys only")
+    if setting.m is not None:
+        parts.append(f"{setting.activation} {count(setting.m)}")
+    return ", ".join(parts)
+
+
+def verification_answer(result: Verification, grid: str, wanted: int, sizes: Sequence[str],
+                        variant: Callable[[Any], str], subject: str) -> Answer:
+    """What `verify` prints: the verdict, then one line a cell; `wanted` is the number of cells in the grid.
+
+    `sizes` are the attributes of a setting that say which cell it is, and `variant` words for the rest.
+    """
+    comparisons = [(cell, name, c) for cell in result.cells for name, c in cell.comparisons.items()]
+    tally = ", ".join(f"{sum(c.verdict == verdict for _, _, c in comparisons):,} {verdict}" for verdict in EXIT_CODES)
+    done = plural(len(result.cells), "cell")
+    if len(result.cells) < wanted:
+        done += f" of {wanted:,}, interrupted"
+    cell, name, worst = max(comparisons, key=lambda item: abs(item[2].difference))
+    at = ", ".join(f"{size} = {count(getattr(cell.setting, size))}" for size in sizes)
+    blocks: list[Block] = [
+        f"Verdict on {subject}: {result.verdict}. Of {plural(len(comparisons), 'comparison')}: {tally}.",
+        f"Grid {grid}: {done}, {sum(c.seeds for c in result.cells):,} seeds in all, --seed {result.seed}. Largest "
+        f"difference: {signed(worst.difference)}, {name} at {at}.",
+        _cells(result, sizes, variant),
+        Remark(f"Of each observable the prediction, then what was observed. A cell agrees when the interval of every "
+               f"difference lies within the margin ({_margins(result)})."),
+    ]
+    records = [{**cell.setting.to_dict(), "seed": result.seed, "seeds": cell.seeds, "margin": cell.margin,
+                "observable": name, **c.record()} for cell, name, c in comparisons]
+    return Answer(result.to_dict(), records, blocks, _details(result, sizes, variant), EXIT_CODES[result.verdict])
+
+
+def _cells(result: Verification, sizes: Sequence[str], variant: Callable[[Any], str]) -> Table:
+    """One line a cell."""
+    observables = list(dict.fromkeys(name for cell in result.cells for name in cell.comparisons))
+    variants = [variant(cell.setting) for cell in result.cells]
+    columns: dict[str, Format] = dict.fromkeys(sizes, count)
+    if any(variants):
+        columns["variant"] = words
+    columns |= {**dict.fromkeys(observables, str), "verdict": words}
+    rows, marked = [], set()
+    for i, (cell, name) in enumerate(zip(result.cells, variants, strict=True)):
+        if cell.verdict != "agree":
+            marked.add(i)
+        pairs = [_pair(cell.comparisons[o]) if o in cell.comparisons else NOTHING for o in observables]
+        rows.append([*(getattr(cell.setting, size) for size in sizes), *([name] if any(variants) else []), *pairs,
+                     cell.verdict])
+    return Table(columns, rows, marked=frozenset(marked), labels=len(columns) - len(observables) - 1)
+
+
+def _pair(c: Comparison) -> str:
+    """Predicted and observed, to three digits."""
+    return f"{_three_digits(c.predicted)} {_three_digits(c.observed.mean)}"
+
+
+def _three_digits(p: float) -> str:
+    """A probability in four characters: .853, 1.00."""
+    text = f"{p:.3f}"
+    return text[1:] if text.startswith("0") else text[:4]
+
+
+def _margins(result: Verification) -> str:
+    margins = sorted({cell.margin for cell in result.cells})
+    if len(margins) > 2:
+        return f"{margins[0]:g} to {margins[-1]:g}"
+    return " or ".join(f"{margin:g}" for margin in margins)
+
+
+def _details(result: Verification, sizes: Sequence[str], variant: Callable[[Any], str]) -> list[Block]:
+    """Each comparison with its interval, design effect and detectable bias."""
+    from ..verification.statistics import VERDICT_ALPHA
+
+    rows: list[Sequence[object]] = []
+    for cell in result.cells:
+        about = _about(cell, sizes, variant)
+        for i, (name, c) in enumerate(cell.comparisons.items()):
+            width = f"{(c.high - c.low) / 2:.4f}" if len(c.observed.values) > 1 else NOTHING  # one seed says nothing
+            rows.append([about if i == 0 else "", name, c.predicted, c.observed.mean,
+                         f"{signed(c.difference)} ± {width}", c.design_effect,
+                         f"{c.detectable:.4f}" if c.detectable < 1 else NOTHING,
+                         c.verdict + (f": {c.reason}" if c.reason else "")])
+    columns: dict[str, Format] = {
+        "cell": words, "observable": words, "predicted": probability, "observed": probability,
+        "difference": str, "design effect": two_digits, "detectable bias": str, "verdict": words}
+    return [
+        Table(columns, rows, "Each comparison", labels=2),
+        Remark(f"Difference is observed - predicted, with the half width of its interval over seeds at "
+               f"{100 * result.confidence:.7g} % ({100 * (1 - VERDICT_ALPHA):g} % for all comparisons together). A "
+               "comparison agrees when the interval lies within the margin of zero, disagrees when it lies wholly "
+               "outside, and is inconclusive otherwise. The design effect is the variance over seeds in units of that "
+               "of as many independent facts. A bias of the margin and the detectable bias together is found 9 times "
+               "in 10."),
+    ]
+
+
+def _about(cell: Cell, sizes: Sequence[str], variant: Callable[[Any], str]) -> str:
+    parts = [f"{size} = {count(getattr(cell.setting, size))}" for size in sizes]
+    parts += [name] if (name := variant(cell.setting)) else []
+    return ", ".join([*parts, plural(cell.seeds, "seed")])
+
+
+command = Command(
+    "verify", run,
+    params=[
+        file_option("grid", "default, full, attention-only, mlp, or a TOML file with one table [[cell]] a setting  "
+                    "[default: default]", metavar="GRID", default="default"),
+        option("seeds", default=None, help="seeds a cell; planned from the predicted spread where absent"),
+        click.Option(["--until", "until"], type=click.Choice(["conclusive"]), metavar="conclusive",
+                     help="go on in each cell until its verdicts are conclusive, or until it has had --seeds (50,000); "
+                          "the intervals are wider, and hold however long that takes"),
+        file_option("predictor", "judge your own formula: module:function, law.py:function, or a file of expressions "
+                    "in V, L, d, N, m", metavar="PREDICTOR"),
+        option("seed"),
+        option("jobs", default=None, help="processes that share the seeds; all cores where absent"),
+        option("margin", default=None, help="largest difference that still counts as agreement; what each formula "
+               "declares where absent"),
+    ],
+    details="Each comparison with its interval, design effect and detectable bias.",
+    help="Lay predictions beside simulations over a grid of settings. Each observable of each cell gets a verdict: "
+         "agree, disagree, or inconclusive. Exit code 0 if all agree, 1 if any disagrees, else 3.",
+    examples=["verify", "verify --grid my_grid.toml --seeds 200 --seed 7 --json --output verdict.json",
+              "verify --predictor mylaws:recall --until conclusive"],
+)
