@@ -16,9 +16,9 @@ def run(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) 
     if N is not None and ratio:
         raise BadInput("--N and --ratio contradict one another: give one of them")
     from ..report.capacity import answer
-    from ..theory.capacity import RATIOS, capacity
+    from ..theory.capacity import capacity
 
-    return answer(capacity(N=N, ratios=ratio or RATIOS, **values))
+    return answer(capacity(N=N, ratios=ratio or None, **values))
 
 
 def _params() -> list[click.Parameter]:

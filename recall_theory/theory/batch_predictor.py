@@ -75,11 +75,17 @@ class Model:
         return np.where(L > 1, mean, 1)
 
     def estimate(self, at: Sizes) -> dict[str, FloatArray]:
-        """Attention, and a quick guess of recall and accuracy for a search to start from: the terms as Gaussian
-        noise."""
+        """Attention, and a quick guess of recall and accuracy for a search to start from."""
+        if self.embedding == "orthogonal":
+            return orthogonal_prediction(at["V"], at["L"], at["d"], at["N"], self.trigger_in_value)
+        recall, attention = self.estimate_recall(at), self.attention(at)
+        return {"attention": attention, "recall": recall, "accuracy": recall * attention}
+
+    def estimate_recall(self, at: Sizes) -> FloatArray:
+        """A quick guess of recall: the terms as Gaussian noise."""
         V, d, N = at["V"], at["d"], at["N"]
         if self.embedding == "orthogonal":
-            return orthogonal_prediction(V, at["L"], d, N, self.trigger_in_value)
+            return np.asarray(orthogonal_prediction(V, at["L"], d, N, self.trigger_in_value)["recall"])
         if self.activation is None:
             terms = recall_terms(V, at["L"], d, N, self.embedding, self.trigger_in_value)
         else:
@@ -87,9 +93,7 @@ class Model:
 
             terms = mlp_recall_terms(self._kernel(d), V, d, N, at["m"])
         noise = np.maximum(sum(terms.values()), np.finfo(float).tiny)
-        recall = forced_choice(1 / np.sqrt(noise), V) * -np.expm1(-N / V)
-        attention = self.attention(at)
-        return {"attention": attention, "recall": recall, "accuracy": recall * attention}
+        return np.asarray(forced_choice(1 / np.sqrt(noise), V) * -np.expm1(-N / V))
 
     def _kernel(self, d: Any) -> Any:
         from ..activations import activation

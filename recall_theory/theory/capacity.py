@@ -7,21 +7,22 @@ Accuracy is not monotone in V: at a fixed number of samples a fact, attention ri
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from ..numerics.thresholds import FAR, Interval, Known, grid, interval_search, rising_search, run_searches
 from ..settings import PARAMETERS, Setting, SettingError, activation_in_use, check_at_most, check_proportion
-from .batch_predictor import Model, Sizes, along, bearable
+from .batch_predictor import Model, Sizes, bearable
 from .bounds import most_facts_from_samples, most_facts_on_average
 from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
 from .predict import FloatArray, Prediction, Predictions
 from .solve import COARSE
 
-RATIOS: tuple[float | None, ...] = (4, 16, 64, 256, None)  # N/V; None is the limit N -> infinity
+FEW_FACTS = 16  # a V from which on a capacity is worth a row
+MULTIPLES = (1, 4, 16)  # of the least N/V that stores so many: the rows where no budgets are given, beside the limit
 LIMIT_RATIO = 10**9  # stands for infinity: every term that N divides is negligible at this N/V
 BITS = 16  # bits a parameter
 NEIGHBOURS = (4, 6, 11, 16)  # eighths of V at which the spread over seeds is looked at, to both sides
@@ -30,7 +31,7 @@ MORE = ("m", "d", "N")  # what can be had more of, for twice the facts
 NEARER = 5 / 2  # logits: the same with an MLP, whose predictions cost more
 MOST = 64  # times the d that there is: more is not looked at
 
-SizesAt = Callable[[list[tuple[int, int]]], Sizes]  # of (budget, V)
+Budget = float | None  # N/V; None is the limit N -> infinity, or N samples in all where N is given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,14 +83,15 @@ def limiting_term(prediction: Prediction) -> str:
     return f"{step}: {max(terms, key=lambda name: terms[name])}"
 
 
-def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] = RATIOS, N: int | None = None, m: int | None = None,
-             activation: Any = None, target: float = 0.99, embedding: str = "gaussian", trigger_in_value: bool = True,
-             bits: float = BITS) -> Capacity:
+def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] | None = None, N: int | None = None,
+             m: int | None = None, activation: Any = None, target: float = 0.99, embedding: str = "gaussian",
+             trigger_in_value: bool = True, bits: float = BITS) -> Capacity:
     """The largest V whose predicted accuracy reaches `target`, for each sample budget.
 
-    Budgets are N/V in `ratios` (None is the limit N -> infinity), or N samples in all where N is given; m is the
-    width of an MLP, whose `activation` is relu where none is given. Raises `SettingError` for values outside their
-    domains.
+    Budgets are N/V in `ratios` (None is the limit N -> infinity), or N samples in all where N is given. Where neither
+    is, they are r, 4 r, 16 r and the limit, r the least power of two, 1 or more, at which a V of 16 or more reaches
+    the target; the limit alone where there is none. m is the width of an MLP, whose `activation` is relu where none is
+    given. Raises `SettingError` for values outside their domains.
 
     >>> answer = capacity(d=64, L=16, ratios=(None,), target=0.9)
     >>> 50 < answer.rows[0].V < 80
@@ -99,7 +101,7 @@ def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] = RATIOS, N: in
     N = None if N is None else PARAMETERS["N"].check(N)
     m = None if m is None else PARAMETERS["m"].check(m)
     check_proportion("target", target)
-    for r in ratios:
+    for r in ratios or ():
         if r is not None:
             check_at_most("ratio", r, LIMIT_RATIO)
     check_at_most("bits", bits, 1024)
@@ -108,7 +110,7 @@ def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] = RATIOS, N: in
                            f"least {PARAMETERS['V'].low:g}")
     model = Model(embedding, trigger_in_value, activation_in_use(m, activation))
     sizes = {name: float(size) for name, size in (("d", d), ("L", L), ("m", m), ("N", N)) if size is not None}
-    rows = _rows(model, sizes, ratios if N is None else (None,), target)
+    rows = _rows(_LargestV(model, sizes, target), ratios if N is None else (None,))
     parameters = _trained(sizes) + d
     return Capacity(
         setting={"d": d, "L": L, "N": N, "m": m, **model.fixed},
@@ -134,63 +136,119 @@ def _trained(sizes: dict[str, float]) -> int:
     return int(sizes["d"] * sizes.get("m", sizes["d"]))
 
 
-def _rows(model: Model, fixed: dict[str, float], budgets: tuple[float | None, ...], target: float) -> tuple[Row, ...]:
-    """A row a budget; their searches run side by side and share vectorised predictions."""
-    N = fixed.get("N")
-    ratios = [None if N is not None else LIMIT_RATIO if r is None else r for r in budgets]
-    low, high = model.search_range("V", fixed, target)
-    points = grid(low, high, COARSE)
-    known: dict[int, Known] = {i: {} for i in range(len(budgets))}
-    seen: dict[tuple[int, int], tuple[Predictions, int]] = {}  # (budget, V) -> where its prediction is
+class _LargestV:
+    """Searches for the largest V that reaches the target, by budget. They run side by side and share vectorised
+    predictions; what they found out is kept."""
 
-    def sizes_at(wanted: list[tuple[int, int]]) -> Sizes:
-        parts = [along("V", np.array([float(v)]), fixed, ratios[i]) for i, v in wanted]
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    def __init__(self, model: Model, fixed: dict[str, float], target: float):
+        self.model, self.fixed, self.target = model, fixed, target
+        self.low, self.high = model.search_range("V", fixed, target)
+        self.points = grid(self.low, self.high, COARSE)
+        self.found: dict[Budget, Interval | None] = {}
+        self.accuracy: dict[Budget, Known] = {}  # by V
+        self.attention: dict[Budget, FloatArray] = {}  # at `points`
+        self.predicted: dict[tuple[Budget, int], tuple[Predictions, int]] = {}  # where each prediction is
 
-    def evaluate(wanted: list[tuple[int, int]]) -> None:
-        many = model.predict(sizes_at(wanted))
-        for place, (i, v) in enumerate(wanted):
-            known[i][v] = float(many.accuracy[place])
-            seen[i, v] = many, place
+    def sizes_at(self, wanted: list[tuple[Budget, int]]) -> Sizes:
+        """The sizes of each (budget, V), as arrays (len(wanted),)."""
+        sizes = {name: np.full(len(wanted), size) for name, size in self.fixed.items()}
+        sizes["V"] = np.array([float(v) for _, v in wanted])
+        if "N" not in sizes:
+            ratio = np.array([LIMIT_RATIO if r is None else float(r) for r, _ in wanted])
+            sizes["N"] = np.clip(np.rint(ratio * sizes["V"]), 1, PARAMETERS["N"].high)
+        return sizes
 
-    everywhere = [(i, int(v)) for i in known for v in points]
-    guess = model.estimate(sizes_at(everywhere))
-    accuracy, attention = (guess[o].reshape(len(budgets), -1) for o in ("accuracy", "attention"))
-    worth = bearable(attention, target)
-    found = run_searches({i: interval_search(points, accuracy[i], target, known[i], True, worth[i], both_ends=False,
-                                 far=FAR if model.activation is None else NEARER)
-                      for i in known}, known, evaluate)
+    def evaluate(self, wanted: list[tuple[Budget, int]]) -> None:
+        """Predict each (budget, V) in full."""
+        many = self.model.predict(self.sizes_at(wanted))
+        for place, (r, v) in enumerate(wanted):
+            self.accuracy[r][v] = float(many.accuracy[place])
+            self.predicted[r, v] = many, place
+
+    def search(self, budgets: Iterable[Budget]) -> None:
+        """Find the interval of V that ends the highest, for each budget that is not known yet."""
+        new = [r for r in dict.fromkeys(budgets) if r not in self.found]
+        if not new:
+            return
+        guess = self.model.estimate(self.sizes_at([(r, int(v)) for r in new for v in self.points]))
+        accuracy, attention = (guess[o].reshape(len(new), -1) for o in ("accuracy", "attention"))
+        worth = bearable(attention, self.target)
+        self.accuracy |= {r: {} for r in new}
+        self.attention |= dict(zip(new, attention, strict=True))
+        far = FAR if self.model.activation is None else NEARER
+        searches = {r: interval_search(self.points, accuracy[i], self.target, self.accuracy[r], True, worth[i],
+                                       both_ends=False, far=far) for i, r in enumerate(new)}
+        self.found |= run_searches(searches, {r: self.accuracy[r] for r in new}, self.evaluate)
+
+    def default_budgets(self) -> tuple[Budget, ...]:
+        """The budgets of an answer without any: multiples of the least N/V that stores a few facts, and the limit."""
+        powers = [2.0**k for k in range(LIMIT_RATIO.bit_length() - 1)]
+        enough = self.points[self.points >= FEW_FACTS]
+        if not enough.size:
+            return (None,)
+        guess = self.model.estimate_recall(self.sizes_at([(r, int(v)) for r in powers for v in enough]))
+        reaching = np.flatnonzero((guess.reshape(len(powers), -1) >= self.target).any(axis=1))
+        # The guess is optimistic: about half of what it takes, less with an MLP.
+        k = min(int(reaching[0]) + 1 if reaching.size else len(powers), len(powers) - 1)
+        self.search([None, powers[k], powers[max(0, k - 1)]])
+        if not self._stores_few(None):
+            return (None,)
+        # From the guess to the least that is true: more samples never harm.
+        while k < len(powers) and not self._stores_few(powers[k]):
+            k += 1
+            self.search(powers[k:k + 1])
+        while k > 0 and self._stores_few(powers[k - 1]):
+            k -= 1
+            self.search(powers[max(0, k - 1):k])
+        least = powers[min(k, len(powers) - 1)]
+        return (*(c * least for c in MULTIPLES if c * least <= LIMIT_RATIO), None)
+
+    def _stores_few(self, budget: Budget) -> bool:
+        interval = self.found[budget]
+        return interval is not None and interval.high >= FEW_FACTS
+
+
+def _rows(largest: _LargestV, budgets: tuple[Budget, ...] | None) -> tuple[Row, ...]:
+    """A row a budget."""
+    model, target, sizes_at = largest.model, largest.target, largest.sizes_at
+    given_N = "N" in largest.fixed
+    if budgets is None:
+        budgets = largest.default_budgets()
+    largest.search(budgets)
+    found = {r: largest.found[r] for r in budgets}
     # The neighbourhood of each V, for what a lucky or unlucky seed reaches.
-    around = {(i, min(max(top.high * n // 8, int(low)), int(high))): None for i, top in found.items()
-              if top is not None for n in NEIGHBOURS}
+    around = {(r, min(max(top.high * n // 8, int(largest.low)), int(largest.high))): None
+              for r, top in found.items() if top is not None for n in NEIGHBOURS}
     lucky = bearable(model.attention(sizes_at(list(around))), target) if around else ()
-    if wanted := [at for at, worth_it in zip(around, lucky, strict=True) if worth_it and at not in seen]:
-        evaluate(wanted)
-    tops = {i: sizes_at([(i, top.high)]) for i, top in found.items() if top is not None}
-    start = _starts(points, attention, known, found, target, sizes_at, model)
+    if wanted := [at for at, worth in zip(around, lucky, strict=True) if worth and at not in largest.predicted]:
+        largest.evaluate(wanted)
+    tops = {r: sizes_at([(r, top.high)]) for r, top in found.items() if top is not None}
+    start = _starts(largest, found)
     longest = _longest(tops, target, model)
-    best_V = {i: max(values, key=values.__getitem__) for i, values in known.items()}
-    wanted_V = {i: best_V[i] if top is None else 2 * top.high for i, top in found.items()}
+    best_V = {r: max(largest.accuracy[r], key=largest.accuracy[r].__getitem__) for r in found}
+    wanted_V = {r: best_V[r] if top is None else 2 * top.high for r, top in found.items()}
     more = {} if model.activation is None else _next(
-        {i: sizes_at([(i, V)]) for i, V in wanted_V.items()}, dict(enumerate(budgets)), "N" in fixed, target, model)
+        {r: sizes_at([(r, V)]) for r, V in wanted_V.items()}, given_N, target, model)
+
     rows = []
-    for i, r in enumerate(budgets):
-        best, top = best_V[i], found[i]
+    for r in budgets:
+        best, top, known = best_V[r], found[r], largest.accuracy[r]
         V = best if top is None else top.high
-        sizes: dict[str, Any] = {name: int(x[0]) for name, x in sizes_at([(i, V)]).items()}
-        at = _one(*seen[i, V], Setting(**sizes, **model.fixed))
-        spread = {v: float(seen[i, v][0].spread["accuracy"][seen[i, v][1]]) for v in known[i]}
-        ends = None if top is None else {"V_from": start[i], "longest_L": longest[i]}
-        rows.append(_row(r, None if N is None else int(N), at, ends, best, known[i], spread, target, more.get(i)))
+        sizes: dict[str, Any] = {name: int(x[0]) for name, x in sizes_at([(r, V)]).items()}
+        at = _one(*largest.predicted[r, V], Setting(**sizes, **model.fixed))
+        spread = {v: float(many.spread["accuracy"][place])
+                  for v in known for many, place in [largest.predicted[r, v]]}
+        ends = None if top is None else {"V_from": start[r], "longest_L": longest[r]}
+        rows.append(_row(r, int(largest.fixed["N"]) if given_N else None, at, ends, best, known, spread, target,
+                         more.get(r)))
     return tuple(rows)
 
 
-def _next(at: dict[int, Sizes], budgets: dict[int, float | None], given: bool, target: float,
-          model: Model) -> dict[int, dict[str, int | None]]:
+def _next(at: dict[Budget, Sizes], given: bool, target: float, model: Model) -> dict[Budget, dict[str, int | None]]:
     """About the m, the d and the N, one at a time, at which the sizes of each budget reach the target; None where
     none does. In the limit N is not sought, `given` says that N is one number for all V."""
-    sought = [(i, name) for i, r in budgets.items() for name in MORE if name != "N" or given or r is not None]
-    known: dict[tuple[int, str], Known] = {key: {} for key in sought}
+    sought = [(r, name) for r in at for name in MORE if name != "N" or given or r is not None]
+    known: dict[tuple[Budget, str], Known] = {key: {} for key in sought}
     base = {(i, name): {size: float(x[0]) for size, x in at[i].items()} for i, name in sought}
     searches = {}
     for i, name in sought:
@@ -199,7 +257,7 @@ def _next(at: dict[int, Sizes], budgets: dict[int, float | None], given: bool, t
             high = min(high, MOST * start)
         searches[i, name] = rising_search(int(start), int(high), target, known[i, name])
 
-    def evaluate(wanted: list[tuple[tuple[int, str], int]]) -> None:
+    def evaluate(wanted: list[tuple[tuple[Budget, str], int]]) -> None:
         each = [tuple((base[key] | {key[1]: float(x)})[size] for size in model.sizes) for key, x in wanted]
         different = list(dict.fromkeys(each))  # the searches of a budget begin at the same sizes
         many = model.predict(dict(zip(model.sizes, np.array(different).T, strict=True)))
@@ -208,47 +266,48 @@ def _next(at: dict[int, Sizes], budgets: dict[int, float | None], given: bool, t
             known[key][x] = value[sizes]
 
     found = run_searches(searches, known, evaluate)
-    result: dict[int, dict[str, int | None]] = {
+    result: dict[Budget, dict[str, int | None]] = {
         i: {"V": int(sizes["V"][0])} | dict.fromkeys(MORE, None) for i, sizes in at.items()}
     for (i, name), interval in found.items():
         result[i][name] = None if interval is None else interval.low
     return result
 
 
-def _starts(points: FloatArray, attention: FloatArray, known: dict[int, Known],
-            found: dict[int, Interval | None], target: float, sizes_at: SizesAt,
-            model: Model) -> dict[int, int]:
+def _starts(largest: _LargestV, found: dict[Budget, Interval | None]) -> dict[Budget, int]:
     """About the least V of each budget's interval. There attention decides, which is quick to compute; recall
-    is taken from the least V that was looked at."""
+    is taken from the least V that was predicted."""
     searches, values = {}, {}
-    for i, top in found.items():
+    attention, sizes_at, points, target = largest.model.attention, largest.sizes_at, largest.points, largest.target
+    for r, top in found.items():
         if top is None:
             continue
-        least = min(v for v in known[i] if known[i][v] >= target)
+        known = largest.accuracy[r]
+        least = min(v for v in known if known[v] >= target)
         below = points <= least
-        at_least = float(model.attention(sizes_at([(i, least)]))[0])
-        share = min(1.0, max(target, known[i][least] / at_least)) if at_least > 0 else 1.0
-        values[i] = {int(v): float(a) * share for v, a in zip(points[below], attention[i][below], strict=True)}
-        values[i][least] = known[i][least]
+        at_least = float(attention(sizes_at([(r, least)]))[0])
+        share = min(1.0, max(target, known[least] / at_least)) if at_least > 0 else 1.0
+        values[r] = {int(v): float(a) * share
+                     for v, a in zip(points[below], largest.attention[r][below], strict=True)}
+        values[r][least] = known[least]
         grid_below = np.append(points[points < least], least)
-        guess = np.array([values[i][int(v)] for v in grid_below])
-        searches[i] = interval_search(grid_below, guess, target, values[i], highest=True), share
+        guess = np.array([values[r][int(v)] for v in grid_below])
+        searches[r] = interval_search(grid_below, guess, target, values[r], highest=True), share
 
-    def evaluate(wanted: list[tuple[int, int]]) -> None:
-        for (i, v), a in zip(wanted, model.attention(sizes_at(wanted)).tolist(), strict=True):
-            values[i][v] = a * searches[i][1]
+    def evaluate(wanted: list[tuple[Budget, int]]) -> None:
+        for (r, v), a in zip(wanted, attention(sizes_at(wanted)).tolist(), strict=True):
+            values[r][v] = a * searches[r][1]
 
-    low = run_searches({i: s for i, (s, _) in searches.items()}, values, evaluate)
-    return {i: top.low for i, top in low.items() if top is not None}
+    low = run_searches({r: s for r, (s, _) in searches.items()}, values, evaluate)
+    return {r: top.low for r, top in low.items() if top is not None}
 
 
-def _longest(tops: dict[int, Sizes], target: float, model: Model) -> dict[int, int | None]:
+def _longest(tops: dict[Budget, Sizes], target: float, model: Model) -> dict[Budget, int | None]:
     """The longest L at which attention reaches the target, at the sizes of each budget's V; None: any."""
     low, high = model.search_range("L", {}, target)
     points = grid(low, high, 2)
-    known: dict[int, Known] = {i: {} for i in tops}
+    known: dict[Budget, Known] = {i: {} for i in tops}
 
-    def evaluate(wanted: list[tuple[int, int]]) -> None:
+    def evaluate(wanted: list[tuple[Budget, int]]) -> None:
         sizes = {name: np.concatenate([tops[i][name] for i, _ in wanted]) for name in model.sizes}
         sizes["L"] = np.array([v for _, v in wanted], dtype=float)
         for (i, v), a in zip(wanted, model.attention(sizes).tolist(), strict=True):
