@@ -8,7 +8,7 @@ _OLD = "recall_theory.old_cli"
 
 # Command -> the place where it is found, imported only when it is asked for, and its one line in the list.
 COMMANDS = {
-    "capacity": (f"{_OLD}.capacity:command", "How many facts a layer stores, and what limits it."),
+    "capacity": (f"{_HERE}.capacity:command", "How many facts a layer stores, and what limits it."),
     "predict": (f"{_HERE}.predict:command", "Attention, recall and accuracy of one setting, in closed form."),
     "simulate": (f"{_HERE}.simulate:command", "The same, observed: train the model on many seeds."),
     "verify": (f"{_HERE}.verify:command", "Prediction beside simulation over a grid, with a verdict."),

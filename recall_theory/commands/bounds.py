@@ -69,13 +69,16 @@ def _bounds(bounds: Bounds) -> Answer:
     blocks.append(Remark("The gradient bound is about reading one gradient. It says nothing of three steps, which use "
                          f"the samples again and need fewer of them where L > d. {PAPER}"))
 
-    details: list[Block] = []
-    if takes := [row for b in bounds.bounds if (row := _takes(b)) is not None]:
-        details.append(Table({"bound": words, "there is": str, "it takes": str, "unit": words}, takes,
-                             "What the permutation takes"))
-    details.append(Table(dict.fromkeys(("bound", "says", "binds", "broken by"), words), _statements(bounds),
-                         "Whom they bind"))
-    return Answer(data, records, blocks, details)
+    return Answer(data, records, blocks, lambda: _details(bounds))
+
+
+def _details(bounds: Bounds) -> list[Block]:
+    whom = Table(dict.fromkeys(("bound", "says", "binds", "broken by"), words), _statements(bounds), "Whom they bind")
+    takes = [row for b in bounds.bounds if (row := _takes(b)) is not None]
+    if not takes:
+        return [whom]
+    return [Table({"bound": words, "there is": str, "it takes": str, "unit": words}, takes,
+                  "What the permutation takes"), whom]
 
 
 def _one_step(bounds: Bounds) -> float | None:

@@ -29,14 +29,14 @@ EXIT_CODES = {"agree": AGREE, "disagree": DISAGREE, "inconclusive": INCONCLUSIVE
 class Answer:
     """What a command found.
 
-    `data` is printed by --json, `records` by --csv, `blocks` for people, `details` after them where --details asks for
-    it. A `document`, a page or a picture, is what --output writes in their place.
+    `data` is printed by --json, `records` by --csv, `blocks` for people, what `details` returns after them where
+    --details asks for it. A `document`, a page or a picture, is what --output writes in their place.
     """
 
     data: Mapping[str, object]
     records: Sequence[Mapping[str, object]]
     blocks: Sequence[Block]
-    details: Sequence[Block] = ()
+    details: Callable[[], Sequence[Block]] | None = None
     exit_code: int = 0
     document: bytes | None = None
 
@@ -109,8 +109,10 @@ class Output:
             return as_csv(answer.records)
         from .text_layout import Remark, rendered
 
-        blocks = [*answer.blocks, *(answer.details if self.details else ())]
-        if answer.details and not self.details:
+        blocks = list(answer.blocks)
+        if answer.details is not None and self.details:
+            blocks += answer.details()
+        elif answer.details is not None:
             hint, last = "--details shows the rest.", blocks[-1]
             blocks[-1:] = [Remark(f"{last.text} {hint}")] if isinstance(last, Remark) else [last, Remark(hint)]
         if self.file in (None, "-"):

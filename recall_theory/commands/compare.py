@@ -70,7 +70,7 @@ def run_memories(output: Output, d: int | None, facts: int | None, target: float
     sources = Table({"memory": words, "right": words, "provenance": words, "reference": words},
                     [(m.name, m.criterion, m.provenance, m.reference) for m in comparison.memories],
                     "Where the laws come from: derived here, or kin, from a related paper")
-    return Answer(data, rows, blocks, [sources])
+    return Answer(data, rows, blocks, lambda: [sources])
 
 
 def _simulated(output: Output, comparison: Comparison, seeds: int, seed: int) -> Simulated:

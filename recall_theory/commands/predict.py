@@ -97,7 +97,7 @@ def _blocks(prediction: Prediction, changes: Sequence[Change], laws: Sequence[Re
     remark = ("Std is that of one seed observed on 4,096 fresh sequences. In a budget, (noise/signal)^2 is one cause's "
               "variance over the squared signal; the shares add up to the whole.")
     if laws:
-        blocks.append(_laws(laws))
+        blocks.append(laws_table(laws, "The leading laws beside it"))
         remark += (" Each law is one cause alone, to leading order in large sizes; where it is not met by far, the "
                    "exact prediction above decides.")
     return [*blocks, Remark(remark), *prediction.remarks]
@@ -124,14 +124,14 @@ def _doubling(prediction: Prediction, changes: Sequence[Change]) -> Table:
                  "What a factor of two would do")
 
 
-def _laws(laws: Sequence[Requirement]) -> Table:
+def laws_table(laws: Sequence[Requirement], title: str) -> Table:
+    """What the leading laws require, beside what the setting has."""
     rows = []
     for law in laws:
         sign, met = "<=" if law.size == "V" else ">=", "met" if law.met else "not met"
         requires = f"{law.size} {sign} {required(law)}" if law.in_regime else OUTSIDE
         rows.append((law.cause, law.law, requires, law.has, met if law.in_regime else ""))
-    return Table({"cause": words, "leading law": words, "it requires": str, "here": count, "": words}, rows,
-                 "The leading laws beside it")
+    return Table({"cause": words, "leading law": words, "it requires": str, "here": count, "": words}, rows, title)
 
 
 command = Command(

@@ -95,7 +95,8 @@ def verification_answer(result: Verification, grid: str, wanted: int, sizes: Seq
     ]
     records = [{**cell.setting.to_dict(), "seed": result.seed, "seeds": cell.seeds, "margin": cell.margin,
                 "observable": name, **c.record()} for cell, name, c in comparisons]
-    return Answer(result.to_dict(), records, blocks, _details(result, sizes, variant), EXIT_CODES[result.verdict])
+    return Answer(result.to_dict(), records, blocks, lambda: _details(result, sizes, variant),
+                  EXIT_CODES[result.verdict])
 
 
 def _cells(result: Verification, sizes: Sequence[str], variant: Callable[[Any], str]) -> Table:
@@ -136,7 +137,7 @@ def _margins(result: Verification) -> str:
 
 def _details(result: Verification, sizes: Sequence[str], variant: Callable[[Any], str]) -> list[Block]:
     """Each comparison with its interval, design effect and detectable bias."""
-    from ..verification.statistics import VERDICT_ALPHA
+    from ..verification.verdicts import VERDICT_ALPHA
 
     rows: list[Sequence[object]] = []
     for cell in result.cells:

@@ -343,13 +343,13 @@ def _end(x: list[int], target: float, known: Known, i: int, step: int) -> Search
 def _crossing(known: Known, target: float, inside: int, outside: int, relative: float = 0.0,
               scale: Scale = logit) -> Search[int]:
     """The last integer on the way from inside to outside that reaches the target, to the integer or to a share."""
-    halve = False
+    poor = 0  # rounds in a row that left more than half of the bracket
     while (width := abs(outside - inside)) > max(1, relative * min(inside, outside)):
         low, high = min(inside, outside), max(inside, outside)
         if width <= 4:
             wanted = list(range(low + 1, high))
         else:
-            middle = _halfway(low, high) if halve else _interpolated(known, target, inside, outside, scale)
+            middle = _halfway(low, high) if poor > 1 else _interpolated(known, target, inside, outside, scale)
             # Two guards close around the guess: where it is good they leave a fraction of the bracket.
             guard = max(1, width // 64)
             wanted = [min(max(v, low + 1), high - 1) for v in (middle - guard, middle + guard)]
@@ -359,7 +359,7 @@ def _crossing(known: Known, target: float, inside: int, outside: int, relative: 
                 inside = v
                 break
             outside = v
-        halve = abs(outside - inside) > width // 2
+        poor = poor + 1 if abs(outside - inside) > width // 2 else 0
     return inside
 
 

@@ -20,7 +20,7 @@ class Output(base.Output):
 def converted(old: Any) -> base.Answer:
     if isinstance(old, base.Answer):
         return old
-    return base.Answer(old.data, old.records, [_block(b) for b in old.blocks], (), old.exit_code, old.document)
+    return base.Answer(old.data, old.records, [_block(b) for b in old.blocks], None, old.exit_code, old.document)
 
 
 def _block(block: Any) -> layout.Block:

@@ -190,7 +190,8 @@ class _LargestV:
         reaching = np.flatnonzero((guess.reshape(len(powers), -1) >= self.target).any(axis=1))
         # The guess is optimistic: about half of what it takes, less with an MLP.
         k = min(int(reaching[0]) + 1 if reaching.size else len(powers), len(powers) - 1)
-        self.search([None, powers[k], powers[max(0, k - 1)]])
+        hoped = [c * powers[k] for c in MULTIPLES if self.model.activation is None and c * powers[k] <= LIMIT_RATIO]
+        self.search([None, powers[k], powers[max(0, k - 1)], *hoped])
         if not self._stores_few(None):
             return (None,)
         # From the guess to the least that is true: more samples never harm.
