@@ -217,7 +217,8 @@ def test_an_interrupt_keeps_the_points_that_are_finished(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(workers, "ordered_map", stopped)
-    sizes = ["bounds", "--decoders", "--V", "24", "--L", "6", "--d", "12", "--points", "4", "--seeds", "2", "--seed", "1"]
+    sizes = ["bounds", "--decoders", "--V", "24", "--L", "6", "--d", "12", "--points", "4", "--seeds", "2",
+             "--seed", "1"]
     code, out, err = call(*sizes, "--json")
     assert code == 130 and len(json.loads(out)["points"]) == 2
     assert "interrupted after 2 of 4 points" in err and err.count("\n") == 1
