@@ -25,7 +25,7 @@ endif
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help verify test docs clean
+.PHONY: help verify test docs pictures clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -43,6 +43,10 @@ test: $(TEST_READY)
 docs: $(TEST_READY)
 	@$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# The pictures of the explore page in docs/pictures; they need a Chromium.
+pictures: $(TEST_READY)
+	@$(BIN)/python docs/_tools/explore_pictures.py
 
 clean:
 	rm -rf $(VENV) docs/_build docs/reference .pytest_cache .mypy_cache .ruff_cache build *.egg-info

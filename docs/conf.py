@@ -24,7 +24,7 @@ extensions = [
     "plain_docstrings",  # docs/_ext: docstrings are plain text, not reStructuredText
 ]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build", "_ext", "_static"]
+exclude_patterns = ["_build", "_ext", "_static", "_tools"]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 suppress_warnings: list[str] = []

@@ -140,7 +140,7 @@ def files(tmp_path, monkeypatch):
 
 
 class Served:
-    """In place of the calculator's server: listens to nothing, and its Ctrl-C comes at once, as a good end."""
+    """In place of explore's server: listens to nothing, and its Ctrl-C comes at once, as a good end."""
 
     address, port = "http://127.0.0.1:8000/", 8000
 
@@ -151,6 +151,9 @@ class Served:
         return self
 
     def __exit__(self, *given):
+        pass
+
+    def warm_up(self):
         pass
 
     def serve_forever(self):

@@ -15,7 +15,7 @@ COMMANDS = {
     "sweep": (f"{_OLD}.sweep:command", "Simulations over any grid, kept in a store and never run twice."),
     "scaling": (f"{_OLD}.scaling:command", "How a critical size scales: an exponent, simulated and predicted."),
     "report": (f"{_OLD}.report:command", "A page about a store: verdicts, figures, phase diagrams, laws."),
-    "explore": (f"{_OLD}.explore:command", "The calculator as a page: sliders, and predictions that follow."),
+    "explore": (f"{_OLD}.explore:command", "A page with sliders, and predictions that follow."),
     "solve": (f"{_HERE}.solve:command", "The largest V or L, or the least N, d or m, for a target."),
     "bounds": (f"{_HERE}.bounds:command", "What no learner can beat: lower bounds, and decoders beside them."),
     "phase": (f"{_HERE}.phase:command", "What binds over a plane of two sizes, and where the target is reached."),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 def run(output: Output, port: int | None, browser: bool) -> Answer:
+    from threadpoolctl import threadpool_limits
+
     if output.file is not None:
         raise BadInput("--output: this page needs the running program, so none is written (report writes pages)")
     with _server(port) as server:
@@ -26,7 +28,9 @@ def run(output: Output, port: int | None, browser: bool) -> Answer:
         ]))
         if browser:
             _open(server.address)
-        server.serve_forever()
+        server.warm_up()
+        with threadpool_limits(1):  # the matrices are small: threads would only wait for one another
+            server.serve_forever()
     raise KeyboardInterrupt  # what else ends a server that never ends by itself
 
 

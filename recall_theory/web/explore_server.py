@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import itertools
 import json
 import os
 import secrets
@@ -174,6 +175,12 @@ class Server(ThreadingTCPServer):
     def address(self) -> str:
         """Where a browser finds the page."""
         return f"http://{HOST}:{self.port}/"
+
+    def warm_up(self) -> None:
+        """Load what the first request would wait for: the page, and what computes its prediction."""
+        self.page({})
+        for _ in itertools.islice(self.answers(dict(V="64", L="8", d="32", N="4096")), 3):
+            pass
 
     def page(self, form: Form) -> str:
         """The page with the given texts in its form."""
