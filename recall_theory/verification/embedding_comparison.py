@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from .sampling import mean_and_error, observe_settings
 
 __all__ = ["BeyondOrthogonal", "Dimension", "FactsStored", "Need", "beyond_orthogonal"]
 
-EMBEDDINGS = ("gaussian", "orthogonal")
+EMBEDDINGS = ("gaussian", "orthogonal")  # the latter for V of at most d
 AROUND = (1 / 4, 1 / 2, 1, 2)  # dimensions that are looked at, in units of the one given
 FEWEST_FACTS = 1 / 4  # of d, from which on samples are counted
 NEAR_LIMIT = 9 / 10  # of the largest V, where they are counted last
@@ -70,7 +69,7 @@ class FactsStored:
 class BeyondOrthogonal:
     """The comparison at one dimension and around it. `seed` is None where nothing was simulated."""
 
-    setting: dict[str, Any]
+    setting: dict[str, int | bool]
     target: float
     seed: int | None
     seeds: int
@@ -104,23 +103,22 @@ def beyond_orthogonal(d: int, L: int, *, target: float = TARGET, points: int = 6
     if seeds:
         check_seeds(seeds)
         seed = check_seed(seed)
-    how: dict[str, Any] = {"trigger_in_value": trigger_in_value}
-    dimensions = tuple(_dimension(around, L, target, how) for around in
-                       sorted({min(max(2, round(c * d)), int(PARAMETERS["d"].high)) for c in AROUND}))
-    most = next(x.random for x in dimensions if x.d == d)
+
+    dimensions = []
+    for near_d in sorted({min(max(2, round(c * d)), int(PARAMETERS["d"].high)) for c in AROUND}):
+        most = solve_for("V", target, d=near_d, L=L, ratio=LIMIT_RATIO, trigger_in_value=trigger_in_value)
+        law = recall_interference(d=float(near_d), e=int(trigger_in_value), tau=1)
+        dimensions.append(Dimension(near_d, None if most is None else most.high, float(law), near_d))
     facts = []
-    for V in _values(d, most, points):
-        possible = [e for e in EMBEDDINGS if e == "gaussian" or V <= d]
-        facts.append(FactsStored(V, {e: Need(_samples(V, L, d, target, e, how)) for e in possible}))
-    given = {"d": d, "L": L, **how}
-    answer = BeyondOrthogonal(given, target, seed if seeds else None, seeds, dimensions, tuple(facts))
+    for V in _values(d, next(x.random for x in dimensions if x.d == d), points):
+        needs = {}
+        for embedding in EMBEDDINGS if V <= d else EMBEDDINGS[:1]:
+            least = solve_for("N", target, V=V, L=L, d=d, embedding=embedding, trigger_in_value=trigger_in_value)
+            needs[embedding] = Need(None if least is None else least.low)
+        facts.append(FactsStored(V, needs))
+    sizes = {"d": d, "L": L, "trigger_in_value": trigger_in_value}
+    answer = BeyondOrthogonal(sizes, target, seed if seeds else None, seeds, tuple(dimensions), tuple(facts))
     return answer if not seeds else _simulated(answer, jobs, progress)
-
-
-def _dimension(d: int, L: int, target: float, how: dict[str, Any]) -> Dimension:
-    found = solve_for("V", target, d=d, L=L, ratio=LIMIT_RATIO, **how)
-    law = recall_interference(d=float(d), e=int(how["trigger_in_value"]), tau=1)
-    return Dimension(d, None if found is None else found.high, float(law), d)
 
 
 def _values(d: int, most: int | None, points: int) -> list[int]:
@@ -129,11 +127,6 @@ def _values(d: int, most: int | None, points: int) -> list[int]:
     beyond = points // 2 if high > d else 0
     below = np.geomspace(max(2, FEWEST_FACTS * d), d, points - beyond)
     return sorted({round(v) for v in (*below, *np.geomspace(d, high, beyond + 1))})
-
-
-def _samples(V: int, L: int, d: int, target: float, embedding: str, how: dict[str, Any]) -> int | None:
-    found = solve_for("N", target, V=V, L=L, d=d, embedding=embedding, **how)
-    return None if found is None else found.low
 
 
 def _simulated(answer: BeyondOrthogonal, jobs: int,

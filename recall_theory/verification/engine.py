@@ -12,12 +12,12 @@ import numpy as np
 from ..errors import interrupted_with
 from ..settings import SettingError, check_proportion, check_seed, check_seeds
 from .grids import load_grid
-from .planning import STAGES, seeds_planned
+from .planning import STAGES, second_stage, seeds_planned
 from .predictors import Claim, claim_of
 from .problem import THREE_STEP_RECALL, Moments, P, Problem, S
 from .results import Cell, Comparison, Judging, Verification, compare
 from .sampling import SeedScheduler, first_stage
-from .verdicts import VERDICT_ALPHA, family_confidence
+from .verdicts import INCONCLUSIVE, VERDICT_ALPHA, family_confidence
 
 __all__ = ["Cell", "Comparison", "Verification", "planned_seeds", "verify"]
 
@@ -104,13 +104,17 @@ class _Run(Generic[S, P]):
         return family_confidence(stages * sum(len(c.values) for c in self.claims), VERDICT_ALPHA)
 
     def two_stages(self) -> None:
-        """Two stages, both planned, each with half of the error."""
+        """As planned; where no cell disagrees after that, a second stage of the cells that are open. Each stage has
+        half of the error."""
         self.confidence = self.confidence_of(STAGES)
         first = []
         for theory, claim, margin in zip(self.theory, self.claims, self.margins, strict=True):
             moments = {} if theory is None else self.problem.moments(theory)
             first.append(planned_seeds([moments.get(o, USUAL) for o in claim.values], margin, self.confidence))
-        self.sampler.run_two_stages(first, lambda: self.verification(range(len(first))).cells)
+        self.sampler.run_stage(first)
+        result = self.verification(range(len(first)))
+        if result.verdict == INCONCLUSIVE:
+            self.sampler.run_stage(second_stage(first, {c for c, cell in enumerate(result.cells) if cell.is_open}))
 
     def until_conclusive(self, most: int) -> None:
         """Each cell goes on until its verdicts are conclusive, or until it has had `most` seeds.

@@ -9,25 +9,13 @@ The error of a t interval in its thinner tail is off by the factor exp(D) to lea
 
 because the studentised mean has third cumulant -2 skewness/sqrt(n). The rule:
 
-- D at most 1/4: Student's t;
-- D at most 1: BCa, which corrects for skewness to second order, with the error alpha exp(-2D) in the place of alpha:
-  among the samples that look just tame enough are those that a wilder law happens to bring;
-- beyond: no interval that leans on normality can be trusted. What is left is one that holds for any law on [0, 1]. It
-  is wide, and where it is too wide for a verdict the comparison is "too skewed to judge".
+- D at most 1/4: Student's t.
+- D at most 1: BCa, which corrects for skewness to second order, with the error alpha exp(-2D) in the place of alpha.
+- Beyond: one that holds for any law on [0, 1], from betting on the values (Orabona and Jun 2021), and from their range.
 
-Whichever applies, a failure too rare to be among n seeds may exist: a t or BCa interval never excludes the means that a
-share `unseen_share` of seeds at 0, or at 1, would bring, taken at a third of the error.
-
-The interval for any law comes from betting on the values: with a stake b, wealth is multiplied by
-b x/m + (1 - b)(1 - x)/(1 - m) at each value x. Where m is the true mean this is a fair game for every b in [0, 1], and
-so is the mixture of all b with density Beta(1/2, 1/2): by Ville's inequality its wealth ever exceeds 1/alpha with a
-probability of at most alpha. The wealth of the best single b is at most sqrt(pi) Gamma(n+1)/Gamma(n+1/2) times the
-mixture's (Cover and Ordentlich 1996). A mean m is therefore given up as soon as
-
-    max_b sum_i log(b x_i/m + (1 - b)(1 - x_i)/(1 - m)) >= log(1/alpha) + log(sqrt(pi) Gamma(n+1)/Gamma(n+1/2)),
-
-and the true mean is ever given up, at any n, with a probability of at most alpha (Orabona and Jun 2021): one may look
-after every seed, and stop at any time.
+A failure too rare to be among n seeds may exist: a t or BCa interval never excludes the means that a share
+`unseen_share` of seeds at 0, or at 1, would bring, taken at a third of the error. The page docs/verdict.md says why,
+and how often these intervals hold the true mean.
 """
 
 from __future__ import annotations
@@ -214,7 +202,7 @@ def unseen_share(n: int, confidence: float) -> float:
 
 
 def log_price(n: int, confidence: float) -> float:
-    """log(1/alpha), and what it costs not to know the best bet beforehand."""
+    """The log wealth that gives a mean up: log(1/alpha), and what it costs not to know the best bet beforehand."""
     from scipy.special import gammaln
 
     return float(-np.log(1 - confidence) + np.log(np.pi) / 2 + gammaln(n + 1) - gammaln(n + 0.5))
@@ -230,7 +218,11 @@ def _betting_upper_ends(rows: FloatArray, confidence: float) -> FloatArray:
 
 
 def _upper_ends_of_block(x: FloatArray, wanted: float) -> FloatArray:
-    """The m above the rows' means at which the best bet's mean log wealth is `wanted`.
+    """The m above the means of rows x (R, n) at which the best bet's mean log wealth is `wanted`.
+
+    A stake b multiplies wealth by b x/m + (1 - b)(1 - x)/(1 - m) at each value x, a fair game where m is the true mean.
+    The wealth of the best b is at most sqrt(pi) Gamma(n+1)/Gamma(n+1/2) times that of a mixture of all (Cover and
+    Ordentlich 1996), which ever exceeds 1/alpha with a probability of at most alpha (Ville).
 
     The best b makes the mean of 1/wealth 1. In terms of u in (0, 1) every wealth is then h (1 - u x) with h the mean of
     1/(1 - u x), and m = (1 - 1/h)/u: one unknown in which log wealth grows. Where even u = 1 (b = 0) is not enough the

@@ -14,13 +14,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..settings import OBSERVABLES
+from ..theory.phase import binding
 from .results import Cell, Comparison, Verification
 from .verdicts import DISAGREE
 
 __all__ = ["Explanation", "Missing", "Regime", "explain", "noise", "paragraph"]
 
-SURE = 0.9  # predicted attention from which recall decides
 SIZES = ("V", "L", "d", "N", "m")
 MOST_CERTAIN = 0.999  # a probability beyond it says little of its noise
 SPARE_CELLS = 3  # beyond the number of unknowns, so that a fit means something
@@ -28,7 +27,8 @@ SPARE_CELLS = 3  # beyond the number of unknowns, so that a fit means something
 
 @dataclasses.dataclass(frozen=True)
 class Regime:
-    """Cells in which the same thing limits the model, and how the formula does there on one observable."""
+    """Cells in which the same thing limits the model ("recall: interference"), and how the formula does there on one
+    observable."""
 
     name: str
     observable: str
@@ -76,11 +76,11 @@ def explain(verification: Verification) -> Explanation:
     """
     groups: dict[tuple[str, str], list[Comparison]] = {}
     for cell in verification.cells:
+        name = "the theory says nothing" if cell.theory is None else binding(cell.theory)
         for observable, comparison in cell.comparisons.items():
-            groups.setdefault((observable, _regime_of(cell)), []).append(comparison)
+            groups.setdefault((name, observable), []).append(comparison)
     regimes = []
-    for observable, name in sorted(groups, key=lambda key: (OBSERVABLES.index(key[0]), key[1])):
-        group = groups[observable, name]
+    for (name, observable), group in groups.items():
         differences = [c.difference for c in group]
         regimes.append(Regime(name, observable, len(group), sum(c.verdict == DISAGREE for c in group),
                               float(np.mean(differences)), max(differences, key=abs)))
@@ -95,9 +95,10 @@ def paragraph(explanation: Explanation) -> str:
         return "In no regime does the formula disagree with the simulation."
     worst = max(wrong, key=lambda r: abs(r.mean_difference))
     direction = "low" if worst.mean_difference > 0 else "high"
-    sentences = [f"The formula is furthest off {worst.name}: its {worst.observable} is "
-                 f"{abs(worst.mean_difference):.3f} too {direction} on average there (cells: {worst.cells}, of which "
-                 f"disagree: {worst.disagree})."]
+    step, _, cause = worst.name.partition(": ")
+    sentences = [f"The formula is furthest off where {step}{' is limited by ' if cause else ''}{cause}: its "
+                 f"{worst.observable} is {abs(worst.mean_difference):.3f} too {direction} on average there (cells: "
+                 f"{worst.cells}, of which disagree: {worst.disagree})."]
     for m in explanation.missing:
         sentence = f"In {m.observable} it has too {'little' if m.sign > 0 else 'much'} noise (cells: {m.cells})"
         if m.exponents:
@@ -119,17 +120,6 @@ def noise(p: float, K: int) -> float:
     if K < 2 or not 1.5 / K < p < MOST_CERTAIN:
         return math.nan
     return float(forced_choice_inverse(p, K)) ** -2
-
-
-def _regime_of(cell: Cell) -> str:
-    """Where a cell lies, in words: the step that decides, and the largest noise term of that step."""
-    if cell.theory is None:
-        return "where the theory says nothing"
-    step = "recall" if cell.theory.attention >= SURE else "attention"
-    terms = cell.theory.terms[step]
-    cause = max(terms, key=lambda name: terms[name]) if terms else "nothing"
-    where = "where attention finds the informative token" if step == "recall" else "where attention often misses"
-    return f"{where} and {step} is limited by '{cause}'"
 
 
 def _missing(cells: Sequence[Cell], observable: str) -> Missing | None:

@@ -85,22 +85,22 @@ class Cell(Generic[S, P]):
 
     def to_dict(self) -> dict[str, object]:
         """The cell as the JSON contract has it."""
-        by = self.comparisons.items()
-        observed = {o: {"mean": c.observed.mean, "se": finite(c.observed.se), "std": finite(c.observed.std)}
-                    for o, c in by}
+        rows = {o: {name: finite(value) if isinstance(value, float) else value for name, value in c.record().items()}
+                for o, c in self.comparisons.items()}
+
+        def column(name: str) -> dict[str, object]:
+            return {o: row[name] for o, row in rows.items()}
+
         return {
             "setting": self.setting.to_dict(),
             "seeds": self.seeds,
             "margin": self.margin,
-            "predicted": {**{o: c.predicted for o, c in by}, "std": {o: finite(c.predicted_std) for o, c in by}},
-            "observed": observed,
-            "difference": {o: c.difference for o, c in by},
-            "interval": {o: [c.low, c.high] for o, c in by},
-            "method": {o: c.method for o, c in by},
-            "design_effect": {o: finite(c.design_effect) for o, c in by},
-            "smallest_detectable_bias": {o: finite(c.detectable) for o, c in by},
-            "verdict": {o: c.verdict for o, c in by},
-            "reason": {o: c.reason for o, c in by},
+            "predicted": {**column("predicted"), "std": column("predicted_std")},
+            "observed": {o: {"mean": r["observed"], "se": r["se"], "std": r["std"]} for o, r in rows.items()},
+            "difference": column("difference"),
+            "interval": {o: [r["low"], r["high"]] for o, r in rows.items()},
+            **{name: column(name) for name in ("method", "design_effect", "smallest_detectable_bias", "verdict",
+                                               "reason")},
         }
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..simulate.workers import collect
-from .planning import second_stage
-from .verdicts import INCONCLUSIVE, worst
 
 __all__ = ["SeedScheduler", "cell_seed", "first_stage", "mean_and_error", "observe_settings"]
 
@@ -23,16 +21,6 @@ FloatArray = NDArray[np.float64]
 S = TypeVar("S")
 Values = tuple[float, ...]
 Draw = Callable[[S, int, range], list[Values]]  # of a setting, its seed, and which of its draws
-
-
-class Judged(Protocol):
-    """A cell as far as a second stage asks about it."""
-
-    @property
-    def verdict(self) -> str: ...
-
-    @property
-    def is_open(self) -> bool: ...
 
 
 class SeedScheduler(Generic[S]):
@@ -74,13 +62,6 @@ class SeedScheduler(Generic[S]):
                 if len(values) < n:
                     del values[had:]
             raise
-
-    def run_two_stages(self, first: Sequence[int], judged: Callable[[], Iterable[Judged]]) -> None:
-        """The planned stage; where no cell disagrees after it, a second one of the cells that are open."""
-        self.run_stage(first)
-        cells = list(judged())
-        if worst(cell.verdict for cell in cells) == INCONCLUSIVE:
-            self.run_stage(second_stage(first, {c for c, cell in enumerate(cells) if cell.is_open}))
 
     @property
     def sampled(self) -> list[int]:
