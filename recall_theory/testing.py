@@ -56,16 +56,16 @@ def assert_rejected(predictor: Predictor, grid: Sequence[Setting] | str = "defau
     >>> assert_rejected(lambda s: 0.5, grid, seeds=50, seed=0).verdict
     'disagree'
     """
-    found = verify(grid, seeds, seed, jobs=jobs, margin=margin, predictor=predictor, until=until)
-    if found.verdict != DISAGREE:
-        raise AssertionError(f"the predictor was not rejected: {found.verdict} (seed={found.seed})")
-    return found
+    result = verify(grid, seeds, seed, jobs=jobs, margin=margin, predictor=predictor, until=until)
+    if result.verdict != DISAGREE:
+        raise AssertionError(f"the predictor was not rejected: {result.verdict} (seed={result.seed})")
+    return result
 
 
-def _held(found: Verification, good: Callable[[str], bool], what: str) -> Verification:
+def _held(result: Verification, good: Callable[[str], bool], what: str) -> Verification:
     """The verification, or an AssertionError with one line a comparison that is not good."""
     lines = []
-    for cell in found.cells:
+    for cell in result.cells:
         s = cell.setting
         sizes = f"V={s.V} L={s.L} d={s.d} N={s.N}" + ("" if s.m is None else f" m={s.m} {s.activation}")
         for name, c in cell.comparisons.items():
@@ -74,5 +74,5 @@ def _held(found: Verification, good: Callable[[str], bool], what: str) -> Verifi
                 lines.append(f"  {sizes}: {name} predicted {c.predicted:.4f}, observed {c.observed.mean:.4f}, "
                              f"difference in [{c.low:+.4f}, {c.high:+.4f}], margin {cell.margin:g}: {c.verdict}{why}")
     if lines:
-        raise AssertionError(f"the predictor does not {what} (seed={found.seed}):\n" + "\n".join(lines))
-    return found
+        raise AssertionError(f"the predictor does not {what} (seed={result.seed}):\n" + "\n".join(lines))
+    return result

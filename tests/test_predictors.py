@@ -63,18 +63,14 @@ def test_what_is_no_probability_is_named(value):
     assert "V=64, L=4, d=64, N=4096" in refused(claim_of, lambda s: value, HERE)
 
 
-def test_a_predictor_that_raises_is_named():
+@pytest.mark.parametrize("error, words", [
+    (RuntimeError("two\nlines"), "RuntimeError: two lines"), (SystemExit(0), "SystemExit: 0"),  # it has not agreed
+])
+def test_a_predictor_that_raises_is_named(error, words):
     def bad(setting):
-        raise RuntimeError("two\nlines")
+        raise error
 
-    assert "RuntimeError: two lines" in refused(claim_of, bad, HERE)
-
-
-def test_a_predictor_that_exits_has_not_agreed():
-    def bad(setting):
-        raise SystemExit(0)
-
-    assert "SystemExit: 0" in refused(claim_of, bad, HERE)
+    assert words in refused(claim_of, bad, HERE)
 
 
 def test_what_a_predictor_prints_is_not_in_the_answer(capsys):
@@ -173,12 +169,9 @@ def test_what_cannot_be_loaded_is_named(name, words):
 
 
 @pytest.mark.parametrize("code", ["raise SystemExit(3)", "import nothing_of_this_name", "def f(:", "1/0"])
-def test_modules_that_break_are_named(tmp_path, code):
+def test_files_that_break_are_named(tmp_path, code):
     (tmp_path / "broken.py").write_text(code)
     assert "can't be loaded" in refused(load, f"{tmp_path / 'broken.py'}:f")
-
-
-def test_a_file_that_is_not_text(tmp_path):
     (tmp_path / "law.txt").write_bytes(b"\xff\xfe\x00")
     assert "UTF-8" in refused(load, str(tmp_path / "law.txt"))
 

@@ -2,7 +2,7 @@
 
 For each variant a Sobol sequence with a fixed scramble, even in the logarithm of V, L, d, N/V (and m), proposes
 settings. Each goes to the first quota that it fits and that is not full: attention in transition, recall in transition
-(where attention is right), anything. Quotas look at predictions, never at a simulation. Cells whose first look would
+(where attention is right), anything. Quotas look at predictions, never at a simulation. Cells whose first stage would
 take too many seconds of one core are passed over; with attention in transition seeds differ much, and a cell may take
 twice as long. With an MLP no activation has more than six cells, and attention in transition is passed over (and the
 quadratic activation, whose attention is nowhere right at these sizes): the Attention-only cells show that.

@@ -5,8 +5,8 @@
 Every repeat is a whole `verify` of the default grid, of which each seed is drawn with replacement from the observations
 in bank.npz (see bank.py). A cell's law is then that of the bank, and its true mean the bank's mean. Right formulas are
 that mean, and two that are off by the whole margin everywhere, the worst that still counts as right; their false alarms
-are an upper bound, as they are looked for at the second look of every cell, open or not. Wrong ones are the theory with
-an error in it, and the mean off by the margin and the smallest detectable bias together in three cells drawn anew each
+are an upper bound, as they are looked for at the second stage of every cell, open or not. Wrong ones are the theory
+with an error in it, and the mean off by the margin and the smallest detectable bias together in three cells drawn anew each
 time. Intervals for the shares are Clopper and Pearson's.
 """
 
@@ -120,7 +120,7 @@ class Instrument:
                          for claim, some in zip(claims, near, strict=True)])
 
     def alarms(self, claims: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """Which claims (claims, cells, 3) are called wrong in any cell, at the first look or at one with so many times
+        """Which claims (claims, cells, 3) are called wrong in any cell, at the first stage or at one with so many times
         the seeds (claims,)."""
         hit = np.zeros(len(claims), dtype=bool)
         for c, n in enumerate(self.first):
@@ -142,7 +142,7 @@ class Instrument:
         return worst([AGREE, *again]), plan
 
     def detectable(self) -> Claims:
-        """The smallest detectable bias of every comparison after a second look."""
+        """The smallest detectable bias of every comparison after a second stage."""
         found = []
         for c, n in enumerate(self.first):
             seen = self.seeds(c, max(second_stage(self.first, {c})[c], n))
@@ -164,7 +164,7 @@ def false_alarms(it: Instrument, repeats: int) -> dict[str, Any]:
     inward = margins * np.where(it.truth < 0.5, 1, -1)
     right = {"the true mean": it.truth, "off by the margin, towards 1/2": it.truth + inward,
              "off by the margin, away from 1/2": np.clip(it.truth - inward, 0, 1)}
-    # With everything off by the margin every cell is open, and the second look has twice the seeds.
+    # With everything off by the margin every cell is open, and the second stage has twice the seeds.
     claims, times = np.array(list(right.values())), np.array([4, 2, 2])
     hits = sum(it.alarms(claims, times).astype(int) for _ in range(repeats))
     return {name: share(int(n), repeats) for name, n in zip(right, hits, strict=True)}

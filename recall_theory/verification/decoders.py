@@ -77,8 +77,8 @@ def tightness(V: int, L: int, d: int, *, points: int = 7, seeds: int = 16, seed:
         check_affordable(s)
 
     def of_finished(values: list[NDArray[np.float64]]) -> Tightness:
-        finished = [Point(float(s.N * d**2 / (V**2 * L * np.log(V))), s.N, *known, *_means(seen))
-                    for s, known, seen in zip(settings, predictions, values, strict=False)]
+        finished = [Point(float(s.N * d**2 / (V**2 * L * np.log(V))), s.N, *known, *_means(observed))
+                    for s, known, observed in zip(settings, predictions, values, strict=False)]
         sizes = {"V": V, "L": L, "d": d, "trigger_in_value": trigger_in_value}
         return Tightness(sizes, seed, seeds, tuple(finished))
 

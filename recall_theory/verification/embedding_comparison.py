@@ -49,7 +49,7 @@ class Dimension:
 
 @dataclasses.dataclass(frozen=True)
 class Need:
-    """The least N at which V facts are predicted to reach the target (None: no N does), and the accuracy that was seen
+    """The least N at which V facts are predicted to reach the target (None: no N does), and the accuracy observed
     there: its mean over seeds and standard error, None where nothing was simulated."""
 
     N: int | None
@@ -88,7 +88,7 @@ def beyond_orthogonal(d: int, L: int, *, target: float = TARGET, points: int = 6
 
     Facts: at d/4, d/2, d and 2d. Samples: at dimension d, for `points` values of V from d/4 to near the largest, V =
     d among them. Each predicted least N is simulated on `seeds` seeds (0: on none). Raises `SettingError` for a value
-    outside its domain or a setting too large to simulate, `Interrupted` with what was seen where Ctrl-C stops it.
+    outside its domain or a setting too large to simulate, `Interrupted` with what was observed where Ctrl-C stops it.
 
     >>> found = beyond_orthogonal(64, 4, points=2, trigger_in_value=False)
     >>> found.facts[-1].V > 64

@@ -1,4 +1,4 @@
-"""How many seeds a verdict will take, from the mean and spread that are expected; fixed before anything is seen."""
+"""How many seeds a verdict will take, from the mean and spread that are expected; fixed before anything is observed."""
 
 from __future__ import annotations
 
