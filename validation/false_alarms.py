@@ -6,8 +6,8 @@ Every repeat is a whole `verify` of the default grid, of which each seed is draw
 in bank.npz (see bank.py). A cell's law is then that of the bank, and its true mean the bank's mean. Right formulas are
 that mean, and two that are off by the whole margin everywhere, the worst that still counts as right; their false alarms
 are an upper bound, as they are looked for at the second stage of every cell, open or not. Wrong ones are the theory
-with an error in it, and the mean off by the margin and the smallest detectable bias together in three cells drawn anew each
-time. Intervals for the shares are Clopper and Pearson's.
+with an error in it, and the mean off by the margin and the smallest detectable bias together in three cells drawn anew
+each time. Intervals for the shares are Clopper and Pearson's.
 """
 
 from __future__ import annotations

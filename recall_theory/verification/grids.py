@@ -69,13 +69,14 @@ def cells_of(problem: Problem[S, P], table: Mapping[str, object], name: str) -> 
 def _setting(problem: Problem[S, P], cell: object, where: str) -> S:
     if not isinstance(cell, dict):
         raise SettingError("grid", f"{where} is not a table")
+    allowed = problem.setting_type.parameters
     for key in cell:
-        if key not in problem.parameters:
-            raise SettingError("grid", f"{where}: unknown key {key!r}; allowed are {', '.join(problem.parameters)}")
+        if key not in allowed:
+            raise SettingError("grid", f"{where}: unknown key {key!r}; allowed are {', '.join(allowed)}")
     missing = [key for key in problem.required if key not in cell]
     if missing:
         raise SettingError("grid", f"{where}: {', '.join(missing)} missing")
     try:
-        return problem.make_setting(**cell)
+        return problem.setting_type(**cell)
     except SettingError as error:
         raise SettingError("grid", f"{where}: {error}") from None

@@ -7,32 +7,25 @@ three steps of gradient descent, and recall out of the geometry of embeddings.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from ..geometric import geometric_simulation
 from ..geometric.geometric_prediction import GeometricPrediction
 from ..geometric.geometric_prediction import predict as predict_geometric
-from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
-from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
+from ..geometric.geometric_setting import GeometricSetting
+from ..settings import OBSERVABLES, BaseSetting, Setting, SettingError
 from ..simulate.run import Triple, check_affordable, one_seed
 from ..theory.predict import Prediction, predict
 from .tolerances import GEOMETRIC, declared_margin, spread_allowance
 
 __all__ = ["GEOMETRIC_RECALL", "THREE_STEP_RECALL", "Moments", "P", "Problem", "S", "observe_exactly"]
 
-
-class Parameters(Hashable, Protocol):
-    """A setting of any problem."""
-
-    def to_dict(self) -> dict[str, object]: ...
-
-
 # Types of settings and predictions; where nothing else is said, those of recall by three steps.
 if TYPE_CHECKING:  # `typing` has defaults of type variables from Python 3.13 on
     from typing_extensions import TypeVar
 
-    S = TypeVar("S", bound=Parameters, default=Setting)
+    S = TypeVar("S", bound=BaseSetting, default=Setting)
     P = TypeVar("P", default=Prediction)
 else:
     from typing import TypeVar
@@ -52,25 +45,28 @@ class Moments(NamedTuple):
 class Problem(Generic[S, P]):
     """A model whose closed forms are laid beside its simulation.
 
-    All observables are shares of facts, in [0, 1]. `shipped_grids` holds the files of each named grid; a cell of a
-    grid has some of the `parameters`, and all that are `required`. `check` raises `SettingError` where a setting can't
-    be verified, `predict` where the library has no prediction. `draw(setting, seed, indices)` has a row of observables
-    for each of those seeds. `margin` is the declared one of the library's own prediction, `has_one_margin` says whether
-    all settings share it, and `facts` is how many a seed asks: the independent samples of a design effect.
+    All observables are shares of facts, in [0, 1]. `shipped_grids` holds the files of each named grid. `check` raises
+    `SettingError` where a setting can't be verified, `predict` where the library has no prediction.
+    `draw(setting, seed, indices)` has a row of observables for each of those seeds. `margin` is the declared one of the
+    library's own prediction, `has_one_margin` says whether all settings share it, and `facts` is how many a seed asks:
+    the independent samples of a design effect.
     """
 
     observables: tuple[str, ...]
     shipped_grids: Mapping[str, tuple[str, ...]]
-    parameters: tuple[str, ...]
-    required: tuple[str, ...]
+    setting_type: type[S]
     has_one_margin: bool
-    make_setting: Callable[..., S]
     check: Callable[[S], None]
     predict: Callable[[S], P]
     moments: Callable[[P], dict[str, Moments]]
     draw: Callable[[S, int, range], list[tuple[float, ...]]]
     margin: Callable[[S], float]
     facts: Callable[[S], int]
+
+    @property
+    def required(self) -> list[str]:
+        """The parameters that every setting has to give."""
+        return [p.name for p in self.setting_type.parameters.values() if p.default is None and not p.optional]
 
     def describe(self, setting: S) -> str:
         """The required parameters of a setting, in one short line."""
@@ -106,10 +102,8 @@ THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
     observables=OBSERVABLES,
     shipped_grids={"default": ("default.toml",), "full": ("full.toml", "mlp.toml"), "attention-only": ("full.toml",),
                    "mlp": ("mlp.toml",)},
-    parameters=tuple(PARAMETERS),
-    required=("V", "L", "d", "N"),
+    setting_type=Setting,
     has_one_margin=False,
-    make_setting=Setting,
     check=_check_three_steps,
     predict=predict,
     moments=_moments_of_three_steps,
@@ -121,10 +115,8 @@ THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
 GEOMETRIC_RECALL: Problem[GeometricSetting, GeometricPrediction] = Problem(
     observables=("recall",),
     shipped_grids={"default": ("geometric.toml",)},
-    parameters=tuple(GEOMETRIC_PARAMETERS),
-    required=("N", "R"),
+    setting_type=GeometricSetting,
     has_one_margin=True,
-    make_setting=GeometricSetting,
     check=geometric_simulation.check_affordable,
     predict=predict_geometric,
     moments=lambda prediction: {"recall": Moments(prediction.recall, prediction.std, prediction.std)},
