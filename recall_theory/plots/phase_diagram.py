@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -165,20 +164,16 @@ def _with_room(diagram: PhaseDiagram, places: Sequence[Place]) -> list[Place]:
 
 
 def _roomiest(diagram: PhaseDiagram, places: Sequence[Place], name: str) -> Place:
-    """Where a region's letter stands: the cell that is farthest from places, lines and other regions."""
-    grid = [(a, b, inside == name) for b, row in zip(diagram.y_values, diagram.binding, strict=True)
-            for a, inside in zip(diagram.x_values, row, strict=True)]
-    within = [(a, b) for a, b, inside in grid if inside]
-    outside = [(a, b) for a, b, inside in grid if not inside]
-    marks = _scaled(diagram, places)
-    obstacles = [*marks, *(marks + np.array(NUMBER) / 2), *_scaled(diagram, [*diagram.boundary, *outside])]
-    best, most = within[0], -math.inf
-    for place, at in zip(within, _scaled(diagram, within), strict=True):
-        room = min((math.dist(at, obstacle) for obstacle in obstacles), default=math.inf)
-        rim = float(min(*at, *(1 - at))) + 0.05  # the rim of the panel is a lesser obstacle
-        if min(room, rim) > most:
-            best, most = place, min(room, rim)
-    return best
+    """Where a region's letter stands: the cell that is farthest from places, lines, other regions and the rim."""
+    grid = [(float(a), float(b)) for b in diagram.y_values for a in diagram.x_values]
+    inside = np.array(diagram.binding).ravel() == name
+    cells, marks = _scaled(diagram, grid), _scaled(diagram, places)
+    within = cells[inside]
+    boundary = _scaled(diagram, diagram.boundary)
+    obstacles = np.concatenate([marks, marks + np.array(NUMBER) / 2, boundary, cells[~inside]])
+    room = np.hypot(*(within[:, None] - obstacles).T).min(axis=0, initial=np.inf)
+    rim = np.minimum(within, 1 - within).min(axis=1) + 0.05  # a lesser obstacle
+    return grid[np.flatnonzero(inside)[np.argmax(np.minimum(room, rim))]]
 
 
 def _axis_label(size: str) -> str:

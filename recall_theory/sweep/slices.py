@@ -59,19 +59,21 @@ class Slice2D:
 def described(parameters: Mapping[str, object]) -> str:
     """Sizes, and other parameters of a setting where they aren't the defaults, in words.
 
-    >>> described({"L": 4, "ratio": 32.0, "embedding": "sphere", "trigger_in_value": True})
-    'L = 4, N/V = 32, embedding sphere'
+    >>> described({"L": 4, "ratio": 32.0, "embedding": "sphere", "trigger_in_value": False})
+    'L = 4, N/V = 32, embedding sphere, trigger in keys only'
     """
     words = []
     for name, value in parameters.items():
         is_choice = name in PARAMETERS and PARAMETERS[name].kind in ("choice", "flag")
         if value is None or (is_choice and value == PARAMETERS[name].default):
             continue
-        if isinstance(value, str | bool):
-            shown = f" {value}"
+        if name == "trigger_in_value":
+            words.append("trigger in keys only")
+        elif isinstance(value, str | bool):
+            words.append(f"{name} {value}")
         else:
-            shown = f" = {value:,g}" if isinstance(value, float) else f" = {value:,}"
-        words.append(("N/V" if name == "ratio" else name) + shown)
+            number = f"{value:,g}" if isinstance(value, float) else f"{value:,}"
+            words.append(f"{'N/V' if name == 'ratio' else name} = {number}")
     return ", ".join(words)
 
 

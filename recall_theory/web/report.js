@@ -15,7 +15,7 @@ function choose(mark) {
   mark.classList.add("chosen");
   const list = document.createElement("dl");
   [...rows.get(mark.dataset.of).cells].forEach((cell, i) => {
-    if (!cell.textContent) return;
+    if (!cell.textContent || cell.classList.contains("technical")) return;
     const term = document.createElement("dt"), value = document.createElement("dd");
     term.textContent = names[i];
     value.append(...[...cell.childNodes].map((node) => node.cloneNode(true)));
