@@ -6,14 +6,16 @@ import os
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from recall_theory.cli import main as run
 from recall_theory.settings import Setting, SettingError
-from recall_theory.sweep import Problem, Store, product, sweep
+from recall_theory.sweep import Store, SweepProblem, product, sweep
 
-PROBLEM = Problem(Setting(V=8, L=2, d=4, N=32), seed=1)
+PROBLEM = SweepProblem(Setting(V=8, L=2, d=4, N=32), seed=1)
 CELLS = product({"d": [4, 8, 16, 32], "L": [2, 4, 8]}, V=8, N=32)
 
 
@@ -53,13 +55,45 @@ def test_the_file_is_append_only(path, statement):
 
 
 def test_results_of_another_model_are_kept_apart(tmp_path):
-    old = Problem(PROBLEM.setting, PROBLEM.seed, model=0)
+    old = SweepProblem(PROBLEM.setting, PROBLEM.seed, model=0)
     with Store(tmp_path / "a.db") as store:
         store.add(old, 0, (0.0, 0.0, 0.0))
         store.flush()
         assert store.known(PROBLEM) == {} and store.current() == [] and store.problems() == [old]
         assert sweep([PROBLEM.setting], 1, PROBLEM.seed, store=store).found == 1
         assert store.problems() == [old, PROBLEM]
+
+
+# Made by the program before its modules moved: sizes, a layer, test sequences, activations by name and by expression.
+OLD_STORE = Path(__file__).parent / "data" / "store_of_format_1.db"
+
+
+def test_a_store_written_before_opens_and_counts(tmp_path, monkeypatch):
+    path = tmp_path / "old.db"
+    path.write_bytes(OLD_STORE.read_bytes())
+    with Store(path) as store:
+        problems = store.current()
+        assert len(problems) == 13 and store.unused() == ""
+        known = list(store.results(problems))
+    assert [len(values) for values in known] == [3, 3, 2, 2, *[1] * 9]
+    for problem, values in zip(problems, known, strict=True):  # as they would be simulated today
+        again = sweep([problem.setting], len(values), problem.seed, n_test=problem.n_test)
+        assert np.allclose(again.values[0], [values[i] for i in range(len(values))], rtol=0, atol=1e-9)
+
+    monkeypatch.setattr("recall_theory.sweep.run_sweep.one_seed", lambda *task: pytest.fail("run again"))
+    again = sweep([p.setting for p in problems if p.n_test is None], 1, 5, store=path)
+    assert again.found == 11
+
+
+@pytest.mark.parametrize("command", ["sweep", "report"])
+def test_results_of_another_model_are_one_line(path, command, capsys):
+    with Store(path) as store:
+        for number in range(3):
+            store.add(SweepProblem(PROBLEM.setting, 5, model=0), number, (0.0, 0.0, 0.0))
+    assert run([command, "--store", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert "12 cells" in out and err.count("\n") == 1
+    assert "3 results (cells: 1) are kept and not used: they are by another version of the model (0; this is 1)" in err
 
 
 # Kills
@@ -229,7 +263,7 @@ def test_stores_that_contradict_are_not_merged(tmp_path):
         for store, recall in ((a, 0.5), (b, 0.25)):
             store.add(PROBLEM, 0, (1.0, recall, 0.5))
             store.flush()
-        b.add(Problem(PROBLEM.setting, 7), 0, (1.0, 1.0, 1.0))
+        b.add(SweepProblem(PROBLEM.setting, 7), 0, (1.0, 1.0, 1.0))
         b.flush()
         for target, others in ((a, [b]), (c, [a, b])):
             with pytest.raises(SettingError, match="other values for seed 0"):

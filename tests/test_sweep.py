@@ -17,7 +17,7 @@ from recall_theory.cli import main as run
 from recall_theory.settings import PARAMETERS, Setting, SettingError
 from recall_theory.simulate.observation import Interrupted
 from recall_theory.simulate.run import one_seed, simulate
-from recall_theory.sweep import Problem, Store, product, run_sweep, sweep
+from recall_theory.sweep import Store, SweepProblem, product, run_sweep, sweep
 from recall_theory.sweep.sweep_grid import load_plan, scan
 from recall_theory.sweep.sweep_problem import SIMULATION_VERSION
 
@@ -256,18 +256,19 @@ def test_the_model_is_still_the_one_of_its_version(setting, n_test, expected):
        embedding=st.sampled_from(["gaussian", "sphere"]), m=st.none() | st.integers(1, 99),
        trigger=st.booleans())
 def test_problems_are_told_apart_by_their_hash(seed, n_test, V, embedding, m, trigger):
-    problem = Problem(Setting(V=V, L=2, d=4, N=9, m=m, embedding=embedding, trigger_in_value=trigger), seed, n_test)
-    assert Problem.from_json(problem.to_json()) == problem
+    setting = Setting(V=V, L=2, d=4, N=9, m=m, embedding=embedding, trigger_in_value=trigger)
+    problem = SweepProblem(setting, seed, n_test)
+    assert SweepProblem.from_json(problem.to_json()) == problem
     assert 0 <= problem.cell_seed < 2**53
-    others = [Problem(problem.setting, seed + 1, n_test), Problem(problem.setting, seed, 1 + (n_test or 0)),
-              Problem(problem.setting.replace(L=3), seed, n_test), Problem(problem.setting, seed, n_test, model=2),
-              Problem(problem.setting.replace(trigger_in_value=not trigger), seed, n_test)]
+    others = [SweepProblem(setting, seed + 1, n_test), SweepProblem(setting, seed, 1 + (n_test or 0)),
+              SweepProblem(setting.replace(L=3), seed, n_test), SweepProblem(setting, seed, n_test, model=2),
+              SweepProblem(setting.replace(trigger_in_value=not trigger), seed, n_test)]
     assert len({p.key for p in (problem, *others)}) == 6
 
 
 def test_the_hash_of_a_setting_is_what_it_was():
     """Keys are part of the stores that users have: a new parameter of Setting must not move them."""
-    assert Problem(Setting(V=32, L=4, d=64, N=1024), 1).to_json() == '[1,1,null,{"L":4,"N":1024,"V":32,"d":64}]'
+    assert SweepProblem(Setting(V=32, L=4, d=64, N=1024), 1).to_json() == '[1,1,null,{"L":4,"N":1024,"V":32,"d":64}]'
     assert set(PARAMETERS) == {"V", "L", "d", "N", "m", "activation", "embedding", "trigger_in_value", "eta", "gamma"}
 
 
@@ -385,11 +386,3 @@ def test_two_seeds_in_a_store_need_a_choice(capsys, tmp_path):
     for seed in (3, 4):
         call(capsys, *RUN[:-1], seed, "--store", store)
     assert "--seed is missing" in refused(capsys, *RUN[:-2], "--store", store)
-
-
-def test_results_of_another_model_are_mentioned_and_not_shown(capsys, tmp_path):
-    store = tmp_path / "store.db"
-    with Store(store) as kept:
-        kept.add(Problem(CELLS[0], 3, model=0), 0, (0.0, 0.0, 0.0))
-    code, out, err = call(capsys, "sweep", "--store", store)
-    assert code == 0 and "1 results (cells: 1) are kept and not used" in err and "no result" in out

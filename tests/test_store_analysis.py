@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recall_theory import Setting, SettingError, predict
 from recall_theory.cli import main as run
-from recall_theory.sweep import Problem, Results, Store, product, store_analysis, sweep
+from recall_theory.sweep import Results, Store, SweepProblem, product, store_analysis, sweep
 from recall_theory.sweep.reproduce import reproductions
 from recall_theory.sweep.slices import crossing_of_scan, phase_diagram_of, slices_of
 from recall_theory.sweep.store_analysis import analyse_cells, summarise_store
@@ -40,7 +40,7 @@ def around(settings, means, seeds=1500, apart=0.02):
     means = np.clip(np.asarray(means, dtype=float), apart, 1 - apart)
     signs = np.where(np.arange(seeds) % 2, 1, -1)
     values = means[:, None, :] + apart * signs[None, :, None]
-    return Results(tuple(Problem(s, 1) for s in settings), values)
+    return Results(tuple(SweepProblem(s, 1) for s in settings), values)
 
 
 def predicted(settings):
@@ -200,7 +200,7 @@ def test_the_scaling_of_a_plane_has_the_exponent_that_was_put_in():
 def test_of_several_runs_of_a_setting_the_fullest_counts():
     means = np.array([[1, logistic(2 * np.log(s.d / s.V**0.7)), 0.1] for s in RISING])
     full = around(RISING, means, seeds=64)
-    poor = Results(tuple(Problem(s, 2) for s in RISING), np.full((8, 64, 3), np.nan))
+    poor = Results(tuple(SweepProblem(s, 2) for s in RISING), np.full((8, 64, 3), np.nan))
     poor.values[:, :8] = 0.3
     both = Results((*full.problems, *poor.problems), np.concatenate([full.values, poor.values]))
     slopes = [next(x for s in summarise_store(results, diagram_cells=None).slices for x in s.scalings).line.slope
@@ -230,7 +230,7 @@ def test_the_command_makes_the_same_problems(sizes, ratio, drop, n_test, seed):
     grid = product(sizes, **({"N": 24} if ratio is None else {"ratio": ratio}))
     if drop and len(grid) > 2:
         grid = [*grid[1:-1], grid[-1].replace(N=77)]
-    problems = [Problem(s, seed, n_test) for s in grid]
+    problems = [SweepProblem(s, seed, n_test) for s in grid]
     made = reproductions(problems, [1] * len(problems))
     assert len(made) == 1
     with tempfile.TemporaryDirectory() as folder:
@@ -247,7 +247,7 @@ def test_the_command_makes_the_same_problems(sizes, ratio, drop, n_test, seed):
 @pytest.mark.parametrize("activations", [["x**3 - 3*x"], ["relu", "x**3 - 3*x"], ["relu", "max(x, x/10)"]])
 def test_an_activation_of_ones_own_is_repeated(activations, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    problems = [Problem(Setting(V=8, L=2, d=d, N=32, m=8, activation=a), 1) for d in (4, 8) for a in activations]
+    problems = [SweepProblem(Setting(V=8, L=2, d=d, N=32, m=8, activation=a), 1) for d in (4, 8) for a in activations]
     (made,) = reproductions(problems, [1] * len(problems))
     if made.grid:
         Path("cells.toml").write_text(made.grid, encoding="utf-8")
@@ -260,13 +260,13 @@ def test_an_activation_of_ones_own_is_repeated(activations, tmp_path, monkeypatc
 
 
 def test_numbers_of_seeds_are_repeated_too():
-    problems = [Problem(s, 1) for s in SMALL]
+    problems = [SweepProblem(s, 1) for s in SMALL]
     assert ["--seeds 9 " in r.command for r in reproductions(problems, [9, 9, 4, 4])] == [True, False]
     assert len(reproductions(problems, [1, 2, 3, 4])) == 1  # an interrupted sweep
     assert "--seeds 4 " in reproductions(problems, [1, 2, 3, 4])[0].command
 
 
 def test_each_seed_has_a_command_of_its_own():
-    made = reproductions([Problem(s, seed) for seed in (1, 2) for s in SMALL[:seed + 1]], [4] * 5)
+    made = reproductions([SweepProblem(s, seed) for seed in (1, 2) for s in SMALL[:seed + 1]], [4] * 5)
     assert ["--seed 1 " in r.command for r in made] == [True, False]
     assert ["--seed 2 " in r.command for r in made] == [False, True]
