@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import sys
 from pathlib import Path
 
 import mpmath
@@ -24,11 +23,9 @@ from recall_theory.theory import forced_choice
 from recall_theory.theory import relation_counting as counting
 from recall_theory.theory.formulas import geometric_laws as laws
 from recall_theory.theory.random_walk_moments import squared_length_moments, squared_length_rule
+from validation import geometric as validation
 
 VALIDATION = Path(__file__).parent.parent / "validation"
-sys.path.insert(0, str(VALIDATION))
-
-import geometric as validation  # noqa: E402
 
 
 @given(n=st.integers(1, 12), d=st.integers(1, 40))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +11,10 @@ import pytest
 from recall_theory.geometric import TrainingSetting, least_dimension
 from recall_theory.geometric.geometric_training import counting_dimension
 from recall_theory.plots.style import picture
+from validation import geometric_training as study
+from validation import geometric_training_figures as figures
 
 VALIDATION = Path(__file__).parent.parent / "validation"
-sys.path.insert(0, str(VALIDATION))
-
-import geometric_training as study  # noqa: E402
-import geometric_training_figures as figures  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Observe every cell of the default grid of `verify` many times over, for studies that resample it.
 
-    python validation/bank.py
+    python -m validation.bank
 
 bank.npz holds the three observables of `SEEDS` seeds a cell, as fractions of 65,535. Takes some minutes.
 """

@@ -1,6 +1,6 @@
 """Predictions beside the observed truth grid: excess, spread and what misses most.
 
-    python validation/compare.py [--observed validation/observed.json] [--worst 10] [--write]
+    python -m validation.compare [--observed validation/observed.json] [--worst 10] [--write]
 
 excess = max(0, |predicted - observed| - 2 standard errors). --write keeps the summary in agreement.json, which the
 README and the docs quote and a test recomputes.

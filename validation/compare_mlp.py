@@ -1,6 +1,6 @@
 """Predictions of the Attention-MLP model beside its observed truth grid.
 
-    python validation/compare_mlp.py [--observed validation/observed_mlp.json] [--worst 10] [--write]
+    python -m validation.compare_mlp [--observed validation/observed_mlp.json] [--worst 10] [--write]
 
 As `compare.py`, whose figures these are; groups are the activations. --write keeps the summary in agreement_mlp.json,
 which the docs quote and a test recomputes.
@@ -13,7 +13,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from compare import Row, rows
+
+from validation.compare import Row, rows
 
 HERE = Path(__file__).parent
 ALL = "all"

@@ -1,6 +1,6 @@
 """How often the intervals of `verify` hold the true mean, on named laws of per-seed values, skewed ones included.
 
-    python validation/coverage.py [--repeats 20000] [--write]
+    python -m validation.coverage [--repeats 20000] [--write]
 
 For each law and number of seeds: how often each method of the rule applies, and how often its interval covers. The last
 block looks at the interval for any number of seeds after every seed, and counts the runs that it ever leaves the truth

@@ -9,7 +9,7 @@ that the predicted spread asks for.
 Quotas looked at the predictions of that day. With today's, one of the 103 settings comes out another: the grid stays as
 it was drawn and simulated.
 
-    python validation/draw_grid.py > recall_theory/verification/shipped_grids/full.toml
+    python -m validation.draw_grid > recall_theory/verification/shipped_grids/full.toml
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ activations take turns. A setting goes to the first quota that it fits and that 
 transition, recall in transition, anything. Quotas look at predictions, never at a simulation. Settings are passed
 over whose seeds, as many as the predicted spread asks for, would take a laptop too long.
 
-    python validation/draw_mlp_grid.py > validation/mlp_grid.toml     # scramble 0
-    python validation/draw_mlp_grid.py 1 > held_out.toml              # another draw
+    python -m validation.draw_mlp_grid > validation/mlp_grid.toml     # scramble 0
+    python -m validation.draw_mlp_grid 1 > held_out.toml              # another draw
 """
 
 from __future__ import annotations

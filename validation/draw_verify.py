@@ -9,7 +9,7 @@ quadratic activation, whose attention is nowhere right at these sizes): the Atte
 
 Two earlier drafts, which allowed a cell more seconds, were simulated and thrown away because they took too long.
 
-    python validation/draw_verify.py > recall_theory/verification/shipped_grids/default.toml
+    python -m validation.draw_verify > recall_theory/verification/shipped_grids/default.toml
 """
 
 from __future__ import annotations

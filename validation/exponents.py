@@ -6,7 +6,7 @@ straight line of the observable's logit in the logarithm. The exponent is the sl
 the scan; its interval comes from resampling seeds. Beside it stand the slope of the exact prediction on the same
 points and the exponent of the leading law.
 
-    python validation/exponents.py [--jobs 2] [--out validation/exponents.json]
+    python -m validation.exponents [--jobs 2] [--out validation/exponents.json]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How often `verify` errs at its default budget: right formulas called wrong, and wrong ones let pass.
 
-    python validation/false_alarms.py [--part right|wrong|theory|biases] [--repeats 20000] [--write]
+    python -m validation.false_alarms [--part right|wrong|theory|biases] [--repeats 20000] [--write]
 
 Every repeat is a whole `verify` of the default grid, of which each seed is drawn with replacement from the observations
 in bank.npz (see bank.py). A cell's law is then that of the bank, and its true mean the bank's mean. Right formulas are
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bank import values
 from scipy import stats
 
 from recall_theory import Prediction, Setting, predict
@@ -42,6 +41,7 @@ from recall_theory.verification.verdicts import (
     smallest_detectable_bias,
     worst,
 )
+from validation.bank import values
 
 HERE = Path(__file__).parent
 SURELY_NOT = 4  # standard errors beyond the margin: ends that a claim in [0, 1] can pass by are 4.49 or more away

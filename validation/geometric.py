@@ -1,9 +1,9 @@
 """Geometric recall, predicted beside observed, on a grid drawn by a rule before anything was simulated.
 
-    python validation/geometric.py draw full > validation/geometric_grid.toml
-    python validation/geometric.py draw default > recall_theory/verification/shipped_grids/geometric.toml
-    nice python validation/geometric.py observe [--seed 20261121]     # writes validation/geometric_observed.json
-    python validation/geometric.py compare
+    python -m validation.geometric draw full > validation/geometric_grid.toml
+    python -m validation.geometric draw default > recall_theory/verification/shipped_grids/geometric.toml
+    nice python -m validation.geometric observe [--seed 20261121]     # writes validation/geometric_observed.json
+    python -m validation.geometric compare
 
 The rule: a scrambled Sobol sequence with a fixed scramble, even in the logarithms of N, R and k and in the recall
 that is aimed at for one pass; d is the least that is predicted to reach it. Three quarters of the cells have one

@@ -1,6 +1,6 @@
 """Draw docs/pictures/geometric.svg: what N R facts ask of d, in embeddings and in a matrix; and where which asks less.
 
-    python validation/geometric_picture.py
+    python -m validation.geometric_picture
 """
 
 from __future__ import annotations

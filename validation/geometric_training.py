@@ -4,7 +4,7 @@
     structure    every measure of `train` and `transfer`, along d
     large        the thresholds that take as long as all the others together
 
-    python validation/geometric_training.py [--part thresholds] [--out validation/geometric_training.json]
+    python -m validation.geometric_training [--part thresholds] [--out validation/geometric_training.json]
 
 Rows that the file already has are not computed again.
 """

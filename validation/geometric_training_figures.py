@@ -1,6 +1,6 @@
 """From the rows of geometric_training.json to the tables and the picture of docs/geometric-training.md.
 
-    python validation/geometric_training_figures.py       # draws docs/pictures/geometric-training.svg
+    python -m validation.geometric_training_figures       # draws docs/pictures/geometric-training.svg
 """
 
 from __future__ import annotations

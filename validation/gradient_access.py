@@ -8,7 +8,7 @@ The exponents are those of (noise/signal)^2 of the plain reading's logits, over 
 where N << V L, L << V and d << V: none of the ratios above 1/32 anywhere, nor above 1/64 where V itself is scanned,
 since it moves all three.
 
-    python validation/gradient_access.py [--jobs 2] [--out validation/gradient_access.json]
+    python -m validation.gradient_access [--jobs 2] [--out validation/gradient_access.json]
 """
 
 from __future__ import annotations

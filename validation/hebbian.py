@@ -4,7 +4,7 @@ For each kind of embedding the grid is a Sobol sequence with a fixed scramble, e
 and of n between d/2 and d^2/4; memories of more than 2^25 numbers are passed over. It looks at no prediction. Memories
 are added until the standard error over seeds is below 0.003, or 64 have been seen.
 
-    python validation/hebbian.py        # simulates what hebbian.json lacks, then prints the law beside it
+    python -m validation.hebbian        # simulates what hebbian.json lacks, then prints the law beside it
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Simulate the truth grid and keep what was seen, cell by cell; an interrupted run goes on where it was.
 
-    python validation/observe.py [--jobs 2] [--out validation/observed.json] [--seed 20261120]
+    python -m validation.observe [--jobs 2] [--out validation/observed.json] [--seed 20261120]
 
 Seeds a cell come from the rule in draw_grid.py; where the standard error is still over 0.01, more follow.
 """
@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from draw_grid import guess, seeds_for
 from scipy.stats import bootstrap
 
 from recall_theory import Setting
@@ -22,6 +21,7 @@ from recall_theory.simulate.run import one_seed
 from recall_theory.simulate.workers import collect
 from recall_theory.verification.grids import load
 from recall_theory.verification.sampling import cell_seed
+from validation.draw_grid import guess, seeds_for
 
 MOST_SEEDS = 4000
 

@@ -1,6 +1,6 @@
 """Simulate the Attention-MLP grid and keep what was seen, cell by cell; an interrupted run goes on where it was.
 
-    python validation/observe_mlp.py [--jobs 2] [--grid validation/mlp_grid.toml] [--out validation/observed_mlp.json]
+    python -m validation.observe_mlp [--jobs 2] [--grid validation/mlp_grid.toml] [--out validation/observed_mlp.json]
 
 Seeds a cell come from the rule in draw_mlp_grid.py; where the standard error is still over 0.01, more follow. Accuracy
 is summed over all test sequences, so that the spread is that of the seeds alone. The cheapest cells come first.
@@ -14,14 +14,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-from draw_mlp_grid import seconds, seeds_for
-from observe import MOST_SEEDS, summary
 
 from recall_theory import predict
 from recall_theory.simulate.run import one_seed
 from recall_theory.simulate.workers import collect
 from recall_theory.verification.grids import load
 from recall_theory.verification.sampling import cell_seed
+from validation.draw_mlp_grid import seconds, seeds_for
+from validation.observe import MOST_SEEDS, summary
 
 HERE = Path(__file__).parent
 

@@ -1,6 +1,6 @@
 """Linear memories trained to their limit, and errors of memories of Zipf-distributed facts, over d.
 
-    python validation/other_memories.py        # simulates, writes other_memories.json
+    python -m validation.other_memories        # simulates, writes other_memories.json
 
 Linear: the share of random problems of n facts that some d x d matrix solves, decided by convex optimisation, on a
 ladder of n; where it crosses one half stands beside the law. Zipf: the error over d of each kind of memory, and the

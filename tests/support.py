@@ -1,0 +1,53 @@
+"""What several test files share: where the kept results lie, means with errors, the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recall_theory.cli import main
+from recall_theory.settings import SettingError
+
+ROOT = Path(__file__).parent.parent
+VALIDATION = ROOT / "validation"
+
+
+def shipped(name):
+    """The kept results of one study of `validation`."""
+    return json.loads((VALIDATION / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def standard_error(values):
+    return np.std(values, ddof=1) / np.sqrt(len(values))
+
+
+def assert_mean(values, expected, errors, margin=0.0):
+    """That the mean of the values is `expected`, but for some of its standard errors and a margin."""
+    off = abs(np.mean(values) - expected)
+    assert off < margin + errors * standard_error(values), (np.mean(values), expected)
+
+
+def assert_refused(name, function, *arguments, **keywords):
+    """That the function refuses the argument called `name`."""
+    with pytest.raises(SettingError) as error:
+        function(*arguments, **keywords)
+    assert error.value.name == name
+
+
+def call(capsys, *arguments):
+    """Exit code, output and messages of the program."""
+    code = main(list(arguments))
+    streams = capsys.readouterr()
+    return code, streams.out, streams.err
+
+
+def assert_refused_in_one_line(capsys, arguments, words):
+    """That the program exits with 2, says the words in one line and prints nothing else."""
+    code, out, err = call(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert words in err
