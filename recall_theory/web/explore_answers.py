@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..numerics.formatting import count, number, probability
 from ..numerics.number_syntax import BEYOND, parse_integer, parse_real
-from ..settings import PARAMETERS, Setting, SettingError
+from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from .document import fragment
-from .explore_curve import OBSERVABLES, SIZES, Curve, predicted
+from .explore_curve import SIZES, Curve, predicted
 
 if TYPE_CHECKING:
     from ..theory.bounds import Bound
@@ -163,4 +163,4 @@ def _values(prediction: Prediction | None) -> dict[str, float] | None:
 
 
 def _drawn(curve: Curve) -> dict[str, str]:
-    return {"plot": fragment(RESULTS, "chart", curve), "curve-table": fragment(RESULTS, "curve_table", curve)}
+    return {"plot": curve.svg(), "curve-table": fragment(RESULTS, "curve_table", curve, OBSERVABLES)}

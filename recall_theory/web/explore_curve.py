@@ -8,23 +8,24 @@ import itertools
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, SubElement, tostring
 
-from ..numerics.formatting import number, probability
-from ..settings import PARAMETERS, Setting, SettingError
+from ..numerics.formatting import count, number, probability
+from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 
 if TYPE_CHECKING:
     from ..theory.predict import Prediction
 
-__all__ = ["OBSERVABLES", "SIZES", "Curve", "predicted"]
+__all__ = ["SIZES", "Curve", "predicted"]
 
 SIZES = ("V", "L", "d", "N", "m")
-OBSERVABLES = ("attention", "recall", "accuracy")
 
 SPAN = 64  # the curve reaches this factor to either side of the setting
 INTERVALS = 24
 STEEP = 0.05  # change between neighbouring points above which one is added between them
 MOST_POINTS = 48
-LEFT, RIGHT, TOP, BOTTOM = 40, 84, 12, 40  # pixels around the area of the curve
+HEIGHT = 300  # pixels, as are those around the area of the curve
+LEFT, RIGHT, TOP, BOTTOM = 40, 84, 12, 40
 TICK_WIDTH = 85  # pixels
 
 
@@ -49,9 +50,6 @@ class Curve:
     width: int
     points: dict[int, Prediction] = dataclasses.field(default_factory=dict)
     omitted: str = ""  # why a value has no point
-
-    height = 300
-    observables = OBSERVABLES
 
     def __post_init__(self) -> None:
         parameter = PARAMETERS[self.along]
@@ -111,38 +109,52 @@ class Curve:
                  f"left out: {self.omitted}" if self.omitted else ""]
         return "; ".join(filter(None, notes))
 
-    def words(self) -> str:
-        """The curve in a sentence."""
+    def svg(self) -> str:
+        """The curve as an SVG element; each point is a line that carries its value and what is read there."""
+        high, low, right = self._y(1), self._y(0), self._x(self.high)
         first, last = self.points[min(self.points)], self.points[max(self.points)]
-        changes = [f"{name} from {probability(getattr(first, name))} to {probability(getattr(last, name))}"
-                   for name in OBSERVABLES]
-        return f"Along {self.along}, from {min(self.points)} to {max(self.points)}: {', '.join(changes)}"
+        changes = [f"{o} from {probability(getattr(first, o))} to {probability(getattr(last, o))}" for o in OBSERVABLES]
+        label = f"Along {self.along}, from {min(self.points)} to {max(self.points)}: {', '.join(changes)}"
+        root = Element("svg", {"viewBox": f"0 0 {self.width} {HEIGHT}", "role": "img", "aria-label": label,
+                               "data-present": str(self.present)})
+        for p in (0, 0.25, 0.5, 0.75, 1):
+            _add(root, "line", x1=LEFT, x2=right, y1=self._y(p), y2=self._y(p))
+            _add(root, "text", str(p), x=4, y=self._y(p) + 4)
+        for tick in self._ticks():
+            _add(root, "text", count(tick), class_="middle", x=self._x(tick), y=low + 20)
+        present = self._x(self.present)
+        _add(root, "line", class_="present", x1=present, x2=present, y1=low, y2=high)
+        _add(root, "text", self.along, class_="middle", x=present, y=HEIGHT - 4)
+        height = 0.0  # of the names at the right end, apart from one another
+        for name in sorted(OBSERVABLES, key=lambda name: -getattr(last, name)):
+            height = max(height + 15, self._y(getattr(last, name)) + 4)
+            corners = [f"{self._x(value)},{self._y(getattr(p, name))}" for value, p in sorted(self.points.items())]
+            _add(root, "polyline", class_=name, points=" ".join(corners))
+            _add(root, "text", name, class_=name, x=right + 8, y=height)
+        for value, point in sorted(self.points.items()):
+            read = ", ".join(f"{name} {probability(getattr(point, name))}" for name in OBSERVABLES)
+            line = _add(root, "line", class_="point", x1=self._x(value), x2=self._x(value), y1=low, y2=high)
+            line.attrib |= {"data-value": str(value), "data-words": f"{self.along} = {count(value)}: {read}"}
+        return tostring(root, encoding="unicode")
 
-    def x(self, value: float) -> float:
-        """Pixels from the left of a value of the size."""
+    def _x(self, value: float) -> float:
         share = math.log(value / self.low) / (math.log(self.high / self.low) or 1)
         return round(LEFT + share * (self.width - LEFT - RIGHT), 1)
 
-    def y(self, probability: float) -> float:
-        """Pixels from the top of a probability."""
-        return round(self.height - BOTTOM - probability * (self.height - BOTTOM - TOP), 1)
+    def _y(self, probability: float) -> float:
+        return round(HEIGHT - BOTTOM - probability * (HEIGHT - BOTTOM - TOP), 1)
 
-    def corners(self, observable: str) -> str:
-        """The line of an observable."""
-        return " ".join(f"{self.x(value)},{self.y(getattr(p, observable))}" for value, p in sorted(self.points.items()))
-
-    def ticks(self) -> list[int]:
+    def _ticks(self) -> list[int]:
         """Powers of ten along the size, not more than there is room for."""
         powers = [power for power in (10**k for k in range(16)) if self.low <= power <= self.high]
         room = (self.width - LEFT - RIGHT) // TICK_WIDTH
         return powers[::math.ceil(len(powers) / room)]
 
-    def names(self) -> list[tuple[str, float]]:
-        """(observable, height of its name at the right end), the names apart from one another."""
-        last = self.points[max(self.points)]
-        placed: list[tuple[str, float]] = []
-        height = 0.0
-        for name in sorted(OBSERVABLES, key=lambda name: -getattr(last, name)):
-            height = max(height + 15, self.y(getattr(last, name)) + 4)
-            placed.append((name, height))
-        return placed
+
+def _add(root: Element, tag: str, text: str = "", class_: str = "", **attributes: object) -> Element:
+    """An element at the end of `root`."""
+    child = SubElement(root, tag, {name: str(value) for name, value in attributes.items()})
+    child.text = text
+    if class_:
+        child.set("class", class_)
+    return child

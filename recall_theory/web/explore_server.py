@@ -179,7 +179,7 @@ class Server(ThreadingTCPServer):
     def warm_up(self) -> None:
         """Load what the first request would wait for: the page, and what computes its prediction."""
         self.page({})
-        for _ in itertools.islice(self.answers(dict(V="64", L="8", d="32", N="4096")), 3):
+        for _ in itertools.islice(self.answers({"V": "64", "L": "8", "d": "32", "N": "4096"}), 3):
             pass
 
     def page(self, form: Form) -> str:
