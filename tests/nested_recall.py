@@ -12,7 +12,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from recall_theory.numerics.quadrature import gauss_gamma, gauss_poisson
-from recall_theory.theory.competitors import _tilted_score, coordinate_scale
+from recall_theory.numerics.unit_sphere import peizer_pratt_scale
+from recall_theory.theory.competitors import _tilted_score
 from recall_theory.theory.correct_label import square_spread
 from recall_theory.theory.fact import FLOOR, weights
 from recall_theory.theory.training_attention import attended_share
@@ -40,7 +41,7 @@ def nested(seeds, groups, facts, n_above=3, n_own=9, n_length=3, n_count=11, n_n
         wider = np.sqrt(1 + d * w.common_pick[r, f] * missed**2 / power)
         stretch, w_stretch = gauss_gamma(2 / d + length, n_length)
         if seeds.sphere:
-            D = coordinate_scale(d)
+            D = peizer_pratt_scale(d)
             rho = lead / np.sqrt(power * stretch)[:, None]
             own = np.sign(x) * np.sqrt(-np.expm1(-x * x / D)) * wider
             size = np.sqrt(np.maximum(rho**2 + 1 + 2 * rho * own, 1e-9))

@@ -198,6 +198,16 @@ def test_solving_for_a_number():
         formulas["law.attention.noise_tokens"].solve_for("m")
 
 
+@pytest.mark.parametrize("value", ["__import__('pathlib').Path('made').touch()", "1 + 1", b"1", [1], {}, object()])
+def test_solve_for_takes_numbers_and_sympy_expressions_only(value, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    law = formulas["law.attention.noise_tokens"]
+    with pytest.raises(ValueError, match="neither a number nor a sympy expression"):
+        law.solve_for("d", value)
+    assert not list(tmp_path.iterdir())
+    assert law.solve_for("d", np.float64(1000)) == law.solve_for("d", sympy.Float(1000))
+
+
 # --- where formulas come from ------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from nested_recall import nested
 from scipy import special, stats
 
 from recall_theory.numerics import quadrature
+from recall_theory.numerics.unit_sphere import peizer_pratt_scale
 from recall_theory.settings import Setting
 from recall_theory.simulate.run import one_seed
 from recall_theory.theory import (
@@ -148,7 +149,7 @@ def test_normal_score_of_a_coordinate():
     for d, tolerance in ((8, 0.01), (20, 0.007), (200, 0.001)):
         b = np.linspace(0.02, min(0.85, 4 / np.sqrt(d)), 40)
         exact = -stats.norm.ppf(special.betainc((d - 1) / 2, (d - 1) / 2, (1 - b) / 2))
-        assert np.abs(np.sqrt(-rivals.coordinate_scale(d) * np.log1p(-b * b)) - exact).max() < tolerance
+        assert np.abs(np.sqrt(-peizer_pratt_scale(d) * np.log1p(-b * b)) - exact).max() < tolerance
 
 
 def test_tilted_score_against_the_exact_law():
@@ -159,7 +160,7 @@ def test_tilted_score_against_the_exact_law():
         exact = density[grid < at].sum() / density.sum()
         ratio = tilt / (d - 1)  # m/(1 - m^2) = kappa/(d - 1)
         m = 0.0 if tilt == 0 else (np.sqrt(1 + 4 * ratio**2) - 1) / (2 * ratio)
-        D = np.array(rivals.coordinate_scale(d))
+        D = np.array(peizer_pratt_scale(d))
         score = np.sqrt(-D * np.log1p(-at * at))
         z = rivals._tilted_score(np.array(score), np.array(m), np.array(0.0), D, np.array(0.0))
         assert abs(-special.ndtri(1 - exact) - float(z)) < 0.02

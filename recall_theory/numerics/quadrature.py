@@ -1,7 +1,7 @@
 """Gauss rules: few nodes and weights that integrate a variable's polynomials exactly.
 
-Each takes its parameters as arrays (...) and returns nodes and weights (..., n) from the eigenvalues of a
-Jacobi matrix (Golub and Welsch, 1969).
+Parameters are arrays (...), nodes and weights (..., n), from the eigenvalues of a Jacobi matrix (Golub and Welsch,
+1969); rules of fixed variables are NumPy's and SciPy's.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, pdtrc
+from scipy.special import gammaln, pdtrc, roots_sh_legendre
 
-__all__ = ["condense", "gauss_beta", "gauss_binomial", "gauss_coordinate", "gauss_gamma", "gauss_hermite",
-           "gauss_legendre", "gauss_poisson", "golub_welsch"]
+__all__ = ["condense", "gauss_beta", "gauss_binomial", "gauss_charlier", "gauss_coordinate", "gauss_gamma",
+           "gauss_hermite", "gauss_legendre", "gauss_poisson", "golub_welsch"]
 
 FloatArray = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ def gauss_gamma(relative_variance: ArrayLike, n: int) -> tuple[FloatArray, Float
 
 
 def gauss_beta(a: float, b: float, n: int) -> tuple[FloatArray, FloatArray]:
-    """A Beta(a, b) variable, for any positive a and b: nodes and weights (n,).
+    """A Beta(a, b) variable, for any positive a and b: nodes and weights (n,). SciPy's overflows from a + b = 1000 on.
 
     >>> x, w = gauss_beta(2.0, 3.0, 4)
     >>> round(float((w * x).sum()), 12), round(float((w * x**3).sum()), 12)
@@ -64,18 +64,14 @@ def gauss_beta(a: float, b: float, n: int) -> tuple[FloatArray, FloatArray]:
     return np.clip((1 + x) / 2, 0, 1), w
 
 
-@functools.cache
-def gauss_hermite(n: int) -> tuple[FloatArray, FloatArray]:
-    """A standard normal variable: nodes and weights (n,)."""
-    return _kept(*golub_welsch(np.zeros(n), np.sqrt(np.arange(1, n))))
-
-
-def gauss_coordinate(d: Any, n: int) -> tuple[FloatArray, FloatArray]:
-    """sqrt(d) times one coordinate of a uniform unit vector of R^d: nodes and weights (..., n)."""
-    d = np.maximum(np.asarray(d, dtype=float), 3)[..., None]  # below 3 dimensions the rule of 3 serves
-    i = np.arange(1, n)
-    beside = np.sqrt(d * i * (i + d - 3) / ((2 * i + d - 2) * (2 * i + d - 4)))
-    return golub_welsch(np.zeros((*d.shape[:-1], n)), beside)
+def gauss_coordinate(d: Any, n: int, least: float = 3.0) -> tuple[FloatArray, FloatArray]:
+    """sqrt(d) times one coordinate of a uniform unit vector of R^d: nodes and weights (..., n). Below `least`
+    dimensions, at least 2, the rule of so many serves."""
+    d = np.maximum(np.asarray(d, dtype=float), least)[..., None]
+    i = np.arange(2, n)
+    square = d * i * (i + d - 3) / ((2 * i + d - 2) * (2 * i + d - 4))
+    beside = np.sqrt(np.concatenate([np.ones_like(d), square], axis=-1))
+    return golub_welsch(np.zeros((*d.shape[:-1], n)), beside[..., :n - 1])
 
 
 def gauss_poisson(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
@@ -85,14 +81,27 @@ def gauss_poisson(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
     >>> round(float((w * (x - 100)**2).sum()), 9)
     100.0
     """
+    x, w = gauss_charlier(mean, n)
     mean = np.asarray(mean, dtype=float)[..., None]
     i = np.arange(n)
-    x, w = golub_welsch(mean + i, np.sqrt(mean * i[1:]))
     log_p = i * np.log(np.maximum(mean, TINY)) - gammaln(i + 1)
     p = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
     p = p / p.sum(axis=-1, keepdims=True)
     few = pdtrc(n - 1, mean) < LOST
-    return np.where(few, i, np.maximum(x, 0)), np.where(few, p, w)
+    return np.where(few, i, x), np.where(few, p, w)
+
+
+def gauss_charlier(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
+    """The n-point Gauss rule of a Poisson variable, its nodes kept from falling below 0.
+
+    >>> x, w = gauss_charlier(2, 6)
+    >>> round(float(w @ x**3), 10)
+    22.0
+    """
+    mean = np.asarray(mean, dtype=float)[..., None]
+    i = np.arange(n)
+    x, w = golub_welsch(mean + i, np.sqrt(mean * i[1:]))
+    return np.maximum(x, 0), w
 
 
 def gauss_binomial(trials: Any, chance: Any, n: int) -> tuple[FloatArray, FloatArray]:
@@ -105,15 +114,26 @@ def gauss_binomial(trials: Any, chance: Any, n: int) -> tuple[FloatArray, FloatA
 
 
 @functools.cache
+def gauss_hermite(n: int, symmetric: bool = False) -> tuple[FloatArray, FloatArray]:
+    """A standard normal variable: nodes and weights (n,), which are not to be written to.
+
+    With `symmetric` it is NumPy's rule, whose middle node is exactly 0. Without, that node is 0 but for rounding: laws
+    that branch on the sign of a lead, or divide by a norm, have no value of their own there at L = 1 or d <= 2.
+    """
+    if not symmetric:
+        return _read_only(*golub_welsch(np.zeros(n), np.sqrt(np.arange(1, n))))
+    x, w = np.polynomial.hermite_e.hermegauss(n)
+    return _read_only(x, w / w.sum())
+
+
+@functools.cache
 def gauss_legendre(n: int) -> tuple[FloatArray, FloatArray]:
-    """A uniform variable on (0, 1): nodes and weights (n,)."""
-    i = np.arange(1, n)
-    x, w = golub_welsch(np.zeros(n), i / np.sqrt(4 * i * i - 1))
-    return _kept((1 + x) / 2, w)
+    """A uniform variable on (0, 1): nodes and weights (n,), which are not to be written to."""
+    return _read_only(*roots_sh_legendre(n))
 
 
-def _kept(nodes: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A rule that callers share: nobody may write to it."""
+def _read_only(nodes: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A rule that callers share."""
     nodes.flags.writeable = weights.flags.writeable = False
     return nodes, weights
 

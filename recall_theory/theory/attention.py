@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
+from ..numerics.cumulants import inverse_cornish_fisher
 from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite
+from ..numerics.unit_sphere import leading_scale, score_of_coordinate
 from .formulas import attention_terms as at
 from .formulas.generic import power_of_complement
 from .score_cumulants import score_cumulants
@@ -38,7 +40,6 @@ TAU_NODES = 5
 LEAD_NODES = 9
 SCALE_NODES = 4  # for b0 and for the squared noise, whose spread is small
 SNR_NODES = 9  # what the law of the snr at given tau is condensed to
-LEAST_SLOPE = 1 / 2  # of a normal score in a score, from where on the expansion gives way to its tangent
 FAR = 10**6  # the snr beyond which nothing changes
 WILD = 100  # cumulants beyond this, which tiny vocabularies show, are cut
 REACH = 7  # scores are integrated over +- this many standard deviations
@@ -75,42 +76,16 @@ class SeedLaw:
 def normal_score(x: Any, skew: Any, excess: Any, dimension: Any = None) -> Any:
     """The standard normal quantile of a standardised score x with the given third and fourth cumulant.
 
-    The inverse Cornish-Fisher expansion as far as it rises steadily, at most to +-REACH, and its tangent
-    beyond; increasing in x. With `dimension` d the score is d^(1/2) times one coordinate of a unit
-    vector (whose fourth cumulant, -6/(d + 2), `excess` includes): its quantile comes first, by
-    u^2 = -(d - 3/2) ln(1 - x^2/d).
+    By the inverse Cornish-Fisher expansion; increasing in x. With `dimension` d the score is d^(1/2) times one
+    coordinate of a unit vector (whose fourth cumulant, -6/(d + 2), `excess` includes), whose quantile comes first.
 
     >>> float(normal_score(2.0, 0.0, 0.0))
     2.0
     """
     if dimension is not None:
-        left = np.maximum(1 - x * x / dimension, TINY)
-        x = np.copysign(np.sqrt(-np.maximum(dimension - 3 / 2, 1 / 2) * np.log(left)), x)
+        x = score_of_coordinate(x / np.sqrt(dimension), leading_scale(dimension))
         excess = excess + 6 / (dimension + 2)
-    low, high = _trusted(skew, excess)
-    t = np.clip(x, low, high)
-    u = (t - skew / 6 * (t**2 - 1) - excess / 24 * (t**3 - 3 * t)
-         + skew**2 / 36 * (4 * t**3 - 7 * t))
-    slope = 1 - skew / 3 * t - excess / 8 * (t**2 - 1) + skew**2 / 36 * (12 * t**2 - 7)
-    return u + np.maximum(slope, LEAST_SLOPE) * (x - t)
-
-
-def _trusted(skew: Any, excess: Any) -> tuple[Any, Any]:
-    """Where around 0 the expansion of `normal_score` rises by LEAST_SLOPE or more, at most +-REACH.
-
-    Large cumulants (V far below d, few samples) would turn it around within the scores that count.
-    """
-    a, b = skew**2 / 3 - excess / 8, -skew / 3
-    c = 1 + excess / 8 - 7 * skew**2 / 36 - LEAST_SLOPE
-    root = np.sqrt(np.maximum(b * b - 4 * a * c, 0))
-    q = -(b + np.copysign(root, b)) / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = np.stack(np.broadcast_arrays(q / a, c / q))
-    ends = np.where((b * b >= 4 * a * c) & np.isfinite(ends), ends, np.inf)
-    high = np.where(ends > 0, ends, np.inf).min(axis=0)
-    low = np.where(ends < 0, ends, -np.inf).max(axis=0)
-    inside = c > 0
-    return np.where(inside, np.maximum(low, -REACH), 0), np.where(inside, np.minimum(high, REACH), 0)
+    return inverse_cornish_fisher(x, skew, excess)
 
 
 # --- the law over seeds ----------------------------------------------------------------------------

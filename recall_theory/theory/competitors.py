@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, pdtrc, pdtrik
 
 from ..numerics.quadrature import gauss_poisson
+from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale
 from .fact import FLOOR, Facts, Weights
 from .training_attention import EMPTY, TINY, Classes, Seeds
 
@@ -29,12 +30,6 @@ MANY = 1000  # counts that are as good as normal
 FARTHEST = 40  # the grid's end where embeddings are all but orthogonal and counts decide
 CLOSE_BY = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
 CAP = 49 / 50  # greatest cosine between an output embedding and the value read out
-
-
-def coordinate_scale(d: Any) -> Any:
-    """D such that sqrt(-D ln(1 - b^2)) is the normal score of a coordinate b (Peizer and Pratt)."""
-    nu = np.maximum(d - 1, 1)
-    return (nu - 2 / 3 + 1 / (10 * nu)) ** 2 / (nu - 5 / 6)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +100,7 @@ def one_above(seeds: Seeds, of: list[Kind], w: Weights, score: FloatArray, gain:
               noise: FloatArray) -> FloatArray:
     """(R, F, J): the chance that one competitor exceeds each own score of the grid (J,)."""
     above = np.zeros_like(gain)
-    D = coordinate_scale(seeds.d)[:, None, None]
+    D = peizer_pratt_scale(seeds.d)[:, None, None]
     tail = -6 / (seeds.d + 2)[:, None, None]  # excess kurtosis of one coordinate of a unit vector
     for kind in of:
         c, count = kind.index, kind.count[:, None]
@@ -127,7 +122,7 @@ def _tilted_score(score: FloatArray, centre: FloatArray, variance: FloatArray, D
     Given the value read out, an output embedding follows a von Mises-Fisher law with mean cosine `centre`, itself
     random with `variance`; its signed root 2 (psi(x) - psi(m)) is linearised at the likeliest m.
     """
-    x = np.sign(score) * np.sqrt(-np.expm1(-score**2 / D))
+    x = coordinate_of_score(score, D)
     inside = -score**2 / D
     m = centre
     for _ in range(2):

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.quadrature import gauss_gamma, gauss_poisson
-from .competitors import BELOW, STEP, coordinate_scale
+from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale, score_of_coordinate
+from .competitors import BELOW, STEP
 from .fact import Facts, Weights
 from .training_attention import TINY, Classes, Seeds, attended_share
 
@@ -88,7 +89,7 @@ def own_nodes(seeds: Seeds, groups: Classes, facts: Facts, w: Weights, noise: Fl
     own = power / (power + lead**2)
     if seeds.sphere:
         rho = lead[..., None] / np.sqrt(np.maximum(power[..., None] * stretch[:, :, None, None, :], TINY))
-        D = coordinate_scale(d)[..., None]
+        D = peizer_pratt_scale(d)[..., None]
         middle = np.copysign(np.sqrt(D * np.log1p(rho**2)), rho)
         unit = np.sqrt(stretch[:, :, None, None, :] / power[..., None])
         chi = np.ones_like(seeds.V)[:, None]
@@ -174,16 +175,16 @@ def _on_the_sphere(d: FloatArray, widths: FloatArray, _: FloatArray, coarse: int
     score, middle = scores_of(coarse)
     h = STEP / FINE
     G, w, M, U = *widths.shape, len(middle), len(score)
-    d, D = d[:, None, None, None], coordinate_scale(d)[:, None, None, None]
+    d, D = d[:, None, None, None], peizer_pratt_scale(d)[:, None, None, None]
     x = np.arange(-REACH, REACH + NOISE_STEP / 2, NOISE_STEP)
     mass = np.exp(-x * x / 2) / np.exp(-x * x / 2).sum()
-    cosine = np.sign(middle)[:, None] * np.sqrt(-np.expm1(-middle[:, None] ** 2 / D))
+    cosine = coordinate_of_score(middle[:, None], D)
     cosine = np.clip(cosine, -1 + NARROW, 1 - NARROW)
     rho = cosine / np.sqrt(1 - cosine**2)
-    own = np.sign(x) * np.sqrt(-np.expm1(-x * x / D)) * np.sqrt(widths)[:, :, None, None]  # (G, w, 1, X)
+    own = coordinate_of_score(x, D) * np.sqrt(widths)[:, :, None, None]  # (G, w, 1, X)
     size = np.sqrt(np.maximum(rho**2 + 1 + 2 * rho * own, NARROW))
     cosine = (rho + own) / size
-    u = np.sign(cosine) * np.sqrt(-D * np.log1p(-np.minimum(cosine**2, AT_ONE)))
+    u = score_of_coordinate(cosine, D, 1 - AT_ONE)
     gain = np.broadcast_to((1 + rho * own) / size * d / (np.maximum(d, 2) - 1), u.shape)
     low, weights = _lagrange(np.clip((u - score[0]) / h, 0, U - 1), U)
     at = np.arange(G * w * M).reshape(G, w, M, 1) * U + low
@@ -234,7 +235,7 @@ def places(seeds: Seeds, nodes: Nodes, grid: Grid) -> Places:
     middle = nodes.flat(nodes.middle)
     last = BELOW + (M - 1 - MARGIN) * STEP / FINE
     position = np.clip((middle - BELOW) * (FINE / STEP) + MARGIN, 0, M - 1)
-    loose = (np.exp(-last**2 / coordinate_scale(seeds.d))[:, None, None] if seeds.sphere  # the noise's share there
+    loose = (np.exp(-last**2 / peizer_pratt_scale(seeds.d))[:, None, None] if seeds.sphere  # the noise's share there
              else 1 - last**2 / (nodes.chi**2).mean(-1)[:, None, None])
     past = np.sqrt(np.minimum(nodes.flat(nodes.own) / np.maximum(loose, NARROW), 1))
     beyond = np.where(middle > last, past, 1)

@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, ndtr
 
+from ..numerics.cumulants import gamma_of_score
+from ..numerics.quadrature import gauss_charlier, gauss_hermite
+from ..numerics.unit_sphere import score_of_coordinate, wallace_scale
 from .formulas.generic import log
 from .formulas.registry import formula
 
@@ -135,46 +138,20 @@ def _sizes(*sizes: ArrayLike) -> list[FloatArray]:
     return list(np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, dtype=float)) for x in sizes)))
 
 
-def hermite(n: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and probabilities (n,) of the Gauss rule for one standard normal variable."""
-    x, w = np.polynomial.hermite_e.hermegauss(n)
-    return x, w / w.sum()
-
-
-def gamma_scaled(z: FloatArray, variance: ArrayLike) -> FloatArray:
-    """A gamma variable of mean 1 and that variance at the normal quantile z (Wilson and Hilferty 1931)."""
-    a = np.asarray(variance) / 9
-    return np.maximum(1 - a + z * np.sqrt(a), 0) ** 3
-
-
-def poisson_nodes(mean: ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
-    """The n-point Gauss rule for Poisson counts of each mean: nodes and probabilities (..., n).
-
-    By the Jacobi matrix of the Poisson-Charlier polynomials: exact for polynomials of degree 2n - 1.
-
-    >>> nodes, weights = poisson_nodes(2, 6)
-    >>> round(float(weights @ nodes**3), 10)
-    22.0
-    """
-    a = np.asarray(mean, dtype=float)[..., None, None]
-    k = np.arange(n)
-    off = np.sqrt(a[..., 0] * k[1:])
-    jacobi = (a + k) * np.eye(n)
-    jacobi[..., k[1:], k[:-1]] = off
-    jacobi[..., k[:-1], k[1:]] = off
-    nodes, vectors = np.linalg.eigh(jacobi)
-    return np.maximum(nodes, 0), vectors[..., 0, :] ** 2
+def _gamma(z: FloatArray, variance: ArrayLike) -> FloatArray:
+    """A gamma variable of mean 1 and that variance at the normal quantile z, at least 0."""
+    return np.maximum(gamma_of_score(z, variance), 0)
 
 
 def _random(V: float, L: float, d: float, N: float, e: int, sphere: bool, noise: float) -> float:
     """Gaussian and sphere: an average over s, A, the competitors' total and the winner's own noise."""
-    n, wn = poisson_nodes(N / V, LABEL_NODES)
-    x, wx = hermite(5)
+    n, wn = gauss_charlier(N / V, LABEL_NODES)
+    x, wx = gauss_hermite(5, symmetric=True)
     if sphere:
         s, ws = np.ones(1), np.ones(1)
     else:
-        z, ws = hermite(3)
-        s = np.maximum(gamma_scaled(z, 2 / d), np.finfo(float).eps)
+        z, ws = gauss_hermite(3, symmetric=True)
+        s = np.maximum(_gamma(z, 2 / d), np.finfo(float).eps)
     total = 0.0
     for si, wi in zip(s, ws, strict=True):
         spread = np.sqrt(si / d * (e + (L - 1) ** 2 / V))
@@ -188,7 +165,7 @@ def _given_shared(V: float, L: float, d: float, N: float, s: float, shared: floa
     """Recall given s = |z_k|^2 and what all labels share."""
     lam, rho = N / V, (L - 1) / V
     added = noise * lam * (L - 1)  # to each label as so many more noise tokens, but Gaussian
-    m, wm = poisson_nodes(rho * n, NOISE_NODES)
+    m, wm = gauss_charlier(rho * n, NOISE_NODES)
     mean = ((n - lam) * shared)[:, None] + (m - lam * rho) * s
     variance = ((n * (n + L - 1) + added) * s / d + added * s * s / V)[:, None] + 0 * mean
     weight = wn[:, None] * wm
@@ -196,26 +173,26 @@ def _given_shared(V: float, L: float, d: float, N: float, s: float, shared: floa
     second = float(weight @ (mean**2 + variance))
     fourth = float(weight @ (mean**4 + 6 * mean**2 * variance + 3 * variance**2))
     # The winner's own coefficient theta: counts n, and 5 nodes of the overlaps of its noise tokens.
-    x, wx = hermite(5)
+    x, wx = gauss_hermite(5, symmetric=True)
     own_mean = n * s * (1 - 1 / V) + (n - lam) * (shared + rho * s)
     own_sd = np.sqrt((n * (L - 1) + added) * s * (s / V + 1 / d))
     theta = (own_mean[:, None] + own_sd[:, None] * x).ravel()
     w_theta = (wn[:, None] * wx).ravel()
-    q, wq = hermite(3)
+    q, wq = gauss_hermite(3, symmetric=True)
     second *= 1 - 1 / V  # about the mean of all labels, which is subtracted
-    rivals = (V - 1) * second * gamma_scaled(q, np.clip((fourth / second**2 - 1) / V, 0, 1))
-    z, wz = hermite(11)
-    chi, wc = hermite(3)
+    rivals = (V - 1) * second * _gamma(q, np.clip((fourth / second**2 - 1) / V, 0, 1))
+    z, wz = gauss_hermite(11, symmetric=True)
+    chi, wc = gauss_hermite(3, symmetric=True)
     theta, rivals = theta[:, None, None, None], rivals[:, None, None]
     weights = w_theta[:, None, None, None] * wq[:, None, None] * wz[:, None] * wc
     if sphere:
-        rest = max(d - 1, 1) * gamma_scaled(chi, 2 / max(d - 1, 1))
+        rest = max(d - 1, 1) * _gamma(chi, 2 / max(d - 1, 1))
         own = theta + np.sqrt(rivals / d) * z[:, None]
         length = np.sqrt(np.maximum((own**2 + rivals * rest / d) / d, TINY))
         lead = own / length
         lift = ((z[:, None] ** 2 + rest) / d + theta * z[:, None] / np.sqrt(rivals * d)) / length
     else:
-        norm = np.sqrt(d * gamma_scaled(chi, 2 / d))
+        norm = np.sqrt(d * _gamma(chi, 2 / d))
         both = np.sqrt(rivals + theta**2)
         lead = (norm * theta + np.sqrt(rivals) * z[:, None]) / both
         lift = (norm - theta * z[:, None] / np.sqrt(rivals)) / both
@@ -236,7 +213,7 @@ def _beat(V: float, d: float, lead: FloatArray, lift: FloatArray, weights: Float
     a = np.linspace(max(bottom, -LOWEST), max(min(top, HIGHEST * widest), 1 - LOWEST), THRESHOLDS)[:, None]
     sd = np.sqrt(g**2 * variance + np.maximum(1 - (mean**2 + variance) / V, TINY))
     # On the sphere a score is |Y| times a coordinate of a unit vector, tilted by theta_j: never above |Y|.
-    threshold = _coordinate(a, d) if sphere else a
+    threshold = score_of_coordinate(a / np.sqrt(d), wallace_scale(d)) if sphere else a
     above = ndtr((g * mean - threshold) / sd) @ weight  # (LIFTS, THRESHOLDS)
     below = (V - 1) * np.log1p(-np.minimum(above, 1 - np.finfo(float).eps))
     # linear interpolation in the lift, and in the lead
@@ -251,13 +228,6 @@ def _beat(V: float, d: float, lead: FloatArray, lift: FloatArray, weights: Float
     return float((value * weights).sum())
 
 
-def _coordinate(a: FloatArray, d: float) -> FloatArray:
-    """The normal quantile of sqrt(d) times one coordinate of a uniform unit vector (Wallace 1959)."""
-    nu = max(d - 1, 1)
-    inside = np.maximum(1 - a * a / d, TINY)
-    return np.sign(a) * (8 * nu + 1) / (8 * nu + 3) * np.sqrt(-nu * np.log(inside))
-
-
 def _orthogonal(V: float, L: float, d: float, N: float, e: int) -> float:
     """Counts alone: n_k + M_kk against M_jk, and n_j t_k beside it where the trigger is in the span."""
     lam, rho = N / V, (L - 1) / V
@@ -267,7 +237,7 @@ def _orthogonal(V: float, L: float, d: float, N: float, e: int) -> float:
     wn = np.exp(n * np.log(lam) - lam - gammaln(n + 1))
     wn = wn / wn.sum()
     inside = e == 1 and d == V
-    x, wx = hermite(TRIGGER_NODES) if inside else (np.zeros(1), np.ones(1))
+    x, wx = gauss_hermite(TRIGGER_NODES, symmetric=True) if inside else (np.zeros(1), np.ones(1))
     reach = 2 * REACH * (np.sqrt(lam * rho * (1 + rho)) + 1)
     low, top = max(0, lam * rho - reach), lam * rho + reach
     step = max(1, int(np.sqrt(lam * rho) / 4), int((top - low) / MOST_COUNTS))

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
+from ..numerics.cumulants import cornish_fisher
 from ..numerics.quadrature import gauss_binomial, gauss_hermite
+from ..numerics.unit_sphere import coordinate_of_score, leading_scale
 from .attention import normal_score
 
 FloatArray = NDArray[np.float64]
@@ -55,11 +57,8 @@ def shape_score(seeds: Seeds, u: Any) -> FloatArray:
     """The standardised score (R, ...) of a token, from its normal quantile u (Cornish-Fisher)."""
     d, skew, excess = seeds.d[:, None], seeds.skew[:, None], seeds.excess[:, None]
     excess = excess + 6 / (d + 2) if seeds.sphere else excess
-    z = (u + skew / 6 * (u * u - 1) + excess / 24 * (u**3 - 3 * u)
-         - skew**2 / 36 * (2 * u**3 - 5 * u))
-    if seeds.sphere:
-        z = np.copysign(np.sqrt(-d * np.expm1(-z * z / np.maximum(d - 3 / 2, 1 / 2))), z)
-    return np.asarray(z)
+    z = cornish_fisher(u, skew, excess)
+    return np.asarray(np.sqrt(d) * coordinate_of_score(z, leading_scale(d)) if seeds.sphere else z)
 
 
 def quantile_of_score(seeds: Seeds, x: Any) -> FloatArray:

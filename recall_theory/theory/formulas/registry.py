@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import numbers
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -230,11 +231,14 @@ class Formula:
         return sympy.lambdify(list(self.symbols.values()), self._expression(), modules=modules)
 
     def solve_for(self, name: str, value: Any = None) -> list[sympy.Expr]:
-        """The positive solutions for one argument of `formula == value` (a symbol `y` by default)."""
+        """The positive solutions for one argument of `formula == value`, a number or a sympy expression (a symbol `y`
+        by default); ValueError for any other value."""
         import sympy
 
         if name not in self.symbols:
             raise ValueError(f"{self.name} has no argument {name!r}; it has {', '.join(self.arguments)}")
+        if not (value is None or isinstance(value, numbers.Number | sympy.Expr)):  # sympify would run a string
+            raise ValueError(f"value={value!r} is neither a number nor a sympy expression")
         target = sympy.Symbol("y", positive=True) if value is None else sympy.sympify(value)
         free = sympy.Symbol(name, positive=True)  # solutions are sought over the positive reals
         expression = self._expression().subs(self.symbols[name], free)

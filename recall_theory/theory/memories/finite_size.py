@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
 from ...numerics.quadrature import gauss_beta, gauss_gamma
+from ...numerics.unit_sphere import peizer_pratt_scale
 
 __all__ = ["gaussian_errors", "sphere_errors"]
 
@@ -94,8 +95,7 @@ def _tilted(x: FloatArray, variance: FloatArray, d: float) -> FloatArray:
     At mean m the score is the signed root of 2 (psi(x) - psi(m)), psi(x) = -(D/2) ln(1 - x^2). It is linearised at
     the m that is likeliest given x, found by repetition from 0.
     """
-    nu = max(d - 1, 1)
-    D = (nu - 2 / 3 + 1 / (10 * nu)) ** 2 / (nu - 5 / 6)  # Peizer and Pratt, for one coordinate of a unit vector
+    D = float(peizer_pratt_scale(d))
     inside = np.log1p(-np.minimum(x * x, 1 - np.finfo(float).eps))
     m: Any = np.zeros_like(x)
     for _ in range(3):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ...numerics.quadrature import gauss_gamma, gauss_poisson
+from ...numerics.unit_sphere import leading_scale, score_of_coordinate
 from ..training_attention import Classes
 
 __all__ = ["rivals", "skewed"]
@@ -30,12 +31,6 @@ def skewed(skewness: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     x = (x - 1) / half[..., None]
     # a skewness that is all rounding has no sign of its own
     return np.where((skewness < -2 / 10**4)[..., None], -x, x), w
-
-
-def _normal(x: FloatArray, d: float) -> FloatArray:
-    """The normal quantile of sqrt(d) times one coordinate of a unit vector, as `attention.law.normal_score` has it."""
-    left = np.maximum(1 - x * x / d, FEWEST**4)
-    return np.copysign(np.sqrt(-max(d - 3 / 2, 1 / 2) * np.log(left)), x)
 
 
 def rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, missed: FloatArray,
@@ -99,7 +94,8 @@ def rivals(V: float, d: float, lam: float, groups: Classes, right: FloatArray, m
                 mean, rest, varies, weight = (x[:, :, None, None] for x in (
                     mu, own, other, w[:, None] * node_weight[..., q]))
                 lead = (G * mean - grid) / np.sqrt(rest + square * varies)
-                found += weight * ndtr(_normal(lead, d) if sphere else lead)
+                in_normal = score_of_coordinate(lead / np.sqrt(d), leading_scale(d), FEWEST**4) if sphere else lead
+                found += weight * ndtr(in_normal)
     lost = np.minimum(found, 1 - 1 / 10**7)
     log_lost = np.log(np.maximum(-(V - 1) * np.log1p(-lost), TINY))
     slope = (log_lost[:, :, 1] - log_lost[:, :, 0]) / (2 * dg)

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from ...numerics.cumulants import gamma_of_score, score_of_gamma
+from ...numerics.quadrature import gauss_hermite
 from ..formulas.orthogonal_terms import (
     label_noise_given,
     lead_given,
@@ -52,22 +54,14 @@ class AttentionNodes:
     std: float
 
 
-def hermite(n: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and probabilities (n,) of the Gauss rule for one standard normal variable."""
-    x, w = np.polynomial.hermite_e.hermegauss(n)
-    return x, w / w.sum()
-
-
 def chi_squared_quantile(z: FloatArray, dof: FloatArray) -> FloatArray:
-    """A standardised chi-squared variable at the normal quantile z (Wilson and Hilferty 1931)."""
-    a = 2 / (9 * dof)
-    return np.sqrt(dof / 2) * ((1 - a + z * np.sqrt(a)) ** 3 - 1)
+    """A standardised chi-squared variable at the normal quantile z."""
+    return np.sqrt(dof / 2) * (gamma_of_score(z, 2 / dof) - 1)
 
 
 def chi_squared_quantile_inverse(s: FloatArray, dof: FloatArray) -> FloatArray:
     """The normal quantile z of a standardised chi-squared variable s."""
-    a = 2 / (9 * dof)
-    return (np.cbrt(1 + s * np.sqrt(2 / dof)) - 1 + a) / np.sqrt(a)
+    return score_of_gamma(1 + s * np.sqrt(2 / dof), 2 / dof)
 
 
 def distinct_competitors(V: float, n: int) -> tuple[float, float]:
@@ -115,8 +109,8 @@ def attention_nodes(V: float, L: int, d: float, N: float, e: int) -> AttentionNo
     one = np.ones(1)
     if L == 1:  # nothing to be mistaken for
         return AttentionNodes(one, one, one, one, one, 1.0, 0.0)
-    x, w = hermite(NODES_LEAD)
-    z, wz = hermite(NODES_LABELS)
+    x, w = gauss_hermite(NODES_LEAD, symmetric=True)
+    z, wz = gauss_hermite(NODES_LABELS, symmetric=True)
     n = label_moments(V, N, z)
     lead, lead_variance, variance, third = _given_labels(V, L, N, e, n)
     if d > V:

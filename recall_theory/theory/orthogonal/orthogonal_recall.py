@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri, pdtr, pdtrc
 
-from .orthogonal_attention import TINY, AttentionNodes, chi_squared_quantile, chi_squared_quantile_inverse, hermite
+from ...numerics.quadrature import gauss_hermite, gauss_legendre
+from .orthogonal_attention import TINY, AttentionNodes, chi_squared_quantile, chi_squared_quantile_inverse
 
 __all__ = ["RecallNodes", "recall_nodes"]
 
@@ -83,13 +84,13 @@ def _ranked(V: float, L: int, attention: AttentionNodes) -> Groups:
     mean = ratio @ attention.weight
     sd = np.sqrt(float((ratio - mean) ** 2 @ attention.weight))
     dof = np.asarray(attention.dof @ attention.weight)
-    x, wx = hermite(NODES_LEAD)
-    u, wu = np.polynomial.legendre.leggauss(NODES_TOP)
+    x, wx = gauss_hermite(NODES_LEAD, symmetric=True)
+    u, wu = gauss_legendre(NODES_TOP)
     # The greatest of V uniforms is U^(1/V); its complement keeps the digits at large V.
-    top = -ndtri(-np.expm1(np.log((1 + u) / 2) / V))
+    top = -ndtri(-np.expm1(np.log(u) / V))
     lead = np.repeat(mean + sd * x, NODES_TOP)
     top = np.tile(top, NODES_LEAD)
-    weight = (wx[:, None] * wu / 2).ravel()
+    weight = (wx[:, None] * wu).ravel()
     edge = chi_squared_quantile(top, dof)
     border = chi_squared_quantile_inverse(edge - lead, dof)
     border = np.where(lead > 0, np.minimum(border, top), top)
