@@ -9,9 +9,9 @@ from collections.abc import Callable, Generator, Sequence
 
 from ..errors import interrupted_with
 from ..settings import Setting, SettingError, check_seed, check_seeds
-from ..simulate.run import Triple, check_affordable, one_seed
+from ..simulate.run import check_affordable, one_seed
 from ..simulate.workers import unordered_map
-from .store import Store, opened
+from .store import Store, Triple, opened
 from .sweep_problem import SweepProblem
 from .sweep_results import Results, gathered
 
