@@ -69,24 +69,12 @@ CONSTANTS = {"pi": float(np.pi), "e": float(np.e)}
 BENDING = ("relu", "abs", "sign", "heaviside")  # where their argument changes sign
 
 
-def _gelu_slope(x: Array) -> Array:
-    slope = normal_density(x)
-    slope *= x
-    slope += special.ndtr(x)
-    return slope
-
-
-def _tanh_slope(x: Array) -> Array:
-    f = np.tanh(x)
-    return 1 - f * f
-
-
 # Slopes of the named activations: those of expressions come from sympy, which is not imported for a name.
 SLOPES: dict[str, Function] = {
     "identity": np.ones_like,
     "relu": lambda x: np.asarray(x > 0, dtype=float),
-    "gelu": _gelu_slope,
-    "tanh": _tanh_slope,
+    "gelu": lambda x: x * normal_density(x) + special.ndtr(x),
+    "tanh": lambda x: 1 - np.tanh(x) ** 2,
     "erf": lambda x: 2 * normal_density(x * np.sqrt(2)) * np.sqrt(2),
     "quadratic": lambda x: 2 * x,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 import subprocess
 import sys
 
@@ -138,6 +139,21 @@ def test_nothing_typed_is_run(tmp_path):
         with pytest.raises(SettingError):
             activation(text)
     assert not target.exists()
+
+
+@pytest.mark.parametrize("text", ["relu", "max(x, 0.1*x)", "x**3 - 3*x", "softplus(2*x)"])
+def test_activations_go_to_other_processes(text):
+    phi, x = activation(text), np.linspace(-3, 3, 7)
+    there = pickle.loads(pickle.dumps(phi))
+    assert there.name == phi.name and (there.phi(x) == phi.phi(x)).all()
+    assert (there.derivative(x) == phi.derivative(x)).all()
+
+
+def test_numbers_that_sympy_would_look_at_for_long_are_refused():
+    for text in ("x + tanh(exp(exp(20)))", "(((x*9)**16)**16)**16*x", "x*exp(-1e6*exp(9))"):
+        with pytest.raises(SettingError, match=r"may not exceed|too long"):
+            activation(text)
+    assert activation("x*2**0.333333 + 7**0.000001*x**2").degree == 2  # no factors of huge powers
 
 
 def test_names_need_no_sympy():

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .thresholds import bisect_arrays
+
 __all__ = ["forced_choice", "forced_choice_complement", "forced_choice_inverse", "forced_choice_log"]
 
 FloatArray = NDArray[np.float64]
@@ -158,20 +160,20 @@ def _integral(s: FloatArray, K: FloatArray,
     return peak, mass, mean
 
 
-def _trapezoid(s: FloatArray, rivals: FloatArray,
+def _trapezoid(s: FloatArray, others: FloatArray,
                side: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """`_integral` for finite arguments of one side, by the trapezoid rule over t = x + s."""
-    mode = _mode(s, rivals, side)
-    floor = _log_integrand(mode, s, rivals, side) - DEPTH
+    mode = _mode(s, others, side)
+    floor = _log_integrand(mode, s, others, side) - DEPTH
     reach = math.sqrt(2 * DEPTH)  # the log integrand bends at least as that of a unit Gaussian does
-    density = _nodes_per_unit(mode, rivals, side)
+    density = _nodes_per_unit(mode, others, side)
     halvings = 2 + math.ceil(math.log2(np.max(density)))
-    low = _edge(mode, mode - reach, floor, halvings, s, rivals, side)
-    high = _edge(mode, mode + reach, floor, halvings, s, rivals, side)
+    low = _edge(mode, mode - reach, floor, halvings, s, others, side)
+    high = _edge(mode, mode + reach, floor, halvings, s, others, side)
     nodes = 1 + math.ceil(np.max((high - low) * density))
     step = (high - low) / nodes
     t = low[:, None] + step[:, None] * np.arange(nodes + 1)
-    f = _log_integrand(t, s[:, None], rivals[:, None], side)
+    f = _log_integrand(t, s[:, None], others[:, None], side)
     top = f.max(axis=1)
     with np.errstate(under="ignore", invalid="ignore"):  # -inf - -inf where even the log overflows
         weight = np.exp(f - top[:, None])
@@ -181,27 +183,27 @@ def _trapezoid(s: FloatArray, rivals: FloatArray,
     return top, np.where(top > -np.inf, mass, 1), mean
 
 
-def _log_integrand(t: FloatArray, s: FloatArray, rivals: FloatArray, side: bool) -> FloatArray:
-    """log of e^(-(t-s)^2/2) Phi(t)^rivals, or of e^(-(t-s)^2/2) (1 - Phi(t)^rivals) on the upper side."""
+def _log_integrand(t: FloatArray, s: FloatArray, others: FloatArray, side: bool) -> FloatArray:
+    """log of e^(-(t-s)^2/2) Phi(t)^others, or of e^(-(t-s)^2/2) (1 - Phi(t)^others) on the upper side."""
     from scipy.special import log_ndtr
 
     x = t - s
     with np.errstate(over="ignore", divide="ignore"):
-        power = rivals * log_ndtr(t)
+        power = others * log_ndtr(t)
         if side:
             power = np.log(-np.expm1(power))
         result: FloatArray = power - x * x / 2
     return result
 
 
-def _slope(t: FloatArray, s: FloatArray, rivals: FloatArray, side: bool) -> FloatArray:
+def _slope(t: FloatArray, s: FloatArray, others: FloatArray, side: bool) -> FloatArray:
     """The derivative of `_log_integrand` in t."""
     from scipy.special import log_ndtr
 
-    pull = rivals * _inverse_mills(t)
+    pull = others * _inverse_mills(t)
     if side:
         with np.errstate(under="ignore", divide="ignore", invalid="ignore"):  # past the last float
-            power = rivals * log_ndtr(t)
+            power = others * log_ndtr(t)
             pull = np.where(power < 0, pull * np.exp(power) / np.expm1(power), -t)
     slope: FloatArray = pull - (t - s)
     return slope
@@ -215,40 +217,32 @@ def _inverse_mills(t: FloatArray) -> FloatArray:
     return ratio
 
 
-def _mode(s: FloatArray, rivals: FloatArray, side: bool) -> FloatArray:
+def _mode(s: FloatArray, others: FloatArray, side: bool) -> FloatArray:
     """Where the integrand peaks, to a small part of the peak's width, by bisection of the slope."""
-    if side:  # the greatest of the rivals has a hazard rate below 2 + max(t, 0)
+    if side:  # the greatest of the others has a hazard rate below 2 + max(t, 0)
         low, high = np.minimum(s, s / 2) - 3, s.copy()
-    else:  # rivals * phi / Phi is below 1 past sqrt(2 ln K) + 1
-        low, high = s.copy(), np.maximum(s, 0) + np.sqrt(2 * np.log1p(rivals)) + 1
+    else:  # others * phi / Phi is below 1 past sqrt(2 ln K) + 1
+        low, high = s.copy(), np.maximum(s, 0) + np.sqrt(2 * np.log1p(others)) + 1
     width = float(np.max(high - low))
     steps = 5 + math.ceil(2 * math.log2(1 + width))  # the peak is not narrower than 1 / width
-    for _ in range(min(steps, LAST_BIT)):
-        middle = low + (high - low) / 2
-        rising = _slope(middle, s, rivals, side) > 0
-        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
-    mode: FloatArray = low + (high - low) / 2
-    return mode
+    low, high = bisect_arrays(lambda t: _slope(t, s, others, side) > 0, low, high, min(steps, LAST_BIT))
+    return low + (high - low) / 2
 
 
 def _edge(inside: FloatArray, outside: FloatArray, level: FloatArray, halvings: int,
-          s: FloatArray, rivals: FloatArray, side: bool) -> FloatArray:
+          s: FloatArray, others: FloatArray, side: bool) -> FloatArray:
     """A point past which the log integrand is below `level`, near the crossing, by bisection."""
-    for _ in range(halvings):
-        middle = inside + (outside - inside) / 2
-        above = _log_integrand(middle, s, rivals, side) > level
-        inside, outside = np.where(above, middle, inside), np.where(above, outside, middle)
-    return outside
+    return bisect_arrays(lambda t: _log_integrand(t, s, others, side) > level, inside, outside, halvings)[1]
 
 
-def _nodes_per_unit(mode: FloatArray, rivals: FloatArray, side: bool) -> Any:
+def _nodes_per_unit(mode: FloatArray, others: FloatArray, side: bool) -> Any:
     """How dense a grid resolves both the rise of Phi^(K-1) and the peak."""
-    density = LEAST_NODES_PER_UNIT + NODES_PER_EDGE * np.sqrt(2 * np.log1p(rivals))
+    density = LEAST_NODES_PER_UNIT + NODES_PER_EDGE * np.sqrt(2 * np.log1p(others))
     if side:
         return density
     near = np.maximum(mode, -FAR_TAIL)
     h = _inverse_mills(near)
-    curvature = 1 + rivals * h * (h + near)  # of the peak, which is narrow at great lag
+    curvature = 1 + others * h * (h + near)  # of the peak, which is narrow at great lag
     return np.maximum(density, NODES_PER_WIDTH * np.sqrt(curvature))
 
 

@@ -1,0 +1,112 @@
+"""Approximations of near-normal variables, and the expression language on its own."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special, stats
+
+from recall_theory.expressions import Language, evaluate, exact_number, integer_power, parse, to_sympy
+from recall_theory.numerics.cumulants import cornish_fisher, gamma_of_score, inverse_cornish_fisher, score_of_gamma
+from recall_theory.numerics.quadrature import gauss_beta, gauss_coordinate, gauss_hermite, gauss_legendre
+from recall_theory.numerics.unit_sphere import (
+    coordinate_of_score,
+    leading_scale,
+    peizer_pratt_scale,
+    score_of_coordinate,
+    wallace_scale,
+)
+
+PLAIN = Language(("x", "y"), {"exp": (1, 1), "max": (2, 9)}, ValueError, "an expression", "there are x and y",
+                 longest=200, largest_number=10**6, largest_power=16)
+NUMERIC = {"exp": np.exp, "max": np.maximum}
+
+
+@pytest.mark.parametrize(("scale", "tolerance"), [(leading_scale, 0.04), (wallace_scale, 0.02),
+                                                  (peizer_pratt_scale, 1e-3)])
+@pytest.mark.parametrize("d", [8.0, 100.0, 1e6])
+def test_the_normal_score_of_a_coordinate(scale, tolerance, d):
+    b = np.array([-3.5, -1.0, -0.01, 0.0, 0.5, 2.0]) / math.sqrt(d) * min(1, d / 20)
+    exact = special.ndtri(stats.t.cdf(b * np.sqrt((d - 1) / (1 - b * b)), d - 1))
+    score = score_of_coordinate(b, scale(d))
+    assert score == pytest.approx(exact, abs=tolerance * (1 if d < 50 else 20 / d) + 1e-8)
+    assert coordinate_of_score(score, scale(d)) == pytest.approx(b, rel=1e-12, abs=1e-15)
+
+
+def test_the_ends_of_a_coordinate():
+    score = score_of_coordinate(np.array([-1.0, 1.0, 2.0, math.nan]), 10.0)
+    assert np.isfinite(score[:3]).all() and (np.sign(score[:3]) == [-1, 1, 1]).all() and np.isnan(score[3])
+    assert (coordinate_of_score(np.array([-np.inf, np.inf]), 10.0) == [-1, 1]).all()
+
+
+@given(u=st.floats(-2, 2), skew=st.floats(-0.1, 0.1), excess=st.floats(-0.1, 0.1))
+def test_cornish_fisher_both_ways(u, skew, excess):
+    there = cornish_fisher(u, skew, excess)
+    assert float(inverse_cornish_fisher(there, skew, excess)) == pytest.approx(u, abs=5e-3)
+
+
+@given(st.floats(-5, 5), st.floats(-5, 5), st.floats(-20, 20), st.floats(0, 10))
+def test_the_inverse_expansion_rises_whatever_the_cumulants(skew, excess, x, step):
+    low, high = (float(inverse_cornish_fisher(v, skew, excess)) for v in (x, x + step))
+    assert high >= low + step / 2 - 1e-9 * (1 + abs(low))
+
+
+@pytest.mark.parametrize("degrees", [20, 1000])
+def test_quantiles_of_a_gamma_variable(degrees):
+    z = np.array([-2.0, 0.0, 1.0, 3.0])
+    exact = stats.chi2.ppf(special.ndtr(z), degrees) / degrees
+    assert gamma_of_score(z, 2 / degrees) == pytest.approx(exact, rel=0.02 / degrees**0.5)
+    assert score_of_gamma(gamma_of_score(z, 2 / degrees), 2 / degrees) == pytest.approx(z, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 12])
+def test_gauss_rules_are_those_of_numpy_and_scipy(n):
+    for rule, (x, w) in ((gauss_hermite(n), np.polynomial.hermite_e.hermegauss(n)),
+                         (gauss_hermite(n, symmetric=True), np.polynomial.hermite_e.hermegauss(n)),
+                         (gauss_legendre(n), special.roots_sh_legendre(n)),
+                         (gauss_beta(2.5, 3.0, n), special.roots_sh_jacobi(n, 4.5, 2.5)),
+                         (gauss_coordinate(10.0, n), special.roots_gegenbauer(n, 4.0))):
+        scale = rule[0].max() / x.max() if x.max() > 1e-9 else 1
+        assert rule[0] == pytest.approx(x * scale, abs=1e-13 * max(1, scale))
+        assert rule[1] == pytest.approx(w / w.sum(), rel=1e-10)
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("(((9**16)**16)**16)", "too long"), ("((((x*9)**16)**16)**16)", "too long"), ("x**17", "may not exceed 16"),
+    ("x**y", "not a plain number"), ("9**9**9", "not a plain number"), ("1e7", "may not exceed"), ("z", "there are x"),
+    ("exp", "needs an argument"), ("exp(x, y)", "one argument"), ("max(x)", "two or more"), ("exp(*x)", "a star"),
+    ("x.real", "only arithmetic"), ("x[0]", "only arithmetic"), ("x if y else x", "only arithmetic"),
+    ("lambda: x", "only arithmetic"), ("x == y", "only arithmetic"), ("f'{x}'", "only arithmetic"),
+    ("__import__('os')", "not known"), ("().__class__", "only arithmetic"), ("(x)(y)", "not known"),
+    ("'a'", "not a real"), ("1j", "not a real"), ("True", "not a real"), ("x\ny", "no meaning"), ("é", "no meaning"),
+    ("x +", "not an expression"), ("", "not an expression"), ("x" * 201, "characters"), ("-" * 60 + "x", "nested"),
+])
+def test_what_is_no_expression_is_refused_in_one_line(text, why):
+    with pytest.raises(ValueError, match=why) as caught:
+        parse(text, PLAIN)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
+
+
+@given(st.floats(-3, 3), st.floats(0.5, 3))
+def test_a_tree_means_the_same_in_floats_arrays_and_sympy(x, y):
+    tree = parse("exp(-x^2/4) + max(x, 0.3*y)**3 - -y**-2 + y**1.5 - 7/3", PLAIN)
+    value = float(evaluate(tree, {"x": x, "y": y}, NUMERIC))
+    array = evaluate(tree, {"x": np.array([x]), "y": np.array([y])}, NUMERIC)
+    symbols = dict(zip("xy", sympy.symbols("x y", real=True), strict=True))
+    exact = to_sympy(tree, symbols, {"exp": sympy.exp, "max": sympy.Max})
+    assert array[0] == pytest.approx(value, rel=1e-13)
+    assert float(exact.subs({symbols["x"]: x, symbols["y"]: y})) == pytest.approx(value, rel=1e-12)
+
+
+def test_numbers_are_exact_where_they_can_be():
+    assert exact_number(ast.parse("0.1 + 1/3", mode="eval").body) * 30 == 13
+    assert exact_number(ast.parse("1/0", mode="eval").body) is None
+    with pytest.raises(ArithmeticError):
+        evaluate(parse("(0 - 2)**0.5", PLAIN), {}, {})
+    assert integer_power(np.array([2.0, -0.5]), -3) == pytest.approx([1 / 8, -8])
