@@ -212,7 +212,8 @@ def quick(monkeypatch):
 
     monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run_sweep"), "unordered_map", finished)
     monkeypatch.setattr(importlib.import_module("recall_theory.sweep.cluster"), "cluster_map", finished)
-    monkeypatch.setattr(importlib.import_module("recall_theory.old_cli.stored"), "mapped", lambda jobs, progress: map)
+    pages = importlib.import_module("recall_theory.commands.pages")
+    monkeypatch.setattr(pages, "map_with_progress", lambda jobs, progress: map)
     monkeypatch.setattr(predict, "_arrays", arrays)
     monkeypatch.setattr(predict, "_mlp_arrays", arrays)
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", mapped)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
+import io
 import json
 import random
 import shlex
@@ -12,22 +14,34 @@ import pytest
 from test_cli import answer, call, refused
 from test_cli_fuzz import check, value_of
 
+from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
 from recall_theory.commands.program import program
+from recall_theory.errors import Interrupted
+from recall_theory.geometric import geometric_training
+from recall_theory.geometric.geometric_setting import TRAINING_PARAMETERS
 
-OWN = ("capacity", "predict", "construct", "simulate", "verify", "hops")
+NAMES = ("capacity", "predict", "construct", "simulate", "verify", "hops", "train")
 PREDICT = ("geometric", "predict", "--N", "100", "--R", "4", "--code-length", "16", "--d", "64")
 SIMULATE = ("geometric", "simulate", *PREDICT[2:], "--seeds", "3", "--seed", "1")
+TRAIN = ("geometric", "train", "--N", "16", "--R", "2", "--steps", "20", "--seeds", "2", "--seed", "1")
+TRANSFER = (*TRAIN, "--transfer")
+TRAINED = {TRAIN: MEASURES, TRANSFER: TRANSFER_MEASURES}
 
 
 def commands():
     group = program.get_command(None, "geometric")
-    return {name: group.get_command(None, name) for name in OWN}
+    return {name: group.get_command(None, name) for name in NAMES}
+
+
+def measures(argv):
+    return [name for table in TRAINED[argv].values() for name in table]
 
 
 def test_the_group_lists_its_commands():
     code, out, err = call("geometric")
-    assert (code, err) == (0, "") and all(f"  {name} " in out for name in OWN)
+    assert (code, err) == (0, "") and all(f"  {name} " in out for name in NAMES)
     assert "did you mean verify?" in refused("geometric", "verfy")
+    assert "geometric train --transfer" in refused("geometric", "transfer", "--N", "16")
 
 
 def test_every_help_has_two_examples_that_are_accepted():
@@ -102,6 +116,71 @@ def test_construct_prints_and_writes(tmp_path):
     assert code == 0 and "subjects, 5 x 6" in out
 
 
+@pytest.mark.parametrize("argv", [
+    ("capacity", "--N", "4096", "--R", "8", "--details"), ("hops", "--N", "1024", "--R", "4", "--hops", "3"),
+    PREDICT[1:], SIMULATE[1:],
+])
+def test_comparisons_are_tables_at_80_columns_and_lists_at_40(argv):
+    for columns in (80, 40):
+        code, out, err = call("geometric", *argv, columns=columns)
+        assert (code, err) == (0, "")
+        assert all(len(line) <= columns for line in out.splitlines())
+        assert columns == 40 or "─" * 20 in out
+    assert "─" not in out or argv[0] == "predict"  # whose tables are narrow
+
+
+def test_verify_says_the_verdict_first(tmp_path):
+    file = tmp_path / "grid.toml"
+    file.write_text("[[cell]]\nN = 20\nR = 2\nd = 60\ncode_length = 20\nhops = 2\nchain_of_thought = true\n"
+                    "[[cell]]\nN = 20\nR = 2\nconstruction = 'exact'\n")
+    run = ("geometric", "verify", "--grid", str(file), "--seeds", "4", "--seed", "4", "--jobs", "1")
+    code, out, _ = call(*run, columns=80)
+    lines = out.splitlines()
+    assert code == 3 and lines[0].startswith("Verdict on the theory of geometric recall: inconclusive")
+    assert any(line.split()[:4] == ["20", "2", "20", "60"] and "2 hops, chain of thought" in line for line in lines)
+    assert any("exact, d = 12" in line for line in lines) and "±" not in out
+    assert "±" in call(*run, "--details", columns=80)[1]
+    rows = list(csv.DictReader(io.StringIO(call(*run, "--csv")[1])))
+    assert [row["N"] for row in rows] == ["20", "20"] and not {"margin", "observable"} & set(rows[0])
+
+
+@pytest.mark.parametrize("argv", TRAINED, ids=["train", "transfer"])
+def test_train_in_its_three_forms(argv):
+    data = answer(*argv)
+    assert (data["schema_version"], data["seed"], data["seeds"]) == (1, 1, 2)
+    assert set(data["setting"]) == set(TRAINING_PARAMETERS) and set(data["observed"]) == set(measures(argv))
+    for observed in data["observed"].values():
+        assert len(observed["values"]) == 2 and observed["mean"] == pytest.approx(np.mean(observed["values"]))
+        low, high = observed["interval"]
+        assert low is high is None or low <= observed["mean"] <= high
+
+    rows = list(csv.DictReader(io.StringIO(call(*argv, "--csv")[1])))
+    assert all([float(row[m]) for row in rows] == data["observed"][m]["values"] for m in measures(argv))
+    for columns in (40, 80):
+        code, out, err = call(*argv, columns=columns)
+        assert (code, err) == (0, "") and all(len(line) <= columns for line in out.splitlines())
+        assert out.count("mean") >= len(TRAINED[argv])
+        assert all(words.split()[0] in out for table in TRAINED[argv].values() for words in table.values())
+
+
+def test_one_relation_has_no_others():
+    observed = answer("geometric", "train", "--N", "8", "--R", "1", "--steps", "5", "--seeds", "1")["observed"]
+    assert observed["relation_swapped"]["mean"] is None and observed["relation_swapped"]["values"] == [None]
+    assert observed["recall"]["se"] is None
+
+
+def test_interrupted_training_keeps_what_is_finished(monkeypatch):
+    whole = geometric_training.train
+
+    def interrupted(setting, seeds, seed, **more):
+        raise Interrupted(whole(setting, 1, seed))
+
+    monkeypatch.setattr(geometric_training, "train", interrupted)
+    code, out, err = call(*TRAIN, "--json")
+    assert code == 130 and json.loads(out)["interrupted"] and json.loads(out)["seeds"] == 1
+    assert "1 of 2 seeds" in err and "--seed 1" in err
+
+
 @pytest.mark.parametrize("argv, words", [
     (("predict", "--R", "3"), "--N is missing: an integer from 2"),
     (("predict", "--N", "10", "--R", "3"), "--d"),
@@ -119,6 +198,15 @@ def test_construct_prints_and_writes(tmp_path):
     (("simulate", "--N", "1e9", "--R", "2", "--d", "50", "--code-length", "20"), "is the most"),
     (("verify", "--grid", "no/such/file"), "not one of default nor a file"),
     (("hops", "--N", "10"), "--R is missing"),
+    (("train", "--N", "1"), "--N '1' is not an integer from 2"),
+    (("train", "--d", "-4"), "--d '-4'"),
+    (("train", "--code-length", "1"), "--code-length '1' is not an integer from 2"),
+    (("train", "--noise", "-1"), "--noise '-1'"),
+    (("train", "--steps", "1e9"), "--steps '1e9'"),
+    (("train", "--transfer", "--rate", "3"), "--rate '3'"),
+    (("train", "--transfer", "--N", "10000", "--R", "3"), "is the most"),
+    (("train", "--seeds", "0"), "--seeds '0'"),
+    (("train", "--jobs", "0"), "--jobs '0'"),
 ])
 def test_bad_input_is_one_line(argv, words):
     assert words in refused("geometric", *argv)
@@ -135,7 +223,9 @@ def quick(monkeypatch):
     monkeypatch.setattr("recall_theory.geometric.geometric_prediction.variance_by_cause",
                         lambda N, words, k, d: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0})
     monkeypatch.setattr("recall_theory.geometric.geometric_simulation.collect",
-                        lambda work, tasks, **options: [{"recall": 0.5} for _ in tasks])
+                        lambda work, tasks, **options: [
+                            dict.fromkeys([*measures(TRAIN), *measures(TRANSFER)], 1 / (2 + i)) for i, _ in
+                            enumerate(tasks)])
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map",
                         lambda work, todo, jobs: ([(0.5,)] * len(t[2]) for t in todo))
     # Large models are refused, as others are at 10^8.

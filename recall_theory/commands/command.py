@@ -83,16 +83,21 @@ class Output:
         return ProgressBar(self.progress, noun)
 
     def measure(self, noun: str, work: Callable[[Progress], Result], answer: Callable[[Result], Answer],
-                finished: Callable[[Result], str]) -> Answer:
+                finished: Callable[[Result], str] | None = None, *, again: str = "") -> Answer:
         """The answer about the result of long work.
 
         `work` is given a function to call with (done, total), which shows a bar of `noun`. Where Ctrl-C or a signal
-        ends it and something is finished, that is the answer, and stderr says what `finished` says of it.
+        ends it and something is finished, that is the answer, and stderr says what `finished` says of it. Where there
+        is no `finished`, no part is an answer, and stderr says `again`, how to go on.
         """
         try:
             with self.bar(noun) as bar:
                 result = work(bar.update)
-        except Interrupted as stop:
+        except KeyboardInterrupt as stop:
+            if finished is None or not isinstance(stop, Interrupted):
+                if again:
+                    self.note(f"{self.command}: {again}")
+                raise
             partial: Result = stop.partial
             self.note(f"{self.command}: interrupted after {finished(partial)}")
             given = answer(partial)

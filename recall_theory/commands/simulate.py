@@ -68,7 +68,7 @@ def _loaded(path: str) -> Any:
 
 def _answer(observed: Observation, prediction: Prediction | None, wanted: int) -> Answer:
     by_name: dict[str, Observable] = {o: getattr(observed, o) for o in OBSERVABLES}
-    intervals = {o: _interval(x) for o, x in by_name.items()}
+    intervals = {o: interval(x) for o, x in by_name.items()}
     # What one seed counts: all V facts, or its fresh sequences.
     counted = {o: observed.setting.V if o == "recall" or observed.n_test is None else observed.n_test
                for o in OBSERVABLES}
@@ -99,7 +99,7 @@ def _answer(observed: Observation, prediction: Prediction | None, wanted: int) -
     return Answer(data, records, [*blocks, Remark(remark)])
 
 
-def _interval(observable: Observable) -> list[float | None]:
+def interval(observable: Observable) -> list[float | None]:
     """The 95 % interval of the mean over seeds, within [0, 1]; none for a single seed."""
     from ..verification.intervals import student_interval
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +17,7 @@ from .text_layout import Block, Format, Remark, Table, words
 
 if TYPE_CHECKING:
     from ..settings import Setting
+    from ..verification.problem import P, S
     from ..verification.results import Cell, Comparison, Verification
 
 SIZES = ("V", "L", "d", "N")
@@ -72,8 +73,8 @@ def variant(setting: Setting) -> str:
     return ", ".join(parts)
 
 
-def verification_answer(result: Verification, grid: str, wanted: int, sizes: Sequence[str],
-                        variant: Callable[[Any], str], subject: str) -> Answer:
+def verification_answer(result: Verification[S, P], grid: str, wanted: int, sizes: Sequence[str],
+                        variant: Callable[[S], str], subject: str) -> Answer:
     """What `verify` prints: the verdict, then one line a cell; `wanted` is the number of cells in the grid.
 
     `sizes` are the attributes of a setting that say which cell it is, and `variant` words for the rest.
@@ -99,7 +100,7 @@ def verification_answer(result: Verification, grid: str, wanted: int, sizes: Seq
                   EXIT_CODES[result.verdict])
 
 
-def _cells(result: Verification, sizes: Sequence[str], variant: Callable[[Any], str]) -> Table:
+def _cells(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> Table:
     """One line a cell."""
     observables = list(dict.fromkeys(name for cell in result.cells for name in cell.comparisons))
     variants = [variant(cell.setting) for cell in result.cells]
@@ -128,14 +129,14 @@ def _three_digits(p: float) -> str:
     return text[1:] if text.startswith("0") else text[:4]
 
 
-def _margins(result: Verification) -> str:
+def _margins(result: Verification[S, P]) -> str:
     margins = sorted({cell.margin for cell in result.cells})
     if len(margins) > 2:
         return f"{margins[0]:g} to {margins[-1]:g}"
     return " or ".join(f"{margin:g}" for margin in margins)
 
 
-def _details(result: Verification, sizes: Sequence[str], variant: Callable[[Any], str]) -> list[Block]:
+def _details(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> list[Block]:
     """Each comparison with its interval, design effect and detectable bias."""
     from ..verification.verdicts import VERDICT_ALPHA
 
@@ -162,7 +163,7 @@ def _details(result: Verification, sizes: Sequence[str], variant: Callable[[Any]
     ]
 
 
-def _about(cell: Cell, sizes: Sequence[str], variant: Callable[[Any], str]) -> str:
+def _about(cell: Cell[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> str:
     parts = [f"{size} = {count(getattr(cell.setting, size))}" for size in sizes]
     parts += [name] if (name := variant(cell.setting)) else []
     return ", ".join([*parts, plural(cell.seeds, "seed")])

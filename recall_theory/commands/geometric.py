@@ -1,0 +1,287 @@
+"""`recall-theory geometric`: the second paper's model in closed form, and verified."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
+from ..numerics.formatting import NOTHING, count, deviation, number, plural, probability
+from .command import Answer, Command, Output
+from .options import Extra, file_option, option, setting_options
+from .program import Group
+from .streams import BadInput
+from .text_layout import Block, Format, Heading, Remark, Table, words
+
+if TYPE_CHECKING:
+    from ..geometric.geometric_capacity import CapacityRow, GeometricCapacity
+    from ..geometric.geometric_prediction import GeometricPrediction
+    from ..geometric.hop_depth import HopCosts, HopDepths
+    from ..verification.results import Verification
+
+CAUSES = {
+    "own": "each query by itself",
+    "codes": "where the codes lie is shared by all queries",
+    "maps": "how well two maps are aligned is shared by all subjects",
+    "subjects": "queries about one subject share its embedding",
+}
+ASKED = {"d": "the least embedding dimension", "N": "the most subjects", "R": "the most relations"}
+WIDTH = Extra("mlp_width", "hidden units at most; settles the code length", "integer", 4, 1e12)
+BUDGET = Extra("parameters", "parameters at most, for the best code length and dimension that they buy", "integer",
+               4, 1e18)
+CAPACITY_HELP = {
+    "d": "embedding dimension",
+    "code_length": "coordinates k of a code, for random superposition; the best where absent",
+}
+
+
+def describe(setting: GeometricSetting) -> str:
+    """The setting in one line of words."""
+    text = (f"N = {count(setting.N)}, R = {count(setting.R)}, d = {count(setting.width)}, "
+            f"codes of length {count(setting.k)}")
+    if setting.hops > 1:
+        text += f", {_hops(setting.hops, setting.depth, setting.chain_of_thought)}"
+    return text + (", exact construction" if setting.construction == "exact" else "")
+
+
+def _hops(hops: int, depth: int, chain_of_thought: bool) -> str:
+    """How a query of several relations is answered."""
+    way = "with chain of thought" if chain_of_thought else f"through {plural(depth, 'layer')}"
+    return f"{plural(hops, 'hop')} {way}"
+
+
+def run_predict(output: Output, **values: Any) -> Answer:
+    from ..geometric import predict
+
+    prediction = predict(GeometricSetting(**values))
+    data = prediction.to_dict()
+    return Answer(data, [{**data["setting"], **data["predicted"]}], _predicted(prediction))
+
+
+def _predicted(prediction: GeometricPrediction) -> list[Block]:
+    s = prediction.setting
+    rows: list[tuple[str, float, float | None]] = []
+    if prediction.passes > 1:
+        rows.append(("one pass alone", prediction.one_pass, None))
+    passes = plural(prediction.passes, "pass", "passes")
+    rows.append((f"{plural(s.hops, 'hop')} in {passes}", prediction.recall, prediction.std))
+    blocks: list[Block] = [
+        Heading(f"What embeddings recall at {describe(s)}"),
+        Table({"": words, "recall": probability, "std over seeds": deviation}, rows,
+              marked=frozenset([len(rows) - 1])),
+        f"A subject's embedding superposes {plural(s.words, 'code')}; the MLP has {count(s.mlp_width)} hidden units, "
+        "and none of its weights depends on the facts.",
+    ]
+    if prediction.causes:
+        blocks.append(Table({"cause": words, "variance": number, "because": words},
+                            [(name, value, CAUSES[name]) for name, value in prediction.causes.items()],
+                            "What makes seeds differ, in one pass"))
+    return blocks
+
+
+def run_verify(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: int | None,
+               margin: float) -> Answer:
+    if not grid:
+        raise BadInput("--grid '' is not default or a file")
+    from ..verification.engine import verify
+    from ..verification.grids import load_grid
+    from ..verification.problem import GEOMETRIC_RECALL
+    from .verify import cores
+
+    settings, used = load_grid(GEOMETRIC_RECALL, grid), output.seed(seed)
+    return output.measure(
+        "seeds",
+        lambda progress: verify(settings, seeds, used, jobs=jobs or cores(), margin=margin, problem=GEOMETRIC_RECALL,
+                                progress=lambda done, total, _: progress(done, total)),
+        lambda result: _verified(result, grid, len(settings)),
+        lambda result: f"{len(result.cells)} of {len(settings)} cells; --seed {used} repeats them")
+
+
+def _verified(result: Verification[GeometricSetting, GeometricPrediction], grid: str, wanted: int) -> Answer:
+    from .verify import verification_answer
+
+    answer = verification_answer(result, grid, wanted, ("N", "R", "k", "d"), _variant,
+                                 "the theory of geometric recall")
+    # A row of --csv is a cell: there is one observable, and one margin for all cells.
+    records = [{name: value for name, value in record.items() if name not in ("margin", "observable")}
+               for record in answer.records]
+    return dataclasses.replace(answer, records=records)
+
+
+def _variant(setting: GeometricSetting) -> str:
+    """What a setting is beside its sizes N, R, k and d; nothing where all is as usual."""
+    parts = [] if setting.construction == "superposition" else [f"exact, d = {count(setting.width)}"]
+    if setting.chain_of_thought:
+        parts.append(f"{plural(setting.hops, 'hop')}, chain of thought")
+    elif setting.hops > 1:
+        parts.append(f"{plural(setting.hops, 'hop')}, {plural(setting.depth, 'layer')}")
+    return ", ".join(parts)
+
+
+def run_capacity(output: Output, **values: Any) -> Answer:
+    from ..geometric import capacity
+
+    result = capacity(**values)
+    data = result.to_dict()
+    return Answer(data, data["rows"], _capacity_blocks(result), lambda: _capacity_details(result))
+
+
+def _capacity_blocks(result: GeometricCapacity) -> list[Block]:
+    given = result.given
+    sizes = [f"{name} = {count(given[name])}" for name in ("N", "R", "d") if given[name] is not None]
+    if given["hops"] > 1:
+        sizes.append(_hops(given["hops"], given["depth"], given["chain_of_thought"]))
+    columns: dict[str, Format] = {
+        "memory": words, result.asked: count, "code length k": count, "MLP width": count, "recall": probability,
+        "facts per number": number, "all parameters": count}
+    blocks: list[Block] = [
+        Heading(f"Geometric recall: {ASKED[result.asked]} at {', '.join(sizes)}"),
+        Table(columns, [_capacity_row(row, result.asked) for row in result.rows]),
+    ]
+    if crossover := _crossover(result):
+        blocks.append(crossover)
+    return [*blocks, Remark(
+        f"Random superposition is to recall {given['target']:g} of the facts. In the first three rows the facts are "
+        "in the subjects' embeddings, N d numbers; in the last two they are in a d x d matrix that maps pairs of a "
+        "subject and a relation to attributes.")]
+
+
+def _capacity_row(row: CapacityRow, asked: str) -> tuple[object, ...]:
+    return (row.name, getattr(row, asked), row.code_length, row.mlp_width, row.recall, row.facts_per_parameter,
+            row.parameters)
+
+
+def _capacity_details(result: GeometricCapacity) -> list[Block]:
+    return [
+        Table({"memory": words, "numbers that hold facts": count, "they are in": words, "source": words},
+              [(row.name, row.fact_parameters, row.facts_in, row.provenance) for row in result.rows],
+              "Where the facts are"),
+        Remark(f"In the lower bounds a number has b = {result.given['bits']:g} bits; the exact construction uses one. "
+               "The best linear memory is a leading law from related papers."),
+    ]
+
+
+def _crossover(result: GeometricCapacity) -> str:
+    from_N, to_R = result.crossover["from_N"], result.crossover["to_R"]
+    parts = []
+    if from_N is not None:
+        parts.append(f"from N = {count(from_N)} on at R = {count(result.given['R'])}")
+    if to_R is not None:
+        parts.append(f"up to R = {count(to_R)} at N = {count(result.given['N'])}")
+    if not parts:
+        return ""
+    return ("One hop of the exact construction takes no larger d than the best linear memory of the same facts "
+            f"{' and '.join(parts)}.")
+
+
+def run_hops(output: Output, N: int, R: int, hops: int, bits: float) -> Answer:
+    from ..geometric import hops as costs_of_depths
+
+    result = costs_of_depths(N, R, hops, bits)
+    data = result.to_dict()
+    return Answer(data, data["ways"], _hops_blocks(result))
+
+
+def _hops_blocks(result: HopDepths) -> list[Block]:
+    columns: dict[str, Format] = {
+        "way": words, "passes": count, "codes": count, "d": count, "MLP width": count, "lookup table": count,
+        "bound, bits": _two_decimals, "bound on d": count}
+    blocks: list[Block] = [
+        Heading(f"{plural(result.hops, 'hop')} at N = {count(result.N)}, R = {count(result.R)}: the exact "
+                "construction"),
+        Table(columns, [_way(way) for way in result.ways]),
+    ]
+    if result.enumerated_lists is not None:
+        blocks.append(f"Enumerated over all tables of facts: the words of {plural(result.hops, 'relation')} have "
+                      f"{result.enumerated_lists:,} different lists of answers for one subject, "
+                      f"{math.log2(result.enumerated_lists):.2f} bits.")
+    return [*blocks, Remark(
+        "Codes are those in one embedding. Where subject embeddings alone hold the facts, depth does not help: the "
+        "bound on one pass holds at any depth. More layers do with fewer codes only if they re-embed each answer by a "
+        "lookup table of fact-dependent numbers. Then no bound on d is left, only that on all numbers together: "
+        f"{number(result.tables_bits)} bits, R log2 N!. A bound is in bits an embedding, and on d with "
+        f"b = {result.bits:g} bits a coordinate; '{NOTHING}' is outside its range, or where the words are more than "
+        "any construction takes.")]
+
+
+def _way(way: HopCosts) -> tuple[object, ...]:
+    name = "chain of thought" if way.chain_of_thought else plural(way.depth, "layer")
+    return (name, way.passes, way.words, way.d, way.mlp_width, way.lookup or None, way.bound_bits, way.bound_d)
+
+
+def _two_decimals(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:,.2f}"
+
+
+def geometric_options(leave_out: Sequence[str] = ("bits",)) -> list[click.Parameter]:
+    """An option for each parameter of a geometric setting."""
+    return setting_options(required=("N", "R"), leave_out=leave_out, among=GEOMETRIC_PARAMETERS)
+
+
+predict_command = Command(
+    "predict", run_predict, params=geometric_options(),
+    help="Recall of one setting, in closed form: random superposition at finite sizes, or the exact construction; "
+         "one hop or several, in one pass, layer by layer, or with chain of thought.",
+    examples=["geometric predict --N 1024 --R 8 --code-length 64 --d 512",
+              "geometric predict --N 1e12 --R 4 --code-length 128 --d 2048 --hops 2 --chain-of-thought --json"],
+)
+
+verify_command = Command(
+    "verify", run_verify,
+    params=[file_option("grid", "default, or a TOML file with one table [[cell]] a setting  [default: default]",
+                        metavar="GRID", default="default"),
+            option("seeds", default=None, help="seeds a cell; planned from the predicted spread where absent"),
+            option("seed"),
+            option("jobs", default=None, help="processes that share the seeds; all cores where absent"),
+            option("margin")],
+    details="Each comparison with its interval, design effect and detectable bias.",
+    help="Lay predicted recall beside simulated recall over a grid of geometric settings. Each cell gets a verdict: "
+         "agree, disagree, or inconclusive. Exit code 0 if all agree, 1 if any disagrees, else 3.",
+    examples=["geometric verify", "geometric verify --grid my_grid.toml --seeds 100 --seed 7 --json"],
+)
+
+capacity_command = Command(
+    "capacity", run_capacity,
+    params=[option(name, among={**GEOMETRIC_PARAMETERS, "mlp_width": WIDTH, "parameters": BUDGET},
+                   help=CAPACITY_HELP.get(name))
+            for name in ("N", "R", "d", "code_length", "mlp_width", "parameters", "target", "hops", "depth",
+                         "chain_of_thought", "bits")],
+    details="Where the facts are, in how many numbers, and where each row comes from.",
+    help="Give two of --N, --R and --d, and find the third: for the exact construction, for random superposition at "
+         "its best code length (or the one that an MLP's width or a budget of parameters allows), for the lower "
+         "bound, and for an associative memory that holds the same N R facts in a matrix; and where they cross over.",
+    examples=["geometric capacity --N 4096 --R 8", "geometric capacity --R 8 --d 512 --mlp-width 4096 --json"],
+)
+
+hops_command = Command(
+    "hops", run_hops,
+    params=[option("N", required=True, among=GEOMETRIC_PARAMETERS),
+            option("R", required=True, among=GEOMETRIC_PARAMETERS),
+            option("hops", among=GEOMETRIC_PARAMETERS, default=2), option("bits", among=GEOMETRIC_PARAMETERS)],
+    help="What a query of several relations takes, at every depth and with chain of thought: the exact construction's "
+         "sizes, the table by which layers re-embed an answer, and the bound by counting, with the exact count where N "
+         "and R are small enough to enumerate.",
+    examples=["geometric hops --N 1024 --R 4 --hops 3", "geometric hops --N 4 --R 2 --hops 2 --bits 1 --json"],
+)
+
+_MODELS = "recall_theory.commands.geometric_models"
+command = Group(
+    "geometric",
+    {"capacity": (f"{__name__}:capacity_command", "The embedding that facts require, beside an associative memory."),
+     "predict": (f"{__name__}:predict_command", "Recall of one setting, in closed form."),
+     "construct": (f"{_MODELS}:construct_command", "A layer written down weight by weight, and run."),
+     "simulate": (f"{_MODELS}:simulate_command", "Random superposition, observed on many seeds."),
+     "verify": (f"{__name__}:verify_command", "Prediction beside simulation over a grid, with a verdict."),
+     "hops": (f"{__name__}:hops_command", "Capacity against depth, with and without chain of thought."),
+     "train": (f"{_MODELS}:train_command", "What gradient descent learns: probes, interventions and controls.")},
+    renamed={"transfer": "geometric train --transfer"},
+    help="Facts held in the geometry of the subject embeddings: N subjects, R relations, each a bijection to one "
+         "shared set of attributes. A subject's embedding superposes the codes of its attributes, and a small ReLU "
+         "MLP selects by relation.",
+    epilog="\b\nExamples:\n  recall-theory geometric predict --N 1024 --R 8 --code-length 64 --d 512\n"
+           "  recall-theory geometric predict --N 1024 --R 2 --hops 3 --construction exact",
+)

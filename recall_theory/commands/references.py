@@ -1,0 +1,164 @@
+"""`recall-theory formulas` and `recall-theory cite`: the formulas behind the numbers, and what to cite."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+from .. import __version__
+from ..numerics.formatting import plural
+from .command import Answer, Command, Output
+from .options import ParamType
+from .streams import BadInput, shown
+from .text_layout import Block, Heading, Remark, Table, Verbatim, words
+
+if TYPE_CHECKING:
+    from ..theory.formulas.registry import Formula
+
+PROVENANCE = {
+    "quoted": "stated by a source",
+    "derived": "worked out from the model's definition",
+    "kin": "from a related paper",
+}
+REFERENCES: tuple[dict[str, str], ...] = (
+    {
+        "type": "inproceedings", "key": "vural2026learning",
+        "title": "Learning to Recall with Transformers Beyond Orthogonal Embeddings",
+        "author": "Vural and Bietti and Soltanolkotabi and Wu",
+        "booktitle": "International Conference on Learning Representations", "year": "2026",
+        "eprint": "2603.15923", "archivePrefix": "arXiv",
+    },
+    {
+        "type": "article", "key": "ravfogel2026geometric",
+        "title": "Geometric Factual Recall in Transformers",
+        "author": "Ravfogel and Yehudai and Bruna and Bietti", "year": "2026",
+        "eprint": "2605.12426", "archivePrefix": "arXiv",
+    },
+    {
+        "type": "software", "key": "recall_theory", "title": "recall-theory",
+        "author": "{The recall-theory authors}", "version": __version__,
+    },
+)
+
+
+def run_formulas(output: Output, name: str | None, latex: bool, python: bool) -> Answer:
+    flags = {"--latex": latex, "--python": python, "--json": output.json, "--csv": output.csv}
+    given = [flag for flag, is_given in flags.items() if is_given]
+    if len(given) > 1 and (latex or python):
+        raise BadInput(f"{' and '.join(given)} contradict one another: give one of them")
+    if (latex or python) and name is None:
+        raise BadInput(f"{given[0]} needs the NAME of a formula, as in: formulas recall.interference {given[0]}")
+    from ..theory.formulas.registry import formulas
+
+    if name is None:
+        return _listed(list(formulas.values()))
+    if name not in formulas:
+        group = [formula for key, formula in formulas.items() if name and key.startswith(name.rstrip(".") + ".")]
+        if not group or latex or python:
+            raise BadInput(_unknown(name, list(formulas)))
+        return _listed(group)
+    formula = formulas[name]
+    if not (latex or python):
+        return _in_full(formula)
+    if formula.expr is None:
+        raise BadInput(f"{name} has no expression to print: {formula.regime}")
+    text = formula.latex() if latex else formula.python()
+    record = {"name": formula.name, "text": text}
+    return Answer(record, [record], [Verbatim(text)])
+
+
+def _unknown(name: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    near = near or [n for n in names if name and name.lower() in n][:3]
+    return (f"NAME {shown(name)} is not a formula"
+            + (f"; near it: {', '.join(near)}" if near else "; formulas without a NAME lists them"))
+
+
+def _listed(formulas: Sequence[Formula]) -> Answer:
+    """Names, titles and provenance, a table for each first part of a name."""
+    records = [{"name": f.name, "title": f.title, "provenance": f.provenance, "reference": f.reference}
+               for f in formulas]
+    groups: dict[str, list[Formula]] = {}
+    for f in formulas:
+        groups.setdefault(f.name.split(".")[0], []).append(f)
+    tables = [Table(dict.fromkeys(("name", "what it is", "provenance"), words),
+                    [(f.name, f.title, f.provenance) for f in members], group) for group, members in groups.items()]
+    meanings = "; ".join(f"{word}: {meaning}" for word, meaning in PROVENANCE.items())
+    remark = f"{plural(len(formulas), 'formula')}. {meanings}. One in full: recall-theory formulas NAME."
+    return Answer({"schema_version": 1, "formulas": records}, records, [*tables, Remark(remark)])
+
+
+def _in_full(formula: Formula) -> Answer:
+    """All that is known of one formula."""
+    from ..theory.formulas.registry import SYMBOLS
+
+    data = {"schema_version": 1, **formula.to_dict()}
+    record = {name: value for name, value in data.items() if name not in ("schema_version", "symbols")}
+    record["symbols"] = " ".join(formula.arguments)
+    blocks: list[Block] = [Heading(f"{formula.name}: {formula.title}")]
+    if formula.expr is None:
+        blocks.append("No expression: a place kept for a statement whose text was not available.")
+    else:
+        blocks += [Verbatim(f"LaTeX\n  {data['latex']}"), Verbatim(f"Plain\n  {data['expression']}")]
+    if formula.quote:
+        blocks.append(f"What the source says: {formula.quote}.")
+    blocks.append(Table(dict.fromkeys(("symbol", "meaning", "domain"), words),
+                        [(a, SYMBOLS[a].meaning, SYMBOLS[a].domain) for a in formula.arguments]))
+    facts = {
+        "Provenance": f"{formula.provenance} ({PROVENANCE[formula.provenance]})", "Reference": formula.reference,
+        "Holds": formula.regime, "Reduces to": formula.limits, "Unit": formula.unit,
+        "Margin": "" if formula.margin is None else f"{formula.margin:g}",
+    }
+    blocks.append("\n".join(f"{name}: {value}" for name, value in facts.items() if value))
+    return Answer(data, [record], blocks)
+
+
+class _Name(ParamType):
+    """A formula's name; completed from the registry."""
+
+    name = "name"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from ..theory.formulas.registry import formulas
+
+        return [CompletionItem(n) for n in formulas if n.startswith(incomplete)]
+
+
+def run_cite(output: Output) -> Answer:
+    records = [dict(reference) for reference in REFERENCES]
+    return Answer({"schema_version": 1, "references": records}, records,
+                  [Verbatim("\n\n".join(map(bibtex, REFERENCES)))])
+
+
+def bibtex(reference: Mapping[str, str]) -> str:
+    """One entry of a BibTeX file.
+
+    >>> bibtex(REFERENCES[1]).splitlines()[0]
+    '@article{ravfogel2026geometric,'
+    """
+    fields = [f"  {name} = {{{value}}}," for name, value in reference.items() if name not in ("type", "key")]
+    return "\n".join([f"@{reference['type']}{{{reference['key']},", *fields, "}"])
+
+
+formulas_command = Command(
+    "formulas", run_formulas,
+    params=[
+        click.Argument(["name"], required=False, type=_Name(), metavar="[NAME]"),
+        click.Option(["--latex", "latex"], is_flag=True, help="Print the formula's LaTeX alone."),
+        click.Option(["--python", "python"], is_flag=True, help="Print the formula's Python alone."),
+    ],
+    help="The formulas behind the numbers. Without NAME, the list; with the NAME of a formula, all that is known "
+         "of it: LaTeX, symbols and their domains, where it comes from, where it holds and what it reduces to. "
+         "With the first part of a name, the list of those.",
+    examples=["formulas", "formulas law.recall.interference --latex"],
+)
+
+cite_command = Command(
+    "cite", run_cite, params=[],
+    help="How to cite the papers that the model comes from, and this program, as BibTeX.",
+    examples=["cite", "cite --output references.bib"],
+)

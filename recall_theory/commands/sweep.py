@@ -1,0 +1,225 @@
+"""`recall-theory sweep`: simulations over a grid, kept in a store, never run twice."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..numerics.formatting import NOTHING, deviation, number, plural, probability
+from ..settings import OBSERVABLES, PARAMETERS
+from .command import Answer, Command, Output, Progress
+from .options import file_option, option, option_of
+from .streams import BadInput, shown
+from .text_layout import Block, Format, Heading, Table, words
+
+if TYPE_CHECKING:
+    from ..sweep.store import Store
+    from ..sweep.sweep_grid import SweepPlan
+    from ..sweep.sweep_results import Results
+
+SEEDS = 8
+MOST_ROWS = 200  # of the table for people; a longer one is for programs
+
+
+def run(output: Output, *, scan: tuple[str, ...], grid: str | None, ratio: float | None, seeds: int | None,
+        seed: int | None, jobs: int, n_test: int | None, store: str | None, part: str | None, scheduler: str | None,
+        merge: tuple[str, ...], export: tuple[str, ...], **values: Any) -> Answer:
+    from ..sweep.run_sweep import sweep
+    from ..sweep.store import Store
+    from ..sweep.sweep_results import check_export, export_results, gathered
+
+    for path in export:
+        check_export(path)
+    share, plan = _part(part), _plan(scan, grid, ratio, values)
+    if not plan.cells:
+        _check_nothing_to_run(store, merge, {"seeds": seeds, "seed": seed, "n_test": n_test, "part": part,
+                                             "scheduler": scheduler})
+    elif store is None and merge:
+        raise BadInput("--merge needs --store FILE, into which the others go")
+    before = present = -1  # results in the store when the work begins, and now
+
+    def answer(results: Results) -> Answer:
+        for path in export:
+            export_results(results, path)
+        return _answer(results, present - before, merged, store, export)
+
+    with Store(store, must_exist=not (plan.cells or merge)) as kept:
+        merged = _merged(kept, merge)
+        if unused := kept.unused():
+            output.note(f"{output.command}: {store}: {unused}")
+        if not plan.cells:
+            return answer(gathered(kept, kept.current()))
+        used = _seed(output, kept, plan.seed if seed is None else seed)
+
+        def work(progress: Progress) -> Results:
+            def advance(done: int, wanted: int) -> None:
+                nonlocal before, present
+                before, present = done if before < 0 else before, done
+                progress(done, wanted)
+
+            return sweep(plan.cells, seeds or plan.seeds or SEEDS, used, n_test=n_test or plan.n_test, jobs=jobs,
+                         store=kept, part=share, scheduler=scheduler, progress=advance)
+
+        where = "goes on from here" if store else "and --store FILE would go on from where it was"
+        return output.measure("seeds", work, answer, lambda results: (
+            f"{results.found} of {results.wanted} seeds; the same with --seed {used} {where}"))
+
+
+def _check_nothing_to_run(store: str | None, merge: Sequence[str], of_a_run: Mapping[str, object]) -> None:
+    """Refuse what makes no sense where there is no cell to simulate."""
+    idle = [name for name, value in of_a_run.items() if value is not None]
+    if store is not None and idle:
+        raise BadInput(f"{option_of(idle[0])} is for what is to be run: give --scan, --grid or the sizes of a setting")
+    if store is None and merge:
+        raise BadInput("--merge needs --store FILE, into which the others go")
+    if store is None:
+        raise BadInput("nothing to run: give --scan, --grid or the sizes of a setting, or --store FILE to see what it "
+                       "holds")
+
+
+def _plan(scan: Sequence[str], grid: str | None, ratio: float | None, values: Mapping[str, Any]) -> SweepPlan:
+    """The cells, and what a grid file says of the run."""
+    from ..sweep import sweep_grid
+
+    scans: dict[str, list[Any]] = {}
+    for text in scan:
+        name, scanned = sweep_grid.scan(text)
+        if name in scans:
+            raise BadInput(f"--scan {shown(text)}: {name} is scanned twice")
+        scans[name] = scanned
+    sizes = {name: value for name, value in {**values, "ratio": ratio}.items() if value is not None}
+    if grid is not None:
+        if scans or sizes:
+            raise BadInput("--grid FILE says which settings: leave --scan and the parameters out beside it")
+        return sweep_grid.load_plan(grid)
+    return sweep_grid.SweepPlan(sweep_grid.product(scans, **sizes) if scans or sizes else [])
+
+
+def _part(text: str | None) -> tuple[int, int]:
+    if text is None:
+        return 1, 1
+    parts = re.fullmatch(r"\s*([0-9]{1,6})/([0-9]{1,6})\s*", text)
+    if parts is None or not 1 <= int(parts[1]) <= int(parts[2]):
+        raise BadInput(f"--part {shown(text)} is not I/N with I from 1 to N, such as 2/4")
+    return int(parts[1]), int(parts[2])
+
+
+def _merged(kept: Store, paths: Sequence[str]) -> int | None:
+    """Results added from other stores; None where there is none to merge."""
+    from ..sweep.store import Store
+
+    if not paths:
+        return None
+    with contextlib.ExitStack() as stack:
+        return kept.merge([stack.enter_context(Store(path, must_exist=True, name="merge")) for path in paths])
+
+
+def _seed(output: Output, kept: Store, seed: int | None) -> int:
+    """The seed that is given, or the one of all that the store holds, or a drawn one."""
+    if seed is not None:
+        return seed
+    seeds = {problem.seed for problem in kept.current()}
+    if len(seeds) > 1:
+        raise BadInput(f"--seed is missing: the store holds results of {len(seeds)} seeds "
+                       f"({', '.join(map(str, sorted(seeds)[:5]))}{', ...' if len(seeds) > 5 else ''})")
+    return seeds.pop() if seeds else output.seed(None)
+
+
+def _answer(results: Results, run: int, merged: int | None, store: str | None, export: Sequence[str]) -> Answer:
+    """The results; `run` seeds are new, `merged` results came from other stores."""
+    data = results.to_dict() | {"run": run}
+    seeds = sorted({problem.seed for problem in results.problems})
+    if len(seeds) == 1:
+        data["seed"] = seeds[0]
+    if merged is not None:
+        data["merged"] = merged
+
+    done = f"{plural(results.found, 'seed')} of {plural(len(results.problems), 'cell')}: {run:,} simulated now"
+    if store is not None:
+        done += f", {results.found - run:,} found in {store}"
+    if results.found < results.wanted:
+        done += f", {results.wanted - results.found:,} still to do"
+    named = f"--seed {seeds[0]}" if len(seeds) == 1 else f"seeds {', '.join(map(str, seeds))}"
+    blocks: list[Block] = [] if merged is None else [f"{plural(merged, 'result')} merged into {store}."]
+    if results.problems:
+        heading, table = _cells(results)
+        blocks = [heading, *blocks, f"{done}. {named}.", table]
+        if len(results.problems) > MOST_ROWS:
+            blocks.append(f"These are the first {MOST_ROWS} of {plural(len(results.problems), 'cell')}; --csv and "
+                          "--json have all of them.")
+        blocks += [f"Written: {path}" for path in export]
+    else:
+        blocks.insert(0, "The store holds no result.")
+    return Answer(data, results.records(), blocks)
+
+
+def _cells(results: Results) -> tuple[Heading, Table]:
+    """What is the same in all cells, and a line a cell: what differs, and its means with their standard errors."""
+    from ..sweep.slices import described
+
+    settings = [p.setting.to_dict() for p in results.problems]
+    changes = {n: sum(a[n] != b[n] for a, b in itertools.pairwise(settings)) for n in PARAMETERS}
+    varied = sorted((n for n in PARAMETERS if changes[n]), key=changes.__getitem__)  # the fastest comes last
+    fixed = described({n: settings[0][n] for n in PARAMETERS if n not in varied})
+    what = f"over {' x '.join(varied)} ({fixed})" if varied else f"at {fixed}"
+
+    counts = results.counts.tolist()
+    columns: dict[str, Format] = {n: words if isinstance(settings[0][n], str) else _parameter for n in varied}
+    columns |= {**({"seeds": _parameter} if len(set(counts)) > 1 else {}), **dict.fromkeys(OBSERVABLES, str)}
+    rows = []
+    for setting, seeds, means, errors in zip(settings[:MOST_ROWS], counts, results.mean.tolist(), results.se.tolist(),
+                                             strict=False):
+        cells = [f"{probability(mean)} ± {deviation(error)}" for mean, error in zip(means, errors, strict=True)]
+        rows.append([*(setting[n] for n in varied), *([seeds] if "seeds" in columns else []), *cells])
+    return (Heading(f"What was observed {what}"),
+            Table(columns, rows, "Means over seeds ± standard error", labels=len(columns) - len(OBSERVABLES)))
+
+
+def _parameter(value: object) -> str:
+    """The value of a parameter of any kind."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value) if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _parameters() -> list[click.Option]:
+    """An option for each parameter of a setting, None where it is absent: a scan or a grid may say what it is."""
+    usual = {name: "yes" if p.default is True else p.default for name, p in PARAMETERS.items() if p.default is not None}
+    return [option(name, default=None, help=f"{p.meaning}; {usual[name]} where absent" if name in usual else None)
+            for name, p in PARAMETERS.items()]
+
+
+command = Command(
+    "sweep", run,
+    params=[
+        file_option("scan", "values of a parameter: d=64:512:x2 multiplies, L=8:32:+8 adds, m=none,64,128 lists; "
+                    "repeated scans are combined", metavar="NAME=VALUES", multiple=True),
+        file_option("grid", "in place of --scan: a TOML file with sizes, a table [scan], seeds, seed and n_test; or a "
+                    "shipped grid: default, full, attention-only, mlp"),
+        *_parameters(),
+        option("ratio", help="training samples a fact, N/V, instead of --N"),
+        option("seeds", default=None, help=f"independently drawn models a cell; {SEEDS} where absent"),
+        option("seed", help="fixes everything random; the store's own, else drawn and shown, where absent"),
+        option("jobs"),
+        option("n_test", default=None, help="fresh sequences a seed; where absent, all are summed over exactly"),
+        file_option("store", "keep results in FILE: a sweep that was ended at any moment goes on from there. Alone: "
+                    "print what FILE holds"),
+        file_option("scheduler", "do the work on a Dask cluster, such as tcp://host:8786, in place of --jobs",
+                    metavar="ADDRESS"),
+        file_option("part", "do the I-th of N equal shares: N machines, N stores", metavar="I/N"),
+        file_option("merge", "first add what the store FILE holds; may be repeated", multiple=True),
+        file_option("export", "write the results to FILE.csv, FILE.parquet (pandas) or FILE.nc (xarray); may be "
+                    "repeated", multiple=True),
+    ],
+    help="Simulate every combination of the scanned values. With --store nothing is run twice, a kill loses at most "
+         "a second of work, and stores of several machines can be merged.",
+    examples=["sweep --scan d=32:128:x2 --scan L=4,8 --V 64 --ratio 32 --seeds 16 --store sweep.db --jobs 2",
+              "sweep --store sweep.db --merge other.db --export all.csv"],
+)

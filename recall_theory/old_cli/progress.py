@@ -1,1 +1,0 @@
-from ..commands.command import ProgressBar as Progress  # noqa: F401

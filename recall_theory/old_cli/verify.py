@@ -1,2 +1,0 @@
-from ..commands.command import EXIT_CODES  # noqa: F401
-from ..commands.verify import cores  # noqa: F401

@@ -1,1 +1,0 @@
-"""What the commands print: an `Answer` a command, laid out for people, as JSON or as CSV."""
