@@ -1,9 +1,8 @@
 """Recall at a seed by plain nested quadrature: every node against every kind of competitor, no grid.
 
 The slow form of `recall_theory.theory.recall_given_seed.compete`. It starts from the same facts and weights, and
-sums over
-the share of right attention, the count, the length and the noise of the label's output as docs/derivations/recall.md
-writes them, each competitor at the node's own gain.
+sums over the share of right attention, the count, the length and the noise of the label's output as
+docs/derivations/recall.md writes them, each competitor at its node's gain.
 """
 
 from __future__ import annotations

@@ -9,35 +9,22 @@ import pandas
 import pytest
 
 from recall_theory import Setting, predict, predict_many
-from recall_theory.theory.attention import attention_terms
-from recall_theory.theory.recall import recall_terms
-
-
-def rate(term, **sizes):
-    """d ln(term) / d ln(size) for the one size that is given as a pair."""
-    (name, (low, high)), = [(k, v) for k, v in sizes.items() if isinstance(v, tuple)]
-    a, b = (float(term(**{**sizes, name: v})[0]) for v in (low, high))
-    return math.log(b / a) / math.log(high / low)
-
-
-def attention_term(cause):
-    return lambda V, L, d, N: attention_terms(V, L, d, N)[cause]
-
-
-def recall_term(cause):
-    return lambda V, L, d, N: recall_terms(V, L, d, N)[cause]
+from recall_theory.settings import OBSERVABLES
+from recall_theory.theory.attention import attention, attention_std, attention_terms, seed_law
+from recall_theory.theory.recall import recall_and_accuracy, recall_terms
 
 
 @pytest.mark.parametrize("cause, power", [("mean embedding", -2), ("noise tokens", -2), ("informative tokens", -1),
                                           ("trigger overlap", 0)])
 def test_attention_noise_vanishes_with_samples(cause, power):
-    seen = rate(attention_term(cause), V=4096.0, L=64.0, d=512.0, N=(1e9, 1e10))
-    assert seen == pytest.approx(power, abs=0.05)
+    few, many = attention_terms(4096, 64, 512, [1e9, 1e10])[cause]
+    assert math.log10(many / few) == pytest.approx(power, abs=0.05)
 
 
 @pytest.mark.parametrize("cause, power", [("gradient noise", -1), ("mean bias", -1), ("interference", 0)])
 def test_recall_noise_vanishes_with_samples(cause, power):
-    assert rate(recall_term(cause), V=4096.0, L=8.0, d=256.0, N=(1e6, 1e9)) == pytest.approx(power, abs=0.01)
+    few, many = recall_terms(4096, 8, 256, [1e6, 1e9])[cause]
+    assert math.log10(many / few) / 3 == pytest.approx(power, abs=0.01)
 
 
 def test_without_samples_noise_only_the_overlap_is_left():
@@ -84,16 +71,40 @@ def test_orthogonal_recall_tends_to_coverage_without_the_trigger():
     assert predict(s).recall == pytest.approx(1 - (1 - 1 / 128) ** 256, abs=0.01)
 
 
+EXTREME = ((2, 1, 1, 1), (2, 10**9, 1, 1), (64, 2, 4096, 64), (10**12, 64, 256, 10**13), (2, 2, 10**9, 10**15),
+           (100, 3, 5, 1))  # some intermediate quantities overflow here
+CORNERS = (
+    (10**12, 64, 4096, 10**13), (10**6, 16, 3000, 10**7), (64, 1, 32, 6400), (64, 8, 3, 640), (3, 4, 8, 30),
+    (64, 16, 32, 1), (1024, 16, 128, 1), (64, 16, 32, 64 * 10**9), (64, 10**9, 128, 640), (128, 16, 10**9, 1280),
+    (2, 16, 1, 2 * 10**9), (8, 1000, 2, 8 * 10**9), (10**15, 8, 2, 10**15),
+)
+
+
 @pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
-@pytest.mark.parametrize("sizes", [(2, 1, 1, 1), (2, 10**9, 1, 1), (64, 2, 4096, 64), (10**12, 64, 256, 10**13),
-                                   (2, 2, 10**9, 10**15), (100, 3, 5, 1)])
+@pytest.mark.parametrize("trigger_in_value", [True, False])
+def test_corners_of_the_domain_are_probabilities(embedding, trigger_in_value):
+    """Finite, from 0 to 1 and computed without a warning: attention at random sizes, recall in the corners."""
+    model = (embedding, trigger_in_value)
+    exponents = np.random.default_rng(2).uniform((1, 0, 0, 0), (17, 13, 12, 26), (200, 4))
+    V, L, d, N = np.rint(2**exponents).T
+    mean, spread = attention(V, L, d, N, *model), attention_std(V, L, d, N, *model)
+    assert ((mean >= 0) & (mean <= 1 + 1e-9) & (spread >= 0) & (spread <= 1)).all()
+    assert mean[L == 1] == pytest.approx(1)
+
+    V, L, d, N = np.array(CORNERS, dtype=float).T
+    found = recall_and_accuracy(seed_law(V, np.maximum(L, 2), d, N, *model), V, L, d, N, *model)
+    for name in ("recall", "accuracy", "recall_std", "accuracy_std"):
+        assert ((found[name] >= 0) & (found[name] <= 1)).all(), name
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_corners_of_the_domain_are_probabilities(embedding, sizes):
-    V, L, d, N = sizes
-    p = predict(Setting(V=V, L=L, d=d, N=N, embedding=embedding))
-    for name in ("attention", "recall", "accuracy"):
-        assert 0 <= getattr(p, name) <= 1
-        assert 0 <= p.spread[name] <= 1
+@pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
+def test_predict_answers_in_the_corners(embedding):
+    V, L, d, N = np.array([*EXTREME, *CORNERS], dtype=float).T
+    found = predict_many(V=V, L=L, d=d, N=N, embedding=embedding)
+    for name in OBSERVABLES:
+        for values in (getattr(found, name), found.spread[name], found.std[name]):
+            assert ((values >= 0) & (values <= 1)).all(), name
 
 
 def test_few_samples_far_more_dimensions_than_tokens():
