@@ -1,4 +1,4 @@
-"""The one-step reading: the law of recall against simulation, its quadratures and its leading law."""
+"""The one-step reading: its noise terms against simulated logits, its leading law and its corners."""
 
 from __future__ import annotations
 
@@ -7,27 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from recall_theory.numerics.quadrature import gauss_charlier
 from recall_theory.settings import Setting
 from recall_theory.simulate.data import Samples, draw_embeddings
-from recall_theory.simulate.gradient_readers import one_step_recall as simulated
 from recall_theory.simulate.three_step import step_one
 from recall_theory.theory import one_step_memory as one_step
-
-SETTINGS = (
-    (77, 10, 152, 491, "gaussian", False), (82, 23, 29, 16642, "gaussian", False),
-    (70, 6, 49, 124, "gaussian", False), (125, 17, 98, 634, "sphere", True),
-    (68, 16, 29, 3105, "sphere", False), (95, 29, 95, 249, "orthogonal", False),
-    (145, 9, 152, 151, "orthogonal", True), (121, 15, 121, 346, "orthogonal", True),
-)
-
-
-@pytest.mark.parametrize(("V", "L", "d", "N", "embedding", "e"), SETTINGS)
-def test_recall_agrees_with_simulation(V, L, d, N, embedding, e):
-    setting = Setting(V=V, L=L, d=d, N=N, embedding=embedding, trigger_in_value=e)
-    seen = [simulated(setting, 11, i) for i in range(40)]
-    told = float(one_step.one_step_recall(V, L, d, N, embedding, e)[0])
-    assert abs(told - np.mean(seen)) < 0.02 + 3 * np.std(seen) / np.sqrt(len(seen))
 
 
 def test_noise_terms_are_the_variance_of_a_logit():
@@ -47,15 +30,6 @@ def test_noise_terms_are_the_variance_of_a_logit():
     assert np.mean(ratio) == pytest.approx(told * (1 + 64 / 256) + 1 / 64, rel=0.08)
 
 
-def test_poisson_nodes_integrate_polynomials_exactly():
-    for mean in (1e-6, 0.3, 2.0, 40.0, 1e6):
-        x, w = gauss_charlier(mean, 5)
-        third = mean**3 + 3 * mean**2 + mean
-        assert w.sum() == pytest.approx(1, rel=1e-12)
-        assert w @ x == pytest.approx(mean, rel=1e-9)
-        assert w @ x**3 == pytest.approx(third, rel=1e-6)
-
-
 def test_recall_follows_the_leading_law():
     """At N d^2 = 2 V^2 L ln V recall passes through the middle, and far on either side it is 0 or 1."""
     V, L, d = 10**6, 10**4, 60000
@@ -69,19 +43,20 @@ def test_leading_law_solves_for_its_largest_term():
     assert 2 * np.log(10**6) * one_step.sampling(10**6, 100, 2000, N) == pytest.approx(1, rel=0.02)
 
 
-def test_more_samples_recall_more():
-    for embedding, d in (("gaussian", 48), ("sphere", 48), ("orthogonal", 128)):
-        recall = one_step.one_step_recall(128, 16, d, [128, 512, 2048, 8192], embedding)
-        assert (np.diff(recall) > 0).all()
+@pytest.mark.parametrize("embedding, d", [("gaussian", 48), ("sphere", 48), ("orthogonal", 128)])
+def test_more_samples_recall_more(embedding, d):
+    recall = one_step.one_step_recall(128, 16, d, [128, 512, 2048, 8192], embedding)
+    assert (np.diff(recall) > 0).all()
 
 
-def test_every_size_gives_a_probability():
-    for embedding, V, L, ratio in itertools.product(
-            ("gaussian", "sphere", "orthogonal"), (2, 64, 10**15), (1, 2, 10**9), (1e-3, 1, 1e9)):
-        N = max(1, round(ratio * V))
-        for d in (V, V + 1) if embedding == "orthogonal" else (1, 64, 10**9):
-            recall = one_step.one_step_recall(V, L, d, N, embedding)
-            assert recall.shape == (1,)
-            assert 0 <= recall[0] <= 1
-            for term in one_step.one_step_terms(V, L, d, N, embedding).values():
-                assert np.isfinite(term).all()
+@pytest.mark.parametrize("embedding", ["gaussian", "sphere", "orthogonal"])
+def test_every_size_gives_a_probability(embedding):
+    for V in (2, 64, 10**15):
+        dimensions = (V, V + 1) if embedding == "orthogonal" else (1, 64, 10**9)
+        sizes = itertools.product((1, 2, 10**9), dimensions, [max(1, round(r * V)) for r in (1e-3, 1, 1e9)])
+        L, d, N = np.array(list(sizes), dtype=float).T
+        recall = one_step.one_step_recall(V, L, d, N, embedding)
+        assert recall.shape == L.shape
+        assert ((recall >= 0) & (recall <= 1)).all()
+        for term in one_step.one_step_terms(V, L, d, N, embedding).values():
+            assert np.isfinite(term).all()
