@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_theory.cli import main as run
+from recall_theory.errors import Interrupted
 from recall_theory.settings import PARAMETERS, Setting, SettingError
-from recall_theory.simulate.observation import Interrupted
 from recall_theory.simulate.run import one_seed, simulate
 from recall_theory.sweep import Store, SweepProblem, product, run_sweep, sweep
 from recall_theory.sweep.sweep_grid import load_plan, scan

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..numerics.formatting import NOTHING, deviation, number, plural, probability
+from ..numerics.formatting import NOTHING, count, number, plural
 from ..settings import OBSERVABLES, PARAMETERS
 from .command import Answer, Command, Output, Progress
 from .options import file_option, option, option_of
 from .streams import BadInput, shown
 from .text_layout import Block, Format, Heading, Table, words
+from .verify import three_digits, variant
 
 if TYPE_CHECKING:
+    from ..settings import Setting
     from ..sweep.store import Store
     from ..sweep.sweep_grid import SweepPlan
     from ..sweep.sweep_results import Results
 
 SEEDS = 8
+NUMBERS: dict[str, Format] = {**dict.fromkeys(("V", "L", "d", "N"), count), "eta": number, "gamma": number}
 MOST_ROWS = 200  # of the table for people; a longer one is for programs
 
 
@@ -162,31 +167,35 @@ def _cells(results: Results) -> tuple[Heading, Table]:
     """What is the same in all cells, and a line a cell: what differs, and its means with their standard errors."""
     from ..sweep.slices import described
 
-    settings = [p.setting.to_dict() for p in results.problems]
-    changes = {n: sum(a[n] != b[n] for a, b in itertools.pairwise(settings)) for n in PARAMETERS}
-    varied = sorted((n for n in PARAMETERS if changes[n]), key=changes.__getitem__)  # the fastest comes last
-    fixed = described({n: settings[0][n] for n in PARAMETERS if n not in varied})
+    settings = [p.setting for p in results.problems]
+    changes = {name: sum(getattr(a, name) != getattr(b, name) for a, b in itertools.pairwise(settings))
+               for name in PARAMETERS}
+    varied = sorted((name for name in changes if changes[name]), key=changes.__getitem__)  # the fastest comes last
+    fixed = described({name: getattr(settings[0], name) for name in PARAMETERS if name not in varied})
     what = f"over {' x '.join(varied)} ({fixed})" if varied else f"at {fixed}"
 
-    counts = results.counts.tolist()
-    columns: dict[str, Format] = {n: words if isinstance(settings[0][n], str) else _parameter for n in varied}
-    columns |= {**({"seeds": _parameter} if len(set(counts)) > 1 else {}), **dict.fromkeys(OBSERVABLES, str)}
+    columns: dict[str, Callable[[Setting], object]] = {
+        name: operator.attrgetter(name) for name in varied if name in NUMBERS}
+    if len(columns) < len(varied):
+        columns["variant"] = variant
+    formats: dict[str, Format] = {name: NUMBERS.get(name, words) for name in columns}
+    uneven = len(set(results.counts)) > 1
+    formats |= {**({"seeds": count} if uneven else {}), **dict.fromkeys(OBSERVABLES, str)}
     rows = []
-    for setting, seeds, means, errors in zip(settings[:MOST_ROWS], counts, results.mean.tolist(), results.se.tolist(),
+    for setting, seeds, means, errors in zip(settings[:MOST_ROWS], results.counts, results.mean, results.se,
                                              strict=False):
-        cells = [f"{probability(mean)} ± {deviation(error)}" for mean, error in zip(means, errors, strict=True)]
-        rows.append([*(setting[n] for n in varied), *([seeds] if "seeds" in columns else []), *cells])
+        observed = list(map(_with_error, means, errors))
+        rows.append([*(value(setting) for value in columns.values()), *([seeds] if uneven else []), *observed])
     return (Heading(f"What was observed {what}"),
-            Table(columns, rows, "Means over seeds ± standard error", labels=len(columns) - len(OBSERVABLES)))
+            Table(formats, rows, "Means over seeds ± standard error; --json and --csv have all digits",
+                  labels=len(formats) - len(OBSERVABLES)))
 
 
-def _parameter(value: object) -> str:
-    """The value of a parameter of any kind."""
-    if value is None:
+def _with_error(mean: float, error: float) -> str:
+    """To three digits; no error for a single seed, nothing for none."""
+    if math.isnan(mean):
         return NOTHING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return number(value) if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    return three_digits(mean) if math.isnan(error) else f"{three_digits(mean)} ± {three_digits(error)}"
 
 
 def _parameters() -> list[click.Option]:

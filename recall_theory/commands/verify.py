@@ -120,10 +120,10 @@ def _cells(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[
 
 def _pair(c: Comparison) -> str:
     """Predicted and observed, to three digits."""
-    return f"{_three_digits(c.predicted)} {_three_digits(c.observed.mean)}"
+    return f"{three_digits(c.predicted)} {three_digits(c.observed.mean)}"
 
 
-def _three_digits(p: float) -> str:
+def three_digits(p: float) -> str:
     """A probability in four characters: .853, 1.00."""
     text = f"{p:.3f}"
     return text[1:] if text.startswith("0") else text[:4]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Interrupted as Interrupted
 from ..settings import Setting
 from .observables import OBSERVABLES
 

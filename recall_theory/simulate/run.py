@@ -7,7 +7,7 @@ any number of workers gives the same bits.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +19,7 @@ from . import observables, reference, three_step, three_step_mlp
 from .data import Samples, draw_embeddings, draw_mlp
 from .observation import Observable, Observation
 from .user_embeddings import UserEmbeddings, check_embeddings, distance_from_random
-from .workers import collect, ordered_map
-from .workers import interrupts_held as interrupts_held
+from .workers import collect
 
 # setting, seed, index, n_test, a user's own embeddings
 Task = tuple[Setting, int, int, int | None, UserEmbeddings | None]
@@ -77,14 +76,6 @@ def check_affordable(setting: Setting) -> None:
         raise SettingError("N", f"N={setting.N}: one seed of this simulation draws {tokens:.3g} tokens, and "
                            f"{MOST_TOKENS:.0e} is the most it takes on; lower N or L (predict has no such "
                            "limit)")
-
-
-def run_tasks(tasks: Iterable[Task], jobs: int = 1) -> Iterator[Triple]:
-    """The triple of each task, in the tasks' order, as they become ready; `jobs` processes share the work."""
-    return ordered_map(one_seed, tasks, jobs)
-
-
-map_tasks = ordered_map  # until those who use the old names have switched
 
 
 def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *,
