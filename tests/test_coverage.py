@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import math
 import secrets
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
+from support import assert_mean, shipped
 
 from recall_theory.verification.intervals import mean_intervals, student_interval
+from validation import coverage as study
 
-VALIDATION = Path(__file__).parent.parent / "validation"
 FRESH = secrets.randbits(64)
-
-_spec = importlib.util.spec_from_file_location("coverage_study", VALIDATION / "coverage.py")
-study = importlib.util.module_from_spec(_spec)
-sys.modules["coverage_study"] = study  # dataclasses look their module up
-_spec.loader.exec_module(study)
 
 
 @pytest.fixture
@@ -32,20 +24,14 @@ def rng():
 
 @pytest.mark.parametrize("name", study.LAWS)
 def test_the_means_of_the_study_are_right(name, rng):
-    # 200,000 draws: 6 standard errors.
     law = study.LAWS[name]
-    x = law.draw(rng, (200_000,))
-    assert abs(x.mean() - law.mean) < 6 * x.std() / math.sqrt(x.size) + 1e-12
-
-
-def kept():
-    return json.loads((VALIDATION / "coverage.json").read_text())
+    assert_mean(law.draw(rng, (200_000,)), law.mean, 6, 1e-12)
 
 
 def test_intervals_cover_in_the_study():
     """20,000 repeats each: 95 % intervals cover at least 93 % on every law, at every number of seeds; and so they do
     among the samples that t or BCa judge alone, where these are at least 1 in 100."""
-    figures = kept()
+    figures = shipped("coverage")
     assert figures["repeats"] >= 20_000 and set(figures["fixed"]) == set(study.LAWS)
     for name, by_seeds in figures["fixed"].items():
         assert set(by_seeds) == {str(n) for n in study.SEEDS}
@@ -59,7 +45,7 @@ def test_intervals_cover_in_the_study():
 def test_a_part_of_the_study_comes_out_again(name, rng):
     # 2,000 repeats against 20,000: 6 standard errors of the difference, with 1e-3 for shares near 0 and 1.
     for n in (32, 128):
-        then, now = kept()["fixed"][name][str(n)], study.coverage(study.LAWS[name], n, 2000, rng)
+        then, now = shipped("coverage")["fixed"][name][str(n)], study.coverage(study.LAWS[name], n, 2000, rng)
         for a, b in ((then["covered"], now["covered"]), (then["judged"]["share"], now["judged"]["share"])):
             p = min(max((a + b) / 2, 1e-3), 1 - 1e-3)
             assert abs(a - b) < 6 * math.sqrt(p * (1 - p) * (1 / 2000 + 1 / 20_000)) + 1e-3, (name, n, a, b)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import itertools
 import math
-import time
 
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import erfc, log_ndtr
 
@@ -72,26 +70,18 @@ def error(computed, exact):
 
 
 @pytest.mark.parametrize("K", ALTERNATIVES)
-def test_probability_agrees_with_rigorous_balls(K):
+def test_all_three_agree_with_rigorous_balls(K):
     for s in (-5.0, -2.3, 0.0, 1.7, 4.4, 6.1, 9.0, 15.0):
         exact = ball(s, K)
         assert error(forced_choice(s, K), exact) < 1e-13, s
         assert error(forced_choice_log(s, K), exact.log()) < 1e-13 or s > 8, s
-
-
-@pytest.mark.parametrize("K", ALTERNATIVES)
-def test_complement_agrees_with_rigorous_balls(K):
     for s in (-5.0, -1.0, 2.0, 7.0, 11.3, 12.7, 20.0, 30.0):
         exact = ball(s, K, complement=True)
         assert error(forced_choice_complement(s, K), exact) < 1e-13, s
         if s > 0:  # the logarithm keeps the digits that P loses near 1
             assert error(forced_choice_log(s, K), (-exact).log1p()) < 1e-13
-
-
-@pytest.mark.parametrize("K", (2, 3, 40, 1000, 1e6, 1e12))
-def test_logarithm_agrees_with_rigorous_balls_at_great_lag(K):
     for s in (-40.0, -25.5, -12.0):
-        assert error(forced_choice_log(s, K), ball(s, K).log()) < 1e-13
+        assert error(forced_choice_log(s, K), ball(s, K).log()) < 1e-13, s
 
 
 def test_logarithm_where_the_probability_underflows():
@@ -142,21 +132,15 @@ def test_the_two_sum_to_one(s, K):
     assert forced_choice_log(s, K) == pytest.approx(math.log(p), rel=1e-13, abs=1e-15)
 
 
-@given(leads, leads, alternatives)
-def test_increasing_in_the_lead(a, b, K):
-    low, high = sorted((a, b))
-    assert forced_choice(low, K) <= forced_choice(high, K) * (1 + 1e-13)
-    assert forced_choice_complement(low, K) * (1 + 1e-13) >= forced_choice_complement(high, K)
+@given(leads, leads, alternatives, alternatives)
+def test_rising_in_the_lead_and_falling_in_the_number_of_alternatives(a, b, c, e):
+    (low, high), (few, many) = sorted((a, b)), sorted((c, e))
+    assert forced_choice(low, few) <= forced_choice(high, few) * (1 + 1e-13)
+    assert forced_choice_complement(low, few) * (1 + 1e-13) >= forced_choice_complement(high, few)
+    assert forced_choice(low, few) * (1 + 1e-13) >= forced_choice(low, many)
+    assert forced_choice_complement(low, few) <= forced_choice_complement(low, many) * (1 + 1e-13)
 
 
-@given(leads, alternatives, alternatives)
-def test_decreasing_in_the_number_of_alternatives(s, a, b):
-    few, many = sorted((a, b))
-    assert forced_choice(s, few) * (1 + 1e-13) >= forced_choice(s, many)
-    assert forced_choice_complement(s, few) <= forced_choice_complement(s, many) * (1 + 1e-13)
-
-
-@settings(deadline=None)
 @given(leads, alternatives)
 def test_inverse_round_trip(s, K):
     p, q = forced_choice(s, K), forced_choice_complement(s, K)
@@ -168,28 +152,30 @@ def test_inverse_round_trip(s, K):
     assert forced_choice_complement(back, K) == pytest.approx(q, rel=1e-13)
 
 
+INF, NAN = math.inf, math.nan
+
+
+@pytest.mark.parametrize("function, arguments, expected", [
+    (forced_choice, (INF, 9), 1), (forced_choice, (-INF, 9), 0), (forced_choice, (3.0, 1), 1),
+    (forced_choice, (-INF, 1), 1), (forced_choice, (3.0, INF), 0), (forced_choice, (-1e300, 3), 0),
+    (forced_choice, (NAN, 9), NAN), (forced_choice, (1, NAN), NAN),
+    (forced_choice_complement, (INF, 9), 0), (forced_choice_complement, (-INF, 9), 1),
+    (forced_choice_complement, (3.0, INF), 1), (forced_choice_complement, (1e300, 1e12), 0),
+    (forced_choice_complement, (1, NAN), NAN),
+    (forced_choice_log, (INF, 9), 0), (forced_choice_log, (-INF, 9), -INF), (forced_choice_log, (NAN, 9), NAN),
+    (forced_choice_inverse, (0, 5), -INF), (forced_choice_inverse, (1, 5), INF), (forced_choice_inverse, (NAN, 5), NAN),
+])
+def test_limits(function, arguments, expected):
+    assert function(*arguments) == pytest.approx(expected, rel=0, abs=0, nan_ok=True)
+
+
 def test_inverse_ends():
-    assert forced_choice_inverse(0, 5) == -math.inf
-    assert forced_choice_inverse(1, 5) == math.inf
-    assert forced_choice_inverse(0, 5, complement=True) == math.inf
-    assert forced_choice_inverse(1, 5, complement=True) == -math.inf
-    assert math.isnan(forced_choice_inverse(math.nan, 5))
+    assert forced_choice_inverse(0, 5, complement=True) == INF
+    assert forced_choice_inverse(1, 5, complement=True) == -INF
     assert forced_choice_inverse(1 / 7, 7) == pytest.approx(0, abs=1e-14)
     far = forced_choice_inverse(5e-324, [2, 1e12], complement=True)
     assert np.all((far > 54) & (far < 56))
     assert np.all(np.isfinite(forced_choice_inverse(1e-300, [1.0001, 2, 1e12])))
-
-
-def test_limits():
-    inf, nan = math.inf, math.nan
-    assert forced_choice(inf, 9) == 1 and forced_choice(-inf, 9) == 0
-    assert forced_choice_complement(inf, 9) == 0 and forced_choice_complement(-inf, 9) == 1
-    assert forced_choice_log(inf, 9) == 0 and forced_choice_log(-inf, 9) == -inf
-    assert forced_choice(3.0, 1) == 1 and forced_choice(-inf, 1) == 1
-    assert forced_choice(3.0, inf) == 0 and forced_choice_complement(3.0, inf) == 1
-    assert forced_choice_complement(1e300, 1e12) == 0 and forced_choice(-1e300, 3) == 0
-    assert math.isnan(forced_choice(nan, 9)) and math.isnan(forced_choice(1, nan))
-    assert math.isnan(forced_choice_log(nan, 9)) and math.isnan(forced_choice_complement(1, nan))
 
 
 def test_shapes():
@@ -197,9 +183,9 @@ def test_shapes():
     assert type(forced_choice_inverse(np.float64(0.3), 4)) is float
     grid = forced_choice(np.linspace(-3, 9, 7)[:, None], np.array([2, 30, 1e5]))
     assert grid.shape == (7, 3) and grid.dtype == np.float64
-    assert grid[2, 1] == forced_choice(1.0, 30) or abs(grid[2, 1] / forced_choice(1.0, 30) - 1) < 1e-14
+    assert grid[2, 1] == pytest.approx(forced_choice(1.0, 30), rel=1e-14)
     assert forced_choice(np.zeros((0, 3)), 4).shape == (0, 3)
-    assert math.isnan(forced_choice([nan := math.nan, 1.0], 4)[0]) and math.isnan(nan)
+    assert np.isnan(forced_choice([NAN, 1.0], 4)).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("call, words", [
@@ -221,16 +207,3 @@ def test_a_coarser_grid_is_seen(monkeypatch, name, value):
     monkeypatch.setattr(module, name, value)
     exact = ball(7.0, 1e12)
     assert error(forced_choice(7.0, 1e12), exact) > 1e-10
-
-
-def test_fast_enough():
-    rng = np.random.default_rng(3)
-    s, K = rng.uniform(-5, 15, 10_000), np.exp(rng.uniform(math.log(2), math.log(1e12), 10_000))
-    forced_choice(s, K)
-    start = time.process_time()
-    forced_choice(s, K)
-    assert time.process_time() - start < 1
-
-
-def test_doctests():
-    assert doctest.testmod(module).failed == 0

@@ -1,13 +1,13 @@
-"""Capacity and its inverse with an MLP: what the rows claim is what `predict` says."""
+"""Capacity with an MLP: what the rows claim is what `predict` says."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
+from support import assert_refused_in_one_line, call
 
-from recall_theory import Setting, SettingError, capacity, predict, solve_for
-from recall_theory.cli import main as run
+from recall_theory import Setting, capacity, predict
 
 SIZES = {"d": 48, "L": 8, "m": 512, "activation": "tanh"}
 
@@ -52,40 +52,19 @@ def test_where_no_V_reaches_the_target_the_row_says_what_would():
         assert predict(Setting(V=row.best_V, L=3, d=32, N=row.next["N"], m=256)).accuracy >= 0.95
 
 
-def test_an_infinitely_wide_identity_is_the_attention_only_model():
-    # The Attention-only law also knows of the multinomial sum of the counts: a difference of order 1/V in recall.
-    plain = solve_for("V", 0.4, L=4, d=64, ratio=512)
-    wide = solve_for("V", 0.4, L=4, d=64, ratio=512, m=10**9, activation="identity")
-    assert wide.high == pytest.approx(plain.high, rel=0.02)
-
-
-@pytest.mark.parametrize("unknown, known", [
-    ("m", {"V": 64, "L": 8, "d": 48, "N": 8192}), ("N", {"V": 48, "L": 8, "d": 48, "m": 512}),
-    ("d", {"V": 64, "L": 8, "N": 8192, "m": 512}), ("L", {"V": 48, "d": 48, "N": 8192, "m": 512}),
-])
-def test_solve_for_any_size(unknown, known):
-    end = solve_for(unknown, 0.4, activation="tanh", **known)
-    best, beyond = (end.high, end.high + 1) if unknown == "L" else (end.low, end.low - 1)
-    at = [predict(Setting(**known, **{unknown: x}, activation="tanh")).accuracy for x in (best, beyond)]
-    assert at[0] >= 0.4 > at[1]
-
-
 def test_the_command_line(capsys):
     argv = ["capacity", "--d", "32", "--L", "3", "--m", "256", "--ratio", "256", "--target", "0.3"]
-    assert run([*argv, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    code, out, _ = call(capsys, *argv, "--json")
+    found = json.loads(out)
+    assert code == 0
     assert found["setting"]["m"] == 256
     assert found["setting"]["activation"] == "relu"
     assert set(found["rows"][0]["next"]) == {"V", "m", "d", "N"}
     assert found["bounds"]["bits"]["parameters"] == 32 * 256 + 32
-    assert run(argv) == 0
-    text = capsys.readouterr().out
+    _, text, _ = call(capsys, *argv)
     assert "For twice the facts" in text
     assert "MLP of width m = 256 (relu)" in text
-    assert run([*argv, "--csv"]) == 0
-    assert "next_m" in capsys.readouterr().out
-    assert run(["solve", "--for", "m", "--V", "32", "--L", "8", "--d", "32", "--N", "4096", "--target", "0.3"]) == 0
-    assert "The least m" in capsys.readouterr().out
+    assert "next_m" in call(capsys, *argv, "--csv")[1]
 
 
 @pytest.mark.parametrize("argv, words", [
@@ -95,15 +74,4 @@ def test_the_command_line(capsys):
     (["solve", "--for", "m", "--m", "64", "--V", "32", "--L", "8", "--d", "32", "--N", "4096"], "leave it out"),
 ])
 def test_bad_input_is_one_line(argv, words, capsys):
-    assert run(argv) == 2
-    out, err = capsys.readouterr()
-    assert words in err
-    assert err.count("\n") == 1
-    assert not out
-
-
-def test_bad_arguments():
-    with pytest.raises(SettingError, match="needs an MLP"):
-        capacity(d=32, L=8, activation="tanh")
-    with pytest.raises(SettingError, match="needs an MLP"):
-        solve_for("V", L=8, d=32, ratio=64, activation="tanh")
+    assert_refused_in_one_line(capsys, argv, words)
