@@ -61,9 +61,9 @@ def test_the_command_line(capsys):
     assert found["setting"]["activation"] == "relu"
     assert set(found["rows"][0]["next"]) == {"V", "m", "d", "N"}
     assert found["bounds"]["bits"]["parameters"] == 32 * 256 + 32
-    _, text, _ = call(capsys, *argv)
-    assert "For twice the facts" in text
-    assert "MLP of width m = 256 (relu)" in text
+    _, text, _ = call(capsys, *argv, "--details")
+    assert "twice the facts" in text
+    assert "an MLP of m = 256 (relu)" in text
     assert "next_m" in call(capsys, *argv, "--csv")[1]
 
 

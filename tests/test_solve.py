@@ -39,7 +39,8 @@ def test_an_infinitely_wide_identity_is_the_attention_only_model():
 
 
 def test_solve_on_the_command_line(capsys):
-    code, out, _ = call(capsys, *["solve", "--for", "m", "--V", "32", "--L", "8", "--d", "32", "--N", "4096", "--target", "0.3"])
+    sizes = ["--V", "32", "--L", "8", "--d", "32", "--N", "4096"]
+    code, out, _ = call(capsys, "solve", "--for", "m", *sizes, "--target", "0.3")
     assert code == 0
     assert "The least m" in out
 
