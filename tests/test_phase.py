@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 import pytest
+from support import assert_refused_in_one_line, call
 
-from recall_theory.cli import main as run
 from recall_theory.errors import Interrupted
 from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate import workers
@@ -119,35 +119,24 @@ def test_points_are_simulated_and_spread(diagram):
         with_points(diagram, 43, seeds=1)
 
 
-def call(capsys, *arguments):
-    code = run(list(arguments))
-    streams = capsys.readouterr()
-    return code, streams.out, streams.err
-
-
-def test_a_plane_without_a_boundary_says_so(capsys):
-    small = ("phase", "--x", "N=64..256", "--y", "d=4..16", "--V", "128", "--L", "16", "--cells", "2x2")
-    code, out, _ = call(capsys, *small)
-    assert code == 0 and "reached nowhere" in out
-
-
 PLANE = ("phase", "--x", "N=2^11..2^14", "--y", "d=32..128", "--V", "64", "--L", "8", "--cells", "3x3")
 
 
-def test_the_command_line_in_its_forms(capsys, tmp_path):
+def test_the_command_line_in_its_forms(capsys):
     code, out, _ = call(capsys, *PLANE, "--json")
     data = json.loads(out)
     assert code == 0
     assert np.array(data["accuracy"]).shape == (3, 3)
     assert data["x_values"][0] == 2048
-    code, out, _ = call(capsys, *PLANE, "--csv")
-    rows = list(csv.DictReader(io.StringIO(out)))
+    rows = list(csv.DictReader(io.StringIO(call(capsys, *PLANE, "--csv")[1])))
     assert len(rows) == 9
     assert {"N", "d", "accuracy", "binding"} <= set(rows[0])
     code, out, _ = call(capsys, *PLANE, "--points", "2", "--seeds", "2", "--seed", "3")
     assert code == 0
     assert "Capacity boundary" in out
     assert "simulated" in out
+    small = ("--x", "N=64..256", "--y", "d=4..16", "--V", "128", "--L", "16", "--cells", "2x2")
+    assert "reached nowhere" in call(capsys, "phase", *small)[1]
 
 
 @pytest.mark.parametrize("arguments, word", [
@@ -161,30 +150,31 @@ def test_the_command_line_in_its_forms(capsys, tmp_path):
     ((*PLANE, "--activation", "tanh"), "--activation"),
     ((*PLANE, "--N", "5"), "N"),
     ((*PLANE, "--points", "-1"), "--points"),
-    (("compare-activations", "--V", "64", "--L", "8", "--d", "32", "--N", "1000"), "--m is missing"),
-    (("compare-activations", "--V", "64", "--L", "8", "--d", "32", "--N", "1000", "--m", "8", "--activation",
+    (("compare", "activations", "--V", "64", "--L", "8", "--d", "32", "--N", "1000"), "--m is missing"),
+    (("compare", "activations", "--V", "64", "--L", "8", "--d", "32", "--N", "1000", "--m", "8", "--activation",
       "log(x)"), "--activation"),
 ])
 def test_bad_command_lines_are_one_line(capsys, arguments, word):
-    code, out, err = call(capsys, *arguments)
-    assert code == 2
-    assert out == ""
-    assert err.count("\n") == 1
-    assert word in err
+    assert_refused_in_one_line(capsys, arguments, word)
 
 
 # Activations side by side
 
 
-def test_the_shares_of_an_activation_sum_to_one():
-    for name in ("relu", "gelu", "quadratic", "x**3 - 3*x", "identity"):
-        for s in (0.05, 1.0, 2.0):
-            p = hermite_parts(name, s)
-            assert p.mean + p.linear + p.quadratic + p.higher == pytest.approx(1, abs=1e-9)
-    assert hermite_parts("identity", 2.0).linear == pytest.approx(1)
-    relu = hermite_parts("relu", 2.0)
-    assert relu.mean == pytest.approx(1 / math.pi)
-    assert relu.linear == pytest.approx(1 / 2)
+@pytest.mark.parametrize("name, s, parts", [
+    ("relu", 2.0, (1 / math.pi, 1 / 2, 1 / (2 * math.pi))), ("identity", 2.0, (0, 1, 0)),
+    ("quadratic", 1.0, (0, 0, 1)), ("x**3 - 3*x", 1.0, (0, 0, 0)),
+])
+def test_the_shares_of_an_activation_by_hand(name, s, parts):
+    found = hermite_parts(name, s)
+    assert (found.mean, found.linear, found.quadratic) == pytest.approx(parts, abs=1e-9)
+
+
+@pytest.mark.parametrize("s", [0.05, 1.0, 2.0])
+@pytest.mark.parametrize("name", ["relu", "gelu", "quadratic", "x**3 - 3*x", "identity"])
+def test_the_shares_of_an_activation_sum_to_one(name, s):
+    p = hermite_parts(name, s)
+    assert p.mean + p.linear + p.quadratic + p.higher == pytest.approx(1, abs=1e-9)
 
 
 def test_the_comparison_is_sorted_and_is_what_predict_says():
@@ -202,16 +192,13 @@ def test_the_comparison_is_sorted_and_is_what_predict_says():
 
 
 def test_compare_activations_on_the_command_line(capsys):
-    line = ("compare-activations", "--V", "64", "--L", "8", "--d", "32", "--N", "4096", "--m", "64",
+    line = ("compare", "activations", "--V", "64", "--L", "8", "--d", "32", "--N", "4096", "--m", "64",
             "--activation", "relu", "--activation", "x**3-3*x")
-    code, out, _ = call(capsys, *line)
-    assert code == 0
-    assert "Best:" in out
-    code, out, _ = call(capsys, *line, "--json")
-    names = [c["name"] for c in json.loads(out)["activations"]]
+    assert "Best:" in call(capsys, *line)[1]
+    names = [c["name"] for c in json.loads(call(capsys, *line, "--json")[1])["activations"]]
     assert set(names) == {"relu", "x ** 3 - 3 * x", None}
-    code, out, _ = call(capsys, *line, "--csv", "--no-attention-only")
-    assert len(list(csv.DictReader(io.StringIO(out)))) == 2
+    rows = call(capsys, *line, "--csv", "--no-attention-only")[1]
+    assert len(list(csv.DictReader(io.StringIO(rows)))) == 2
 
 
 def test_an_interrupted_diagram_keeps_its_rows_and_points(monkeypatch):
@@ -259,9 +246,7 @@ def test_the_command_line_draws_what_an_interrupted_run_finished(monkeypatch, tm
 
     monkeypatch.setattr(theory, "predict", some)
     picture = tmp_path / "part.svg"
-    code = run(["phase", "--x", "N=1024..4096", "--y", "d=16..64", "--V", "64", "--L", "8", "--cells", "3x3",
-                "--plot", str(picture), "--json"])
-    out, err = capsys.readouterr()
+    code, out, err = call(capsys, *PLANE, "--plot", str(picture), "--json")
     assert code == 130 and "after 1 of 3 rows" in err
     found = json.loads(out)
     assert found["interrupted"] is True and len(found["accuracy"]) == 1
