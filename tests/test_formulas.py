@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from pathlib import Path
 
 import mpmath
 import numpy as np
 import pytest
 import scipy.special
 import sympy
+from support import ROOT
 
 from recall_theory.theory import formulas
 from recall_theory.theory.formulas.registry import SYMBOLS, Formula, Registry, symbol
 
-ROOT = Path(__file__).parent.parent
 NAMES = list(formulas)
 KNOWN = [name for name in NAMES if formulas[name].provenance != "quoted"]
 LAWS = [name for name in KNOWN if name.startswith("law.")]
@@ -66,58 +65,38 @@ def rng(request):
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_floats_and_fifty_digits_agree(name, rng):
-    """The plain function, its sympy expression on arrays, and the expression to 50 digits."""
+def test_all_ways_to_compute_agree(name, rng):
+    """On arrays and one number at a time, compiled, as printed source, and to 50 and 100 digits."""
     item = formulas[name]
     values = draw(item, rng)
+    settings = [{k: float(v[i]) for k, v in values.items()} for i in range(DRAWS)]
+    exact = np.array([float(item.evaluate(**one)) for one in settings])
+
     plain = np.broadcast_to(item(**values), DRAWS)
-    compiled = np.broadcast_to(item.lambdify("scipy")(*values.values()), DRAWS)
-    exact = np.array([float(item.evaluate(**{k: v[i] for k, v in values.items()})) for i in range(DRAWS)])
     assert np.isfinite(plain).all()
     assert plain == pytest.approx(exact, rel=1e-9, abs=1e-10 if name in CANCELS else 1e-300)
-    if name not in CANCELS:
-        assert compiled == pytest.approx(exact, rel=1e-6, abs=1e-12)
+    for i, one in enumerate(settings[:5]):
+        assert item(**one) == pytest.approx(plain[i], rel=1e-13)
 
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_one_setting_or_many(name, rng):
-    """Numbers one at a time give what the arrays give; integers are as good as floats."""
-    item = formulas[name]
-    values = draw(item, rng, 5)
-    many = np.broadcast_to(item(**values), 5)
-    for i in range(5):
-        one = {k: v[i] for k, v in values.items()}
-        assert item(**{k: float(x) for k, x in one.items()}) == pytest.approx(many[i], rel=1e-13)
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_more_digits_change_nothing(name, rng):
-    item = formulas[name]
-    one = {k: v[0] for k, v in draw(item, rng, 1).items()}
-    fifty, hundred = item.evaluate(dps=50, **one), item.evaluate(dps=100, **one)
+    fifty, hundred = item.evaluate(dps=50, **settings[0]), item.evaluate(dps=100, **settings[0])
     with mpmath.workdps(60):
         assert abs(fifty - hundred) <= abs(hundred) * mpmath.mpf(10) ** -48
 
-
-@pytest.mark.parametrize("name", [n for n in KNOWN if n not in CANCELS])
-def test_python_source_computes(name, rng):
-    """The printed source computes with `math`, and `scipy.special` where that is not enough."""
-    item = formulas[name]
+    if name in CANCELS:
+        return
+    compiled = np.broadcast_to(item.lambdify("scipy")(*values.values()), DRAWS)
+    assert compiled == pytest.approx(exact, rel=1e-6, abs=1e-12)
     source = item.python()
     assert "\n" not in source
     names = {"math": math, "scipy": scipy, "__builtins__": {"max": max, "min": min}}
-    values = draw(item, rng, 5)
-    for i in range(5):
-        one = {k: float(v[i]) for k, v in values.items()}
-        computed = eval(source, names, one)
-        assert computed == pytest.approx(float(item.evaluate(**one)), rel=1e-6, abs=1e-12)
+    for i, one in enumerate(settings[:5]):
+        assert eval(source, names, one) == pytest.approx(exact[i], rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_latex_is_whole(name):
     item = formulas[name]
     text = item.latex()
-    assert text
     assert text.count("{") == text.count("}")
     assert text.count(r"\left") == text.count(r"\right")
     for argument in item.arguments:
@@ -135,11 +114,6 @@ def test_the_expression_is_sympy_in_the_declared_symbols(name):
     assert all(item.symbols[a] is symbol(a) for a in item.arguments)
     assert set(item.domain) == set(item.arguments)
     assert not item.expr.atoms(sympy.Float), "a float in an expression is a rounded or a fitted number"
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_terms_add_up(name):
-    item = formulas[name]
     assert sum(item.terms.values()) - item.expr == 0
     assert list(item.terms) == [str(t) for t in item.terms.values()]
 
@@ -212,13 +186,15 @@ def test_solve_for_takes_numbers_and_sympy_expressions_only(value, tmp_path, mon
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_provenance_is_stated(name):
+def test_provenance_is_stated_and_records_are_json(name):
     item = formulas[name]
+    record = item.to_dict()
+    assert json.loads(json.dumps(record)) == record
+    assert set(record["symbols"]) == set(item.arguments)
+    assert all(s["meaning"] and s["domain"] and s["latex"] for s in record["symbols"].values())
     assert item.name == name
     assert re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)+", name)
-    assert item.title
-    assert item.regime
-    assert item.reference
+    assert item.title and item.regime and item.reference
     assert item.provenance in ("quoted", "derived", "kin")
     if item.provenance == "derived":
         file, _, _ = item.reference.partition("#")
@@ -242,35 +218,25 @@ def test_quoted_statements_carry_no_expression(name):
     assert record["expression"] is record["latex"] is record["python"] is None
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_records_are_json(name):
-    record = formulas[name].to_dict()
-    assert json.loads(json.dumps(record)) == record
-    assert set(record["symbols"]) == set(formulas[name].arguments)
-    assert all(s["meaning"] and s["domain"] and s["latex"] for s in record["symbols"].values())
-
-
 def test_the_registry_is_a_mapping():
     assert sorted(NAMES) == NAMES
-    assert len(NAMES) == len(set(NAMES)) == len(formulas)
+    assert len(set(NAMES)) == len(formulas)
     assert "law.recall.coverage" in formulas
     with pytest.raises(KeyError):
         formulas["no.such"]
     assert repr(formulas["law.recall.coverage"]) == "Formula('law.recall.coverage', derived)"
 
 
-def test_a_name_serves_once():
+def test_a_name_serves_once_and_symbols_are_declared():
+    about = ("t", "derived", "docs/derivations/bounds.md", "any")
     registry = Registry()
     registry._loaded = True
-    item = Formula(lambda V: V, "a.b", "t", "derived", "docs/derivations/bounds.md", "any")
+    item = Formula(lambda V: V, "a.b", *about)
     registry.add(item)
     with pytest.raises(ValueError, match=r"'a\.b' exists already"):
         registry.add(item)
-
-
-def test_undeclared_symbols_are_refused():
     with pytest.raises(TypeError, match="no symbol is declared for zeta"):
-        Formula(lambda V, zeta: V, "a.c", "t", "derived", "docs/derivations/bounds.md", "any")
+        Formula(lambda V, zeta: V, "a.c", *about)
 
 
 def test_arguments_are_checked():
@@ -286,21 +252,18 @@ def test_arguments_are_checked():
 @pytest.mark.parametrize("backend", ["scipy", "numpy", "mpmath", "math"])
 def test_backends_give_one_number(backend):
     item = formulas["bound.coverage"]
-    value = item.lambdify(backend)(64, 100)
-    assert float(value) == pytest.approx(float(item.evaluate(V=64, N=100)), rel=1e-12)
+    assert float(item.lambdify(backend)(64, 100)) == pytest.approx(float(item.evaluate(V=64, N=100)), rel=1e-12)
 
 
-def test_special_functions_work_on_arrays_with_either_numpy_backend():
-    for backend in ("scipy", "numpy"):
-        assert formulas["bound.bits"].lambdify(backend)(np.array([3.0, 4.0])) == pytest.approx(
-            [math.log2(6), math.log2(24)])
-        assert formulas["law.recall.interference"].lambdify(backend)(
-            np.array([64.0, 128.0]), 0, 1).shape == (2,)
+@pytest.mark.parametrize("backend", ["scipy", "numpy"])
+def test_special_functions_and_constants_work_on_arrays(backend):
+    bits = formulas["bound.bits"].lambdify(backend)(np.array([3.0, 4.0]))
+    assert bits == pytest.approx([math.log2(6), math.log2(24)])
+    assert formulas["law.recall.interference"].lambdify(backend)(np.array([64.0, 128.0]), 0, 1).shape == (2,)
 
 
-def test_symbols_are_declared_whole():
-    for name, info in SYMBOLS.items():
-        assert info.latex, name
-        assert info.meaning, name
-        assert info.domain, name
-        assert where(name), name
+@pytest.mark.parametrize("name", SYMBOLS)
+def test_symbols_are_declared_whole(name):
+    info = SYMBOLS[name]
+    assert info.latex and info.meaning and info.domain
+    assert where(name)
