@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import brentq
+from scipy.optimize import brentq, linprog
+from support import assert_mean, assert_refused, shipped
 
 from recall_theory.settings import SettingError
 from recall_theory.simulate import memories as simulated
@@ -29,9 +28,6 @@ from recall_theory.theory.memories import (
 )
 from recall_theory.theory.memories.attention_memory import attention_capacity, attention_dimension
 from recall_theory.theory.memories.zipf_facts import tail, zipf_at
-
-VALIDATION = Path(__file__).parent.parent / "validation"
-
 
 # --- linear ------------------------------------------------------------------------------------------
 
@@ -60,7 +56,7 @@ def test_a_share_out_of_range_is_refused(share):
         linear_load(share)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(3, 3000))
 def test_linear_dimension_is_the_inverse_of_capacity(d):
     n = linear_capacity(d)
@@ -84,8 +80,6 @@ def test_separable_problems_are_solved_and_others_disproved():
 
 def test_the_decision_is_that_of_linear_programming():
     """The largest least margin over matrices with entries in [-1, 1], by a simplex code: positive or not."""
-    from scipy.optimize import linprog
-
     rng = np.random.default_rng(11)
     decided = []
     for n in (6, 8, 9, 10, 11, 12, 14):
@@ -100,8 +94,7 @@ def test_the_decision_is_that_of_linear_programming():
 
 
 def test_shipped_linear_results_are_what_the_pages_say():
-    found = json.loads((VALIDATION / "other_memories.json").read_text())["linear"]
-    for row in found:
+    for row in shipped("other_memories")["linear"]:
         assert row["law"] == linear_capacity(row["d"])
         assert 1.3 < row["half"] / row["law"] < 1.8
         assert all(r["undecided"] == 0 for r in row["rungs"])
@@ -110,7 +103,7 @@ def test_shipped_linear_results_are_what_the_pages_say():
 # --- Zipf --------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(1.05, 6), st.integers(1, 200), st.integers(200, 3000))
 def test_tails_are_sums(alpha, x, facts):
     p = simulated.frequencies(alpha, facts)
@@ -137,8 +130,7 @@ def test_thresholded_memories_err_as_the_law_says(alpha, d, stored, classes):
     facts = stored + 40
     seen = simulated.zipf_error(alpha, d, facts, lambda p: 1.0 * (np.arange(len(p)) < stored), classes, seeds=60,
                                 seed=20260102)
-    expected = threshold_error(alpha, d, stored, classes, facts=facts)
-    assert abs(seen.mean - expected) < 0.012 + 6 * seen.se
+    assert_mean(seen.values, threshold_error(alpha, d, stored, classes, facts=facts), 6, 0.012)
     wrong = threshold_error(alpha, d, 3 * stored, classes, facts=3 * facts)
     assert abs(seen.mean - wrong) > 0.012 + 6 * seen.se  # a law for other sizes is rejected
 
@@ -176,7 +168,7 @@ def test_shipped_slopes_tell_the_right_exponent_from_wrong_ones():
     With weights p^rho and separate outputs, 1/d^2 would be the noise but for the competitors' own coefficients: the
     exponent would be twice as large, and with q = p simulation says that it is not.
     """
-    found = json.loads((VALIDATION / "other_memories.json").read_text())
+    found = shipped("other_memories")
     for row in found["zipf"]:
         off = abs(row["slope"] - row["law"])
         if row["rho"] is None:
@@ -194,9 +186,7 @@ def test_shipped_slopes_tell_the_right_exponent_from_wrong_ones():
     ((2.0, 64, 5, 17), "classes"), ((2.0, 64, 5, 1), "classes"),
 ])
 def test_zipf_refuses_what_is_out_of_range(given_, name):
-    with pytest.raises(SettingError) as error:
-        threshold_error(*given_)
-    assert error.value.name == name
+    assert_refused(name, threshold_error, *given_)
 
 
 def test_zipf_without_room_for_classes():
@@ -242,9 +232,7 @@ def test_comparisons_are_complete():
     ({"d": 8, "target": math.nan}, "target"),
 ])
 def test_comparisons_refuse_what_is_out_of_range(how, name):
-    with pytest.raises(SettingError) as error:
-        compare_memories(**how)
-    assert error.value.name == name
+    assert_refused(name, compare_memories, **how)
 
 
 @pytest.mark.parametrize("d", [64, 256, 1024])
