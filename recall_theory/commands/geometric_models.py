@@ -13,7 +13,7 @@ from ..numerics.formatting import NOTHING, count, deviation, plural, probability
 from .command import Answer, Command, Output, Progress
 from .geometric import describe, geometric_options
 from .options import file_option, option, setting_options
-from .simulate import interval
+from .simulate import finished_seeds, interval
 from .streams import BadInput, shown
 from .text_layout import Block, Format, Heading, Remark, Table, Verbatim, words
 
@@ -176,13 +176,12 @@ def _observed(observed: GeometricObservation[GeometricSetting], wanted: int) -> 
     records = [{**observed.setting.to_dict(), "seed": observed.seed, "index": i, "recall": value}
                for i, value in enumerate(recall.values.tolist())]
 
-    done = plural(observed.seeds, "seed") + ("" if observed.seeds == wanted else f" of {wanted:,}, interrupted")
     columns: dict[str, Format] = {
         "observable": words, "predicted": probability, "observed": probability, "95 % interval": _between,
         "difference": signed, "std": deviation, "predicted std": deviation}
     return Answer(data, records, [
         Heading(f"What embeddings recalled at {describe(observed.setting)}"),
-        f"{done}, --seed {observed.seed}.",
+        f"{finished_seeds(observed.seeds, wanted)}, --seed {observed.seed}.",
         Table(columns, [("recall", prediction.recall, recall.mean, ends, recall.mean - prediction.recall,
                          recall.std, prediction.std)]),
     ])
@@ -217,12 +216,12 @@ def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, trans
                for i, row in enumerate(zip(*columns, strict=True))]
 
     s = observed.setting
-    done = plural(observed.seeds, "seed") + ("" if observed.seeds == wanted else f" of {wanted:,}, interrupted")
     codes = "bits" if s.code_length is None else "random coordinates"
     blocks: list[Block] = [
         Heading(f"{'New facts for a trained MLP' if transfer else 'What gradient descent learns'} at N = {count(s.N)}, "
                 f"R = {count(s.R)}, d = {count(s.width)}, codes of {s.k} {codes}"),
-        f"{done}, --seed {observed.seed}, {plural(s.steps, 'step')} with noise {s.noise:g}. Trained numbers: "
+        f"{finished_seeds(observed.seeds, wanted)}, --seed {observed.seed}, {plural(s.steps, 'step')} with noise "
+        f"{s.noise:g}. Trained numbers: "
         f"{count(s.numbers - s.mlp_numbers)} of embeddings, {count(s.mlp_numbers)} of an MLP of "
         f"{count(s.mlp_width)} units.",
         *(_measures(title, rows, observed.measures) for title, rows in tables.items()),

@@ -83,7 +83,7 @@ def _answer(observed: Observation, prediction: Prediction | None, wanted: int) -
     records = [{**observed.setting.to_dict(), "seed": observed.seed, "index": i,
                 **dict(zip(OBSERVABLES, values, strict=True))} for i, values in enumerate(seeds)]
 
-    done = plural(observed.seeds, "seed") + ("" if observed.seeds == wanted else f" of {wanted:,}, interrupted")
+    done = finished_seeds(observed.seeds, wanted)
     tests = "all sequences" if observed.n_test is None else f"{count(observed.n_test)} fresh sequences a seed"
     remark = ("Std is from seed to seed. The design effect says how many times it exceeds, in variance, that of "
               "independently sampled facts or sequences: facts of one seed share much, so the interval counts seeds.")
@@ -97,6 +97,11 @@ def _answer(observed: Observation, prediction: Prediction | None, wanted: int) -
     if observed.embeddings is not None:
         blocks += _beside_random(observed.embeddings)
     return Answer(data, records, [*blocks, Remark(remark)])
+
+
+def finished_seeds(finished: int, wanted: int) -> str:
+    """How many seeds there are, and that an interrupt left some out."""
+    return plural(finished, "seed") + ("" if finished == wanted else f" of {wanted:,}, interrupted")
 
 
 def interval(observable: Observable) -> list[float | None]:

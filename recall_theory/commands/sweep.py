@@ -41,11 +41,15 @@ def run(output: Output, *, scan: tuple[str, ...], grid: str | None, ratio: float
     for path in export:
         check_export(path)
     share, plan = _part(part), _plan(scan, grid, ratio, values)
-    if not plan.cells:
-        _check_nothing_to_run(store, merge, {"seeds": seeds, "seed": seed, "n_test": n_test, "part": part,
-                                             "scheduler": scheduler})
-    elif store is None and merge:
+    of_a_run = {"seeds": seeds, "seed": seed, "n_test": n_test, "part": part, "scheduler": scheduler}
+    idle = [name for name, value in of_a_run.items() if value is not None]
+    if store is None and merge:
         raise BadInput("--merge needs --store FILE, into which the others go")
+    if store is None and not plan.cells:
+        raise BadInput("nothing to run: give --scan, --grid or the sizes of a setting, or --store FILE to see what it "
+                       "holds")
+    if idle and not plan.cells:
+        raise BadInput(f"{option_of(idle[0])} is for what is to be run: give --scan, --grid or the sizes of a setting")
     before = present = -1  # results in the store when the work begins, and now
 
     def answer(results: Results) -> Answer:
@@ -73,18 +77,6 @@ def run(output: Output, *, scan: tuple[str, ...], grid: str | None, ratio: float
         where = "goes on from here" if store else "and --store FILE would go on from where it was"
         return output.measure("seeds", work, answer, lambda results: (
             f"{results.found} of {results.wanted} seeds; the same with --seed {used} {where}"))
-
-
-def _check_nothing_to_run(store: str | None, merge: Sequence[str], of_a_run: Mapping[str, object]) -> None:
-    """Refuse what makes no sense where there is no cell to simulate."""
-    idle = [name for name, value in of_a_run.items() if value is not None]
-    if store is not None and idle:
-        raise BadInput(f"{option_of(idle[0])} is for what is to be run: give --scan, --grid or the sizes of a setting")
-    if store is None and merge:
-        raise BadInput("--merge needs --store FILE, into which the others go")
-    if store is None:
-        raise BadInput("nothing to run: give --scan, --grid or the sizes of a setting, or --store FILE to see what it "
-                       "holds")
 
 
 def _plan(scan: Sequence[str], grid: str | None, ratio: float | None, values: Mapping[str, Any]) -> SweepPlan:

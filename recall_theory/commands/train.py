@@ -9,7 +9,7 @@ from ..numerics.formatting import count, number, plural, probability
 from ..settings import Setting
 from .command import Answer, Command, Output
 from .options import option, setting_options
-from .simulate import prediction_of
+from .simulate import finished_seeds, prediction_of
 from .text_layout import Block, Format, Heading, Remark, Table, words
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def _answer(training: FullTraining, wanted: int, steps: int) -> Answer:
     if prediction is not None:
         data["predicted"] = prediction.to_dict()["predicted"]
 
-    done = plural(training.seeds, "seed") + ("" if training.seeds == wanted else f" of {wanted:,}, interrupted")
     columns: dict[str, Format] = {
         "stage": words, "loss": number, **dict.fromkeys(MEASURES[1:], probability), "facts": number,
         "facts_per_parameter": number}
@@ -58,7 +57,7 @@ def _answer(training: FullTraining, wanted: int, steps: int) -> Answer:
     headings = [name.replace("_", " ").replace("stage", "after") for name in columns]
     blocks: list[Block] = [
         Heading(f"Beyond three steps at {setting.describe()}"),
-        f"{done}, --seed {training.seed}; {count(parameters)} parameters.",
+        f"{finished_seeds(training.seeds, wanted)}, --seed {training.seed}; {count(parameters)} parameters.",
         Table(dict(zip(headings, columns.values(), strict=True)), rows, marked=frozenset({0, len(rows) - 1})),
     ]
     if prediction is not None:
