@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,13 @@ import click
 from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
 from ..numerics.formatting import NOTHING, count, deviation, number, plural, probability
 from .command import Answer, Command, Output
-from .options import Extra, file_option, option, setting_options
+from .options import Extra, option, setting_options
 from .program import Group
-from .streams import BadInput
 from .text_layout import Block, Format, Heading, Remark, Table, words
+from .verify import DETAILS, grid_options, verification_answer, verified
 
 if TYPE_CHECKING:
-    from ..geometric.geometric_capacity import CapacityRow, GeometricCapacity
+    from ..geometric.geometric_capacity import GeometricCapacity
     from ..geometric.geometric_prediction import GeometricPrediction
     from ..geometric.hop_depth import HopCosts, HopDepths
     from ..verification.results import Verification
@@ -83,33 +84,18 @@ def _predicted(prediction: GeometricPrediction) -> list[Block]:
     return blocks
 
 
-def run_verify(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: int | None,
-               margin: float) -> Answer:
-    if not grid:
-        raise BadInput("--grid '' is not default or a file")
-    from ..verification.engine import verify
-    from ..verification.grids import load_grid
+def run_verify(output: Output, grid: str, **values: Any) -> Answer:
     from ..verification.problem import GEOMETRIC_RECALL
-    from .verify import cores
 
-    settings, used = load_grid(GEOMETRIC_RECALL, grid), output.seed(seed)
-    return output.measure(
-        "seeds",
-        lambda progress: verify(settings, seeds, used, jobs=jobs or cores(), margin=margin, problem=GEOMETRIC_RECALL,
-                                progress=lambda done, total, _: progress(done, total)),
-        lambda result: _verified(result, grid, len(settings)),
-        lambda result: f"{len(result.cells)} of {len(settings)} cells; --seed {used} repeats them")
+    def answer(result: Verification[GeometricSetting, GeometricPrediction], wanted: int) -> Answer:
+        given = verification_answer(result, grid, wanted, ("N", "R", "k", "d"), _variant,
+                                    "the theory of geometric recall")
+        # A row of --csv is a cell: there is one observable, and one margin for all cells.
+        records = [{name: value for name, value in record.items() if name not in ("margin", "observable")}
+                   for record in given.records]
+        return dataclasses.replace(given, records=records)
 
-
-def _verified(result: Verification[GeometricSetting, GeometricPrediction], grid: str, wanted: int) -> Answer:
-    from .verify import verification_answer
-
-    answer = verification_answer(result, grid, wanted, ("N", "R", "k", "d"), _variant,
-                                 "the theory of geometric recall")
-    # A row of --csv is a cell: there is one observable, and one margin for all cells.
-    records = [{name: value for name, value in record.items() if name not in ("margin", "observable")}
-               for record in answer.records]
-    return dataclasses.replace(answer, records=records)
+    return verified(output, GEOMETRIC_RECALL, grid, answer, **values)
 
 
 def _variant(setting: GeometricSetting) -> str:
@@ -140,7 +126,8 @@ def _capacity_blocks(result: GeometricCapacity) -> list[Block]:
         "facts per number": number, "all parameters": count}
     blocks: list[Block] = [
         Heading(f"Geometric recall: {ASKED[result.asked]} at {', '.join(sizes)}"),
-        Table(columns, [_capacity_row(row, result.asked) for row in result.rows]),
+        Table(columns, [(row.name, getattr(row, result.asked), row.code_length, row.mlp_width, row.recall,
+                         row.facts_per_parameter, row.parameters) for row in result.rows]),
     ]
     if crossover := _crossover(result):
         blocks.append(crossover)
@@ -148,11 +135,6 @@ def _capacity_blocks(result: GeometricCapacity) -> list[Block]:
         f"Random superposition is to recall {given['target']:g} of the facts. In the first three rows the facts are "
         "in the subjects' embeddings, N d numbers; in the last two they are in a d x d matrix that maps pairs of a "
         "subject and a relation to attributes.")]
-
-
-def _capacity_row(row: CapacityRow, asked: str) -> tuple[object, ...]:
-    return (row.name, getattr(row, asked), row.code_length, row.mlp_width, row.recall, row.facts_per_parameter,
-            row.parameters)
 
 
 def _capacity_details(result: GeometricCapacity) -> list[Block]:
@@ -189,7 +171,7 @@ def run_hops(output: Output, N: int, R: int, hops: int, bits: float) -> Answer:
 def _hops_blocks(result: HopDepths) -> list[Block]:
     columns: dict[str, Format] = {
         "way": words, "passes": count, "codes": count, "d": count, "MLP width": count, "lookup table": count,
-        "bound, bits": _two_decimals, "bound on d": count}
+        "bound, bits": functools.partial(number, digits=6), "bound on d": count}
     blocks: list[Block] = [
         Heading(f"{plural(result.hops, 'hop')} at N = {count(result.N)}, R = {count(result.R)}: the exact "
                 "construction"),
@@ -213,10 +195,6 @@ def _way(way: HopCosts) -> tuple[object, ...]:
     return (name, way.passes, way.words, way.d, way.mlp_width, way.lookup or None, way.bound_bits, way.bound_d)
 
 
-def _two_decimals(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:,.2f}"
-
-
 def geometric_options(leave_out: Sequence[str] = ("bits",)) -> list[click.Parameter]:
     """An option for each parameter of a geometric setting."""
     return setting_options(required=("N", "R"), leave_out=leave_out, among=GEOMETRIC_PARAMETERS)
@@ -231,14 +209,7 @@ predict_command = Command(
 )
 
 verify_command = Command(
-    "verify", run_verify,
-    params=[file_option("grid", "default, or a TOML file with one table [[cell]] a setting  [default: default]",
-                        metavar="GRID", default="default"),
-            option("seeds", default=None, help="seeds a cell; planned from the predicted spread where absent"),
-            option("seed"),
-            option("jobs", default=None, help="processes that share the seeds; all cores where absent"),
-            option("margin")],
-    details="Each comparison with its interval, design effect and detectable bias.",
+    "verify", run_verify, params=[*grid_options("default"), option("margin")], details=DETAILS,
     help="Lay predicted recall beside simulated recall over a grid of geometric settings. Each cell gets a verdict: "
          "agree, disagree, or inconclusive. Exit code 0 if all agree, 1 if any disagrees, else 3.",
     examples=["geometric verify", "geometric verify --grid my_grid.toml --seeds 100 --seed 7 --json"],

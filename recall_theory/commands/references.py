@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from .. import __version__
 from ..numerics.formatting import plural
 from .command import Answer, Command, Output
-from .options import ParamType
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Table, Verbatim, words
 
@@ -117,15 +115,11 @@ def _in_full(formula: Formula) -> Answer:
     return Answer(data, [record], blocks)
 
 
-class _Name(ParamType):
-    """A formula's name; completed from the registry."""
+def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The names of formulas that complete what is typed."""
+    from ..theory.formulas.registry import formulas
 
-    name = "name"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from ..theory.formulas.registry import formulas
-
-        return [CompletionItem(n) for n in formulas if n.startswith(incomplete)]
+    return [name for name in formulas if name.startswith(incomplete)]
 
 
 def run_cite(output: Output) -> Answer:
@@ -147,7 +141,7 @@ def bibtex(reference: Mapping[str, str]) -> str:
 formulas_command = Command(
     "formulas", run_formulas,
     params=[
-        click.Argument(["name"], required=False, type=_Name(), metavar="[NAME]"),
+        click.Argument(["name"], required=False, metavar="[NAME]", shell_complete=_names),
         click.Option(["--latex", "latex"], is_flag=True, help="Print the formula's LaTeX alone."),
         click.Option(["--python", "python"], is_flag=True, help="Print the formula's Python alone."),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 # What isn't given: sizes at which any pair of them has a crossing at one half, and values that are quick to run.
 SIZES = {"V": 96, "L": 4, "d": 128, "N": 16384}
 VALUES = {"V": "64,91,128,181,256", "L": "4:64:x2", "d": "64,91,128,181,256", "N": "2^12:2^16:x2", "m": "64:1024:x2"}
+FOUR_DIGITS = functools.partial(number, digits=4)
 REMARK = ("The predicted exponent is the same line through the predicted critical values. Pilots only say where to "
           "look; their seeds are not used again.")
 
@@ -68,8 +70,8 @@ def blocks(result: Scaling) -> list[Block]:
 
     fixed = described(result.fixed)
     columns: dict[str, Format] = {
-        result.along: count, "predicted": _four_digits, "observed": _four_digits, "95 % interval": words,
-        "observed / predicted": _four_digits, "simulated seeds": count}
+        result.along: count, "predicted": FOUR_DIGITS, "observed": FOUR_DIGITS, "95 % interval": words,
+        "observed / predicted": FOUR_DIGITS, "simulated seeds": count}
     out: list[Block] = [
         Heading(f"The {result.of} at which {result.observable} is {result.at:g}, along {result.along}"
                 + (f" ({fixed})" if fixed else "")),
@@ -109,11 +111,7 @@ def _interval(point: CriticalSize) -> str:
     low, high = point.interval
     if math.isnan(point.observed):
         return point.reason
-    return f"{_four_digits(low)} to {_four_digits(high) if high < math.inf else 'no end'}"
-
-
-def _four_digits(value: float) -> str:
-    return number(value, 4)
+    return f"{FOUR_DIGITS(low)} to {FOUR_DIGITS(high) if high < math.inf else 'no end'}"
 
 
 def _three_decimals(value: float) -> str:

@@ -5,39 +5,32 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..numerics.formatting import NOTHING, count, plural, probability, signed, two_digits
 from .command import EXIT_CODES, Answer, Command, Output
 from .options import file_option, option
-from .streams import BadInput
 from .text_layout import Block, Format, Remark, Table, words
 
 if TYPE_CHECKING:
     from ..settings import Setting
-    from ..verification.problem import P, S
+    from ..verification.problem import P, Problem, S
     from ..verification.results import Cell, Comparison, Verification
 
 SIZES = ("V", "L", "d", "N")
 
 
-def run(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: int | None, margin: float | None,
-        until: str | None, predictor: str | None) -> Answer:
-    if not grid:
-        raise BadInput("--grid '' is not default, full or a file")
+def run(output: Output, grid: str, predictor: str | None, **values: Any) -> Answer:
     from ..theory.predict import predict
-    from ..verification.engine import verify
-    from ..verification.grids import load
     from ..verification.predictors import load as load_predictor
+    from ..verification.problem import THREE_STEP_RECALL
 
-    settings = load(grid)
     judged = predict if predictor is None else load_predictor(predictor)
-    used = output.seed(seed)
 
-    def answer(result: Verification) -> Answer:
-        given = verification_answer(result, grid, len(settings), SIZES, variant,
+    def answer(result: Verification, wanted: int) -> Answer:
+        given = verification_answer(result, grid, wanted, SIZES, variant,
                                     "the theory" if predictor is None else predictor)
         if predictor is None:
             return given
@@ -48,11 +41,22 @@ def run(output: Output, grid: str, seeds: int | None, seed: int | None, jobs: in
         return dataclasses.replace(given, data=data, blocks=[*given.blocks[:2], paragraph(explanation),
                                                              *given.blocks[2:]])
 
+    return verified(output, THREE_STEP_RECALL, grid, answer, predictor=judged, **values)
+
+
+def verified(output: Output, problem: Problem[S, P], grid: str, answer: Callable[[Verification[S, P], int], Answer], *,
+             seed: int | None, jobs: int | None, **how: Any) -> Answer:
+    """The answer about a verification of a problem over a grid; `answer` is given it and the cells of the grid."""
+    from ..verification.engine import verify
+    from ..verification.grids import load_grid
+
+    settings, used = load_grid(problem, grid), output.seed(seed)
     return output.measure(
         "seeds",
-        lambda progress: verify(settings, seeds, used, jobs=jobs or cores(), margin=margin, until=until,
-                                predictor=judged, progress=lambda done, total, _: progress(done, total)),
-        answer, lambda result: f"{len(result.cells)} of {len(settings)} cells; --seed {used} repeats them")
+        lambda progress: verify(settings, seed=used, jobs=jobs or cores(), problem=problem,
+                                progress=lambda done, total, _: progress(done, total), **how),
+        lambda result: answer(result, len(settings)),
+        lambda result: f"{len(result.cells)} of {len(settings)} cells; --seed {used} repeats them")
 
 
 def cores() -> int:
@@ -169,23 +173,31 @@ def _about(cell: Cell[S, P], sizes: Sequence[str], variant: Callable[[S], str]) 
     return ", ".join([*parts, plural(cell.seeds, "seed")])
 
 
+def grid_options(grids: str) -> list[click.Parameter]:
+    """The options of every verification; `grids` are the names of those that are shipped."""
+    return [
+        file_option("grid", f"{grids}, or a TOML file with one table [[cell]] a setting  [default: default]",
+                    metavar="GRID", default="default"),
+        option("seeds", default=None, help="seeds a cell; planned from the predicted spread where absent"),
+        option("seed"),
+        option("jobs", default=None, help="processes that share the seeds; all cores where absent"),
+    ]
+
+
+DETAILS = "Each comparison with its interval, design effect and detectable bias."
 command = Command(
     "verify", run,
     params=[
-        file_option("grid", "default, full, attention-only, mlp, or a TOML file with one table [[cell]] a setting  "
-                    "[default: default]", metavar="GRID", default="default"),
-        option("seeds", default=None, help="seeds a cell; planned from the predicted spread where absent"),
+        *grid_options("default, full, attention-only, mlp"),
         click.Option(["--until", "until"], type=click.Choice(["conclusive"]), metavar="conclusive",
                      help="go on in each cell until its verdicts are conclusive, or until it has had --seeds (50,000); "
                           "the intervals are wider, and hold however long that takes"),
         file_option("predictor", "judge your own formula: module:function, law.py:function, or a file of expressions "
                     "in V, L, d, N, m", metavar="PREDICTOR"),
-        option("seed"),
-        option("jobs", default=None, help="processes that share the seeds; all cores where absent"),
         option("margin", default=None, help="largest difference that still counts as agreement; what each formula "
                "declares where absent"),
     ],
-    details="Each comparison with its interval, design effect and detectable bias.",
+    details=DETAILS,
     help="Lay predictions beside simulations over a grid of settings. Each observable of each cell gets a verdict: "
          "agree, disagree, or inconclusive. Exit code 0 if all agree, 1 if any disagrees, else 3.",
     examples=["verify", "verify --grid my_grid.toml --seeds 200 --seed 7 --json --output verdict.json",
