@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_cli import answer, call, refused
+from command_line import answer, call, refused
 
 from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate import workers

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from test_cli import answer, call, refused
+from command_line import answer, call, refused
 
 from recall_theory import Setting, simulate
 from recall_theory.settings import SettingError

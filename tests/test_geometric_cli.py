@@ -11,7 +11,7 @@ import shlex
 
 import numpy as np
 import pytest
-from test_cli import answer, call, refused
+from command_line import answer, call, refused
 from test_cli_fuzz import check, value_of
 
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES

@@ -7,7 +7,7 @@ import io
 import json
 
 import pytest
-from test_cli import answer, call, refused
+from command_line import answer, call, refused
 
 TRAIN = ["train", "--V", "16", "--L", "2", "--d", "8", "--N", "96", "--steps", "3", "--seeds", "2", "--seed", "1",
          "--n-test", "32"]

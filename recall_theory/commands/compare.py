@@ -212,8 +212,6 @@ def _needed(facts: FactsStored) -> tuple[object, ...]:
 
 def run_activations(output: Output, activation: tuple[str, ...], attention_only: bool, **values: Any) -> Answer:
     setting = Setting(**values)
-    if not setting.is_limit:
-        raise BadInput("--eta and --gamma: predictions are of the limit; leave them out")
     from ..theory.activation_choice import EVERY, compare_activations
 
     choices = compare_activations(setting, activation or EVERY, without=attention_only)

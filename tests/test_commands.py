@@ -1,0 +1,389 @@
+"""What each command answers: the contract of its JSON and CSV, its words, what it refuses, and how wide it is."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import itertools
+import json
+import re
+
+import numpy as np
+import pytest
+from command_line import answer, call, read_json, refused
+from test_cli import PREDICT, SIMULATE
+
+from recall_theory import Setting, predict
+from recall_theory.settings import OBSERVABLES
+
+CAPACITY = ["capacity", "--d", "128", "--L", "4", "--ratio", "1e4"]
+BOUNDS = ["bounds", "--V", "64", "--L", "4", "--d", "32", "--N", "2048"]
+DECODERS = ["bounds", "--decoders", "--V", "24", "--L", "6", "--d", "12", "--points", "2", "--seeds", "2",
+            "--seed", "1"]
+EMBEDDINGS = ["compare", "embeddings", "--d", "16", "--L", "1", "--points", "2", "--seeds", "2", "--seed", "1",
+              "--target", "0.3"]
+ACTIVATIONS = ["compare", "activations", "--V", "64", "--L", "8", "--d", "32", "--N", "4096", "--m", "64",
+               "--activation", "relu", "--activation", "x**3-3*x"]
+PHASE = ["phase", "--x", "N=2^10..2^12", "--y", "d=16..64", "--V", "64", "--L", "4", "--cells", "3x2", "--points", "1",
+         "--seeds", "2", "--seed", "1"]
+SOLVE = ["solve", "--for", "N", "--V", "64", "--L", "4", "--d", "128", "--target", "0.9"]
+GRID = "[[cell]]\nV = 16\nL = 2\nd = 64\nN = 512\n[[cell]]\nV = 32\nL = 4\nd = 64\nN = 1024\n"
+VERIFY = ["verify", "--grid", "grid.toml", "--seeds", "4", "--seed", "1", "--jobs", "1"]
+
+# A quick case of each command -> the rows of its CSV.
+CASES = {
+    "predict": (PREDICT, 1), "simulate": (SIMULATE, 3), "capacity": (CAPACITY, 1), "solve": (SOLVE, 1),
+    "bounds": (BOUNDS, 5), "bounds --decoders": (DECODERS, 2), "phase": (PHASE, 6), "verify": (VERIFY, 6),
+    "compare": (["compare", "--d", "32", "--rank", "16"], 11), "compare by facts": (["compare", "--facts", "1e12"], 10),
+    "compare embeddings": (EMBEDDINGS, 5), "compare activations": (ACTIVATIONS, 3),
+    "formulas": (["formulas"], None), "formula": (["formulas", "bound.bits.capacity"], 1), "cite": (["cite"], 3),
+}
+NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+@pytest.fixture(autouse=True)
+def small_grid(tmp_path, monkeypatch):
+    """A grid of two quick cells, in the folder in which commands run."""
+    (tmp_path / "grid.toml").write_text(GRID)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_json_csv_and_every_width(name):
+    argv, rows = CASES[name]
+    code, out, err = call(*argv, "--json")
+    assert code in (0, 1, 3) and err == ""
+    assert read_json(out)["schema_version"] == 1
+    csv_code, out, err = call(*argv, "--csv")
+    table = list(csv.DictReader(io.StringIO(out)))
+    assert (csv_code, err) == (code, "") and (rows is None or len(table) == rows)
+    assert all(None not in row and None not in row.values() for row in table)
+    assert not re.search(r"\bnan\b", out.lower())
+
+    piped, numbers = call(*argv)[1], set()
+    for columns in (120, 80, 40):
+        text = call(*argv, columns=columns)[1]
+        assert "…" not in text
+        assert name in ("cite", "formulas", "formula") or max(map(len, text.splitlines())) <= columns
+        numbers = numbers or set(NUMBER.findall(text))
+        assert set(NUMBER.findall(text)) == numbers == set(NUMBER.findall(piped))
+        # A table has a rule; where it doesn't fit it is a list. At 80 columns every comparison fits.
+        if columns == 80 and name not in ("cite", "formula"):
+            assert text.count("───") and not re.search(r"(?m)^  \w[\w /]*: ", text)
+
+
+# Contracts
+
+
+def test_predict_is_the_librarys():
+    found, expected = answer(*PREDICT), predict(Setting(V=64, L=4, d=128, N=8192)).to_dict()
+    assert {k: found[k] for k in expected} == json.loads(json.dumps(expected))
+    assert len(found["factors_of_two"]) == 8 and {law["size"] for law in found["laws"]} == {"V", "d", "N"}
+
+
+def test_simulate_json():
+    found = answer(*SIMULATE)
+    assert (found["seed"], found["seeds"]) == (1, 3) and "interrupted" not in found
+    for o in OBSERVABLES:
+        observed = found["observed"][o]
+        assert observed["mean"] == pytest.approx(np.mean(observed["values"]))
+        assert observed["se"] == pytest.approx(np.std(observed["values"], ddof=1) / np.sqrt(3))
+    rows = list(csv.DictReader(io.StringIO(call(*SIMULATE, "--csv")[1])))
+    assert [float(row["recall"]) for row in rows] == found["observed"]["recall"]["values"]
+    assert answer(*SIMULATE, "--jobs", "2")["observed"] == found["observed"]
+
+
+def test_simulate_with_one_seed_has_no_error():
+    found = answer(*[a if a != "3" else "1" for a in SIMULATE])
+    assert found["seeds"] == 1 and found["observed"]["recall"]["interval"] == [None, None]
+    assert all(found["observed"][o]["se"] is None for o in OBSERVABLES)
+
+
+def test_finite_rates_are_simulated_without_a_prediction():
+    found = answer(*SIMULATE, "--eta", "1e-3", "--gamma", "1e6")
+    assert "predicted" not in found and found["setting"]["eta"] == 1e-3
+
+
+def test_own_embeddings():
+    rng = np.random.default_rng(0)
+    np.save("embeddings.npy", rng.standard_normal((2, 64, 128)) / np.sqrt(128))
+    assert "z_in" in answer(*SIMULATE, "--embeddings", "embeddings.npy")["embeddings"]
+    assert "Your embeddings" in call(*SIMULATE, "--embeddings", "embeddings.npy", "--normalise", "rows")[1]
+    assert "shape" in refused(*[a if a != "64" else "65" for a in SIMULATE[:-2]], "--embeddings", "embeddings.npy")
+
+
+def test_capacity_has_rows_where_there_is_something_to_say():
+    rows = answer("capacity", "--d", "128", "--L", "4", "--target", "0.9")["rows"]
+    least = rows[0]["ratio"]
+    assert [row["ratio"] for row in rows] == [least, 4 * least, 16 * least, None]
+    assert np.log2(least) == round(np.log2(least)) and rows[0]["V"] >= 16
+    for row in rows:
+        assert row["accuracy"] >= 0.9 and (row["V_seeds"][0] or 0) <= row["V"] <= row["V_seeds"][1]
+    half = answer("capacity", "--d", "128", "--L", "4", "--target", "0.9", "--ratio", str(least / 2))["rows"][0]
+    assert half["V"] is None or half["V"] < 16
+
+
+@pytest.mark.parametrize("options, expected", [
+    (["--N", "2^14"], [2**14]), (["--ratio", "100", "--ratio", "1e4"], [100, 1e4]),
+])
+def test_capacity_at_given_budgets(options, expected):
+    found = answer("capacity", "--d", "128", "--L", "4", "--target", "0.5", *options)
+    assert [row["N" if "--N" in options else "ratio"] for row in found["rows"]] == expected
+    assert found["bounds"]["orthogonal"]["V"] == 128 and {"bits", "best_linear_memory"} <= set(found["bounds"])
+
+
+def test_capacity_is_null_where_no_V_will_do():
+    argv = ["capacity", "--d", "128", "--L", "4", "--ratio", "0.5", "--target", "0.999"]
+    assert answer(*argv)["rows"][0]["V"] is None
+    assert "no V reaches an accuracy of 0.999" in " ".join(call(*argv)[1].split())
+    nothing = answer("capacity", "--d", "8", "--L", "4")["rows"]
+    assert [(row["ratio"], row["V"]) for row in nothing] == [(None, None)]
+
+
+def test_capacity_answers_in_its_first_ten_lines():
+    text = call("capacity", "--d", "128", "--L", "8", "--target", "0.9", columns=80)[1]
+    rows = answer("capacity", "--d", "128", "--L", "8", "--target", "0.9")["rows"]
+    first = " ".join(text.splitlines()[:10])
+    for row in rows:
+        assert f"{row['V']:,}" in first and (row["N"] is None or f"{row['N']:,} samples" in first)
+    assert rows[-1]["limited_by"].partition(": ")[2] in first and "The length L costs nothing" in first
+    assert f"from about L = {rows[0]['longest_L']:,}" in first
+    assert "leading law" not in text and "none" not in text
+    details = call("capacity", "--d", "128", "--L", "8", "--target", "0.9", "--details", columns=80)[1]
+    assert details.startswith(text.rpartition(" --details")[0].rstrip()[:600])
+    assert "leading laws" in details and "outside its regime" in details and "other memories" in details
+    assert "e+" not in details
+
+
+def test_every_limit_is_said_in_words():
+    from recall_theory.commands.capacity import IN_WORDS
+    from recall_theory.theory.phase import family
+
+    base = {"V": 32, "L": 8, "d": 32, "N": 1024}
+    for more in ({}, {"m": 64}, {"embedding": "orthogonal"}, {"trigger_in_value": False}):
+        for step, terms in predict(Setting(**base, **more)).terms.items():
+            assert all(family(name) in IN_WORDS for name in terms), (step, list(terms))
+    assert "facts never seen" in IN_WORDS
+
+
+def test_a_target_near_one_is_shown_in_full():
+    for argv in (["capacity", "--d", "64", "--L", "4", "--ratio", "64"], SOLVE[:-2], ["compare", "--d", "16"]):
+        assert "0.9999999999999999" in call(*argv, "--target", "0.9999999999999999")[1]
+
+
+def test_solve_is_exact():
+    found = answer(*SOLVE)
+    assert found["answer"] == found["interval"]["low"] and found["predicted"]["accuracy"] >= 0.9
+    one_less = answer("predict", *SOLVE[3:9], "--N", str(found["answer"] - 1))
+    assert one_less["predicted"]["accuracy"] < 0.9
+    assert answer("solve", "--for", "N", "--V", "1e6", "--L", "8", "--d", "4")["interval"] is None
+
+
+def test_bounds_details():
+    assert "Whom they bind" not in call(*BOUNDS)[1] and "Whom they bind" in call(*BOUNDS, "--details")[1]
+
+
+def test_compare_is_compare_memories():
+    found = answer("compare", "--d", "128", "--rank", "32")
+    assert found == answer("compare", "memories", "--d", "128", "--rank", "32")
+    assert (found["d"], found["facts"], found["target"]) == (128, None, 0.99)
+    from recall_theory import compare_memories
+
+    assert found["memories"] == json.loads(json.dumps([m.to_dict() for m in compare_memories(d=128, rank=32).memories]))
+    assert all(row["d"] > 10**6 for row in answer("compare", "--facts", "10^12")["memories"])
+
+
+def test_compare_simulates_its_hebbian_rows():
+    argv = ("compare", "--d", "32", "--target", "0.8", "--rank", "16", "--seeds", "40", "--seed", "3")
+    found = answer(*argv)
+    rows = [row for row in found["memories"] if "observed" in row]
+    assert (found["seed"], found["seeds"], len(rows)) == (3, 40, 5)
+    for row in rows:  # six standard errors, and a margin for few facts: false alarms below 1e-6
+        assert abs(row["observed"]["mean"] - row["predicted"]) < 0.03 + 6 * row["observed"]["se"]
+    assert answer(*argv) == found
+
+
+def test_compare_for_zipfs_facts():
+    argv = ("compare", "--d", "64", "--zipf", "2", "--samples", "1e5")
+    found = answer(*argv)["zipf"]
+    assert found["own"]["stored"] > found["shared"]["stored"]
+    assert found["exponents"]["threshold, shared outputs"] == 1 and 0 < found["unseen"] < 0.01
+    assert "How the error falls" in call(*argv)[1]
+
+
+def test_compare_activations_names_them():
+    assert {c["name"] for c in answer(*ACTIVATIONS)["activations"]} == {"relu", "x ** 3 - 3 * x", None}
+    assert "Best:" in call(*ACTIVATIONS)[1]
+    assert call(*ACTIVATIONS, "--no-attention-only", "--csv")[1].count("\n") == 3
+
+
+# Verify
+
+
+def test_verify_says_its_verdict_first():
+    code, out, err = call(*VERIFY, "--json")
+    found = read_json(out)
+    assert err == "" and code == {"agree": 0, "disagree": 1, "inconclusive": 3}[found["verdict"]]
+    assert found["seed"] == 1 and len(found["cells"]) == 2
+    for cell in found["cells"]:
+        assert all(set(OBSERVABLES) <= set(cell[part]) for part in ("predicted", "observed", "difference", "verdict"))
+    text = call(*VERIFY)[1]
+    assert text.startswith(f"Verdict on the theory: {found['verdict']}.")
+    assert "design effect" not in text and "design" in call(*VERIFY, "--details")[1]
+
+
+def test_the_default_grid_fits_a_screen(monkeypatch):
+    workers = importlib.import_module("recall_theory.simulate.workers")
+    monkeypatch.setattr(workers, "ordered_map",
+                        lambda work, tasks, jobs: ([(1.0, 0.25, 0.25)] * len(task[-1]) for task in tasks))
+    code, out, _ = call("verify", "--seeds", "2", "--seed", "1", "--jobs", "1", columns=80)
+    assert code in (1, 3) and len(out.splitlines()) <= 60 and max(map(len, out.splitlines())) <= 80
+    assert len(re.findall(r"(?m) (?:agree|disagree|inconclusive)$", out)) == 48
+
+
+def test_verify_exit_codes(monkeypatch):
+    workers, exact = importlib.import_module("recall_theory.simulate.workers"), {}
+    many, one = ([a if a != "4" else n for a in VERIFY] for n in ("1000", "1"))
+    monkeypatch.setattr(workers, "ordered_map",
+                        lambda work, tasks, jobs: ([(0.0, 0.0, 0.0)] * len(task[-1]) for task in tasks))
+    assert call(*VERIFY)[0] == 1
+
+    def as_predicted(work, tasks, jobs):
+        for setting, *_, indices in tasks:
+            known = exact.setdefault(setting, predict(setting))
+            yield [tuple(getattr(known, o) for o in OBSERVABLES)] * len(indices)
+
+    monkeypatch.setattr(workers, "ordered_map", as_predicted)
+    assert call(*many)[0] == 0
+    assert call(*VERIFY)[0] == 3  # failures too rare for four seeds may exist
+    assert call(*one)[0] == 3  # one seed decides nothing
+
+
+def test_an_interrupted_verification_keeps_its_cells(monkeypatch):
+    def few(work, tasks, jobs):
+        for *_, indices in itertools.islice(tasks, 5):
+            yield [(1.0, 1.0, 1.0)] * len(indices)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", few)
+    code, out, err = call(*VERIFY, "--json")
+    assert code == 130 and "after 1 of 2 cells; --seed 1 repeats them" in err
+    assert len(json.loads(out)["cells"]) == 1 and "1 cell of 2, interrupted" in call(*VERIFY)[1]
+
+
+def test_verify_judges_a_formula_of_ones_own(tmp_path):
+    law = tmp_path / "law.txt"
+    law.write_text("recall = 1/V  # chance\n")
+    run = [*[a if a != "4" else "30" for a in VERIFY], "--predictor", str(law)]
+    code, out, err = call(*run, "--json")
+    found = json.loads(out)
+    assert (code, err, found["verdict"], found["predictor"]) == (1, "", "disagree", str(law))
+    assert found["explanation"]["regimes"][0]["observable"] == "recall"
+    assert [set(cell["verdict"]) for cell in found["cells"]] == [{"recall"}] * 2
+    assert "The formula is furthest off" in " ".join(call(*run)[1].split())
+    law.write_text("recall = 2\n")
+    assert "recall = 2.0" in refused(*run)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize("argv, words", [
+    (["predict", "--V", "1", *PREDICT[3:]], ["--V", "'1'", "from 2 to 1e+15"]),
+    *[(["predict", "--V", bad, *PREDICT[3:]], ["--V"]) for bad in
+      ("abc", "1.5", "nan", "inf", "1e400", "9^999999999", "1e999999999", "", "6\n4")],
+    (PREDICT[:-2], ["--N is missing", "from 1"]),
+    (PREDICT[:-1], ["--N", "argument"]),
+    ([*PREDICT, "--N", "5"], ["--N", "2 times"]),
+    ([*PREDICT, "--embedding", "cube"], ["--embedding", "'cube'", "sphere"]),
+    (["predict", *PREDICT[1:5], "--d", "50", *PREDICT[7:], "--embedding", "orthogonal"], ["--d 50", "V=64"]),
+    ([*PREDICT, "--eta", "1"], ["--gamma", "go together"]),
+    ([*PREDICT, "--eta", "1", "--gamma", "2"], ["--eta", "limit"]),
+    ([*PREDICT, "--eta", "0", "--gamma", "2"], ["--eta", "'0'"]),
+    ([*PREDICT, "--activation", "relu"], ["--activation"]),
+    ([*PREDICT, "--json", "--csv"], ["--json", "--csv"]),
+    ([*PREDICT, "--no-such"], ["--no-such"]),
+    ([*PREDICT, "surplus"], ["surplus"]),
+    ([*PREDICT, "--trigger-in-value", "--no-trigger-in-value"], ["trigger-in-value", "2 times"]),
+    ([*PREDICT, "--output", ""], ["--output", "''"]),
+    ([*PREDICT, "--output", "no/such/place"], ["--output", "no directory"]),
+    ([*PREDICT, "--output", "/"], ["--output", "directory"]),
+    (["capacit"], ["'capacit'", "did you mean capacity"]),
+    (["--no-such"], ["--no-such"]),
+    (["capacity", "--L", "4"], ["--d is missing"]),
+    (["capacity", "--d", "4", "--L", "4", "--N", "9", "--ratio", "3"], ["--N", "--ratio"]),
+    (["capacity", "--d", "4", "--L", "4", "--target", "1"], ["--target", "below 1"]),
+    (["capacity", "--d", "4", "--L", "4", "--target", "nan"], ["--target", "'nan'"]),
+    (["capacity", "--d", "4", "--L", "4", "--ratio", "0"], ["--ratio", "above 0"]),
+    (["capacity", "--d", "4", "--L", "4", "--bits", "-3"], ["--bits"]),
+    (["capacity", "--d", "32", "--L", "8", "--activation", "tanh"], ["needs an MLP"]),
+    (["capacity", "--d", "32", "--L", "8", "--m", "64", "--embedding", "orthogonal"], ["gaussian and sphere"]),
+    ([*SIMULATE, "--jobs", "0"], ["--jobs", "from 1"]),
+    ([*SIMULATE, "--normalise", "rows"], ["--normalise", "--embeddings"]),
+    ([*SIMULATE, "--embeddings", "nowhere.npy"], ["--embeddings", "nowhere.npy"]),
+    (["simulate", "--V", "1e12", *PREDICT[3:]], ["--V", "memory", "GiB"]),
+    (["simulate", *PREDICT[1:7], "--N", "1e15"], ["--N", "tokens"]),
+    (["verify", "--seeds", "0"], ["--seeds", "from 1"]),
+    (["verify", "--margin", "0"], ["--margin", "above 0"]),
+    *[(["verify", "--grid", grid], ["--grid"]) for grid in ("nowhere.toml", "", "a\0b")],
+    (["verify", "--until", "noon"], ["--until", "noon"]),
+    (["verify", "--predictor", "nowhere"], ["--predictor", "'nowhere'", "module:function"]),
+    (["verify", "--predictor", "nowhere:law"], ["--predictor", "nowhere"]),
+    (["solve", "--V", "4", "--L", "4", "--d", "4"], ["--for is missing", "V, L, d, N"]),
+    (["solve", "--for", "V", "--V", "4"], ["--V", "leave it out"]),
+    (["solve", "--for", "m", "--m", "64", "--V", "32", "--L", "8", "--d", "32", "--N", "4096"], ["leave it out"]),
+    (["solve", "--for", "V", "--L", "4", "--d", "4"], ["--N is missing"]),
+    (["solve", "--for", "N", "--V", "4", "--L", "4", "--d", "4", "--ratio", "3"], ["--ratio"]),
+    (["bounds", "--L", "4", "--d", "4"], ["--V and --N"]),
+    ([*BOUNDS, "--points", "3"], ["--points goes with --decoders"]),
+    ([*BOUNDS, "--plot", "x.svg"], ["--plot goes with --decoders"]),
+    ([*DECODERS, "--N", "9"], ["--N doesn't go with --decoders"]),
+    ([*DECODERS, "--bits", "9"], ["--bits doesn't go with --decoders"]),
+    ([*DECODERS[:2], "--L", "4", "--d", "4"], ["--V is missing"]),
+    ([*DECODERS, "--plot", "x.txt"], ["--plot", ".svg"]),
+    (["compare"], ["--d"]), (["compare", "--d", "8", "--facts", "9"], ["one of the two"]),
+    (["compare", "actvations"], ["did you mean activations"]),
+    (["compare", "--d", "0"], ["from 1 to 1e+09"]), (["compare", "--facts", "1"], ["from 2 to 1e+15"]),
+    (["compare", "--d", "8", "--rank", "9"], ["--rank 9 is above --d 8"]),
+    (["compare", "--facts", "8", "--zipf", "2"], ["--zipf needs --d"]),
+    (["compare", "--d", "8", "--samples", "9"], ["--zipf"]), (["compare", "--d", "64", "--zipf", "1"], ["--zipf"]),
+    (["compare", "--d", "64", "--zipf", "2", "--classes", "17"], ["--classes"]),
+    (["compare", "--d", "1e6", "--seeds", "2"], ["leave --seeds out"]),
+    ([*EMBEDDINGS[:8], "--seed", "3"], ["--seed 3 is for --seeds"]),
+    (ACTIVATIONS[:10], ["--m is missing"]),
+    (["phase", *PHASE[3:]], ["--x is missing"]), ([*PHASE, "--plot", "x.txt"], ["--plot", ".svg"]),
+    (["phase", "--x", "N=1..", *PHASE[3:]], ["--x", "NAME=LOW..HIGH"]),
+    ([a if a != "3x2" else "3" for a in PHASE], ["--cells '3'", "17x13"]),
+    ([*PHASE, "--activation", "relu"], ["--activation needs an MLP"]),
+])
+def test_bad_input_is_one_line_that_names_it(argv, words):
+    line = refused(*argv)
+    assert all(word in line for word in words), line
+
+
+@pytest.mark.parametrize("text", [
+    b"not toml [", b"", b"x = 1", b"cell = 3", b"[[cell]]\nV = 3\n", b"[[cell]]\nV=4\nL=1\nd=4\nN=4\nfoo=1",
+    b"[[cell]]\nV=nan\nL=1\nd=4\nN=4", b"[[cell]]\nV=1e400\nL=1\nd=4\nN=4", b"[[cell]]\nV='a'\nL=1\nd=4\nN=4",
+    b"[[cell]]\nV=" + b"9" * 400 + b"\nL=1\nd=4\nN=4", b"[[cell]]\nV=[1]\nL=1\nd=4\nN=4", b"a=" + b"[" * 5000,
+    b"[[cell]]\nV=8\nL=1\nd=4\nN=4\nembedding='orthogonal'", b"[[cell]]\nV=1e12\nL=1\nd=4\nN=4",
+    b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1.0", b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1e-3\ngamma=1e6", bytes(range(256)),
+])
+def test_a_broken_grid_is_one_line(text, tmp_path):
+    (tmp_path / "bad.toml").write_bytes(text)
+    line = refused("verify", "--grid", "bad.toml", "--seeds", "2")
+    assert "UTF-8" in line or text[:1] != b"\0"
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"\x93NUMPY\x01\x00", b"text"])
+def test_broken_embeddings_are_one_line(content, tmp_path):
+    (tmp_path / "embeddings.npy").write_bytes(content)
+    assert "--embeddings" in refused(*SIMULATE, "--embeddings", "embeddings.npy")
+
+
+def test_huge_sizes_are_fine_for_predictions():
+    for argv in (["predict", "--V", "1e12", "--L", "64", "--d", "1e6", "--N", "1e14"],
+                 ["capacity", "--d", "1e6", "--L", "64", "--ratio", "64"]):
+        code, out, err = call(*argv)
+        assert (code, err) == (0, ""), err
+        assert "nan" not in out
