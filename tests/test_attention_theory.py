@@ -13,8 +13,8 @@ from recall_theory.numerics import quadrature
 from recall_theory.settings import Setting
 from recall_theory.simulate import three_step as counts
 from recall_theory.simulate.data import Samples, draw_embeddings
-from recall_theory.theory import attention as law
-from recall_theory.theory.formulas import attention_terms as terms
+from recall_theory.theory import attention_law as law
+from recall_theory.theory.formulas import attention_formulas as terms
 
 
 def scores(setting, seed, index):

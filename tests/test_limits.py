@@ -10,7 +10,7 @@ import pytest
 
 from recall_theory import Setting, predict, predict_many
 from recall_theory.settings import OBSERVABLES
-from recall_theory.theory.attention import attention, attention_std, attention_terms, seed_law
+from recall_theory.theory.attention_law import attention, attention_std, attention_terms, seed_law
 from recall_theory.theory.recall import recall_and_accuracy, recall_terms
 
 

@@ -6,9 +6,8 @@ from support import assert_mean, standard_error
 
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
-from recall_theory.theory import attention as attention_law
-from recall_theory.theory import formulas
-from recall_theory.theory.formulas import mlp_terms
+from recall_theory.theory import attention_law, formulas
+from recall_theory.theory.formulas import mlp_formulas as mlp_terms
 from recall_theory.theory.mlp import mlp_law as law
 from recall_theory.theory.mlp.kernel_moments import Bare, Kernel, of_neurons, of_values
 from recall_theory.theory.mlp.width_regime import share_of_few

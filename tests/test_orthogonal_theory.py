@@ -11,7 +11,7 @@ from support import assert_mean
 from recall_theory.settings import Setting
 from recall_theory.simulate import three_step as counts
 from recall_theory.simulate.data import Samples, draw_embeddings
-from recall_theory.theory.formulas import orthogonal_terms as terms
+from recall_theory.theory.formulas import orthogonal_formulas as terms
 from recall_theory.theory.orthogonal.orthogonal_attention import (
     attention_nodes,
     chi_squared_quantile,

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from recall_theory import Setting, predict
-from recall_theory.theory.attention import attention, attention_std
+from recall_theory.theory.attention_law import attention, attention_std
 from recall_theory.theory.orthogonal.orthogonal_law import orthogonal_prediction
 
 SE = 0.01 / 1.15  # aimed at, so that the standard error stays under 0.01

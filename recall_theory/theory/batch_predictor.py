@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..numerics.forced_choice import forced_choice
 from ..settings import PARAMETERS, SettingError
-from . import attention as attention_law
+from . import attention_law
 from .formulas import leading_laws as laws
 from .formulas.generic import lambert_w
 from .orthogonal.orthogonal_law import orthogonal_prediction

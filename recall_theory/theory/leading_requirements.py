@@ -76,7 +76,7 @@ def _mlp_requirements(setting: Setting) -> list[Requirement]:
     """The laws with an MLP: of the activation's moments where attention is learnt and where facts are stored."""
     from ..activations import activation
     from .formulas import leading_laws as laws
-    from .formulas import mlp_terms as terms
+    from .formulas import mlp_formulas as terms
     from .mlp.mlp_law import step_two_moments, typical_kernel
 
     assert setting.m is not None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..settings import EMBEDDINGS, N_TEST, OBSERVABLES, PARAMETERS, Setting, SettingError, activation_in_use
-from . import attention as attention_law
+from . import attention_law
 from .orthogonal.orthogonal_law import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy, recall_terms
 

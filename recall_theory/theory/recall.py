@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .attention import SeedLaw, _by_score, token_scatter
+from .attention_law import SeedLaw, _by_score, token_scatter
 from .fact import facts
-from .formulas import recall_terms as rt
+from .formulas import recall_formulas as rt
 from .recall_given_seed import compete
 from .seed_variance import scatter, wrong_answers
 from .training_attention import SPECK, TINY, Classes, Seeds, classes
@@ -144,7 +144,7 @@ def recall_and_accuracy(law: SeedLaw, V: ArrayLike, L: ArrayLike, d: ArrayLike, 
     Keys: recall, accuracy, recall_std, accuracy_std. Sizes broadcast to (B,), the law's first axis; embedding is
     "gaussian" or "sphere".
 
-    >>> from recall_theory.theory.attention import seed_law
+    >>> from recall_theory.theory.attention_law import seed_law
     >>> found = recall_and_accuracy(seed_law(256, 16, 64, 25600), 256, 16, 64, 25600)
     >>> round(float(found["recall"][0]), 2)
     0.25

@@ -15,7 +15,7 @@ from scipy.special import log_ndtr, ndtr
 from ..numerics.cumulants import cornish_fisher
 from ..numerics.quadrature import gauss_binomial, gauss_hermite
 from ..numerics.unit_sphere import coordinate_of_score, leading_scale
-from .attention import normal_score
+from .attention_law import normal_score
 
 FloatArray = NDArray[np.float64]
 

@@ -26,12 +26,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The modules that register formulas; imported on the first look into the registry.
 MODULES = (
-    "attention_terms",
-    "recall_terms",
-    "orthogonal_terms",
+    "attention_formulas",
+    "recall_formulas",
+    "orthogonal_formulas",
     ".one_step_memory",
     "leading_laws",
-    "mlp_terms",
+    "mlp_formulas",
     "lower_bounds",
     "memory_laws",
     "quoted",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.thresholds import known_interval
-from ..attention import seed_law
+from ..attention_law import seed_law
 from ..recall import recall_and_accuracy
 
 __all__ = ["attention_capacity", "attention_dimension"]

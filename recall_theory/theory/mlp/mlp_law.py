@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from ...activations import Activation, activation
 from ...numerics.gaussian_kernels import gaussian_rule, hermite_projection
 from ...numerics.quadrature import condense, gauss_gamma
-from ..attention import SeedLaw, attention_given, mean_and_std
-from ..formulas import mlp_terms as mt
+from ..attention_law import SeedLaw, attention_given, mean_and_std
+from ..formulas import mlp_formulas as mt
 from ..seed_variance import wrong_answers
 from ..training_attention import classes
 from .kernel_moments import Bare, Kernel, of_neurons, of_values
-from .mlp_attention import StepTwo, seed_law
+from .mlp_attention_law import StepTwo, seed_law
 from .mlp_fact import facts, seeds_of
 from .mlp_recall import SHARES, recall_given
 

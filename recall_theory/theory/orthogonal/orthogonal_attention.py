@@ -16,7 +16,7 @@ from scipy.special import ndtr
 
 from ...numerics.cumulants import gamma_of_score, score_of_gamma
 from ...numerics.quadrature import gauss_hermite
-from ..formulas.orthogonal_terms import (
+from ..formulas.orthogonal_formulas import (
     label_noise_given,
     lead_given,
     lead_noise_given,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..formulas.orthogonal_terms import attention_terms, recall_terms
+from ..formulas.orthogonal_formulas import attention_terms, recall_terms
 from .orthogonal_attention import attention_nodes
 from .orthogonal_recall import recall_nodes
 

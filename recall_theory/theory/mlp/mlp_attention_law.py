@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.quadrature import condense, gauss_gamma, gauss_hermite
-from ..attention import FAR, SeedLaw, bounded_moment
-from ..formulas import attention_terms as at
-from ..formulas import mlp_terms as mt
+from ..attention_law import FAR, SeedLaw, bounded_moment
+from ..formulas import attention_formulas as at
+from ..formulas import mlp_formulas as mt
 from ..formulas.generic import power_of_complement
-from ..score_cumulants import score_cumulants
+from ..score_distribution import score_cumulants
 
 __all__ = ["StepTwo", "seed_law"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import comb
 from typing import Any
 
-from .formulas import attention_terms as at
+from .formulas import attention_formulas as at
 
 __all__ = ["score_cumulants"]
 

@@ -17,9 +17,9 @@ from scipy.special import log_ndtr, ndtr
 from ..numerics.cumulants import inverse_cornish_fisher
 from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite
 from ..numerics.unit_sphere import leading_scale, score_of_coordinate
-from .formulas import attention_terms as at
+from .formulas import attention_formulas as at
 from .formulas.generic import power_of_complement
-from .score_cumulants import score_cumulants
+from .score_distribution import score_cumulants
 
 __all__ = [
     "SeedLaw",

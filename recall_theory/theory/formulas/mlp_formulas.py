@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from . import attention_terms as at
-from .attention_terms import wishart
+from . import attention_formulas as at
+from .attention_formulas import wishart
 from .generic import log
 from .registry import Function, formula
 
