@@ -48,7 +48,7 @@ class Tightness:
     points: tuple[Point, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON contract of `recall-theory tightness`."""
+        """The JSON contract of `recall-theory bounds --decoders`."""
         return {"schema_version": 1, **dataclasses.asdict(self)}
 
 

@@ -77,7 +77,7 @@ class BeyondOrthogonal:
     facts: tuple[FactsStored, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON contract of `recall-theory beyond-orthogonal`."""
+        """The JSON contract of `recall-theory compare embeddings`."""
         return {"schema_version": 1, **dataclasses.asdict(self)}
 
 
