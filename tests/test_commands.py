@@ -28,8 +28,16 @@ ACTIVATIONS = ["compare", "activations", "--V", "64", "--L", "8", "--d", "32", "
 PHASE = ["phase", "--x", "N=2^10..2^12", "--y", "d=16..64", "--V", "64", "--L", "4", "--cells", "3x2", "--points", "1",
          "--seeds", "2", "--seed", "1"]
 SOLVE = ["solve", "--for", "N", "--V", "64", "--L", "4", "--d", "128", "--target", "0.9"]
+GEOMETRIC_GRID = ("[[cell]]\nN = 20\nR = 2\nd = 60\ncode_length = 20\nhops = 2\nchain_of_thought = true\n"
+                  "[[cell]]\nN = 20\nR = 2\nconstruction = 'exact'\n")
 GRID = "[[cell]]\nV = 16\nL = 2\nd = 64\nN = 512\n[[cell]]\nV = 32\nL = 4\nd = 64\nN = 1024\n"
 VERIFY = ["verify", "--grid", "grid.toml", "--seeds", "4", "--seed", "1", "--jobs", "1"]
+SWEEP = ["sweep", "--scan", "d=16,32", "--scan", "L=2,4", "--V", "16", "--N", "128", "--seeds", "2", "--seed", "1"]
+SCALING = ["scaling", "--of", "N", "--in", "V", "--values", "12,24", "--L", "2", "--d", "32", "--seeds", "8",
+           "--seed", "1"]
+TRAIN = ["train", "--V", "16", "--L", "2", "--d", "16", "--N", "128", "--steps", "5", "--seeds", "2", "--seed", "1"]
+CODES = ["--N", "100", "--R", "4", "--code-length", "16", "--d", "64"]
+NETWORK = ["geometric", "train", "--N", "16", "--R", "2", "--steps", "20", "--seeds", "2", "--seed", "1"]
 
 # A quick case of each command -> the rows of its CSV.
 CASES = {
@@ -37,6 +45,14 @@ CASES = {
     "bounds": (BOUNDS, 5), "bounds --decoders": (DECODERS, 2), "phase": (PHASE, 6), "verify": (VERIFY, 6),
     "compare": (["compare", "--d", "32", "--rank", "16"], 11), "compare by facts": (["compare", "--facts", "1e12"], 10),
     "compare embeddings": (EMBEDDINGS, 5), "compare activations": (ACTIVATIONS, 3),
+    "sweep": (SWEEP, 8), "scaling": (SCALING, 2), "train": (TRAIN, 5),
+    "geometric predict": (["geometric", "predict", *CODES], 1),
+    "geometric simulate": (["geometric", "simulate", *CODES, "--seeds", "3", "--seed", "1"], 3),
+    "geometric verify": (["geometric", "verify", "--grid", "geometric.toml", *VERIFY[3:]], 2),
+    "geometric capacity": (["geometric", "capacity", "--N", "4096", "--R", "8", "--details"], 5),
+    "geometric hops": (["geometric", "hops", "--N", "1024", "--R", "4", "--hops", "3"], 4),
+    "geometric construct": (["geometric", "construct", "--N", "5", "--R", "2", "--seed", "1"], 7),
+    "geometric train": (NETWORK, 2), "geometric train --transfer": ([*NETWORK, "--transfer"], 2),
     "formulas": (["formulas"], None), "formula": (["formulas", "bound.bits.capacity"], 1), "cite": (["cite"], 3),
 }
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -44,8 +60,9 @@ NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 @pytest.fixture(autouse=True)
 def small_grid(tmp_path, monkeypatch):
-    """A grid of two quick cells, in the folder in which commands run."""
+    """A grid of two quick cells for each model, in the folder in which commands run."""
     (tmp_path / "grid.toml").write_text(GRID)
+    (tmp_path / "geometric.toml").write_text(GEOMETRIC_GRID)
     monkeypatch.chdir(tmp_path)
 
 
