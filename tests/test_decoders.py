@@ -17,7 +17,6 @@ from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate import workers
 from recall_theory.simulate.data import Embeddings, draw_embeddings
 from recall_theory.simulate.gradient_readers import READERS, argmax_reading, assignments, gradient_noise, read_gradient
-from recall_theory.simulate.gradient_readers import one_step_recall as plain_reading
 from recall_theory.theory.one_step_memory import one_step_recall, one_step_terms
 from recall_theory.verification.decoders import OBSERVED, bound, tightness
 
@@ -104,12 +103,6 @@ def test_the_noise_has_the_covariance_of_the_noise_tokens():
     # the seed is fixed; six standard errors of each entry, of Gaussian products
     scale = np.sqrt(np.diag(exact))
     assert np.abs(seen - exact).max() < 6 * np.sqrt(2 / len(draws)) * scale.max() ** 2
-
-
-def test_the_plain_reading_is_that_of_one_step():
-    setting = Setting(V=24, L=5, d=12, N=300)
-    for index in range(3):
-        assert read_gradient(setting, 4, index)[0] == plain_reading(setting, 4, index)
 
 
 @pytest.mark.parametrize("d", [14, 24, 40])

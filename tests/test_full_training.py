@@ -13,6 +13,7 @@ from recall_theory import Setting, SettingError, simulate
 from recall_theory.errors import Interrupted
 from recall_theory.simulate import full_training as module
 from recall_theory.simulate.full_training import SeedTraining, checkpoints, descend, full_training
+from recall_theory.simulate.reference import train
 
 SMALL = Setting(V=24, L=3, d=12, N=240)
 
@@ -22,46 +23,39 @@ SMALL = Setting(V=24, L=3, d=12, N=240)
 def test_gradients_are_difference_quotients(more):
     run = SeedTraining(SMALL.replace(**more), 1, 0, 64)
     rng = np.random.default_rng(0)
-    x = rng.standard_normal(2 * 12 * 12)
+    x = rng.standard_normal((2, 12, 12))
     gradient = run.gradient(x)
-    for direction in rng.standard_normal((6, len(x))):
-        step = 1e-5 * direction / np.linalg.norm(direction)
-        quotient = (run.loss(x + step) - run.loss(x - step)) / 2e-5
-        exact = gradient @ direction / np.linalg.norm(direction)
-        assert quotient == pytest.approx(exact, rel=1e-6, abs=1e-8)
+    for direction in rng.standard_normal((6, *x.shape)):
+        direction /= np.linalg.norm(direction)
+        quotient = (run.loss(x + 1e-5 * direction) - run.loss(x - 1e-5 * direction)) / 2e-5
+        assert quotient == pytest.approx(np.vdot(gradient, direction), rel=1e-6, abs=1e-8)
 
 
-def test_the_three_steps_are_those_of_simulate():
-    found = full_training(SMALL, steps=1, seeds=2, seed=7, n_test=64)
-    observed = simulate(SMALL, seeds=2, seed=7, n_test=64)
-    assert found.stages[0].recall.values == pytest.approx(observed.recall.values)
-    assert found.stages[0].steps is None and np.isnan(found.stages[0].loss.mean)
-
-
-def test_a_scale_changes_neither_recall_nor_attention():
-    found = full_training(SMALL, steps=1, seeds=2, seed=7, n_test=256)
-    three, scaled = found.stages[:2]
+def test_the_three_steps_are_those_of_simulate_and_a_scale_changes_nothing():
+    trained = full_training(SMALL, steps=1, seeds=2, seed=7, n_test=256)
+    three, scaled = trained.stages[:2]
+    assert three.steps is None and np.isnan(three.loss.mean)
+    assert three.recall.values == pytest.approx(simulate(SMALL, seeds=2, seed=7, n_test=64).recall.values)
     assert scaled.recall.values == pytest.approx(three.recall.values)
     assert scaled.attention.values == pytest.approx(three.attention.values)
 
 
 def test_the_best_scale_is_a_minimum():
     run = SeedTraining(SMALL, 3, 0, 16)
-    x = run.scaled(run.three_steps())
-    Val, W = x.reshape(2, -1)
-    for a, b in ((1.1, 1), (0.9, 1), (1, 1.1), (1, 0.9)):
-        assert run.loss(np.concatenate([a * Val, b * W])) >= run.loss(x) - 1e-9
+    x = run.scaled(np.stack(train(run.task)))
+    for factors in ((1.1, 1), (0.9, 1), (1, 1.1), (1, 0.9)):
+        assert run.loss(np.reshape(factors, (2, 1, 1)) * x) >= run.loss(x) - 1e-9
 
 
 def test_the_loss_falls_at_every_step_and_recall_ends_high():
     run = SeedTraining(SMALL, 5, 0, 64)
-    x = run.scaled(run.three_steps())
-    losses = [run.loss(p) for p in itertools.islice(descend(run.loss, run.gradient, x), 60)]
-    assert all(b < a for a, b in itertools.pairwise([run.loss(x), *losses]))
-    assert losses[-1] < 0.2 * run.loss(x)
-    found = full_training(SMALL, steps=60, seeds=2, seed=5, n_test=64)
-    assert found.stages[-1].recall.mean > found.stages[0].recall.mean + 0.2
-    assert found.linear.mean >= found.stages[-1].recall.mean
+    x = run.scaled(np.stack(train(run.task)))
+    losses = [run.loss(p) for p in [x, *itertools.islice(descend(run.loss, run.gradient, x), 60)]]
+    assert all(b < a for a, b in itertools.pairwise(losses))
+    assert losses[-1] < 0.2 * losses[0]
+    trained = full_training(SMALL, steps=60, seeds=2, seed=5, n_test=64)
+    assert trained.stages[-1].recall.mean > trained.stages[0].recall.mean + 0.2
+    assert trained.linear.mean >= trained.stages[-1].recall.mean
 
 
 @settings(max_examples=30, deadline=None)
@@ -88,30 +82,25 @@ def test_a_run_repeats_bit_by_bit():
         assert np.array_equal(a.loss.values, b.loss.values, equal_nan=True)
 
 
-def test_an_interrupt_keeps_finished_seeds(monkeypatch):
-    done = []
-
-    def progress(steps, total):
-        done.append(steps)
-        if steps == 7:  # in the second seed of five steps each
+def stopped_at(step, **more):
+    """What is left of a training on which Ctrl-C comes at a step, of all steps of all seeds."""
+    def progress(done, total):
+        if done == step:
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as stop:
-        full_training(SMALL, steps=5, seeds=3, seed=1, n_test=32, progress=progress)
-    partial = stop.value.partial
+        full_training(SMALL, seeds=3, seed=1, n_test=32, progress=progress, **more)
+    return stop.value.partial
+
+
+def test_an_interrupt_keeps_finished_seeds():
+    partial, whole = stopped_at(7, steps=5), full_training(SMALL, steps=5, seeds=1, seed=1, n_test=32)
     assert partial.seeds == 1 and partial.stages[-1].steps == 5
-    whole = full_training(SMALL, steps=5, seeds=1, seed=1, n_test=32)
     assert partial.stages[-1].recall.values == whole.stages[-1].recall.values
 
 
 def test_an_interrupt_in_the_first_seed_keeps_its_stages():
-    def progress(steps, total):
-        if steps == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(Interrupted) as stop:
-        full_training(SMALL, steps=20, seeds=3, seed=1, n_test=32, progress=progress)
-    assert [s.steps for s in stop.value.partial.stages] == [None, 0, 1, 2]
+    assert [s.steps for s in stopped_at(4, steps=20).stages] == [None, 0, 1, 2]
 
 
 def test_checkpoints():

@@ -9,7 +9,7 @@ import pytest
 from support import assert_mean
 
 from recall_theory import Setting, predict
-from recall_theory.simulate.gradient_readers import one_step_recall as simulated_one_step
+from recall_theory.simulate.gradient_readers import argmax_reading, draw_gradient
 from recall_theory.simulate.run import one_seed
 from recall_theory.theory.mlp.mlp_law import mlp_prediction
 from recall_theory.theory.one_step_memory import one_step_recall
@@ -86,7 +86,7 @@ def test_a_wrong_theory_is_seen():
 ])
 def test_one_step_recall_agrees_with_simulation(V, L, d, N, embedding, e):
     setting = Setting(V=V, L=L, d=d, N=N, embedding=embedding, trigger_in_value=e)
-    seen = [simulated_one_step(setting, 11, i) for i in range(40)]
+    seen = [argmax_reading(*draw_gradient(setting, 11, i)[:2]) for i in range(40)]
     assert_mean(seen, one_step_recall(V, L, d, N, embedding, e)[0], 3, 0.02)
 
 

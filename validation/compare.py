@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from recall_theory import Setting, predict
-from recall_theory.simulate.observables import OBSERVABLES
+from recall_theory.settings import OBSERVABLES
 
 HERE = Path(__file__).parent
 GROUPS = {  # the targets are set for these

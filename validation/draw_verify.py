@@ -23,7 +23,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from recall_theory import Prediction, Setting, predict
-from recall_theory.simulate.observables import OBSERVABLES
+from recall_theory.settings import OBSERVABLES
 from recall_theory.verification.engine import planned_seeds
 from recall_theory.verification.planning import STAGES, seeds_to_rule_out
 from recall_theory.verification.problem import THREE_STEP_RECALL

@@ -23,7 +23,7 @@ from scipy import stats
 
 from recall_theory import Prediction, Setting, predict
 from recall_theory.numerics.forced_choice import forced_choice
-from recall_theory.simulate.observables import OBSERVABLES
+from recall_theory.settings import OBSERVABLES
 from recall_theory.verification.engine import planned_seeds
 from recall_theory.verification.grids import load
 from recall_theory.verification.intervals import mean_intervals

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from recall_theory.simulate import memories as zipf
-from recall_theory.simulate.memories import separable_share
+from recall_theory.simulate import memories as simulated
+from recall_theory.simulate.data import random_rows
 from recall_theory.theory.formulas import memory_laws as laws
 from recall_theory.theory.memories import best_threshold, linear_capacity
 from recall_theory.theory.memories.zipf_facts import tail
@@ -43,6 +43,16 @@ ZIPF = [  # alpha, rho (None: the best threshold), classes (None: an output a fa
 SAMPLES = ((1.5, 10**6), (2.0, 10**5), (3.0, 10**4))  # alpha, facts; T from 100 to 10^4
 
 
+def separable_share(n: int, d: int, seeds: int, seed: int) -> tuple[float, float]:
+    """Shares of random Gaussian problems of n facts that are proved separable, and that are left undecided."""
+    proved = []
+    for s in np.random.SeedSequence((seed, n, d)).spawn(seeds):
+        rng = np.random.default_rng(s)
+        keys, outputs = random_rows(rng, n, d, "gaussian"), random_rows(rng, n, d, "gaussian")
+        proved.append(simulated.separate(keys, outputs).separable)
+    return proved.count(True) / seeds, proved.count(None) / seeds
+
+
 def linear(d: int, problems: int) -> dict[str, Any]:
     """The n at which half of the problems can be solved, between two rungs of the ladder."""
     law, rungs = linear_capacity(d), []
@@ -66,8 +76,8 @@ def power(alpha: float, rho: float | None, classes: int | None, seeds: int, size
             best = best_threshold(alpha, d, classes)
             facts = best.stored
             finite.append(best.error)
-        seen = zipf.zipf_error(alpha, d, facts, lambda p: p ** (rho or 0), classes, questions=QUESTIONS, seeds=seeds,
-                               seed=SEED + d)
+        seen = simulated.zipf_error(alpha, d, facts, lambda p: p ** (rho or 0), classes, questions=QUESTIONS,
+                                    seeds=seeds, seed=SEED + d)
         rest = tail(alpha, facts)  # the facts after the last one that is simulated are wrong, or guessed
         errors.append(seen.mean * (1 - rest) + rest * (1 if classes is None else 1 - 1 / classes))
     slope = -float(np.polyfit(np.log(sizes), np.log(errors), 1)[0])
@@ -84,7 +94,7 @@ def power(alpha: float, rho: float | None, classes: int | None, seeds: int, size
 def samples(alpha: float, facts: int) -> dict[str, Any]:
     """The frequency of unseen facts over T."""
     sizes = (100, 316, 1000, 3162, 10000)
-    errors = [zipf.unseen_frequency(alpha, T, facts, seeds=100, seed=SEED + T).mean for T in sizes]
+    errors = [simulated.unseen_frequency(alpha, T, facts, seeds=100, seed=SEED + T).mean for T in sizes]
     return {"alpha": alpha, "T": sizes, "unseen": errors, "law": laws.zipf_samples(alpha),
             "slope": -float(np.polyfit(np.log(sizes), np.log(errors), 1)[0])}
 

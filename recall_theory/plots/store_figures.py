@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..errors import SettingError
-from ..simulate.observables import OBSERVABLES
+from ..settings import OBSERVABLES
 from ..sweep.store_analysis import StoreSummary
 from ..theory.phase import PhaseDiagram
 from ..verification.results import Cell

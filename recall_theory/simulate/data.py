@@ -1,8 +1,8 @@
 """What a simulation draws: embeddings, the permutation, the fixed layer and the training samples of one seed.
 
-Samples come sorted by label. They are iid, so their order carries nothing, and neighbours that share a
-label let the fast path read its tables row by row. Noise tokens come in draws, each from a stream of
-its own, so that a draw can be repeated instead of being kept; a draw is handed out in smaller blocks.
+Samples come sorted by label. They are iid, so their order carries nothing, and neighbours that share a label let the
+fast path read its tables row by row. Noise tokens come in draws, each from a stream of its own, so that a draw can be
+repeated instead of being kept; a draw is handed out in smaller blocks.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..settings import Setting
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+TokenArray = NDArray[np.unsignedinteger[Any]]
 
 DRAW_TOKENS = 1 << 21  # noise tokens drawn at a time, from a stream of their own
 BLOCK_TOKENS = 1 << 16  # noise tokens a block: what is computed from them stays in the cache
@@ -40,8 +41,7 @@ class Embeddings:
     def residuals(self) -> FloatArray:
         """r (V, d): z_out(pi(k)) less the mean over labels, the residual direction at uniform output."""
         u = self.z_out[self.label]
-        centred: FloatArray = u - u.mean(axis=0)
-        return centred
+        return u - u.mean(axis=0)
 
     def informative_values(self, setting: Setting) -> FloatArray:
         """(V, d): the value at the informative position, of each token."""
@@ -106,28 +106,24 @@ class Block:
     """
 
     informative: IntArray
-    noise: NDArray[np.unsignedinteger[Any]]
+    noise: TokenArray
 
 
 class Samples:
-    """The N training samples of one seed, as a re-iterable sequence of blocks.
-
-    `informative` (N,) is sorted: the informative token of each sample, its label being label[token].
-    """
+    """The N training samples of one seed, as a re-iterable sequence of blocks. `counts` (V,) are those of the
+    informative tokens."""
 
     def __init__(self, setting: Setting, seed: np.random.SeedSequence):
         counts_seed, self._noise_seed = seed.spawn(2)
-        V, N = setting.V, setting.N
-        self.V, self.noise_length = V, setting.L - 1
-        rng = np.random.default_rng(counts_seed)
-        self.counts = rng.multinomial(N, np.full(V, 1.0 / V))
+        self.V, self.N, self.noise_length = setting.V, setting.N, setting.L - 1
+        self.counts = np.random.default_rng(counts_seed).multinomial(self.N, np.full(self.V, 1.0 / self.V))
         self._ends = np.cumsum(self.counts)
-        self.N = N
-        self._draw_rows = max(1, DRAW_TOKENS // max(1, self.noise_length))
-        self._block_rows = max(1, min(BLOCK_ROWS, BLOCK_TOKENS // max(1, self.noise_length)))
-        self._dtype: np.dtype[Any] = np.dtype(np.uint16 if V <= 1 << 16 else np.uint32)
-        size = N * self.noise_length * self._dtype.itemsize
-        self._kept: dict[int, list[Block]] | None = {} if size <= KEEP_BYTES else None
+        tokens = max(1, self.noise_length)
+        self._draw_rows = max(1, DRAW_TOKENS // tokens)
+        self._block_rows = max(1, min(BLOCK_ROWS, BLOCK_TOKENS // tokens))
+        self._dtype: np.dtype[Any] = np.dtype(np.uint16 if self.V <= 1 << 16 else np.uint32)
+        self._keeps = self.N * self.noise_length * self._dtype.itemsize <= KEEP_BYTES
+        self._kept: dict[int, list[Block]] = {}
 
     def _informative(self, start: int, stop: int) -> IntArray:
         """(stop - start,) the informative tokens of samples start..stop, from their counts."""
@@ -136,25 +132,22 @@ class Samples:
         edges = np.concatenate([[start], self._ends[first:last], [stop]])
         return np.repeat(np.arange(first, first + len(edges) - 1), np.diff(edges))
 
-    def _draw(self, number: int) -> NDArray[Any]:
-        """(n * (L-1),) noise tokens of one draw."""
-        rows = min(self._draw_rows, self.N - number * self._draw_rows)
+    def _draw(self, number: int, size: int) -> TokenArray:
+        """(size,) noise tokens of one draw."""
         key = (*self._noise_seed.spawn_key, number)
         rng = np.random.default_rng(np.random.SeedSequence(self._noise_seed.entropy, spawn_key=key))
-        size = rows * self.noise_length
         if self.V & (self.V - 1):
-            drawn: NDArray[Any] = rng.integers(self.V, size=size, dtype=self._dtype)
-            return drawn
+            return rng.integers(self.V, size=size, dtype=self._dtype)
         # V is a power of two: a token is that many of the generator's bits
         words = -(-size * self._dtype.itemsize // 8)
-        noise: NDArray[Any] = rng.bit_generator.random_raw(words).view(self._dtype)[:size]
+        noise = rng.bit_generator.random_raw(words).view(self._dtype)[:size]
         noise &= self._dtype.type(self.V - 1)
         return noise
 
     def _blocks(self, number: int) -> Iterator[Block]:
         """One draw, block by block."""
-        noise = self._draw(number)
         first, stop = number * self._draw_rows, min((number + 1) * self._draw_rows, self.N)
+        noise = self._draw(number, (stop - first) * self.noise_length)
         for start in range(first, stop, self._block_rows):
             end = min(start + self._block_rows, stop)
             part = noise[(start - first) * self.noise_length:(end - first) * self.noise_length]
@@ -162,7 +155,7 @@ class Samples:
 
     def __iter__(self) -> Iterator[Block]:
         for number in range(-(-self.N // self._draw_rows)):
-            if self._kept is None:
+            if not self._keeps:
                 yield from self._blocks(number)
                 continue
             if number not in self._kept:

@@ -9,13 +9,12 @@ the loss falls by Armijo's rule.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ..errors import interrupted_with
-from ..settings import N_TEST, OBSERVABLES, Setting, SettingError, check_seed, check_seeds
+from ..settings import N_TEST, Setting, SettingError, check_seed, check_seeds
 from . import reference
 from .data import FloatArray, Samples, draw_embeddings
 from .memories import separate
@@ -28,17 +27,14 @@ __all__ = ["FullTraining", "Stage", "checkpoints", "descend", "full_training"]
 SUFFICIENT = 1e-4  # Armijo's share of the decrease that the slope promises
 MOST_HALVINGS = 60  # of one step, after which rounding is all that is left
 MOST_WORK = 1e14  # embedded numbers, over all steps and seeds; some days
-MEASURES = ("loss", *OBSERVABLES)
 
-Objective = Callable[[FloatArray], float]
-Gradient = Callable[[FloatArray], FloatArray]
-Measures = tuple[float, ...]
+Measures = tuple[float, ...]  # the loss and the three observables
 
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """What was observed after `steps` further steps: each of MEASURES over seeds. The loss is in nats, on the training
-    samples; in the limit, before a scale is found, it is NaN."""
+    """What was observed after `steps` further steps, over seeds. The loss is in nats, on the training samples; in the
+    limit, before a scale is found, it is NaN."""
 
     steps: int | None
     loss: Observable
@@ -72,7 +68,8 @@ def checkpoints(steps: int) -> list[int]:
     return sorted({s for s in round_steps if s < steps} | {steps})
 
 
-def descend(loss: Objective, gradient: Gradient, x: FloatArray) -> Iterator[FloatArray]:
+def descend(loss: Callable[[FloatArray], float], gradient: Callable[[FloatArray], FloatArray],
+            x: FloatArray) -> Iterator[FloatArray]:
     """The points of gradient descent from x, without end; where no step lowers the loss any more, x itself.
 
     >>> steps = descend(lambda x: float(x @ x), lambda x: 2 * x, np.array([3.0, 4.0]))
@@ -82,7 +79,7 @@ def descend(loss: Objective, gradient: Gradient, x: FloatArray) -> Iterator[Floa
     value, slope = loss(x), gradient(x)
     rate = 1.0
     while True:
-        decrease = SUFFICIENT * float(slope @ slope)
+        decrease = SUFFICIENT * float(np.vdot(slope, slope))
         for _ in range(MOST_HALVINGS):
             there = x - rate * slope
             lower = loss(there)
@@ -94,14 +91,14 @@ def descend(loss: Objective, gradient: Gradient, x: FloatArray) -> Iterator[Floa
                 yield x
         slope_there = gradient(there)
         moved, turned = there - x, slope_there - slope
-        bend = float(moved @ turned)
-        rate = float(moved @ moved) / bend if bend > 0 else 2 * rate
+        bend = float(np.vdot(moved, turned))
+        rate = float(np.vdot(moved, moved)) / bend if bend > 0 else 2 * rate
         x, value, slope = there, lower, slope_there
         yield x
 
 
 class SeedTraining:
-    """One seed: the task with finite rates, and its loss and gradient in one vector of both matrices."""
+    """One seed: the task, the same with finite rates, and its loss and gradient at x (2, d, d), Val and W in one."""
 
     def __init__(self, setting: Setting, seed: int, index: int, n_test: int):
         root = np.random.SeedSequence(seed, spawn_key=(index,))
@@ -112,54 +109,40 @@ class SeedTraining:
         self.finite = dataclasses.replace(self.task, setting=finite)
         self.n_test = n_test
 
-    def matrices(self, x: FloatArray) -> reference.Model:
-        """Val and W, from both in one vector."""
-        Val, W = x.reshape(2, self.task.setting.d, self.task.setting.d)
-        return reference.Model(Val, W)
-
     def loss(self, x: FloatArray) -> float:
         """The training loss in nats; infinite or NaN where it overflows."""
-        model = self.matrices(x)
         with np.errstate(over="ignore", invalid="ignore"):  # too long a step is halved
-            return reference.loss(self.finite, model.Val, model.W)
+            return reference.loss(self.finite, *x)
 
     def gradient(self, x: FloatArray) -> FloatArray:
-        """The gradient of `loss`, a vector as x."""
-        model = self.matrices(x)
-        return np.concatenate([g.ravel() for g in reference.gradients(self.finite, model.Val, model.W)])
+        """The gradient of `loss`, of the shape of x."""
+        return np.stack(reference.gradients(self.finite, *x))
 
     def measure(self, task: reference.Task, x: FloatArray) -> Measures:
         """The loss and what fresh sequences show, the same at every stage. In the limit there is no loss: NaN."""
-        rng = np.random.default_rng(self.s_test)
         loss = float("nan") if task.setting.is_limit else self.loss(x)
-        return (loss, *reference.on_fresh_sequences(task, self.matrices(x), rng, self.n_test))
-
-    def three_steps(self) -> FloatArray:
-        """Both matrices after the three steps."""
-        model = reference.train(self.task)
-        return np.concatenate([model.Val.ravel(), model.W.ravel()])
+        fresh = np.random.default_rng(self.s_test)
+        return (loss, *reference.on_fresh_sequences(task, reference.Model(*x), fresh, self.n_test))
 
     def scaled(self, x: FloatArray) -> FloatArray:
         """Both matrices, each at the scale at which the training loss is least."""
         from scipy.optimize import minimize
 
-        model, emb = self.matrices(x), self.task.emb
-        query = model.W @ self.task.z_eos
-        correct = np.abs(reference.trained(self.finite, model).logits.diagonal()).mean()
+        setting, emb = self.task.setting, self.task.emb
+        Val, W = x
+        query = W @ self.task.z_eos
+        correct = np.abs(reference.trained(self.finite, reference.Model(Val, W)).logits.diagonal()).mean()
         lead = np.abs(emb.z_in @ query).mean() + abs(float(emb.z_trig @ query))
-        sizes = np.array([size if size > 0 else 1.0 for size in (correct, lead)])
-        parts = x.reshape(2, -1) / sizes[:, None]
+        unit = np.stack([matrix / (size if size > 0 else 1.0) for matrix, size in ((Val, correct), (W, lead))])
 
         def at(logs: FloatArray) -> FloatArray:
-            flat: FloatArray = (np.exp(logs)[:, None] * parts).ravel()
-            return flat
+            return np.exp(logs)[:, None, None] * unit
 
         def slope(logs: FloatArray) -> FloatArray:
             there = at(logs)
-            result: FloatArray = (there * self.gradient(there)).reshape(2, -1).sum(axis=1)
-            return result
+            return (there * self.gradient(there)).reshape(2, -1).sum(axis=1)
 
-        start = np.log([np.log(self.task.setting.V) + 1, np.log(self.task.setting.L) + 1])
+        start = np.log([np.log(setting.V) + 1, np.log(setting.L) + 1])
         best = minimize(lambda logs: self.loss(at(logs)), start, jac=slope, method="L-BFGS-B",
                         bounds=[(-10, 10)] * 2, options={"maxiter": 30})
         return at(best.x)
@@ -170,13 +153,13 @@ class SeedTraining:
         return separate(emb.informative_values(self.task.setting), emb.z_out[emb.label]).recall
 
     def stages(self, steps: int, step_done: Callable[[], None]) -> Iterator[Measures]:
-        """MEASURES of every stage, in order."""
-        x = self.three_steps()
+        """What is measured at every stage, in order."""
+        x = np.stack(reference.train(self.task))
         yield self.measure(self.task, x)
         if self.task.setting.is_limit:
             x = self.scaled(x)
         yield self.measure(self.finite, x)
-        shown = set(checkpoints(steps))
+        shown = checkpoints(steps)
         points = descend(self.loss, self.gradient, x)
         for step in range(1, steps + 1):
             x = next(points)
@@ -211,30 +194,34 @@ def full_training(setting: Setting, steps: int = 100, seeds: int = 4, seed: int 
     True
     """
     check_seeds(seeds)
-    seed = check_seed(seed)
+    used = check_seed(seed)
     check_work(setting, steps, seeds)
     labels = [None, 0, *checkpoints(steps)]
-    table: list[list[Measures]] = []
+    rows: list[Measures] = []  # seed after seed, stage after stage
     linear: list[float] = []
-    counter = itertools.count(1)
+    done = 0
 
     def step_done() -> None:
-        done = next(counter)
+        nonlocal done
+        done += 1
         if progress is not None:
             progress(done, steps * seeds)
 
-    def result() -> FullTraining:
-        whole = [rows for rows in table if len(rows) == len(labels)] or table[:1]
-        values = np.array(whole)  # (seeds, stages, measures)
-        stages = tuple(Stage(labels[i], *(Observable(values[:, i, j]) for j in range(len(MEASURES))))
-                       for i in range(values.shape[1]))
-        return FullTraining(setting, seed, len(whole), stages, Observable(np.array(linear[:len(whole)])))
+    def result() -> FullTraining | None:
+        if not rows:
+            return None
+        whole = max(1, len(rows) // len(labels))
+        values = np.array(rows[:whole * len(labels)]).reshape(whole, -1, len(rows[0]))
+        stages = tuple(Stage(label, *map(Observable, observed))
+                       for label, observed in zip(labels, values.transpose(1, 2, 0), strict=False))
+        return FullTraining(setting, used, whole, stages, Observable(np.array(linear[:whole])))
 
-    with interrupted_with(lambda: result() if table and table[0] else None), one_thread():
+    with interrupted_with(result), one_thread():
         for index in range(seeds):
-            training = SeedTraining(setting, seed, index, n_test)
+            training = SeedTraining(setting, used, index, n_test)
             linear.append(training.linear())
-            table.append([])
-            for row in training.stages(steps, step_done):
-                table[-1].append(row)
-    return result()
+            for measures in training.stages(steps, step_done):
+                rows.append(measures)
+    complete = result()
+    assert complete is not None
+    return complete

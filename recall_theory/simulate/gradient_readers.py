@@ -22,9 +22,9 @@ from .three_step import step_one
 # likeliest whitened fit in noise
 READERS = ("gradient", "noisy gradient", "matched filter", "best assignment")
 RANK = 1e-10  # singular values below it, relative to the largest, are zero but for rounding
-STEPS = 40  # of the iterated assignment, at most
+MOST_ROUNDS = 40  # of the iterated assignment
 SETTLED = 1 / 1000  # no entry of it moves by more
-BALANCES = 10  # of rows and columns in turn, a step
+BALANCES = 10  # of rows and columns in turn, a round
 
 
 def draw_gradient(setting: Setting, seed: int, index: int) -> tuple[Embeddings, FloatArray, np.random.SeedSequence]:
@@ -35,20 +35,8 @@ def draw_gradient(setting: Setting, seed: int, index: int) -> tuple[Embeddings, 
     return emb, val1, s_noise
 
 
-def one_step_recall(setting: Setting, seed: int, index: int) -> float:
-    """Fraction of the V tokens k whose label has the largest logit z_out(j)^T Val1 z_in(k), ties shared.
-
-    The draws are those of `run.one_seed(setting, seed, index)`.
-
-    >>> 0 <= one_step_recall(Setting(V=16, L=4, d=16, N=64), 0, 0) <= 1
-    True
-    """
-    emb, val1, _ = draw_gradient(setting, seed, index)
-    return argmax_reading(emb, val1)
-
-
 def read_gradient(setting: Setting, seed: int, index: int) -> tuple[float, ...]:
-    """Recall of each of `READERS`, for seed number `index`: the draws of `one_step_recall`, and noise of its own.
+    """Recall of each of `READERS`, for seed number `index`: the draws of `run.one_seed`, and noise of its own.
 
     >>> plain, noisy, *_ = read_gradient(Setting(V=16, L=4, d=16, N=64), 0, 0)
     >>> 0 <= noisy <= 1
@@ -66,13 +54,11 @@ def gradient_noise(setting: Setting, emb: Embeddings, rng: np.random.Generator) 
     """(d, d): one draw of the noise, of covariance (L-1)/(N L^2) Sigma_r x Sigma_z."""
     V, L, N = setting.V, setting.L, setting.N
     table = rng.standard_normal((V, V)) * (np.sqrt(N * (L - 1)) / V)
-    centred = emb.z_in - emb.z_in.mean(axis=0)
-    noise: FloatArray = emb.residuals.T @ table @ centred / (N * L)
-    return noise
+    return emb.residuals.T @ table @ (emb.z_in - emb.z_in.mean(axis=0)) / (N * L)
 
 
 def argmax_reading(emb: Embeddings, gradient: FloatArray) -> float:
-    """Recall of the one-step reading: argmax_j z_out(j)^T gradient z_in(k)."""
+    """Fraction of the V tokens k whose label has the largest logit z_out(j)^T gradient z_in(k), ties shared."""
     logits = emb.z_in @ gradient.T @ emb.z_out[emb.label].T
     return float(credit(logits, np.arange(len(logits))).mean())
 
@@ -93,6 +79,7 @@ def assignments(setting: Setting, emb: Embeddings, gradient: FloatArray) -> tupl
     left, white_r = _whitened(r)
     right, white_z = _whitened(z)
     whitened = white_r.T @ gradient @ white_z * (L * V)
+
     matched = _assign(r @ (gradient - np.outer(gradient @ shared, shared)) @ z.T)
     candidates = [matched, _assign(left @ whitened @ right.T), _assign(_iterated(whitened, left, right))]
     misfit = [float(((whitened - left.T @ right[p]) ** 2).sum()) for p in candidates]
@@ -119,7 +106,7 @@ def _iterated(whitened: FloatArray, left: FloatArray, right: FloatArray) -> Floa
     V = len(left)
     unfold = V * V / whitened.size
     share = np.full((V, V), 1 / V)
-    for _ in range(STEPS):
+    for _ in range(MOST_ROUNDS):
         rest = whitened - left.T @ share @ right
         noise = max(unfold * float((rest**2).mean()), RANK)
         logs = (share + unfold * (left @ rest @ right.T)) / noise

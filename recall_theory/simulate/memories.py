@@ -11,24 +11,35 @@ from ..settings import SettingError, check_seed, check_seeds
 from .data import FloatArray, IntArray, random_rows
 from .observation import Observable
 
-__all__ = ["Separation", "check_hebbian_size", "frequencies", "hebbian_recall", "separable_share", "separate",
-           "unseen_frequency", "zipf_error"]
+__all__ = ["Separation", "check_hebbian_size", "frequencies", "hebbian_recall", "separate", "unseen_frequency",
+           "zipf_error"]
 
-BLOCK = 1024  # keys read out at a time
+ROWS = 1024  # keys read out at a time
 MOST_NUMBERS = 2**28  # of keys and outputs, or of a block's scores: 2 GiB
 
 
-def _answers(read: Callable[[FloatArray], FloatArray], keys: FloatArray, outputs: FloatArray) -> IntArray:
-    """(n,): which of the outputs (classes, d) has the greatest product with what a memory makes of each key (n, d)."""
+def over_seeds(one: Callable[[np.random.Generator], float], seeds: int, seed: int | None) -> Observable:
+    """What `one` draws and measures, one value a seed."""
+    check_seeds(seeds)
+    root = np.random.SeedSequence(check_seed(seed))
+    return Observable(np.array([one(np.random.default_rng(s)) for s in root.spawn(seeds)]))
+
+
+def _answers(keys: FloatArray, outputs: FloatArray, *factors: FloatArray) -> IntArray:
+    """(n,): which of the outputs (classes, d) has the greatest product with what a memory makes of each key (n, d).
+    The memory is the product of `factors`, the one next to the key last."""
     answers = np.empty(len(keys), dtype=np.intp)
-    for i in range(0, len(keys), BLOCK):
-        answers[i:i + BLOCK] = (read(keys[i:i + BLOCK]) @ outputs.T).argmax(axis=1)
+    for i in range(0, len(keys), ROWS):
+        values = keys[i:i + ROWS]
+        for factor in reversed(factors):
+            values = values @ factor.T
+        answers[i:i + ROWS] = (values @ outputs.T).argmax(axis=1)
     return answers
 
 
 def check_hebbian_size(n: int, d: int) -> None:
     """Raise `SettingError` where a memory of n facts in d dimensions would not fit into some gigabytes."""
-    if max(2 * n * d, min(2 * BLOCK, n) * n) > MOST_NUMBERS:
+    if max(2 * n * d, min(2 * ROWS, n) * n) > MOST_NUMBERS:
         raise SettingError("n", f"a simulated memory of {n:,} facts in {d:,} dimensions does not fit: keys and "
                            f"outputs, or the scores, are more than {MOST_NUMBERS:,} numbers")
 
@@ -45,39 +56,30 @@ def hebbian_recall(n: int, d: int, embedding: str = "gaussian", rank: int | None
     >>> len(recall.values), bool(0 < recall.mean <= 1)
     (4, True)
     """
-    check_seeds(seeds)
     check_hebbian_size(n, d)
     asked = n if questions is None else min(n, questions)
-    root = np.random.SeedSequence(check_seed(seed))
-    return Observable(np.array([one_hebbian_memory(n, d, embedding, rank or d, asked, np.random.default_rng(s))
-                                for s in root.spawn(seeds)]))
+    return over_seeds(lambda rng: one_hebbian_memory(n, d, embedding, rank or d, asked, rng), seeds, seed)
 
 
 def one_hebbian_memory(n: int, d: int, embedding: str, rank: int, asked: int, rng: np.random.Generator) -> float:
     """The fraction of its first facts, `asked` of n, that one memory recalls; outputs have `rank` dimensions."""
     keys, outputs = random_rows(rng, n, d, embedding), random_rows(rng, n, rank, embedding)
     W = outputs.T @ keys  # (rank, d), the sum of outer products; fact x maps key x to output x
-    answers = _answers(lambda some: some @ W.T, keys[:asked], outputs)
-    return int((answers == np.arange(asked)).sum()) / asked
+    return int((_answers(keys[:asked], outputs, W) == np.arange(asked)).sum()) / asked
 
 
 @dataclasses.dataclass(frozen=True)
 class Separation:
     """`separable`: True with a memory (d, d) that recalls all facts, False with a proof that there is none, None
-    where the optimiser stopped before either; `recall` of the last memory; `steps` it took."""
+    where the optimiser stopped before either; `recall` of the last memory."""
 
     separable: bool | None
     memory: FloatArray
     recall: float
-    steps: int
 
 
 class _Separated(Exception):
     """A memory that recalls all facts stands."""
-
-    def __init__(self, memory: FloatArray):
-        super().__init__()
-        self.memory = memory
 
 
 def separate(keys: FloatArray, outputs: FloatArray, most_steps: int = 4000) -> Separation:
@@ -115,30 +117,18 @@ def separate(keys: FloatArray, outputs: FloatArray, most_steps: int = 4000) -> S
         end = minimize(loss, (outputs.T @ keys).ravel(), jac=True, method="L-BFGS-B",
                        options={"maxiter": most_steps, "maxfun": 2 * most_steps, "maxcor": 20, "ftol": 0, "gtol": 0})
     except _Separated as stop:
-        return Separation(True, stop.memory, 1.0, 0)
+        return Separation(True, stop.args[0], 1.0)
     W = end.x.reshape(d, d)
     value, gradient = loss(end.x)
     certain = value > 0 and np.abs(gradient).max() <= 1e-5 * total_pull
-    recall = float((_answers(lambda some: some @ W.T, keys, outputs) == np.arange(n)).mean())
-    return Separation(False if certain else None, W, recall, int(end.nit))
-
-
-def separable_share(n: int, d: int, seeds: int, seed: int) -> tuple[float, float]:
-    """Shares of random Gaussian problems of n facts that are proved separable, and that are left undecided."""
-    root = np.random.SeedSequence((seed, n, d))
-    proved = []
-    for s in root.spawn(seeds):
-        rng = np.random.default_rng(s)
-        keys, outputs = random_rows(rng, n, d, "gaussian"), random_rows(rng, n, d, "gaussian")
-        proved.append(separate(keys, outputs).separable)
-    return proved.count(True) / seeds, proved.count(None) / seeds
+    recall = float((_answers(keys, outputs, W) == np.arange(n)).mean())
+    return Separation(False if certain else None, W, recall)
 
 
 def frequencies(alpha: float, facts: int) -> FloatArray:
     """(facts,): x^-alpha for x = 1, 2, ..., normalised."""
     p = np.arange(1, facts + 1, dtype=float) ** -alpha
-    result: FloatArray = p / p.sum()
-    return result
+    return p / p.sum()
 
 
 def zipf_error(alpha: float, d: int, facts: int, weight: Callable[[FloatArray], FloatArray], classes: int | None = None,
@@ -154,12 +144,10 @@ def zipf_error(alpha: float, d: int, facts: int, weight: Callable[[FloatArray], 
     >>> bool(0 <= error.mean < 0.5)
     True
     """
-    check_seeds(seeds)
     p = frequencies(alpha, facts)
     q = weight(p)
-    root = np.random.SeedSequence(check_seed(seed))
     first = facts if questions is None else min(questions, facts)
-    return Observable(np.array([p @ _wrong(q, d, classes, first, np.random.default_rng(s)) for s in root.spawn(seeds)]))
+    return over_seeds(lambda rng: float(p @ _wrong(q, d, classes, first, rng)), seeds, seed)
 
 
 def _wrong(q: FloatArray, d: int, classes: int | None, first: int, rng: np.random.Generator) -> FloatArray:
@@ -168,29 +156,24 @@ def _wrong(q: FloatArray, d: int, classes: int | None, first: int, rng: np.rando
     stored = np.flatnonzero(q)
     keys = random_rows(rng, len(q), d, "gaussian")
     outputs = random_rows(rng, len(stored) if classes is None else classes, d, "gaussian")
-    label = np.full(len(q), -1)
     if classes is None:
+        label = np.full(len(q), -1)
         label[stored] = np.arange(len(stored))
     else:
         label = rng.integers(classes, size=len(q))
     others = rng.choice(np.arange(first, len(q)), min(first, len(q) - first), replace=False)
 
     held, weighted = outputs[label[stored]], q[stored, None] * keys[stored]  # (stored, d) each
-    W = held.T @ weighted if d < len(stored) else None  # (d, d); where it is larger than its factors, these do
-
-    def read(some: FloatArray) -> FloatArray:
-        result: FloatArray = some @ weighted.T @ held if W is None else some @ W.T
-        return result
-
+    # The memory (d, d) itself; where it is larger than its factors, these in its place.
+    factors = [held.T @ weighted] if d < len(stored) else [held.T, weighted]
     asked = np.concatenate([np.arange(first), others])
     asked = asked[(q[asked] > 0) | (classes is not None)]
     wrong = np.ones(len(q))
-    wrong[asked] = _answers(read, keys[asked], outputs) != label[asked]
+    wrong[asked] = _answers(keys[asked], outputs, *factors) != label[asked]
     if len(others):
         wrong[first:] = wrong[others].mean()
     _, group = np.unique(q, return_inverse=True)
-    result: FloatArray = (np.bincount(group, wrong) / np.bincount(group))[group]
-    return result
+    return (np.bincount(group, wrong) / np.bincount(group))[group]
 
 
 def unseen_frequency(alpha: float, samples: int, facts: int, *, seeds: int = 32,
@@ -201,8 +184,5 @@ def unseen_frequency(alpha: float, samples: int, facts: int, *, seeds: int = 32,
     >>> bool(0.01 < missing.mean < 0.04)
     True
     """
-    check_seeds(seeds)
     p = frequencies(alpha, facts)
-    root = np.random.SeedSequence(check_seed(seed))
-    counts = (np.random.default_rng(s).multinomial(samples, p) for s in root.spawn(seeds))
-    return Observable(np.array([p[c == 0].sum() for c in counts]))
+    return over_seeds(lambda rng: float(p[rng.multinomial(samples, p) == 0].sum()), seeds, seed)

@@ -5,42 +5,33 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..settings import N_TEST
-from ..settings import OBSERVABLES as OBSERVABLES
 from .data import FloatArray, IntArray
 from .three_step import TIE, Trained, argmax_attention, ranking
 
-BLOCK_LOGITS = 1 << 20  # logits looked at together
+BLOCK_LOGITS = 1 << 20  # logits handled together
 
 
 def answers(logits: FloatArray) -> NDArray[np.bool_]:
     """(n, V): the columns that hold the largest entry of each row, several where they tie."""
     scale = TIE * max(logits.max(initial=0), -logits.min(initial=0))
     largest = logits.max(axis=1, keepdims=True, initial=-np.inf)
-    near: NDArray[np.bool_] = logits >= largest - scale
-    return near
+    return logits >= largest - scale
 
 
 def credit(logits: FloatArray, right: IntArray) -> FloatArray:
     """(n,) of 1 where column right[i] of row i is the largest, 1/ties where it shares the place."""
     near = answers(logits)
-    share: FloatArray = near[np.arange(len(logits)), right] / np.count_nonzero(near, axis=1)
-    return share
+    return near[np.arange(len(logits)), right] / np.count_nonzero(near, axis=1)
 
 
-def recall_by_fact(model: Trained) -> FloatArray:
-    """(V,): whether token k, attended rightly, yields its label."""
-    return credit(model.logits, np.arange(len(model.logits)))
-
-
-def on_fresh_sequences(model: Trained, L: int, rng: np.random.Generator,
-                       n_test: int = N_TEST) -> tuple[float, float, float]:
+def on_fresh_sequences(model: Trained, L: int, rng: np.random.Generator, n_test: int) -> tuple[float, float, float]:
     """Attention, recall and accuracy; attention and accuracy as frequencies over n_test sequences."""
     V = len(model.scores)
-    known = recall_by_fact(model)
+    known = credit(model.logits, np.arange(V))
     k = rng.integers(V, size=n_test)
     noise = rng.integers(V, size=(n_test, L - 1))
     attended = argmax_attention(ranking(model.scores, model.trigger_score), k, noise)
+
     right = attended.share * known[k]
     tokens, row = np.unique(attended.best[attended.lost], return_inverse=True)
     near = answers(model.wrong_logits[tokens])  # of each token that holds some attention, once
@@ -54,8 +45,8 @@ def on_fresh_sequences(model: Trained, L: int, rng: np.random.Generator,
 def exactly(model: Trained, L: int) -> tuple[float, float, float]:
     """The expectations of `on_fresh_sequences` over its sequences, given the seed: a sum over tokens.
 
-    Where scores tie exactly, as only orthogonal or repeated embeddings make them, the accuracy here is
-    that of one of the tied positions drawn by lot, not that of the mixture of their values.
+    Where scores tie exactly, as only orthogonal or repeated embeddings make them, the accuracy here is that of one of
+    the tied positions drawn by lot, not that of the mixture of their values.
     """
     V = len(model.scores)
     by = ranking(model.scores, model.trigger_score)
@@ -64,11 +55,11 @@ def exactly(model: Trained, L: int) -> tuple[float, float, float]:
     less = np.searchsorted(ranked, informative - by.scale, side="left") / V  # (V,) share of tokens below,
     upto = np.searchsorted(ranked, informative + by.scale, side="right") / V  # and of those below or tied
     attention = _share_of_greatest(less, upto, L)
-    known = recall_by_fact(model)
+    known = credit(model.logits, np.arange(V))
     accuracy = float(attention @ known) / V
     if L > 1:
-        # of the noise, one of the tokens that tie with token j holds the greatest score with
-        # probability high^(L-1) - low^(L-1); each of them as likely as another
+        # Of the noise, one of the tokens that tie with token j holds the greatest score with probability
+        # high^(L-1) - low^(L-1); each of them is as likely as another.
         start = np.flatnonzero(~by.crowded[by.order])  # where a new score begins, upwards
         size = np.diff(start, append=V)
         group = np.empty(V, dtype=np.intp)
@@ -86,8 +77,8 @@ def exactly(model: Trained, L: int) -> tuple[float, float, float]:
 
 
 def _share_of_greatest(less: FloatArray, upto: FloatArray, L: int) -> FloatArray:
-    """E[1[no noise token is above] / (1 + number tied)] = (upto^L - less^L) / (L (upto - less)), where each
-    of the L-1 noise tokens is below with probability `less`, and below or tied with `upto`."""
+    """E[1[no noise token is above] / (1 + number tied)] = (upto^L - less^L) / (L (upto - less)), where each of the
+    L-1 noise tokens is below with probability `less`, and below or tied with `upto`."""
     share = less ** (L - 1)
     tied = upto > less
     share[tied] = (upto[tied] ** L - less[tied] ** L) / (L * (upto[tied] - less[tied]))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..settings import Setting
-from .observables import OBSERVABLES
+from ..settings import OBSERVABLES, Setting
+from .data import FloatArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +15,7 @@ class Observable:
     """One observable over seeds: `values` (one a seed), their `mean`, its standard error `se` (NaN for a
     single seed) and their standard deviation `std`."""
 
-    values: NDArray[np.float64]
+    values: FloatArray
 
     @property
     def mean(self) -> float:
@@ -39,6 +37,10 @@ class Observable:
         independent = self.mean * (1 - self.mean) / samples
         return self.std**2 / independent if independent > 0 else float("nan")
 
+    def to_dict(self) -> dict[str, object]:
+        """Mean, standard error and values, as the JSON output has them; NaN (one seed has no error) becomes null."""
+        return {"mean": self.mean, "se": None if np.isnan(self.se) else self.se, "values": self.values.tolist()}
+
 
 @dataclasses.dataclass(frozen=True)
 class Observation:
@@ -56,13 +58,9 @@ class Observation:
     accuracy: Observable
     embeddings: dict[str, dict[str, dict[str, float]]] | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON contract of `recall-theory simulate`; NaN (one seed has no error) becomes null."""
-        observed = {}
-        for name in OBSERVABLES:
-            o = getattr(self, name)
-            observed[name] = {"mean": o.mean, "se": None if np.isnan(o.se) else o.se,
-                              "values": o.values.tolist()}
-        result = {"schema_version": 1, "setting": self.setting.to_dict(), "seed": self.seed,
-                  "seeds": self.seeds, "n_test": self.n_test, "observed": observed}
+    def to_dict(self) -> dict[str, object]:
+        """The JSON contract of `recall-theory simulate`."""
+        observed = {name: getattr(self, name).to_dict() for name in OBSERVABLES}
+        result = {"schema_version": 1, "setting": self.setting.to_dict(), "seed": self.seed, "seeds": self.seeds,
+                  "n_test": self.n_test, "observed": observed}
         return result if self.embeddings is None else {**result, "embeddings": self.embeddings}

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from ..settings import Setting, SettingError
 from .data import Embeddings, FloatArray, IntArray, Mlp, Samples
@@ -43,9 +45,14 @@ class Task:
     seed: np.random.SeedSequence
     layer: Mlp | None = None
 
+    @property
+    def rows_of_block(self) -> int:
+        """How many sequences a block takes."""
+        s = self.setting
+        return max(1, BLOCK_NUMBERS // max(s.L * s.d, s.V, s.m or 0))
 
-@dataclasses.dataclass(frozen=True)
-class Model:
+
+class Model(NamedTuple):
     """Val of the values, (d, d) or with a layer (d, m), and W (d, d), the key-query matrix."""
 
     Val: FloatArray
@@ -73,16 +80,10 @@ def place(informative: IntArray, noise: NDArray[np.integer], label: IntArray, rn
     return Sequences(tokens, position, label[informative])
 
 
-def rows_of_block(task: Task) -> int:
-    """How many sequences a block takes."""
-    setting = task.setting
-    return max(1, BLOCK_NUMBERS // max(setting.L * setting.d, setting.V, setting.m or 0))
-
-
 def blocks(task: Task) -> Iterator[Sequences]:
     """The N training sequences, the same at every call, in blocks of bounded size."""
     rng = np.random.default_rng(task.seed)
-    rows = rows_of_block(task)
+    rows = task.rows_of_block
     for block in task.samples:
         for i in range(0, len(block.informative), rows):
             part = slice(i, i + rows)
@@ -98,8 +99,8 @@ def embed(task: Task, seq: Sequences) -> tuple[FloatArray, FloatArray]:
 
 
 def attention(task: Task, W: FloatArray, keys: FloatArray) -> FloatArray:
-    """(n, L): the softmax of the scores e_l^T W z_EOS; in the limit all on the greatest of them,
-    shared equally where several are equal, hence uniform at W = 0."""
+    """(n, L): the softmax of the scores e_l^T W z_EOS; in the limit all on the greatest of them, shared equally where
+    several are equal, hence uniform at W = 0."""
     query = W @ task.z_eos  # (d,)
     scores = keys @ query  # (n, L)
     if task.setting.is_limit:
@@ -107,14 +108,12 @@ def attention(task: Task, W: FloatArray, keys: FloatArray) -> FloatArray:
         weight = (scores >= scores.max(axis=1, keepdims=True) - TIE * greatest).astype(float)
     else:
         weight = np.exp(scores - scores.max(axis=1, keepdims=True))  # (n, L)
-    share: FloatArray = weight / weight.sum(axis=1, keepdims=True)
-    return share
+    return weight / weight.sum(axis=1, keepdims=True)
 
 
 def mix(a: FloatArray, values: FloatArray) -> FloatArray:
     """h (n, d): the values (n, L, d) weighted with the attention (n, L)."""
-    h: FloatArray = (a[:, None, :] @ values)[:, 0]
-    return h
+    return (a[:, None, :] @ values)[:, 0]
 
 
 def features(task: Task, h: FloatArray) -> FloatArray:
@@ -130,21 +129,12 @@ def through_features(task: Task, h: FloatArray, gradient: FloatArray) -> FloatAr
     if task.layer is None:
         return gradient
     W_in = task.layer.W_in
-    result: FloatArray = (gradient * task.layer.phi.derivative(h @ W_in.T)) @ W_in / np.sqrt(len(W_in))
-    return result
+    return (gradient * task.layer.phi.derivative(h @ W_in.T)) @ W_in / np.sqrt(len(W_in))
 
 
 def logits(task: Task, Val: FloatArray, h: FloatArray) -> FloatArray:
     """(n, V): z_out(j)^T Val f(h) for every label j, of h (n, d)."""
-    result: FloatArray = features(task, h) @ Val.T @ task.emb.z_out.T
-    return result
-
-
-def log_softmax(x: FloatArray) -> FloatArray:
-    """(n, V): log probabilities of the rows."""
-    x = x - x.max(axis=1, keepdims=True)
-    result: FloatArray = x - np.log(np.exp(x).sum(axis=1, keepdims=True))
-    return result
+    return features(task, h) @ Val.T @ task.emb.z_out.T
 
 
 def loss(task: Task, Val: FloatArray, W: FloatArray) -> float:
@@ -153,7 +143,7 @@ def loss(task: Task, Val: FloatArray, W: FloatArray) -> float:
     for seq in blocks(task):
         keys, values = embed(task, seq)  # (n, L, d)
         h = mix(attention(task, W, keys), values)  # (n, d)
-        log_p = log_softmax(logits(task, Val, h))  # (n, V)
+        log_p = log_softmax(logits(task, Val, h), axis=1)  # (n, V)
         total -= float(log_p[np.arange(len(h)), seq.label].sum())
     return total / task.setting.N
 
@@ -168,7 +158,7 @@ def gradients(task: Task, Val: FloatArray, W: FloatArray) -> tuple[FloatArray, F
         if task.setting.is_limit:
             residual = np.full((len(h), task.setting.V), 1 / task.setting.V)  # (n, V)
         else:
-            residual = np.exp(log_softmax(logits(task, Val, h)))  # (n, V)
+            residual = np.exp(log_softmax(logits(task, Val, h), axis=1))  # (n, V)
         residual[np.arange(len(h)), seq.label] -= 1  # p - 1[j = y], the gradient in the logits
 
         out = residual @ task.emb.z_out  # (n, d), the gradient in Val f(h)
@@ -181,8 +171,8 @@ def gradients(task: Task, Val: FloatArray, W: FloatArray) -> tuple[FloatArray, F
 
 
 def train(task: Task) -> Model:
-    """Three steps from zero: Val, then W, then Val again. In the limit both learning rates are 1 and
-    the first step leaves Val once W is found.
+    """Three steps from zero: Val, then W, then Val again. In the limit both learning rates are 1 and the first step
+    leaves Val once W is found.
 
     Raises `SettingError` where a step goes beyond what floats hold.
     """
@@ -208,16 +198,14 @@ def trained(task: Task, model: Model) -> Trained:
     query = model.W @ task.z_eos  # (d,)
     if task.setting.is_limit:
         query /= task.z_eos @ task.z_eos
-    informative = emb.z_in + task.setting.trigger_in_value * emb.z_trig  # (V, d)
-    by_token = emb.label  # column k becomes the logit of pi(k)
-    return Trained(emb.z_in @ query, float(emb.z_trig @ query),
-                   logits(task, model.Val, informative)[:, by_token],
-                   logits(task, model.Val, emb.z_in)[:, by_token])
+    right, wrong = (logits(task, model.Val, values)[:, emb.label]  # column k becomes the logit of pi(k)
+                    for values in (emb.informative_values(task.setting), emb.z_in))
+    return Trained(emb.z_in @ query, float(emb.z_trig @ query), right, wrong)
 
 
 def answered(task: Task, model: Model, seq: Sequences) -> tuple[FloatArray, FloatArray]:
-    """(n,) whether the argmax of the attention is the informative position, and (n,) whether the
-    logits of what is attended to name its label. A tie of m counts 1/m."""
+    """(n,) whether the argmax of the attention is the informative position, and (n,) whether the logits of what is
+    attended to name its label. A tie of m counts 1/m."""
     keys, values = embed(task, seq)  # (n, L, d)
     h = mix(attention(task, model.W, keys), values)  # (n, d)
     scores = keys @ (model.W @ task.z_eos)  # (n, L): the attention itself can underflow to a tie
@@ -225,16 +213,15 @@ def answered(task: Task, model: Model, seq: Sequences) -> tuple[FloatArray, Floa
 
 
 def on_fresh_sequences(task: Task, model: Model, rng: np.random.Generator, n_test: int) -> tuple[float, float, float]:
-    """Attention, recall and accuracy; the first and the last as frequencies over n_test sequences,
-    attended to as softly as the finite learning rates leave it."""
+    """Attention, recall and accuracy; the first and the last as frequencies over n_test sequences, attended to as
+    softly as the finite learning rates leave it."""
     V, L = task.setting.V, task.setting.L
     recall = credit(trained(task, model).logits, np.arange(V)).mean()
     informative = rng.integers(V, size=n_test)
     noise = rng.integers(V, size=(n_test, L - 1))
-    rows = rows_of_block(task)
     parts = []
-    for i in range(0, n_test, rows):
-        part = slice(i, i + rows)
+    for i in range(0, n_test, task.rows_of_block):
+        part = slice(i, i + task.rows_of_block)
         seq = place(informative[part], noise[part], task.emb.label, rng)
         parts.append(answered(task, model, seq))
     attended, right = (np.concatenate(x).mean() for x in zip(*parts, strict=True))

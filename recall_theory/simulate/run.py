@@ -12,17 +12,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..settings import N_TEST, Setting, SettingError
-from ..settings import check_seed as check_seed
-from ..settings import check_seeds as check_seeds
+from ..settings import N_TEST, Setting, SettingError, check_seed, check_seeds
 from . import observables, reference, three_step, three_step_mlp
 from .data import Samples, draw_embeddings, draw_mlp
 from .observation import Observable, Observation
 from .user_embeddings import UserEmbeddings, check_embeddings, distance_from_random
 from .workers import collect
 
-# setting, seed, index, n_test, a user's own embeddings
-Task = tuple[Setting, int, int, int | None, UserEmbeddings | None]
 Triple = tuple[float, float, float]
 
 MOST_TOKENS = 1e13  # tokens a seed; some days of work
@@ -33,14 +29,14 @@ def one_seed(setting: Setting, seed: int, index: int, n_test: int | None = N_TES
     """Attention, recall, accuracy of seed number `index`; n_test=None sums over all sequences."""
     root = np.random.SeedSequence(seed, spawn_key=(index,))
     s_emb, s_samples, s_test, s_reference, s_layer = root.spawn(5)
-    rng = np.random.default_rng(s_emb)
+    rng, fresh = np.random.default_rng(s_emb), np.random.default_rng(s_test)
     emb = draw_embeddings(setting, rng) if given is None else given.for_seed(rng)
     layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(s_layer))
-    samples, fresh = Samples(setting, s_samples), np.random.default_rng(s_test)
+    samples = Samples(setting, s_samples)
     if not setting.is_limit:
         if n_test is None:
-            raise SettingError("n_test", "n_test=None, a sum over all sequences, is for the limit "
-                               "only; with eta and gamma give a number")
+            raise SettingError("n_test", "n_test=None, a sum over all sequences, is for the limit only; with eta and "
+                               "gamma give a number")
         task = reference.draw_task(setting, emb, samples, s_reference, layer)
         return reference.on_fresh_sequences(task, reference.train(task), fresh, n_test)
     if layer is None:
@@ -68,19 +64,16 @@ def check_affordable(setting: Setting) -> None:
     need = memory_needed(setting)
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if need > 0.9 * have:
-        raise SettingError("V", f"V={setting.V}: one seed of this simulation takes {need / 2**30:.3g} GiB of "
-                           f"memory and this machine has {have / 2**30:.3g} GiB; lower V or d "
-                           "(predict has no such limit)")
+        raise SettingError("V", f"V={setting.V}: one seed of this simulation takes {need / 2**30:.3g} GiB of memory "
+                           f"and this machine has {have / 2**30:.3g} GiB; lower V or d (predict has no such limit)")
     tokens = float(setting.N) * setting.L
     if tokens > MOST_TOKENS:
         raise SettingError("N", f"N={setting.N}: one seed of this simulation draws {tokens:.3g} tokens, and "
-                           f"{MOST_TOKENS:.0e} is the most it takes on; lower N or L (predict has no such "
-                           "limit)")
+                           f"{MOST_TOKENS:.0e} is the most it takes on; lower N or L (predict has no such limit)")
 
 
-def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *,
-             n_test: int | None = N_TEST, jobs: int = 1,
-             embeddings: ArrayLike | tuple[ArrayLike, ...] | None = None, normalise: str = "none",
+def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_test: int | None = N_TEST,
+             jobs: int = 1, embeddings: ArrayLike | tuple[ArrayLike, ...] | None = None, normalise: str = "none",
              progress: Callable[[int, int], None] | None = None) -> Observation:
     """Train the model of `setting` on `seeds` independent draws of everything random, and observe.
 
@@ -102,16 +95,18 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *,
     check_seeds(seeds)
     if n_test is not None and not (isinstance(n_test, int) and 1 <= n_test <= 10**9):
         raise SettingError("n_test", f"n_test={n_test!r} is not an integer from 1 to 1e9, or none")
-    seed = check_seed(seed)
+    used = check_seed(seed)
     check_affordable(setting)
     given = None if embeddings is None else check_embeddings(embeddings, setting, normalise)
     report = None if given is None else distance_from_random(given)
 
-    def observation(triples: list[Triple]) -> Observation:
-        attention, recall, accuracy = (Observable(v) for v in np.array(triples).T)
-        return Observation(setting, seed, len(triples), n_test, attention, recall, accuracy, embeddings=report)
+    def observation(triples: list[Triple]) -> Observation | None:
+        if not triples:
+            return None
+        attention, recall, accuracy = map(Observable, np.array(triples).T)
+        return Observation(setting, used, len(triples), n_test, attention, recall, accuracy, report)
 
-    tasks = ((setting, seed, i, n_test, given) for i in range(seeds))
-    triples = collect(one_seed, tasks, jobs=jobs, progress=progress, total=seeds,
-                      partial=lambda done: observation(done) if done else None)
-    return observation(triples)
+    tasks = ((setting, used, index, n_test, given) for index in range(seeds))
+    complete = observation(collect(one_seed, tasks, jobs=jobs, progress=progress, total=seeds, partial=observation))
+    assert complete is not None
+    return complete

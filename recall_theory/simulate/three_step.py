@@ -1,11 +1,10 @@
 """The fast path: the three-step limit from label-by-token count tables.
 
-From a zero start, each gradient needs only how often token b stands in a sequence of label y and how
-each token scores, never the N*L*d numbers of the embedded sequences. Equal to `reference` taken to the
-limit, on the same data.
+From a zero start, each gradient needs only how often token b stands in a sequence of label y and how each token
+scores, never the N*L*d numbers of the embedded sequences. Equal to `reference` taken to the limit, on the same data.
 
-Rows of every table are indexed by the informative token k, whose label is pi(k): row k of `u` is
-z_out(pi(k)), so that the permutation disappears from the algebra.
+Rows of every table are indexed by the informative token k, whose label is pi(k): row k of `u` is z_out(pi(k)), so that
+the permutation disappears from the algebra.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..settings import Setting
-from .data import Block, Embeddings, FloatArray, IntArray, Mlp, Samples
+from .data import Block, Embeddings, FloatArray, IntArray, Mlp, Samples, TokenArray
 
 MOST_WAITING = 1 << 20  # numbers that say where sequences attend, held before they are counted
 TIE = 1e-9  # scores this close, relative to the largest, are equal but for rounding
@@ -30,9 +29,9 @@ NOTHING = 1e-13  # a direction this small, relative to what it is the difference
 class Trained:
     """What three steps leave: everything that the observables need.
 
-    `scores` (V,) are z_b.g and `trigger_score` is z_trig.g, in units of the step's own scale. `logits`
-    (V, V): row k holds the logits, one for the label of each token, of h = value of informative
-    token k. `wrong_logits` is the same with h = z_in(k), the value of a noise token.
+    `scores` (V,) are z_b.g and `trigger_score` is z_trig.g, in units of the step's own scale. `logits` (V, V): row k
+    holds the logits, one for the label of each token, of h = value of informative token k. `wrong_logits` is the same
+    with h = z_in(k), the value of a noise token.
     """
 
     scores: FloatArray
@@ -49,18 +48,22 @@ def step_one(setting: Setting, emb: Embeddings, samples: Samples,
     table.fill(0)
     if L > 1:
         for block in samples:
-            part = table[_rows(block)]
-            cells = block.noise.T.astype(np.intp)  # (L-1, n), positions in the part laid out flat
-            cells += (block.informative - block.informative[0]) * V
+            rows, cells, _ = _cells(block, V)
+            part = table[rows]
             part += np.bincount(cells.ravel(), minlength=part.size).reshape(part.shape)
     informative = samples.counts[:, None] * emb.informative_values(setting)
     hbar = table @ emb.z_in + informative  # (V, d), L times the sum over samples
     return table, emb.residuals.T @ hbar / (N * L)
 
 
-def _rows(block: Block) -> slice:
-    """The rows of a table that the informative tokens of a block span."""
-    return slice(int(block.informative[0]), int(block.informative[-1]) + 1)
+def _cells(block: Block, V: int) -> tuple[slice, IntArray, IntArray]:
+    """The rows of a (V, V) table that the informative tokens of a block span; where each noise token is in these, laid
+    out flat, (L-1, n); and where the rows begin there, (n,)."""
+    rows = slice(int(block.informative[0]), int(block.informative[-1]) + 1)
+    first = (block.informative - rows.start) * V
+    cells = block.noise.T.astype(np.intp)
+    cells += first
+    return rows, cells, first
 
 
 def step_two(setting: Setting, emb: Embeddings, samples: Samples, table: FloatArray, val1: FloatArray,
@@ -72,15 +75,13 @@ def step_two(setting: Setting, emb: Embeddings, samples: Samples, table: FloatAr
     pull = np.matmul(m, emb.z_in.T, out=scratch)  # (V, V) value score of token b at label k
     trigger_pull = m @ emb.z_trig if setting.trigger_in_value else np.zeros(V)
     own_pull = pull.diagonal() + trigger_pull  # of the informative position
+
     # g = (1/NL) sum_il key_il (value_il.m_i - mean over l of the same)
     weight = np.einsum("kb,kb->b", table, pull) + n * own_pull  # on z_in(b)
     trigger_weight = float(n @ own_pull)
     ones = np.ones(L - 1)
     for block in samples:
-        rows = _rows(block)
-        cells = block.noise.T.astype(np.intp)  # (L-1, n)
-        first = (block.informative - rows.start) * V
-        cells += first
+        rows, cells, first = _cells(block, V)
         mean = ones @ pull[rows].ravel().take(cells, mode="clip")  # (n,); "clip" spares a check
         mean += own_pull[block.informative]
         mean /= L
@@ -108,14 +109,14 @@ def cancels(setting: Setting, emb: Embeddings, size: float, g: FloatArray, layer
 
 @dataclasses.dataclass(frozen=True)
 class Ranking:
-    """Tokens by score. order (V,) lists them upwards and rank (V,) inverts it; crowded (V,) is whether
-    the next lower score ties with the token's own; scores within `scale` tie."""
+    """Tokens by score. order (V,) lists them upwards and rank (V,) inverts it; crowded (V,) is whether the next lower
+    score ties with the token's own; scores within `scale` tie."""
 
     scores: FloatArray
     trigger_score: float
     scale: float
     order: IntArray
-    rank: NDArray[np.unsignedinteger[Any]]
+    rank: TokenArray
     crowded: NDArray[np.bool_]
 
 
@@ -133,8 +134,8 @@ def ranking(scores: FloatArray, trigger_score: float) -> Ranking:
 
 @dataclasses.dataclass(frozen=True)
 class Attended:
-    """Where the attention of n sequences goes: the share (n,) on the informative position; all on the
-    noise token best[i] for i in `lost`; for i in `tied`, shares `rest` (ties, L-1) on the noise."""
+    """Where the attention of n sequences goes: the share (n,) on the informative position; all on the noise token
+    best[i] for i in `lost`; for i in `tied`, shares `rest` (ties, L-1) on the noise."""
 
     share: FloatArray
     best: IntArray
@@ -143,19 +144,18 @@ class Attended:
     rest: FloatArray
 
 
-def argmax_attention(by: Ranking, informative: IntArray,
-                     noise: NDArray[np.integer[Any]]) -> Attended:
+def argmax_attention(by: Ranking, informative: IntArray, noise: NDArray[np.integer[Any]]) -> Attended:
     """Where n sequences attend: to the greatest score. Positions that tie share equally."""
     if noise.shape[1] == 0:
         none = np.zeros(0, dtype=np.intp)
-        alone = np.zeros(len(informative), dtype=np.intp)
-        return Attended(np.ones(len(informative)), alone, none, none, np.zeros((0, 0)))
+        return Attended(np.ones(len(informative)), np.zeros_like(informative), none, none, np.zeros((0, 0)))
     best = by.order[by.rank.take(noise.T, mode="clip").max(axis=0)]
     score = by.scores[informative] + by.trigger_score
     lead = score - by.scores[best]
     share = (lead > 0).astype(float)
     close = (np.abs(lead) <= by.scale) | ((lead < 0) & by.crowded[best])
     tied, lost = np.flatnonzero(close), np.flatnonzero((lead < 0) & ~close)
+
     scores = by.scores[noise[tied]]  # (ties, L-1)
     top = np.maximum(by.scores[best[tied]], score[tied]) - by.scale
     rest = (scores >= top[:, None]).astype(float)
@@ -189,8 +189,9 @@ def training_attention(samples: Samples, scores: FloatArray, trigger_score: floa
     for block in samples:
         k = block.informative
         attended = argmax_attention(by, k, block.noise)
-        pieces.append((k[attended.share == 1], k[attended.lost], attended.best[attended.lost],
-                       k[attended.tied], attended.share[attended.tied], attended.rest, block.noise[attended.tied]))
+        lost, tied = attended.lost, attended.tied
+        pieces.append((k[attended.share == 1], k[lost], attended.best[lost], k[tied], attended.share[tied],
+                       attended.rest, block.noise[tied]))
         waiting += len(k) + attended.rest.size
         if waiting > MOST_WAITING:
             yield _counted(pieces, len(scores))
@@ -200,13 +201,12 @@ def training_attention(samples: Samples, scores: FloatArray, trigger_score: floa
 
 
 def _counted(pieces: list[tuple[NDArray[Any], ...]], V: int) -> TrainingAttention:
+    """The pieces of `training_attention` in one."""
     right, lost, best, label, share, rest, token = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
     row = np.repeat(np.arange(len(rest)), rest.shape[1])
-    return TrainingAttention(
-        np.bincount(right, minlength=V).astype(float),
-        sparse.coo_array((np.ones(len(lost)), (lost, best)), shape=(V, V)).tocsr(),
-        label, share,
-        sparse.coo_array((rest.ravel(), (row, token.ravel())), shape=(len(rest), V)).tocsr())
+    wrong = sparse.coo_array((np.ones(len(lost)), (lost, best)), shape=(V, V)).tocsr()
+    shares = sparse.coo_array((rest.ravel(), (row, token.ravel())), shape=(len(rest), V)).tocsr()
+    return TrainingAttention(np.bincount(right, minlength=V).astype(float), wrong, label, share, shares)
 
 
 def step_three(setting: Setting, emb: Embeddings, samples: Samples, scores: FloatArray,
@@ -217,8 +217,7 @@ def step_three(setting: Setting, emb: Embeddings, samples: Samples, scores: Floa
     for part in training_attention(samples, scores, trigger_score):
         total += part.right[:, None] * informative + part.wrong @ emb.z_in
         np.add.at(total, part.label, part.share[:, None] * informative[part.label] + part.rest @ emb.z_in)
-    val2: FloatArray = emb.residuals.T @ total / setting.N
-    return val2
+    return emb.residuals.T @ total / setting.N
 
 
 def train(setting: Setting, emb: Embeddings, samples: Samples) -> Trained:

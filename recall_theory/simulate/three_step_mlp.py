@@ -1,9 +1,9 @@
 """Attention-MLP, the fast path: the three-step limit in matrix products over blocks of samples and neurons.
 
-Values pass a fixed random layer: logits_j = z_out(j)^T Val phi(W_in h)/sqrt(m). From a zero start the
-first two gradients still need every sequence's pre-activations W_in hbar, N m d multiplications that no
-table saves; but sums over labels, and over the sequences that hold a token, replace the N V d of the
-logits and the N L d of the embedded sequences. Equal to `reference` taken to the limit, on the same data.
+Values pass a fixed random layer: logits_j = z_out(j)^T Val phi(W_in h)/sqrt(m). From a zero start the first two
+gradients still need every sequence's pre-activations W_in hbar, N m d multiplications that no table saves; but sums
+over labels, and over the sequences that hold a token, replace the N V d of the logits and the N L d of the embedded
+sequences. Equal to `reference` taken to the limit, on the same data.
 
 Rows are indexed by the informative token, as in `three_step`.
 """
@@ -28,12 +28,18 @@ BLOCK = 1 << 18  # entries of a block of pre-activations: it should stay in the 
 
 @dataclasses.dataclass(frozen=True)
 class Chunk:
-    """Some sequences, sorted by label. `mean` (n, d) are their mean values hbar, `tokens` (n, V) sparse
-    counts of the noise tokens, `informative` (n,)."""
+    """Some sequences, sorted by label. `mean` (n, d) are their mean values hbar, `tokens` (n, V) sparse counts of the
+    noise tokens, `informative` (n,)."""
 
     informative: IntArray
     tokens: sparse.csr_array
     mean: FloatArray
+
+    def blocks(self, m: int) -> Iterator[slice]:
+        """Rows, so few at a time that their pre-activations (n, m) stay in the cache."""
+        rows = max(16, BLOCK // m)
+        for start in range(0, len(self.informative), rows):
+            yield slice(start, start + rows)
 
 
 def chunks(setting: Setting, emb: Embeddings, samples: Samples) -> Iterator[Chunk]:
@@ -46,19 +52,11 @@ def chunks(setting: Setting, emb: Embeddings, samples: Samples) -> Iterator[Chun
             k, noise = block.informative[i:i + rows], block.noise[i:i + rows]
             n = len(k)
             ends = np.arange(n + 1, dtype=np.int32) * np.int32(L - 1)
-            tokens = sparse.csr_array((np.ones(n * (L - 1)), noise.astype(np.int32).ravel(), ends),
-                                      shape=(n, V))
+            tokens = sparse.csr_array((np.ones(n * (L - 1)), noise.astype(np.int32).ravel(), ends), shape=(n, V))
             mean = tokens @ emb.z_in
             mean += informative[k]
             mean /= L
             yield Chunk(k, tokens, mean)
-
-
-def blocks(chunk: Chunk, m: int) -> Iterator[slice]:
-    """Rows of a chunk, so few that their pre-activations (n, m) stay in the cache."""
-    rows = max(16, BLOCK // m)
-    for start in range(0, len(chunk.informative), rows):
-        yield slice(start, start + rows)
 
 
 def add_by_label(total: FloatArray, label: IntArray, rows: FloatArray) -> None:
@@ -74,22 +72,20 @@ def step_one(chunked: Iterable[Chunk], mlp: Mlp, V: int) -> FloatArray:
     total = np.zeros((V, m))
     weights = np.ascontiguousarray(mlp.W_in.T)
     for chunk in chunked:
-        for rows in blocks(chunk, m):
+        for rows in chunk.blocks(m):
             add_by_label(total, chunk.informative[rows], mlp.phi.phi(chunk.mean[rows] @ weights))
     return total
 
 
 def step_two(setting: Setting, emb: Embeddings, chunked: Iterable[Chunk], mlp: Mlp, pull: FloatArray) -> FloatArray:
-    """This layer's share of N g (d,): sum over sequences of C_i b_i, C_i the covariance of keys and values
-    and b_i = W_in^T (phi'(W_in hbar_i) * pull of its label); pull is (V, m)."""
-    V, L, d = setting.V, setting.L, setting.d
-    m = len(mlp.W_in)
+    """This layer's share of N g (d,): sum over sequences of C_i b_i, C_i the covariance of keys and values and
+    b_i = W_in^T (phi'(W_in hbar_i) * pull of its label); pull is (V, m)."""
     weights = np.ascontiguousarray(mlp.W_in.T)
-    of_noise, of_informative = np.zeros((V, d)), np.zeros((V, d))  # sums of b over the sequences that hold a token
-    centre, centre_weight = np.zeros(d), 0.0
+    of_noise, of_informative = np.zeros_like(emb.z_in), np.zeros_like(emb.z_in)  # sums of b by token that is held
+    centre, centre_weight = np.zeros(setting.d), 0.0
     for chunk in chunked:
         b = np.empty_like(chunk.mean)
-        for rows in blocks(chunk, m):
+        for rows in chunk.blocks(len(mlp.W_in)):
             slopes = mlp.phi.derivative(chunk.mean[rows] @ weights)
             slopes *= pull[chunk.informative[rows]]
             np.matmul(slopes, mlp.W_in, out=b[rows])
@@ -98,19 +94,19 @@ def step_two(setting: Setting, emb: Embeddings, chunked: Iterable[Chunk], mlp: M
         along = np.einsum("nd,nd->n", chunk.mean, b)
         centre += along @ chunk.mean
         centre_weight += float(along.sum())
+
     # (1/L) sum over positions of key (value . b), less mean key (mean value . b)
     weight = np.einsum("vd,vd->v", emb.informative_values(setting), of_informative)
     g = np.einsum("vd,vd->v", emb.z_in, of_noise) @ emb.z_in + weight @ emb.z_in + weight.sum() * emb.z_trig
     if not setting.trigger_in_value:  # mean keys are the mean values, and the trigger's share on top
-        centre += centre_weight * emb.z_trig / L
-    result: FloatArray = g / L - centre
-    return result
+        centre += centre_weight * emb.z_trig / setting.L
+    return g / setting.L - centre
 
 
 def step_three(setting: Setting, emb: Embeddings, attended: list[TrainingAttention],
                mlp: Mlp) -> tuple[FloatArray, FloatArray]:
-    """This layer's share of Val2 phi(W_in h), up to 1/(N m): (V, d) for h the value of each informative token,
-    and (V, d) for that of each noise token."""
+    """This layer's share of Val2 phi(W_in h), up to 1/(N m): (V, d) for h the value of each informative token, and
+    (V, d) for that of each noise token."""
     weights = mlp.W_in.T
     noise = emb.z_in @ weights  # pre-activations (V, m)
     informative = emb.informative_values(setting) @ weights
@@ -145,8 +141,9 @@ def train(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp) -> Trai
     if cancels(setting, emb, size**0.5, g, mlp):
         g = np.zeros_like(g)
     scores, trigger_score = emb.z_in @ g, float(emb.z_trig @ g)
+
     attended = list(training_attention(samples, scores, trigger_score))
-    of_informative, of_noise = np.zeros((V, setting.d)), np.zeros((V, setting.d))
+    of_informative, of_noise = np.zeros_like(emb.z_in), np.zeros_like(emb.z_in)
     for layer in layers:
         informative, noise = step_three(setting, emb, attended, layer)
         of_informative += informative

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from ..settings import Setting, SettingError
 from .data import Embeddings, FloatArray
 
+MATRICES = ("z_in", "z_out", "z_trig")
 NORMALISE = ("none", "scale", "rows")
-_BLOCK = 1024  # rows a block of the cosine table
+COSINE_ROWS = 1024  # rows a block of the cosine table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,8 +29,8 @@ class UserEmbeddings:
     z_trig: FloatArray | None = None
 
     def for_seed(self, rng: np.random.Generator) -> Embeddings:
-        """The embeddings of one seed: a fresh permutation and, unless given, a fresh trigger whose
-        squared norm is that of a typical row of z_in."""
+        """The embeddings of one seed: a fresh permutation and, unless given, a fresh trigger whose squared norm is
+        that of a typical row of z_in."""
         V, d = self.z_in.shape
         trigger = self.z_trig
         if trigger is None:
@@ -38,8 +39,8 @@ class UserEmbeddings:
         return Embeddings(self.z_in, self.z_out, trigger, rng.permutation(V))
 
 
-def check_embeddings(value: ArrayLike | tuple[ArrayLike, ...] | UserEmbeddings, setting: Setting,
-                   normalise: str = "none") -> UserEmbeddings:
+def check_embeddings(value: ArrayLike | tuple[ArrayLike, ...], setting: Setting,
+                     normalise: str = "none") -> UserEmbeddings:
     """Check and normalise a user's matrices.
 
     `value` is (z_in, z_out), (z_in, z_out, z_trig), an array (2, V, d) of both, or one (V, d) for both
@@ -51,22 +52,16 @@ def check_embeddings(value: ArrayLike | tuple[ArrayLike, ...] | UserEmbeddings, 
     """
     if normalise not in NORMALISE:
         raise SettingError("normalise", f"normalise={normalise!r} is not one of {', '.join(NORMALISE)}")
-    parts = _matrices(value)
+    if isinstance(value, tuple | list) and len(value) in (2, 3) and np.ndim(value[0]) == 2:
+        parts: list[ArrayLike] = list(value)
+    else:
+        array = np.asarray(value)
+        parts = [array, array] if array.ndim == 2 else list(array)
     if len(parts) not in (2, 3):
         raise SettingError("embeddings", f"embeddings hold {len(parts)} matrices; give z_in and z_out")
-    rows = (setting.V, setting.d)
-    return UserEmbeddings(*(_checked(name, part, shape, normalise) for name, part, shape in
-                            zip(("z_in", "z_out", "z_trig"), parts, (rows, rows, (setting.d,)), strict=False)))
-
-
-def _matrices(value: ArrayLike | tuple[ArrayLike, ...] | UserEmbeddings) -> list[ArrayLike]:
-    """The matrices, as they came."""
-    if isinstance(value, UserEmbeddings):
-        return [z for z in (value.z_in, value.z_out, value.z_trig) if z is not None]
-    if isinstance(value, tuple | list) and len(value) in (2, 3) and np.ndim(value[0]) == 2:
-        return list(value)
-    array = np.asarray(value)
-    return [array, array] if array.ndim == 2 else list(array)
+    shapes = ((setting.V, setting.d), (setting.V, setting.d), (setting.d,))
+    return UserEmbeddings(*(_checked(name, part, shape, normalise)
+                            for name, part, shape in zip(MATRICES, parts, shapes, strict=False)))
 
 
 def _checked(name: str, part: ArrayLike, shape: tuple[int, ...], normalise: str) -> FloatArray:
@@ -85,8 +80,7 @@ def _checked(name: str, part: ArrayLike, shape: tuple[int, ...], normalise: str)
     norms = np.linalg.norm(array, axis=-1, keepdims=True)
     if not norms.all():
         raise SettingError("embeddings", f"{name} has a row of zeros, which can't be normalised")
-    normalised: FloatArray = array / (norms if normalise == "rows" else np.sqrt(np.mean(norms**2)))
-    return normalised
+    return array / (norms if normalise == "rows" else np.sqrt(np.mean(norms**2)))
 
 
 def load_embeddings(path: str) -> tuple[FloatArray, ...]:
@@ -96,22 +90,22 @@ def load_embeddings(path: str) -> tuple[FloatArray, ...]:
         with open(path, "rb") as file:
             loaded = np.load(file, allow_pickle=False)
             if not isinstance(loaded, np.ndarray):
-                loaded = {name: loaded[name] for name in loaded.files}
+                loaded = dict(loaded)
     except OSError as error:
         raise SettingError("embeddings", f"{path} can't be read: {error.strerror or error}") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise SettingError("embeddings", f"{path} is not a .npy or .npz file of numbers: "
-                           f"{str(error).splitlines()[0]}") from None
+        reason = str(error).splitlines()[0]
+        raise SettingError("embeddings", f"{path} is not a .npy or .npz file of numbers: {reason}") from None
     if isinstance(loaded, np.ndarray):
         if loaded.ndim not in (2, 3) or loaded.dtype.kind not in "fiu":
             raise SettingError("embeddings", f"{path} holds an array of shape {loaded.shape} and type "
                                f"{loaded.dtype}; (2, V, d) or (V, d) numbers are expected")
         return (loaded, loaded) if loaded.ndim == 2 else tuple(loaded)
-    missing = [name for name in ("z_in", "z_out") if name not in loaded]
+    missing = [name for name in MATRICES[:2] if name not in loaded]
     if missing:
         raise SettingError("embeddings", f"{path} lacks {' and '.join(missing)}; it has "
                            f"{', '.join(loaded) or 'nothing'}")
-    return tuple(loaded[name] for name in ("z_in", "z_out", "z_trig") if name in loaded)
+    return tuple(loaded[name] for name in MATRICES if name in loaded)
 
 
 def distance_from_random(embeddings: UserEmbeddings) -> dict[str, dict[str, dict[str, float]]]:
@@ -129,23 +123,23 @@ def _distances(z: FloatArray) -> dict[str, dict[str, float]]:
     norms = np.linalg.norm(z, axis=1)
     unit = z / np.where(norms > 0, norms, 1)[:, None]
     square_sum, largest = 0.0, 0.0
-    for start in range(0, V, _BLOCK):
-        cosines = unit[start:start + _BLOCK] @ unit.T
+    for start in range(0, V, COSINE_ROWS):
+        cosines = unit[start:start + COSINE_ROWS] @ unit.T
         rows = np.arange(len(cosines))
         cosines[rows, start + rows] = 0
         square_sum += float(np.sum(cosines**2))
         largest = max(largest, float(np.abs(cosines).max()))
+
     pairs = V * (V - 1)
     spectrum = np.linalg.eigvalsh(z.T @ z if d <= V else z @ z.T)
     total = float(spectrum.sum()) or 1.0
     measures = {
-        "norm": (float(norms.mean()), 1.0),
-        "norm_cv": (float(norms.std() / (norms.mean() or 1.0)), np.sqrt(1 / (2 * d))),
+        "norm": (norms.mean(), 1.0),
+        "norm_cv": (norms.std() / (norms.mean() or 1.0), np.sqrt(1 / (2 * d))),
         "coherence_rms": (np.sqrt(square_sum / pairs), np.sqrt(1 / d)),
         "coherence_max": (largest, min(1.0, np.sqrt(2 * np.log(pairs) / d))),
         "rank": (total**2 / float((spectrum**2).sum() or 1.0), V * d / (V + d + 1)),
-        "top": (float(spectrum[-1]) / total, (1 + np.sqrt(d / V)) ** 2 / d),
-        "mean": (float(np.sum(z.mean(axis=0) ** 2) / (np.mean(norms**2) or 1.0)), 1 / V),
+        "top": (spectrum[-1] / total, (1 + np.sqrt(d / V)) ** 2 / d),
+        "mean": (np.sum(z.mean(axis=0) ** 2) / (np.mean(norms**2) or 1.0), 1 / V),
     }
-    return {name: {"value": float(value), "random": float(random)}
-            for name, (value, random) in measures.items()}
+    return {name: {"value": float(value), "random": float(random)} for name, (value, random) in measures.items()}

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from ..errors import SettingError, interrupted_with
 
-__all__ = ["collect", "interrupts_held", "one_thread", "ordered_map", "unordered_map"]
+__all__ = ["collect", "one_thread", "ordered_map", "unordered_map"]
 
 Result = TypeVar("Result")
 Work = Callable[..., Result]
@@ -89,21 +89,6 @@ def one_thread() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def interrupts_held() -> Iterator[None]:
-    """Ctrl-C waits. Workers started meanwhile inherit that it is ignored: their parent ends them, and none
-    prints a traceback. Does nothing outside the main thread."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    with _held("SIGINT"):
-        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            yield
-        finally:  # before the signal is let in, so that a Ctrl-C that came meanwhile is answered
-            signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
-
-
-@contextlib.contextmanager
 def _held(*names: str) -> Iterator[None]:
     """These signals wait until the end of the block, where the system can make them wait."""
     if not hasattr(signal, "pthread_sigmask"):
@@ -114,6 +99,21 @@ def _held(*names: str) -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+@contextlib.contextmanager
+def _ctrl_c_ignored() -> Iterator[None]:
+    """Ctrl-C waits, and workers that are started in the block inherit that it is ignored: their parent ends them, and
+    none prints a traceback. Does nothing outside the main thread."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    with _held("SIGINT"):
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            yield
+        finally:  # before the signal is let in, so that a Ctrl-C that came meanwhile is answered
+            signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
 
 
 def _with_number(number: int, work: Work[Result], task: tuple[object, ...]) -> tuple[int, Result]:
@@ -132,7 +132,7 @@ def _map(work: Work[Result], tasks: Tasks, jobs: int, return_as: str) -> Generat
 
     # Workers start with one thread for every library. To limit the threads around each task would take a millisecond,
     # as long as a small seed.
-    with interrupts_held(), parallel_config(backend="loky", inner_max_num_threads=1):
+    with _ctrl_c_ignored(), parallel_config(backend="loky", inner_max_num_threads=1):
         results = Parallel(n_jobs=jobs, return_as=return_as, batch_size="auto")(
             delayed(work)(*task) for task in tasks)
     try:

@@ -13,8 +13,7 @@ from ..errors import SettingError
 from ..numerics.formatting import count, deviation, number, plural, probability, signed
 from ..plots.store_figures import store_figure
 from ..plots.style import check_drawable, picture
-from ..settings import PARAMETERS
-from ..simulate.observables import OBSERVABLES
+from ..settings import OBSERVABLES, PARAMETERS
 from ..sweep.scaling import Scaling
 from ..sweep.slices import Slice2D, described
 from ..sweep.store_analysis import StoreAnalysis, StoreSummary, attention_sure, limited_by
