@@ -1,4 +1,4 @@
-"""What several test files share: where the kept results lie, means with errors, the command line."""
+"""What several test files share: where the kept results lie, means with errors, refusals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recall_theory.cli import main
 from recall_theory.settings import SettingError
 
 ROOT = Path(__file__).parent.parent
@@ -35,19 +34,3 @@ def assert_refused(name, function, *arguments, **keywords):
     with pytest.raises(SettingError) as error:
         function(*arguments, **keywords)
     assert error.value.name == name
-
-
-def call(capsys, *arguments):
-    """Exit code, output and messages of the program."""
-    code = main(list(arguments))
-    streams = capsys.readouterr()
-    return code, streams.out, streams.err
-
-
-def assert_refused_in_one_line(capsys, arguments, words):
-    """That the program exits with 2, says the words in one line and prints nothing else."""
-    code, out, err = call(capsys, *arguments)
-    assert code == 2
-    assert out == ""
-    assert err.count("\n") == 1
-    assert words in err

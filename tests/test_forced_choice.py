@@ -6,7 +6,6 @@ import importlib
 import itertools
 import math
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -89,23 +88,6 @@ def test_logarithm_where_the_probability_underflows():
     assert forced_choice_log(-40.0, 1e12) == pytest.approx(-1103.0152926562953, rel=1e-13)
     # to leading order -(s^2/2)(1 - 1/K): all of the distance is split among the competitors
     assert forced_choice_log(-1e9, 4) == pytest.approx(-3e18 / 8, rel=1e-8)
-
-
-@pytest.mark.parametrize("s, K", [(1.0, 25), (-4.5, 3), (3.25, 1e12), (8.5, 1e12), (14.0, 2)])
-def test_fifty_digits(s, K):
-    with mpmath.workdps(50):
-        def integrand(x):
-            return mpmath.npdf(x) * mpmath.exp((K - 1) * mpmath.log(mpmath.ncdf(x + s)))
-
-        def complement(x):
-            log = mpmath.log1p(-mpmath.erfc((x + s) / mpmath.sqrt(2)) / 2)
-            return -mpmath.npdf(x) * mpmath.expm1((K - 1) * log)
-
-        points = mpmath.linspace(-20, 20, 41)
-        exact, rest = mpmath.quad(integrand, points), mpmath.quad(complement, points)
-        assert abs(exact + rest - 1) < mpmath.mpf(10) ** -30
-        assert abs(forced_choice(s, K) / exact - 1) < 1e-13
-        assert abs(forced_choice_complement(s, K) / rest - 1) < 1e-13
 
 
 def test_published_values():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from support import assert_refused_in_one_line, call
+from command_line import answer, call, refused
 
 from recall_theory import Setting, capacity, predict
 
@@ -52,19 +50,16 @@ def test_where_no_V_reaches_the_target_the_row_says_what_would():
         assert predict(Setting(V=row.best_V, L=3, d=32, N=row.next["N"], m=256)).accuracy >= 0.95
 
 
-def test_the_command_line(capsys):
+def test_the_command_line():
     argv = ["capacity", "--d", "32", "--L", "3", "--m", "256", "--ratio", "256", "--target", "0.3"]
-    code, out, _ = call(capsys, *argv, "--json")
-    found = json.loads(out)
-    assert code == 0
-    assert found["setting"]["m"] == 256
-    assert found["setting"]["activation"] == "relu"
+    found = answer(*argv)
+    assert (found["setting"]["m"], found["setting"]["activation"]) == (256, "relu")
     assert set(found["rows"][0]["next"]) == {"V", "m", "d", "N"}
     assert found["bounds"]["bits"]["parameters"] == 32 * 256 + 32
-    _, text, _ = call(capsys, *argv, "--details")
+    _, text, _ = call(*argv, "--details")
     assert "twice the facts" in text
     assert "an MLP of m = 256 (relu)" in text
-    assert "next_m" in call(capsys, *argv, "--csv")[1]
+    assert "next_m" in call(*argv, "--csv")[1]
 
 
 @pytest.mark.parametrize("argv, words", [
@@ -73,5 +68,5 @@ def test_the_command_line(capsys):
     (["capacity", "--d", "32", "--L", "8", "--m", "0"], "--m '0' is not an integer"),
     (["solve", "--for", "m", "--m", "64", "--V", "32", "--L", "8", "--d", "32", "--N", "4096"], "leave it out"),
 ])
-def test_bad_input_is_one_line(argv, words, capsys):
-    assert_refused_in_one_line(capsys, argv, words)
+def test_bad_input_is_one_line(argv, words):
+    assert words in refused(*argv)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from support import assert_refused_in_one_line, call
+from command_line import answer, call, refused
 
 from recall_theory.errors import Interrupted
 from recall_theory.settings import Setting, SettingError
@@ -122,21 +122,19 @@ def test_points_are_simulated_and_spread(diagram):
 PLANE = ("phase", "--x", "N=2^11..2^14", "--y", "d=32..128", "--V", "64", "--L", "8", "--cells", "3x3")
 
 
-def test_the_command_line_in_its_forms(capsys):
-    code, out, _ = call(capsys, *PLANE, "--json")
-    data = json.loads(out)
-    assert code == 0
+def test_the_command_line_in_its_forms():
+    data = answer(*PLANE)
     assert np.array(data["accuracy"]).shape == (3, 3)
     assert data["x_values"][0] == 2048
-    rows = list(csv.DictReader(io.StringIO(call(capsys, *PLANE, "--csv")[1])))
+    rows = list(csv.DictReader(io.StringIO(call(*PLANE, "--csv")[1])))
     assert len(rows) == 9
     assert {"N", "d", "accuracy", "binding"} <= set(rows[0])
-    code, out, _ = call(capsys, *PLANE, "--points", "2", "--seeds", "2", "--seed", "3")
+    code, out, _ = call(*PLANE, "--points", "2", "--seeds", "2", "--seed", "3")
     assert code == 0
     assert "Capacity boundary" in out
     assert "simulated" in out
     small = ("--x", "N=64..256", "--y", "d=4..16", "--V", "128", "--L", "16", "--cells", "2x2")
-    assert "reached nowhere" in call(capsys, "phase", *small)[1]
+    assert "reached nowhere" in call("phase", *small)[1]
 
 
 @pytest.mark.parametrize("arguments, word", [
@@ -154,8 +152,8 @@ def test_the_command_line_in_its_forms(capsys):
     (("compare", "activations", "--V", "64", "--L", "8", "--d", "32", "--N", "1000", "--m", "8", "--activation",
       "log(x)"), "--activation"),
 ])
-def test_bad_command_lines_are_one_line(capsys, arguments, word):
-    assert_refused_in_one_line(capsys, arguments, word)
+def test_bad_command_lines_are_one_line(arguments, word):
+    assert word in refused(*arguments)
 
 
 # Activations side by side
@@ -191,14 +189,12 @@ def test_the_comparison_is_sorted_and_is_what_predict_says():
         compare_activations(Setting(128, 8, 32, 8192))
 
 
-def test_compare_activations_on_the_command_line(capsys):
+def test_compare_activations_on_the_command_line():
     line = ("compare", "activations", "--V", "64", "--L", "8", "--d", "32", "--N", "4096", "--m", "64",
             "--activation", "relu", "--activation", "x**3-3*x")
-    assert "Best:" in call(capsys, *line)[1]
-    names = [c["name"] for c in json.loads(call(capsys, *line, "--json")[1])["activations"]]
-    assert set(names) == {"relu", "x ** 3 - 3 * x", None}
-    rows = call(capsys, *line, "--csv", "--no-attention-only")[1]
-    assert len(list(csv.DictReader(io.StringIO(rows)))) == 2
+    assert "Best:" in call(*line)[1]
+    assert {c["name"] for c in answer(*line)["activations"]} == {"relu", "x ** 3 - 3 * x", None}
+    assert call(*line, "--csv", "--no-attention-only")[1].count("\n") == 3
 
 
 def test_an_interrupted_diagram_keeps_its_rows_and_points(monkeypatch):
@@ -233,7 +229,7 @@ def test_an_interrupt_in_the_first_row_leaves_nothing():
     assert not isinstance(stop.value, Interrupted)
 
 
-def test_the_command_line_draws_what_an_interrupted_run_finished(monkeypatch, tmp_path, capsys):
+def test_the_command_line_draws_what_an_interrupted_run_finished(monkeypatch, tmp_path):
     from recall_theory.theory import phase as theory
 
     left = [4]
@@ -246,7 +242,7 @@ def test_the_command_line_draws_what_an_interrupted_run_finished(monkeypatch, tm
 
     monkeypatch.setattr(theory, "predict", some)
     picture = tmp_path / "part.svg"
-    code, out, err = call(capsys, *PLANE, "--plot", str(picture), "--json")
+    code, out, err = call(*PLANE, "--plot", str(picture), "--json")
     assert code == 130 and "after 1 of 3 rows" in err
     found = json.loads(out)
     assert found["interrupted"] is True and len(found["accuracy"]) == 1

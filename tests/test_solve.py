@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from support import call
+from command_line import call
 
 from recall_theory import Setting, SettingError, predict, solve_for
 
@@ -38,9 +38,9 @@ def test_an_infinitely_wide_identity_is_the_attention_only_model():
     assert wide.high == pytest.approx(plain.high, rel=0.02)
 
 
-def test_solve_on_the_command_line(capsys):
+def test_solve_on_the_command_line():
     sizes = ["--V", "32", "--L", "8", "--d", "32", "--N", "4096"]
-    code, out, _ = call(capsys, "solve", "--for", "m", *sizes, "--target", "0.3")
+    code, out, _ = call("solve", "--for", "m", *sizes, "--target", "0.3")
     assert code == 0
     assert "The least m" in out
 
