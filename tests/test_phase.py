@@ -49,30 +49,25 @@ def test_m_times_d_sets_the_width():
     assert place("V", "d", 64, 16, {"L": 4}, ratio=8).N == 512
 
 
-def test_the_boundary_lies_between_cells_on_either_side(diagram):
+def test_the_boundary_is_where_the_prediction_reaches_the_target(diagram):
+    """It lies between cells on either side; there the prediction is the target, but for an interpolation."""
     assert diagram.boundary
     for x, y in diagram.boundary:
-        i = np.searchsorted(diagram.x_values, x * (1 + 1e-12), side="right") - 1
-        j = np.searchsorted(diagram.y_values, y * (1 + 1e-12), side="right") - 1
-        i, j = min(i, len(diagram.x_values) - 1), min(j, len(diagram.y_values) - 1)
+        i = min(np.searchsorted(diagram.x_values, x * (1 + 1e-12), side="right"), len(diagram.x_values)) - 1
+        j = min(np.searchsorted(diagram.y_values, y * (1 + 1e-12), side="right"), len(diagram.y_values)) - 1
         near = diagram.accuracy[j:j + 2, i:i + 2]
         assert near.min() < diagram.target <= near.max()
-
-
-def test_the_boundary_is_where_the_prediction_reaches_the_target(diagram):
     for x, y in diagram.boundary[::3]:
         at = predict(Setting(V=128, L=16, d=round(y), N=round(x)))
         assert at.accuracy == pytest.approx(diagram.target, abs=0.03)  # interpolated over half an octave
 
 
-def test_families_cover_every_term_of_every_model():
-    for setting in (Setting(256, 16, 64, 8192), Setting(256, 16, 64, 8192, m=128), Setting(
-            256, 16, 64, 8192, trigger_in_value=False), Setting(256, 16, 64, 8192, embedding="sphere")):
-        prediction = predict(setting)
-        for step in ("attention", "recall"):
-            for term in prediction.terms[step]:
-                assert family(term) in FAMILIES, term
-        assert binding(prediction).split(": ")[1] in FAMILIES
+@pytest.mark.parametrize("more", [{}, {"m": 128}, {"trigger_in_value": False}, {"embedding": "sphere"}])
+def test_families_cover_every_term_of_every_model(more):
+    prediction = predict(Setting(256, 16, 64, 8192, **more))
+    for step in ("attention", "recall"):
+        assert {family(term) for term in prediction.terms[step]} <= set(FAMILIES)
+    assert binding(prediction).split(": ")[1] in FAMILIES
 
 
 def test_facts_never_seen_bind_where_samples_are_few():
@@ -197,36 +192,35 @@ def test_compare_activations_on_the_command_line():
     assert call(*line, "--csv", "--no-attention-only")[1].count("\n") == 3
 
 
-def test_an_interrupted_diagram_keeps_its_rows_and_points(monkeypatch):
-    def some(function, settings):
-        yield from map(function, settings[:7])
+def stops_after(n, answer=None):
+    """A map that is interrupted after n tasks; `answer` is what a task gives, or else its function is asked."""
+
+    def mapped(function, tasks, jobs=1):
+        for task in tasks[:n]:
+            yield function(task) if answer is None else answer
         raise KeyboardInterrupt
 
+    return mapped
+
+
+def test_an_interrupted_diagram_keeps_its_rows_and_points(monkeypatch):
+    plane = ("N", "d", (1024, 4096), (16, 64))
     sizes = {"V": 64, "L": 8, "cells": (3, 3), "target": 0.5}
+    whole = phase(*plane, **sizes)
     with pytest.raises(Interrupted) as stop:
-        phase("N", "d", (1024, 4096), (16, 64), mapped=some, **sizes)
-    partial, whole = stop.value.partial, phase("N", "d", (1024, 4096), (16, 64), **sizes)
+        phase(*plane, mapped=stops_after(7), **sizes)
+    partial = stop.value.partial
     assert partial.accuracy.tolist() == whole.accuracy[:2].tolist()
     assert partial.to_dict()["y_values"] == whole.y_values[:2].tolist()
 
-    def few(work, tasks, jobs):
-        yield from [(1.0, 0.5, 0.5)] * 5
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(workers, "ordered_map", few)
+    monkeypatch.setattr(workers, "ordered_map", stops_after(5, (1.0, 0.5, 0.5)))
     with pytest.raises(Interrupted) as stop:
         with_points(whole, points=3, seeds=2, seed=1)
     assert [p.accuracy for p in stop.value.partial.points] == [0.5, 0.5]
 
-
-def test_an_interrupt_in_the_first_row_leaves_nothing():
-    def none(function, settings):
-        raise KeyboardInterrupt
-        yield
-
     with pytest.raises(KeyboardInterrupt) as stop:
-        phase("N", "d", (1024, 4096), (16, 64), cells=(3, 3), V=64, L=8, mapped=none)
-    assert not isinstance(stop.value, Interrupted)
+        phase(*plane, mapped=stops_after(0), **sizes)
+    assert not isinstance(stop.value, Interrupted)  # nothing is left of the first row
 
 
 def test_the_command_line_draws_what_an_interrupted_run_finished(monkeypatch, tmp_path):
