@@ -7,69 +7,78 @@
 
     def test_that_the_check_has_teeth():
         assert_rejected(my_law_without_L)
+
+Each verifies a predictor over a grid and returns the verification. The arguments are those of `recall_theory.verify`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypedDict, Unpack
 
 from .settings import Setting
 from .verification.engine import verify
 from .verification.results import Verification
-from .verification.verdicts import AGREE, DISAGREE
+from .verification.verdicts import DISAGREE, INCONCLUSIVE
 
 __all__ = ["assert_agrees", "assert_not_rejected", "assert_rejected"]
 
 Predictor = Callable[[Setting], object]
+Grid = Sequence[Setting] | str
 
 
-def assert_agrees(predictor: Predictor, grid: Sequence[Setting] | str = "default", seeds: int | None = None,
-                  seed: int | None = None, *, margin: float | None = None, until: str | None = None,
-                  jobs: int = 1) -> Verification:
+class Options(TypedDict, total=False):
+    """The other arguments of `recall_theory.verify`."""
+
+    margin: float | None
+    until: str | None
+    jobs: int
+
+
+def assert_agrees(predictor: Predictor, grid: Grid = "default", seeds: int | None = None, seed: int | None = None,
+                  **options: Unpack[Options]) -> Verification:
     """Raise AssertionError unless the predictor agrees with the simulation in every comparison of the grid.
 
-    The arguments are those of `verify`. A right formula fails in some runs where a true error near the margin leaves a
-    cell inconclusive: give more seeds, or use `assert_not_rejected`. Returns the verification.
+    A right formula fails in some runs where a true error near the margin leaves a cell inconclusive: give more seeds,
+    or use `assert_not_rejected`.
 
     >>> grid = [Setting(V=16, L=2, d=256, N=2048)]
     >>> assert_agrees(lambda s: 1.0, grid, seeds=600, seed=0).verdict
     'agree'
     """
-    return _held(verify(grid, seeds, seed, jobs=jobs, margin=margin, predictor=predictor, until=until),
-                 lambda verdict: verdict == AGREE, "agree with the simulation")
+    result = verify(grid, seeds, seed, predictor=predictor, **options)
+    return _without(result, (DISAGREE, INCONCLUSIVE), "agree with the simulation")
 
 
-def assert_not_rejected(predictor: Predictor, grid: Sequence[Setting] | str = "default", seeds: int | None = None,
-                        seed: int | None = None, *, margin: float | None = None, until: str | None = None,
-                        jobs: int = 1) -> Verification:
+def assert_not_rejected(predictor: Predictor, grid: Grid = "default", seeds: int | None = None,
+                        seed: int | None = None, **options: Unpack[Options]) -> Verification:
     """Raise AssertionError where any comparison disagrees: less than one run in 1,000 of a right formula does."""
-    return _held(verify(grid, seeds, seed, jobs=jobs, margin=margin, predictor=predictor, until=until),
-                 lambda verdict: verdict != DISAGREE, "escape rejection")
+    result = verify(grid, seeds, seed, predictor=predictor, **options)
+    return _without(result, (DISAGREE,), "escape rejection")
 
 
-def assert_rejected(predictor: Predictor, grid: Sequence[Setting] | str = "default", seeds: int | None = None,
-                    seed: int | None = None, *, margin: float | None = None, until: str | None = None,
-                    jobs: int = 1) -> Verification:
+def assert_rejected(predictor: Predictor, grid: Grid = "default", seeds: int | None = None, seed: int | None = None,
+                    **options: Unpack[Options]) -> Verification:
     """Raise AssertionError unless some comparison disagrees: the control that a wrong formula is found out.
 
     >>> grid = [Setting(V=16, L=2, d=256, N=2048)]
     >>> assert_rejected(lambda s: 0.5, grid, seeds=50, seed=0).verdict
     'disagree'
     """
-    result = verify(grid, seeds, seed, jobs=jobs, margin=margin, predictor=predictor, until=until)
+    result = verify(grid, seeds, seed, predictor=predictor, **options)
     if result.verdict != DISAGREE:
         raise AssertionError(f"the predictor was not rejected: {result.verdict} (seed={result.seed})")
     return result
 
 
-def _held(result: Verification, good: Callable[[str], bool], what: str) -> Verification:
-    """The verification, or an AssertionError with one line a comparison that is not good."""
+def _without(result: Verification, failures: Sequence[str], what: str) -> Verification:
+    """The verification, or an AssertionError with one line a comparison whose verdict is a failure."""
     lines = []
     for cell in result.cells:
         s = cell.setting
         sizes = f"V={s.V} L={s.L} d={s.d} N={s.N}" + ("" if s.m is None else f" m={s.m} {s.activation}")
         for name, c in cell.comparisons.items():
-            if not good(c.verdict):
+            if c.verdict in failures:
                 why = f" ({c.reason})" if c.reason else ""
                 lines.append(f"  {sizes}: {name} predicted {c.predicted:.4f}, observed {c.observed.mean:.4f}, "
                              f"difference in [{c.low:+.4f}, {c.high:+.4f}], margin {cell.margin:g}: {c.verdict}{why}")

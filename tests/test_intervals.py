@@ -90,7 +90,7 @@ def best_bet(x, m):
     np.random.default_rng(4).uniform(0.9, 1, size=60),
 ], ids=str)
 def test_the_ends_are_where_the_best_bet_reaches_the_price(x):
-    low, high = (float(v) for v in anytime_interval(x, 0.95))
+    low, high = (float(v[0]) for v in anytime_interval(x[None], 0.95))
     price = log_price(len(x), 0.95)
     for m in (low, high):
         if 1e-9 < m < 1 - 1e-9:
@@ -102,7 +102,8 @@ def test_the_ends_are_where_the_best_bet_reaches_the_price(x):
 def test_the_bets_on_a_constant_at_the_edge_in_closed_form(value):
     """n values of 1: the best bet stakes all, wealth is m^-n, and the end is exp(-price/n)."""
     gap = -math.expm1(-log_price(20, 0.95) / 20)
-    assert anytime_interval(np.full(20, value), 0.95) == pytest.approx((1 - gap, 1) if value else (0, gap), abs=1e-12)
+    low, high = anytime_interval(np.full((1, 20), value), 0.95)
+    assert (low[0], high[0]) == pytest.approx((1 - gap, 1) if value else (0, gap), abs=1e-12)
 
 
 def test_the_price_is_what_the_best_bet_gains_on_the_mixture():
@@ -124,18 +125,18 @@ def test_the_price_is_what_the_best_bet_gains_on_the_mixture():
 
 @given(SAMPLES, st.floats(0.5, 0.9999))
 def test_intervals_hold_the_mean_and_stay_between_0_and_1(x, confidence):
-    for low, high in (anytime_interval(x, confidence), guaranteed_interval(x, confidence)):
+    for low, high in (anytime_interval(x[None], confidence), guaranteed_interval(x[None], confidence)):
         assert 0 <= low <= x.mean() + 1e-9 and x.mean() - 1e-9 <= high <= 1 + 1e-12
-    found = mean_intervals(x, confidence)
+    found = mean_intervals(x[None], confidence)
     assert 0 <= found.low <= x.mean() + 1e-9 and x.mean() - 1e-9 <= found.high <= 1
 
 
 @given(SAMPLES)
 def test_intervals_are_mirrored_and_nested(x):
-    a, b = mean_intervals(x, 0.99), mean_intervals(1 - x, 0.99)
+    a, b = mean_intervals(x[None], 0.99), mean_intervals(1 - x[None], 0.99)
     if a.method == b.method:  # at the edge of the rule, rounding may decide
-        assert float(a.low) == pytest.approx(1 - float(b.high), abs=1e-6)
-    less, more = anytime_interval(x, 0.9), anytime_interval(x, 0.999)  # more confidence is wider
+        assert a.low[0] == pytest.approx(1 - b.high[0], abs=1e-6)
+    less, more = anytime_interval(x[None], 0.9), anytime_interval(x[None], 0.999)  # more confidence is wider
     assert more[0] <= less[0] + 1e-12 and more[1] >= less[1] - 1e-12
 
 
@@ -151,11 +152,11 @@ def test_rare_failures_are_never_excluded_by_few_seeds():
     """Thirty-two seeds that show no failure may hide one in ten: no verdict."""
     for n in (1, 32, 1000):
         assert (1 - unseen_share(n, 0.95)) ** n == pytest.approx(0.025)
-    found = mean_intervals(np.ones(32), 0.95)
+    found = mean_intervals(np.ones((1, 32)), 0.95)
     assert found.low == pytest.approx(1 - unseen_share(32, 1 - 0.05 / 3)) and found.high == 1
-    assert judge(float(found.low) - 1, float(found.high) - 1, 0.02) == INCONCLUSIVE
+    assert judge(found.low[0] - 1, found.high[0] - 1, 0.02) == INCONCLUSIVE
     n = seeds_to_rule_out(0.02, 0.95)
-    assert judge(float(mean_intervals(np.ones(n), 0.95).low) - 1, 0, 0.02) != INCONCLUSIVE
+    assert judge(mean_intervals(np.ones((1, n)), 0.95).low[0] - 1, 0, 0.02) != INCONCLUSIVE
 
 
 def test_bca_takes_less_error_the_more_skewed_a_sample_is():

@@ -94,7 +94,7 @@ def test_a_shipped_grid_is_swept_by_its_name():
     from recall_theory.verification import grids
 
     for name in ("default", "mlp"):
-        assert load_plan(name).cells == grids.load(name)
+        assert load_plan(name).cells == grids.load_grid(name)
 
 
 # --- planes ---------------------------------------------------------------------------------------

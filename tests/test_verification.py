@@ -15,8 +15,8 @@ from recall_theory.errors import Interrupted
 from recall_theory.geometric import GeometricSetting
 from recall_theory.geometric import predict as predict_geometric
 from recall_theory.simulate import workers
-from recall_theory.verification.engine import planned_seeds
-from recall_theory.verification.grids import load, load_grid
+from recall_theory.verification.grids import load_grid
+from recall_theory.verification.planning import planned_seeds
 from recall_theory.verification.problem import GEOMETRIC_RECALL, THREE_STEP_RECALL, Moments
 from recall_theory.verification.verdicts import AGREE, DISAGREE, INCONCLUSIVE, VERDICT_ALPHA, family_confidence
 
@@ -107,7 +107,7 @@ def observed(monkeypatch):
 
         def ordered_map(work, tasks, jobs):
             nonlocal made
-            for setting, _, indices in tasks:
+            for _, setting, _, indices in tasks:
                 yield [(x, x, x) for x in rng.normal(means[setting], std, len(indices)).clip(0, 1).tolist()]
                 made += len(indices)
                 if made >= stop:
@@ -153,7 +153,7 @@ def test_stages_of_a_verification(observed, monkeypatch, third, stop, seeds, ver
 def test_the_instrument_tells_wrong_formulas_from_right_ones():
     """The shipped study: beyond doubt at most 1e-3 false alarms, and power at least 0.99 where three cells are off."""
     kept = json.loads((VALIDATION / "false_alarms.json").read_text())
-    assert kept["cells"] == len(load("default"))
+    assert kept["cells"] == len(load_grid("default"))
     for name, f in kept["right"].items():
         assert f["runs"] >= 20_000 and f["high"] <= 1e-3, name
     for name, f in kept["wrong"].items():
@@ -181,7 +181,7 @@ def test_bad_arguments_are_named(arguments):
 
 
 def test_shipped_grids_load():
-    cells = load("default")
+    cells = load_grid("default")
     assert len(cells) >= 24
     predictions = [predict(s) for s in cells]
     assert sum(0.2 < p.attention < 0.9 for p in predictions) >= 6
@@ -216,16 +216,16 @@ def test_broken_grid_files_are_named(tmp_path, problem, text, words):
     path = tmp_path / "grid.toml"
     path.write_text(text)
     with pytest.raises(SettingError, match="No such file"):
-        load_grid(problem, str(tmp_path / "absent.toml"))
+        load_grid(str(tmp_path / "absent.toml"), problem)
     with pytest.raises(SettingError) as caught:
-        load_grid(problem, str(path))
+        load_grid(str(path), problem)
     assert caught.value.name == "grid" and words in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_the_full_grid_holds_both_models():
-    assert load("mlp") == load(str(VALIDATION / "mlp_grid.toml"))
-    assert {c.m is None for c in load("full")} == {True, False}
-    assert load("full") == load("attention-only") + load("mlp")
+    assert load_grid("mlp") == load_grid(str(VALIDATION / "mlp_grid.toml"))
+    assert {c.m is None for c in load_grid("full")} == {True, False}
+    assert load_grid("full") == load_grid("attention-only") + load_grid("mlp")
 
 
 # --- geometric recall, the second problem ---------------------------------------------------------
@@ -249,7 +249,7 @@ def test_geometric_cells_name_their_margin_once():
 
 
 def test_the_shipped_geometric_grid_is_affordable():
-    grid = load_grid(GEOMETRIC_RECALL, "default")
+    grid = load_grid("default", GEOMETRIC_RECALL)
     assert len(grid) >= 16 and {s.chain_of_thought for s in grid} == {True, False}
     for s in grid:
         GEOMETRIC_RECALL.check(s)

@@ -14,7 +14,7 @@ import numpy as np
 from recall_theory.settings import OBSERVABLES
 from recall_theory.simulate.run import one_seed
 from recall_theory.simulate.workers import collect
-from recall_theory.verification.grids import load
+from recall_theory.verification.grids import load_grid
 
 HERE = Path(__file__).parent
 SEEDS = 2400
@@ -30,7 +30,7 @@ def values() -> list[np.ndarray]:
 
 def main() -> None:
     found = []
-    for number, setting in enumerate(load("default")):
+    for number, setting in enumerate(load_grid("default")):
         tasks = ((setting, SEED, number * SEEDS + i, None, None) for i in range(SEEDS))
         found.append(np.array(collect(one_seed, tasks)))
         print(number, found[-1].mean(axis=0).round(4), flush=True)

@@ -24,11 +24,10 @@ from scipy.stats import qmc
 
 from recall_theory import Prediction, Setting, predict
 from recall_theory.settings import OBSERVABLES
-from recall_theory.verification.engine import planned_seeds
-from recall_theory.verification.planning import STAGES, seeds_to_rule_out
+from recall_theory.verification.planning import STAGES, planned_seeds, seeds_to_rule_out
 from recall_theory.verification.problem import THREE_STEP_RECALL
-from recall_theory.verification.tolerances import ATTENTION_ONLY as MARGIN
-from recall_theory.verification.tolerances import MLP as MLP_MARGIN
+from recall_theory.verification.verdicts import ATTENTION_ONLY as MARGIN
+from recall_theory.verification.verdicts import MLP as MLP_MARGIN
 from recall_theory.verification.verdicts import VERDICT_ALPHA, family_confidence
 
 SMOOTH = {"tanh": 15e-9, "erf": 15e-9, "gelu": 25e-9}  # seconds a neuron and sample; the others take a third

@@ -24,18 +24,17 @@ from scipy import stats
 from recall_theory import Prediction, Setting, predict
 from recall_theory.numerics.forced_choice import forced_choice
 from recall_theory.settings import OBSERVABLES
-from recall_theory.verification.engine import planned_seeds
-from recall_theory.verification.grids import load
+from recall_theory.verification.grids import load_grid
 from recall_theory.verification.intervals import mean_intervals
-from recall_theory.verification.planning import STAGES, second_stage
+from recall_theory.verification.planning import STAGES, planned_seeds, second_stage
 from recall_theory.verification.problem import THREE_STEP_RECALL
 from recall_theory.verification.residual_analysis import noise
-from recall_theory.verification.tolerances import declared_margin
 from recall_theory.verification.verdicts import (
     AGREE,
     DISAGREE,
     INCONCLUSIVE,
     VERDICT_ALPHA,
+    declared_margin,
     family_confidence,
     judge,
     smallest_detectable_bias,
@@ -95,7 +94,7 @@ class Instrument:
     """`verify` of the default grid, on resampled seeds."""
 
     def __init__(self, rng: np.random.Generator):
-        self.rng, self.bank, self.grid = rng, values(), load("default")
+        self.rng, self.bank, self.grid = rng, values(), load_grid("default")
         self.confidence = family_confidence(STAGES * len(OBSERVABLES) * len(self.grid), VERDICT_ALPHA)
         self.margins = [declared_margin(s) for s in self.grid]
         self.predictions = [predict(s) for s in self.grid]

@@ -78,7 +78,7 @@ def seeds_for(s: GeometricSetting) -> int:
 
 def shipped() -> list[GeometricSetting]:
     """The cells of the full grid, as they were drawn."""
-    return load_grid(GEOMETRIC_RECALL, str(HERE / "geometric_grid.toml"))
+    return load_grid(str(HERE / "geometric_grid.toml"), GEOMETRIC_RECALL)
 
 
 def observe(seed: int, jobs: int, out: Path) -> None:

@@ -19,7 +19,7 @@ from recall_theory import Setting
 from recall_theory.settings import OBSERVABLES
 from recall_theory.simulate.run import one_seed
 from recall_theory.simulate.workers import collect
-from recall_theory.verification.grids import load
+from recall_theory.verification.grids import load_grid
 from recall_theory.verification.sampling import cell_seed
 from validation.draw_grid import guess, seeds_for
 
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=20261120)
     options = parser.parse_args()
     done = json.loads(options.out.read_text()) if options.out.exists() else {}
-    for number, setting in enumerate(load(options.grid)):
+    for number, setting in enumerate(load_grid(options.grid)):
         key = json.dumps(setting.to_dict(), sort_keys=True)
         if key in done:
             continue

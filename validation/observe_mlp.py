@@ -18,7 +18,7 @@ import numpy as np
 from recall_theory import predict
 from recall_theory.simulate.run import one_seed
 from recall_theory.simulate.workers import collect
-from recall_theory.verification.grids import load
+from recall_theory.verification.grids import load_grid
 from recall_theory.verification.sampling import cell_seed
 from validation.draw_mlp_grid import seconds, seeds_for
 from validation.observe import MOST_SEEDS, summary
@@ -35,7 +35,7 @@ def main() -> None:
     options = parser.parse_args()
     done = json.loads(options.out.read_text()) if options.out.exists() else {}
     cells = [(s, cell_seed(options.seed, number), seeds_for(predict(s)))
-             for number, s in enumerate(load(options.grid))]
+             for number, s in enumerate(load_grid(options.grid))]
     for setting, seed, wanted in sorted(cells, key=lambda cell: cell[2] * seconds(cell[0])):
         key = json.dumps(setting.to_dict(), sort_keys=True)
         if key in done:

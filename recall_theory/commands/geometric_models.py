@@ -246,7 +246,7 @@ def _interval(observed: Observable) -> list[float | None]:
 
     if not observed.std > 0:  # it is NaN for a single seed
         return [None, None]
-    low, high = student_interval(observed.values, 95 / 100)
+    low, high = map(float, student_interval(observed.values, 95 / 100))
     return [low if observed.values.min() < 0 else max(0.0, low), min(1.0, high)]
 
 

@@ -110,7 +110,7 @@ def interval(observable: Observable) -> list[float | None]:
 
     if len(observable.values) < 2:
         return [None, None]
-    low, high = student_interval(observable.values, CONFIDENCE / 100)
+    low, high = map(float, student_interval(observable.values, CONFIDENCE / 100))
     return [max(0.0, low), min(1.0, high)]
 
 

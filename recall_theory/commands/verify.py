@@ -50,7 +50,7 @@ def verified(output: Output, problem: Problem[S, P], grid: str, answer: Callable
     from ..verification.engine import verify
     from ..verification.grids import load_grid
 
-    settings, used = load_grid(problem, grid), output.seed(seed)
+    settings, used = load_grid(grid, problem), output.seed(seed)
     return output.measure(
         "seeds",
         lambda progress: verify(settings, seed=used, jobs=jobs or cores(), problem=problem,

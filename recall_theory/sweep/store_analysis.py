@@ -12,8 +12,15 @@ from ..theory.phase import PhaseDiagram, binding
 from ..theory.predict import Prediction, predict
 from ..verification.problem import THREE_STEP_RECALL
 from ..verification.results import Cell, Comparison, Judging, compare
-from ..verification.tolerances import declared_margin
-from ..verification.verdicts import AGREE, DISAGREE, INCONCLUSIVE, VERDICT_ALPHA, family_confidence, worst
+from ..verification.verdicts import (
+    AGREE,
+    DISAGREE,
+    INCONCLUSIVE,
+    VERDICT_ALPHA,
+    declared_margin,
+    family_confidence,
+    worst,
+)
 from .reproduce import Reproduction, reproductions
 from .scaling import Scaling
 from .slices import DIAGRAM_CELLS, SettingMap, Slice2D, critical_scalings, phase_diagram_of, slices_of

@@ -11,13 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..settings import PARAMETERS, Setting, SettingError, check_integer, check_seed, check_seeds
 from ..simulate.gradient_readers import READERS, read_gradient
-from ..simulate.run import check_affordable, one_seed
+from ..simulate.run import one_seed
 from ..theory.formulas.lower_bounds import gradient_information_sampled, most_right
 from ..theory.one_step_memory import one_step_recall
 from ..theory.predict import predict_many
-from .sampling import mean_and_error, observe_settings
-
-__all__ = ["OBSERVED", "Point", "Tightness", "bound", "tightness"]
+from .sampling import Estimate, observe_settings
 
 LEAST_X, MOST_X = 1 / 4, 16  # of x = N d^2/(V^2 L ln V)
 MOST_POINTS = 64
@@ -65,25 +63,30 @@ def tightness(V: int, L: int, d: int, *, points: int = 7, seeds: int = 16, seed:
     [28, 222, 1774]
     """
     check_seeds(seeds)
-    seed = check_seed(seed)
+    used = check_seed(seed)
     check_integer("points", points, 2, MOST_POINTS)
     V, L, d = (PARAMETERS[name].check(value) for name, value in (("V", V), ("L", L), ("d", d)))
     if L < 2:
         raise SettingError("L", f"L={L} leaves no noise tokens; the gradient bound needs L of at least 2")
-    N = np.clip(np.rint(np.geomspace(LEAST_X, MOST_X, points) * V**2 * L * np.log(V) / d**2), 1, PARAMETERS["N"].high)
-    settings = [Setting(V=V, L=L, d=d, N=int(n), trigger_in_value=trigger_in_value) for n in N]
-    predictions = _predictions(settings)
-    for s in settings:
-        check_affordable(s)
+    scale = V**2 * L * np.log(V) / d**2
+    N = np.clip(np.rint(np.geomspace(LEAST_X, MOST_X, points) * scale), 1, PARAMETERS["N"].high)
 
-    def of_finished(values: list[NDArray[np.float64]]) -> Tightness:
-        finished = [Point(float(s.N * d**2 / (V**2 * L * np.log(V))), s.N, *known, *_means(observed))
-                    for s, known, observed in zip(settings, predictions, values, strict=False)]
-        sizes = {"V": V, "L": L, "d": d, "trigger_in_value": trigger_in_value}
-        return Tightness(sizes, seed, seeds, tuple(finished))
+    sizes: dict[str, Any] = {"V": V, "L": L, "d": d, "trigger_in_value": trigger_in_value}
+    most = bound(V, L, d, N)
+    predicted = {"gradient": one_step_recall(**sizes, N=N), "noisy gradient": one_step_recall(**sizes, N=N, noise=1),
+                 "three steps": predict_many(**sizes, N=N).accuracy}
 
-    return of_finished(observe_settings(observe, settings, seeds, seed, jobs=jobs, progress=progress,
-                                        partial=lambda values: of_finished(values) if values else None))
+    def beside(observed: list[list[Estimate]]) -> Tightness:
+        finished = []
+        for i, estimates in enumerate(observed):
+            claims = {name: float(values[i]) for name, values in predicted.items()}
+            means, errors = zip(*estimates, strict=True)
+            finished.append(Point(float(N[i] / scale), int(N[i]), float(most[i]), claims,
+                                  dict(zip(OBSERVED, means, strict=True)), dict(zip(OBSERVED, errors, strict=True))))
+        return Tightness(sizes, used, seeds, tuple(finished))
+
+    return observe_settings([Setting(**sizes, N=int(n)) for n in N], seeds, used, beside, observe=observe, jobs=jobs,
+                            progress=progress)
 
 
 def observe(setting: Setting, seed: int, index: int) -> tuple[float, ...]:
@@ -96,19 +99,3 @@ def bound(V: int, L: int, d: int, N: ArrayLike) -> NDArray[np.float64]:
     n = np.asarray(N, dtype=float)
     nats = gradient_information_sampled(V=float(V), L=float(L), d=float(d), N=n)
     return np.minimum(1, most_right(nats=nats) / V)
-
-
-def _predictions(settings: list[Setting]) -> list[tuple[float, dict[str, float]]]:
-    """Bound and predictions of each setting."""
-    s, N = settings[0], np.array([float(setting.N) for setting in settings])
-    sizes: dict[str, Any] = {"V": s.V, "L": s.L, "d": s.d, "N": N, "trigger_in_value": s.trigger_in_value}
-    recalls = zip(one_step_recall(**sizes).tolist(), one_step_recall(**sizes, noise=1).tolist(),
-                  predict_many(**sizes).accuracy.tolist(), strict=True)
-    return [(most, dict(zip(("gradient", "noisy gradient", "three steps"), each, strict=True)))
-            for most, each in zip(bound(s.V, s.L, s.d, N).tolist(), recalls, strict=True)]
-
-
-def _means(values: NDArray[np.float64]) -> tuple[dict[str, float], dict[str, float | None]]:
-    """Means and standard errors over seeds (seeds, observed)."""
-    each = {name: mean_and_error(column) for name, column in zip(OBSERVED, values.T, strict=True)}
-    return {name: mean for name, (mean, _) in each.items()}, {name: error for name, (_, error) in each.items()}

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..settings import (
-    OBSERVABLES,
-    PARAMETERS,
-    Setting,
-    SettingError,
-    check_integer,
-    check_proportion,
-    check_seed,
-    check_seeds,
-)
-from ..simulate.run import check_affordable
+from ..settings import PARAMETERS, Setting, SettingError, check_integer, check_proportion, check_seed, check_seeds
 from ..theory.capacity import LIMIT_RATIO
 from ..theory.formulas.leading_laws import recall_interference
 from ..theory.solve import solve_for
-from .problem import observe_exactly
-from .sampling import mean_and_error, observe_settings
-
-__all__ = ["BeyondOrthogonal", "Dimension", "FactsStored", "Need", "beyond_orthogonal"]
+from .sampling import Estimate, observe_settings
 
 EMBEDDINGS = ("gaussian", "orthogonal")  # the latter for V of at most d
 AROUND = (1 / 4, 1 / 2, 1, 2)  # dimensions that are looked at, in units of the one given
@@ -33,7 +20,6 @@ FEWEST_FACTS = 1 / 4  # of d, from which on samples are counted
 NEAR_LIMIT = 9 / 10  # of the largest V, where they are counted last
 MOST_POINTS = 64
 TARGET = 9 / 10
-ACCURACY = OBSERVABLES.index("accuracy")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,23 +88,32 @@ def beyond_orthogonal(d: int, L: int, *, target: float = TARGET, points: int = 6
                            f"{PARAMETERS['V'].low:g}")
     if seeds:
         check_seeds(seeds)
-        seed = check_seed(seed)
-
+    used = check_seed(seed)
+    sizes: dict[str, Any] = {"d": d, "L": L, "trigger_in_value": trigger_in_value}
     dimensions = []
     for near_d in sorted({min(max(2, round(c * d)), int(PARAMETERS["d"].high)) for c in AROUND}):
-        most = solve_for("V", target, d=near_d, L=L, ratio=LIMIT_RATIO, trigger_in_value=trigger_in_value)
+        most = solve_for("V", target, ratio=LIMIT_RATIO, **{**sizes, "d": near_d})
         law = recall_interference(d=float(near_d), e=int(trigger_in_value), tau=1)
         dimensions.append(Dimension(near_d, None if most is None else most.high, float(law), near_d))
-    facts = []
+    least: dict[tuple[int, str], int | None] = {}
     for V in _values(d, next(x.random for x in dimensions if x.d == d), points):
-        needs = {}
         for embedding in EMBEDDINGS if V <= d else EMBEDDINGS[:1]:
-            least = solve_for("N", target, V=V, L=L, d=d, embedding=embedding, trigger_in_value=trigger_in_value)
-            needs[embedding] = Need(None if least is None else least.low)
-        facts.append(FactsStored(V, needs))
-    sizes = {"d": d, "L": L, "trigger_in_value": trigger_in_value}
-    answer = BeyondOrthogonal(sizes, target, seed if seeds else None, seeds, tuple(dimensions), tuple(facts))
-    return answer if not seeds else _simulated(answer, jobs, progress)
+            samples = solve_for("N", target, V=V, embedding=embedding, **sizes)
+            least[V, embedding] = None if samples is None else samples.low
+    simulated = {place: N for place, N in least.items() if N is not None}
+
+    def answer(observed: list[list[Estimate]]) -> BeyondOrthogonal:
+        accuracies = {place: accuracy for place, (_, _, accuracy) in zip(simulated, observed, strict=False)}
+        needs: dict[int, dict[str, Need]] = {}
+        for (V, embedding), N in least.items():
+            needs.setdefault(V, {})[embedding] = Need(N, *accuracies.get((V, embedding), ()))
+        facts = tuple(FactsStored(V, by_embedding) for V, by_embedding in needs.items())
+        return BeyondOrthogonal(sizes, target, used if seeds else None, seeds, tuple(dimensions), facts)
+
+    if not seeds:
+        return answer([])
+    settings = [Setting(V=V, N=N, embedding=embedding, **sizes) for (V, embedding), N in simulated.items()]
+    return observe_settings(settings, seeds, used, answer, jobs=jobs, progress=progress)
 
 
 def _values(d: int, most: int | None, points: int) -> list[int]:
@@ -127,23 +122,3 @@ def _values(d: int, most: int | None, points: int) -> list[int]:
     beyond = points // 2 if high > d else 0
     below = np.geomspace(max(2, FEWEST_FACTS * d), d, points - beyond)
     return sorted({round(v) for v in (*below, *np.geomspace(d, high, beyond + 1))})
-
-
-def _simulated(answer: BeyondOrthogonal, jobs: int,
-               progress: Callable[[int, int], None] | None) -> BeyondOrthogonal:
-    """With what is observed at each least N, one after the other."""
-    places = [(i, e) for i, f in enumerate(answer.facts) for e, need in f.needs.items() if need.N is not None]
-    settings = [Setting(V=answer.facts[i].V, N=answer.facts[i].needs[e].N, embedding=e, **answer.setting)  # type: ignore[arg-type]
-                for i, e in places]
-    for s in settings:
-        check_affordable(s)
-
-    def with_observed(observed: list[NDArray[np.float64]]) -> BeyondOrthogonal:
-        facts = [FactsStored(f.V, dict(f.needs)) for f in answer.facts]
-        for (i, e), values in zip(places, observed, strict=False):
-            facts[i].needs[e] = Need(facts[i].needs[e].N, *mean_and_error(values[:, ACCURACY]))
-        return dataclasses.replace(answer, facts=tuple(facts))
-
-    assert answer.seed is not None
-    return with_observed(observe_settings(observe_exactly, settings, answer.seeds, answer.seed, jobs=jobs,
-                                          progress=progress, partial=with_observed))

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic
 
 import numpy as np
 
 from ..errors import interrupted_with
 from ..settings import SettingError, check_proportion, check_seed, check_seeds
+from ..simulate import workers
 from .grids import load_grid
-from .planning import STAGES, second_stage, seeds_planned
+from .planning import STAGES, planned_seeds, second_stage
 from .predictors import Claim, claim_of
 from .problem import THREE_STEP_RECALL, Moments, P, Problem, S
-from .results import Cell, Comparison, Judging, Verification, compare
-from .sampling import SeedScheduler, first_stage
+from .results import Cell, Judging, Verification, compare
+from .sampling import cell_seed
 from .verdicts import INCONCLUSIVE, VERDICT_ALPHA, family_confidence
 
-__all__ = ["Cell", "Comparison", "Verification", "planned_seeds", "verify"]
+__all__ = ["Verification", "verify"]
 
 FIRST_CHECK, GROWTH = 64, 1.25  # with no fixed number of seeds: verdicts at 64 of them, and at each quarter more
 MOST_SEEDS_UNTIL = 50_000
 USUAL = Moments(0.5, 0.15, 0.15)  # where the library's theory doesn't say: about the widest that recall shows
+TASK = 16  # seeds that a worker takes at a time: handing them over one by one takes a fifth of a small seed's time
+SHARES = 8  # at least, for each worker, of every cell
+
+Value = float | tuple[float, ...]  # the observables of one seed
 
 
 def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: int | None = None, *,
@@ -54,7 +61,7 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     >>> verify([Setting(V=16, L=2, d=256, N=2048)], seeds=50, seed=0, predictor=lambda setting: 0.5).verdict
     'disagree'
     """
-    settings = load_grid(problem, grid) if isinstance(grid, str) else grid
+    settings = load_grid(grid, problem) if isinstance(grid, str) else grid
     if until not in (None, "conclusive"):
         raise SettingError("until", f"until={until!r} is not conclusive")
     if not settings:
@@ -67,83 +74,116 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     for setting in settings:
         problem.check(setting)
 
-    own_prediction: Callable[[S], P] = functools.cache(problem.predict)
-    judged = own_prediction if predictor is None or predictor is problem.predict else predictor
-    claims = [claim_of(judged, s, problem) for s in settings]
-    theory = [_where_there_is_one(own_prediction, s) for s in settings]
-    margins = [margin or claim.margin or problem.margin(s) for claim, s in zip(claims, settings, strict=True)]
-    sampler = SeedScheduler(settings, problem.draw, seed=seed, jobs=jobs, progress=progress)
-    run = _Run(problem, claims, theory, margins, sampler)
-    with interrupted_with(lambda: run.verification(sampler.sampled) if sampler.sampled else None):
+    library: Callable[[S], P] = functools.cache(problem.predict)
+    judged = library if predictor is None or predictor is problem.predict else predictor
+    cells = []
+    for setting in settings:
+        claim, theory = claim_of(judged, setting, problem), None
+        with contextlib.suppress(SettingError):
+            theory = library(setting)
+        cells.append(_Sampled(setting, claim, theory, margin or claim.margin or problem.margin(setting)))
+
+    stages = STAGES if until is None and seeds is None else 1
+    confidence = family_confidence(stages * sum(len(cell.claim.values) for cell in cells), VERDICT_ALPHA)
+    run = _Run(problem, cells, seed, jobs, progress, confidence, anytime=until is not None)
+    with interrupted_with(lambda: run.verification() if any(cell.values for cell in cells) else None):
         if until is not None:
             run.until_conclusive(seeds or MOST_SEEDS_UNTIL)
         elif seeds is not None:
-            sampler.run_stage([seeds] * len(settings))
+            run.stage([seeds] * len(cells))
         else:
             run.two_stages()
-    return run.verification(range(len(settings)))
+    return run.verification()
 
 
-def planned_seeds(moments: Iterable[Moments], margin: float, confidence: float) -> int:
-    """Seeds of one cell's first stage, fixed before anything is observed: from the moments of its observables."""
-    return first_stage(max(seeds_planned(m.mean, m.largest_spread, margin, confidence) for m in moments))
+@dataclasses.dataclass
+class _Sampled(Generic[S, P]):
+    """A cell of the grid: what is claimed of it, what the library predicts, and the values of its seeds so far."""
+
+    setting: S
+    claim: Claim
+    theory: P | None
+    margin: float
+    values: list[Value] = dataclasses.field(default_factory=list)
 
 
+@dataclasses.dataclass
 class _Run(Generic[S, P]):
-    """One verification: what is claimed of each cell, beside the values observed so far."""
+    """One verification: its cells, how they are sampled, and how they are judged."""
 
-    def __init__(self, problem: Problem[S, P], claims: Sequence[Claim], theory: Sequence[P | None],
-                 margins: Sequence[float], sampler: SeedScheduler[S]):
-        self.problem, self.claims, self.theory = problem, claims, theory
-        self.margins, self.sampler = margins, sampler
-        self.confidence = self.confidence_of(stages=1)
-        self.anytime = False
+    problem: Problem[S, P]
+    cells: Sequence[_Sampled[S, P]]
+    seed: int
+    jobs: int
+    progress: Callable[[int, int, S], None] | None
+    confidence: float
+    anytime: bool
 
-    def confidence_of(self, stages: int) -> float:
-        """The confidence of each interval where all cells are judged `stages` times."""
-        return family_confidence(stages * sum(len(c.values) for c in self.claims), VERDICT_ALPHA)
+    def extend(self, plan: Sequence[int]) -> None:
+        """Simulate until every cell has as many seeds as planned; an interrupt keeps what was finished."""
+        batches = []
+        for number, (cell, stop) in enumerate(zip(self.cells, plan, strict=True)):
+            step = max(1, min(TASK, math.ceil(stop / (SHARES * self.jobs))))
+            batches += [(number, cell, range(i, min(i + step, stop))) for i in range(len(cell.values), stop, step)]
+        tasks = ((self.problem.observe, cell.setting, cell_seed(self.seed, number), indices)
+                 for number, cell, indices in batches)
+        done = sum(len(cell.values) for cell in self.cells)
+        total = done + sum(len(indices) for _, _, indices in batches)
+
+        with contextlib.closing(workers.ordered_map(_observe_seeds, tasks, self.jobs)) as finished:
+            for (_, cell, indices), values in zip(batches, finished, strict=False):
+                cell.values += values
+                done += len(indices)
+                if self.progress is not None:
+                    self.progress(done, total, cell.setting)
+
+    def stage(self, plan: Sequence[int]) -> None:
+        """As `extend`; an interrupt leaves every cell with the seeds of whole stages."""
+        before = [len(cell.values) for cell in self.cells]
+        try:
+            self.extend(plan)
+        except KeyboardInterrupt:
+            for cell, had, planned in zip(self.cells, before, plan, strict=True):
+                if len(cell.values) < planned:
+                    del cell.values[had:]
+            raise
 
     def two_stages(self) -> None:
         """As planned; where no cell disagrees after that, a second stage of the cells that are open. Each stage has
         half of the error."""
-        self.confidence = self.confidence_of(STAGES)
         first = []
-        for theory, claim, margin in zip(self.theory, self.claims, self.margins, strict=True):
-            moments = {} if theory is None else self.problem.moments(theory)
-            first.append(planned_seeds([moments.get(o, USUAL) for o in claim.values], margin, self.confidence))
-        self.sampler.run_stage(first)
-        result = self.verification(range(len(first)))
+        for cell in self.cells:
+            moments = {} if cell.theory is None else self.problem.moments(cell.theory)
+            first.append(planned_seeds([moments.get(o, USUAL) for o in cell.claim.values], cell.margin,
+                                       self.confidence))
+        self.stage(first)
+        result = self.verification()
         if result.verdict == INCONCLUSIVE:
-            self.sampler.run_stage(second_stage(first, {c for c, cell in enumerate(result.cells) if cell.is_open}))
+            self.stage(second_stage(first, {c for c, cell in enumerate(result.cells) if cell.is_open}))
 
     def until_conclusive(self, most: int) -> None:
         """Each cell goes on until its verdicts are conclusive, or until it has had `most` seeds.
 
         The intervals hold for any number of seeds: after a Ctrl-C a cell's stage need not be whole.
         """
-        self.anytime = True
         target = FIRST_CHECK
-        still_open = set(range(len(self.claims)))
+        still_open = set(range(len(self.cells)))
         while still_open:
-            self.sampler.extend([min(target, most) if c in still_open else 0 for c in range(len(self.claims))])
-            still_open = {c for c in still_open if target < most and self.cell(c).is_open}
+            self.extend([min(target, most) if c in still_open else 0 for c in range(len(self.cells))])
+            still_open = {c for c in still_open if target < most and self.compared(self.cells[c]).is_open}
             target = math.ceil(target * GROWTH)
 
-    def cell(self, c: int) -> Cell[S, P]:
-        """What the values of cell number c say."""
-        values = np.array(self.sampler.values[c], dtype=float).reshape(-1, len(self.problem.observables))
-        judging = Judging(self.margins[c], self.confidence, self.anytime)
-        return compare(self.problem, self.sampler.grid[c], self.claims[c].values, values, judging, self.theory[c])
+    def compared(self, cell: _Sampled[S, P]) -> Cell[S, P]:
+        """What the values of a cell say."""
+        values = np.array(cell.values, dtype=float).reshape(-1, len(self.problem.observables))
+        judging = Judging(cell.margin, self.confidence, self.anytime)
+        return compare(self.problem, cell.setting, cell.claim.values, values, judging, cell.theory)
 
-    def verification(self, cells: Iterable[int]) -> Verification[S, P]:
-        """What the values of these cells say."""
-        margin = self.margins[0] if self.problem.has_one_margin else None
-        return Verification(self.sampler.seed, self.confidence, tuple(self.cell(c) for c in cells), margin)
+    def verification(self) -> Verification[S, P]:
+        """What the cells say that have any values."""
+        margin = self.cells[0].margin if self.problem.has_one_margin else None
+        return Verification(self.seed, self.confidence, tuple(self.compared(c) for c in self.cells if c.values), margin)
 
 
-def _where_there_is_one(prediction: Callable[[S], P], setting: S) -> P | None:
-    """The library's own prediction, for the seeds to plan and the terms to name; None where it has none."""
-    try:
-        return prediction(setting)
-    except SettingError:
-        return None
+def _observe_seeds(observe: Callable[[S, int, int], Value], setting: S, seed: int, indices: range) -> list[Value]:
+    return [observe(setting, seed, i) for i in indices]

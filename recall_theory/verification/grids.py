@@ -7,26 +7,20 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
-from ..settings import Setting, SettingError
+from ..settings import SettingError
 from .problem import THREE_STEP_RECALL, P, Problem, S
-
-__all__ = ["cells_of", "load", "load_grid", "read_table"]
 
 MOST_CELLS = 100_000
 MOST_CHARACTERS = 20_000_000
 
-def load(name: str) -> list[Setting]:
-    """The settings of a shipped grid of recall by three steps, or of a TOML file.
 
-    "default" is quick and holds both models; "full" are the grids of the validation, "attention-only" and "mlp" its
-    parts. A file holds one table [[cell]] a setting, with the parameters of `Setting` as keys. Raises `SettingError`
-    with one line that names the file and what is wrong.
+def load_grid(name: str, problem: Problem[S, P] = THREE_STEP_RECALL) -> list[S]:  # type: ignore[assignment]
+    """The settings of a shipped grid of the problem, or of a TOML file.
+
+    Of recall by three steps "default" is quick and holds both models; "full" are the grids of the validation,
+    "attention-only" and "mlp" its parts. A file holds one table [[cell]] a setting, with the setting's parameters as
+    keys. Raises `SettingError` with one line that names the file and what is wrong.
     """
-    return load_grid(THREE_STEP_RECALL, name)
-
-
-def load_grid(problem: Problem[S, P], name: str) -> list[S]:
-    """As `load`, of any problem."""
     return cells_of(problem, read_table(name, problem.shipped_grids), name)
 
 
@@ -55,10 +49,10 @@ def read_table(name: str, shipped: Mapping[str, tuple[str, ...]]) -> dict[str, o
 
 def cells_of(problem: Problem[S, P], table: Mapping[str, object], name: str) -> list[S]:
     """The settings of the tables [[cell]] of a grid; `name` is the grid's, for errors."""
-    unknown = [key for key in table if key != "cell"]
-    if unknown:
-        raise SettingError("grid", f"{name}: unknown key {unknown[0]!r}; a grid holds tables [[cell]]")
     cells = table.get("cell")
+    for key in table:
+        if key != "cell":
+            raise SettingError("grid", f"{name}: unknown key {key!r}; a grid holds tables [[cell]]")
     if not isinstance(cells, list) or not cells:
         raise SettingError("grid", f"{name} holds no table [[cell]]")
     if len(cells) > MOST_CELLS:

@@ -22,15 +22,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BCA_UP_TO", "T_UP_TO", "UNSEEN", "Intervals", "anytime_interval", "bca_confidence", "bca_interval",
-           "guaranteed_interval", "log_price", "mean_intervals", "skewness", "student_interval", "tail_error",
-           "unseen_share"]
+from ..numerics.thresholds import bisect_arrays
 
 FloatArray = NDArray[np.float64]
 Number = TypeVar("Number", float, FloatArray)
@@ -40,43 +37,40 @@ SELECTED = 2.0  # BCa intervals have the error alpha exp(-SELECTED D)
 UNSEEN = 1 / 3  # share of the error that failures which no seed shows may take
 HALVINGS = 60
 MOST_U = 1 - 2.0**-50
-BLOCK = 1 << 22  # values worked on together
 FLAT = 1e-14  # range of values at most 1 below which they are equal but for rounding
 
 
 @dataclasses.dataclass(frozen=True)
 class Intervals:
-    """Ends of intervals (...,) in [0, 1] and the method of each: "t", "BCa" or "any law"."""
+    """Ends of intervals (R,) in [0, 1] and the method of each: "t", "BCa" or "any law"."""
 
     low: FloatArray
     high: FloatArray
     method: NDArray[np.str_]
 
 
-def mean_intervals(values: FloatArray, confidence: float) -> Intervals:
-    """Intervals for the means of rows of values (..., n) in [0, 1], one value a seed.
+def mean_intervals(rows: FloatArray, confidence: float) -> Intervals:
+    """Intervals for the means of rows of values (R, n) in [0, 1], one value a seed.
 
     >>> rng = np.random.default_rng(0)
     >>> mean_intervals(rng.normal(0.5, 0.1, size=(2, 500)), 0.95).method.tolist()
     ['t', 't']
     """
-    rows = np.asarray(values, dtype=float).reshape(-1, values.shape[-1])
-    shape, n = values.shape[:-1], rows.shape[1]
+    count, n = rows.shape
     if n < 2:
-        return Intervals(np.zeros(shape), np.ones(shape), np.full(shape, "any law"))
-    mean = rows.mean(axis=1)
+        return Intervals(np.zeros(count), np.ones(count), np.full(count, "any law"))
     log_error = tail_error(skewness(rows), n, confidence)
     method = np.where(log_error <= T_UP_TO, "t", np.where(log_error <= BCA_UP_TO, "BCa", "any law"))
-    low, high = _student_intervals(rows, confidence)
+    low, high = student_interval(rows, confidence)
     bent, wild = method == "BCa", method == "any law"
     if bent.any():
         low[bent], high[bent] = bca_interval(rows[bent], bca_confidence(log_error[bent], confidence))
-    p = unseen_share(n, 1 - UNSEEN * (1 - confidence))
+    p, mean = unseen_share(n, 1 - UNSEEN * (1 - confidence)), rows.mean(axis=1)
     low = np.minimum(low, mean * (1 - p))
     high = np.maximum(high, 1 - (1 - mean) * (1 - p))
     if wild.any():
         low[wild], high[wild] = guaranteed_interval(rows[wild], confidence)
-    return Intervals(np.clip(low, 0, 1).reshape(shape), np.clip(high, 0, 1).reshape(shape), method.reshape(shape))
+    return Intervals(np.clip(low, 0, 1), np.clip(high, 0, 1), method)
 
 
 def tail_error(skew: Number, n: int, confidence: float) -> Number:
@@ -102,20 +96,14 @@ def skewness(rows: FloatArray) -> FloatArray:
     return result
 
 
-def student_interval(values: FloatArray, confidence: float) -> tuple[float, float]:
-    """The two-sided t interval of the mean of values (n,); infinite for a single one."""
-    if len(values) < 2:
-        return -math.inf, math.inf
-    low, high = _student_intervals(np.asarray(values, dtype=float)[None], confidence)
-    return float(low[0]), float(high[0])
-
-
-def _student_intervals(rows: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+def student_interval(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """The two-sided t interval of the mean of values (n,), or of each of the rows (R, n); infinite for n of 1."""
     from scipy.special import stdtrit
 
-    n = rows.shape[1]
-    half = stdtrit(n - 1, (1 + confidence) / 2) * rows.std(axis=1, ddof=1) / math.sqrt(n)
-    mean = rows.mean(axis=1)
+    n, mean = values.shape[-1], values.mean(axis=-1)
+    if n < 2:
+        return mean - math.inf, mean + math.inf
+    half = stdtrit(n - 1, (1 + confidence) / 2) * values.std(axis=-1, ddof=1) / math.sqrt(n)
     return mean - half, mean + half
 
 
@@ -162,34 +150,31 @@ def _bootstrap_quantile(rows: FloatArray, z: FloatArray) -> FloatArray:
         return position, r + np.log(v / r) / r
 
     largest = np.full(len(rows), 8.0) * (1 + np.abs(z)) / math.sqrt(n)
-    size = _halved(np.zeros(len(rows)), largest, lambda size: tilted(size)[1] >= np.abs(z))
+    size, _ = bisect_arrays(lambda size: ~(tilted(size)[1] >= np.abs(z)), np.zeros(len(rows)), largest, HALVINGS)
     return mean + scale * tilted(size)[0]
 
 
-def anytime_interval(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
-    """Low and high ends (...,) for the mean of values (..., n) in [0, 1]; they hold at all n together.
+def anytime_interval(rows: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Low and high ends (R,) for the means of rows of values (R, n) in [0, 1]; they hold at all n together.
 
-    >>> low, high = anytime_interval(np.full(100, 0.5), 0.95)
+    >>> (low,), (high,) = anytime_interval(np.full((1, 100), 0.5), 0.95)
     >>> bool(0.3 < low < 0.5 < high < 0.7)
     True
     """
-    rows = values.reshape(-1, values.shape[-1])
-    high = _betting_upper_ends(rows, confidence)
-    low = 1 - _betting_upper_ends(1 - rows, confidence)
-    return low.reshape(values.shape[:-1]), high.reshape(values.shape[:-1])
+    return 1 - _betting_upper_ends(1 - rows, confidence), _betting_upper_ends(rows, confidence)
 
 
-def guaranteed_interval(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
-    """Low and high ends (...,) for the mean of n values (..., n) in [0, 1], n fixed beforehand.
+def guaranteed_interval(rows: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Low and high ends (R,) for the means of rows of values (R, n) in [0, 1], n fixed beforehand.
 
     What two intervals share, each with half of the error: the bets above, and the range of the values. More than a
     share p of all values lies below the least of n with probability (1 - p)^n at most, and likewise above the greatest.
     """
     half = (1 + confidence) / 2
-    low, high = anytime_interval(values, half)
-    p = unseen_share(values.shape[-1], half)
-    return (np.maximum(low, values.min(axis=-1) * (1 - p)),
-            np.minimum(high, 1 - (1 - values.max(axis=-1)) * (1 - p)))
+    low, high = anytime_interval(rows, half)
+    p = unseen_share(rows.shape[1], half)
+    return (np.maximum(low, rows.min(axis=1) * (1 - p)),
+            np.minimum(high, 1 - (1 - rows.max(axis=1)) * (1 - p)))
 
 
 def unseen_share(n: int, confidence: float) -> float:
@@ -208,17 +193,8 @@ def log_price(n: int, confidence: float) -> float:
     return float(-np.log(1 - confidence) + np.log(np.pi) / 2 + gammaln(n + 1) - gammaln(n + 0.5))
 
 
-def _betting_upper_ends(rows: FloatArray, confidence: float) -> FloatArray:
-    """The greatest mean (R,) that the rows (R, n) don't make one give up."""
-    n = rows.shape[1]
-    step = max(1, BLOCK // n)
-    wanted = log_price(n, confidence) / n
-    blocks = [_upper_ends_of_block(rows[i:i + step], wanted) for i in range(0, len(rows), step)]
-    return np.concatenate(blocks) if blocks else np.empty(0)
-
-
-def _upper_ends_of_block(x: FloatArray, wanted: float) -> FloatArray:
-    """The m above the means of rows x (R, n) at which the best bet's mean log wealth is `wanted`.
+def _betting_upper_ends(x: FloatArray, confidence: float) -> FloatArray:
+    """The greatest mean (R,) that the rows x (R, n) don't make one give up: the best bet's log wealth is the price.
 
     A stake b multiplies wealth by b x/m + (1 - b)(1 - x)/(1 - m) at each value x, a fair game where m is the true mean.
     The wealth of the best b is at most sqrt(pi) Gamma(n+1)/Gamma(n+1/2) times that of a mixture of all (Cover and
@@ -228,25 +204,18 @@ def _upper_ends_of_block(x: FloatArray, wanted: float) -> FloatArray:
     1/(1 - u x), and m = (1 - 1/h)/u: one unknown in which log wealth grows. Where even u = 1 (b = 0) is not enough the
     best bet stays b = 0, and the end follows in closed form.
     """
+    count, n = x.shape
+    price = log_price(n, confidence) / n
 
-    def enough(u: FloatArray) -> NDArray[np.bool_]:
+    def too_little(u: FloatArray) -> NDArray[np.bool_]:
         left = 1 - u[:, None] * x
-        return np.log(left).mean(axis=1) + np.log((1 / left).mean(axis=1)) >= wanted
+        return np.log(left).mean(axis=1) + np.log((1 / left).mean(axis=1)) < price
 
-    u = _halved(np.zeros(len(x)), np.full(len(x), MOST_U), enough)
+    u, _ = bisect_arrays(too_little, np.zeros(count), np.full(count, MOST_U), HALVINGS)
     h = (1 / (1 - u[:, None] * x)).mean(axis=1)
     inside: FloatArray = (1 - 1 / h) / u
     with np.errstate(divide="ignore", invalid="ignore"):  # a value of 1 never lets b = 0 be the best bet
         logs = np.log(1 - x).mean(axis=1)
-        corner = -np.expm1(logs - wanted)
-        short = logs + np.log((1 / (1 - x)).mean(axis=1)) < wanted
+        corner = -np.expm1(logs - price)
+        short = logs + np.log((1 / (1 - x)).mean(axis=1)) < price
     return np.where(short, corner, inside)
-
-
-def _halved(low: FloatArray, high: FloatArray, reached: Callable[[FloatArray], NDArray[np.bool_]]) -> FloatArray:
-    """Where between low and high (R,) `reached`, which is monotone, turns true."""
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        is_reached = reached(middle)
-        low, high = np.where(is_reached, low, middle), np.where(is_reached, middle, high)
-    return (low + high) / 2

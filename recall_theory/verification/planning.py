@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from .intervals import BCA_UP_TO, T_UP_TO, UNSEEN, bca_confidence, log_price, tail_error
+from .problem import Moments
 
-__all__ = ["STAGES", "beta_skewness", "second_stage", "seeds_needed", "seeds_planned", "seeds_to_rule_out"]
-
+FEWEST_SEEDS, MOST_SEEDS = 48, 6000  # of a first stage, whatever the plan
 WIDTH = 0.65  # share of the margin that an interval may reach to one side
 UNSEEN_REACH = 0.7  # share of the margin by which failures that no seed shows may move a mean
 STAGES = 2  # of a plan; the intervals of each have half of the error
@@ -53,6 +53,12 @@ def seeds_planned(mean: float, std: float, margin: float, confidence: float) -> 
         y = 3 * (math.sqrt(std**2 + 2 * WIDTH * margin / 3) - std)
         n = max(n, math.ceil(2 * log_price(n, (1 + confidence) / 2) / y**2))
     return n
+
+
+def planned_seeds(moments: Iterable[Moments], margin: float, confidence: float) -> int:
+    """Seeds of one cell's first stage, from the moments of its observables."""
+    planned = (seeds_planned(m.mean, m.largest_spread, margin, confidence) for m in moments)
+    return min(max(FEWEST_SEEDS, *planned), MOST_SEEDS)
 
 
 def second_stage(first: Sequence[int], still_open: Collection[int]) -> list[int]:

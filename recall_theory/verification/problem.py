@@ -1,6 +1,6 @@
 """The problems that can be verified: what the engine has to know of a model.
 
-A problem predicts its observables at a setting and draws them, one row of values a seed. There are two: recall by
+A problem predicts its observables at a setting and observes them in the model of one seed. There are two: recall by
 three steps of gradient descent, and recall out of the geometry of embeddings.
 """
 
@@ -17,9 +17,7 @@ from ..geometric.geometric_setting import GeometricSetting
 from ..settings import OBSERVABLES, BaseSetting, Setting, SettingError
 from ..simulate.run import Triple, check_affordable, one_seed
 from ..theory.predict import Prediction, predict
-from .tolerances import GEOMETRIC, declared_margin, spread_allowance
-
-__all__ = ["GEOMETRIC_RECALL", "THREE_STEP_RECALL", "Moments", "P", "Problem", "S", "observe_exactly"]
+from .verdicts import GEOMETRIC, declared_margin
 
 # Types of settings and predictions; where nothing else is said, those of recall by three steps.
 if TYPE_CHECKING:  # `typing` has defaults of type variables from Python 3.13 on
@@ -31,6 +29,8 @@ else:
     from typing import TypeVar
 
     S, P = TypeVar("S"), TypeVar("P")
+
+MLP_SPREAD = 5 / 4  # with an MLP spreads over seeds may exceed the predicted ones by this factor
 
 
 class Moments(NamedTuple):
@@ -47,9 +47,9 @@ class Problem(Generic[S, P]):
 
     All observables are shares of facts, in [0, 1]. `shipped_grids` holds the files of each named grid. `check` raises
     `SettingError` where a setting can't be verified, `predict` where the library has no prediction.
-    `draw(setting, seed, indices)` has a row of observables for each of those seeds. `margin` is the declared one of the
-    library's own prediction, `has_one_margin` says whether all settings share it, and `facts` is how many a seed asks:
-    the independent samples of a design effect.
+    `observe(setting, seed, index)` is the observables of one of the seeds, the number itself where there is one.
+    `margin` is the declared one of the library's own prediction, `has_one_margin` says whether all settings share it,
+    and `facts` is how many a seed asks: the independent samples of a design effect.
     """
 
     observables: tuple[str, ...]
@@ -59,7 +59,7 @@ class Problem(Generic[S, P]):
     check: Callable[[S], None]
     predict: Callable[[S], P]
     moments: Callable[[P], dict[str, Moments]]
-    draw: Callable[[S, int, range], list[tuple[float, ...]]]
+    observe: Callable[[S, int, int], float | tuple[float, ...]]
     margin: Callable[[S], float]
     facts: Callable[[S], int]
 
@@ -81,21 +81,13 @@ def _check_three_steps(setting: Setting) -> None:
 
 
 def _moments_of_three_steps(prediction: Prediction) -> dict[str, Moments]:
-    allowance = spread_allowance(prediction.setting)
+    allowance = 1 if prediction.setting.m is None else MLP_SPREAD
     return {o: Moments(getattr(prediction, o), spread, allowance * spread) for o, spread in prediction.spread.items()}
 
 
 def observe_exactly(setting: Setting, seed: int, index: int) -> Triple:
     """Attention, recall and accuracy of one seed of a setting, summed over all sequences."""
     return one_seed(setting, seed, index, None)
-
-
-def _draw_three_steps(setting: Setting, seed: int, indices: range) -> list[tuple[float, ...]]:
-    return [observe_exactly(setting, seed, i) for i in indices]
-
-
-def _draw_geometric(setting: GeometricSetting, seed: int, indices: range) -> list[tuple[float, ...]]:
-    return [(geometric_simulation.one_seed(setting, seed, i),) for i in indices]
 
 
 THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
@@ -107,7 +99,7 @@ THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
     check=_check_three_steps,
     predict=predict,
     moments=_moments_of_three_steps,
-    draw=_draw_three_steps,
+    observe=observe_exactly,
     margin=declared_margin,
     facts=lambda setting: setting.V,
 )
@@ -120,7 +112,7 @@ GEOMETRIC_RECALL: Problem[GeometricSetting, GeometricPrediction] = Problem(
     check=geometric_simulation.check_affordable,
     predict=predict_geometric,
     moments=lambda prediction: {"recall": Moments(prediction.recall, prediction.std, prediction.std)},
-    draw=_draw_geometric,
+    observe=geometric_simulation.one_seed,
     margin=lambda setting: GEOMETRIC,
     facts=lambda setting: setting.N * setting.R,
 )

@@ -18,8 +18,6 @@ from ..theory.phase import binding
 from .results import Cell, Comparison, Verification
 from .verdicts import DISAGREE
 
-__all__ = ["Explanation", "Missing", "Regime", "explain", "noise", "paragraph"]
-
 SIZES = ("V", "L", "d", "N", "m")
 MOST_CERTAIN = 0.999  # a probability beyond it says little of its noise
 SPARE_CELLS = 3  # beyond the number of unknowns, so that a fit means something
@@ -84,7 +82,7 @@ def explain(verification: Verification) -> Explanation:
         differences = [c.difference for c in group]
         regimes.append(Regime(name, observable, len(group), sum(c.verdict == DISAGREE for c in group),
                               float(np.mean(differences)), max(differences, key=abs)))
-    missing = [_missing(verification.cells, observable) for observable in ("attention", "recall")]
+    missing = (_missing(verification.cells, observable) for observable in ("attention", "recall"))
     return Explanation(tuple(regimes), tuple(m for m in missing if m is not None))
 
 
@@ -95,10 +93,10 @@ def paragraph(explanation: Explanation) -> str:
         return "In no regime does the formula disagree with the simulation."
     worst = max(wrong, key=lambda r: abs(r.mean_difference))
     direction = "low" if worst.mean_difference > 0 else "high"
-    step, _, cause = worst.name.partition(": ")
-    sentences = [f"The formula is furthest off where {step}{' is limited by ' if cause else ''}{cause}: its "
-                 f"{worst.observable} is {abs(worst.mean_difference):.3f} too {direction} on average there (cells: "
-                 f"{worst.cells}, of which disagree: {worst.disagree})."]
+    place = worst.name.replace(": ", " is limited by ")
+    sentences = [f"The formula is furthest off where {place}: its {worst.observable} is "
+                 f"{abs(worst.mean_difference):.3f} too {direction} on average there (cells: {worst.cells}, of which "
+                 f"disagree: {worst.disagree})."]
     for m in explanation.missing:
         sentence = f"In {m.observable} it has too {'little' if m.sign > 0 else 'much'} noise (cells: {m.cells})"
         if m.exponents:
@@ -134,22 +132,24 @@ def _missing(cells: Sequence[Cell], observable: str) -> Missing | None:
                 gaps.append((cell, gap))
     if not gaps:
         return None
-    sign = 1 if sum(gap > 0 for _, gap in gaps) * 2 >= len(gaps) else -1
-    of_sign = [cell for cell, gap in gaps if gap * sign > 0]
-    log_gap = np.log([abs(gap) for _, gap in gaps if gap * sign > 0])
+    sign = 1 if sum(np.sign(gap) for _, gap in gaps) >= 0 else -1
+    shown = [cell for cell, gap in gaps if gap * sign > 0]
+    log_gap = np.log([gap * sign for _, gap in gaps if gap * sign > 0])
 
-    sizes = {size: np.log([getattr(c.setting, size) for c in of_sign]) for size in SIZES
-             if all(getattr(c.setting, size) is not None for c in of_sign)}
-    varied = [size for size, logs in sizes.items() if np.ptp(logs) > 0]
-    design = np.column_stack([np.ones(len(of_sign)), *(sizes[size] for size in varied)])
+    budgets = [{} if cell.theory is None else cell.theory.terms.get(observable, {}) for cell in shown]
+    log_ratios = {name: log_gap - np.log([budget[name] for budget in budgets]) for name in budgets[0]
+                  if len(shown) >= SPARE_CELLS and all(budget.get(name, 0) > 0 for budget in budgets)}
+    term = min(log_ratios, key=lambda name: float(log_ratios[name].std()), default=None)
+    ratio = None if term is None else float(np.exp(log_ratios[term].mean()))
+    return Missing(observable, sign, len(shown), _exponents(shown, log_gap), term, ratio)
+
+
+def _exponents(cells: Sequence[Cell], log_gap: np.ndarray) -> dict[str, float]:
+    """The slopes of the logarithm of a gap (cells,) over those of the sizes that vary; none where cells are too few."""
+    sizes = {size: [getattr(cell.setting, size) for cell in cells] for size in SIZES}
+    varied = {size: np.log(values) for size, values in sizes.items() if None not in values and len(set(values)) > 1}
+    design = np.column_stack([np.ones(len(cells)), *varied.values()])
     slopes, _, rank, _ = np.linalg.lstsq(design, log_gap, rcond=None)
-    determined = rank == design.shape[1] and len(of_sign) >= rank + SPARE_CELLS
-    exponents = dict(zip(varied, slopes[1:].tolist(), strict=True)) if determined else {}
-
-    budgets = [{} if c.theory is None else c.theory.terms.get(observable, {}) for c in of_sign]
-    log_ratios = {name: log_gap - np.log([b[name] for b in budgets]) for name in budgets[0]
-                  if all(b.get(name, 0) > 0 for b in budgets)}
-    if len(of_sign) < SPARE_CELLS or not log_ratios:
-        return Missing(observable, sign, len(of_sign), exponents, None, None)
-    term = min(log_ratios, key=lambda name: float(log_ratios[name].std()))
-    return Missing(observable, sign, len(of_sign), exponents, term, float(np.exp(log_ratios[term].mean())))
+    if rank < design.shape[1] or len(cells) < rank + SPARE_CELLS:
+        return {}
+    return dict(zip(varied, slopes[1:].tolist(), strict=True))

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.plain_data import cleaned
 from ..simulate.observation import Observable
-from .intervals import anytime_interval, mean_intervals
+from .intervals import Intervals, anytime_interval, mean_intervals
 from .planning import seeds_to_rule_out
 from .problem import P, Problem, S
 from .verdicts import INCONCLUSIVE, judge, smallest_detectable_bias, worst
-
-__all__ = ["TOO_FEW", "TOO_SKEWED", "Cell", "Comparison", "Judging", "Verification", "compare", "finite"]
 
 TOO_SKEWED = "too skewed to judge"
 TOO_FEW = "too few seeds to show rare failures"
@@ -85,22 +84,23 @@ class Cell(Generic[S, P]):
 
     def to_dict(self) -> dict[str, object]:
         """The cell as the JSON contract has it."""
-        rows = {o: {name: finite(value) if isinstance(value, float) else value for name, value in c.record().items()}
-                for o, c in self.comparisons.items()}
 
-        def column(name: str) -> dict[str, object]:
-            return {o: row[name] for o, row in rows.items()}
+        def each(value: Callable[[Comparison], object]) -> dict[str, object]:
+            return {o: cleaned(value(c)) for o, c in self.comparisons.items()}
 
         return {
             "setting": self.setting.to_dict(),
             "seeds": self.seeds,
             "margin": self.margin,
-            "predicted": {**column("predicted"), "std": column("predicted_std")},
-            "observed": {o: {"mean": r["observed"], "se": r["se"], "std": r["std"]} for o, r in rows.items()},
-            "difference": column("difference"),
-            "interval": {o: [r["low"], r["high"]] for o, r in rows.items()},
-            **{name: column(name) for name in ("method", "design_effect", "smallest_detectable_bias", "verdict",
-                                               "reason")},
+            "predicted": {**each(lambda c: c.predicted), "std": each(lambda c: c.predicted_std)},
+            "observed": each(lambda c: {"mean": c.observed.mean, "se": c.observed.se, "std": c.observed.std}),
+            "difference": each(lambda c: c.difference),
+            "interval": each(lambda c: [c.low, c.high]),
+            "method": each(lambda c: c.method),
+            "design_effect": each(lambda c: c.design_effect),
+            "smallest_detectable_bias": each(lambda c: c.detectable),
+            "verdict": each(lambda c: c.verdict),
+            "reason": each(lambda c: c.reason),
         }
 
 
@@ -124,12 +124,8 @@ class Verification(Generic[S, P]):
 
     def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory verify` and `recall-theory geometric verify`."""
-        cells = [c.to_dict() for c in self.cells]
-        shared: dict[str, object] = {}
-        if self.margin is not None:
-            shared = {"margin": self.margin}
-            for cell in cells:
-                del cell["margin"]
+        shared = {} if self.margin is None else {"margin": self.margin}
+        cells = [{name: value for name, value in c.to_dict().items() if name not in shared} for c in self.cells]
         return {"schema_version": 1, "seed": self.seed, **shared, "confidence": self.confidence, "cells": cells,
                 "verdict": self.verdict}
 
@@ -141,11 +137,6 @@ class Judging:
     margin: float
     confidence: float
     anytime: bool = False
-
-
-def finite(x: float) -> float | None:
-    """The number, or None where it is NaN or infinite."""
-    return float(x) if math.isfinite(x) else None
 
 
 def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], values: NDArray[np.float64],
@@ -164,16 +155,15 @@ def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], va
     names = [name for name in problem.observables if name in claimed]
     rows = np.ascontiguousarray(values.T[[problem.observables.index(name) for name in names]])
     if judging.anytime:
-        lows, highs = anytime_interval(rows, judging.confidence)
-        methods = np.full(len(rows), "anytime")
+        ends = Intervals(*anytime_interval(rows, judging.confidence), np.full(len(rows), "anytime"))
     else:
         ends = mean_intervals(rows, judging.confidence)
-        lows, highs, methods = ends.low, ends.high, ends.method
 
     moments = {} if theory is None else problem.moments(theory)
     comparisons = {}
-    for i, name in enumerate(names):
-        observed, predicted, low, high = Observable(rows[i]), claimed[name], float(lows[i]), float(highs[i])
+    for name, row, low, high, method in zip(names, rows, ends.low.tolist(), ends.high.tolist(), ends.method.tolist(),
+                                            strict=True):
+        observed, predicted = Observable(row), claimed[name]
         verdict = judge(low - predicted, high - predicted, judging.margin)
         comparisons[name] = Comparison(
             predicted=predicted,
@@ -181,9 +171,9 @@ def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], va
             observed=observed,
             low=low - predicted,
             high=high - predicted,
-            method=str(methods[i]),
+            method=method,
             verdict=verdict,
-            reason=_reason(verdict, str(methods[i]), len(values), judging),
+            reason=_reason(verdict, method, len(values), judging),
             design_effect=observed.design_effect(problem.facts(setting)),
             detectable=smallest_detectable_bias(observed.mean, low, high, observed.se),
         )

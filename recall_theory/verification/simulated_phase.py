@@ -6,31 +6,23 @@ import dataclasses
 import itertools
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..settings import OBSERVABLES, check_integer, check_seed, check_seeds
-from ..simulate.run import check_affordable
+from ..settings import check_integer, check_seed, check_seeds
 from ..theory.phase import PhaseDiagram, Point, place
-from .problem import observe_exactly
-from .sampling import mean_and_error, observe_settings
-
-__all__ = ["chosen_cells", "with_points"]
+from .sampling import Estimate, observe_settings
 
 MOST_POINTS = 1000
-ACCURACY = OBSERVABLES.index("accuracy")
+PLASTIC = 1.32471795724474602596  # the real root of x^3 = x + 1
 
 
 def chosen_cells(diagram: PhaseDiagram, points: int) -> list[tuple[int, int]]:
     """The (row, column) of `points` cells spread evenly over the plane: the R2 sequence, snapped to cells."""
     rows, columns = diagram.accuracy.shape
     check_integer("points", points, 1, min(MOST_POINTS, rows * columns))
-    plastic = 1.32471795724474602596  # the real root of x^3 = x + 1
     chosen: dict[tuple[int, int], None] = {}
     for k in itertools.count(1):
         if len(chosen) == points:
             break
-        chosen[int((1 / 2 + k / plastic**2) % 1 * rows), int((1 / 2 + k / plastic) % 1 * columns)] = None
+        chosen[int((1 / 2 + k / PLASTIC**2) % 1 * rows), int((1 / 2 + k / PLASTIC) % 1 * columns)] = None
     return list(chosen)
 
 
@@ -44,18 +36,14 @@ def with_points(diagram: PhaseDiagram, points: int = 12, seeds: int = 8, seed: i
     check_seeds(seeds)
     seed = check_seed(seed)
     cells = chosen_cells(diagram, points)
+    at = [(float(diagram.x_values[i]), float(diagram.y_values[j])) for j, i in cells]
     fixed = dict(diagram.fixed)
     ratio = fixed.pop("ratio", None)
-    settings = [place(diagram.x, diagram.y, float(diagram.x_values[i]), float(diagram.y_values[j]), fixed, ratio)
-                for j, i in cells]
-    for setting in settings:
-        check_affordable(setting)
 
-    def with_observed(observed: list[NDArray[np.float64]]) -> PhaseDiagram:
-        marks = [Point(float(diagram.x_values[i]), float(diagram.y_values[j]), *mean_and_error(values[:, ACCURACY]),
-                       float(diagram.accuracy[j, i]))
-                 for (j, i), values in zip(cells, observed, strict=False)]
+    def with_observed(observed: list[list[Estimate]]) -> PhaseDiagram:
+        marks = [Point(x, y, *accuracy, float(diagram.accuracy[cell]))
+                 for (x, y), cell, (_, _, accuracy) in zip(at, cells, observed, strict=False)]
         return dataclasses.replace(diagram, points=tuple(marks))
 
-    return with_observed(observe_settings(observe_exactly, settings, seeds, seed, jobs=jobs, progress=progress,
-                                          partial=with_observed))
+    return observe_settings([place(diagram.x, diagram.y, x, y, fixed, ratio) for x, y in at], seeds, seed,
+                            with_observed, jobs=jobs, progress=progress)
