@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from recall_theory.settings import SettingError
+from recall_theory.simulate.data import Samples, draw_embeddings
 
 ROOT = Path(__file__).parent.parent
 VALIDATION = ROOT / "validation"
@@ -17,6 +18,12 @@ VALIDATION = ROOT / "validation"
 def shipped(name):
     """The kept results of one study of `validation`."""
     return json.loads((VALIDATION / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def drawn(setting, seed, index):
+    """The embeddings and the samples of one seed."""
+    embeddings, samples = np.random.SeedSequence(seed, spawn_key=(index,)).spawn(2)
+    return draw_embeddings(setting, np.random.default_rng(embeddings)), Samples(setting, samples)
 
 
 def standard_error(values):

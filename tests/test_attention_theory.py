@@ -7,24 +7,19 @@ import itertools
 import numpy as np
 import pytest
 from scipy import special
-from support import assert_mean
+from support import assert_mean, drawn
 
 from recall_theory.numerics import quadrature
 from recall_theory.settings import Setting
 from recall_theory.simulate import three_step as counts
-from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.theory import attention_law as law
 from recall_theory.theory.formulas import attention_formulas as terms
 
 
 def scores(setting, seed, index):
     """T, the tokens' scores and tau of one seed."""
-    root = np.random.SeedSequence(seed, spawn_key=(index,))
-    first, second = root.spawn(2)
-    emb = draw_embeddings(setting, np.random.default_rng(first))
-    samples = Samples(setting, second)
-    table, val1 = counts.step_one(setting, emb, samples)
-    g = counts.step_two(setting, emb, samples, table, val1)
+    emb, samples = drawn(setting, seed, index)
+    g = counts.step_two(setting, emb, samples, *counts.step_one(setting, emb, samples))
     return float(emb.z_trig @ g), emb.z_in @ g, float(emb.z_trig @ emb.z_trig)
 
 

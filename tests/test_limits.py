@@ -66,11 +66,6 @@ def test_many_dimensions_tend_to_orthogonal_embeddings():
     assert gap[0] > gap[1] > gap[2] and gap[2] < 0.05
 
 
-def test_orthogonal_recall_tends_to_coverage_without_the_trigger():
-    s = Setting(V=128, L=4, d=129, N=256, embedding="orthogonal", trigger_in_value=False)
-    assert predict(s).recall == pytest.approx(1 - (1 - 1 / 128) ** 256, abs=0.01)
-
-
 EXTREME = ((2, 1, 1, 1), (2, 10**9, 1, 1), (64, 2, 4096, 64), (10**12, 64, 256, 10**13), (2, 2, 10**9, 10**15),
            (100, 3, 5, 1))  # some intermediate quantities overflow here
 CORNERS = (

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog
 from support import assert_mean, assert_refused, shipped
 
-from recall_theory.settings import SettingError
 from recall_theory.simulate import memories as simulated
 from recall_theory.simulate.memories import separate
 from recall_theory.theory.capacity import capacity
@@ -192,8 +191,7 @@ def test_zipf_refuses_what_is_out_of_range(given_, name):
 def test_zipf_without_room_for_classes():
     assert zipf_at(2.0, 16).shared is None
     assert zipf_at(2.0, 16, classes=4).shared is not None
-    with pytest.raises(SettingError):
-        zipf_at(2.0, 16, classes=5)
+    assert_refused("classes", zipf_at, 2.0, 16, classes=5)
 
 
 # --- side by side ------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
+from support import drawn
 
 from recall_theory.settings import Setting
-from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.simulate.three_step import step_one
 from recall_theory.theory import one_step_memory as one_step
 
@@ -18,9 +18,8 @@ def test_noise_terms_are_the_variance_of_a_logit():
     setting = Setting(V=256, L=24, d=64, N=4096)
     ratio = []
     for i in range(24):
-        seeds = np.random.SeedSequence(5, spawn_key=(i,)).spawn(2)
-        emb = draw_embeddings(setting, np.random.default_rng(seeds[0]))
-        _, val1 = step_one(setting, emb, Samples(setting, seeds[1]))
+        emb, samples = drawn(setting, 5, i)
+        _, val1 = step_one(setting, emb, samples)
         logits = emb.z_in @ val1.T @ emb.z_out[emb.label].T
         signal = np.diagonal(logits).mean()
         off = logits - np.diag(np.diagonal(logits))

@@ -6,11 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from support import assert_mean
+from support import assert_mean, drawn
 
 from recall_theory.settings import Setting
 from recall_theory.simulate import three_step as counts
-from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.theory.formulas import orthogonal_formulas as terms
 from recall_theory.theory.orthogonal.orthogonal_attention import (
     attention_nodes,
@@ -29,9 +28,7 @@ def test_lead_and_token_variance_are_those_of_the_count_tables(e):
     setting = Setting(V=64, L=48, d=65, N=96, embedding="orthogonal", trigger_in_value=e)
     leads, spreads = [], []
     for i in range(150):
-        seeds = np.random.SeedSequence(3, spawn_key=(i,)).spawn(2)
-        emb = draw_embeddings(setting, np.random.default_rng(seeds[0]))
-        samples = Samples(setting, seeds[1])
+        emb, samples = drawn(setting, 3, i)
         g = counts.step_two(setting, emb, samples, *counts.step_one(setting, emb, samples))
         unit = (setting.N * setting.L) ** 2
         leads.append(float(emb.z_trig @ g) * unit)
