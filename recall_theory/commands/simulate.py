@@ -75,8 +75,8 @@ def _answer(observed: Observation, prediction: Prediction | None, wanted: int) -
     effects = {o: x.design_effect(counted[o]) for o, x in by_name.items()}
 
     data = observed.to_dict()
-    for o, x in by_name.items():
-        data["observed"][o] |= {"std": x.std, "interval": intervals[o], "design_effect": effects[o]}
+    data["observed"] = {o: {**x.to_dict(), "std": x.std, "interval": intervals[o], "design_effect": effects[o]}
+                        for o, x in by_name.items()}
     if prediction is not None:
         data["predicted"] = prediction.to_dict()["predicted"]
     seeds = zip(*(x.values.tolist() for x in by_name.values()), strict=True)
