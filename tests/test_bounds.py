@@ -39,9 +39,6 @@ def best_learner(joint, pis):
     return float(nats), float(right)
 
 
-# --- learners that try to beat them ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("bits", [0, 1, 2])
 def test_no_codebook_recalls_more_on_average_than_its_bits_allow(bits):
     """All codebooks of 2^bits answers to V = 3 questions, answers that repeat labels included."""
@@ -149,9 +146,6 @@ def test_a_smaller_constant_is_refuted():
     assert 2 * float(ndtr(math.sqrt(snr))) > bounds.most_right(nats=half)
 
 
-# --- two methods over the domain --------------------------------------------------------------------------
-
-
 @given(st.integers(1, 3000))
 def test_the_most_facts_of_some_bits_is_exact(bits):
     V = bounds.bits_bound(1, bits)
@@ -202,9 +196,6 @@ def test_to_know_everything_is_to_recall_everything():
         assert -1e-9 * V <= over <= 0.6 + 1e-9 * V
 
 
-# --- asymptotic forms -----------------------------------------------------------------------------------
-
-
 def test_asymptotic_forms_meet_the_exact_ones_at_their_rates():
     for V in (1e2, 1e4, 1e6, 1e9):
         stirling = V * math.log(V / math.e) / math.log(2)
@@ -226,8 +217,6 @@ def test_the_wide_mlp_meets_the_bound_without_one():
     assert bounds.gradient_information_mlp(**sizes, m=40.0) == bounds.gradient_information(**sizes)
     assert bounds.gradient_information_mlp(**sizes, m=1e6) == bounds.gradient_information_mlp(**sizes, m=99.0)
 
-
-# --- at a setting --------------------------------------------------------------------------------------
 
 SIZES = {"V": st.integers(2, 10**12), "L": st.integers(1, 10**6), "d": st.integers(1, 10**6),
          "N": st.integers(1, 10**15), "m": st.none() | st.integers(1, 10**6)}

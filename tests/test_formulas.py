@@ -159,9 +159,6 @@ def test_solve_for_takes_numbers_and_sympy_expressions_only(value, tmp_path, mon
     assert law.solve_for("d", np.float64(1000)) == law.solve_for("d", sympy.Float(1000))
 
 
-# --- where formulas come from ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_provenance_is_stated_and_records_are_json(name):
     item = formulas[name]

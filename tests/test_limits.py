@@ -11,6 +11,7 @@ import pytest
 from recall_theory import Setting, predict, predict_many
 from recall_theory.settings import OBSERVABLES
 from recall_theory.theory.attention_law import attention, attention_std, attention_terms, seed_law
+from recall_theory.theory.memories import hebbian_recall
 from recall_theory.theory.recall import recall_and_accuracy, recall_terms
 
 
@@ -108,12 +109,20 @@ def test_few_samples_far_more_dimensions_than_tokens():
         assert predict(Setting(V=V, L=L, d=d, N=N)).attention > 0.999
 
 
-@pytest.mark.parametrize("m", [None, 64])
-def test_predictions_keep_their_sizes_and_make_a_data_frame(m):
-    many = predict_many(V=[[16, 32]], L=[[2], [4]], d=32, N=512, m=m)
-    assert many.V.shape == many.L.shape == (2, 2) and (many.m is None) == (m is None)
+@pytest.mark.parametrize("model", [{}, {"m": 64}, {"m": 64, "activation": "tanh"}, {"embedding": "orthogonal"}])
+def test_predictions_keep_their_sizes_and_make_a_data_frame(model):
+    many = predict_many(V=[[16, 32]], L=[[2], [4]], d=32, N=512, **model)
+    assert many.V.shape == many.L.shape == many.recall.shape == (2, 2)
+    assert (many.m is None) == ("m" not in model)
     table = pandas.DataFrame(many.to_dict())
-    assert len(table) == 4 and table["V"].tolist() == [16, 32, 16, 32] and table["L"].tolist() == [2, 2, 4, 4]
-    one = predict(Setting(V=32, L=4, d=32, N=512, m=m))
+    assert table["V"].tolist() == [16, 32, 16, 32]
+    assert table["L"].tolist() == [2, 2, 4, 4]
+    one = predict(Setting(V=32, L=4, d=32, N=512, **model))
     assert table["recall"].iloc[3] == pytest.approx(one.recall, abs=1e-6)
     assert table["std.recall"].iloc[3] == pytest.approx(one.std["recall"], rel=1e-3, abs=1e-6)
+
+
+def test_arrays_of_memories_broadcast():
+    recall = hebbian_recall([[64], [256]], [32, 64, 128])
+    assert recall.shape == (2, 3)
+    assert recall[1, 2] == float(hebbian_recall(256, 128))

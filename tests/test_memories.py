@@ -14,21 +14,11 @@ from support import assert_mean, assert_refused, shipped
 
 from recall_theory.simulate import memories as simulated
 from recall_theory.simulate.memories import separate
+from recall_theory.theory import memories
 from recall_theory.theory.capacity import capacity
 from recall_theory.theory.formulas import memory_laws as laws
-from recall_theory.theory.memories import (
-    best_threshold,
-    compare_memories,
-    linear_capacity,
-    linear_dimension,
-    linear_load,
-    threshold_error,
-    unseen,
-)
 from recall_theory.theory.memories.attention_memory import attention_capacity, attention_dimension
 from recall_theory.theory.memories.zipf_facts import tail, zipf_at
-
-# --- linear ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("share", ["1e-12", "1e-3", "0.1", "0.5", "0.999"])
@@ -38,13 +28,13 @@ def test_the_load_by_quadrature_at_fifty_digits(share):
         u = -mpmath.sqrt(2) * mpmath.erfinv(2 * r - 1)
         kappa = mpmath.npdf(u) / r
         exact = 1 / mpmath.quad(lambda g: (kappa - g) ** 2 * mpmath.npdf(g), [-30, -10, -3, 0, kappa])
-    assert linear_load(float(r)) == pytest.approx(float(exact), rel=1e-10)
+    assert memories.linear_load(float(r)) == pytest.approx(float(exact), rel=1e-10)
 
 
 def test_the_load_has_its_limits():
-    assert linear_load(1.0) == 2
-    assert linear_load(1 - 1e-9) == pytest.approx(2, rel=1e-6)
-    off = [linear_load(1 / n) * 2 * math.log(n) - 1 for n in (1e3, 1e5, 1e8, 1e12)]
+    assert memories.linear_load(1.0) == 2
+    assert memories.linear_load(1 - 1e-9) == pytest.approx(2, rel=1e-6)
+    off = [memories.linear_load(1 / n) * 2 * math.log(n) - 1 for n in (1e3, 1e5, 1e8, 1e12)]
     assert off == sorted(off, reverse=True)  # towards 1/(2 ln n), at the rate of ln ln n / ln n
     assert all(abs(x) < math.log(math.log(n)) / math.log(n) for x, n in zip(off, (1e3, 1e5, 1e8, 1e12), strict=True))
 
@@ -52,14 +42,14 @@ def test_the_load_has_its_limits():
 @pytest.mark.parametrize("share", [0, -1, 1.01, math.nan])
 def test_a_share_out_of_range_is_refused(share):
     with pytest.raises(ValueError, match="share"):
-        linear_load(share)
+        memories.linear_load(share)
 
 
 @settings(max_examples=50)
 @given(st.integers(3, 3000))
 def test_linear_dimension_is_the_inverse_of_capacity(d):
-    n = linear_capacity(d)
-    assert linear_dimension(n) <= d < linear_dimension(n + 1)
+    n = memories.linear_capacity(d)
+    assert memories.linear_dimension(n) <= d < memories.linear_dimension(n + 1)
 
 
 def test_separable_problems_are_solved_and_others_disproved():
@@ -94,12 +84,9 @@ def test_the_decision_is_that_of_linear_programming():
 
 def test_shipped_linear_results_are_what_the_pages_say():
     for row in shipped("other_memories")["linear"]:
-        assert row["law"] == linear_capacity(row["d"])
+        assert row["law"] == memories.linear_capacity(row["d"])
         assert 1.3 < row["half"] / row["law"] < 1.8
         assert all(r["undecided"] == 0 for r in row["rungs"])
-
-
-# --- Zipf --------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=60)
@@ -118,8 +105,8 @@ def test_unseen_mass_is_a_sum(alpha, samples):
         p = lambda x: mpmath.mpf(x) ** -alpha / zeta  # noqa: E731
         head = mpmath.fsum(p(x) * (1 - p(x)) ** samples for x in range(1, 2001))
         rest = mpmath.quad(lambda x: p(x) * (1 - p(x)) ** samples, [2000.5, 10**4, 10**6, 10**9, 10**20, mpmath.inf])
-    assert unseen(alpha, samples) == pytest.approx(float(head + rest), rel=1e-6)
-    assert unseen(alpha, samples, exact_to=3000) == pytest.approx(unseen(alpha, samples), rel=1e-6)
+    assert memories.unseen(alpha, samples) == pytest.approx(float(head + rest), rel=1e-6)
+    assert memories.unseen(alpha, samples, exact_to=3000) == pytest.approx(memories.unseen(alpha, samples), rel=1e-6)
 
 
 # False alarms below 1e-6: six standard errors over many seeds, and the law's own margin.
@@ -129,8 +116,8 @@ def test_thresholded_memories_err_as_the_law_says(alpha, d, stored, classes):
     facts = stored + 40
     seen = simulated.zipf_error(alpha, d, facts, lambda p: 1.0 * (np.arange(len(p)) < stored), classes, seeds=60,
                                 seed=20260102)
-    assert_mean(seen.values, threshold_error(alpha, d, stored, classes, facts=facts), 6, 0.012)
-    wrong = threshold_error(alpha, d, 3 * stored, classes, facts=3 * facts)
+    assert_mean(seen.values, memories.threshold_error(alpha, d, stored, classes, facts=facts), 6, 0.012)
+    wrong = memories.threshold_error(alpha, d, 3 * stored, classes, facts=3 * facts)
     assert abs(seen.mean - wrong) > 0.012 + 6 * seen.se  # a law for other sizes is rejected
 
 
@@ -144,12 +131,12 @@ def test_a_few_questions_answer_for_all():
 @pytest.mark.parametrize("alpha", [1.3, 2.0, 3.0])
 @pytest.mark.parametrize("classes", [None, 8])
 def test_the_best_threshold_is_a_minimum_and_has_the_exponent(alpha, classes):
-    best = best_threshold(alpha, 128, classes)
+    best = memories.best_threshold(alpha, 128, classes)
     step = max(1, best.stored // 50)
     for other in (best.stored - step, best.stored + step):
-        assert threshold_error(alpha, 128, max(1, other), classes) >= best.error
-    slopes = [math.log(best_threshold(alpha, d, classes).error / best_threshold(alpha, 2 * d, classes).error, 2)
-              for d in (10**4, 10**6)]
+        assert memories.threshold_error(alpha, 128, max(1, other), classes) >= best.error
+    errors = [memories.best_threshold(alpha, d, classes).error for d in (10**4, 2 * 10**4, 10**6, 2 * 10**6)]
+    slopes = [math.log2(errors[0] / errors[1]), math.log2(errors[2] / errors[3])]
     law = float(laws.zipf_threshold(alpha) if classes is None else laws.zipf_threshold_classes(alpha))
     off = [abs(s - law) / law for s in slopes]
     assert off[1] < off[0] < 0.15  # logarithms die slowly
@@ -185,7 +172,7 @@ def test_shipped_slopes_tell_the_right_exponent_from_wrong_ones():
     ((2.0, 64, 5, 17), "classes"), ((2.0, 64, 5, 1), "classes"),
 ])
 def test_zipf_refuses_what_is_out_of_range(given_, name):
-    assert_refused(name, threshold_error, *given_)
+    assert_refused(name, memories.threshold_error, *given_)
 
 
 def test_zipf_without_room_for_classes():
@@ -194,13 +181,10 @@ def test_zipf_without_room_for_classes():
     assert_refused("classes", zipf_at, 2.0, 16, classes=5)
 
 
-# --- side by side ------------------------------------------------------------------------------------
-
-
 def test_memories_lie_in_their_order():
     """Hebbian below the best linear memory, that below the bound; all right is harder than almost all."""
     for d in (64, 256, 4096, 10**7):
-        rows = {(r.name, r.criterion): r.facts for r in compare_memories(d=d).memories}
+        rows = {(r.name, r.criterion): r.facts for r in memories.compare_memories(d=d).memories}
         hebbian, every = rows["Hebbian, Gaussian", "almost all"], rows["Hebbian, Gaussian", "all"]
         best = rows["best linear memory", "all"]
         bound = max(n for (name, _), n in rows.items() if name.startswith("any memory"))
@@ -209,15 +193,15 @@ def test_memories_lie_in_their_order():
 
 
 def test_by_facts_and_by_dimension_agree():
-    for row in compare_memories(d=300, rank=100).memories:
+    for row in memories.compare_memories(d=300, rank=100).memories:
         if row.facts is None or row.name.startswith(("orthogonal", "any")):
             continue
-        back = {(r.name, r.criterion): r.d for r in compare_memories(facts=row.facts, rank=100).memories}
+        back = {(r.name, r.criterion): r.d for r in memories.compare_memories(facts=row.facts, rank=100).memories}
         assert abs(back[row.name, row.criterion] - 300) <= 1, row.name
 
 
 def test_comparisons_are_complete():
-    found = compare_memories(facts=10**12, rank=10**6, m=10**7)
+    found = memories.compare_memories(facts=10**12, rank=10**6, m=10**7)
     assert all(r.facts == 10**12 and (r.d is None or r.parameters) for r in found.memories)
     assert {r.provenance for r in found.memories} <= {"derived", "kin", "quoted"}
     fits = [r for r in found.memories if "fit" in r.name]
@@ -230,7 +214,7 @@ def test_comparisons_are_complete():
     ({"d": 8, "target": math.nan}, "target"),
 ])
 def test_comparisons_refuse_what_is_out_of_range(how, name):
-    assert_refused(name, compare_memories, **how)
+    assert_refused(name, memories.compare_memories, **how)
 
 
 @pytest.mark.parametrize("d", [64, 256, 1024])

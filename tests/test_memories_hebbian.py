@@ -60,12 +60,8 @@ def test_wrong_laws_are_rejected(cells):
 # The false alarm of each is below 1e-6: six standard errors over 60 or more seeds, whose scatter is that of a mean over
 # hundreds of facts, beside a margin for what the law drops.
 @pytest.mark.parametrize("n, d, embedding, rank, margin", [
-    (160, 48, "gaussian", None, 0.005),
-    (160, 48, "sphere", None, 0.012),
-    (24, 48, "gaussian", None, 0.005),
-    (300, 96, "gaussian", 24, 0.005),
-    (64, 8, "gaussian", None, 0.01),
-    (50, 1, "gaussian", None, 0.005),
+    (160, 48, "gaussian", None, 0.005), (160, 48, "sphere", None, 0.012), (24, 48, "gaussian", None, 0.005),
+    (300, 96, "gaussian", 24, 0.005), (64, 8, "gaussian", None, 0.01), (50, 1, "gaussian", None, 0.005),
     (5, 8, "gaussian", None, 0.005),
 ])
 def test_explicit_memories(n, d, embedding, rank, margin):
@@ -142,12 +138,6 @@ def test_recall_is_a_probability_that_falls_in_n_and_rises_in_d(n, d, embedding)
     assert 0 <= here <= 1
     assert float(hebbian_errors(2 * n, d, embedding)) >= here - 1e-5
     assert float(hebbian_errors(n, 2 * d, embedding)) <= here + 1e-5
-
-
-def test_arrays_broadcast():
-    found = hebbian_recall([[64], [256]], [32, 64, 128])
-    assert found.shape == (2, 3)
-    assert found[1, 2] == float(hebbian_recall(256, 128))
 
 
 @pytest.mark.parametrize("given_, name", [

@@ -142,10 +142,7 @@ def test_input_power_is_the_mean_squared_norm():
     assert np.mean(norms) == pytest.approx(mlp_terms.input_power(V, L, 1), rel=0.02)
 
 
-def test_arrays_and_bad_input():
-    several = law.mlp_prediction([128, 256], 16, 64, 8192, 512, "tanh")
-    assert several["recall"].shape == (2,)
-    assert several["recall"][1] == pytest.approx(law.mlp_prediction(256, 16, 64, 8192, 512, "tanh")["recall"])
+def test_orthogonal_embeddings_are_refused():
     with pytest.raises(ValueError, match="orthogonal"):
         law.mlp_prediction(64, 8, 64, 512, 64, "relu", "orthogonal")
 

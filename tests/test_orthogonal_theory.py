@@ -115,9 +115,3 @@ def test_every_size_gives_probabilities():
         for part in orthogonal_terms(V, L, d, N, e).values():
             for name, term in part.items():
                 assert (np.isfinite(term) & (term >= 0)).all(), name
-
-
-def test_arrays_broadcast():
-    recall = orthogonal_prediction([64, 128], 8, 200, [[128], [256]], True)["recall"]
-    assert recall.shape == (2, 2)
-    assert recall[1, 0] == predicted(64, 8, 200, 256, True)["recall"]
