@@ -14,7 +14,6 @@ from recall_theory.numerics.thresholds import (
     Interval,
     bisect,
     bisect_arrays,
-    first_reaching,
     grid,
     interval_search,
     known_interval,
@@ -31,25 +30,23 @@ def on_grid(value, target, points, highest):
     if not reached.any():
         return None
 
-    def holds(x):
-        return bool(value(np.array(float(x))) >= target)
+    def edge(i, step):
+        while 0 <= i + step < len(points) and reached[i + step]:
+            i += step
+        if not 0 <= i + step < len(points):
+            return int(points[i])
+        return bisect(lambda x: bool(value(np.array(float(x))) >= target), int(points[i]), int(points[i + step]))
 
-    inside = np.flatnonzero(reached)
-    start = end = inside[-1 if highest else 0]
-    while start > 0 and reached[start - 1]:
-        start -= 1
-    while end < len(points) - 1 and reached[end + 1]:
-        end += 1
-    low = int(points[0]) if start == 0 else bisect(holds, int(points[start]), int(points[start - 1]))
-    high = int(points[-1]) if end == len(points) - 1 else bisect(holds, int(points[end]), int(points[end + 1]))
-    return Interval(low, high, bounded=end < len(points) - 1)
+    start = np.flatnonzero(reached)[-1 if highest else 0]
+    low, high = edge(start, -1), edge(start, 1)
+    return Interval(low, high, bounded=high < points[-1])
 
 
 def search(value, estimate, target, points, highest, **more):
     """The interval that a search finds, and how many values it asked for."""
     known = {}
     steps = interval_search(points, estimate, target, known, highest, **more)
-    return run_search(steps, known, lambda x: float(value(float(x)))), len(known)
+    return run_search(steps, known, lambda wanted: [value(float(x)) for x in wanted]), len(known)
 
 
 @given(low=st.integers(1, 10**9), factor=st.floats(1, 1e6), points=st.integers(1, 40))
@@ -176,43 +173,35 @@ def test_a_rising_value_is_reached_closely_from_few_values(part):
             return most / (1 + (middle / x) ** steep)
 
         known = {}
-        end = run_search(rising_search(start, high, target, known), known, value)
+        end = run_search(rising_search(start, high, target, known), known, lambda wanted: map(value, wanted))
         if value(high) < target:
             assert end is None
         else:
-            assert value(end.low) >= target
-            assert end.low == start or value(min(end.low / 1.05 - 1, end.low - 1)) < target
+            assert value(end) >= target
+            assert end == start or value(min(end / 1.05 - 1, end - 1)) < target
             assert len(known) < 40
 
 
 @given(low=st.integers(0, 10**6), width=st.integers(0, 10**15), share=st.floats(0, 1), guess=st.floats(-1e17, 1e17),
        steep=st.floats(0.1, 50), relative=st.sampled_from([0.0, 1e-3]))
-def test_first_and_last_integers_that_reach_a_target(low, width, share, guess, steep, relative):
+def test_the_last_integer_that_reaches_a_target_in_both_directions(low, width, share, guess, steep, relative):
     high = low + width
     edge = low + round(share * width)
-    asked = []
+    for start, end, last, sign in ((low, high, edge, 1), (high, low, min(edge + 1, high), -1)):
+        if sign < 0 and edge == high:
+            continue
+        asked = []
 
-    def lead(x):
-        asked.append(x)
-        return steep * (math.log1p(edge + 0.5) - math.log1p(x))
+        def lead(x, sign=sign, asked=asked):
+            asked.append(x)
+            return sign * steep * (math.log1p(edge + 0.5) - math.log1p(x))
 
-    def of(search, value):
-        asked.clear()
-        found = search(value, 0, low, high, guess, relative=relative, scale=float)
+        found = last_reaching(lead, 0, start, end, guess, relative=relative, scale=float)
         assert len(asked) < 70
-        assert low <= found <= high
-        assert abs(found - expected) <= max(0, relative * expected)
-        return found
-
-    expected = edge
-    assert of(last_reaching, lead) <= edge
-    expected = min(edge + 1, high)
-    if edge < high:
-        assert of(first_reaching, lambda x: -lead(x)) > edge
-    assert last_reaching(lambda x: x <= edge, 1, low, high, guess) == edge
-    assert first_reaching(lambda x: x >= edge, 1, low, high, guess) == edge
-    assert last_reaching(lambda x: False, 1, low, high, guess) is None
-    assert first_reaching(lambda x: False, 1, low, high, guess) is None
+        assert min(low, last) <= found <= max(high, last)
+        assert 0 <= sign * (last - found) <= relative * last
+        assert last_reaching(lambda x, s=sign, last=last: s * x <= s * last, 1, start, end, guess) == last
+        assert last_reaching(lambda x: False, 1, start, end, guess) is None
 
 
 @given(st.integers(-10**20, 10**20), st.integers(1, 10**20), st.floats(0, 1))

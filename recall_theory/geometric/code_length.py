@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable
 
-from ..numerics.thresholds import first_reaching, last_reaching
+from ..numerics.thresholds import last_reaching
 from .geometric_setting import GEOMETRIC_PARAMETERS
 from .superposition import COARSE, FINE, Resolution, superposition_recall
 
@@ -32,7 +32,7 @@ def superposition_dimension(N: int, words: int, k: int, target: float, resolutio
     """
     bend = 2 * math.log(N)
     guess = (words - 1) * bend / max(1 - bend / k, 1 / 8)
-    return first_reaching(lambda d: superposition_recall(N, words, k, d, resolution), target, k, MOST_D, guess)
+    return last_reaching(lambda d: superposition_recall(N, words, k, d, resolution), target, MOST_D, k, guess)
 
 
 def cheapest(N: int, words: int, slots: int, target: float) -> tuple[int, int | None]:

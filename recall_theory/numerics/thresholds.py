@@ -2,21 +2,22 @@
 
 A search is a generator: it yields the integers whose values it wants next, reads them from the dictionary `known`
 that it was given, and returns what it found. So many searches can share vectorised evaluations (`run_searches`), and
-what one search has asked for is there for the next. `first_reaching` and `last_reaching` run one on a function.
+what one search has asked for is there for the next.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FAR", "Interval", "Known", "bisect", "bisect_arrays", "first_reaching", "grid", "interval_search",
-           "known_interval", "last_reaching", "rising_search", "run_search", "run_searches"]
+__all__ = ["FAR", "Interval", "Known", "bisect", "bisect_arrays", "grid", "interval_search", "known_interval",
+           "last_reaching", "rising_search", "run_search", "run_searches"]
 
 FloatArray = NDArray[np.float64]
 Known = dict[int, float]  # the values that are known so far, by integer
@@ -91,41 +92,6 @@ def logit(p: float) -> float:
     return math.log(p) - math.log1p(-p)
 
 
-def last_reaching(value: Callable[[int], float], target: float, low: int, high: int, guess: float, *,
-                  relative: float = 0.0, scale: Scale = logit) -> int | None:
-    """The last integer from low to high at which a falling function reaches the target, None where it doesn't at low.
-
-    The search begins at `guess` and interpolates `scale` of the value in the logarithm of the integer: a straight line
-    there makes it quick. With `relative` above 0 the answer may be too small by that share.
-
-    >>> last_reaching(lambda n: n * n <= 50, 1, 1, 10**6, guess=3)
-    7
-    """
-    known: Known = {}
-    return run_search(_search_from(known, target, low, high, guess, relative, scale), known, value)
-
-
-def first_reaching(value: Callable[[int], float], target: float, low: int, high: int, guess: float, *,
-                   relative: float = 0.0, scale: Scale = logit) -> int | None:
-    """The first integer from low to high at which a rising function reaches the target, None where it doesn't at
-    high. The rest is as in `last_reaching`; with `relative` the answer may be too large.
-
-    >>> first_reaching(lambda d: d / (d + 50), 0.9, 2, 10**6, guess=60)
-    450
-    """
-    known: Known = {}
-    return run_search(_search_from(known, target, high, low, guess, relative, scale), known, value)
-
-
-def run_search(search: Search[Result], known: Known, value: Callable[[int], float]) -> Result:
-    """The result of one search; `value` is asked for one integer at a time."""
-
-    def evaluate(wanted: list[tuple[None, int]]) -> None:
-        known.update((x, value(x)) for _, x in wanted)
-
-    return run_searches({None: search}, {None: known}, evaluate)[None]
-
-
 def run_searches(searches: Mapping[Key, Search[Result]], known: Mapping[Key, Known],
                  evaluate: Callable[[list[tuple[Key, int]]], None]) -> dict[Key, Result]:
     """The results of searches that run in step: `evaluate` gets all (key, integer) of a round and puts their values
@@ -146,6 +112,143 @@ def run_searches(searches: Mapping[Key, Search[Result]], known: Mapping[Key, Kno
     return results
 
 
+def run_search(search: Search[Result], known: Known, values: Callable[[list[int]], Iterable[float]]) -> Result:
+    """The result of one search; `values` gives those of the integers of a round."""
+
+    def evaluate(wanted: list[tuple[None, int]]) -> None:
+        integers = [x for _, x in wanted]
+        known.update(zip(integers, map(float, values(integers)), strict=True))
+
+    return run_searches({None: search}, {None: known}, evaluate)[None]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Values:
+    """What a search knows, what it is to reach, and the scale on which values are nearly straight in the logarithm of
+    the integer."""
+
+    known: Known
+    target: float
+    scale: Scale = logit
+
+    def reached(self, x: int) -> bool:
+        """Whether x is known to reach the target; NaN never does."""
+        return self.known.get(x, -math.inf) >= self.target
+
+    def lead(self, x: int) -> float:
+        """How far the value at x is above the target, on the scale."""
+        return self.scale(self.known[x]) - self.scale(self.target)
+
+    def between(self, inside: int, outside: int, halve: bool = False) -> int:
+        """Where a straight line meets the target; halfway in the logarithm where there is none, or with `halve`."""
+        above, below = self.lead(inside), -self.lead(outside)
+        if halve or not above + below > 0:
+            low, high = sorted((inside, outside))
+            return min(max(math.isqrt(low * high), low + 1), high - 1)
+        share = above / (above + below)
+        return round(math.exp((1 - share) * math.log(max(inside, 1)) + share * math.log(max(outside, 1))))
+
+    def change(self, places: Sequence[int]) -> Search[tuple[int, int] | None]:
+        """The first neighbours among the places one of which reaches the target while the other doesn't."""
+        first = self.reached(places[0])
+        for near, far in itertools.pairwise(places):
+            yield [far]
+            if self.reached(far) != first:
+                return near, far
+        return None
+
+    def crossing(self, inside: int, outside: int, relative: float = 0.0) -> Search[int]:
+        """The last integer on the way from inside to outside that reaches the target, to the integer or to a share."""
+        poor = 0  # rounds in a row that left more than half of the bracket
+        while (width := abs(outside - inside)) > max(1, relative * min(inside, outside)):
+            low, high = sorted((inside, outside))
+            if width <= 4:
+                wanted = list(range(low + 1, high))
+            else:
+                # Two guards close around the guess: where it is good they leave a fraction of the bracket.
+                middle = self.between(inside, outside, halve=poor > 1)
+                guard = max(1, width // 64)
+                wanted = [min(max(v, low + 1), high - 1) for v in (middle - guard, middle + guard)]
+            yield wanted
+            for v in sorted(wanted, reverse=outside > inside):  # from the outside inwards
+                if self.reached(v):
+                    inside = v
+                    break
+                outside = v
+            poor = poor + 1 if abs(outside - inside) > width // 2 else 0
+        return inside
+
+
+def last_reaching(value: Callable[[int], float], target: float, start: int, end: int, guess: float, *,
+                  relative: float = 0.0, scale: Scale = logit) -> int | None:
+    """The last integer on the way from `start` up or down to `end` at which a function that falls on this way reaches
+    the target, None where it doesn't at `start`.
+
+    The search begins at `guess` and interpolates `scale` of the value in the logarithm of the integer: a straight line
+    there makes it quick. With `relative` above 0 the answer may come so much too early, as a share of it.
+
+    >>> last_reaching(lambda n: n * n <= 50, 1, 1, 10**6, guess=3)
+    7
+    >>> last_reaching(lambda d: d / (d + 50), 0.9, 10**6, 2, guess=60)
+    450
+    """
+    values = _Values({}, target, scale)
+
+    def search() -> Search[int | None]:
+        first = min(max(round(guess), min(start, end)), max(start, end))
+        yield [first]
+        reached = values.reached(first)
+        ends = yield from values.change(_steps(first, end if reached else start))
+        if ends is None:
+            return end if reached else None
+        inside, outside = ends if reached else ends[::-1]
+        return (yield from values.crossing(inside, outside, relative))
+
+    return run_search(search(), values.known, lambda wanted: map(value, wanted))
+
+
+def _steps(x: int, end: int) -> list[int]:
+    """The integers from x to an end, by growing factors."""
+    places, factor = [x], _FIRST_STEP
+    while x != end:
+        if end > x:
+            x = min(max(math.ceil(x * factor), x + 1), end)
+        else:
+            x = max(min(math.floor(x / factor), x - 1), end)
+        places.append(x)
+        factor = min(factor**2, _LONGEST_STEP)
+    return places
+
+
+def rising_search(start: int, high: int, target: float, known: Known) -> Search[int | None]:
+    """An integer from start to high that reaches the target and is at most a share _CLOSE above one that does not, of
+    a rising value; None where none reaches it."""
+    values = _Values(known, target)
+    yield [start, high]
+    if values.reached(start) or not values.reached(high):
+        return start if values.reached(start) else None
+
+    before, outside, inside = start, start, min(2 * start, high)
+    yield [inside]
+    while not values.reached(inside):
+        before, outside = outside, inside
+        gain = values.lead(outside) - values.lead(before)
+        needed = -values.lead(outside) / gain if gain > 0 else math.inf  # in steps like the last
+        growth = (outside / before) ** min(max(11 / 10 * needed, 1 / 10), _LEAP)
+        inside = min(max(round(outside * growth), outside + 1), high)
+        yield [inside]
+
+    while inside - outside > max(1, _CLOSE * outside):
+        guard = max(1, (inside - outside) // 8)
+        middle = min(max(values.between(inside, outside), outside + guard), inside - guard)
+        yield [middle]
+        if values.reached(middle):
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
 def known_interval(value: Callable[[FloatArray], FloatArray], target: float, points: FloatArray,
                    highest: bool) -> Interval | None:
     """The highest (or lowest) interval of integers on which `value`, cheap enough to be taken at all `points`, reaches
@@ -155,19 +258,14 @@ def known_interval(value: Callable[[FloatArray], FloatArray], target: float, poi
     Interval(low=25, high=35, bounded=True)
     """
     values = value(points)
-    known: Known = dict(zip(map(int, points), map(float, values), strict=True))
     if not (values >= target).any():
         return None
-
-    def evaluate(wanted: list[tuple[None, int]]) -> None:
-        x = np.array([x for _, x in wanted], dtype=float)
-        known.update(zip((x for _, x in wanted), map(float, value(x)), strict=True))
-
+    known = dict(zip(map(int, points), map(float, values), strict=True))
     search = interval_search(points, values, target, known, highest)
-    return run_searches({None: search}, {None: known}, evaluate)[None]
+    return run_search(search, known, lambda wanted: value(np.array(wanted, dtype=float)))
 
 
-def interval_search(points: FloatArray, estimate: FloatArray, target: float, known: Known, highest: bool,
+def interval_search(points: FloatArray, estimate: FloatArray, target: float, known: Known, highest: bool, *,
                     worth: NDArray[np.bool_] | None = None, both_ends: bool = True,
                     far: float = FAR) -> Search[Interval | None]:
     """The highest (or lowest) interval of integers on which a value reaches the target, None for none.
@@ -180,199 +278,83 @@ def interval_search(points: FloatArray, estimate: FloatArray, target: float, kno
     for.
     """
     x = [int(v) for v in points]
-    last = len(x) - 1
+    values, towards = _Values(known, target), 1 if highest else -1
     possible = np.ones(len(x), bool) if worth is None else worth
-    hope = np.where(possible, np.nan_to_num(estimate, nan=-1.0), -1.0)
-    guess = np.flatnonzero(hope >= target)
-    if guess.size:
-        start = int(guess[-1 if highest else 0])
+    estimate = np.nan_to_num(estimate, nan=-1.0)
+    hope = np.where(possible, estimate, -1.0)
+    hopeful = np.flatnonzero(hope >= target)
+    if hopeful.size:
+        start = int(hopeful[-1 if highest else 0])
         # One point beside it, where a guess that is too good would have to retreat to.
-        beside = min(max(start + (-3 if highest else 3), 0), last)
+        beside = min(max(start - 3 * towards, 0), len(x) - 1)
         yield [x[i] for i in sorted({start, beside}) if possible[i]]
-        hopeful = True
+        climb = True
     else:  # a single value where it is best, and no more where the target is far
-        start = int(np.argmax(hope if possible.any() else np.nan_to_num(estimate, nan=-1.0)))
+        start = int(np.argmax(hope if possible.any() else estimate))
         yield [x[start]]
-        hopeful = bool(possible.any()) and logit(target) - logit(known[x[start]]) < far
-    if hopeful and not any(known.get(v, -math.inf) >= target for v in x):
-        yield from _climb(x, target, known, possible)
-    inside = [i for i, v in enumerate(x) if known.get(v, -math.inf) >= target]
+        climb = bool(possible.any()) and -values.lead(x[start]) < far
+    if climb and not any(map(values.reached, x)):
+        yield from _climb(x, values, possible)
+
+    inside = [i for i, v in enumerate(x) if values.reached(v)]
     if not inside:
         return None
-    towards, away = (1, -1) if highest else (-1, 1)
-    near = inside[-1] if highest else inside[0]
-    other = _farthest(x, target, known, near, away)
-    near_end = yield from _end(x, target, known, near, towards)
+    near = inside[-1 if highest else 0]
+    near_end = yield from _end(x, values, _run(x, values, near, towards))
+    run = _run(x, values, near, -towards)
+    other = next(i for i in reversed(run) if values.reached(x[i]))
     other_end = x[other]
     if both_ends:
         # There the run of points that the estimate holds for reached is taken on trust, and its last one is checked.
-        trusted = other
-        while 0 <= trusted + away <= last and hope[trusted + away] >= target:
-            trusted += away
-        other = yield from _reached_or_back(x, target, known, trusted, other, away)
-        other_end = yield from _end(x, target, known, other, away)
+        beyond = range(other, len(x) if towards < 0 else -1, -towards)
+        trusted = list(itertools.takewhile(lambda i: i == other or hope[i] >= target, beyond))
+        for other in _rungs(trusted[::-1]):
+            yield [x[other]]
+            if values.reached(x[other]):
+                break
+        other_end = yield from _end(x, values, _run(x, values, other, -towards))
     low, high = sorted((near_end, other_end))
     return Interval(low, high, bounded=high < x[-1])
 
 
-def rising_search(start: int, high: int, target: float, known: Known) -> Search[Interval | None]:
-    """About the least integer from start to high at which a rising value reaches the target, None for none: an
-    interval from an integer that reaches it and is at most a share _CLOSE above one that does not."""
-    yield [start, high]
-    if known[start] >= target:
-        return Interval(start, high, bounded=False)
-    if known[high] < target:
-        return None
-    before, outside, inside = start, start, min(2 * start, high)
-    while True:
-        yield [inside]
-        if known[inside] >= target:
-            break
-        before, outside = outside, inside
-        gain = logit(known[outside]) - logit(known[before])
-        needed = (logit(target) - logit(known[outside])) / gain if gain > 0 else math.inf  # in steps like the last
-        growth = (outside / before) ** min(max(11 / 10 * needed, 1 / 10), _LEAP)
-        inside = min(max(round(outside * growth), outside + 1), high)
-    while inside - outside > max(1, _CLOSE * outside):
-        guard = max(1, (inside - outside) // 8)
-        middle = _interpolated(known, target, inside, outside, logit)
-        middle = min(max(middle, outside + guard), inside - guard)
-        yield [middle]
-        if known[middle] >= target:
-            inside = middle
-        else:
-            outside = middle
-    return Interval(inside, high, bounded=False)
-
-
-def _search_from(known: Known, target: float, good: int, bad: int, guess: float, relative: float,
-                 scale: Scale) -> Search[int | None]:
-    """The last integer from `good`, where the target is reached if anywhere, to `bad` that reaches it."""
-    inside = outside = min(max(round(guess), min(good, bad)), max(good, bad))
-    factor = _FIRST_STEP
-    yield [inside]
-    while known[inside] < target:
-        if inside == good:
-            return None
-        outside, inside = inside, _stepped(inside, factor, good)
-        factor = min(factor**2, _LONGEST_STEP)
-        yield [inside]
-    while known[outside] >= target:
-        if outside == bad:
-            return bad
-        inside, outside = outside, _stepped(outside, factor, bad)
-        factor = min(factor**2, _LONGEST_STEP)
-        yield [outside]
-    return (yield from _crossing(known, target, inside, outside, relative, scale))
-
-
-def _stepped(x: int, factor: float, end: int) -> int:
-    """One step from x towards an end, by a factor."""
-    return min(max(math.ceil(x * factor), x + 1), end) if end > x else max(min(math.floor(x / factor), x - 1), end)
-
-
-def _climb(x: list[int], target: float, known: Known, possible: NDArray[np.bool_]) -> Search[None]:
+def _climb(x: list[int], values: _Values, possible: NDArray[np.bool_]) -> Search[None]:
     """Uphill from the best point that is known, until the target is reached or the top is."""
     for _ in range(_CLIMB):
-        asked = [i for i, v in enumerate(x) if v in known]
-        best = max(asked, key=lambda i: (known[x[i]], -i))
+        asked = [i for i, v in enumerate(x) if v in values.known]
+        best = max(asked, key=lambda i: values.known[x[i]])
         place = asked.index(best)
-        below = asked[place - 1] if place > 0 else -1
-        above = asked[place + 1] if place + 1 < len(asked) else len(x)
         # Halfway to a neighbour that is known, and further each time where none is.
         stride = 2 * max(1, asked[-1] - asked[0])
-        down = (below + best) // 2 if below >= 0 else max(0, best - stride)
-        up = (best + above + 1) // 2 if above < len(x) else min(len(x) - 1, best + stride)
-        wanted = [x[i] for i in (_possible(down, best, possible), _possible(up, best, possible))
-                  if x[i] not in known]
-        if not wanted:
-            return
+        down = (asked[place - 1] + best) // 2 if place > 0 else max(0, best - stride)
+        up = (best + asked[place + 1] + 1) // 2 if place + 1 < len(asked) else min(len(x) - 1, best + stride)
+        # Where the target can't be reached, back towards the best one.
+        sides = [*range(down, best)], [*range(up, best, -1)]
+        wanted = [x[next((i for i in side if possible[i]), best)] for side in sides]
+        wanted = [v for v in wanted if v not in values.known]
         yield wanted
-        if any(known[v] >= target for v in wanted):
+        if not wanted or any(map(values.reached, wanted)):
             return
 
 
-def _possible(i: int, best: int, possible: NDArray[np.bool_]) -> int:
-    """The index i, or the nearest to it on the way back to the best one that can reach the target."""
-    while i != best and not possible[i]:
-        i += 1 if i < best else -1
-    return i
-
-
-def _farthest(x: list[int], target: float, known: Known, near: int, step: int) -> int:
-    """The farthest index from `near` in the direction of step that is known to reach the target, before one that is
-    known to miss it."""
-    farthest = i = near
-    while 0 <= i < len(x) and known.get(x[i], math.inf) >= target:
-        if x[i] in known:
-            farthest = i
-        i += step
-    return farthest
-
-
-def _reached_or_back(x: list[int], target: float, known: Known, i: int, safe: int, step: int) -> Search[int]:
-    """The index i if the target is reached there, else the nearest to it, on the way back, where it is."""
-    back = 1
-    while i != safe:
-        yield [x[i]]
-        if known[x[i]] >= target:
-            return i
-        i -= step * back
-        back *= 2
-        if (i - safe) * step <= 0:
-            return safe
-    return i
-
-
-def _end(x: list[int], target: float, known: Known, i: int, step: int) -> Search[int]:
-    """The last integer that reaches the target, going from index i in the direction of step."""
-    inside, stride = i, 1
-    while True:
-        outside = min(max(inside + step * stride, 0), len(x) - 1)
-        if outside == inside:
-            return x[inside]
-        missed = (j for j in range(inside, outside, step) if not known.get(x[j], math.inf) >= target)
-        outside = next(missed, outside)
-        yield [x[outside]]
-        if not known[x[outside]] >= target:  # NaN misses it too
+def _run(x: list[int], values: _Values, start: int, step: int) -> list[int]:
+    """The indices from `start` in the direction of step, up to the first that is known to miss the target."""
+    run = []
+    for i in range(start, len(x) if step > 0 else -1, step):
+        run.append(i)
+        if x[i] in values.known and not values.reached(x[i]):
             break
-        inside, stride = outside, 2 * stride
-    return (yield from _crossing(known, target, x[inside], x[outside]))
+    return run
 
 
-def _crossing(known: Known, target: float, inside: int, outside: int, relative: float = 0.0,
-              scale: Scale = logit) -> Search[int]:
-    """The last integer on the way from inside to outside that reaches the target, to the integer or to a share."""
-    poor = 0  # rounds in a row that left more than half of the bracket
-    while (width := abs(outside - inside)) > max(1, relative * min(inside, outside)):
-        low, high = min(inside, outside), max(inside, outside)
-        if width <= 4:
-            wanted = list(range(low + 1, high))
-        else:
-            middle = _halfway(low, high) if poor > 1 else _interpolated(known, target, inside, outside, scale)
-            # Two guards close around the guess: where it is good they leave a fraction of the bracket.
-            guard = max(1, width // 64)
-            wanted = [min(max(v, low + 1), high - 1) for v in (middle - guard, middle + guard)]
-        yield wanted
-        for v in sorted(wanted, reverse=outside > inside):  # from the outside inwards
-            if known[v] >= target:
-                inside = v
-                break
-            outside = v
-        poor = poor + 1 if abs(outside - inside) > width // 2 else 0
-    return inside
+def _rungs(run: Sequence[int]) -> list[int]:
+    """The first of a run, others at doubling distances from it, and its last."""
+    return list(dict.fromkeys([*(run[2**k - 1] for k in range(len(run).bit_length())), run[-1]]))
 
 
-def _halfway(low: int, high: int) -> int:
-    """Between the two in the logarithm, and within them."""
-    return min(max(math.isqrt(low * high), low + 1), high - 1)
-
-
-def _interpolated(known: Known, target: float, inside: int, outside: int, scale: Scale) -> int:
-    """Where a straight line in the logarithm of the integer and the scale of the value meets the target."""
-    above = scale(known[inside]) - scale(target)
-    below = scale(target) - scale(known[outside])
-    if not above + below > 0:
-        return _halfway(min(inside, outside), max(inside, outside))
-    share = above / (above + below)
-    return round(math.exp((1 - share) * math.log(max(inside, 1)) + share * math.log(max(outside, 1))))
+def _end(x: list[int], values: _Values, run: Sequence[int]) -> Search[int]:
+    """The last integer that reaches the target, along a run of indices that begins where it is reached."""
+    places = [x[i] for i in _rungs(run)]
+    ends = yield from values.change(places)
+    if ends is None:
+        return places[-1]
+    return (yield from values.crossing(*ends))

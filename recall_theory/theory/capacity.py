@@ -176,8 +176,8 @@ class _LargestV:
         self.accuracy |= {r: {} for r in new}
         self.attention |= dict(zip(new, attention, strict=True))
         far = FAR if self.model.activation is None else NEARER
-        searches = {r: interval_search(self.points, accuracy[i], self.target, self.accuracy[r], True, worth[i],
-                                       both_ends=False, far=far) for i, r in enumerate(new)}
+        searches = {r: interval_search(self.points, accuracy[i], self.target, self.accuracy[r], highest=True,
+                                       worth=worth[i], both_ends=False, far=far) for i, r in enumerate(new)}
         self.found |= run_searches(searches, {r: self.accuracy[r] for r in new}, self.evaluate)
 
     def default_budgets(self) -> tuple[Budget, ...]:
@@ -269,8 +269,8 @@ def _next(at: dict[Budget, Sizes], given: bool, target: float, model: Model) -> 
     found = run_searches(searches, known, evaluate)
     result: dict[Budget, dict[str, int | None]] = {
         i: {"V": int(sizes["V"][0])} | dict.fromkeys(MORE, None) for i, sizes in at.items()}
-    for (i, name), interval in found.items():
-        result[i][name] = None if interval is None else interval.low
+    for (i, name), size in found.items():
+        result[i][name] = size
     return result
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_searches
+from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
 from ..settings import OBSERVABLES, PARAMETERS, SettingError, activation_in_use, check_proportion
 from .batch_predictor import Model, Sizes, along, bearable
 from .predict import FloatArray
@@ -56,14 +56,14 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
         return known_interval(lambda x: model.attention(sizes_at(x)), target, points, highest)
     known: Known = {}
 
-    def evaluate(wanted: list[tuple[None, int]]) -> None:
-        many = model.predict(sizes_at(np.array([v for _, v in wanted], dtype=float)))
-        known.update(zip((v for _, v in wanted), getattr(many, observable).tolist(), strict=True))
+    def values(wanted: list[int]) -> list[float]:
+        many = model.predict(sizes_at(np.array(wanted, dtype=float)))
+        return getattr(many, observable).tolist()
 
     guess = model.estimate(sizes_at(points))
     worth = bearable(guess["attention"], target) if observable == "accuracy" else None
-    search = interval_search(points, guess[observable], target, known, highest, worth)
-    return run_searches({None: search}, {None: known}, evaluate)[None]
+    search = interval_search(points, guess[observable], target, known, highest, worth=worth)
+    return run_search(search, known, values)
 
 
 def _model(unknown: str, embedding: str, trigger_in_value: bool, activation: Any, sizes: dict[str, float]) -> Model:

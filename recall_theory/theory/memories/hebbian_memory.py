@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...numerics.thresholds import first_reaching, last_reaching
+from ...numerics.thresholds import last_reaching
 from ...settings import SettingError
 from ..formulas import memory_laws as laws
 from .finite_size import gaussian_errors, sphere_errors
@@ -104,7 +104,7 @@ def hebbian_dimension(n: float, target: float, embedding: str = "gaussian", rank
     low = max(_least(embedding), math.ceil(rank or 1))
     leading = math.sqrt((8 if all_right else 2) * n * math.log(n))
     guess = leading if rank is None else leading**2 / rank
-    return first_reaching(lambda d: spare(n, d), 0, low, WIDEST, guess, relative=PART, scale=float)
+    return last_reaching(lambda d: spare(n, d), 0, WIDEST, low, guess, relative=PART, scale=float)
 
 
 def _margin(target: float, embedding: str, rank: float | None, all_right: bool) -> Callable[[float, float], float]:
