@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ..errors import SettingError
-from ..numerics.number_syntax import parse_integer, parse_real
+from ..numerics.formatting import parse_integer, parse_real
 from ..settings import PARAMETERS, Parameter
 from .streams import BadInput, shown
 

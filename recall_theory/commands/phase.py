@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..numerics.formatting import count, deviation, exact, number, percent, probability
-from ..numerics.number_syntax import parse_integer
+from ..numerics.formatting import count, deviation, exact, number, parse_integer, percent, probability
 from .bounds import drawn
 from .command import Answer, Command, Output, Progress, map_with_progress
 from .options import file_option, option, plot_option, setting_options

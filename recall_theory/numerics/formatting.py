@@ -1,23 +1,77 @@
-"""How numbers are shown to people: whole, and never rounded to a certainty that they don't have."""
+"""How numbers are read from what people type, and shown to them: whole, and never rounded to a certainty that they
+don't have. 65536, 1e6, 2^16, 1_000 and 65,536 are all integers."""
 
 from __future__ import annotations
 
+import functools
 import math
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 
 NOTHING = "-"
+LONGEST = 60  # characters; a longer number is beyond every range
+BEYOND = 10**40  # stands for every greater integer: beyond every range, and still quick to compute
+
+_POWER = re.compile(r"([+-]?\d+)(?:\^|\*\*)(\d+)", re.ASCII)
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(\d+(_\d+)*\.?(\d+(_\d+)*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def count(value: float | None) -> str:
+def parse_integer(text: str) -> int | None:
+    """The integer that the text stands for, exactly up to `BEYOND`; None where it stands for none.
+
+    >>> parse_integer("1e6"), parse_integer("2^16"), parse_integer("65,536"), parse_integer("1.5")
+    (1000000, 65536, 65536, None)
+    """
+    text = text.strip()
+    if len(text) > LONGEST:
+        return None
+    if power := _POWER.fullmatch(text):
+        exponent = int(power[2])
+        value = Decimal(int(power[1]) ** min(exponent, 140 + exponent % 2))  # 2^140 is beyond already
+    elif _THOUSANDS.fullmatch(text) or _DECIMAL.fullmatch(text):
+        try:
+            value = Decimal(text.replace(",", "").replace("_", ""))
+        except InvalidOperation:  # an exponent of twenty digits
+            return None
+    else:
+        return None
+    if value.copy_abs() > BEYOND:
+        return BEYOND if value > 0 else -BEYOND
+    return int(value) if value == value.to_integral_value() else None
+
+
+def parse_real(text: str) -> float | None:
+    """The number that the text stands for (inf and nan too: the range decides); None for none."""
+    text = text.strip()
+    if len(text) > LONGEST or not text.isascii():
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        whole = parse_integer(text)
+        return None if whole is None else float(whole)
+
+
+def _or_nothing(write: Callable[[float], str]) -> Callable[[float | None], str]:
+    """What writes a number made to write `NOTHING` for a missing one."""
+
+    @functools.wraps(write)
+    def written(value: float | None) -> str:
+        return NOTHING if value is None or math.isnan(value) else write(value)
+
+    return written
+
+
+@_or_nothing
+def count(value: float) -> str:
     """A count with thousands apart: 65536 -> "65,536"; beyond 10^15 as a power of ten.
 
     >>> count(65536), count(None), count(2.5e20)
     ('65,536', '-', '2.5e+20')
     """
-    if value is None or math.isnan(value):
-        return NOTHING
-    if math.isinf(value) or abs(value) > 10**15:
-        return f"{float(value):.3g}"
-    return f"{round(value):,}"
+    return f"{round(value):,}" if abs(value) <= 10**15 else f"{float(value):.3g}"
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -26,11 +80,9 @@ def number(value: float | None, digits: int = 3) -> str:
     >>> number(0.012345), number(123456.7), number(2.0)
     ('0.0123', '123,457', '2')
     """
-    if value is None or math.isnan(value):
-        return NOTHING
-    if 10**digits <= abs(value) <= 10**15:
-        return f"{round(value):,}"
-    return f"{value:.{digits}g}"
+    if value is not None and 10**digits <= abs(value) <= 10**15:
+        return count(value)
+    return NOTHING if value is None or math.isnan(value) else f"{value:.{digits}g}"
 
 
 def two_digits(value: float | None) -> str:
@@ -47,56 +99,48 @@ def exact(value: float) -> str:
     return repr(int(value)) if value == int(value) and abs(value) <= 10**15 else repr(float(value))
 
 
-def probability(value: float | None) -> str:
+@_or_nothing
+def probability(value: float) -> str:
     """A probability to four decimals, with more where it would round to 0 or 1.
 
     >>> probability(0.98765), probability(0.999987), probability(1 - 1e-12), probability(1.0)
     ('0.9877', '0.999987', '>0.999999999', '1')
     """
-    if value is None or math.isnan(value):
-        return NOTHING
     if value in (0, 1):
         return str(int(value))
     if value < 1e-4:
         return f"{value:.2g}"
     missing = 1 - value
-    if missing >= 1e-4:
-        return f"{value:.4f}"
-    if missing >= 1e-9:
-        return f"{value:.{1 - math.floor(math.log10(missing))}f}"
-    return ">0.999999999"
+    if missing < 1e-9:
+        return ">0.999999999"
+    digits = 4 if missing >= 1e-4 else 1 - math.floor(math.log10(missing))
+    return f"{value:.{digits}f}"
 
 
-def deviation(value: float | None) -> str:
+@_or_nothing
+def deviation(value: float) -> str:
     """A standard deviation or error, to two significant digits."""
-    if value is None or math.isnan(value):
-        return NOTHING
     return f"{value:.2g}" if abs(value) < 1e-3 else f"{value:.4f}"
 
 
-def signed(value: float | None) -> str:
+@_or_nothing
+def signed(value: float) -> str:
     """A difference, with its sign.
 
     >>> signed(0.00345), signed(-0.5)
     ('+0.0034', '-0.5000')
     """
-    return NOTHING if value is None or not math.isfinite(value) else f"{value:+.4f}"
+    return f"{value:+.4f}" if math.isfinite(value) else NOTHING
 
 
+@_or_nothing
 def percent(share: float) -> str:
     """A share of one as a percentage.
 
     >>> percent(0.421), percent(0.0001)
     ('42 %', '<1 %')
     """
-    if math.isnan(share):
-        return NOTHING
     return "<1 %" if 0 < share < 1 / 100 else f"{100 * share:.0f} %"
-
-
-def ratio(value: float | None) -> str:
-    """N/V of a budget; None is the limit N -> infinity."""
-    return "limit" if value is None else f"{value:g}"
 
 
 def plural(n: int, noun: str, nouns: str | None = None) -> str:

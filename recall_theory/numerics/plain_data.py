@@ -48,12 +48,12 @@ def as_csv(records: Sequence[Mapping[str, object]]) -> str:
     return text.getvalue()
 
 
-def _flat(record: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    out: dict[str, object] = {}
+def _flat(record: Mapping[str, object]) -> dict[str, object]:
+    flat: dict[str, object] = {}
     for name, value in record.items():
         plain = cleaned(value)
         if isinstance(plain, dict):
-            out |= _flat(plain, f"{prefix}{name}.")
+            flat |= {f"{name}.{inner}": v for inner, v in _flat(plain).items()}
         else:
-            out[prefix + name] = "" if plain is None else plain
-    return out
+            flat[name] = plain
+    return flat

@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ..numerics.number_syntax import parse_integer, parse_real
+from ..numerics.formatting import parse_integer, parse_real
 from ..settings import PARAMETERS, Setting, SettingError, check_at_most, check_integer
 from ..verification.grids import cells_of, read_table
 from ..verification.problem import THREE_STEP_RECALL

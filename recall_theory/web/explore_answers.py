@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ..numerics.formatting import count, number, probability
-from ..numerics.number_syntax import BEYOND, parse_integer, parse_real
+from ..numerics.formatting import BEYOND, count, number, parse_integer, parse_real, probability
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from .document import fragment
 from .explore_curve import SIZES, Curve, predicted
