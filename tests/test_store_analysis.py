@@ -19,7 +19,7 @@ from recall_theory.sweep.slices import crossing_of_scan, phase_diagram_of, slice
 from recall_theory.sweep.store_analysis import analyse_cells, summarise_store
 from recall_theory.theory.phase import PhaseDiagram
 from recall_theory.verification.problem import THREE_STEP_RECALL
-from recall_theory.verification.results import Judging, compare
+from recall_theory.verification.results import compare
 from recall_theory.verification.verdicts import VERDICT_ALPHA, family_confidence
 
 RISING = product({"V": [16, 32], "d": [4, 8, 16, 32]}, N=512, L=2)
@@ -58,7 +58,7 @@ def test_cells_are_judged_as_verify_judges():
     for setting, values, cell in zip(SMALL, results.values, found.cells, strict=True):
         theory = predict_once(setting)
         claimed = {o: getattr(theory, o) for o in ("attention", "recall", "accuracy")}
-        same = compare(THREE_STEP_RECALL, setting, claimed, values, Judging(cell.margin, confidence), theory)
+        same = compare(THREE_STEP_RECALL, setting, claimed, values, theory, margin=cell.margin, confidence=confidence)
         for o, c in cell.comparisons.items():
             assert (c.low, c.high, c.verdict, c.reason) == (same.comparisons[o].low, same.comparisons[o].high,
                                                             same.comparisons[o].verdict, same.comparisons[o].reason)

@@ -37,7 +37,7 @@ def run(output: Output, grid: str, predictor: str | None, **values: Any) -> Answ
         from ..verification.residual_analysis import explain, paragraph
 
         explanation = explain(result)
-        data = {**given.data, "predictor": predictor, "explanation": explanation.to_dict()}
+        data = {**given.data, "predictor": predictor, "explanation": dataclasses.asdict(explanation)}
         return dataclasses.replace(given, data=data, blocks=[*given.blocks[:2], paragraph(explanation),
                                                              *given.blocks[2:]])
 

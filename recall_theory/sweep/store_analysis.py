@@ -11,7 +11,7 @@ from ..settings import OBSERVABLES, Setting, SettingError, check_proportion
 from ..theory.phase import PhaseDiagram, binding
 from ..theory.predict import Prediction, predict
 from ..verification.problem import THREE_STEP_RECALL
-from ..verification.results import Cell, Comparison, Judging, compare
+from ..verification.results import Cell, Comparison, compare
 from ..verification.verdicts import (
     AGREE,
     DISAGREE,
@@ -154,9 +154,9 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
             refused.append(RefusedCell(problem, len(finished), prediction))
             continue
         problems.append(problem)
-        judging = Judging(declared_margin(problem.setting), confidence)
-        cells.append(compare(THREE_STEP_RECALL, problem.setting, {o: getattr(prediction, o) for o in OBSERVABLES},
-                             finished, judging, prediction))
+        claimed = {o: getattr(prediction, o) for o in OBSERVABLES}
+        cells.append(compare(THREE_STEP_RECALL, problem.setting, claimed, finished, prediction,
+                             margin=declared_margin(problem.setting), confidence=confidence))
     return StoreAnalysis(tuple(problems), tuple(cells), tuple(refused), confidence)
 
 

@@ -16,9 +16,9 @@ from ..settings import SettingError, check_proportion, check_seed, check_seeds
 from ..simulate import workers
 from .grids import load_grid
 from .planning import STAGES, planned_seeds, second_stage
-from .predictors import Claim, claim_of
+from .predictors import claim_of
 from .problem import THREE_STEP_RECALL, Moments, P, Problem, S
-from .results import Cell, Judging, Verification, compare
+from .results import Cell, Verification, compare
 from .sampling import cell_seed
 from .verdicts import INCONCLUSIVE, VERDICT_ALPHA, family_confidence
 
@@ -78,19 +78,20 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     judged = library if predictor is None or predictor is problem.predict else predictor
     cells = []
     for setting in settings:
-        claim, theory = claim_of(judged, setting, problem), None
+        claimed, own_margin = claim_of(judged, setting, problem)
+        theory = None
         with contextlib.suppress(SettingError):
             theory = library(setting)
-        cells.append(_Sampled(setting, claim, theory, margin or claim.margin or problem.margin(setting)))
+        cells.append(_Sampled(setting, claimed, theory, margin or own_margin or problem.margin(setting)))
 
     stages = STAGES if until is None and seeds is None else 1
-    confidence = family_confidence(stages * sum(len(cell.claim.values) for cell in cells), VERDICT_ALPHA)
+    confidence = family_confidence(stages * sum(len(cell.claimed) for cell in cells), VERDICT_ALPHA)
     run = _Run(problem, cells, seed, jobs, progress, confidence, anytime=until is not None)
     with interrupted_with(lambda: run.verification() if any(cell.values for cell in cells) else None):
         if until is not None:
             run.until_conclusive(seeds or MOST_SEEDS_UNTIL)
         elif seeds is not None:
-            run.stage([seeds] * len(cells))
+            run.extend([seeds] * len(cells), whole=True)
         else:
             run.two_stages()
     return run.verification()
@@ -101,7 +102,7 @@ class _Sampled(Generic[S, P]):
     """A cell of the grid: what is claimed of it, what the library predicts, and the values of its seeds so far."""
 
     setting: S
-    claim: Claim
+    claimed: dict[str, float]
     theory: P | None
     margin: float
     values: list[Value] = dataclasses.field(default_factory=list)
@@ -119,32 +120,30 @@ class _Run(Generic[S, P]):
     confidence: float
     anytime: bool
 
-    def extend(self, plan: Sequence[int]) -> None:
-        """Simulate until every cell has as many seeds as planned; an interrupt keeps what was finished."""
-        batches = []
-        for number, (cell, stop) in enumerate(zip(self.cells, plan, strict=True)):
-            step = max(1, min(TASK, math.ceil(stop / (SHARES * self.jobs))))
-            batches += [(number, cell, range(i, min(i + step, stop))) for i in range(len(cell.values), stop, step)]
-        tasks = ((self.problem.observe, cell.setting, cell_seed(self.seed, number), indices)
-                 for number, cell, indices in batches)
-        done = sum(len(cell.values) for cell in self.cells)
-        total = done + sum(len(indices) for _, _, indices in batches)
+    def extend(self, plan: Sequence[int], *, whole: bool) -> None:
+        """Simulate until every cell has as many seeds as planned.
 
-        with contextlib.closing(workers.ordered_map(_observe_seeds, tasks, self.jobs)) as finished:
-            for (_, cell, indices), values in zip(batches, finished, strict=False):
-                cell.values += values
-                done += len(indices)
-                if self.progress is not None:
-                    self.progress(done, total, cell.setting)
-
-    def stage(self, plan: Sequence[int]) -> None:
-        """As `extend`; an interrupt leaves every cell with the seeds of whole stages."""
+        An interrupt keeps what was finished; if `whole`, it leaves every cell with the seeds of whole stages.
+        """
         before = [len(cell.values) for cell in self.cells]
+        batches = []
+        for number, (had, planned) in enumerate(zip(before, plan, strict=True)):
+            step = max(1, min(TASK, math.ceil(planned / (SHARES * self.jobs))))
+            batches += [(number, range(i, min(i + step, planned))) for i in range(had, planned, step)]
+        tasks = ((self.problem.observe, self.cells[c].setting, cell_seed(self.seed, c), indices)
+                 for c, indices in batches)
+        done = sum(before)
+        total = done + sum(len(indices) for _, indices in batches)
         try:
-            self.extend(plan)
+            with contextlib.closing(workers.ordered_map(_observe_seeds, tasks, self.jobs)) as finished:
+                for (c, indices), values in zip(batches, finished, strict=False):
+                    self.cells[c].values += values
+                    done += len(indices)
+                    if self.progress is not None:
+                        self.progress(done, total, self.cells[c].setting)
         except KeyboardInterrupt:
             for cell, had, planned in zip(self.cells, before, plan, strict=True):
-                if len(cell.values) < planned:
+                if whole and len(cell.values) < planned:
                     del cell.values[had:]
             raise
 
@@ -154,12 +153,13 @@ class _Run(Generic[S, P]):
         first = []
         for cell in self.cells:
             moments = {} if cell.theory is None else self.problem.moments(cell.theory)
-            first.append(planned_seeds([moments.get(o, USUAL) for o in cell.claim.values], cell.margin,
+            first.append(planned_seeds([moments.get(o, USUAL) for o in cell.claimed], cell.margin,
                                        self.confidence))
-        self.stage(first)
+        self.extend(first, whole=True)
         result = self.verification()
         if result.verdict == INCONCLUSIVE:
-            self.stage(second_stage(first, {c for c, cell in enumerate(result.cells) if cell.is_open}))
+            still_open = {c for c, cell in enumerate(result.cells) if cell.is_open}
+            self.extend(second_stage(first, still_open), whole=True)
 
     def until_conclusive(self, most: int) -> None:
         """Each cell goes on until its verdicts are conclusive, or until it has had `most` seeds.
@@ -169,15 +169,16 @@ class _Run(Generic[S, P]):
         target = FIRST_CHECK
         still_open = set(range(len(self.cells)))
         while still_open:
-            self.extend([min(target, most) if c in still_open else 0 for c in range(len(self.cells))])
+            plan = [min(target, most) if c in still_open else 0 for c in range(len(self.cells))]
+            self.extend(plan, whole=False)
             still_open = {c for c in still_open if target < most and self.compared(self.cells[c]).is_open}
             target = math.ceil(target * GROWTH)
 
     def compared(self, cell: _Sampled[S, P]) -> Cell[S, P]:
         """What the values of a cell say."""
         values = np.array(cell.values, dtype=float).reshape(-1, len(self.problem.observables))
-        judging = Judging(cell.margin, self.confidence, self.anytime)
-        return compare(self.problem, cell.setting, cell.claim.values, values, judging, cell.theory)
+        return compare(self.problem, cell.setting, cell.claimed, values, cell.theory, margin=cell.margin,
+                       confidence=self.confidence, anytime=self.anytime)
 
     def verification(self) -> Verification[S, P]:
         """What the cells say that have any values."""

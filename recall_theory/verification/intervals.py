@@ -1,21 +1,14 @@
 """Intervals for a mean over seeds, and the rule, fixed beforehand, that says which one applies.
 
 A fact is not a sample: the facts of one seed share its trigger, attention vector and label frequencies. Everything here
-counts seeds.
+counts seeds. The error of a t interval in its thinner tail is off by the factor exp(D) to leading order,
 
-The error of a t interval in its thinner tail is off by the factor exp(D) to leading order,
+    D = |skewness| z^3 / (3 sqrt(n)),        z the normal quantile of the confidence.
 
-    D = |skewness| z^3 / (3 sqrt(n)),        z the normal quantile of the confidence,
-
-because the studentised mean has third cumulant -2 skewness/sqrt(n). The rule:
-
-- D at most 1/4: Student's t.
-- D at most 1: BCa, which corrects for skewness to second order, with the error alpha exp(-2D) in the place of alpha.
-- Beyond: one that holds for any law on [0, 1], from betting on the values (Orabona and Jun 2021), and from their range.
-
-A failure too rare to be among n seeds may exist: a t or BCa interval never excludes the means that a share
-`unseen_share` of seeds at 0, or at 1, would bring, taken at a third of the error. The page docs/verdict.md says why,
-and how often these intervals hold the true mean.
+Up to D of 1/4 the interval is Student's t. Up to 1 it is BCa, with the error alpha exp(-2D) in the place of alpha.
+Beyond, it is one that holds for any law on [0, 1], from betting on the values (Orabona and Jun 2021) and from their
+range. A t or BCa interval never excludes the means that a share `unseen_share` of seeds at 0, or at 1, would bring,
+taken at a third of the error. The page docs/verdict.md says why, and how often these intervals hold the true mean.
 """
 
 from __future__ import annotations

@@ -45,8 +45,12 @@ def seeds_planned(mean: float, std: float, margin: float, confidence: float) -> 
     >>> seeds_planned(0.5, 0.1, 0.02, 0.999), seeds_planned(0.97, 0.1, 0.02, 0.999)
     (641, 1890)
     """
+    from scipy import stats
+
     n = max(seeds_needed(std, margin, confidence), seeds_to_rule_out(margin, confidence))
-    log_error = tail_error(beta_skewness(mean, std), n, confidence)
+    size = mean * (1 - mean) / std**2 - 1 if std > 0 else 0.0  # a + b of the beta law; there is one where it is above 0
+    skew = float(stats.beta.stats(mean * size, (1 - mean) * size, moments="s")) if size > 0 else 0.0
+    log_error = tail_error(skew, n, confidence)
     if T_UP_TO < log_error <= BCA_UP_TO:
         n = max(n, seeds_needed(std, margin, bca_confidence(log_error, confidence)))
     if log_error > BCA_UP_TO:
@@ -73,16 +77,3 @@ def second_stage(first: Sequence[int], still_open: Collection[int]) -> list[int]
     """
     times = min(SECOND_STAGE, 1 + sum(first) / max(1, sum(first[c] for c in still_open)))
     return [math.floor(n * times) if c in still_open else n for c, n in enumerate(first)]
-
-
-def beta_skewness(mean: float, std: float) -> float:
-    """The skewness of the beta law of this mean and standard deviation; 0 where there is none.
-
-    >>> round(beta_skewness(8 / 9, (8 / 810) ** 0.5), 3)
-    -1.423
-    """
-    total = mean * (1 - mean) / std**2 - 1 if std > 0 else 0.0
-    if total <= 0:
-        return 0.0
-    a, b = mean * total, (1 - mean) * total
-    return 2 * (b - a) * math.sqrt(total + 1) / ((total + 2) * math.sqrt(a * b))

@@ -16,17 +16,15 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import dataclasses
 import functools
 import importlib
-import importlib.util
 import math
 import os
 import re
+import runpy
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any, cast
 
 from ..expressions import Language, evaluate, parse
@@ -62,23 +60,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., float], int, int]] = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Claim:
-    """What a predictor says of one setting: values by observable, and its margin where it has one."""
-
-    values: dict[str, float]
-    margin: float | None
-
-
-def claim_of(predictor: Callable[[S], object], setting: S, problem: Problem[S, P]) -> Claim:
-    """The checked claim of a predictor at a setting.
+def claim_of(predictor: Callable[[S], object], setting: S,
+             problem: Problem[S, P]) -> tuple[dict[str, float], float | None]:
+    """What a predictor says of a setting, checked: values by observable, and its margin where it declares one.
 
     Raises `SettingError` with one line where the predictor raises, or returns no probability; its own
     `SettingError`s pass.
 
     >>> from recall_theory.verification.problem import THREE_STEP_RECALL
-    >>> claim_of(lambda s: 0.5, Setting(V=64, L=4, d=64, N=4096), THREE_STEP_RECALL).values
-    {'recall': 0.5}
+    >>> claim_of(lambda s: 0.5, Setting(V=64, L=4, d=64, N=4096), THREE_STEP_RECALL)
+    ({'recall': 0.5}, None)
     """
     where = f"(at {problem.describe(setting)})"
     try:
@@ -111,7 +102,7 @@ def claim_of(predictor: Callable[[S], object], setting: S, problem: Problem[S, P
     values = {o: claimed[o] for o in problem.observables if o in claimed}
     if not values:
         raise _refused(f"the predictor returned none of {', '.join(problem.observables)} {where}")
-    return Claim(values, claimed.get("margin"))
+    return values, claimed.get("margin")
 
 
 def _number(value: Any) -> float | None:
@@ -152,25 +143,17 @@ def load(name: str) -> Callable[[Setting], object]:
         raise _refused(f"predictor={name!r} is neither module:function nor a file of expressions")
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            predictor = getattr(_imported(module), function)
+            if module.endswith(".py"):
+                predictor = runpy.run_path(module).get(function)
+            else:
+                if str(Path.cwd()) not in sys.path:
+                    sys.path.insert(0, str(Path.cwd()))
+                predictor = getattr(importlib.import_module(module), function)
     except (Exception, SystemExit) as error:
         raise _refused(f"predictor={name!r} can't be loaded: {_message(error)}") from None
     if not callable(predictor):
         raise _refused(f"predictor={name!r} is not a function")
     return cast("Callable[[Setting], object]", predictor)
-
-
-def _imported(module: str) -> ModuleType:
-    if not module.endswith(".py"):
-        if str(Path.cwd()) not in sys.path:
-            sys.path.insert(0, str(Path.cwd()))
-        return importlib.import_module(module)
-    spec = importlib.util.spec_from_file_location(Path(module).stem, module)
-    assert spec is not None and spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = loaded  # as an import does: dataclasses look their module up
-    spec.loader.exec_module(loaded)
-    return loaded
 
 
 def formula_of(text: str, name: str) -> Callable[[Setting], dict[str, float]]:

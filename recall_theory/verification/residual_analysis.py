@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -54,14 +55,10 @@ class Missing:
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """The residuals of a verification, explained."""
+    """The residuals of a verification, explained; its dictionary is in the JSON of `verify --predictor`."""
 
     regimes: tuple[Regime, ...]
     missing: tuple[Missing, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """As in the JSON of `verify --predictor`."""
-        return dataclasses.asdict(self)
 
 
 def explain(verification: Verification) -> Explanation:
@@ -72,11 +69,11 @@ def explain(verification: Verification) -> Explanation:
     >>> explain(done).regimes[0].observable
     'recall'
     """
-    groups: dict[tuple[str, str], list[Comparison]] = {}
+    groups: defaultdict[tuple[str, str], list[Comparison]] = defaultdict(list)
     for cell in verification.cells:
         name = "the theory says nothing" if cell.theory is None else binding(cell.theory)
         for observable, comparison in cell.comparisons.items():
-            groups.setdefault((name, observable), []).append(comparison)
+            groups[name, observable].append(comparison)
     regimes = []
     for (name, observable), group in groups.items():
         differences = [c.difference for c in group]

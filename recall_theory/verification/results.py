@@ -130,41 +130,40 @@ class Verification(Generic[S, P]):
                 "verdict": self.verdict}
 
 
-@dataclasses.dataclass(frozen=True)
-class Judging:
-    """How comparisons are judged: margin, confidence of each interval, and whether sampling stops at any time."""
-
-    margin: float
-    confidence: float
-    anytime: bool = False
-
-
 def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], values: NDArray[np.float64],
-            judging: Judging, theory: P | None) -> Cell[S, P]:
+            theory: P | None, *, margin: float, confidence: float, anytime: bool = False) -> Cell[S, P]:
     """The cell of a setting, from a claim and what was observed.
 
     `claimed` has a mean for one or more of the problem's observables, `values` (seeds, observables) a row a seed.
-    `theory` is what the library itself predicts there.
+    `theory` is what the library itself predicts there. Each interval has the confidence, with `anytime` for all numbers
+    of seeds together.
 
     >>> from recall_theory import Setting, predict
     >>> from recall_theory.verification.problem import THREE_STEP_RECALL
     >>> setting, values = Setting(V=16, L=2, d=32, N=128), np.full((400, 3), 0.9)
-    >>> compare(THREE_STEP_RECALL, setting, {"recall": 0.5}, values, Judging(0.02, 0.95), predict(setting)).verdict
+    >>> compare(THREE_STEP_RECALL, setting, {"recall": 0.5}, values, predict(setting), margin=0.02,
+    ...         confidence=0.95).verdict
     'disagree'
     """
     names = [name for name in problem.observables if name in claimed]
     rows = np.ascontiguousarray(values.T[[problem.observables.index(name) for name in names]])
-    if judging.anytime:
-        ends = Intervals(*anytime_interval(rows, judging.confidence), np.full(len(rows), "anytime"))
+    if anytime:
+        ends = Intervals(*anytime_interval(rows, confidence), np.full(len(rows), "anytime"))
     else:
-        ends = mean_intervals(rows, judging.confidence)
+        ends = mean_intervals(rows, confidence)
 
+    seeds = len(values)
     moments = {} if theory is None else problem.moments(theory)
     comparisons = {}
     for name, row, low, high, method in zip(names, rows, ends.low.tolist(), ends.high.tolist(), ends.method.tolist(),
                                             strict=True):
         observed, predicted = Observable(row), claimed[name]
-        verdict = judge(low - predicted, high - predicted, judging.margin)
+        verdict = judge(low - predicted, high - predicted, margin)
+        reason = ""
+        if verdict == INCONCLUSIVE and method == "any law" and seeds > 1:
+            reason = TOO_SKEWED
+        elif verdict == INCONCLUSIVE and not anytime and seeds < seeds_to_rule_out(margin, confidence):
+            reason = TOO_FEW
         comparisons[name] = Comparison(
             predicted=predicted,
             predicted_std=moments[name].spread if name in moments else math.nan,
@@ -173,17 +172,8 @@ def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], va
             high=high - predicted,
             method=method,
             verdict=verdict,
-            reason=_reason(verdict, method, len(values), judging),
+            reason=reason,
             design_effect=observed.design_effect(problem.facts(setting)),
             detectable=smallest_detectable_bias(observed.mean, low, high, observed.se),
         )
-    return Cell(setting, len(values), judging.margin, comparisons, theory)
-
-
-def _reason(verdict: str, method: str, seeds: int, judging: Judging) -> str:
-    """Why a comparison is inconclusive, where it isn't the width of the interval alone."""
-    if verdict != INCONCLUSIVE or judging.anytime:
-        return ""
-    if method == "any law" and seeds > 1:
-        return TOO_SKEWED
-    return TOO_FEW if seeds < seeds_to_rule_out(judging.margin, judging.confidence) else ""
+    return Cell(setting, seeds, margin, comparisons, theory)
