@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 from support import assert_mean, drawn
 
 from recall_theory.numerics import quadrature
@@ -34,7 +34,7 @@ def test_mean_lead_is_exact_at_any_size(embedding, e):
 
 
 @pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
-def test_token_variance_of_a_seed(embedding):
+def test_token_variance_and_skewness_of_a_seed(embedding):
     V, L, d, N = 120, 60, 40, 600
     setting = Setting(V=V, L=L, d=d, N=N, embedding=embedding)
     draws = [scores(setting, 6, i) for i in range(400)]
@@ -44,6 +44,17 @@ def test_token_variance_of_a_seed(embedding):
     told = sum((w * part).sum() for part in parts.values())
     told += (np.mean([T**2 for T, _, _ in draws])) / d
     assert_mean([s.var() for _, s, _ in draws], told, 3, 0.05 * told)
+    nodes = law.seed_law(V, L, d, N, embedding)
+    assert_mean([stats.skew(s, bias=False) for _, s, _ in draws], (nodes.weight * nodes.skew).sum(), 3, 0.01)
+
+
+def test_the_counts_of_a_token_overlap_by_their_covariance():
+    """Of n(n - lam)/(L N^2) and c n(n - 1)/(L N)^2 for a Poisson count n."""
+    V, L, N = 60, 8, 240
+    n, w = quadrature.gauss_charlier(N / V, 5)
+    fact, own = n * (n - N / V) / (L * N**2), (1 - 1 / L) * n * (n - 1) / (L * N) ** 2
+    covariance = w @ (fact * own) - (w @ fact) * (w @ own)
+    assert terms.count_overlap(V, L, N) == pytest.approx(2 * V * covariance)
 
 
 def test_wishart_moments_are_exact():
