@@ -10,81 +10,73 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_theory.geometric import GeometricSetting, build, capacity, crossovers, hops
-from recall_theory.geometric.code_length import best_within, cheapest, parameter_count, superposition_dimension
+from recall_theory.geometric.superposition import best_within, cheapest, parameter_count, superposition_dimension
 from recall_theory.geometric.superposition import superposition_recall as recall
 from recall_theory.settings import SettingError
 from recall_theory.theory import relation_counting as counting
 from recall_theory.theory.formulas import geometric_laws as laws
 
 
-def row(found, name):
-    return next(r for r in found.rows if r.name.startswith(name))
+def rows(**given):
+    """The rows of a capacity: exact, superposition, bound, linear memory and bound of any matrix."""
+    return capacity(**given).rows
 
 
 @pytest.mark.parametrize("N, R", [(2, 1), (100, 3), (4096, 8), (1000, 60), (10**12, 4)])
 def test_each_row_by_its_definition(N, R):
-    found = capacity(N=N, R=R)
-    exact, mixed = row(found, "exact"), row(found, "random")
+    exact, mixed, bound, linear, matrix = rows(N=N, R=R)
     assert exact.d == GeometricSetting(N=N, R=R, construction="exact").width and exact.recall == 1
     assert mixed.recall == pytest.approx(recall(N, R, mixed.code_length, mixed.d)) and mixed.recall >= 0.99
     if mixed.d > mixed.code_length:
         assert recall(N, R, mixed.code_length, mixed.d - 1) < 0.99
-    assert row(found, "lower bound, embeddings").d == math.ceil(R * math.log2(N) / 16 - 1e-9)
-    n = N * R
-    assert row(found, "best linear").d == math.ceil(math.sqrt(2 * n * math.log(n)))
-    any_matrix = row(found, "lower bound, any").d
-    assert any_matrix**2 * 16 >= counting.tables_bits(N, R) * (1 - 1e-9) > (any_matrix - 1) ** 2 * 16 * (1 - 1e-6)
-    assert all(r.d is None or r.d >= row(found, "lower bound, embeddings").d for r in found.rows[:2])
+    assert bound.d == math.ceil(R * math.log2(N) / 16 - 1e-9)
+    assert linear.d == math.ceil(math.sqrt(2 * N * R * math.log(N * R)))
+    assert matrix.d**2 * 16 >= counting.tables_bits(N, R) * (1 - 1e-9) > (matrix.d - 1) ** 2 * 16 * (1 - 1e-6)
+    assert min(exact.d, mixed.d) >= bound.d
 
 
 @pytest.mark.parametrize("R, d", [(3, 40), (8, 512), (20, 100)])
 def test_the_largest_n_is_the_largest(R, d):
-    found = capacity(R=R, d=d)
-    exact = row(found, "exact").N
-    if exact is not None:
-        assert exact == 2 ** (d // R - 1) or exact == 10**15
-    mixed = row(found, "random")
+    exact, mixed, _, linear, _ = rows(R=R, d=d)
+    assert exact.N is None or exact.N in (2 ** (d // R - 1), 10**15)
     if mixed.N is not None:
         assert recall(mixed.N, R, mixed.code_length, d) >= 0.99 - 1e-3
         assert recall(round(1.05 * mixed.N) + 1, R, mixed.code_length, d) < 0.99 + 1e-3
-    N, law = row(found, "best linear").N, laws.linear_memory_dimension
-    assert law(float(N), float(R)) <= d < law(float(N + 1), float(R))
+    law = laws.linear_memory_dimension
+    assert law(float(linear.N), float(R)) <= d < law(float(linear.N + 1), float(R))
 
 
 @pytest.mark.parametrize("N, d", [(100, 60), (4096, 512)])
 def test_the_largest_r_is_the_largest(N, d):
-    found = capacity(N=N, d=d)
-    assert row(found, "exact").R == d // ((N - 1).bit_length() + 1)
-    assert row(found, "lower bound, embeddings").R == math.floor(16 * d / math.log2(N))
-    assert row(found, "random").R >= 1
+    exact, mixed, bound, *_ = rows(N=N, d=d)
+    assert exact.R == d // ((N - 1).bit_length() + 1)
+    assert bound.R == math.floor(16 * d / math.log2(N))
+    assert mixed.R >= 1
 
 
 def test_hops_take_more_and_chain_of_thought_does_not():
-    one, three = capacity(N=100, R=3), capacity(N=100, R=3, hops=3)
-    thought = capacity(N=100, R=3, hops=3, chain_of_thought=True)
-    assert row(three, "exact").d == 27 * 7 + 9
-    assert row(thought, "exact").d == row(one, "exact").d
-    assert row(thought, "random").d > row(one, "random").d  # each of three passes must be right
-    assert row(thought, "lower bound, emb").d == row(one, "lower bound, emb").d < row(three, "lower bound, emb").d
+    shapes = ({}, {"hops": 3}, {"hops": 3, "chain_of_thought": True})
+    one, three, thought = (rows(N=100, R=3, **shape) for shape in shapes)
+    assert three[0].d == 27 * 7 + 9 and thought[0].d == one[0].d
+    assert thought[1].d > one[1].d  # each of three passes must be right
+    assert thought[2].d == one[2].d < three[2].d
 
 
 def test_an_mlp_width_gives_the_longest_code_that_it_allows():
-    mixed = row(capacity(N=1000, R=8, mlp_width=2015), "random")
+    mixed = rows(N=1000, R=8, mlp_width=2015)[1]
     assert mixed.code_length == 2015 // 16 and mixed.mlp_width <= 2015
     assert mixed.d == superposition_dimension(1000, 8, mixed.code_length, 0.99)
-    shorter = superposition_dimension(1000, 8, mixed.code_length // 2, 0.99)
-    assert shorter > mixed.d  # a longer code needs no larger d
-    assert row(capacity(N=1000, R=8, mlp_width=20), "random").d is None
+    assert superposition_dimension(1000, 8, mixed.code_length // 2, 0.99) > mixed.d  # a longer code needs no larger d
+    assert rows(N=1000, R=8, mlp_width=20)[1].d is None
 
 
 @pytest.mark.parametrize("N, words, target", [(300, 4, 0.9), (1000, 8, 0.99)])
 def test_the_cheapest_layout_is_the_cheapest(N, words, target):
     """Beside it, by trying code lengths one by one."""
     k, d = cheapest(N, words, words, target)
-    best = parameter_count(N, words, words, k, d)
     around = [max(2, round(k * f)) for f in (0.6, 0.8, 0.9, 1.1, 1.25, 1.6)]
     tried = [parameter_count(N, words, words, j, superposition_dimension(N, words, j, target)) for j in around]
-    assert min(tried) > best * 0.998  # whole dimensions make a step of about this much
+    assert min(tried) > 0.998 * parameter_count(N, words, words, k, d)  # whole dimensions make a step of about this
 
 
 @pytest.mark.parametrize("budget", [60_000, 100_000, 400_000])
@@ -96,15 +88,13 @@ def test_the_best_within_a_budget_is_the_best(budget):
     best = recall(N, R, k, d)
     for j in range(4, 60, 7):
         room = math.floor((budget - parameter_count(N, R, R, j, 0)) / (N + 2 * R * j))
-        if room >= j:
-            assert recall(N, R, j, room) < best + 2e-3
-    mixed = row(capacity(N=N, R=R, parameters=budget), "random")
+        assert room < j or recall(N, R, j, room) < best + 2e-3
+    mixed = rows(N=N, R=R, parameters=budget)[1]
     assert (mixed.code_length, mixed.d) == (k, d) and mixed.parameters <= budget
 
 
 def test_parameters_are_those_of_the_built_model():
-    s = GeometricSetting(N=30, R=3, d=24, code_length=7)
-    arrays = build(s, np.random.default_rng(0)).weights()
+    arrays = build(GeometricSetting(N=30, R=3, d=24, code_length=7), np.random.default_rng(0)).weights()
     held = sum(arrays[name].size for name in ("subjects", "unembedding", "mlp_in1", "mlp_bias1", "mlp_out1"))
     assert parameter_count(30, 3, 3, 7, 24) == held
 
@@ -115,11 +105,9 @@ def test_crossovers_cross(N, R):
     def smaller(n, r):
         return r * ((n - 1).bit_length() + 1) <= laws.linear_memory_dimension(float(n), float(r))
 
-    found = crossovers(N, R)
-    if found["from_N"] is not None and found["from_N"] > 2:
-        assert smaller(found["from_N"], R) and not smaller(found["from_N"] - 1, R)
-    if found["to_R"] is not None:
-        assert smaller(N, found["to_R"]) and not smaller(N, found["to_R"] + 1)
+    from_N, to_R = crossovers(N, R).values()
+    assert from_N in (None, 2) or (smaller(from_N, R) and not smaller(from_N - 1, R))
+    assert to_R is None or (smaller(N, to_R) and not smaller(N, to_R + 1))
 
 
 @pytest.mark.parametrize("bad, name", [
@@ -130,17 +118,17 @@ def test_crossovers_cross(N, R):
     ({"N": 10, "R": 2, "hops": 2, "depth": 2, "chain_of_thought": True}, "depth"),
 ])
 def test_what_is_no_question_is_refused(bad, name):
-    with pytest.raises(SettingError) as told:
+    with pytest.raises(SettingError) as error:
         capacity(**bad)
-    assert told.value.name == name and "\n" not in str(told.value)
+    assert error.value.name == name and "\n" not in str(error.value)
 
 
 def test_hops_by_depth():
-    found = hops(1024, 4, 6)
-    by_depth = {w.depth: w for w in found.ways if not w.chain_of_thought}
+    ways = hops(1024, 4, 6).ways
+    by_depth = {way.depth: way for way in ways if not way.chain_of_thought}
     assert by_depth[1].d == 4**6 * 10 + 24 and by_depth[6].d == 44
     assert by_depth[2].words == 4**3 and by_depth[2].lookup == 1024 * (10 + 640)
     assert by_depth[1].bound_bits is None  # 1 + 4 + ... + 4^5 is more than 1024
-    assert found.ways[-1].chain_of_thought and found.ways[-1].bound_bits == pytest.approx(40)
+    assert ways[-1].chain_of_thought and ways[-1].bound_bits == pytest.approx(40)
     assert hops(4, 2, 2).enumerated_lists == 148 and hops(1024, 4, 2).enumerated_lists is None
     assert hops(1000, 40, 6).ways[0].d is None  # beyond the cap

@@ -26,9 +26,9 @@ import numpy as np
 from scipy.stats import qmc
 
 from recall_theory.geometric import GeometricSetting, predict
-from recall_theory.geometric.code_length import superposition_dimension
 from recall_theory.geometric.geometric_setting import MOST_CODED
 from recall_theory.geometric.geometric_simulation import one_seed
+from recall_theory.geometric.superposition import superposition_dimension
 from recall_theory.settings import SettingError
 from recall_theory.simulate.workers import ordered_map
 from recall_theory.verification.grids import load_grid

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recall_theory.geometric import crossovers
-from recall_theory.geometric.code_length import superposition_dimension
+from recall_theory.geometric.superposition import superposition_dimension
 from recall_theory.plots.style import panel_grid, save_pictures
 from recall_theory.theory.formulas.geometric_laws import bound_subject, linear_memory_dimension
 

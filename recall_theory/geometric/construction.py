@@ -10,25 +10,17 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import SettingError
 from .geometric_setting import MOST_CODED, GeometricSetting
-from .geometric_transformer import GatedMLP, GeometricTransformer
-
-__all__ = ["IntArray", "answer_of_word", "binary_codes", "build", "check_buildable", "draw_bijections", "draw_codes",
-           "draw_maps", "superpose", "word_index", "word_tables"]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from .geometric_transformer import FloatArray, GatedMLP, GeometricTransformer, IntArray
 
 MOST_WEIGHTS = 10**8  # that a model may hold; 800 MB
 
 
 def draw_bijections(N: int, R: int, rng: np.random.Generator) -> IntArray:
     """R independent uniform bijections of N subjects to N attributes: f[r, s], shape (R, N)."""
-    facts: IntArray = np.argsort(rng.random((R, N)), axis=1)
-    return facts
+    return np.argsort(rng.random((R, N)), axis=1)
 
 
 def word_tables(facts: IntArray, length: int) -> IntArray:
@@ -48,8 +40,7 @@ def word_tables(facts: IntArray, length: int) -> IntArray:
 
 def word_index(words: IntArray, R: int) -> IntArray:
     """The row of each word in `word_tables`; words has shape (n, length)."""
-    index: IntArray = words @ R ** np.arange(words.shape[1] - 1, -1, -1)
-    return index
+    return words @ R ** np.arange(words.shape[1] - 1, -1, -1)
 
 
 def answer_of_word(facts: IntArray, subjects: IntArray, words: IntArray) -> IntArray:
@@ -68,7 +59,7 @@ def binary_codes(N: int, k: int) -> FloatArray:
 
 def draw_codes(N: int, k: int, rng: np.random.Generator) -> FloatArray:
     """N independent codes, uniform on the unit sphere of R^k; shape (N, k)."""
-    codes: FloatArray = rng.standard_normal((N, k))
+    codes = rng.standard_normal((N, k))
     codes /= np.linalg.norm(codes, axis=1, keepdims=True)
     return codes
 
@@ -92,15 +83,16 @@ def superpose(codes: FloatArray, maps: FloatArray, answers: IntArray) -> FloatAr
 
 def check_buildable(setting: GeometricSetting) -> None:
     """Raise `SettingError` where the model's weights would not fit."""
-    if setting.words * setting.k > MOST_CODED:
-        raise SettingError("R", f"R={setting.R}: {setting.words} codes of length {setting.k} in one embedding take "
-                           f"{setting.words * setting.k} coordinates, and {MOST_CODED} is the most that is built")
-    stream = setting.width + setting.slots * setting.R
-    inward = 0 if setting.construction == "exact" else setting.mlp_width * stream
-    numbers = setting.N * (stream + setting.k + len(set(setting.word_lengths)) * setting.words) + inward
+    s, coded = setting, setting.words * setting.k
+    if coded > MOST_CODED:
+        raise SettingError("R", f"R={s.R}: {s.words} codes of length {s.k} in one embedding take {coded} coordinates, "
+                           f"and {MOST_CODED} is the most that is built")
+    stream = s.width + s.slots * s.R
+    inward = 0 if s.construction == "exact" else s.mlp_width * stream
+    numbers = s.N * (stream + s.k + len(set(s.word_lengths)) * s.words) + inward
     if numbers > MOST_WEIGHTS:
-        raise SettingError("N", f"N={setting.N}: this model holds {numbers:.3g} numbers, and {MOST_WEIGHTS:.0e} is the "
-                           "most that is built; lower N, R, d or hops (predict has no such limit)")
+        raise SettingError("N", f"N={s.N}: this model holds {numbers:.3g} numbers, and {MOST_WEIGHTS:.0e} is the most "
+                           "that is built; lower N, R, d or hops (predict has no such limit)")
 
 
 def build(setting: GeometricSetting, rng: np.random.Generator, facts: IntArray | None = None) -> GeometricTransformer:
@@ -125,9 +117,8 @@ def build(setting: GeometricSetting, rng: np.random.Generator, facts: IntArray |
     answers = np.concatenate([word_tables(facts, j) for j in lengths])
     if setting.construction == "exact":
         codes, maps = binary_codes(setting.N, setting.k), None
-        subjects = codes[answers].swapaxes(0, 1).reshape(setting.N, -1)
-        spare = setting.width - setting.exact_width
-        subjects = np.pad(subjects, ((0, 0), (0, spare)))
+        subjects = np.zeros((setting.N, setting.width - setting.slots * setting.R))
+        subjects[:, :setting.words * setting.k] = codes[answers].swapaxes(0, 1).reshape(setting.N, -1)
     else:
         codes = draw_codes(setting.N, setting.k, rng)
         maps = draw_maps(setting.words, setting.width, setting.k, rng)
@@ -159,4 +150,4 @@ def _gated_mlp(setting: GeometricSetting, length: int, first: int, d: int, maps:
         inward = gate.toarray()
         inward[:, :d] = sign[:, None] * maps[first + word, :, i]
     outward = sparse.csr_matrix((sign, (i, unit)), shape=(k, unit.size))
-    return GatedMLP(length, inward, np.full(unit.size, -strength * length), outward)
+    return GatedMLP(inward, np.full(unit.size, -strength * length), outward)

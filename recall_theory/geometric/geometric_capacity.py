@@ -13,11 +13,16 @@ from ..numerics.thresholds import bisect, last_reaching
 from ..settings import check_proportion
 from ..theory.formulas import geometric_laws as laws
 from ..theory.relation_counting import hops_bits, tables_bits
-from .code_length import MOST_D, best_within, cheapest, parameter_count, superposition_dimension
 from .geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
-from .superposition import COARSE, superposition_recall
-
-__all__ = ["CapacityRow", "GeometricCapacity", "capacity", "crossovers"]
+from .superposition import (
+    COARSE,
+    MOST_D,
+    best_within,
+    cheapest,
+    parameter_count,
+    superposition_dimension,
+    superposition_recall,
+)
 
 TARGET = 99 / 100
 MOST_N, MOST_R = int(GEOMETRIC_PARAMETERS["N"].high), int(GEOMETRIC_PARAMETERS["R"].high)
@@ -73,13 +78,11 @@ class Question:
     chain_of_thought: bool
     bits: float
 
-    @property
-    def asked(self) -> str:
-        """The size that is sought."""
-        return next(name for name in ("d", "N", "R") if getattr(self, name) is None)
-
-    def exact(self, N: int, R: int) -> GeometricSetting | None:
-        """The exact construction at these sizes; None where its words are more than any construction takes."""
+    def exact(self, N: int | None, R: int | None) -> GeometricSetting | None:
+        """The exact construction at these sizes; None where there are none, or its words are more than any
+        construction takes."""
+        if N is None or R is None:
+            return None
         try:
             return GeometricSetting(N=N, R=R, hops=self.hops, depth=self.depth, construction="exact",
                                     chain_of_thought=self.chain_of_thought)
@@ -111,8 +114,7 @@ class Question:
 
 @dataclasses.dataclass(frozen=True)
 class GeometricCapacity:
-    """The rows for one question. `asked` is the size that was sought: "d", "N" or "R"; `given` the arguments of
-    `capacity`; `crossover` as `crossovers` has it."""
+    """The rows for one question. `crossover` is as `crossovers` has it."""
 
     question: Question
     rows: tuple[CapacityRow, ...]
@@ -120,8 +122,8 @@ class GeometricCapacity:
 
     @property
     def asked(self) -> str:
-        """The size that was sought."""
-        return self.question.asked
+        """The size that was sought: "d", "N" or "R"."""
+        return next(name for name in ("d", "N", "R") if getattr(self.question, name) is None)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -158,16 +160,16 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
     target = check_proportion("target", target)
     if parameters is not None and unknown != ["d"]:
         raise SettingError("parameters", "a budget of parameters is laid out for given N and R; leave d out")
-    settled = [name for name, value in (("code_length", code_length), ("mlp_width", mlp_width),
-                                        ("parameters", parameters)) if value is not None]
+    settling = {"code_length": code_length, "mlp_width": mlp_width, "parameters": parameters}
+    settled = [name for name, value in settling.items() if value is not None]
     if len(settled) > 1:
         raise SettingError(settled[-1], f"{' and '.join(settled)} each settle the code length: give one of them")
     if code_length is not None and GEOMETRIC_PARAMETERS["code_length"].check(code_length) < 2:
         raise SettingError("code_length", f"code_length={code_length!r} is too short: random superposition needs 2")
     GeometricSetting(N=2, R=1, hops=hops, depth=depth, chain_of_thought=chain_of_thought, bits=bits,
                      construction="exact")  # refuses a contradiction
-    q = Question(**sizes, code_length=code_length, mlp_width=mlp_width, parameters=parameters, target=target,
-                 hops=hops, depth=depth, chain_of_thought=chain_of_thought, bits=bits)
+    q = Question(**sizes, **settling, target=target, hops=hops, depth=depth, chain_of_thought=chain_of_thought,
+                 bits=bits)
     rows = (
         _exact(q),
         _superposed(q),
@@ -184,13 +186,11 @@ def _exact(q: Question) -> CapacityRow:
         s = q.exact(N, R)
         return None if s is None or s.exact_width > MOST_D else s.exact_width
 
-    N, R, d = q.solve(width)
-    s = None if N is None or R is None else q.exact(N, R)
-    if s is None or d is None:
-        return CapacityRow("exact construction", "derived", N, R, d)
-    numbers = parameter_count(s.N, s.words, s.slots * s.R, s.k, s.words * s.k)
-    return CapacityRow("exact construction", "derived", N, R, d, s.k, s.mlp_width, s.N * float(s.words * s.k),
-                       numbers, 1.0)
+    sizes = q.solve(width)
+    s = q.exact(*sizes[:2])
+    if s is None or sizes[2] is None:
+        return CapacityRow("exact construction", "derived", *sizes)
+    return _constructed("exact construction", s, sizes, s.k, s.words * s.k, 1.0)
 
 
 def _superposed(q: Question) -> CapacityRow:
@@ -211,24 +211,29 @@ def _superposed(q: Question) -> CapacityRow:
         return superposition_recall(N, s.words, k, d, COARSE) >= aim
 
     def layout(s: GeometricSetting) -> tuple[int | None, int | None]:
-        slots = s.slots * s.R
+        """Code length and dimension; None where there are none."""
+        if q.d is not None:
+            return code_length(s.words, q.d), q.d
         if q.parameters is not None:
-            return best_within(s.N, s.words, slots, q.parameters)
+            return best_within(s.N, s.words, s.slots * s.R, q.parameters)
         if q.code_length is None and q.mlp_width is None:
-            return cheapest(s.N, s.words, slots, aim)
+            return cheapest(s.N, s.words, s.slots * s.R, aim)
         k = code_length(s.words, MOST_D)
         return k, superposition_dimension(s.N, s.words, k, aim) if k >= 2 else None
 
     N, R, d = (q.N, q.R, None) if q.d is None else q.largest(fits)
-    s = None if N is None or R is None else q.exact(N, R)
-    k = None
-    if s is not None:
-        k, d = layout(s) if d is None else (code_length(s.words, d), d)
+    s = q.exact(N, R)
+    k, d = (None, d) if s is None else layout(s)
     if s is None or d is None or k is None:
         return CapacityRow("random superposition", "derived", N, R, d)
     recall = float(laws.chain(superposition_recall(s.N, s.words, k, d), passes, s.N))
-    return CapacityRow("random superposition", "derived", N, R, d, k, 2 * s.words * k, s.N * float(d),
-                       parameter_count(s.N, s.words, s.slots * s.R, k, d), recall)
+    return _constructed("random superposition", s, (N, R, d), k, d, recall)
+
+
+def _constructed(name: str, s: GeometricSetting, sizes: Sizes, k: int, coded: int, recall: float) -> CapacityRow:
+    """The row of a construction with the words of `s`, codes of length k and `coded` coordinates that hold them."""
+    return CapacityRow(name, "derived", *sizes, k, 2 * s.words * k, s.N * float(coded),
+                       parameter_count(s.N, s.words, s.slots * s.R, k, coded), recall)
 
 
 def _bounded(q: Question) -> CapacityRow:
@@ -243,7 +248,7 @@ def _bounded(q: Question) -> CapacityRow:
     # The bound speaks of N that the tree of words fits into.
     tree = 2 if q.R is None else max(2, sum(q.R**j for j in range(hops)))
     N, R, d = q.solve(least_d, tree) if tree <= MOST_N else (q.N, q.R, q.d)
-    if q.asked == "R" and N is not None and R is not None and R < MOST_R and least_d(N, R + 1) is None:
+    if q.R is None and N is not None and R is not None and R < MOST_R and least_d(N, R + 1) is None:
         R = None  # the bound ends before it binds
     numbers = None if N is None or d is None else N * float(d)
     return CapacityRow("lower bound, embeddings", "derived", N, R, d, fact_parameters=numbers)
@@ -277,10 +282,8 @@ def crossovers(N: int | None, R: int | None) -> dict[str, int | None]:
     if R is not None:
         scanned = [2, *(2 * 3**i + 1 for i in range(31)), MOST_N]
         first = next((i for i, n in enumerate(scanned) if smaller(n, R)), None)
-        if first == 0:
-            from_N = 2
-        elif first is not None:
-            from_N = bisect(lambda n: smaller(n, R), scanned[first], scanned[first - 1])
+        if first is not None:
+            from_N = bisect(lambda n: smaller(n, R), scanned[first], scanned[first - 1]) if first else 2
     if N is not None:
         to_R = last_reaching(lambda r: smaller(N, r), 1, 1, MOST_R, guess=1)
     return {"from_N": from_N, "to_R": to_R}

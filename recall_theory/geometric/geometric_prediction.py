@@ -32,8 +32,6 @@ from .superposition import (
     superposition_recall,
 )
 
-__all__ = ["GeometricPrediction", "predict", "variance_by_cause"]
-
 FloatArray = NDArray[np.float64]
 
 DEFLECTION_QUANTILES = 16  # of the angle by which interference turns a code

@@ -7,10 +7,6 @@ import math
 
 from ..settings import BaseSetting, Parameter, SettingError
 
-__all__ = ["CONSTRUCTIONS", "GEOMETRIC_PARAMETERS", "MOST_CODED", "TRAINING_PARAMETERS", "GeometricSetting",
-           "TrainingSetting"]
-
-CONSTRUCTIONS = ("superposition", "exact")
 MOST_CODED = 10**5  # coordinates of code, words * code_length, that a subject's embedding may superpose
 MOST_TRAINED = 10**8  # numbers in any one array of a training; 400 MB in single precision
 MOST_TRAINING_WORK = 1e15  # of one training; days of work
@@ -34,7 +30,7 @@ GEOMETRIC_PARAMETERS: dict[str, Parameter] = {
         Parameter("chain_of_thought", "whether each hop is a pass of its own, its answer written out and read "
                   "again", "flag", default=False),
         Parameter("construction", "superposition: random codes under random maps; exact: codes of bits side by "
-                  "side", "choice", default="superposition", choices=CONSTRUCTIONS),
+                  "side", "choice", default="superposition", choices=("superposition", "exact")),
         Parameter("bits", "bits that a coordinate of an embedding holds, for the lower bound", "real",
                   1 / 1024, 1024, (1, 32), default=16.0),
     )
@@ -99,20 +95,22 @@ class GeometricSetting(BaseSetting):
         if self.chain_of_thought and self.depth > 1:
             raise SettingError("depth", f"depth={self.depth} and chain of thought contradict one another: with it "
                                "each hop is a pass through one layer")
-        if self.hops > 1 and self.words * self.k > MOST_CODED:
-            raise SettingError("hops", f"hops={self.hops}: words of {max(self.word_lengths)} relations out of "
-                               f"{self.R} with codes of length {self.k} take {_about(self.words * self.k)} "
-                               f"coordinates, and {MOST_CODED} is the most allowed")
+        coded = self.words * self.k
+        if self.hops > 1 and coded > MOST_CODED:
+            taken = str(coded) if coded < 10**12 else f"about 10^{len(str(coded)) - 1}"
+            raise SettingError("hops", f"hops={self.hops}: words of {self.slots} relations out of {self.R} with codes "
+                               f"of length {self.k} take {taken} coordinates, and {MOST_CODED} is the most allowed")
         if self.construction == "exact":
             self._check_exact()
         else:
             self._check_superposition()
 
     def _check_exact(self) -> None:
-        if self.k < self.bits_of_N:
+        bits = _bits_to_count(self.N)
+        if self.k < bits:
             raise SettingError("code_length", f"code_length={self.code_length} is too short: {self.N} attributes "
-                               f"need codes of at least {self.bits_of_N} bits")
-        if self.d is not None and self.d < self.exact_width:
+                               f"need codes of at least {bits} bits")
+        if self.width < self.exact_width:
             raise SettingError("d", f"d={self.d} is too small: the exact construction takes {self.exact_width}")
 
     def _check_superposition(self) -> None:
@@ -128,14 +126,9 @@ class GeometricSetting(BaseSetting):
                                f"code_length={self.k}")
 
     @property
-    def bits_of_N(self) -> int:
-        """ceil(log2 N): the bits that tell N attributes apart."""
-        return (self.N - 1).bit_length()
-
-    @property
     def k(self) -> int:
         """The code length in use."""
-        return self.bits_of_N if self.code_length is None else self.code_length
+        return _bits_to_count(self.N) if self.code_length is None else self.code_length
 
     @property
     def word_lengths(self) -> tuple[int, ...]:
@@ -198,10 +191,13 @@ class TrainingSetting(BaseSetting):
     parameters = TRAINING_PARAMETERS
 
     def check_together(self) -> None:
-        if self.largest_array > MOST_TRAINED:
-            raise SettingError("N", f"N={self.N}, R={self.R}, d={self.width} and codes of {self.k} take an array of "
-                               f"{self.largest_array:.3g} numbers, and {MOST_TRAINED:.0e} is the most that training "
-                               "takes on; lower one of them")
+        N, R, m = self.N, self.R, self.mlp_width
+        # Scores, hidden units, weights, and what the linear maps are fitted with.
+        largest = max(R * N * N, R * N * m, self.mlp_numbers, (R * self.k) ** 2)
+        if largest > MOST_TRAINED:
+            raise SettingError("N", f"N={N}, R={R}, d={self.width} and codes of {self.k} take an array of "
+                               f"{largest:.3g} numbers, and {MOST_TRAINED:.0e} is the most that training takes on; "
+                               "lower one of them")
         if self.multiplications > MOST_TRAINING_WORK:
             raise SettingError("steps", f"steps={self.steps}: this training takes {self.multiplications:.3g} "
                                f"multiplications, and {MOST_TRAINING_WORK:.0e} is the most it takes on; lower steps, "
@@ -210,7 +206,7 @@ class TrainingSetting(BaseSetting):
     @property
     def k(self) -> int:
         """The code length in use."""
-        return (self.N - 1).bit_length() if self.code_length is None else self.code_length
+        return _bits_to_count(self.N) if self.code_length is None else self.code_length
 
     @property
     def width(self) -> int:
@@ -238,19 +234,12 @@ class TrainingSetting(BaseSetting):
         return self.N * self.width + self.mlp_numbers
 
     @property
-    def largest_array(self) -> int:
-        """Numbers in the largest array: scores, hidden units, weights, or what the linear maps are fitted with."""
-        N, R = self.N, self.R
-        return max(R * N * N, R * N * self.mlp_width, self.mlp_numbers, (R * self.k) ** 2)
-
-    @property
     def multiplications(self) -> float:
         """Multiplications of one training, about."""
         N, m = self.N, self.mlp_width
-        forward = N * self.R * self.k * (N + m) + N * m * self.width
-        return 3.0 * forward * self.steps
+        return 3.0 * (N * self.R * self.k * (N + m) + N * m * self.width) * self.steps
 
 
-def _about(count: int) -> str:
-    """A count that may be of many digits, in a few."""
-    return str(count) if count < 10**12 else f"about 10^{len(str(count)) - 1}"
+def _bits_to_count(N: int) -> int:
+    """ceil(log2 N): the bits that tell N attributes apart."""
+    return (N - 1).bit_length()

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..settings import SettingError, check_seed, check_seeds
 from ..simulate.observation import Observable
 from ..simulate.workers import collect
 from .construction import (
-    IntArray,
     answer_of_word,
     build,
     check_buildable,
@@ -25,10 +23,7 @@ from .construction import (
     word_tables,
 )
 from .geometric_setting import GeometricSetting, TrainingSetting
-from .geometric_transformer import GeometricTransformer
-
-__all__ = ["GeometricObservation", "Progress", "check_affordable", "decoded", "draw_queries", "observe_seeds",
-           "one_seed", "recall_of", "simulate"]
+from .geometric_transformer import FloatArray, GeometricTransformer, IntArray
 
 Progress = Callable[[int, int], None]
 AnySetting = TypeVar("AnySetting", GeometricSetting, TrainingSetting)
@@ -58,10 +53,8 @@ class GeometricObservation(Generic[AnySetting]):
         return self.measures["recall"]
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON contract of `recall-theory geometric simulate` and `train`; NaN, the standard error of a single
-        seed, becomes null."""
-        observed = {name: {"mean": o.mean, "se": None if np.isnan(o.se) else o.se, "values": o.values.tolist()}
-                    for name, o in self.measures.items()}
+        """The JSON contract of `recall-theory geometric simulate` and `train`."""
+        observed = {name: observable.to_dict() for name, observable in self.measures.items()}
         return {"schema_version": 1, "setting": self.setting.to_dict(), "seed": self.seed, "seeds": self.seeds,
                 "observed": observed}
 
@@ -69,15 +62,16 @@ class GeometricObservation(Generic[AnySetting]):
 def observe_seeds(one: Callable[[AnySetting, int, int], dict[str, float]], setting: AnySetting, seeds: int,
                   seed: int | None, *, jobs: int, progress: Progress | None) -> GeometricObservation[AnySetting]:
     """What `one(setting, seed, index)` measures, over all seeds; arguments, results and errors as of `simulate`."""
-    seeds, seed = check_seeds(seeds), check_seed(seed)
+    check_seeds(seeds)
+    used = check_seed(seed)
 
     def observation(rows: list[dict[str, float]]) -> GeometricObservation[AnySetting] | None:
         if not rows:
             return None
-        return GeometricObservation(setting, seed, {name: Observable(np.array([row[name] for row in rows]))
+        return GeometricObservation(setting, used, {name: Observable(np.array([row[name] for row in rows]))
                                                     for name in rows[0]})
 
-    tasks = [(setting, seed, index) for index in range(seeds)]
+    tasks = [(setting, used, index) for index in range(seeds)]
     complete = observation(collect(one, tasks, jobs=jobs, progress=progress, partial=observation))
     assert complete is not None
     return complete
@@ -126,6 +120,7 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
     decisions = decoded(codes, draw_maps(setting.words, setting.width, setting.k, rng), truth)
     if len(setting.word_lengths) == 1:
         return float(np.mean(decisions == truth))
+
     first = {j: sum(setting.R**i for i in lengths if i < j) for j in lengths}
     subjects, words = draw_queries(setting, rng)
     answers, start = subjects, 0
@@ -143,7 +138,7 @@ def recall_of(model: GeometricTransformer, rng: np.random.Generator) -> float:
     return float(np.mean(model.answer(subjects, words) == answer_of_word(model.facts, subjects, words)))
 
 
-def decoded(codes: NDArray[np.float64], maps: NDArray[np.float64], truth: IntArray) -> IntArray:
+def decoded(codes: FloatArray, maps: FloatArray, truth: IntArray) -> IntArray:
     """What each word answers for each subject, shape (words, N): the attribute of the largest score
     <c_a, B_w^T e_s>. It is what the explicit layer computes, where only the gates of word w are open."""
     subjects = superpose(codes, maps, truth)

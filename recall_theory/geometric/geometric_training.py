@@ -15,8 +15,6 @@ from .geometric_setting import TrainingSetting
 from .geometric_simulation import GeometricObservation, Progress, observe_seeds
 from .recall_network import FactTable, RecallNetwork, draw_fact_table, draw_network, optimise, recall, with_noise
 
-__all__ = ["counting_dimension", "least_dimension", "train", "trained", "transfer"]
-
 # One random stream each, so that what is measured doesn't depend on what else is.
 STREAMS = ("facts", "start", "steps", "noise", "edit", "frozen", "new facts", "new start", "shuffle", "new steps",
            "shuffled steps")

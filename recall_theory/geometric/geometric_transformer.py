@@ -27,8 +27,6 @@ from .geometric_setting import GeometricSetting
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["WEIGHT_FORMATS", "GatedMLP", "GeometricTransformer", "check_weights_file"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
@@ -42,7 +40,6 @@ class GatedMLP:
     """The MLP for words of one length. `inward` (2 words k, stream), sparse where most of it is zero; `bias` (2 words
     k,); `outward` (k, 2 words k), sparse."""
 
-    length: int
     inward: FloatArray | sparse.csr_matrix
     bias: FloatArray
     outward: FloatArray | sparse.csr_matrix

@@ -10,8 +10,6 @@ from ..errors import SettingError
 from ..theory.relation_counting import MOST_TABLES, count_answers, hops_bits, tables_bits
 from .geometric_setting import GeometricSetting
 
-__all__ = ["HopCosts", "HopDepths", "hops"]
-
 QUICK_TABLES = MOST_TABLES // 10  # tables that are gone through without asking
 
 

@@ -18,9 +18,6 @@ from .recall_network import (
     recall,
 )
 
-__all__ = ["edited", "frozen", "gates_averaged", "held_out", "probe_recall", "relation_swapped", "ridge_fit",
-           "ridge_values", "shuffled", "superposition_share", "transferred", "transported", "units_off"]
-
 FloatArray = NDArray[np.float64]
 
 FOLDS = 5
@@ -47,8 +44,7 @@ def ridge_fit(x: Array, y: Array) -> FloatArray:
 
 def ridge_values(fitted: FloatArray, x: Array) -> FloatArray:
     """The fitted map at x (n, p), shape (n, q)."""
-    values: FloatArray = x @ fitted[:-1] + fitted[-1]
-    return values
+    return x @ fitted[:-1] + fitted[-1]
 
 
 def held_out(x: Array, y: Array) -> FloatArray:
@@ -69,11 +65,8 @@ def probe_recall(network: RecallNetwork, table: FactTable) -> float:
     among all N attributes. Every attribute occurs once a relation, so the right answer is one that the probe
     was never fitted on: it can be named only where embeddings are linear in codes.
     """
-    right = []
-    for f in table.facts:
-        guess = held_out(network.subjects, table.codes[f])
-        right.append(np.argmax(guess @ table.codes.T, axis=1) == f)
-    return float(np.mean(right))
+    guesses = [held_out(network.subjects, table.codes[f]) @ table.codes.T for f in table.facts]
+    return float(np.mean(np.argmax(guesses, axis=2) == table.facts))
 
 
 def superposition_share(network: RecallNetwork, table: FactTable) -> float:
@@ -128,8 +121,7 @@ def edited(network: RecallNetwork, table: FactTable, rng: np.random.Generator) -
     codes that the embeddings follow: how often the answer becomes the new attribute, and how often the answers under
     the other relations stay. The second is NaN for a single relation."""
     R, N = table.facts.shape
-    k = table.codes.shape[1]
-    maps = ridge_fit(table.superposed(), network.subjects)[:-1].reshape(R, k, -1)
+    maps = ridge_fit(table.superposed(), network.subjects)[:-1].reshape(R, table.codes.shape[1], -1)
     new = (table.facts + rng.integers(1, N, (R, N))) % N
     before = answers(network, table)
     taken, kept = [], []
@@ -183,5 +175,4 @@ def transferred(setting: TrainingSetting, network: RecallNetwork, table: FactTab
 
 def _bits(network: RecallNetwork, table: FactTable) -> list[bytes]:
     """All bits of the MLP and of the unembedding."""
-    arrays = [*(getattr(network, name) for name in MLP_ARRAYS), table.codes]
-    return [np.ascontiguousarray(array).tobytes() for array in arrays]
+    return [array.tobytes() for array in (*(getattr(network, name) for name in MLP_ARRAYS), table.codes)]

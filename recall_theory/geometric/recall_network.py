@@ -16,17 +16,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SettingError
-from .construction import IntArray, binary_codes, draw_bijections, draw_codes
+from .construction import binary_codes, draw_bijections, draw_codes
 from .geometric_setting import TrainingSetting
-
-__all__ = ["ARRAYS", "MLP_ARRAYS", "FactTable", "RecallNetwork", "accuracy", "answers", "draw_fact_table",
-           "draw_network", "loss_and_gradients", "optimise", "recall", "with_noise"]
+from .geometric_transformer import IntArray
 
 Array = NDArray[np.floating]
 
@@ -117,19 +115,16 @@ def loss_and_gradients(network: RecallNetwork, table: FactTable,
     """
     R, N = table.facts.shape
     hidden = network.hidden().reshape(R * N, -1)
-    loss, output_gradient = _loss_of_outputs(hidden @ network.outward.T, table)
-    gradients: dict[str, Array] = {}
-    if "outward" in names:
-        gradients["outward"] = output_gradient.T @ hidden
-    passed = ((output_gradient @ network.outward) * (hidden > 0)).reshape(R, N, -1)
-    if "gates" in names:
-        gradients["gates"] = passed.sum(axis=1)
+    loss, of_outputs = _loss_of_outputs(hidden @ network.outward.T, table)
+    passed = ((of_outputs @ network.outward) * (hidden > 0)).reshape(R, N, -1)
     read = passed.sum(axis=0)
-    if "inward" in names:
-        gradients["inward"] = read.T @ network.subjects
-    if "subjects" in names:
-        gradients["subjects"] = read @ network.inward
-    return loss, gradients
+    gradients: dict[str, Callable[[], Array]] = {
+        "outward": lambda: of_outputs.T @ hidden,
+        "gates": lambda: passed.sum(axis=1),
+        "inward": lambda: read.T @ network.subjects,
+        "subjects": lambda: read @ network.inward,
+    }
+    return loss, {name: gradients[name]() for name in names}
 
 
 def _loss_of_outputs(y: Array, table: FactTable) -> tuple[float, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class Observable:
         independent = self.mean * (1 - self.mean) / samples
         return self.std**2 / independent if independent > 0 else float("nan")
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Mean, standard error and values, as the JSON output has them; NaN (one seed has no error) becomes null."""
         return {"mean": self.mean, "se": None if np.isnan(self.se) else self.se, "values": self.values.tolist()}
 
@@ -58,7 +59,7 @@ class Observation:
     accuracy: Observable
     embeddings: dict[str, dict[str, dict[str, float]]] | None = None
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory simulate`."""
         observed = {name: getattr(self, name).to_dict() for name in OBSERVABLES}
         result = {"schema_version": 1, "setting": self.setting.to_dict(), "seed": self.seed, "seeds": self.seeds,
