@@ -17,12 +17,17 @@ from typing import Any, ClassVar, Self
 from .errors import SettingError
 from .numerics.formatting import count, number
 
-__all__ = ["EMBEDDINGS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "PARAMETERS", "BaseSetting", "Parameter", "Setting",
-           "SettingError", "activation_in_use", "check_at_most", "check_integer", "check_proportion", "check_seed",
-           "check_seeds"]
+__all__ = ["EMBEDDINGS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "OBSERVABLE_MEANINGS", "PARAMETERS", "BaseSetting",
+           "Parameter", "Setting", "SettingError", "activation_in_use", "check_at_most", "check_integer",
+           "check_proportion", "check_seed", "check_seeds"]
 
 EMBEDDINGS = ("gaussian", "sphere", "orthogonal")
 OBSERVABLES = ("attention", "recall", "accuracy")  # what is predicted and observed, in the order of tables
+OBSERVABLE_MEANINGS = {
+    "attention": "the informative token is attended",
+    "recall": "a fact is answered right, once attended",
+    "accuracy": "a fresh sequence is answered right",
+}
 N_TEST = 4096  # fresh sequences a seed on which attention and accuracy are counted, where nothing else is said
 MOST_SEEDS = 10**7  # of one run
 

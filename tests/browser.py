@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,3 +28,16 @@ def headless_chromium() -> Iterator[Any]:
         browser = driver.chromium.launch(executable_path=browser_path(), args=ARGUMENTS, timeout=PATIENCE)
         yield browser
         browser.close()
+
+
+@contextlib.contextmanager
+def serving(server: Any) -> Iterator[Any]:
+    """The server, answering in a thread."""
+    with server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,5 +1,7 @@
 """Settings that all tests share, and the browser in which pages are tested."""
 
+import contextlib
+
 import pytest
 from browser import BROWSERS, PATIENCE, browser_path, headless_chromium
 from hypothesis import settings
@@ -8,6 +10,8 @@ from hypothesis import settings
 # of a function pays for its imports.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=False)
 settings.load_profile("repeatable")
+
+PHONE = {"viewport": {"width": 375, "height": 812}, "is_mobile": True, "has_touch": True}
 
 
 @pytest.fixture(scope="session")
@@ -21,12 +25,26 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def new_context(chromium):
-    """Opens a context of the browser, with playwright's options, in which pages are given all the time they need."""
+def opened(chromium):
+    """Opens a page, given playwright's options, all the time it needs and `phone` for a small display.
 
-    def opened(**options):
-        context = chromium.new_context(**options)
+    As the context ends, it must have complained of nothing and asked nobody but its own address for anything.
+    """
+
+    @contextlib.contextmanager
+    def open_page(address, phone=False, **options):
+        size = PHONE if phone else {"viewport": {"width": 1280, "height": 800}}
+        context = chromium.new_context(**{**size, **options})
         context.set_default_timeout(PATIENCE)
-        return context
+        tab, complaints, asked = context.new_page(), [], []
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.goto(address)
+        yield tab
+        context.close()
+        assert [text for text in complaints if "403 (Forbidden)" not in text] == []
+        own = address.partition("?")[0]
+        assert [url for url in asked if not url.startswith((own, "data:"))] == []
 
-    return opened
+    return open_page

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, deviation, number, percent, probability
-from ..settings import OBSERVABLES, PARAMETERS, Setting
+from ..settings import OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, Setting
 from .command import Answer, Command, Output
 from .options import setting_options
 from .text_layout import Block, Heading, Remark, Table, words
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from ..theory.leading_requirements import Requirement
     from ..theory.predict import Prediction
 
-MEANING = {
-    "attention": "the informative token is attended",
-    "recall": "a fact is answered right, once attended",
-    "accuracy": "a fresh sequence is answered right",
-}
 OUTSIDE = "outside its regime"  # said in place of a law's value that means nothing
 Change = tuple[str, int, dict[str, float] | None]  # a size, its new value, the observables there if it is allowed
 
@@ -87,7 +82,7 @@ def _blocks(prediction: Prediction, changes: Sequence[Change], laws: Sequence[Re
     blocks: list[Block] = [
         Heading(f"What an attention layer remembers at {prediction.setting.describe()}"),
         Table({"observable": words, "predicted": probability, "std over seeds": deviation, "chance that": words},
-              [(o, getattr(prediction, o), prediction.std[o], MEANING[o]) for o in OBSERVABLES]),
+              [(o, getattr(prediction, o), prediction.std[o], OBSERVABLE_MEANINGS[o]) for o in OBSERVABLES]),
         f"What limits it most: {limiting_term(prediction)}.",
     ]
     for step in ("attention", "recall"):

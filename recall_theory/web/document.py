@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import json
 from importlib import resources
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["asset", "embedded", "environment", "fragment", "hashed", "render"]
+__all__ = ["asset", "environment", "fragment", "hashed", "render", "text"]
 
 
 def render(template: str, *, style: str, script: str, connect: str = "'none'", style_attributes: bool = False,
@@ -22,7 +21,7 @@ def render(template: str, *, style: str, script: str, connect: str = "'none'", s
     Parameters
     ----------
     template : file name of the template
-    style, script : CSS that follows style.css, and JavaScript, both put inline
+    style, script : CSS that follows style.css, and JavaScript that follows reading.js, both put inline
     connect : source to which the script may send requests, as the policy `connect-src` writes it
     style_attributes : whether elements may have `style` attributes, as those of matplotlib's SVG do
     values : what the template refers to
@@ -37,6 +36,7 @@ def render(template: str, *, style: str, script: str, connect: str = "'none'", s
     from .. import __version__
 
     sheet = asset("style.css") + style
+    script = asset("reading.js") + script
     styles = "unsafe-inline" if style_attributes else hashed(sheet)
     policy = (f"default-src 'none'; script-src '{hashed(script)}'; style-src '{styles}'; img-src data:; "
               f"connect-src {connect}; base-uri 'none'; form-action 'none'")
@@ -49,19 +49,25 @@ def fragment(template: str, macro: str, *values: object) -> str:
     return getattr(environment().get_template(template).module, macro)(*values)
 
 
+def text(plain: str) -> str:
+    """A text as HTML."""
+    from markupsafe import escape
+
+    return str(escape(plain))
+
+
 @functools.cache
 def environment() -> Environment:
-    """The templates of this package, with HTML escaped; filters write numbers as tables do, `embedded` as JSON."""
+    """The templates of this package, with HTML escaped; filters write numbers as tables do."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
 
     from ..numerics import formatting as numbers
 
     templates = Environment(loader=PackageLoader("recall_theory", "web"), autoescape=True, undefined=StrictUndefined,
                             trim_blocks=True, lstrip_blocks=True)
-    for write in (numbers.count, numbers.number, numbers.probability, numbers.deviation, numbers.percent):
+    for write in (numbers.count, numbers.number, numbers.probability, numbers.deviation, numbers.percent,
+                  numbers.signed, numbers.plural):
         templates.filters[write.__name__] = write
-    templates.filters["embedded"] = lambda value: Markup(embedded(value))
     return templates
 
 
@@ -69,17 +75,6 @@ def environment() -> Environment:
 def asset(name: str) -> str:
     """The text of a file of this package."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def embedded(value: object) -> str:
-    r"""A value as JSON that can stand in a <script> element: no "<" in it can end the element.
-
-    Raises `ValueError` for NaN and infinities, which JSON does not have.
-
-    >>> embedded({"end": "</script>"})
-    '{"end":"\\u003c/script>"}'
-    """
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def hashed(inline: str) -> str:

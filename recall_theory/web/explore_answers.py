@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..numerics.formatting import BEYOND, count, number, parse_integer, parse_real, probability
-from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
-from .document import fragment
+from ..settings import OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, Setting, SettingError
+from .document import fragment, text
 from .explore_curve import SIZES, Curve, predicted
 
 if TYPE_CHECKING:
     from ..theory.bounds import Bound
-    from ..theory.predict import Prediction
 
 __all__ = ["answers"]
 
@@ -21,12 +20,8 @@ Record = dict[str, object]
 
 FIRST_POINTS = 5  # with which a curve takes the place of the one before
 RESULTS = "explore_results.html.jinja"
-MEANINGS = {
-    "attention": "the informative token is attended",
-    "recall": "a fact is answered right, once attended",
-    "accuracy": "a fresh sequence is answered right",
-}
-PLAIN = {
+CONTROLS = (*SIZES, "activation", "embedding")  # beside which the page says what is wrong with them
+PLAIN_BOUNDS = {
     "coverage": "A fact that never occurred among the samples can only be guessed.",
     "bits: all right": "An assignment of V labels takes log2 V! bits, and the parameters hold no more than theirs.",
     "bits: few wrong": "The same where one fact in a hundred may be wrong.",
@@ -46,91 +41,90 @@ def answers(form: Mapping[str, str]) -> Iterator[Record]:
 
     Yields
     ------
-    Records of kind "setting", "prediction", "bounds" and, as its points come, "curve". Where the setting is outside
-    the domain of the theory, one of kind "problems" is the last.
+    Records of kind "setting", "prediction", "bounds" and, as its points come, "curve"; "html" maps ids on the page
+    to what they hold then. Where the setting is outside the domain of the theory, one of kind "problems" is the last.
     """
-    try:
-        setting = _setting(form)
-        if isinstance(setting, Setting):
-            yield _described(setting)
-            yield _prediction(predicted(setting))
-    except SettingError as error:
-        setting = {error.name: str(error)}
-    if not isinstance(setting, Setting):
-        yield {"kind": "problems", "problems": setting}
+    setting, problems = _setting(form)
+    if setting is not None:
+        yield _described(setting)
+        try:
+            yield _prediction(setting)
+        except SettingError as error:
+            problems = {error.name: str(error)}
+    if setting is None or problems:
+        yield {"kind": "problems", "problems": problems,
+               "html": {**_beside_controls(problems), "status": f"No result: see {', '.join(problems)}."}}
         return
     yield _bounds(setting)
     yield from _curve(setting, form)
 
 
-def _setting(form: Mapping[str, str]) -> Setting | dict[str, str]:
-    """The setting that the texts stand for, or what is wrong with which of them."""
+def _setting(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
+    """The setting that the texts stand for, and what is wrong with which of them."""
     values: dict[str, object] = {}
     problems = {}
     for name in SIZES:
-        text = form.get(name, "")
-        size = parse_integer(text)
+        entered = form.get(name, "")
+        size = parse_integer(entered)
         if name == "m" and name not in form:
-            values[name] = None
             continue
         try:
-            values[name] = PARAMETERS[name].check(text if size is None else size)
-        except SettingError:
-            shown = text if len(text) <= 40 else f"{text[:40]}..."
-            problems[name] = f"“{shown}” is not {PARAMETERS[name].domain.removesuffix(', or none')}"
+            values[name] = PARAMETERS[name].check(entered if size is None else size)
+        except SettingError as error:
+            problems[name] = str(error).removesuffix(", or none")
     if problems:
-        return problems
-    if values["m"] is not None:
+        return None, problems
+    if "m" in values:
         values["activation"] = form.get("activation", "").strip() or None
-    setting = Setting(**values, embedding=form.get("embedding", "gaussian"),  # type: ignore[arg-type]
-                      trigger_in_value=form.get("trigger_in_value") != "no")
-    ratio = parse_real(form.get("hold", ""))
-    if ratio and ratio > 0 and form.get("moved") != "N":
-        setting = setting.replace(N=max(1, round(min(ratio * setting.V, BEYOND))))
-    return setting
+    try:
+        setting = Setting(**values, embedding=form.get("embedding", "gaussian"),  # type: ignore[arg-type]
+                          trigger_in_value=form.get("trigger_in_value") != "no")
+        ratio = parse_real(form.get("hold", ""))
+        if ratio and ratio > 0 and form.get("moved") != "N":
+            setting = setting.replace(N=max(1, round(min(ratio * setting.V, BEYOND))))
+    except SettingError as error:
+        return None, {error.name: str(error)}
+    return setting, {}
+
+
+def _beside_controls(problems: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong beside each control, "" where nothing is."""
+    return {f"{name}-problem": text(problems.get(name, "")) for name in CONTROLS}
 
 
 def _described(setting: Setting) -> Record:
     """The setting as numbers, as a command and as Python."""
     from .formula_groups import model_of
 
-    sizes = {name: getattr(setting, name) for name in SIZES if getattr(setting, name) is not None}
-    words = [f"--{name} {value}" for name, value in sizes.items()]
-    arguments = [f"{name}={value}" for name, value in sizes.items()]
-    if setting.activation is not None:
-        words.append(f"--activation {shlex.quote(setting.activation)}")
-        arguments.append(f'activation="{setting.activation}"')
-    if setting.embedding != "gaussian":
-        words.append(f"--embedding {setting.embedding}")
-        arguments.append(f'embedding="{setting.embedding}"')
+    given = {name: value for name, value in setting.to_dict().items() if value != PARAMETERS[name].default}
+    arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    options = [f"--{name} {shlex.quote(str(value))}" for name, value in given.items() if name != "trigger_in_value"]
     if not setting.trigger_in_value:
-        words.append("--no-trigger-in-value")
-        arguments.append("trigger_in_value=False")
-    texts = {"command": f"recall-theory predict {' '.join(words)}", "ratio": number(setting.ratio),
-             "python": f"from recall_theory import Setting, predict\nprint(predict(Setting({', '.join(arguments)})))"}
+        options.append("--no-trigger-in-value")
+    python = f"from recall_theory import Setting, predict\nprint(predict(Setting({arguments})))"
     return {"kind": "setting", "setting": setting.to_dict(), "ratio": setting.ratio, "model": model_of(setting),
-            "texts": texts}
+            "html": {**_beside_controls({}), "ratio": number(setting.ratio), "python": text(python),
+                     "command": text(f"recall-theory predict {' '.join(options)}")}}
 
 
-def _prediction(prediction: Prediction) -> Record:
+def _prediction(setting: Setting) -> Record:
     """What `predict` says, as its `to_dict`, and how it is shown and said."""
     from ..theory.capacity import limiting_term
 
+    prediction = predicted(setting)
     cause = limiting_term(prediction)
     values = ", ".join(f"{name} {probability(getattr(prediction, name))}" for name in OBSERVABLES)
-    return {"kind": "prediction", **prediction.to_dict(), "limited_by": cause,
-            "words": f"{values}; limited by {cause}",
-            "html": {"observables": fragment(RESULTS, "observables", prediction, MEANINGS),
+    return {"kind": "prediction", **prediction.to_dict(), "words": f"{values}; limited by {cause}",
+            "html": {"observables": fragment(RESULTS, "observables", prediction, OBSERVABLE_MEANINGS),
                      "limits": fragment(RESULTS, "limits", prediction, cause)}}
 
 
-def _bounds(setting: Setting) -> Record:
+def _bounds(s: Setting) -> Record:
     from ..theory.bounds import bounds_at
 
-    s = setting
     found = bounds_at(s.L, s.d, V=s.V, N=s.N, m=s.m, activation=s.activation)
-    said = [(bound, PLAIN.get(bound.name, ""), _least_samples(bound, s.L)) for bound in found.bounds]
-    return {"kind": "bounds", **found.to_dict(), "html": {"bound-rows": fragment(RESULTS, "bounds", said)}}
+    rows = [(bound, PLAIN_BOUNDS.get(bound.name, ""), _least_samples(bound, s.L)) for bound in found.bounds]
+    return {"kind": "bounds", **found.to_dict(), "html": {"bound-rows": fragment(RESULTS, "bounds", rows)}}
 
 
 def _least_samples(bound: Bound, L: int) -> str:
@@ -151,15 +145,15 @@ def _curve(setting: Setting, form: Mapping[str, str]) -> Iterator[Record]:
     width = parse_integer(form.get("width", "")) or 800
     curve = Curve(setting, along, ratio, width=min(max(width, 240), 4000))
     for value in curve.compute():
-        enough = len(curve.points) >= FIRST_POINTS
-        yield {"kind": "curve", "along": along, "value": value, "predicted": _values(curve.points.get(value)),
-               "provisional": True, "note": curve.note(True), "html": _drawn(curve) if enough else {}}
-    yield {"kind": "curve", "along": along, "provisional": False, "note": curve.note(False), "html": _drawn(curve)}
+        point = curve.points.get(value)
+        yield {"kind": "curve", "along": along, "value": value, "provisional": True,
+               "predicted": point and {name: getattr(point, name) for name in OBSERVABLES},
+               "html": _drawn(curve, provisional=True) if len(curve.points) >= FIRST_POINTS else {}}
+    yield {"kind": "curve", "along": along, "provisional": False, "html": _drawn(curve, provisional=False)}
 
 
-def _values(prediction: Prediction | None) -> dict[str, float] | None:
-    return None if prediction is None else {name: getattr(prediction, name) for name in OBSERVABLES}
-
-
-def _drawn(curve: Curve) -> dict[str, str]:
-    return {"plot": curve.svg(), "curve-table": fragment(RESULTS, "curve_table", curve, OBSERVABLES)}
+def _drawn(curve: Curve, provisional: bool) -> dict[str, str]:
+    rows = [(count(value), *(probability(getattr(p, name)) for name in OBSERVABLES))
+            for value, p in sorted(curve.points.items())]
+    table = fragment("parts.html.jinja", "table", "Predicted along one size", (curve.along, *OBSERVABLES), rows)
+    return {"plot": curve.svg(), "curve-table": table, "along-note": text(curve.note(provisional))}

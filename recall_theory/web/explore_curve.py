@@ -115,8 +115,7 @@ class Curve:
         first, last = self.points[min(self.points)], self.points[max(self.points)]
         changes = [f"{o} from {probability(getattr(first, o))} to {probability(getattr(last, o))}" for o in OBSERVABLES]
         label = f"Along {self.along}, from {min(self.points)} to {max(self.points)}: {', '.join(changes)}"
-        root = Element("svg", {"viewBox": f"0 0 {self.width} {HEIGHT}", "role": "img", "aria-label": label,
-                               "data-present": str(self.present)})
+        root = Element("svg", {"viewBox": f"0 0 {self.width} {HEIGHT}", "role": "img", "aria-label": label})
         for p in (0, 0.25, 0.5, 0.75, 1):
             _add(root, "line", x1=LEFT, x2=right, y1=self._y(p), y2=self._y(p))
             _add(root, "text", str(p), x=4, y=self._y(p) + 4)
@@ -133,7 +132,8 @@ class Curve:
             _add(root, "text", name, class_=name, x=right + 8, y=height)
         for value, point in sorted(self.points.items()):
             read = ", ".join(f"{name} {probability(getattr(point, name))}" for name in OBSERVABLES)
-            line = _add(root, "line", class_="point", x1=self._x(value), x2=self._x(value), y1=low, y2=high)
+            kind = "point start" if value == self.present else "point"
+            line = _add(root, "line", class_=kind, x1=self._x(value), x2=self._x(value), y1=low, y2=high)
             line.attrib |= {"data-value": str(value), "data-words": f"{self.along} = {count(value)}: {read}"}
         return tostring(root, encoding="unicode")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 
 from ..activations import NAMED
@@ -15,7 +16,6 @@ __all__ = ["page"]
 ENDS = {"V": 20, "L": 14, "d": 14, "N": 32, "m": 18}  # of the sliders, as powers of two; texts may go beyond
 START = {"V": "1024", "L": "64", "d": "256", "N": "65536", "m": "1024", "activation": "relu", "embedding": "gaussian",
          "trigger_in_value": "yes", "hold": "", "along": "N"}
-MODELS = ("plain", "mlp", "orthogonal")
 
 
 def page(form: Mapping[str, str], token: str) -> str:
@@ -24,21 +24,16 @@ def page(form: Mapping[str, str], token: str) -> str:
     >>> "<title>How much can a transformer remember?</title>" in page({}, "secret")
     True
     """
-    sizes = {name: {"steps": _steps(name), "meaning": PARAMETERS[name].meaning.partition(";")[0]} for name in SIZES}
+    sizes = {name: {"low": int(4 * math.log2(PARAMETERS[name].low)), "high": 4 * ENDS[name],
+                    "meaning": PARAMETERS[name].meaning.partition(";")[0]} for name in SIZES}
     return render("explore.html.jinja", style=asset("explore.css"), script=asset("explore.js"), connect="'self'",
                   form={**START, **form}, given=form, token=token, formulas=_formulas(), sizes=sizes,
                   activations=list(NAMED), embeddings=EMBEDDINGS)
 
 
-def _steps(name: str) -> list[int]:
-    """The values of a slider: a quarter of a doubling apart, rounded, each once."""
-    low = int(PARAMETERS[name].low)
-    return sorted({max(low, round(2 ** (k / 4))) for k in range(4 * ENDS[name] + 1)})
-
-
 @functools.cache
 def _formulas() -> str:
     """The formulas of all models; the page shows those of the model at hand."""
-    from .formula_groups import groups_of
+    from .formula_groups import GROUPS
 
-    return fragment("formulas.html.jinja", "formula_groups", groups_of(MODELS))
+    return fragment("parts.html.jinja", "formula_groups", GROUPS.values())

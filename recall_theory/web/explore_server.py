@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import hmac
 import itertools
 import json
 import os
 import secrets
-import select
-import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
-from types import FrameType
-from typing import Any
 from urllib.parse import parse_qsl
 
 from ..numerics.plain_data import cleaned
@@ -25,22 +20,17 @@ __all__ = ["HOST", "Server"]
 
 HOST = "127.0.0.1"
 NAMES = ("127.0.0.1", "localhost", "[::1]")  # by which a browser on this machine asks for it
-PAGES = 256  # open pages whose newest request is remembered
 PATIENCE = 0.4  # seconds that a request waits for the step that another one is computing
-PAGE_HEADERS = {
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": "frame-ancestors 'none'",  # the rest of the policy is in the page
-}
 SAFE_HEADERS = {
     "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",  # the rest of the policy is in the page
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
 
 Form = Mapping[str, str]
-Record = Mapping[str, object]
-Answers = Callable[[Form], Iterator[Record]]
+Answers = Callable[[Form], Iterator[Mapping[str, object]]]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -48,7 +38,7 @@ class Handler(BaseHTTPRequestHandler):
 
     server: Server
     server_version, sys_version = "recall-theory", ""
-    protocol_version = "HTTP/1.1"
+    error_message_format, error_content_type = "%(explain)s\n", "text/plain; charset=utf-8"
     timeout = 30  # seconds that a silent connection is kept
 
     def do_GET(self) -> None:
@@ -57,89 +47,39 @@ class Handler(BaseHTTPRequestHandler):
         form = dict(parse_qsl(query, keep_blank_values=True, errors="replace"))
         # A site may point a name of its own at this address (DNS rebinding): its pages would ask by that name.
         if _name(host) not in NAMES:
-            self._send_line(421, "this server answers to 127.0.0.1 and localhost alone")
+            self.send_error(421, explain="this server answers to 127.0.0.1 and localhost alone")
         elif path == "/":
-            self._send(200, PAGE_HEADERS, self.server.page(form))
+            self._begin("text/html; charset=utf-8")
+            self._write(self.server.page(form))
         elif path != "/answers":
-            self._send_line(404, "there is one page here: /")
+            self.send_error(404, explain="there is one page here: /")
         elif self.headers.get("Origin", f"http://{host}").lower() != f"http://{host}":
-            self._send_line(403, "requests of other sites are refused")
+            self.send_error(403, explain="requests of other sites are refused")
         elif not hmac.compare_digest(self.headers.get("X-Token", "").encode(), self.server.token.encode()):
-            self._send_line(403, "the token of this page is missing or an older one: reload the page")
+            self.send_error(403, explain="the token of this page is missing or an older one: reload the page")
         else:
-            self._stream(form)
+            self._begin("application/x-ndjson")
+            for record in self.server.newest_answers(form):
+                self._write(json.dumps(cleaned(record), allow_nan=False) + "\n")
 
     do_HEAD = do_GET
 
-    def _stream(self, form: dict[str, str]) -> None:
-        """Send each record as soon as it is computed, and compute no more once nobody waits for it."""
-        page, number = form.pop("page", ""), form.pop("number", "")
-        self._begin(200, {"Content-Type": "application/x-ndjson", "Connection": "close"})
-        if self.command == "HEAD":
-            return
-        order = int(number) if number.isdecimal() and len(number) < 16 else 0
-        is_newest = self.server.newest(page, order)
-        records = self.server.answers(form)
-        while is_newest() and not self._hung_up():
-            with self.server.computing():
-                record = next_while(is_newest, records)
-            if record is None:
-                return
-            self.wfile.write(json.dumps(cleaned(record), allow_nan=False).encode() + b"\n")
-
-    def _hung_up(self) -> bool:
-        """Whether the browser has closed the connection."""
-        try:
-            readable, _, _ = select.select([self.connection], [], [], 0)
-            return bool(readable) and self.connection.recv(1, socket.MSG_PEEK) == b""
-        except OSError:
-            return True
-
-    def _refuse(self) -> None:
-        self._send_line(405, "GET and HEAD are answered, nothing else", {"Allow": "GET, HEAD"})
-
-    do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = do_CONNECT = _refuse
-
-    def _send_line(self, status: int, words: str, headers: Mapping[str, str] | None = None) -> None:
-        # Closed: a body that came along is not read.
-        self._send(status, {"Content-Type": "text/plain; charset=utf-8", "Connection": "close", **(headers or {})},
-                   f"{words}\n")
-
-    def _send(self, status: int, headers: Mapping[str, str], text: str) -> None:
-        body = text.encode()
-        self._begin(status, {**headers, "Content-Length": str(len(body))})
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def _begin(self, status: int, headers: Mapping[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {**SAFE_HEADERS, **headers}.items():
-            self.send_header(name, value)
+    def _begin(self, content: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", content)
         self.end_headers()
+
+    def _write(self, text: str) -> None:
+        if self.command != "HEAD":
+            self.wfile.write(text.encode())
+
+    def end_headers(self) -> None:
+        for name, value in SAFE_HEADERS.items():
+            self.send_header(name, value)
+        super().end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing is logged: standard error is for errors."""
-
-
-class Dropped(BaseException):
-    """Raised in a computation that is not wanted any more."""
-
-
-def next_while(wanted: Callable[[], bool], records: Iterator[Record]) -> Record | None:
-    """The next record; None at the end, or once it is not wanted: every call of a Python function asks again."""
-
-    def check(frame: FrameType, event: str, argument: object) -> None:
-        if not wanted():
-            raise Dropped
-
-    before = sys.gettrace()
-    try:
-        sys.settrace(check)  # of this thread alone
-        return next(records, None)
-    except Dropped:
-        return None
-    finally:
-        sys.settrace(before)
 
 
 class Server(ThreadingTCPServer):
@@ -159,10 +99,9 @@ class Server(ThreadingTCPServer):
 
     def __init__(self, port: int, page: Callable[[Form, str], str], answers: Answers):
         self.token = secrets.token_urlsafe(32)
-        self.answers = answers
         self._page = page
-        self._newest: dict[str, int] = {}
-        self._pages_lock = threading.Lock()
+        self._answers = answers
+        self._newest: dict[str, int] = {}  # the number of the newest request of each page
         self._computing = threading.Lock()
         super().__init__((HOST, port), Handler)
 
@@ -179,36 +118,38 @@ class Server(ThreadingTCPServer):
     def warm_up(self) -> None:
         """Load what the first request would wait for: the page, and what computes its prediction."""
         self.page({})
-        for _ in itertools.islice(self.answers({"V": "64", "L": "8", "d": "32", "N": "4096"}), 3):
+        for _ in itertools.islice(self._answers({"V": "64", "L": "8", "d": "32", "N": "4096"}), 3):
             pass
 
     def page(self, form: Form) -> str:
         """The page with the given texts in its form."""
         return self._page(form, self.token)
 
-    def newest(self, page: str, number: int) -> Callable[[], bool]:
-        """Note a request of a page; the function returned says whether no newer one of that page has come."""
-        with self._pages_lock:
-            number = max(number, 0)
-            newest = max(number, self._newest.pop(page, 0))
-            self._newest[page] = newest  # at the end: the page that asked last
-            if len(self._newest) > PAGES:
-                del self._newest[next(iter(self._newest))]
-        return lambda: self._newest.get(page, 0) <= number
+    def newest_answers(self, form: dict[str, str]) -> Iterator[Mapping[str, object]]:
+        """The answers to a form, each as it is asked for, until a newer request of the same page comes.
 
-    @contextlib.contextmanager
-    def computing(self) -> Iterator[None]:
-        """One step at a time, so that the newest request has the processor; a step of seconds is not waited for."""
-        alone = self._computing.acquire(timeout=PATIENCE)
-        try:
-            yield
-        finally:
-            if alone:
-                self._computing.release()
+        "page" and "number" in the form say whose request it is, and the how manieth. The step that is being computed
+        when a newer one comes runs to its end in its thread, and its result is thrown away.
+        """
+        page, digits = form.pop("page", ""), form.pop("number", "")
+        number = int(digits) if digits.isdecimal() and len(digits) < 16 else 0
+        self._newest[page] = max(number, self._newest.get(page, 0))
+        answers = self._answers(form)
+        while True:
+            # One step at a time, so that the newest request has the processor; a step of seconds isn't waited for.
+            alone = self._computing.acquire(timeout=PATIENCE)
+            try:
+                answer = next(answers, None) if self._newest[page] <= number else None
+            finally:
+                if alone:
+                    self._computing.release()
+            if answer is None or self._newest[page] > number:
+                return
+            yield answer
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         if not isinstance(sys.exception(), OSError):  # a browser may close its connection at any time
-            super().handle_error(request, client_address)
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 def _name(host: str) -> str:

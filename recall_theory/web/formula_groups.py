@@ -10,22 +10,10 @@ from ..settings import Setting
 from ..theory.formulas.registry import SYMBOLS
 from .mathematics import formula_math, symbol_math
 
-__all__ = ["GROUPS", "Entry", "Group", "groups_of", "model_of"]
+__all__ = ["GROUPS", "Group", "groups_of", "model_of"]
 
 SIZES = ("V", "L", "d", "N", "m")
 NOISE = ("noise", "=")
-
-
-@dataclasses.dataclass(frozen=True)
-class Entry:
-    """A registered formula as a page shows it; `math` is MathML."""
-
-    name: str
-    title: str
-    math: str
-    provenance: str
-    reference: str
-    regime: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,17 +26,21 @@ class Group:
     words: str
     bounds: Mapping[str, tuple[str, str]]
 
-    def entries(self) -> list[Entry]:
-        """The formulas with what is said of each."""
+    def formulas(self) -> list[dict[str, str]]:
+        """The formulas as a page shows them: name, heading, math (MathML), provenance, reference and regime."""
+        from ..theory.formulas.registry import formulas
 
-        return [_entry(name, *bound) for name, bound in self.bounds.items()]
+        return [{"name": name, "heading": _heading(formulas[name].title), "math": formula_math(formulas[name], *bound),
+                 "provenance": formulas[name].provenance, "reference": formulas[name].reference,
+                 "regime": formulas[name].regime.replace("<<", "≪").replace(">>", "≫")}
+                for name, bound in self.bounds.items()]
 
-    def symbols(self) -> list[tuple[str, str]]:
-        """(MathML, meaning) of each symbol in the formulas that is not a size."""
+    def symbols(self) -> list[str]:
+        """Each symbol in the formulas that is not a size, as MathML, and its meaning."""
         from ..theory.formulas.registry import formulas
 
         names = dict.fromkeys(a for name in self.bounds for a in formulas[name].arguments if a not in SIZES)
-        return [(symbol_math(name), SYMBOLS[name].meaning) for name in names]
+        return [f"{symbol_math(name)} {SYMBOLS[name].meaning}" for name in names]
 
 
 GROUPS = {group.key: group for group in (
@@ -90,12 +82,7 @@ def model_of(setting: Setting) -> str:
     return "orthogonal" if setting.embedding == "orthogonal" else "plain"
 
 
-def _entry(name: str, left: str, relation: str) -> Entry:
-    from ..theory.formulas.registry import formulas
-
-    item = formulas[name]
-    # "Least N: every fact must occur" and "N d that the trigger asks for": the formula below has the first part.
-    title = re.sub(r"^(Least|Largest) \w+: |^[\w^ ]+ that (?=.* asks? for)", "", item.title)
-    regime = item.regime.replace("<<", "≪").replace(">>", "≫")
-    return Entry(name, title[:1].upper() + title[1:], formula_math(item, left, relation), item.provenance,
-                 item.reference, regime)
+def _heading(title: str) -> str:
+    """The title without its first part, which the formula itself says: "Least N: every fact must occur"."""
+    rest = re.sub(r"^(Least|Largest) \w+: |^[\w^ ]+ that (?=.* asks? for)", "", title)
+    return rest[:1].upper() + rest[1:]

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import sympy
+    from sympy.printing.mathml import MathMLPresentationPrinter
 
     from ..theory.formulas.registry import Formula
 
 __all__ = ["formula_math", "math", "symbol_math"]
 
 NOISE = "<msup><mrow><mo>(</mo><mtext>noise</mtext><mo>/</mo><mtext>signal</mtext><mo>)</mo></mrow><mn>2</mn></msup>"
+FUNCTIONS = {"log": "ln", "loggamma": "ln Γ"}  # class of sympy -> how the field writes it
 
 
-def math(expression: Any, before: str = "") -> str:
+def math(expression: sympy.Basic, before: str = "") -> str:
     """A sympy expression as a <math> element; `before` is MathML that is to stand in front of it.
 
     >>> from sympy import Symbol, log
     >>> math(log(Symbol("L")))
-    '<math><mrow><mi>ln</mi><mo>&#8289;</mo><mrow><mo>(</mo><mi>L</mi><mo>)</mo></mrow></mrow></math>'
+    '<math><mrow><mi>ln</mi><mrow><mo>(</mo><mi>L</mi><mo>)</mo></mrow></mrow></math>'
     """
     return f"<math>{before}{_printer().doprint(expression)}</math>"
 
@@ -69,38 +71,11 @@ def _typeset(name: str) -> sympy.Symbol:
 
 
 @functools.cache
-def _printer() -> Any:
+def _printer() -> MathMLPresentationPrinter:
     from sympy.printing.mathml import MathMLPresentationPrinter
 
     class Printer(MathMLPresentationPrinter):  # type: ignore[misc]
-        """ln for the natural logarithm, and the space that belongs between a function and its argument."""
-
-        def _print_log(self, expression: Any) -> Any:
-            return self._applied("ln", expression.args[0])
-
-        def _print_LambertW(self, expression: Any) -> Any:
-            return self._applied("W", expression.args[0])
-
-        def _print_loggamma(self, expression: Any) -> Any:
-            row = self.dom.createElement("mrow")
-            row.appendChild(self._element("mi", "ln"))
-            row.appendChild(self._element("mo", "\N{FUNCTION APPLICATION}"))
-            row.appendChild(self._applied("Γ", expression.args[0]))
-            return row
-
-        def _applied(self, name: str, argument: Any) -> Any:
-            row = self.dom.createElement("mrow")
-            row.appendChild(self._element("mi", name))
-            row.appendChild(self._element("mo", "\N{FUNCTION APPLICATION}"))
-            brackets = self.dom.createElement("mrow")
-            for part in (self._element("mo", "("), self._print(argument), self._element("mo", ")")):
-                brackets.appendChild(part)
-            row.appendChild(brackets)
-            return row
-
-        def _element(self, tag: str, text: str) -> Any:
-            element = self.dom.createElement(tag)
-            element.appendChild(self.dom.createTextNode(text))
-            return element
+        def mathml_tag(self, e: sympy.Basic) -> str:
+            return FUNCTIONS.get(type(e).__name__) or str(super().mathml_tag(e))
 
     return Printer()

@@ -23,7 +23,7 @@ from ..verification.planning import seeds_planned, seeds_to_rule_out
 from ..verification.results import TOO_SKEWED, Cell, Comparison
 from ..verification.verdicts import VERDICT_ALPHA
 from .document import asset, render
-from .formula_groups import GROUPS, groups_of, model_of
+from .formula_groups import groups_of, model_of
 from .mathematics import formula_math
 from .mathematics import math as mathml
 
@@ -35,7 +35,9 @@ __all__ = ["page"]
 MOST_CELLS = 300  # in the table and in figures
 SIZES = ("V", "L", "d", "N")
 WORDS = ("variant", "observable", "verdict", "limited by", "reason", "interval by")  # columns of text
-DETAILS = ("reason", "standard error", "interval by", "design effect", "detectable bias")  # columns shown on demand
+# Columns that are shown on demand, with their classes: tips leave out technical ones.
+DETAILS = {"reason": "detail", **dict.fromkeys(("standard error", "interval by", "design effect", "detectable bias"),
+                                               "detail technical")}
 CAPTIONS = {
     "agreement": "Predicted and observed {}: on the line they are equal, between the dotted lines within the margin.",
     "residuals": "Observed − predicted against {}.",
@@ -60,23 +62,25 @@ class Drawing:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One comparison in the table: its cell's number, what it can be selected by, and a value for each column."""
+    """One comparison in the table: "CELL OBSERVABLE", what it can be selected by, and a value for each column."""
 
-    cell: int
+    of: str
     selectors: dict[str, str]
     values: dict[str, Value]
 
 
 @dataclasses.dataclass(frozen=True)
 class Law:
-    """How a critical size scales: formulas are MathML, `binding` is (what binds in most cells, in how many, of how
-    many, the laws of that)."""
+    """How a critical size scales: what was fitted and predicted as MathML, what binds in words, and the formulas of
+    that; `points` are rows of a table."""
 
     scaling: Scaling
     drawing: Drawing
     fitted: str
     predicted: str
-    binding: tuple[str, int, int, list[str]] | None
+    binding: str
+    formulas: list[str]
+    points: list[tuple[str, str, str, str]]
 
 
 def page(summary: StoreSummary) -> str:
@@ -93,30 +97,33 @@ def page(summary: StoreSummary) -> str:
     check_drawable("output")
     analysis = summary.analysis
     cells = {i: analysis.cells[i] for i in _shown(analysis)}
-    rows = [Row(i, _selectors(cell, o, c), _values(cell, o, c))
-            for i, cell in cells.items() for o, c in cell.comparisons.items()]
-    problems = analysis.all_problems
-    seeds = [*(c.seeds for c in analysis.cells), *(r.seeds for r in analysis.refused)]
+    rows = [_row(i, cell, observable, c) for i, cell in cells.items() for observable, c in cell.comparisons.items()]
     agreement, residuals, phases = (_drawings(summary, kind, cells) for kind in ("agreement", "residuals", "phase"))
     laws = list(_laws(summary, cells))
-    sections = [("comparisons", "Table", rows), ("agreement", "Predicted and observed", agreement),
-                ("residuals", "Residuals", residuals), ("phase", "Phase diagrams", summary.slices),
-                ("critical", "Critical sizes", laws), ("rules", "How it is judged", True),
-                ("repeat", "Run it again", True), ("formulas", "Formulas", True)]
+    sections = [("comparisons", "All comparisons", rows), ("agreement", "Predicted against observed", agreement),
+                ("residuals", "Residuals against each size", residuals), ("phase", "Phase diagrams", summary.slices),
+                ("critical", "How critical sizes scale", laws), ("rules", "How it is judged", True),
+                ("repeat", "How to run it again", True), ("formulas", "The formulas", True)]
+    problems, seeds = analysis.all_problems, analysis.seed_counts
+    shared = _shared(rows)
+    least_seeds, widest = _seeds_needed(analysis)
     return render(
-        "report.html.jinja", style=asset("report.css"), script=asset("report.js"), style_attributes=True,
-        summary=summary, analysis=analysis, sections=sections,
-        rows=rows, shared=_shared(rows), choices=_choices(rows),
-        agreement=agreement, residuals=residuals, phases=phases, laws=laws,
+        "report.html.jinja", style=asset("report.css"), script=asset("report.js") if rows else "",
+        style_attributes=True,
+        summary=summary, analysis=analysis, answer=_answer(analysis), remarks=list(_remarks(analysis)),
+        sections={key: heading for key, heading, shown in sections if shown},
+        rows=rows, columns=[name for name in rows[0].values if name not in shared] if rows else [],
+        shared=shared, choices=_choices(rows), agreement=agreement, residuals=residuals, phases=phases, laws=laws,
         groups=groups_of({model_of(p.setting) for p in problems}),
-        seeds=seeds, uneven=len(set(seeds)) > 1, single=sum(cell.seeds == 1 for cell in analysis.cells),
-        skewed=sum(c.reason == TOO_SKEWED for _, _, c in analysis.comparisons), needed=_seeds_needed(analysis),
+        seeds=seeds, uneven=len(set(seeds)) > 1, least_seeds=least_seeds, widest=widest,
         margins=" or ".join(f"{m:g}" for m in sorted({cell.margin for cell in analysis.cells})),
         ranges=_ranges(analysis), exact={p.n_test for p in problems} == {None},
         random_seeds=sorted({p.seed for p in problems}),
+        verdicts=["", *analysis.tally()],
+        tallies=[(o or "all", *map(count, analysis.tally(o).values())) for o in (*OBSERVABLES, None)],
         varied=[p for p in PARAMETERS.values() if any(getattr(x.setting, p.name) != p.default for x in problems)],
-        count=count, number=number, plural=plural, signed=signed, described=described, OBSERVABLES=OBSERVABLES,
-        WORDS=WORDS, DETAILS=DETAILS, SIMULATION_VERSION=SIMULATION_VERSION, family_confidence=1 - VERDICT_ALPHA)
+        described=described, WORDS=WORDS, DETAILS=DETAILS, SIMULATION_VERSION=SIMULATION_VERSION,
+        family_confidence=1 - VERDICT_ALPHA)
 
 
 def _shown(analysis: StoreAnalysis) -> list[int]:
@@ -124,6 +131,32 @@ def _shown(analysis: StoreAnalysis) -> list[int]:
     cells = analysis.cells
     order = sorted(range(len(cells)), key=lambda i: all(c.verdict != "disagree" for c in cells[i].comparisons.values()))
     return sorted(order[:MOST_CELLS])
+
+
+# --- what is said in words ------------------------------------------------------------------------
+
+
+def _answer(analysis: StoreAnalysis) -> str:
+    tally, comparisons = analysis.tally(), plural(len(analysis.comparisons), "comparison")
+    if not analysis.cells:
+        return "The theory describes none of these cells: there is nothing to judge"
+    if tally["disagree"]:
+        return f"Theory and simulation disagree in {tally['disagree']} of {comparisons}"
+    if tally["inconclusive"]:
+        return f"No disagreement, but {tally['inconclusive']} of {comparisons} are open"
+    return f"Theory and simulation agree in all {comparisons}"
+
+
+def _remarks(analysis: StoreAnalysis) -> Iterator[str]:
+    """What there is to know about the seeds of this store."""
+    single = sum(cell.seeds == 1 for cell in analysis.cells)
+    skewed = sum(c.reason == TOO_SKEWED for _, _, c in analysis.comparisons)
+    if single:
+        yield f"With one seed only: {plural(single, 'cell')}. One value has no spread, and so no interval."
+    if len(set(analysis.seed_counts)) > 1:
+        yield "Cells have different numbers of seeds: where one sweep made the store, it isn't finished."
+    if skewed:
+        yield f"Too skewed to judge: {plural(skewed, 'comparison')}."
 
 
 def _ranges(analysis: StoreAnalysis) -> str:
@@ -155,19 +188,20 @@ def _seeds_needed(analysis: StoreAnalysis) -> tuple[int, int]:
 # --- the table ------------------------------------------------------------------------------------
 
 
-def _values(cell: Cell, observable: str, c: Comparison) -> dict[str, Value]:
-    """The columns of a comparison."""
+def _row(number_of_cell: int, cell: Cell, observable: str, c: Comparison) -> Row:
     setting, single = cell.setting.to_dict(), len(c.observed.values) < 2
-    return {
+    variant = described({name: value for name, value in setting.items() if name not in SIZES})
+    interval = "none" if single else f"{signed(c.low)} to {signed(c.high)}"
+    values: dict[str, Value] = {
         **{name: (count(setting[name]), setting[name]) for name in SIZES},
-        "variant": (described({n: v for n, v in setting.items() if n not in SIZES}) or "attention only", None),
+        "variant": (variant or "attention only", None),
         "observable": (observable, None),
         "verdict": (c.verdict, None),
         "limited by": (limited_by(cell), None),
         "predicted": (probability(c.predicted), c.predicted),
         "observed": (probability(c.observed.mean), c.observed.mean),
         "difference": (signed(c.difference), c.difference),
-        "its interval": ("none" if single else f"{signed(c.low)} to {signed(c.high)}", c.high - c.low),
+        "its interval": (interval, c.high - c.low),
         "seeds": (count(cell.seeds), cell.seeds),
         "reason": (c.reason, None),
         "standard error": (deviation(c.observed.se), c.observed.se),
@@ -175,13 +209,10 @@ def _values(cell: Cell, observable: str, c: Comparison) -> dict[str, Value]:
         "design effect": (number(c.design_effect, 2), c.design_effect),
         "detectable bias": (number(c.detectable, 2) if c.detectable < 1 else "none", c.detectable),
     }
-
-
-def _selectors(cell: Cell, observable: str, c: Comparison) -> dict[str, str]:
-    """What a reader selects comparisons by."""
-    return {"limited by": limited_by(cell), "attention": "sure" if attention_sure(cell) else "not sure",
-            "model": "attention only" if cell.setting.m is None else "with an MLP",
-            "embeddings": cell.setting.embedding, "observable": observable, "verdict": c.verdict}
+    selectors = {"limited by": limited_by(cell), "attention": "sure" if attention_sure(cell) else "not sure",
+                 "model": "attention only" if cell.setting.m is None else "with an MLP",
+                 "embeddings": cell.setting.embedding, "observable": observable, "verdict": c.verdict}
+    return Row(f"{number_of_cell} {observable}", selectors, values)
 
 
 def _choices(rows: Sequence[Row]) -> dict[str, list[str]]:
@@ -196,7 +227,7 @@ def _shared(rows: Sequence[Row]) -> dict[str, str]:
     return {name: of.pop() for name, of in values.items() if len(of) == 1}
 
 
-# --- figures --------------------------------------------------------------------------------------
+# --- figures, and how critical sizes scale --------------------------------------------------------
 
 
 def _drawings(summary: StoreSummary, kind: str, cells: Mapping[int, Cell]) -> list[Drawing]:
@@ -213,22 +244,21 @@ def _drawings(summary: StoreSummary, kind: str, cells: Mapping[int, Cell]) -> li
     return drawings
 
 
-# --- how critical sizes scale ---------------------------------------------------------------------
-
-
 def _laws(summary: StoreSummary, cells: Mapping[int, Cell]) -> Iterator[Law]:
+    import sympy
+
     every = [(scanned.slice, x) for scanned in summary.slices for x in scanned.scalings]
     for (plane, x), drawing in zip(every, _drawings(summary, "scaling", cells), strict=True):
         assert x.line is not None
-        import sympy
-
         left = f"<msub><mi>{x.of}</mi><mn>{x.at:g}</mn></msub><mo>"
         constant = sympy.Symbol(number(math.exp(x.line.intercept)))
         fitted = mathml(sympy.Mul(constant, _power(x.along, x.line.slope), evaluate=False), f"{left}≈</mo>")
         predicted = ""
         if not math.isnan(x.predicted_exponent):
             predicted = mathml(_power(x.along, x.predicted_exponent), f"{left}∝</mo>")
-        yield Law(x, drawing, fitted, predicted, _binding(summary, plane, x))
+        points = [(count(p.value), number(p.predicted, 4), number(p.observed, 4),
+                   p.reason or f"{number(p.interval[0], 4)} to {number(p.interval[1], 4)}") for p in x.points]
+        yield Law(x, drawing, fitted, predicted, *_binding(summary, plane, x), points)
 
 
 def _power(size: str, exponent: float) -> sympy.Expr:
@@ -239,15 +269,15 @@ def _power(size: str, exponent: float) -> sympy.Expr:
     return sympy.Pow(sympy.Symbol(size), sympy.Symbol(digits), evaluate=False)
 
 
-def _binding(summary: StoreSummary, plane: Slice2D, x: Scaling) -> tuple[str, int, int, list[str]] | None:
-    """What binds in most cells of the plane in the step that the observable shows, and its laws in MathML."""
+def _binding(summary: StoreSummary, plane: Slice2D, x: Scaling) -> tuple[str, list[str]]:
+    """What binds in most cells of the plane in the step that the observable shows, and its leading laws in MathML."""
     cells = [summary.analysis.cells[i] for i in plane.cells]
-    names = [limited_by(cell) for cell in cells]
-    names = [name for name in names if name.startswith(x.observable) or x.observable == "accuracy"]
+    names = [name for name in map(limited_by, cells) if name.startswith(x.observable) or x.observable == "accuracy"]
     if not names:
-        return None
+        return "", []
     name, times = Counter(names).most_common(1)[0]
-    return name, times, len(cells), _laws_of(name, model_of(cells[0].setting))
+    words = f"What binds in {times} of these {plural(len(cells), 'cell')}: {name}."
+    return words, _laws_of(name, model_of(cells[0].setting))
 
 
 def _laws_of(binding: str, model: str) -> list[str]:
@@ -255,8 +285,8 @@ def _laws_of(binding: str, model: str) -> list[str]:
     from ..theory.formulas.registry import formulas
 
     step, kind = binding.split(": ")
-    for group in {"plain": ("laws", "noise"), "mlp": ("mlp",), "orthogonal": ()}[model]:
-        laws = [formula_math(formulas[law], *bound) for law, bound in GROUPS[group].bounds.items()
+    for group in groups_of([model]):
+        laws = [formula_math(formulas[law], *bound) for law, bound in group.bounds.items()
                 if law.split(".")[-2] == step and _family(law) == kind]
         if laws:
             return laws
