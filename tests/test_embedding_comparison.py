@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import xml.etree.ElementTree as ElementTree
 
@@ -98,17 +96,12 @@ def test_the_command_is_the_librarys():
 @pytest.mark.usefixtures("quick")
 def test_the_command_draws_and_lists(tmp_path):
     picture = tmp_path / "b.svg"
-    code, out, _ = call(*SIZES, "--plot", str(picture), columns=60)
+    code, out, _ = call(*SIZES, "--plot", str(picture))
     assert code == 0 and "V > d" in out
     ElementTree.parse(picture)
     assert "orthogonal, V = d" in picture.read_text()
-    _, out, _ = call(*SIZES, "--csv")
-    rows = list(csv.DictReader(io.StringIO(out)))
-    assert {r["embedding"] for r in rows} == {"gaussian", "orthogonal"} and all(int(r["N"]) > 0 for r in rows)
 
 
 def test_the_command_refuses_in_one_line():
-    assert "--seed 3 is for --seeds" in refused(*SIZES, "--seed", "3")
-    assert "--d is missing" in refused("compare", "embeddings", "--L", "4")
-    assert ".svg" in refused(*SIZES, "--plot", "b.gif")
     assert "--d" in refused("compare", "embeddings", "--d", "1", "--L", "4")
+    assert "--d is missing" in refused("compare", "embeddings", "--L", "4")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import secrets
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support import VALIDATION, shipped
 
 from recall_theory import Setting, SettingError, predict, verify
 from recall_theory.errors import Interrupted
@@ -19,8 +18,6 @@ from recall_theory.verification.grids import load_grid
 from recall_theory.verification.planning import planned_seeds
 from recall_theory.verification.problem import GEOMETRIC_RECALL, THREE_STEP_RECALL, Moments
 from recall_theory.verification.verdicts import AGREE, DISAGREE, INCONCLUSIVE, VERDICT_ALPHA, family_confidence
-
-VALIDATION = Path(__file__).parent.parent / "validation"
 
 # Cheap cells in which recall or attention is in transition: a wrong formula shows here.
 CELLS = [
@@ -152,7 +149,7 @@ def test_stages_of_a_verification(observed, monkeypatch, third, stop, seeds, ver
 
 def test_the_instrument_tells_wrong_formulas_from_right_ones():
     """The shipped study: beyond doubt at most 1e-3 false alarms, and power at least 0.99 where three cells are off."""
-    kept = json.loads((VALIDATION / "false_alarms.json").read_text())
+    kept = shipped("false_alarms")
     assert kept["cells"] == len(load_grid("default"))
     for name, f in kept["right"].items():
         assert f["runs"] >= 20_000 and f["high"] <= 1e-3, name
@@ -180,14 +177,19 @@ def test_bad_arguments_are_named(arguments):
     assert caught.value.name in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_shipped_grids_load():
+def test_shipped_grids():
     cells = load_grid("default")
-    assert len(cells) >= 24
     predictions = [predict(s) for s in cells]
     assert sum(0.2 < p.attention < 0.9 for p in predictions) >= 6
     assert sum(0.2 < p.recall < 0.8 for p in predictions) >= 8
-    for mlp in (False, True):
-        assert sum((s.m is not None) == mlp for s in cells) >= 24
+    assert all(sum((s.m is not None) == mlp for s in cells) >= 24 for mlp in (False, True))
+    assert load_grid("mlp") == load_grid(str(VALIDATION / "mlp_grid.toml"))
+    assert {c.m is None for c in load_grid("full")} == {True, False}
+    assert load_grid("full") == load_grid("attention-only") + load_grid("mlp")
+    grid = load_grid("default", GEOMETRIC_RECALL)
+    assert len(grid) >= 16 and {s.chain_of_thought for s in grid} == {True, False}
+    for s in grid:
+        GEOMETRIC_RECALL.check(s)
 
 
 THREE_STEP_FILES = [
@@ -222,12 +224,6 @@ def test_broken_grid_files_are_named(tmp_path, problem, text, words):
     assert caught.value.name == "grid" and words in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_the_full_grid_holds_both_models():
-    assert load_grid("mlp") == load_grid(str(VALIDATION / "mlp_grid.toml"))
-    assert {c.m is None for c in load_grid("full")} == {True, False}
-    assert load_grid("full") == load_grid("attention-only") + load_grid("mlp")
-
-
 # --- geometric recall, the second problem ---------------------------------------------------------
 
 
@@ -246,10 +242,3 @@ def test_geometric_cells_name_their_margin_once():
     assert first != second  # cells do not share draws
     facts = verify(grid[:1], 8, 1, problem=GEOMETRIC_RECALL).cells[0].comparisons["recall"]
     assert facts.design_effect == pytest.approx(facts.observed.design_effect(40))
-
-
-def test_the_shipped_geometric_grid_is_affordable():
-    grid = load_grid("default", GEOMETRIC_RECALL)
-    assert len(grid) >= 16 and {s.chain_of_thought for s in grid} == {True, False}
-    for s in grid:
-        GEOMETRIC_RECALL.check(s)

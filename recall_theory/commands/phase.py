@@ -32,7 +32,7 @@ def run(output: Output, x: str | None, y: str | None, cells: str, points: int, s
     from ..plots.phase_diagram import phase_figure
     from ..plots.style import check_pictures, save_pictures
     from ..theory.phase import phase
-    from ..verification.simulated_phase import with_points
+    from ..verification.sampling import with_points
 
     check_pictures(plot)
     columns, rows = int(size[1]), int(size[2])

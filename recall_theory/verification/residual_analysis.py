@@ -119,34 +119,28 @@ def noise(p: float, K: int) -> float:
 
 def _missing(cells: Sequence[Cell], observable: str) -> Missing | None:
     """The missing noise over the cells in which the difference is beyond doubt and its size can be told."""
-    gaps = []
+    gaps: list[tuple[Cell, float]] = []
     for cell in cells:
         c = cell.comparisons.get(observable)
         if c is not None and (c.low > 0 or c.high < 0):
             K = cell.setting.V if observable == "recall" else cell.setting.L
-            gap = noise(c.observed.mean, K) - noise(c.predicted, K)
-            if math.isfinite(gap) and gap != 0:
-                gaps.append((cell, gap))
-    if not gaps:
+            gaps.append((cell, noise(c.observed.mean, K) - noise(c.predicted, K)))
+    sign = 1 if sum(np.sign(gap) for _, gap in gaps if math.isfinite(gap)) >= 0 else -1
+    shown = [cell for cell, gap in gaps if gap * sign > 0]  # no NaN
+    if not shown:
         return None
-    sign = 1 if sum(np.sign(gap) for _, gap in gaps) >= 0 else -1
-    shown = [cell for cell, gap in gaps if gap * sign > 0]
     log_gap = np.log([gap * sign for _, gap in gaps if gap * sign > 0])
+
+    sizes = {size: [getattr(cell.setting, size) for cell in shown] for size in SIZES}
+    varied = {size: np.log(values) for size, values in sizes.items() if None not in values and len(set(values)) > 1}
+    design = np.column_stack([np.ones(len(shown)), *varied.values()])
+    slopes, _, rank, _ = np.linalg.lstsq(design, log_gap, rcond=None)
+    determined = rank == design.shape[1] and len(shown) >= rank + SPARE_CELLS
+    exponents = dict(zip(varied, slopes[1:].tolist(), strict=True)) if determined else {}
 
     budgets = [{} if cell.theory is None else cell.theory.terms.get(observable, {}) for cell in shown]
     log_ratios = {name: log_gap - np.log([budget[name] for budget in budgets]) for name in budgets[0]
                   if len(shown) >= SPARE_CELLS and all(budget.get(name, 0) > 0 for budget in budgets)}
     term = min(log_ratios, key=lambda name: float(log_ratios[name].std()), default=None)
     ratio = None if term is None else float(np.exp(log_ratios[term].mean()))
-    return Missing(observable, sign, len(shown), _exponents(shown, log_gap), term, ratio)
-
-
-def _exponents(cells: Sequence[Cell], log_gap: np.ndarray) -> dict[str, float]:
-    """The slopes of the logarithm of a gap (cells,) over those of the sizes that vary; none where cells are too few."""
-    sizes = {size: [getattr(cell.setting, size) for cell in cells] for size in SIZES}
-    varied = {size: np.log(values) for size, values in sizes.items() if None not in values and len(set(values)) > 1}
-    design = np.column_stack([np.ones(len(cells)), *varied.values()])
-    slopes, _, rank, _ = np.linalg.lstsq(design, log_gap, rcond=None)
-    if rank < design.shape[1] or len(cells) < rank + SPARE_CELLS:
-        return {}
-    return dict(zip(varied, slopes[1:].tolist(), strict=True))
+    return Missing(observable, sign, len(shown), exponents, term, ratio)

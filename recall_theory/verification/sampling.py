@@ -1,21 +1,27 @@
-"""Settings observed on as many seeds each, for what is laid beside a curve or a plane."""
+"""Settings observed on as many seeds each: those of a list, or spread evenly over a phase diagram."""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..settings import Setting
+from ..settings import Setting, check_integer, check_seed, check_seeds
 from ..simulate.run import check_affordable
 from ..simulate.workers import collect
+from ..theory.phase import PhaseDiagram, Point, place
 from .problem import observe_exactly
 
 Values = tuple[float, ...]
 Estimate = tuple[float, float | None]  # a mean over seeds and its standard error, None for a single seed
 R = TypeVar("R")
+
+MOST_POINTS = 1000  # on a phase diagram
+PLASTIC = 1.32471795724474602596  # the real root of x^3 = x + 1
 
 
 def cell_seed(seed: int, number: int) -> int:
@@ -49,3 +55,38 @@ def _estimate(values: NDArray[np.float64]) -> Estimate:
     if len(values) < 2:
         return float(values.mean()), None
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def chosen_cells(diagram: PhaseDiagram, points: int) -> list[tuple[int, int]]:
+    """The (row, column) of `points` cells spread evenly over the plane: the R2 sequence, snapped to cells."""
+    rows, columns = diagram.accuracy.shape
+    check_integer("points", points, 1, min(MOST_POINTS, rows * columns))
+    chosen: dict[tuple[int, int], None] = {}
+    for k in itertools.count(1):
+        if len(chosen) == points:
+            break
+        chosen[int((1 / 2 + k / PLASTIC**2) % 1 * rows), int((1 / 2 + k / PLASTIC) % 1 * columns)] = None
+    return list(chosen)
+
+
+def with_points(diagram: PhaseDiagram, points: int = 12, seeds: int = 8, seed: int | None = None, *,
+                jobs: int = 1, progress: Callable[[int, int], None] | None = None) -> PhaseDiagram:
+    """The diagram with `points` of its settings simulated on `seeds` seeds each.
+
+    Raises `SettingError` where a number is out of range, or a setting too large to simulate, and `Interrupted` (a
+    KeyboardInterrupt) with the points whose seeds were finished by then where Ctrl-C stops it.
+    """
+    check_seeds(seeds)
+    seed = check_seed(seed)
+    cells = chosen_cells(diagram, points)
+    at = [(float(diagram.x_values[i]), float(diagram.y_values[j])) for j, i in cells]
+    fixed = dict(diagram.fixed)
+    ratio = fixed.pop("ratio", None)
+
+    def with_observed(observed: list[list[Estimate]]) -> PhaseDiagram:
+        marks = [Point(x, y, *accuracy, float(diagram.accuracy[cell]))
+                 for (x, y), cell, (_, _, accuracy) in zip(at, cells, observed, strict=False)]
+        return dataclasses.replace(diagram, points=tuple(marks))
+
+    return observe_settings([place(diagram.x, diagram.y, x, y, fixed, ratio) for x, y in at], seeds, seed,
+                            with_observed, jobs=jobs, progress=progress)
