@@ -74,7 +74,7 @@ def test_a_store_written_before_opens_and_counts(tmp_path, monkeypatch):
     with Store(path) as store:
         problems = store.current()
         assert len(problems) == 13 and store.unused() == ""
-        known = list(store.results(problems))
+        known = [store.known(p) for p in problems]
     assert [len(values) for values in known] == [3, 3, 2, 2, *[1] * 9]
     for problem, values in zip(problems, known, strict=True):  # as they would be simulated today
         again = sweep([problem.setting], len(values), problem.seed, n_test=problem.n_test)
@@ -227,7 +227,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_written(path, tmp_path):
                "from recall_theory.cli import main as run; sys.exit(run(sys.argv[2:]))")
     argv = ["sweep", "--scan", "d=4:32:x2", "--scan", "L=2:8:x2", "--V", "8", "--N", "32", "--seed", "5"]
     with Store(path) as store:
-        before = store.problems(), list(store.results(store.problems()))
+        before = store.problems(), [store.known(p) for p in store.problems()]
     for limit, file, seeds in ((4096, tmp_path / "new.db", 2), (os.path.getsize(path), path, 200)):
         done = subprocess.run([sys.executable, "-c", limited, str(limit), *argv, "--seeds", str(seeds), "--store",
                                str(file)], capture_output=True, text=True, timeout=120)
@@ -235,7 +235,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_written(path, tmp_path):
         assert done.stderr.count("\n") == 1 and "can't be used" in done.stderr
         assert "rollback" not in done.stderr  # the cause, not what followed
     with Store(path) as store:
-        assert (store.problems(), list(store.results(store.problems()))) == before
+        assert (store.problems(), [store.known(p) for p in store.problems()]) == before
 
 
 def test_a_directory_and_an_absent_directory(tmp_path):

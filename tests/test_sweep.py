@@ -104,7 +104,7 @@ def test_a_file_of_scans(tmp_path):
 
 
 @pytest.mark.parametrize("text, word", [
-    ("V = 8\nL = 2\nN = 8\nd = 4\ncolour = 3\n", "unknown key 'colour'"), ("[scan]\nq = [3]\n", "'q' is no parameter"),
+    ("V = 8\nL = 2\nN = 8\nd = 4\ncolour = 3\n", "'colour' is no parameter"), ("[scan]\nq = [3]\n", "'q' is no parameter"),
     ("scan = 3\n", "not a table"), ("[scan]\nd = 3\n", "neither a list"), ("V = [", "not TOML"),
     ("seeds = 0\n", "seeds=0"), ("seed = true\n", "seed=True"), ("n_test = 1.5\n", "n_test=1.5"),
     ("V = 8\nL = 2\nN = 8\n[scan]\nd = [true]\n", "d=True"), ("V = 8\nL = 2\nN = 8\n[scan]\nd = [[1]]\n", "d=[1]"),

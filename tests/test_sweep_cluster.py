@@ -111,7 +111,7 @@ def test_a_worker_killed_in_mid_run_costs_nothing(tmp_path, cluster):
     whole = sweep(CELLS, 60, 5)
     assert np.array_equal(data["values"], whole.values)
     with Store(path) as store:
-        assert [len(known) for known in store.results(store.current())] == [60] * 12
+        assert [len(known) for known in map(store.known, store.current())] == [60] * 12
     assert np.array_equal(sweep(CELLS, 60, 5, store=path).values, whole.values)
 
 
@@ -147,7 +147,7 @@ def test_a_cluster_that_fails_is_one_line(tmp_path, cluster):
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
         assert word in done.stderr and "is kept" in done.stderr
     with Store(path) as store:
-        assert 100 <= sum(len(known) for known in store.results(store.current())) < 10_800
+        assert 100 <= sum(len(known) for known in map(store.known, store.current())) < 10_800
 
 
 @needs_dask

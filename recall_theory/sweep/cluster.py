@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TypeVar
 
 from ..settings import SettingError
+from ..simulate.workers import one_thread
 from .sweep_problem import SIMULATION_VERSION
 
 CHUNK = 16  # tasks that travel together: a message costs the scheduler about a millisecond
@@ -22,11 +23,9 @@ FIRST_WORKER = 300  # seconds until the first worker has joined: a queue may hol
 LOGS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 
 Result = TypeVar("Result")
-Work = Callable[..., Result]
-Numbered = tuple[int, tuple[object, ...]]
 
 
-def cluster_map(work: Work[Result], tasks: Iterable[tuple[object, ...]],
+def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]],
                 address: str) -> Generator[tuple[int, Result], None, None]:
     """As `simulate.workers.unordered_map`, by the workers of the Dask scheduler at `address`: (number of the task, its
     result), each once. What a lost worker had is run again by another.
@@ -36,11 +35,11 @@ def cluster_map(work: Work[Result], tasks: Iterable[tuple[object, ...]],
     """
     try:
         from distributed import CancelledError, Client, KilledWorker, as_completed
+
+        client = Client(address, timeout=CONNECTING)
     except ImportError:
         raise SettingError("scheduler", f"scheduler={address!r} needs distributed, which is not installed: "
                            "pip install 'recall-theory[cluster]'") from None
-    try:
-        client = Client(address, timeout=CONNECTING)
     except (OSError, ValueError) as error:
         raise SettingError("scheduler", f"scheduler={address!r} can't be reached: {error}") from None
     numbered = enumerate(tasks)
@@ -71,22 +70,21 @@ def cluster_map(work: Work[Result], tasks: Iterable[tuple[object, ...]],
 @contextlib.contextmanager
 def _quiet_logs() -> Iterator[None]:
     """Without the logs of the client and of its event loop, which report a lost scheduler in several tracebacks."""
-    logs = {logging.getLogger(name): logging.getLogger(name).level for name in LOGS}
-    for log in logs:
+    logs = [(log, log.level) for log in map(logging.getLogger, LOGS)]
+    for log, _ in logs:
         log.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        for log, level in logs.items():
+        for log, level in logs:
             log.setLevel(level)
 
 
-def run_chunk(version: int, work: Work[Result], chunk: list[Numbered]) -> list[tuple[int, Result]]:
+def run_chunk(version: int, work: Callable[..., Result],
+              chunk: list[tuple[int, tuple[object, ...]]]) -> list[tuple[int, Result]]:
     """On a worker: the results of a chunk; RuntimeError where the worker's version of the model is another."""
-    from threadpoolctl import threadpool_limits
-
     if version != SIMULATION_VERSION:
         raise RuntimeError(f"this worker simulates version {SIMULATION_VERSION} of the model, the sweep is of version "
                            f"{version}")
-    with threadpool_limits(limits=1):
+    with one_thread():
         return [(number, work(*task)) for number, task in chunk]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import shlex
 import textwrap
 from collections.abc import Sequence
 
-from ..settings import PARAMETERS, Setting
+from ..settings import Setting
+from .sweep_grid import SCANNED
 from .sweep_problem import SweepProblem
 
-FILE = "cells.toml"
 MOST_COUNTS = 3  # different numbers of seeds that have commands of their own
 
 
@@ -43,65 +44,50 @@ def reproductions(problems: Sequence[SweepProblem], seeds: Sequence[int]) -> lis
     runs: dict[tuple[int, int | None, int], list[Setting]] = {}
     for problem, n in zip(problems, seeds, strict=True):
         runs.setdefault((problem.seed, problem.n_test, most if uneven else n), []).append(problem.setting)
-    commands = []
+    made = []
     for number, ((seed, n_test, n), settings) in enumerate(runs.items(), start=1):
-        file = FILE if len(runs) == 1 else FILE.replace(".", f"-{number}.")
-        of_cells = _scans(settings)
-        grid = "" if of_cells is not None else _grid(settings)
-        words = ["recall-theory sweep", of_cells if of_cells is not None else f"--grid {file}",
-                 f"--seeds {n} --seed {seed}"]
-        if n_test is not None:
-            words.append(f"--n-test {n_test}")
-        commands.append(Reproduction(" ".join([*words, "--store again.db"]), grid))
-    return commands
+        file = "cells.toml" if len(runs) == 1 else f"cells-{number}.toml"
+        cells = _scans(settings)
+        words = ["recall-theory sweep", cells or f"--grid {file}", f"--seeds {n} --seed {seed}",
+                 *([] if n_test is None else [f"--n-test {n_test}"]), "--store again.db"]
+        made.append(Reproduction(" ".join(words), "" if cells else _grid(settings)))
+    return made
 
 
 def _scans(settings: Sequence[Setting]) -> str | None:
     """The cells as options of `sweep`; None where they aren't all combinations of some values."""
-    rows = [_given(s) for s in settings]
-    if len({s.N / s.V for s in settings}) < len({s.N for s in settings}):
-        rows = [{**row, "ratio": s.N / s.V} for row, s in zip(rows, settings, strict=True)]
-        for row in rows:
-            del row["N"]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    values = {name: list(dict.fromkeys(row.get(name, PARAMETERS[name].default if name in PARAMETERS else None)
-                                       for row in rows)) for name in names}
+    rows = [s.to_dict() for s in settings]
+    if len({s.ratio for s in settings}) < len({s.N for s in settings}):
+        rows = [{**row, "N": None, "ratio": s.ratio} for row, s in zip(rows, settings, strict=True)]
+    values = {name: list(dict.fromkeys(row[name] for row in rows)) for name in rows[0]}
     if math.prod(map(len, values.values())) != len(settings):
         return None
-    scans = {name: [_text(v) for v in of] for name, of in values.items() if len(of) > 1}
-    if any("," in text for of in scans.values() for text in of):  # an activation of two arguments, say
-        return None
-    scanned = [f"--scan {shlex.quote(f'{name}=' + ','.join(of))}" for name, of in scans.items()]
-    fixed = [_option(name, of[0]) for name, of in values.items() if len(of) == 1]
+    scanned, fixed = [], []
+    for name, of in values.items():
+        texts = [_text(value) for value in of]
+        option = name.replace("_", "-")
+        if len(of) > 1 and any("," in text for text in texts):  # an activation of two arguments, say
+            return None
+        if len(of) > 1:
+            scanned.append(f"--scan {shlex.quote(name + '=' + ','.join(texts))}")
+        elif isinstance(of[0], bool):
+            fixed += [] if of[0] else [f"--no-{option}"]
+        elif of[0] != SCANNED[name].default:
+            fixed.append(f"--{option} {shlex.quote(texts[0])}")
     return " ".join([*scanned, *fixed])
-
-
-def _given(s: Setting) -> dict[str, object]:
-    return {name: getattr(s, name) for name, p in PARAMETERS.items() if getattr(s, name) != p.default}
 
 
 def _text(value: object) -> str:
     """A value as `sweep` reads it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "none" if value is None else str(value)
-
-
-def _option(name: str, value: object) -> str:
-    dashed = name.replace("_", "-")
-    if isinstance(value, bool):
-        return f"--{dashed}" if value else f"--no-{dashed}"
-    return f"--{dashed} {shlex.quote(_text(value))}"
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _grid(settings: Sequence[Setting]) -> str:
-    """The cells as a TOML file that `sweep --grid` reads."""
-    import json
-
+    """The cells as a TOML file that `sweep --grid` reads; TOML writes these values as JSON does."""
     tables = []
     for s in settings:
-        lines = [f"{n} = {json.dumps(v)}" for n, v in _given(s).items()]  # TOML writes these values as JSON does
+        lines = [f"{name} = {json.dumps(v)}" for name, v in s.to_dict().items() if v != SCANNED[name].default]
         tables.append("\n".join(["[[cell]]", *lines]))
     return "\n\n".join(tables) + "\n"

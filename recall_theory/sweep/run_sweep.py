@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 
 from ..errors import interrupted_with
-from ..settings import Setting, SettingError, check_seed, check_seeds
+from ..settings import Setting, SettingError, check_integer, check_seed, check_seeds
 from ..simulate.run import check_affordable, one_seed
 from ..simulate.workers import unordered_map
-from .store import Store, Triple, opened
+from .store import Store, opened
 from .sweep_problem import SweepProblem
 from .sweep_results import Results, gathered
 
@@ -41,8 +41,7 @@ def sweep(cells: Sequence[Setting], seeds: int = 8, seed: int | None = None, *, 
     check_seeds(seeds)
     seed = check_seed(seed)
     share, shares = part
-    if not (isinstance(share, int) and isinstance(shares, int) and 1 <= share <= shares):
-        raise SettingError("part", f"part={part!r} is not (i, n) with 1 <= i <= n")
+    check_integer("part", share, 1, check_integer("part", shares, 1))
     problems = [SweepProblem(setting, seed, n_test) for setting in dict.fromkeys(cells)]
     if not problems:
         raise SettingError("grid", "the grid holds no setting")
@@ -51,6 +50,7 @@ def sweep(cells: Sequence[Setting], seeds: int = 8, seed: int | None = None, *, 
         if n_test is None and not problem.setting.is_limit:
             raise SettingError("n_test", "n_test must be given with eta and gamma: a sum over all sequences is "
                                "for the limit only")
+
     with opened(store) as kept:
         results = gathered(kept, problems, seeds)
         kept.check_writable()
@@ -62,43 +62,22 @@ def sweep(cells: Sequence[Setting], seeds: int = 8, seed: int | None = None, *, 
             from .cluster import cluster_map
 
             finished = cluster_map(one_seed, tasks, scheduler)
-        keeper = _Keeper(results, missing, kept)
-        with interrupted_with(lambda: results), contextlib.closing(finished):
-            keeper.keep_all(finished, flush, progress)
-        return results
 
-
-class _Keeper:
-    """Puts finished seeds into the results and into the store."""
-
-    def __init__(self, results: Results, missing: Sequence[tuple[int, int]], store: Store):
-        self.results, self.missing, self.store = results, missing, store
-        self.fresh: list[tuple[int, Triple]] = []
-
-    def keep(self) -> None:
-        """Write what is new: after it no kill can lose it."""
-        for number, triple in self.fresh:
-            cell, seed = self.missing[number]
-            self.results.values[cell, seed] = triple
-            self.store.add(self.results.problems[cell], seed, triple)
-        self.fresh.clear()
-        self.store.flush()
-
-    def keep_all(self, finished: Generator[tuple[int, Triple], None, None], flush: float,
-                 progress: Callable[[int, int], None] | None) -> None:
-        """Keep all that is finished, every `flush` seconds and at the end, whatever ends it."""
-        done, wanted = self.results.found, self.results.found + len(self.missing)
+        done = results.found
+        wanted = done + len(missing)
         last = time.monotonic()
         if progress is not None:
             progress(done, wanted)
-        try:
-            for result in finished:
-                self.fresh.append(result)  # and no more: between simulations every line of Python runs on a cold cache
+        with interrupted_with(lambda: results), contextlib.closing(finished), contextlib.ExitStack() as at_the_end:
+            at_the_end.callback(kept.flush)  # whatever ends the work
+            for number, triple in finished:
+                cell, index = missing[number]
+                results.values[cell, index] = triple
+                kept.add(problems[cell], index, triple)
                 done += 1
                 if progress is not None:
                     progress(done, wanted)
-                if (now := time.monotonic()) - last >= flush:
-                    self.keep()
-                    last = now
-        finally:
-            self.keep()
+                if time.monotonic() - last >= flush:
+                    kept.flush()
+                    last = time.monotonic()
+        return results

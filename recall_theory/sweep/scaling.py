@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -11,15 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.thresholds import bisect
-from ..settings import (
-    OBSERVABLES,
-    PARAMETERS,
-    Setting,
-    SettingError,
-    check_proportion,
-    check_seed,
-    check_seeds,
-)
+from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion, check_seed, check_seeds
 from ..simulate.run import check_affordable
 from ..theory.predict import predict
 from .run_sweep import sweep
@@ -62,14 +55,15 @@ class CriticalSize:
         low, high = self.interval
         return math.log(high / low) / (2 * Z95) if 0 < low <= high < math.inf else math.nan
 
+    def to_dict(self) -> dict[str, object]:
+        """The point as the JSON contract has it."""
+        return {"value": self.value, "critical": self.observed, "interval": list(self.interval), "se_log": self.se_log,
+                "predicted": self.predicted, "simulated": self.simulated, "reason": self.reason or None}
+
 
 @dataclasses.dataclass(frozen=True)
 class Scaling:
-    """The critical value of `of` along `along`: where the mean of `observable` is `at`.
-
-    `line` is the straight line through the observed logarithms (None below two points), `predicted_exponent` the
-    slope of the predicted ones at the same values with the same weights (NaN where one of them is missing).
-    """
+    """The critical value of `of` along `along`: where the mean of `observable` is `at`."""
 
     of: str
     along: str
@@ -78,19 +72,29 @@ class Scaling:
     fixed: Mapping[str, object]
     seed: int
     points: tuple[CriticalSize, ...]
-    line: Line | None = dataclasses.field(init=False)
-    predicted_exponent: float = dataclasses.field(init=False)
 
-    def __post_init__(self) -> None:
-        line, exponent = None, math.nan
-        usable = [p for p in self.points if p.se_log > 0]
-        if len(usable) >= 2:
-            x, se = np.log([p.value for p in usable]), np.array([p.se_log for p in usable])
-            predicted = np.log([p.predicted for p in usable])
-            line = straight_line(x, np.log([p.observed for p in usable]), se)
-            exponent = straight_line(x, predicted, se).slope if np.isfinite(predicted).all() else math.nan
-        object.__setattr__(self, "line", line)
-        object.__setattr__(self, "predicted_exponent", exponent)
+    @functools.cached_property
+    def line(self) -> Line | None:
+        """The straight line through the observed logarithms; None below two points whose intervals have both ends."""
+        return self._line_through("observed")
+
+    @functools.cached_property
+    def predicted_exponent(self) -> float:
+        """The slope of the predicted logarithms at the same values with the same weights, NaN where one is missing."""
+        line = self._line_through("predicted")
+        return math.nan if line is None else line.slope
+
+    @property
+    def usable(self) -> list[CriticalSize]:
+        """The points with a known error, through which lines go."""
+        return [p for p in self.points if p.se_log > 0]
+
+    def _line_through(self, name: str) -> Line | None:
+        sizes = np.array([getattr(p, name) for p in self.usable])
+        if len(sizes) < 2 or not np.isfinite(sizes).all():
+            return None
+        errors = np.array([p.se_log for p in self.usable])
+        return straight_line(np.log([p.value for p in self.usable]), np.log(sizes), errors)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -101,22 +105,19 @@ class Scaling:
 
     def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory scaling`."""
-        points = [{"value": p.value, "critical": p.observed, "interval": list(p.interval), "se_log": p.se_log,
-                   "predicted": p.predicted, "simulated": p.simulated, "reason": p.reason or None}
-                  for p in self.points]
         line = self.line or Line(math.nan, math.nan, math.nan, math.nan)
         exponent = {"observed": line.slope, "se": line.se, "interval": list(self.interval),
                     "predicted": self.predicted_exponent, "straight": line.p_value}
         return {"schema_version": 1, "of": self.of, "in": self.along, "at": self.at, "observable": self.observable,
-                "fixed": self.fixed, "seed": self.seed, "points": points, "exponent": exponent}
+                "fixed": self.fixed, "seed": self.seed, "points": [p.to_dict() for p in self.points],
+                "exponent": exponent}
 
     def records(self) -> list[dict[str, object]]:
         """One flat record a critical size, as the CSV output has them."""
         common = {"of": self.of, "in": self.along, "at": self.at, "observable": self.observable, **self.fixed,
                   "seed": self.seed}
-        return [{**common, "value": p.value, "critical": p.observed, "se_log": p.se_log, "predicted": p.predicted,
-                 "simulated": p.simulated, "reason": p.reason or None, "low": p.interval[0], "high": p.interval[1]}
-                for p in self.points]
+        rows = [{**common, **p.to_dict(), "low": p.interval[0], "high": p.interval[1]} for p in self.points]
+        return [{name: value for name, value in row.items() if name != "interval"} for row in rows]
 
 
 def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, observable: str = "accuracy",
@@ -145,33 +146,33 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
         raise SettingError("observable", f"observable={observable!r} is not one of {', '.join(OBSERVABLES)}")
     check_seeds(seeds)
     seed = check_seed(seed)
-    makers = [_SettingMaker(of, {**given, along: value}) for value in values]
-    ranges = [maker.allowed() for maker in makers]
-    done = wanted = 0
+    families = [_Family(of, {**given, along: value}) for value in values]
+    ranges = [family.sizes() for family in families]
+    done = 0
 
-    def critical(maker: _SettingMaker, sizes: SizeRange, value: int) -> CriticalSize:
-        simulated = 0
-        predicted = predicted_crossing(lambda size: getattr(predict(maker(size)), observable), at, sizes)
+    def critical(value: int, family: _Family, sizes: SizeRange) -> CriticalSize:
+        before = done
+        predicted = predicted_crossing(lambda size: getattr(predict(family.setting(size)), observable), at, sizes)
         most_work = MOST_UNFORESEEN_WORK if predicted is None else MOST_WORK
-
-        def simulate(stage: int, points: tuple[int, ...], n: int) -> FloatArray | None:
-            nonlocal done, wanted, simulated
-            if not all(maker.can_run(size, most_work) for size in points):
-                return None
-            wanted += len(points) * n
-            results = sweep([maker(size) for size in points], n, stage_seed(seed, stage), jobs=jobs, store=kept)
-            done += len(points) * n
-            simulated += len(points) * n
-            if progress is not None:
-                progress(done, wanted)
-            return results.values[:, :, OBSERVABLES.index(observable)]
-
         if predicted is not None:
             sizes = dataclasses.replace(sizes, start=min(max(round(math.exp(predicted)), sizes.low), sizes.high))
-        return CriticalSize.from_crossings(value, search_crossing(simulate, at, sizes, seeds), predicted, simulated)
+
+        def simulate(stage: int, points: tuple[int, ...], n: int) -> FloatArray | None:
+            nonlocal done
+            if not all(family.accepts(size, most_work) for size in points):
+                return None
+            settings = [family.setting(size) for size in points]
+            results = sweep(settings, n, stage_seed(seed, stage), jobs=jobs, store=kept)
+            done += len(points) * n
+            if progress is not None:
+                progress(done, done)
+            return results.values[:, :, OBSERVABLES.index(observable)]
+
+        crossing = search_crossing(simulate, at, sizes, seeds)
+        return CriticalSize.from_crossings(value, crossing, predicted, done - before)
 
     with opened(store) as kept:
-        points = tuple(critical(*each) for each in zip(makers, ranges, values, strict=True))
+        points = tuple(map(critical, values, families, ranges))
     return Scaling(of, along, at, observable, given, seed, points)
 
 
@@ -181,48 +182,40 @@ def stage_seed(seed: int, stage: int) -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class _SettingMaker:
-    """The setting at a value of the size `of`, all else `given`."""
+class _Family:
+    """The settings that differ in the size `of` only, all else `given`."""
 
     of: str
     given: dict[str, Any]
 
-    def __call__(self, size: int) -> Setting:
+    def setting(self, size: int) -> Setting:
         return setting_of({**self.given, self.of: size})
 
-    def is_valid(self, size: int) -> bool:
-        try:
-            self(size)
-        except SettingError:
-            return False
-        return True
-
-    def can_run(self, size: int, most_work: float) -> bool:
-        """Whether a seed can be simulated here, with at most so much work.
+    def accepts(self, size: int, most_work: float | None = None) -> bool:
+        """Whether the size is allowed and, where `most_work` is given, a seed takes no more than that.
 
         A seed costs, in tokens, about the samples, the embeddings and the attention's d by d matrix, and V^2 d
         multiplications at a hundred to a token.
         """
         try:
-            s = self(size)
-            check_affordable(s)
+            s = self.setting(size)
+            if most_work is not None:
+                check_affordable(s)
         except SettingError:
             return False
         work = float(s.N) * s.L + float(s.d) * (s.d + s.V + s.L + (s.m or 0)) + float(s.V) ** 2 * s.d / 100
-        return work <= most_work
+        return most_work is None or work <= most_work
 
-    def allowed(self) -> SizeRange:
+    def sizes(self) -> SizeRange:
         """The allowed sizes around a start (orthogonal embeddings need V <= d): the usual size, else the first allowed
         one that halving or doubling comes upon. Raises the usual one's `SettingError` where there is none."""
         parameter = PARAMETERS[self.of]
         low, high = int(parameter.low), int(parameter.high)
-        usual = round(math.sqrt(parameter.typical[0] * parameter.typical[1]))
-        ladder = (max(low, min(high, x)) for k in range(PILOT_DOUBLINGS + 1) for x in (usual >> k, usual << k))
-        start = next(filter(self.is_valid, ladder), None)
-        if start is None:
-            self(usual)  # raises
-            raise AssertionError("a size that is not valid is valid")
-        low, high = (end if self.is_valid(end) else bisect(self.is_valid, start, end) for end in (low, high))
+        usual = round(math.sqrt(math.prod(parameter.typical)))
+        ladder = [max(low, min(high, x)) for k in range(PILOT_DOUBLINGS + 1) for x in (usual >> k, usual << k)]
+        start = next(filter(self.accepts, ladder), usual)
+        self.setting(start)  # raises where none is allowed
+        low, high = (end if self.accepts(end) else bisect(self.accepts, start, end) for end in (low, high))
         return SizeRange(start, low, high, RISES[self.of])
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..numerics.thresholds import bisect
+from ..numerics.thresholds import bisect, logit
 from ..settings import SettingError
 from .scaling_fit import Crossing, FloatArray, crossing_between
 
@@ -41,10 +41,6 @@ class SizeRange:
     high: int
     rising: bool
 
-    def step(self, size: int, upwards: bool) -> int:
-        """Twice the size or half of it, or the end of the range before that."""
-        return min(2 * size, self.high) if upwards else max(size // 2, self.low)
-
 
 def bracket(mean: Callable[[int], float | None], at: float, sizes: SizeRange, doublings: int) -> tuple[int, int] | str:
     """Two sizes, a doubling apart, between which the mean crosses `at`: the first that doubling or halving from the
@@ -54,7 +50,7 @@ def bracket(mean: Callable[[int], float | None], at: float, sizes: SizeRange, do
         return "too large to simulate"
     upwards = sizes.rising == (value < at)
     for _ in range(doublings):
-        following = sizes.step(size, upwards)
+        following = min(2 * size, sizes.high) if upwards else max(size // 2, sizes.low)
         if following == size:
             break
         after = mean(following)
@@ -72,27 +68,18 @@ def predicted_crossing(predicted: Callable[[int], float], at: float, sizes: Size
     Between whole sizes the logit is interpolated in the logarithm of the size, so that the result is a real number, as
     an observed one is. `predicted` may raise `SettingError` for what it doesn't describe.
     """
-    level = math.log(at / (1 - at))
-
-    @functools.cache
-    def mean(size: int) -> float:
-        return min(max(predicted(size), 1e-300), 1 - 1e-16)
-
-    def height(size: int) -> float:
-        return math.log(mean(size)) - math.log1p(-mean(size)) - level
-
+    mean = functools.cache(predicted)
     try:
         ends = bracket(mean, at, sizes, PREDICTED_DOUBLINGS)
         if isinstance(ends, str):
             return None
-        near, far = ends
-        side = mean(near) < at
-        near = bisect(lambda size: (mean(size) < at) == side, near, far)
-        far = near + (1 if far > near else -1)
-        share = height(near) / (height(near) - height(far))
+        below = mean(ends[0]) < at
+        near = bisect(lambda size: (mean(size) < at) == below, *ends)
+        far = near + (1 if ends[1] > near else -1)
+        height, gain = logit(at) - logit(mean(near)), logit(mean(far)) - logit(mean(near))
     except SettingError:
         return None
-    return math.log(near) + share * (math.log(far) - math.log(near))
+    return math.log(near) + height / gain * (math.log(far) - math.log(near))
 
 
 def search_crossing(simulate: Simulate, at: float, sizes: SizeRange, seeds: int) -> Crossing:
@@ -123,17 +110,15 @@ def _pilot(simulate: Simulate, at: float, sizes: SizeRange) -> tuple[float, floa
 
     def mean(size: int) -> float | None:
         values = simulate(0, (size,), PILOT_SEEDS)
-        if values is None:
-            return None
-        means[size] = float(values.mean())
-        return means[size]
+        if values is not None:
+            means[size] = float(values.mean())
+        return means.get(size)
 
     ends = bracket(mean, at, sizes, PILOT_DOUBLINGS)
     if isinstance(ends, str):
         return ends
     quarters = np.linspace(math.log(ends[0]), math.log(ends[1]), 5)[1:-1]
-    inside = sorted({round(math.exp(u)) for u in quarters})
-    for size in inside:
+    for size in sorted({round(math.exp(u)) for u in quarters}):
         mean(size)
     near = [size for size in means if min(ends) <= size <= max(ends)]
     guess = math.log(4) if sizes.rising else -math.log(4)
@@ -151,11 +136,11 @@ def _design(centre: float, span: float, sizes: SizeRange) -> tuple[int, ...]:
 def _coarse_fit(u: FloatArray, mean: FloatArray, at: float, slope: float) -> tuple[float, float]:
     """Centre and slope by a straight line through the logits; the sign of `slope` is known, so it is kept."""
     p = np.clip(mean, CERTAIN, 1 - CERTAIN)
-    logit = np.log(p / (1 - p)) - math.log(at / (1 - at))
+    height = np.log(p / (1 - p)) - logit(at)
     centred = u - u.mean()
-    fitted = float((centred * logit).sum() / max((centred**2).sum(), 1e-300))
+    fitted = float((centred * height).sum() / max((centred**2).sum(), 1e-300))
     if fitted * slope > 0:
         slope = fitted
     # Not further than one span beyond the points: the line is not to be trusted there.
-    reach = max(float(np.ptp(u)) / 2, NARROWEST)
-    return float(u.mean()) + float(np.clip(-logit.mean() / slope, -2 * reach, 2 * reach)), slope
+    reach = 2 * max(float(np.ptp(u)) / 2, NARROWEST)
+    return float(u.mean() + np.clip(-height.mean() / slope, -reach, reach)), slope

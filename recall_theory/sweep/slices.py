@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +30,7 @@ FEWEST_SEEDS = 8  # at every size that an observed line goes through
 FEW_SEEDS = 0.5  # sizes with a smaller share of the seeds of the fullest, such as those of a pilot, blur the crossing
 FEWEST_POINTS = 2  # crossings of a scaling
 
-Result = TypeVar("Result")
-
-
-class SettingMap(Protocol):
-    """`map` over settings, or a parallel one."""
-
-    def __call__(self, function: Callable[[Setting], Result], settings: Sequence[Setting], /) -> Iterable[Result]: ...
+SettingMap = Callable[[Callable[[Setting], Any], Sequence[Setting]], Iterable[Any]]  # `map`, or a parallel one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,12 +58,11 @@ def described(parameters: Mapping[str, object]) -> str:
     """
     words = []
     for name, value in parameters.items():
-        is_choice = name in PARAMETERS and PARAMETERS[name].kind in ("choice", "flag")
-        if value is None or (is_choice and value == PARAMETERS[name].default):
+        if value is None or (name in PARAMETERS and value == PARAMETERS[name].default):
             continue
         if name == "trigger_in_value":
             words.append("trigger in keys only")
-        elif isinstance(value, str | bool):
+        elif isinstance(value, str):
             words.append(f"{name} {value}")
         else:
             number = f"{value:,g}" if isinstance(value, float) else f"{value:,}"
@@ -86,20 +79,21 @@ def slices_of(settings: Sequence[Setting]) -> tuple[list[Slice2D], int]:
     [('d', 'L', 6)]
     """
     candidates = []
-    for x, y in itertools.combinations(ACROSS, 2):
-        for by_ratio in ((False, True) if "V" in (x, y) and "N" not in (x, y) else (False,)):
-            groups: dict[tuple[tuple[str, object], ...], list[int]] = {}
-            for i, s in enumerate(settings):
-                if getattr(s, x) is not None and getattr(s, y) is not None and s.is_limit:
-                    groups.setdefault(_all_but(s, x, y, by_ratio), []).append(i)
-            for fixed, members in groups.items():
-                lines = min(len({getattr(settings[i], size) for i in members}) for size in (x, y))
-                if lines > 1 and len(members) >= CELLS_A_LINE * lines:
-                    candidates.append(Slice2D(x, y, dict(fixed), tuple(members)))
-    candidates.sort(key=lambda s: -len(s.cells))  # stable: else in the order of ACROSS
+    for (x, y), by_ratio in itertools.product(itertools.combinations(ACROSS, 2), (False, True)):
+        if by_ratio and ("V" not in (x, y) or "N" in (x, y)):
+            continue
+        groups: dict[tuple[tuple[str, object], ...], list[int]] = {}
+        for i, s in enumerate(settings):
+            if s.is_limit and None not in (getattr(s, x), getattr(s, y)):
+                groups.setdefault(_all_but(s, x, y, by_ratio), []).append(i)
+        for fixed, members in groups.items():
+            lines = min(len({getattr(settings[i], size) for i in members}) for size in (x, y))
+            if lines > 1 and len(members) >= CELLS_A_LINE * lines:
+                candidates.append(Slice2D(x, y, dict(fixed), tuple(members)))
+
     chosen: list[Slice2D] = []
     covered: set[int] = set()
-    for candidate in candidates:
+    for candidate in sorted(candidates, key=lambda s: -len(s.cells)):  # stable: else in the order of ACROSS
         if not covered.issuperset(candidate.cells):
             chosen.append(candidate)
             covered.update(candidate.cells)
@@ -108,15 +102,8 @@ def slices_of(settings: Sequence[Setting]) -> tuple[list[Slice2D], int]:
 
 def _all_but(s: Setting, x: str, y: str, by_ratio: bool) -> tuple[tuple[str, object], ...]:
     """All but x and y, as `phase` takes it: hashable pairs."""
-    fixed = {n: getattr(s, n) for n in PARAMETERS if n not in (x, y, "eta", "gamma")}
-    if by_ratio:
-        del fixed["N"]
-        fixed["ratio"] = s.N / s.V
-    if "m" in (x, y) or fixed.get("m") is None:
-        fixed.pop("m", None)
-    if fixed["activation"] is None:
-        del fixed["activation"]
-    return tuple(fixed.items())
+    fixed = s.to_dict() | ({"N": None, "ratio": s.ratio} if by_ratio else {}) | {x: None, y: None}
+    return tuple((name, value) for name, value in fixed.items() if value is not None)
 
 
 def phase_diagram_of(of: Slice2D, settings: Sequence[Setting], target: float, *,
@@ -140,27 +127,14 @@ def critical_scalings(of: Slice2D, cells: Sequence[Cell], at: float, seed: int) 
     """
     ways = []
     for size, along in ((of.x, of.y), (of.y, of.x)):
-        scans = _scans([cells[i] for i in of.cells], size, along)
+        scans: dict[int, dict[int, Cell]] = {}  # by value of `along` and of `size`
+        for cell in sorted((cells[i] for i in of.cells), key=lambda cell: -cell.seeds):  # of a setting the fullest
+            scans.setdefault(getattr(cell.setting, along), {}).setdefault(getattr(cell.setting, size), cell)
         scalings = [Scaling(size, along, at, o, of.fixed, seed,
-                            tuple(_critical_size(value, scans[value], o, at) for value in sorted(scans)))
+                            tuple(_critical_size(value, scan, o, at) for value, scan in sorted(scans.items())))
                     for o in OBSERVABLES]
-        ways.append([s for s in scalings if _crossings(s) >= FEWEST_POINTS])
-    return max(ways, key=lambda way: sum(map(_crossings, way)))
-
-
-def _crossings(scaling: Scaling) -> int:
-    return sum(p.se_log > 0 for p in scaling.points)
-
-
-def _scans(cells: Sequence[Cell], size: str, along: str) -> dict[int, dict[int, Cell]]:
-    """The cells by value of `along` and of `size`; of several runs of one setting the fullest counts."""
-    scans: dict[int, dict[int, Cell]] = {}
-    for cell in cells:
-        scan = scans.setdefault(getattr(cell.setting, along), {})
-        value = getattr(cell.setting, size)
-        if value not in scan or scan[value].seeds < cell.seeds:
-            scan[value] = cell
-    return scans
+        ways.append([s for s in scalings if len(s.usable) >= FEWEST_POINTS])
+    return max(ways, key=lambda way: sum(len(s.usable) for s in way))
 
 
 def _critical_size(value: int, scan: Mapping[int, Cell], observable: str, at: float) -> CriticalSize:
@@ -176,17 +150,16 @@ def _critical_size(value: int, scan: Mapping[int, Cell], observable: str, at: fl
 def crossing_of_scan(log_sizes: FloatArray, values: Sequence[FloatArray], at: float, fewest: int = 1) -> Crossing:
     """Where the means of the values cross `at`, or why nowhere. `values` has an array of values for each of
     `log_sizes`, of which those beside the crossing must hold `fewest`."""
-    means = [v.mean() for v in values]
-    above = [m > at for m in means]
-    changes = [i for i in range(len(means) - 1) if above[i] != above[i + 1]]
-    if not changes:
+    means = np.array([v.mean() for v in values])
+    changes = np.flatnonzero(np.diff(means > at))
+    if not changes.size:
         return Crossing(reason=f"{at:g} is not crossed")
-    if above[0] == above[-1]:
+    if len(changes) % 2 == 0:
         return Crossing(reason=f"{at:g} is crossed there and back")
     beside = slice(changes[0], changes[-1] + 2)
     if min(map(len, values[beside])) < fewest:
         return Crossing(reason=f"fewer than {fewest} seeds beside the crossing")
-    if any(m in (0, 1) for m in means[beside]):
+    if np.isin(means[beside], (0, 1)).any():
         return Crossing(reason="0 or 1 next to the crossing: a finer scan would tell")
     return crossing_between(log_sizes[beside], values[beside], at, 1) or Crossing(
         reason="no curve can be laid through the sizes beside the crossing")

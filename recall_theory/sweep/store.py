@@ -13,7 +13,6 @@ import sqlite3
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from ..settings import SettingError
 from .sweep_problem import SIMULATION_VERSION, SweepProblem
@@ -37,11 +36,6 @@ SCHEMA = (
 )
 
 
-def checksum(key: str, number: int, triple: Triple) -> int:
-    """The checksum of one result, its place included."""
-    return zlib.crc32(struct.pack("<q3d", number, *triple), int(key[:8], 16))
-
-
 class Store:
     """Results by problem and number of the seed.
 
@@ -58,13 +52,11 @@ class Store:
     {0: (1.0, 0.5, 0.5)}
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None = None, *, must_exist: bool = False,
-                 name: str = "store"):
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, must_exist: bool = False, name: str = "store"):
         self.name, self.path = name, None if path is None else os.fspath(path)
         self._waiting: list[tuple[SweepProblem, int, Triple]] = []
-        self._ids: dict[str, int] = {}
         if self.path is not None:
-            self._check_file(self.path, must_exist)
+            self._check_path(self.path, must_exist)
         with self._database_errors():
             # Transactions are begun by hand, so that each is a whole batch.
             self._db = sqlite3.connect(self.path or ":memory:", timeout=WAIT, isolation_level=None)
@@ -74,38 +66,34 @@ class Store:
             self._db.close()
             raise
 
-    def _check_file(self, path: str, must_exist: bool) -> None:
+    def _check_path(self, path: str, must_exist: bool) -> None:
         if not path or "\0" in path or path == ":memory:":
             raise self._error("is not a file name")
         if os.path.isdir(path):
             raise self._error("is a directory, not a file")
         if os.path.exists(path):
-            if not os.access(path, os.R_OK):
-                raise self._error("can't be read: permission denied")
             if 0 < os.path.getsize(path) < HEADER:  # SQLite would take the shortest of them for empty
                 raise self._error("is broken or no store at all (too short); it is left as it is")
         elif must_exist:
             raise self._error("is not there")
-        elif not Path(path).absolute().parent.is_dir():
+        elif not os.path.isdir(os.path.dirname(os.path.abspath(path))):
             raise self._error("can't be made: its directory doesn't exist")
 
     def _prepare(self) -> None:
+        """Make the tables of an empty file; check what another one is, and that it is whole."""
         with self._database_errors():
-            application, = self._db.execute("PRAGMA application_id").fetchone()
-            version, = self._db.execute("PRAGMA user_version").fetchone()
-            empty = self._is_empty()
-        if not empty and application != APPLICATION:
-            raise self._error("is an SQLite file, but no store of recall-theory")
-        if not empty and version != FORMAT:
-            raise self._error(f"is a store of format {version}, and this version reads format {FORMAT}")
-        with self._database_errors():
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            if empty:
+            if self._is_empty():
                 with self._transaction():
                     if self._is_empty():  # nobody was quicker
                         for statement in SCHEMA:
                             self._db.execute(statement)
-            fault, = self._db.execute("PRAGMA quick_check(1)").fetchone()
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            application, version, fault = (self._db.execute(f"PRAGMA {name}").fetchone()[0]
+                                           for name in ("application_id", "user_version", "quick_check(1)"))
+        if application != APPLICATION:
+            raise self._error("is an SQLite file, but no store of recall-theory")
+        if version != FORMAT:
+            raise self._error(f"is a store of format {version}, and this version reads format {FORMAT}")
         if fault != "ok":
             raise self._error(f"is broken ({' '.join(fault.split())}); it is left as it is")
 
@@ -114,15 +102,9 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
+        with self._database_errors(), self._db:  # commits at the end, or rolls back
+            self._db.execute("BEGIN IMMEDIATE")
             yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            self._ids.clear()  # some may have been of this transaction
-            if self._db.in_transaction:  # a full disk has ended it already
-                self._db.execute("ROLLBACK")
-            raise
 
     def __enter__(self) -> Store:
         return self
@@ -145,79 +127,58 @@ class Store:
         """Write all results that wait, in one transaction: after it no kill can lose them."""
         if not self._waiting:
             return
-        with self._database_errors(), self._transaction():
-            new = {p.key: p.to_json() for p, _, _ in self._waiting if p.key not in self._ids}
-            self._db.executemany("INSERT OR IGNORE INTO problem (key, problem) VALUES (?, ?)", new.items())
-            self._learn_ids()
-            self._db.executemany(
-                "INSERT OR IGNORE INTO result VALUES (?, ?, ?, ?, ?, ?)",
-                ((self._ids[p.key], n, *triple, checksum(p.key, n, triple)) for p, n, triple in self._waiting))
+        with self._transaction():
+            self._db.executemany("INSERT OR IGNORE INTO problem (key, problem) VALUES (?, ?)",
+                                 {p.key: p.to_json() for p, _, _ in self._waiting}.items())
+            self._db.executemany("INSERT OR IGNORE INTO result SELECT id, ?, ?, ?, ?, ? FROM problem WHERE key = ?",
+                                 ((n, *triple, checksum(p.key, n, triple), p.key) for p, n, triple in self._waiting))
         self._waiting.clear()
-
-    def _learn_ids(self) -> None:
-        """The numbers of problems that others, or this transaction, added."""
-        last = max(self._ids.values(), default=0)
-        self._ids.update(self._db.execute("SELECT key, id FROM problem WHERE id > ?", (last,)))
 
     def check_writable(self) -> None:
         """Raise `SettingError` where results could not be added: said before the work, not after it."""
-        with self._database_errors(), self._transaction():
+        with self._transaction():
             pass
 
     def known(self, problem: SweepProblem, below: int | None = None) -> dict[int, Triple]:
         """The results of a problem by number of the seed, those below a number where one is given."""
-        return next(self.results([problem], below))
-
-    def results(self, problems: Sequence[SweepProblem], below: int | None = None) -> Iterator[dict[int, Triple]]:
-        """What is known of each of the problems, in turn, as `known` has it."""
         with self._database_errors():
-            self._learn_ids()
-        for problem in problems:
-            rows = []
-            if problem.key in self._ids:
-                with self._database_errors():
-                    rows = self._db.execute(
-                        "SELECT number, attention, recall, accuracy, checksum FROM result WHERE problem = ?"
-                        " AND number < ? ORDER BY number",
-                        (self._ids[problem.key], 2**62 if below is None else below)).fetchall()
-            known: dict[int, Triple] = {}
-            for number, a, r, c, check in rows:
-                if check != checksum(problem.key, number, (a, r, c)):
-                    raise self._error(f"is broken (seed {number} of {problem.to_json()} doesn't match its checksum); "
-                                      "it is left as it is")
-                known[number] = (a, r, c)
-            yield known
+            rows = self._db.execute(
+                "SELECT number, attention, recall, accuracy, checksum FROM result WHERE number < ?"
+                " AND problem = (SELECT id FROM problem WHERE key = ?) ORDER BY number",
+                (2**62 if below is None else below, problem.key)).fetchall()
+        for number, *triple, check in rows:
+            if check != checksum(problem.key, number, triple):
+                raise self._error(f"is broken (seed {number} of {problem.to_json()} doesn't match its checksum); "
+                                  "it is left as it is")
+        return {number: (a, r, c) for number, a, r, c, _ in rows}
 
-    def problems(self) -> list[SweepProblem]:
-        """All problems with results, in the order of their first one, whatever the model's version."""
+    def problems(self, condition: str = "true") -> list[SweepProblem]:
+        """All problems with results, in the order of their first one; those of which an SQL condition holds."""
         with self._database_errors():
             rows = self._db.execute("SELECT key, problem FROM problem WHERE id IN (SELECT problem FROM result)"
-                                    " ORDER BY id").fetchall()
-        return [self._problem(key, text) for key, text in rows]
+                                    f" AND {condition} ORDER BY id").fetchall()
+        problems = []
+        for key, text in rows:
+            try:
+                problems.append(SweepProblem.from_json(text))
+            except (ValueError, TypeError):
+                raise self._error(f"is broken (no setting: {text[:80]!r}); it is left as it is") from None
+            if problems[-1].key != key:
+                raise self._error(f"is broken (the hash of {text[:80]!r} is another); it is left as it is")
+        return problems
 
     def current(self) -> list[SweepProblem]:
         """The problems of the present model; results of others are kept, never shown with these."""
-        return [problem for problem in self.problems() if problem.model == SIMULATION_VERSION]
+        return self.problems(f"problem LIKE '[{SIMULATION_VERSION},%'")
 
     def unused(self) -> str:
         """How many results are kept but not used and why, in one sentence; "" where all are used."""
-        with self._database_errors():
-            rows = self._db.execute("SELECT key, problem, (SELECT count(*) FROM result WHERE result.problem = id)"
-                                    " FROM problem WHERE problem NOT LIKE ?", (f"[{SIMULATION_VERSION},%",)).fetchall()
-        if not rows:
+        problems = self.problems(f"problem NOT LIKE '[{SIMULATION_VERSION},%'")
+        if not problems:
             return ""
-        versions = sorted({self._problem(key, text).model for key, text, _ in rows})
-        return (f"{sum(count for *_, count in rows):,} results (cells: {len(rows):,}) are kept and not used: they are "
-                f"by another version of the model ({', '.join(map(str, versions))}; this is {SIMULATION_VERSION})")
-
-    def _problem(self, key: str, text: str) -> SweepProblem:
-        try:
-            problem = SweepProblem.from_json(text)
-        except (ValueError, TypeError):
-            raise self._error(f"is broken (no setting: {text[:80]!r}); it is left as it is") from None
-        if problem.key != key:
-            raise self._error(f"is broken (the hash of {text[:80]!r} is another); it is left as it is")
-        return problem
+        versions = ", ".join(map(str, sorted({p.model for p in problems})))
+        return (f"{sum(len(self.known(p)) for p in problems):,} results (cells: {len(problems):,}) are kept and not "
+                f"used: they are by another version of the model ({versions}; this is {SIMULATION_VERSION})")
 
     def merge(self, others: Sequence[Store]) -> int:
         """Add what the others hold; the number of results that were new.
@@ -226,20 +187,16 @@ class Store:
         same problem: one of them is wrong, or came from other numerical libraries.
         """
         self.flush()
-        new: dict[tuple[str, int], Triple] = {}
+        new: dict[tuple[SweepProblem, int], Triple] = {}
         for other in others:
-            problems = other.problems()
-            for problem, theirs in zip(problems, other.results(problems), strict=True):
+            for problem in other.problems():
                 ours = self.known(problem)
-                for number, triple in theirs.items():
-                    held = ours.get(number, new.get((problem.key, number)))
-                    if held is None:
-                        new[problem.key, number] = triple
-                        self.add(problem, number, triple)
-                    elif held != triple:
-                        self._waiting.clear()
+                for number, triple in other.known(problem).items():
+                    held = ours.get(number) or new.setdefault((problem, number), triple)
+                    if held != triple:
                         raise other._error(f"holds other values for seed {number} of {problem.to_json()}: "
                                            f"{triple}, not {held}; nothing was merged")
+        self._waiting = [(problem, number, triple) for (problem, number), triple in new.items()]
         self.flush()
         return len(new)
 
@@ -257,11 +214,11 @@ class Store:
             raise self._error(f"{what} ({error}); it is left as it is") from None
 
 
-@contextlib.contextmanager
-def opened(store: str | os.PathLike[str] | Store | None) -> Iterator[Store]:
+def checksum(key: str, number: int, triple: Sequence[float]) -> int:
+    """The checksum of one result, its place included."""
+    return zlib.crc32(struct.pack("<q3d", number, *triple), int(key[:8], 16))
+
+
+def opened(store: str | os.PathLike[str] | Store | None) -> contextlib.AbstractContextManager[Store]:
     """The store itself, left open, or that of a file (None: of memory), closed at the end."""
-    if isinstance(store, Store):
-        yield store
-    else:
-        with Store(store) as made:
-            yield made
+    return contextlib.nullcontext(store) if isinstance(store, Store) else Store(store)

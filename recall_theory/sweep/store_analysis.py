@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
 from ..settings import OBSERVABLES, Setting, SettingError, check_proportion
 from ..theory.phase import PhaseDiagram, binding
 from ..theory.predict import Prediction, predict
@@ -108,6 +106,11 @@ class SliceSummary:
     diagram: PhaseDiagram | str
     scalings: tuple[Scaling, ...]
 
+    def to_dict(self) -> dict[str, object]:
+        """The slice and its diagram as the JSON contract has them."""
+        where = {"x": self.slice.x, "y": self.slice.y, "fixed": self.slice.fixed, "reason": self.diagram}
+        return {"cells": list(self.slice.cells), **(where if isinstance(self.diagram, str) else self.diagram.to_dict())}
+
 
 @dataclasses.dataclass(frozen=True)
 class StoreSummary:
@@ -122,14 +125,7 @@ class StoreSummary:
 
     def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory report`."""
-        phases: list[dict[str, object]] = []
-        for s in self.slices:
-            if isinstance(s.diagram, PhaseDiagram):
-                shown = s.diagram.to_dict()
-            else:
-                shown = {"x": s.slice.x, "y": s.slice.y, "fixed": s.slice.fixed, "reason": s.diagram}
-            phases.append({"cells": list(s.slice.cells), **shown})
-        return {**self.analysis.to_dict(), "at": self.at, "phase": phases,
+        return {**self.analysis.to_dict(), "at": self.at, "phase": [s.to_dict() for s in self.slices],
                 "scaling": [x.to_dict() for s in self.slices for x in s.scalings],
                 "repeat": [r.command for r in self.reproductions]}
 
@@ -148,8 +144,8 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     described = sum(isinstance(p, Prediction) for p in predictions)
     confidence = family_confidence(len(OBSERVABLES) * described, VERDICT_ALPHA)
     problems, cells, refused = [], [], []
-    for problem, values, prediction in zip(results.problems, results.values, predictions, strict=True):
-        finished = values[~np.isnan(values[:, 0])]
+    for c, (problem, prediction) in enumerate(zip(results.problems, predictions, strict=True)):
+        finished = results.finished(c)
         if isinstance(prediction, str):
             refused.append(RefusedCell(problem, len(finished), prediction))
             continue
@@ -182,9 +178,7 @@ def summarise_store(results: Results, at: float = LEVEL, *, diagram_cells: tuple
     slices, more = slices_of(settings)
     summaries = []
     for s in slices:
-        diagram: PhaseDiagram | str = ""
-        if diagram_cells is not None:
-            diagram = phase_diagram_of(s, settings, at, cells=diagram_cells, mapped=mapped)
+        diagram = "" if diagram_cells is None else phase_diagram_of(s, settings, at, cells=diagram_cells, mapped=mapped)
         scalings = critical_scalings(s, analysis.cells, at, analysis.problems[s.cells[0]].seed)
         summaries.append(SliceSummary(s, diagram, tuple(scalings)))
     commands = reproductions(analysis.all_problems, analysis.seed_counts)

@@ -9,15 +9,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..numerics.formatting import parse_integer, parse_real
-from ..settings import PARAMETERS, Setting, SettingError, check_at_most, check_integer
+from ..settings import PARAMETERS, Parameter, Setting, SettingError, check_integer
 from ..verification.grids import cells_of, read_table
 from ..verification.problem import THREE_STEP_RECALL
 
 MOST_CELLS = 1_000_000
 MOST_VALUES = 100_000  # of one scan
-LARGEST_RATIO = 1e9
 
-SCANNED = (*PARAMETERS, "ratio")  # ratio gives N as a multiple of V
+SCANNED = {**PARAMETERS, "ratio": Parameter("ratio", "N as a multiple of V", "real", 1e-300, 1e9)}
 OF_THE_RUN = ("seeds", "seed", "n_test")
 
 Value = int | float | str | bool | None  # of a parameter
@@ -57,15 +56,19 @@ def product(scan: Mapping[str, Sequence[Any]], **fixed: Any) -> list[Setting]:
 
 def check_names(names: Collection[str]) -> None:
     """Raise `SettingError` unless the names make a setting: the sizes V, L, d and N or ratio, and nothing unknown."""
+    _check_known(names)
+    if {"N", "ratio"} <= {*names}:
+        raise SettingError("ratio", "ratio gives N = ratio V: leave N out")
+    missing = {"V", "L", "d", "N"} - {*names} - ({"N"} if "ratio" in names else set())
+    for name, p in PARAMETERS.items():
+        if name in missing:
+            raise SettingError(name, f"{name} is missing: {p.domain} ({p.meaning}), or a scan of it")
+
+
+def _check_known(names: Collection[str]) -> None:
     for name in names:
         if name not in SCANNED:
             raise SettingError("scan", f"{name!r} is no parameter; there are {', '.join(SCANNED)}")
-    if {"N", "ratio"} <= {*names}:
-        raise SettingError("ratio", "ratio gives N = ratio V: leave N out")
-    for name in ("V", "L", "d", "N"):
-        if name not in names and not (name == "N" and "ratio" in names):
-            p = PARAMETERS[name]
-            raise SettingError(name, f"{name} is missing: {p.domain} ({p.meaning}), or a scan of it")
 
 
 def setting_of(values: Mapping[str, Any]) -> Setting:
@@ -73,8 +76,7 @@ def setting_of(values: Mapping[str, Any]) -> Setting:
     given = dict(values)
     ratio = given.pop("ratio", None)
     if ratio is not None:
-        check_at_most("ratio", ratio, LARGEST_RATIO)
-        given["N"] = max(1, round(ratio * PARAMETERS["V"].check(given["V"])))
+        given["N"] = max(1, round(SCANNED["ratio"].check(ratio) * PARAMETERS["V"].check(given["V"])))
     return Setting(**given)
 
 
@@ -86,67 +88,57 @@ def scan(text: str) -> tuple[str, list[Value]]:
     >>> scan("d=64:512:x2"), scan("L=4,8:16:+4")
     (('d', [64, 128, 256, 512]), ('L', [4, 8, 12, 16]))
     """
-    name, equals, rest = text.partition("=")
-    name = name.strip()
+    name, equals, values = text.partition("=")
     if not equals:
         raise SettingError("scan", f"scan={text!r} is not NAME=VALUES, such as d=64:512:x2 or L=8,16,32")
-    if name not in SCANNED:
-        raise SettingError("scan", f"scan={text!r}: {name!r} is no parameter; there are {', '.join(SCANNED)}")
-    return name, scan_values(name, rest)
+    return name.strip(), scan_values(name.strip(), values)
 
 
 def scan_values(name: str, text: str) -> list[Value]:
     """The values of a parameter that a text such as "8,16:64:x2" stands for, in order and without repeats."""
+    _check_known([name])
     values: list[Value] = []
     for item in text.split(","):
-        values += _range(name, item) if ":" in item else [_value(name, item)]
+        try:
+            values += _range(SCANNED[name], item) if ":" in item else [_value(SCANNED[name], item)]
+        except SettingError as error:
+            raise SettingError("scan", f"scan={name}={item!r}: {error}") from None
     return list(dict.fromkeys(values))
 
 
-def _kind(name: str) -> str:
-    """The kind of a parameter, or of "ratio", as `Parameter.kind` has it."""
-    return PARAMETERS[name].kind if name in PARAMETERS else "real"
-
-
-def _value(name: str, text: str) -> Value:
+def _value(parameter: Parameter, text: str) -> Any:
+    """The value of a parameter that a text stands for."""
     text = text.strip()
-    parameter, kind = PARAMETERS.get(name), _kind(name)
-    if parameter is not None and parameter.optional and text == "none":
-        return None
     value: Value = text
-    if kind in ("integer", "real"):
-        value = parse_integer(text) if kind == "integer" else parse_real(text)
-        if value is None or not math.isfinite(value):
-            what = "a number above 0" if parameter is None else parameter.domain
-            raise SettingError("scan", f"scan={name}={text!r} is not {what}")
-    elif kind == "flag":
+    if parameter.kind in ("integer", "real"):
+        value = parse_integer(text) if parameter.kind == "integer" else parse_real(text)
+        if value is None and not (parameter.optional and text == "none"):
+            raise SettingError(parameter.name, f"it is not {parameter.domain}")
+    elif parameter.kind == "flag":
         value = {"true": True, "false": False}.get(text, text)
-    try:
-        checked: Value = value if parameter is None else parameter.check(value)
-    except SettingError as error:
-        raise SettingError("scan", f"scan={name}={text!r}: {error}") from None
-    return checked
+    elif parameter.optional and text == "none":
+        value = None
+    return parameter.check(value)
 
 
-def _range(name: str, text: str) -> list[Value]:
-    parts = [part.strip() for part in text.split(":")]
-    step = parse_real(parts[2][1:]) if len(parts) == 3 and parts[2][:1] in ("x", "+") else None
-    if step is None or not math.isfinite(step) or _kind(name) not in ("integer", "real"):
-        raise SettingError("scan", f"scan={name}={text!r} is not a range: a:b:xF multiplies by F, a:b:+S adds S")
-    low, high = _value(name, parts[0]), _value(name, parts[1])
-    multiplies = parts[2][0] == "x"
-    if (not isinstance(low, int | float) or not isinstance(high, int | float) or not low <= high or step <= multiplies
-            or (multiplies and low <= 0)):
-        raise SettingError("scan", f"scan={name}={text!r} doesn't rise: a must not exceed b, F must be above 1, "
-                           "S above 0")
+def _range(parameter: Parameter, text: str) -> list[Value]:
+    """The values of a range such as "64:512:x2"."""
+    ends, _, step_text = text.rpartition(":")
+    first, colon, last = ends.partition(":")
+    multiplies = step_text.strip()[:1] == "x"
+    step = parse_real(step_text.strip()[1:]) if multiplies or step_text.strip()[:1] == "+" else None
+    if step is None or not colon or not math.isfinite(step) or parameter.kind not in ("integer", "real"):
+        raise SettingError("scan", "it is not a range: a:b:xF multiplies by F, a:b:+S adds S")
+
+    low, high = _value(parameter, first), _value(parameter, last)
+    if low is None or high is None or low > high or step <= multiplies or (multiplies and low <= 0):
+        raise SettingError("scan", "it doesn't rise: a must not exceed b, F must be above 1, S above 0")
     steps = math.log(high / low) / math.log(step) if multiplies else (high - low) / step
     if steps > MOST_VALUES:
-        raise SettingError("scan", f"scan={name}={text!r} has more than {MOST_VALUES:,} values")
-    values: list[Value] = []
-    for k in range(math.floor(steps * (1 + 1e-12) + 1e-9) + 1):
-        value = low * step**k if multiplies else low + step * k
-        values.append(min(round(value) if _kind(name) == "integer" else float(value), high))
-    return values
+        raise SettingError("scan", f"it has more than {MOST_VALUES:,} values")
+    powers = range(math.floor(steps * (1 + 1e-12) + 1e-9) + 1)
+    values = [low * step**k if multiplies else low + step * k for k in powers]
+    return [min(round(value) if parameter.kind == "integer" else float(value), high) for value in values]
 
 
 def load_plan(name: str) -> SweepPlan:
@@ -168,10 +160,6 @@ def load_plan(name: str) -> SweepPlan:
 def _plan(table: Mapping[str, Any]) -> SweepPlan:
     run = {name: check_integer(name, table[name], 0 if name == "seed" else 1) for name in OF_THE_RUN if name in table}
     fixed = {name: value for name, value in table.items() if name not in (*OF_THE_RUN, "scan")}
-    for name in fixed:
-        if name not in SCANNED:
-            raise SettingError("grid", f"unknown key {name!r}; there are {', '.join((*SCANNED, *OF_THE_RUN))}, and a "
-                               "table [scan]")
     tables = table.get("scan", {})
     if not isinstance(tables, dict):
         raise SettingError("grid", "scan is not a table [scan]")
@@ -179,7 +167,7 @@ def _plan(table: Mapping[str, Any]) -> SweepPlan:
     for name, values in tables.items():
         if isinstance(values, list):
             scans[name] = [None if v == "none" else v for v in values]
-        elif isinstance(values, str) and name in SCANNED:
+        elif isinstance(values, str):
             scans[name] = scan_values(name, values)
         else:
             raise SettingError("grid", f"scan.{name} is neither a list nor a text such as \"64:512:x2\"")

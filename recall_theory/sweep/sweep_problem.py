@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from functools import cached_property
 
 from ..settings import PARAMETERS, Setting
 
@@ -16,19 +17,13 @@ from ..settings import PARAMETERS, Setting
 # it gave before (a test holds known ones against it). Results of another version are left where they are, unused.
 SIMULATION_VERSION = 1
 
-_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
-_DEFAULTS = tuple(sorted((name, parameter.default) for name, parameter in PARAMETERS.items()))
-
 SEED_BITS = 53  # a cell's seed can be given to `recall-theory simulate --seed`
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class SweepProblem:
     """One cell of a sweep. `n_test` is None where observables are summed over all sequences, `model` is the version of
     the simulated model.
-
-    `key` is the hash under which results are filed, in hexadecimal; `cell_seed` the seed of this cell's own streams:
-    `simulate` with it gives the same values.
 
     >>> problem = SweepProblem(Setting(V=32, L=4, d=64, N=1024), seed=1)
     >>> problem == SweepProblem.from_json(problem.to_json())
@@ -39,27 +34,10 @@ class SweepProblem:
     seed: int
     n_test: int | None = None
     model: int = SIMULATION_VERSION
-    key: str = dataclasses.field(init=False, repr=False, compare=False)
-    cell_seed: int = dataclasses.field(init=False, repr=False, compare=False)
-    _line: str = dataclasses.field(init=False, repr=False, compare=False)  # kept: a sweep asks for it again
-
-    def __post_init__(self) -> None:
-        canonical = self._canonical()
-        line = f"[{self.model},{self.seed},{'null' if self.n_test is None else self.n_test},{canonical}]"
-        stream = hashlib.sha256(f"stream {self.seed} {canonical}".encode()).digest()
-        object.__setattr__(self, "_line", line)
-        object.__setattr__(self, "key", hashlib.sha256(line.encode()).hexdigest())
-        object.__setattr__(self, "cell_seed", int.from_bytes(stream[:8], "big") >> (64 - SEED_BITS))
 
     def to_json(self) -> str:
         """All that identifies the problem, in one canonical line."""
-        return self._line
-
-    def _canonical(self) -> str:
-        # Defaults are left out, so that a parameter added later (with a default that changes nothing) leaves the
-        # hash of every setting as it was.
-        setting = self.setting
-        return _ENCODE({name: value for name, default in _DEFAULTS if (value := getattr(setting, name)) != default})
+        return f"[{self.model},{self.seed},{json.dumps(self.n_test)},{self._canonical}]"
 
     @classmethod
     def from_json(cls, text: str) -> SweepProblem:
@@ -67,3 +45,21 @@ class SweepProblem:
         model, seed, n_test, values = json.loads(text)
         return cls(Setting(**values), seed, n_test, model)
 
+    @cached_property
+    def key(self) -> str:
+        """The hash under which results are filed, in hexadecimal."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @cached_property
+    def cell_seed(self) -> int:
+        """The seed of this cell's own streams: `simulate` with it gives the same values."""
+        digest = hashlib.sha256(f"stream {self.seed} {self._canonical}".encode()).digest()
+        return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
+
+    @cached_property
+    def _canonical(self) -> str:
+        # Defaults are left out, so that a parameter added later (with a default that changes nothing) leaves the
+        # hash of every setting as it was.
+        given = {name: getattr(self.setting, name) for name, p in PARAMETERS.items()
+                 if getattr(self.setting, name) != p.default}
+        return json.dumps(given, separators=(",", ":"), sort_keys=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,6 +55,11 @@ class Results:
         """(cell, seed) of all that wasn't run, in order."""
         return [(c, i) for c, i in np.argwhere(np.isnan(self.values[:, :, 0])).tolist()]
 
+    def finished(self, cell: int) -> NDArray[np.float64]:
+        """The observables of the seeds of a cell that were run, (seeds, 3)."""
+        values = self.values[cell]
+        return values[~np.isnan(values[:, 0])]
+
     @property
     def mean(self) -> NDArray[np.float64]:
         """Means over seeds, (cells, 3); NaN where a cell has none."""
@@ -68,26 +75,21 @@ class Results:
 
     def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory sweep`."""
-        cells = []
-        for problem, mean, se, values in zip(self.problems, self.mean, self.se, self.values, strict=True):
-            done = values[~np.isnan(values[:, 0])]
-            cells.append({
-                "setting": problem.setting.to_dict(), "seed": problem.cell_seed, "seeds": len(done),
-                "n_test": problem.n_test,
-                "observed": {o: {"mean": m, "se": s, "values": column} for o, m, s, column in zip(
-                    OBSERVABLES, mean.tolist(), se.tolist(), done.T.tolist(), strict=True)}})
+        mean, se, cells = self.mean.tolist(), self.se.tolist(), []
+        for c, problem in enumerate(self.problems):
+            values = self.finished(c)
+            observed = {o: {"mean": mean[c][k], "se": se[c][k], "values": values[:, k].tolist()}
+                        for k, o in enumerate(OBSERVABLES)}
+            cells.append({"setting": problem.setting.to_dict(), "seed": problem.cell_seed, "seeds": len(values),
+                          "n_test": problem.n_test, "observed": observed})
         return {"schema_version": 1, "model": SIMULATION_VERSION, "found": self.found, "wanted": self.wanted,
                 "cells": cells}
 
     def records(self) -> list[dict[str, object]]:
         """One flat record a finished seed: the setting, the cell's seed, the seed's number, the observables."""
-        rows = []
-        for problem, values in zip(self.problems, self.values, strict=True):
-            common = {**problem.setting.to_dict(), "n_test": problem.n_test, "seed": problem.cell_seed}
-            for i, triple in enumerate(values.tolist()):
-                if triple[0] == triple[0]:
-                    rows.append({**common, "index": i, **dict(zip(OBSERVABLES, triple, strict=True))})
-        return rows
+        common = [{**p.setting.to_dict(), "n_test": p.n_test, "seed": p.cell_seed} for p in self.problems]
+        return [{**common[c], "index": i, **dict(zip(OBSERVABLES, self.values[c, i].tolist(), strict=True))}
+                for c, i in np.argwhere(~np.isnan(self.values[:, :, 0])).tolist()]
 
     def to_pandas(self) -> pandas.DataFrame:
         """The records as a data frame (needs pandas)."""
@@ -97,24 +99,23 @@ class Results:
 
     def to_xarray(self) -> xarray.Dataset:
         """The observables over (cell, index), with the parameters as coordinates of a cell (needs xarray)."""
+        import pandas
         import xarray
 
-        settings = [{**p.setting.to_dict(), "seed": p.cell_seed} for p in self.problems]
-        columns = {name: [s[name] for s in settings] for name in settings[0]}
+        cells = pandas.DataFrame([{**p.setting.to_dict(), "seed": p.cell_seed} for p in self.problems])
         coordinates = {}
-        for name, column in columns.items():
-            if any(value is not None for value in column):
-                absent = "" if any(isinstance(value, str) for value in column) else np.nan
-                coordinates[name] = ("cell", np.array([absent if value is None else value for value in column]))
+        for name, column in cells.dropna(axis=1, how="all").items():
+            is_text = not pandas.api.types.is_numeric_dtype(column)
+            coordinates[name] = ("cell", column.fillna("").to_numpy(dtype=str) if is_text else column.to_numpy())
         return xarray.Dataset({o: (("cell", "index"), self.values[:, :, k]) for k, o in enumerate(OBSERVABLES)},
                               coords=coordinates)
 
 
 def gathered(store: Store, problems: Sequence[SweepProblem], seeds: int | None = None) -> Results:
     """What the store holds of the problems; all their seeds where `seeds` is None."""
-    known = list(store.results(problems, seeds))
+    known = [store.known(problem, seeds) for problem in problems]
     if seeds is None:
-        seeds = 1 + max((max(numbers) for numbers in known if numbers), default=-1)
+        seeds = 1 + max((number for numbers in known for number in numbers), default=-1)
     values = np.full((len(problems), seeds, len(OBSERVABLES)), np.nan)
     for cell, numbers in enumerate(known):
         for number, triple in numbers.items():
@@ -127,8 +128,7 @@ def check_export(path: str) -> str:
     ending = os.path.splitext(path)[1]
     if ending not in EXPORTS:
         raise SettingError("export", f"export={path!r} must end in {', '.join(EXPORTS)}")
-    folder = os.path.dirname(os.path.abspath(path))
-    if "\0" in path or not os.path.isdir(folder):
+    if "\0" in path or not os.path.isdir(os.path.dirname(os.path.abspath(path))):
         raise SettingError("export", f"export={path!r} can't be written: its directory doesn't exist")
     for library in EXPORTS[ending]:
         try:
@@ -147,22 +147,20 @@ def export_results(results: Results, path: str) -> None:
     ending = check_export(path)
     if not results.problems:  # a netCDF file without a cell can't be read again
         raise SettingError("export", f"export={path!r}: there is no result to write")
-    aside = f"{path}.{os.urandom(6).hex()}.part"
+    aside = Path(f"{path}.{os.urandom(6).hex()}.part")
     try:
-        try:
-            if ending == ".csv":
-                with open(aside, "w", encoding="utf-8", newline="") as file:
-                    file.write(as_csv(results.records()))
-            elif ending == ".parquet":
-                results.to_pandas().to_parquet(aside, engine="pyarrow", index=False)
-            else:
-                data = results.to_xarray()
-                # netCDF 3 has integers of 32 bits; a float holds all of ours (below 2^53) exactly.
-                whole = {name: x.astype(float) for name, x in data.coords.items() if x.dtype.kind == "i"}
-                data.assign_coords(whole).to_netcdf(aside, engine="scipy")
-            os.replace(aside, path)
-        finally:
-            if os.path.exists(aside):
-                os.unlink(aside)
+        if ending == ".csv":
+            aside.write_text(as_csv(results.records()), encoding="utf-8", newline="")
+        elif ending == ".parquet":
+            results.to_pandas().to_parquet(aside, engine="pyarrow", index=False)
+        else:
+            data = results.to_xarray()
+            # netCDF 3 has integers of 32 bits; a float holds all of ours (below 2^53) exactly.
+            whole = {name: x.astype(float) for name, x in data.coords.items() if x.dtype.kind == "i"}
+            data.assign_coords(whole).to_netcdf(aside, engine="scipy")
+        aside.replace(path)
     except OSError as error:
         raise SettingError("export", f"export={path!r} can't be written: {error.strerror or error}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink()
