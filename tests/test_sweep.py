@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
-import json
 import math
 
 import numpy as np
 import pytest
+from command_line import answer, call, refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_theory.cli import main as run
 from recall_theory.errors import Interrupted
 from recall_theory.settings import PARAMETERS, Setting, SettingError
 from recall_theory.simulate.run import one_seed, simulate
-from recall_theory.sweep import Store, SweepProblem, product, run_sweep, sweep
+from recall_theory.sweep import Store, SweepProblem, product, run_sweep, sweep, sweep_results
 from recall_theory.sweep.sweep_grid import load_plan, scan
 from recall_theory.sweep.sweep_problem import SIMULATION_VERSION
+from recall_theory.verification import grids
 
 CELLS = product({"d": [4, 8, 16], "L": [2, 4]}, V=8, N=32)
-
-
-def call(capsys, *arguments):
-    code = run([str(a) for a in arguments])
-    streams = capsys.readouterr()
-    return code, streams.out, streams.err
-
-
-def refused(capsys, *arguments):
-    code, out, err = call(capsys, *arguments)
-    assert (code, out) == (2, ""), (code, out, err)
-    assert err.count("\n") == 1 and err.startswith("recall-theory sweep: "), err
-    return err
 
 
 # Grids
@@ -50,14 +36,12 @@ def test_a_grid_is_every_combination():
     ("d=64:512:x2", [64, 128, 256, 512]), ("d=64:500:x2", [64, 128, 256]), ("L=8,16,32", [8, 16, 32]),
     ("L=8:32:+8", [8, 16, 24, 32]), ("L=8:31:+8", [8, 16, 24]), ("N=2^10:2^12:x2", [1024, 2048, 4096]),
     ("d=16:64:x1.4142135623730951", [16, 23, 32, 45, 64]), ("m=none,64:128:x2", [None, 64, 128]),
-    ("d=5", [5]), ("d=5,5", [5]), ("V=7:7:x3", [7]), ("embedding=gaussian,sphere", ["gaussian", "sphere"]),
-    ("trigger_in_value=true,false", [True, False]), ("ratio=0.5:2:x2", [0.5, 1, 2]), ("eta=1e-3:1e-1:x10",
-                                                                                     [1e-3, 1e-2, 1e-1]),
+    ("d=5,5", [5]), ("V=7:7:x3", [7]), ("embedding=gaussian,sphere", ["gaussian", "sphere"]),
+    ("trigger_in_value=true,false", [True, False]), ("activation=none, relu", [None, "relu"]),
+    ("ratio=0.5:2:x2", [0.5, 1, 2]), ("eta=1e-3:1e-1:x10", pytest.approx([1e-3, 1e-2, 1e-1])),
 ])
 def test_scans_as_people_write_them(text, expected):
-    name, values = scan(text)
-    assert name == text.partition("=")[0]
-    assert values == pytest.approx(expected) if name in ("ratio", "eta") else values == expected
+    assert scan(text) == (text.partition("=")[0], expected)
 
 
 @given(low=st.integers(2, 1000), factor=st.floats(1.01, 10), steps=st.integers(0, 12))
@@ -71,22 +55,21 @@ def test_a_range_ends_where_it_is_met(low, factor, steps):
 @pytest.mark.parametrize("text", [
     "", "d", "=3", "d=", "d=a", "q=3", "d=1:2", "d=1:2:3", "d=1:2:x1", "d=1:2:+0", "d=1:2:+-1", "d=2:1:x2", "d=0:8:x2",
     "d=1:1e9:+1", "d=nan", "d=1:inf:x2", "d=1:4:xnan", "ratio=nan", "ratio=0:1:x2", "embedding=cube",
-    "embedding=a:b:x2",
-    "trigger_in_value=maybe", "N=1.5", "eta=inf", "V=1", "d=none", "m=none:8:x2", "d=1:2:x2:x2",
+    "embedding=a:b:x2", "trigger_in_value=maybe", "N=1.5", "eta=inf", "V=1", "d=none", "m=none:8:x2", "d=1:2:x2:x2",
 ])
-def test_bad_scans_are_told(text):
+def test_bad_scans_are_refused(text):
     with pytest.raises(SettingError):
         scan(text)
 
 
-@pytest.mark.parametrize("scans, fixed, word", [
+@pytest.mark.parametrize("scans, fixed, words", [
     ({"d": [4]}, {"V": 8, "L": 2}, "N is missing"), ({"d": [4]}, {"V": 8, "N": 2, "L": 2, "d": 4}, "scanned"),
     ({"N": [4]}, {"V": 8, "L": 2, "d": 4, "ratio": 3}, "leave N out"), ({"q": [4]}, {}, "no parameter"),
     ({"d": []}, {"V": 8, "L": 2, "N": 4}, "no value"), ({"ratio": [math.nan]}, {"V": 8, "L": 2, "d": 4}, "ratio"),
     ({"V": range(2, 1200), "L": range(1, 1200)}, {"d": 2, "N": 2}, "at most 1,000,000"),
 ])
-def test_bad_grids_are_told(scans, fixed, word):
-    with pytest.raises(SettingError, match=word):
+def test_bad_grids_are_refused(scans, fixed, words):
+    with pytest.raises(SettingError, match=words):
         product(scans, **fixed)
 
 
@@ -97,48 +80,41 @@ def test_a_file_of_scans(tmp_path):
     plan = load_plan(str(path))
     assert (len(plan.cells), plan.seeds, plan.seed, plan.n_test) == (8, 3, 5, 20)
     assert plan.cells[0] == Setting(V=16, L=2, d=8, N=128) and plan.cells[1].m == 4
-    path.write_text("V = 16\nL = 2\nd = 8\nN = 9\n", encoding="utf-8-sig")  # as Windows' editors write
-    assert load_plan(str(path)).cells == [Setting(16, 2, 8, 9)]
-    path.write_text("[[cell]]\nV = 16\nL = 2\nd = 8\nN = 9\n")
-    assert load_plan(str(path)).cells == [Setting(16, 2, 8, 9)]
+    for text in ("V = 16\nL = 2\nd = 8\nN = 9\n", "[[cell]]\nV = 16\nL = 2\nd = 8\nN = 9\n"):
+        path.write_text(text, encoding="utf-8-sig")  # as Windows' editors write
+        assert load_plan(str(path)).cells == [Setting(16, 2, 8, 9)]
+    for name in ("default", "mlp"):
+        assert load_plan(name).cells == grids.load(name)
 
 
-@pytest.mark.parametrize("text, word", [
-    ("V = 8\nL = 2\nN = 8\nd = 4\ncolour = 3\n", "'colour' is no parameter"), ("[scan]\nq = [3]\n", "'q' is no parameter"),
-    ("scan = 3\n", "not a table"), ("[scan]\nd = 3\n", "neither a list"), ("V = [", "not TOML"),
-    ("seeds = 0\n", "seeds=0"), ("seed = true\n", "seed=True"), ("n_test = 1.5\n", "n_test=1.5"),
+@pytest.mark.parametrize("text, words", [
+    ("V = 8\nL = 2\nN = 8\nd = 4\ncolour = 3\n", "'colour' is no parameter"),
+    ("[scan]\nq = [3]\n", "'q' is no parameter"), ("scan = 3\n", "not a table"), ("[scan]\nd = 3\n", "neither a list"),
+    ("V = [", "not TOML"), ("seeds = 0\n", "seeds=0"), ("seed = true\n", "seed=True"), ("n_test = 1.5\n", "n_test=1.5"),
     ("V = 8\nL = 2\nN = 8\n[scan]\nd = [true]\n", "d=True"), ("V = 8\nL = 2\nN = 8\n[scan]\nd = [[1]]\n", "d=[1]"),
     ("V = 8\nL = 2\nd = 8\n", "N is missing"), ("x=" + "[" * 5000, "nested"), ("[[cell]]\nV = 3\n", "missing"),
 ])
-def test_bad_files_are_one_line(text, word, tmp_path, capsys):
-    path = tmp_path / "sweep.toml"
-    path.write_text(text)
-    assert word in refused(capsys, "sweep", "--grid", path)
+def test_bad_files_are_one_line(text, words, tmp_path):
+    (tmp_path / "sweep.toml").write_text(text)
+    assert words in refused("sweep", "--grid", str(tmp_path / "sweep.toml"))
 
 
 # The same bits
 
 
 def test_values_are_those_of_the_simulator_at_the_cells_seed():
-    found = sweep(CELLS[:2], seeds=3, seed=4)
-    for problem, values in zip(found.problems, found.values, strict=True):
-        assert [one_seed(problem.setting, problem.cell_seed, i, None) for i in range(3)] == [tuple(v) for v in values]
-    seen = simulate(CELLS[0], 3, found.problems[0].cell_seed, n_test=None)
-    assert seen.recall.values.tolist() == found.values[0, :, 1].tolist()
-    assert found.mean[0, 1] == pytest.approx(seen.recall.mean, rel=1e-14)
-    assert found.se[0, 1] == pytest.approx(seen.recall.se, rel=1e-12)
+    results = sweep(CELLS[:2], seeds=3, seed=4)
+    for problem, values in zip(results.problems, results.values.tolist(), strict=True):
+        assert [list(one_seed(problem.setting, problem.cell_seed, i, None)) for i in range(3)] == values
+    simulated = simulate(CELLS[0], 3, results.problems[0].cell_seed, n_test=None).recall
+    assert simulated.values.tolist() == results.values[0, :, 1].tolist()
+    assert (results.mean[0, 1], results.se[0, 1]) == pytest.approx((simulated.mean, simulated.se), rel=1e-12)
 
 
-def test_workers_do_not_change_a_bit():
-    one = sweep(CELLS, seeds=4, seed=9)
-    for jobs in (2, 8):
-        assert np.array_equal(one.values, sweep(CELLS, seeds=4, seed=9, jobs=jobs).values)
-
-
-def test_a_cell_does_not_depend_on_its_grid(tmp_path):
+def test_workers_and_grids_do_not_change_a_bit():
     whole = sweep(CELLS, seeds=3, seed=1)
-    some = sweep([CELLS[4], CELLS[1]], seeds=2, seed=1)
-    assert np.array_equal(some.values, whole.values[[4, 1], :2])
+    assert np.array_equal(sweep(CELLS, seeds=3, seed=1, jobs=2).values, whole.values)
+    assert np.array_equal(sweep([CELLS[4], CELLS[1]], seeds=2, seed=1).values, whole.values[[4, 1], :2])
     assert len({p.cell_seed for p in whole.problems}) == len(CELLS)
     assert not np.array_equal(sweep(CELLS[:1], seeds=3, seed=2).values[0], whole.values[0])
 
@@ -149,8 +125,7 @@ def test_parts_make_the_whole(tmp_path):
     parts = [sweep(CELLS, seeds=3, seed=1, store=s, part=(i + 1, 3)) for i, s in enumerate(stores)]
     assert sum(p.found for p in parts) == whole.found
     with Store(tmp_path / "all.db") as every:
-        assert every.merge(stores) == whole.found
-        assert every.merge(stores) == 0
+        assert [every.merge(stores), every.merge(stores)] == [whole.found, 0]
         assert np.array_equal(sweep(CELLS, seeds=3, seed=1, store=every).values, whole.values)
     for store in stores:
         store.close()
@@ -159,35 +134,24 @@ def test_parts_make_the_whole(tmp_path):
 # Resuming
 
 
-@pytest.fixture
-def counted(monkeypatch):
-    """Calls of the simulator."""
+def test_nothing_is_run_twice(tmp_path, monkeypatch):
     calls = []
-
-    def counting(*task):
-        calls.append(task)
-        return one_seed(*task)
-
-    monkeypatch.setattr(run_sweep, "one_seed", counting)
-    return calls
-
-
-def test_nothing_is_run_twice(tmp_path, counted):
+    monkeypatch.setattr(run_sweep, "one_seed", lambda *task: calls.append(task) or one_seed(*task))
     path = tmp_path / "store.db"
     first = sweep(CELLS, seeds=2, seed=3, store=path)
-    assert len(counted) == 12
+    assert len(calls) == 12
     assert np.array_equal(sweep(CELLS, seeds=2, seed=3, store=path).values, first.values)
-    assert len(counted) == 12
+    assert len(calls) == 12
     more = sweep(product({"d": [4, 8, 16, 32], "L": [2, 4]}, V=8, N=32), seeds=3, seed=3, store=path)
-    assert len(counted) == 12 + 6 + 6  # a third seed of six cells, and two new cells
+    assert len(calls) == 12 + 6 + 6  # a third seed of six cells, and two new cells
     assert np.array_equal(more.values[:6, :2], first.values)
     sweep(CELLS, seeds=2, seed=4, store=path)
     sweep(CELLS, seeds=2, seed=3, store=path, n_test=8)
-    assert len(counted) == 24 + 12 + 12  # another seed, another number of test sequences: other problems
+    assert len(calls) == 24 + 12 + 12  # another seed, another number of test sequences: other problems
 
 
 def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
-    path = tmp_path / "store.db"
+    path, steps = tmp_path / "store.db", []
 
     def stopped(work, tasks, jobs):
         for number, task in enumerate(tasks):
@@ -199,34 +163,21 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
         patch.setattr(run_sweep, "unordered_map", stopped)
         with pytest.raises(Interrupted) as stop:
             sweep(CELLS, seeds=2, seed=3, store=path)
-    assert stop.value.partial.found == 5
     with Store(path) as store:
-        assert sum(len(store.known(p)) for p in store.problems()) == 5
-    assert np.array_equal(sweep(CELLS, seeds=2, seed=3, store=path).values, sweep(CELLS, seeds=2, seed=3).values)
+        assert sum(len(store.known(p)) for p in store.problems()) == stop.value.partial.found == 5
+    resumed = sweep(CELLS, seeds=2, seed=3, store=path, progress=lambda *step: steps.append(step))
+    assert np.array_equal(resumed.values, sweep(CELLS, seeds=2, seed=3).values)
+    assert steps == [(done, 12) for done in range(5, 13)]  # what was found counts
 
 
-def test_progress_counts_what_was_found(tmp_path):
-    path, seen = tmp_path / "store.db", []
-    sweep(CELLS[:2], seeds=2, seed=3, store=path)
-    sweep(CELLS[:3], seeds=2, seed=3, store=path, progress=lambda *p: seen.append(p))
-    assert seen == [(4, 6), (5, 6), (6, 6)]
-
-
-@pytest.mark.parametrize("more, word", [
-    ({"seeds": 0}, "seeds"), ({"seed": -1}, "seed"), ({"part": (0, 2)}, "part"), ({"part": (3, 2)}, "part"),
+@pytest.mark.parametrize("cells, more, words", [
+    (CELLS, {"seeds": 0}, "seeds"), (CELLS, {"seed": -1}, "seed"), (CELLS, {"part": (0, 2)}, "part"),
+    (CELLS, {"part": (3, 2)}, "part"), ([CELLS[0], Setting(V=10**9, L=2, d=2, N=2)], {}, "memory"),
+    ([CELLS[0].replace(eta=0.1, gamma=1.0)], {}, "n_test"), ([], {}, "no setting"),
 ])
-def test_bad_values_are_told(more, word):
-    with pytest.raises(SettingError, match=word):
-        sweep(CELLS, **more)
-
-
-def test_settings_that_cannot_run_are_told_before_any_does():
-    with pytest.raises(SettingError, match="memory"):
-        sweep([CELLS[0], Setting(V=10**9, L=2, d=2, N=2)])
-    with pytest.raises(SettingError, match="n_test"):
-        sweep([CELLS[0].replace(eta=0.1, gamma=1.0)])
-    with pytest.raises(SettingError, match="no setting"):
-        sweep([])
+def test_bad_values_are_refused_before_anything_is_run(cells, more, words):
+    with pytest.raises(SettingError, match=words):
+        sweep(cells, **more)
 
 
 # The problem's hash
@@ -248,14 +199,13 @@ OF_MODEL = [
 @pytest.mark.parametrize("setting, n_test, expected", OF_MODEL)
 def test_the_model_is_still_the_one_of_its_version(setting, n_test, expected):
     assert SIMULATION_VERSION == 1
-    found = sweep([setting], 3, 0, n_test=n_test).values[0]
-    assert found.ravel().tolist() == pytest.approx(expected, abs=1e-9)
+    values = sweep([setting], 3, 0, n_test=n_test).values[0]
+    assert values.ravel().tolist() == pytest.approx(expected, abs=1e-9)
 
 
 @given(seed=st.integers(0, 2**53), n_test=st.none() | st.integers(1, 10**9), V=st.integers(2, 10**6),
-       embedding=st.sampled_from(["gaussian", "sphere"]), m=st.none() | st.integers(1, 99),
-       trigger=st.booleans())
-def test_problems_are_told_apart_by_their_hash(seed, n_test, V, embedding, m, trigger):
+       embedding=st.sampled_from(["gaussian", "sphere"]), m=st.none() | st.integers(1, 99), trigger=st.booleans())
+def test_problems_have_different_hashes(seed, n_test, V, embedding, m, trigger):
     setting = Setting(V=V, L=2, d=4, N=9, m=m, embedding=embedding, trigger_in_value=trigger)
     problem = SweepProblem(setting, seed, n_test)
     assert SweepProblem.from_json(problem.to_json()) == problem
@@ -268,64 +218,54 @@ def test_problems_are_told_apart_by_their_hash(seed, n_test, V, embedding, m, tr
 
 def test_the_hash_of_a_setting_is_what_it_was():
     """Keys are part of the stores that users have: a new parameter of Setting must not move them."""
-    assert SweepProblem(Setting(V=32, L=4, d=64, N=1024), 1).to_json() == '[1,1,null,{"L":4,"N":1024,"V":32,"d":64}]'
+    problem = SweepProblem(Setting(V=32, L=4, d=64, N=1024), 1)
+    assert problem.to_json() == '[1,1,null,{"L":4,"N":1024,"V":32,"d":64}]'
+    assert (problem.key[:16], problem.cell_seed) == ("cf4d0a913febb330", 1803304524762059)
     assert set(PARAMETERS) == {"V", "L", "d", "N", "m", "activation", "embedding", "trigger_in_value", "eta", "gamma"}
 
 
 # Exports
 
 
-def test_records_and_csv(tmp_path, capsys):
+def test_csv_and_parquet_are_the_table_of_seeds(tmp_path):
     path = tmp_path / "out.csv"
-    argv = ["sweep", "--scan", "d=4,8", "--V", 8, "--L", 2, "--N", 32, "--seeds", 3, "--seed", 1]
-    code, out, err = call(capsys, *argv, "--csv", "--export", path)
-    assert (code, err) == (0, "")
-    assert path.read_text() == out
+    code, out, err = call("sweep", "--scan", "d=4,8,16", "--scan", "L=2,4", "--V", "8", "--N", "32", "--seeds", "2",
+                          "--seed", "1", "--csv", "--export", str(path))
+    assert (code, err, path.read_text()) == (0, "", out)
+    results = sweep(CELLS, 2, 1)
     rows = list(csv.DictReader(io.StringIO(out)))
-    found = sweep(product({"d": [4, 8]}, V=8, L=2, N=32), 3, 1)
-    assert [float(r["recall"]) for r in rows] == found.values[:, :, 1].ravel().tolist()
-    assert [int(r["d"]) for r in rows] == [4, 4, 4, 8, 8, 8]
+    assert [float(r["recall"]) for r in rows] == results.values[:, :, 1].ravel().tolist()
+    assert [int(r["d"]) for r in rows[::2]] == [4, 4, 8, 8, 16, 16]
 
-
-def test_pandas_and_parquet(tmp_path):
     pandas = pytest.importorskip("pandas")
-    found = sweep(CELLS, 2, 1)
-    frame = found.to_pandas()
-    assert len(frame) == 12 and frame["recall"].tolist() == found.values[:, :, 1].ravel().tolist()
     pytest.importorskip("pyarrow")
-    from recall_theory.sweep.sweep_results import export_results
-
-    export_results(found, str(tmp_path / "out.parquet"))
-    assert pandas.read_parquet(tmp_path / "out.parquet")["attention"].tolist() == frame["attention"].tolist()
+    sweep_results.export_results(results, str(tmp_path / "out.parquet"))
+    for frame in (results.to_pandas(), pandas.read_parquet(tmp_path / "out.parquet")):
+        assert frame["recall"].tolist() == results.values[:, :, 1].ravel().tolist()
 
 
 def test_xarray(tmp_path):
     xarray = pytest.importorskip("xarray")
-    found = sweep([*CELLS, CELLS[0].replace(m=4)], 2, 1)
-    data = found.to_xarray()
-    assert data["recall"].shape == (7, 2) and data["d"].values.tolist() == [4, 4, 8, 8, 16, 16, 4]
-    from recall_theory.sweep.sweep_results import export_results
-
-    export_results(found, str(tmp_path / "out.nc"))
+    results = sweep([*CELLS, CELLS[0].replace(m=4)], 2, 1)
+    sweep_results.export_results(results, str(tmp_path / "out.nc"))
     with xarray.open_dataset(tmp_path / "out.nc", engine="scipy") as read:
-        assert np.array_equal(read["accuracy"].values, found.values[:, :, 2])
-        assert read["seed"].values.astype(int).tolist() == [p.cell_seed for p in found.problems]
+        for data in (results.to_xarray(), read):
+            assert np.array_equal(data["accuracy"].values, results.values[:, :, 2])
+            assert data["d"].values.tolist() == [4, 4, 8, 8, 16, 16, 4]
+            assert data["m"].values.tolist()[-1] == 4 and np.isnan(data["m"].values[:-1]).all()
+            assert data["seed"].values.astype(int).tolist() == [p.cell_seed for p in results.problems]
 
 
-def test_an_empty_store_is_not_exported(tmp_path, capsys):
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".nc"])
+def test_what_cannot_be_exported_is_one_line(ending, tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    pytest.importorskip("xarray")
     (tmp_path / "a.db").touch()
-    for ending in (".csv", ".parquet", ".nc"):
-        if importlib.util.find_spec("pandas") and importlib.util.find_spec("xarray"):
-            line = refused(capsys, "sweep", "--store", tmp_path / "a.db", "--export", tmp_path / f"x{ending}")
-            assert "no result" in line
+    export = ["sweep", "--store", str(tmp_path / "a.db"), "--export", str(tmp_path / f"x{ending}")]
+    assert "no result" in refused(*export)
     assert [p.name for p in tmp_path.iterdir()] == ["a.db"]
-
-
-def test_an_absent_library_is_one_line(tmp_path, capsys, monkeypatch):
-    from recall_theory.sweep import sweep_results
-
-    monkeypatch.setitem(sweep_results.EXPORTS, ".parquet", ("no_such_library",))
-    line = refused(capsys, "sweep", "--V", 8, "--L", 2, "--d", 4, "--N", 8, "--export", tmp_path / "x.parquet")
+    monkeypatch.setitem(sweep_results.EXPORTS, ending, ("no_such_library",))
+    line = refused(*export)
     assert "no_such_library" in line and "recall-theory[export]" in line
 
 
@@ -334,29 +274,27 @@ def test_an_absent_library_is_one_line(tmp_path, capsys, monkeypatch):
 RUN = ["sweep", "--scan", "d=4:16:x2", "--scan", "L=2,4", "--V", "8", "--N", "32", "--seeds", "2", "--seed", "3"]
 
 
-def test_the_command_line_in_its_forms(capsys, tmp_path):
-    store = tmp_path / "store.db"
-    code, out, err = call(capsys, *RUN, "--store", store, "--json")
-    assert (code, err) == (0, "")
-    data = json.loads(out)
+def test_the_command_line_in_its_forms(tmp_path):
+    store = str(tmp_path / "store.db")
+    data = answer(*RUN, "--store", store)
     assert (data["run"], data["found"], data["wanted"], data["seed"]) == (12, 12, 12, 3)
-    expected = sweep(CELLS, 2, 3)
-    assert [c["observed"]["recall"]["values"] for c in data["cells"]] == expected.values[:, :, 1].tolist()
-    code, out, err = call(capsys, *RUN[:-2], "--store", store, "--json")  # the store's own seed
-    assert json.loads(out)["run"] == 0 and json.loads(out)["cells"] == data["cells"]
-    code, out, err = call(capsys, "sweep", "--store", store)
+    assert [c["observed"]["recall"]["values"] for c in data["cells"]] == sweep(CELLS, 2, 3).values[:, :, 1].tolist()
+    again = answer(*RUN[:-2], "--store", store)  # with the store's own seed
+    assert again["run"] == 0 and again["cells"] == data["cells"]
+    code, out, _ = call("sweep", "--store", store)
     assert code == 0 and "12 seeds of 6 cells" in out and "d  L" in out
 
+    call(*RUN[:-1], "4", "--store", store)
+    assert "--seed is missing" in refused(*RUN[:-2], "--store", store)  # two seeds in a store need a choice
 
-def test_merging_on_the_command_line(capsys, tmp_path):
-    for i in (1, 2):
-        assert call(capsys, *RUN, "--store", tmp_path / f"{i}.db", "--part", f"{i}/2")[0] == 0
-    code, out, _ = call(capsys, "sweep", "--store", tmp_path / "all.db", "--merge", tmp_path / "1.db", "--merge",
-                        tmp_path / "2.db", "--json")
-    data = json.loads(out)
-    assert (code, data["merged"], data["found"]) == (0, 12, 12)
-    code, out, _ = call(capsys, *RUN, "--store", tmp_path / "all.db", "--json")
-    assert json.loads(out)["run"] == 0
+
+def test_merging_on_the_command_line(tmp_path):
+    one, two, every = (str(tmp_path / f"{name}.db") for name in (1, 2, "all"))
+    for part, store in (("1/2", one), ("2/2", two)):
+        assert call(*RUN, "--store", store, "--part", part)[0] == 0
+    data = answer("sweep", "--store", every, "--merge", one, "--merge", two)
+    assert (data["merged"], data["found"]) == (12, 12)
+    assert answer(*RUN, "--store", every)["run"] == 0
 
 
 @pytest.mark.parametrize("argv, words", [
@@ -375,14 +313,7 @@ def test_merging_on_the_command_line(capsys, tmp_path):
     (["sweep", "--store", "s.db", "--part", "1/2"], ["--part", "to be run"]),
     ([*RUN[:-4], "--V", "16"], ["--V", "2 times"]), (["sweep", "--scan", "d=2"], ["--V", "missing"]),
 ])
-def test_bad_input_is_one_line(argv, words, capsys, tmp_path, monkeypatch):
+def test_bad_input_is_one_line(argv, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    line = refused(capsys, *argv)
+    line = refused(*argv)
     assert all(word in line for word in words), line
-
-
-def test_two_seeds_in_a_store_need_a_choice(capsys, tmp_path):
-    store = tmp_path / "store.db"
-    for seed in (3, 4):
-        call(capsys, *RUN[:-1], seed, "--store", store)
-    assert "--seed is missing" in refused(capsys, *RUN[:-2], "--store", store)

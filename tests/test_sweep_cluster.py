@@ -11,15 +11,15 @@ import time
 
 import numpy as np
 import pytest
+from command_line import refused
 
-from recall_theory.cli import main as run
 from recall_theory.settings import SettingError
 from recall_theory.sweep import Store, product, sweep
 from recall_theory.sweep import cluster as cluster_library
 from recall_theory.sweep.cluster import run_chunk
 
 needs_dask = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="distributed isn't installed")
-SIZES = ["--scan", "d=4:32:x2", "--scan", "L=2:8:x2", "--V", "8", "--N", "32", "--seeds", "2", "--seed", "5"]
+SIZES = ["--scan", "d=4:32:x2", "--scan", "L=2:8:x2", "--V", "8", "--N", "32", "--seed", "5", "--seeds"]
 CELLS = product({"d": [4, 8, 16, 32], "L": [2, 4, 8]}, V=8, N=32)
 
 
@@ -30,37 +30,32 @@ def test_a_worker_of_another_version_is_refused():
 
 def test_without_dask_a_cluster_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(SettingError, match=r"recall-theory\[cluster\]"):
-        sweep(CELLS, 1, 1, scheduler="tcp://127.0.0.1:9")
-
-
-def test_the_command_line_says_what_is_missing(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    assert run(["sweep", *SIZES, "--scheduler", "tcp://127.0.0.1:9"]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and "--scheduler" in err
-
-
-def started(kind, *arguments):
-    return subprocess.Popen([sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments],
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    line = refused("sweep", *SIZES, "1", "--scheduler", "tcp://127.0.0.1:9")
+    assert "--scheduler" in line and "recall-theory[cluster]" in line
 
 
 @pytest.fixture
 def cluster(tmp_path):
     """The address of a scheduler, and its process before those of its two workers."""
     file = tmp_path / "scheduler.json"
-    processes = [started("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-                         "--scheduler-file", str(file))]
+
+    def started(kind, *arguments):
+        return subprocess.Popen([sys.executable, "-m", f"distributed.cli.dask_{kind}", "--scheduler-file", str(file),
+                                 "--host", "127.0.0.1", "--no-dashboard", *arguments], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+
+    processes = [started("scheduler", "--port", "0")]
     try:
-        until(lambda: address_in(file))
-        processes += [started("worker", "--scheduler-file", str(file), "--host", "127.0.0.1", "--nthreads", "1",
-                              "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path)) for _ in range(2)]
-        yield address_in(file), processes
+        end = time.monotonic() + 90
+        while (address := address_in(file)) is None:
+            assert time.monotonic() < end, "the scheduler did not come up"
+            time.sleep(0.02)
+        processes += [started("worker", "--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path))
+                      for _ in range(2)]
+        yield address, processes
     finally:
         for process in processes:
             process.kill()
-        for process in processes:
             process.wait()
 
 
@@ -72,12 +67,10 @@ def address_in(file):
         return None
 
 
-def until(condition, seconds=90):
-    """Wait for what takes seconds on an idle machine."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "the cluster did not come up"
-        time.sleep(0.02)
+def run_script(tmp_path, text, *arguments):
+    (tmp_path / "script.py").write_text(text)
+    return subprocess.run([sys.executable, str(tmp_path / "script.py"), *map(str, arguments)], capture_output=True,
+                          text=True, timeout=180)
 
 
 KILLING = """
@@ -100,72 +93,65 @@ if __name__ == "__main__":
 def test_a_worker_killed_in_mid_run_costs_nothing(tmp_path, cluster):
     """Killed after 100 of 720 results: all arrive, each once, with the bits of a run on one core."""
     address, (_, *workers) = cluster
-    script, path = tmp_path / "killing.py", tmp_path / "store.db"
-    script.write_text(KILLING)
-    done = subprocess.run([sys.executable, str(script), str(path), address, str(workers[0].pid)],
-                          capture_output=True, text=True, timeout=180)
+    done = run_script(tmp_path, KILLING, tmp_path / "store.db", address, workers[0].pid)
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     assert data["steps"] == list(range(721))  # nothing came twice
     assert workers[0].wait() == -signal.SIGKILL and workers[1].poll() is None
     whole = sweep(CELLS, 60, 5)
     assert np.array_equal(data["values"], whole.values)
-    with Store(path) as store:
+    with Store(tmp_path / "store.db") as store:
         assert [len(known) for known in map(store.known, store.current())] == [60] * 12
-    assert np.array_equal(sweep(CELLS, 60, 5, store=path).values, whole.values)
+        assert np.array_equal(sweep(CELLS, 60, 5, store=store).values, whole.values)
 
 
-FAILING = """
+ON_THE_COMMAND_LINE = """
 import os, signal, sys
 from recall_theory.cli import main as run
 from recall_theory.sweep import cluster
-inner, pid = cluster.cluster_map, int(sys.argv[1])
+inner, way, pid = cluster.cluster_map, sys.argv[1], int(sys.argv[2])
 def killing(*of):
     for done, result in enumerate(inner(*of)):
         if done == 100:
             os.kill(pid, signal.SIGKILL)
         yield result
 if __name__ == "__main__":
-    if pid:
+    if way == "killed scheduler":
         cluster.cluster_map = killing
-    else:
+    elif way == "other version":
         cluster.SIMULATION_VERSION = 99  # here, not at the workers
-    sys.exit(run(sys.argv[2:]))
+    sys.exit(run(sys.argv[3:]))
 """
 
 
 @needs_dask
-def test_a_cluster_that_fails_is_one_line(tmp_path, cluster):
-    """Workers of another version, then a scheduler killed after 100 of 10,800 results: what was finished is kept."""
+def test_the_command_line_on_a_cluster_that_works_and_fails(tmp_path, cluster):
+    """A sweep; workers of another version; a scheduler killed after 100 of 10,800 results, which are kept."""
     address, (scheduler, *_) = cluster
-    script, path = tmp_path / "failing.py", tmp_path / "store.db"
-    script.write_text(FAILING)
-    for pid, word in ((0, "version 1 of the model"), (scheduler.pid, "scheduler was lost")):
-        done = subprocess.run([sys.executable, str(script), str(pid), "sweep", *SIZES[:-3], "900", "--seed", "5",
-                               "--scheduler", address, "--store", str(path)], capture_output=True, text=True,
-                              timeout=180)
+
+    def on_the_cluster(way, seeds, *more):
+        return run_script(tmp_path, ON_THE_COMMAND_LINE, way, scheduler.pid, "sweep", *SIZES, seeds, "--scheduler",
+                          address, *more)
+
+    done = on_the_cluster("as it is", 2, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    values = [cell["observed"]["recall"]["values"] for cell in json.loads(done.stdout)["cells"]]
+    assert values == sweep(CELLS, 2, 5).values[:, :, 1].tolist()
+
+    path = tmp_path / "store.db"
+    for way, words in (("other version", "version 1 of the model"), ("killed scheduler", "scheduler was lost")):
+        done = on_the_cluster(way, 900, "--store", path)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-        assert word in done.stderr and "is kept" in done.stderr
+        assert words in done.stderr and "is kept" in done.stderr
     with Store(path) as store:
-        assert 100 <= sum(len(known) for known in map(store.known, store.current())) < 10_800
+        assert 100 <= sum(len(store.known(problem)) for problem in store.current()) < 10_800
 
 
 @needs_dask
-def test_a_cluster_without_workers_is_one_line(monkeypatch, recwarn):
+def test_a_cluster_without_workers_is_one_line(monkeypatch):
     from distributed import LocalCluster
 
     monkeypatch.setattr(cluster_library, "FIRST_WORKER", 0.5)
     with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None) as empty, \
             pytest.raises(SettingError, match="no worker has joined"):
         sweep(CELLS, 1, 1, scheduler=empty.scheduler_address)
-
-
-@needs_dask
-def test_the_command_line_on_a_cluster(cluster):
-    address, _ = cluster
-    done = subprocess.run([sys.executable, "-m", "recall_theory", "sweep", *SIZES, "--scheduler", address, "--json"],
-                          capture_output=True, text=True, timeout=180)
-    assert (done.returncode, done.stderr) == (0, "")
-    whole = sweep(CELLS, 2, 5)
-    assert [c["observed"]["recall"]["values"] for c in json.loads(done.stdout)["cells"]] == whole.values[
-        :, :, 1].tolist()
