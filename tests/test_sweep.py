@@ -84,7 +84,7 @@ def test_a_file_of_scans(tmp_path):
         path.write_text(text, encoding="utf-8-sig")  # as Windows' editors write
         assert load_plan(str(path)).cells == [Setting(16, 2, 8, 9)]
     for name in ("default", "mlp"):
-        assert load_plan(name).cells == grids.load(name)
+        assert load_plan(name).cells == grids.load_grid(name)
 
 
 @pytest.mark.parametrize("text, words", [
