@@ -148,7 +148,9 @@ def test_every_function_is_reached():
 
 
 def test_modules_files_and_functions(tmp_path, monkeypatch):
-    (tmp_path / "my_law_for_tests.py").write_text("def law(s):\n    return s.d / (s.d + s.V)\n")
+    (tmp_path / "my_law_for_tests.py").write_text(
+        "from __future__ import annotations\nimport dataclasses\ndef law(s):\n    @dataclasses.dataclass\n"
+        "    class Law:\n        recall: float\n    return Law(s.d / (s.d + s.V))\n")
     (tmp_path / "law.txt").write_text("d/(d + V)\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))

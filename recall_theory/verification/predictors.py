@@ -18,13 +18,14 @@ import ast
 import contextlib
 import functools
 import importlib
+import importlib.util
 import math
 import os
 import re
-import runpy
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 from ..expressions import Language, evaluate, parse
@@ -143,17 +144,25 @@ def load(name: str) -> Callable[[Setting], object]:
         raise _refused(f"predictor={name!r} is neither module:function nor a file of expressions")
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            if module.endswith(".py"):
-                predictor = runpy.run_path(module).get(function)
-            else:
-                if str(Path.cwd()) not in sys.path:
-                    sys.path.insert(0, str(Path.cwd()))
-                predictor = getattr(importlib.import_module(module), function)
+            predictor = getattr(_imported(module), function)
     except (Exception, SystemExit) as error:
         raise _refused(f"predictor={name!r} can't be loaded: {_message(error)}") from None
     if not callable(predictor):
         raise _refused(f"predictor={name!r} is not a function")
     return cast("Callable[[Setting], object]", predictor)
+
+
+def _imported(module: str) -> ModuleType:
+    if not module.endswith(".py"):
+        if str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))
+        return importlib.import_module(module)
+    spec = importlib.util.spec_from_file_location(Path(module).stem, module)
+    assert spec is not None and spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = loaded  # as an import does: dataclasses look their module up, when they are called too
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
 def formula_of(text: str, name: str) -> Callable[[Setting], dict[str, float]]:
