@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import erfcx, log_ndtr, ndtri
 
 from .thresholds import bisect_arrays
 
@@ -47,10 +48,7 @@ def forced_choice(s: ArrayLike, K: ArrayLike) -> Any:
     >>> forced_choice([0.0, float("inf")], 4)
     array([0.25, 1.  ])
     """
-    lead, number, shape = _arguments(s, K)
-    upper = lead > _even_odds(number)
-    small = _value(lead, number, upper)
-    return _shaped(np.where(upper, 1 - small, small), shape)
+    return _tail(s, K, upper=False)
 
 
 def forced_choice_complement(s: ArrayLike, K: ArrayLike) -> Any:
@@ -62,10 +60,7 @@ def forced_choice_complement(s: ArrayLike, K: ArrayLike) -> Any:
     >>> f"{forced_choice_complement(12.0, 1000):.6e}"
     '1.074559e-14'
     """
-    lead, number, shape = _arguments(s, K)
-    upper = lead > _even_odds(number)
-    small = _value(lead, number, upper)
-    return _shaped(np.where(upper, small, 1 - small), shape)
+    return _tail(s, K, upper=True)
 
 
 def forced_choice_log(s: ArrayLike, K: ArrayLike) -> Any:
@@ -95,13 +90,25 @@ def forced_choice_inverse(p: ArrayLike, K: ArrayLike, complement: bool = False) 
     5.73825
     """
     target, number, shape = _arguments(p, K)
-    _require(~(number <= 1), number, "K, the number of alternatives, must be above 1")
-    _require(~((target < 0) | (target > 1)), target, "p, a probability, must be from 0 to 1")
-    other = 1 - target
-    rest = target > other  # above one half 1 - p is exact, and the smaller of the two is solved for
-    small = np.where(rest, other, target)
-    upper = rest != complement
-    return _shaped(_solve(small, number, upper), shape)
+    _refuse(number <= 1, number, "K, the number of alternatives, must be above 1")
+    _refuse((target < 0) | (target > 1), target, "p, a probability, must be from 0 to 1")
+    # Above one half 1 - p is exact, and the smaller of the two is solved for.
+    small = np.minimum(target, 1 - target)
+    upper = (target > small) != complement
+    lead = _solve(small, number, upper)
+    lead = np.where(small == 0, np.where(upper, np.inf, -np.inf), lead)
+    lead = np.where(number == np.inf, np.inf, lead)
+    return _shaped(np.where(np.isnan(small) | np.isnan(number), np.nan, lead), shape)
+
+
+def _tail(s: ArrayLike, K: ArrayLike, upper: bool) -> Any:
+    """P, or 1 - P for the upper tail: the smaller of the two is computed."""
+    lead, number, shape = _arguments(s, K)
+    small_upper = lead > _even_odds(number)
+    peak, mass, _ = _integral(lead, number, small_upper)
+    with np.errstate(under="ignore"):
+        small = np.exp(peak) * mass
+    return _shaped(np.where(small_upper == upper, small, 1 - small), shape)
 
 
 def _solve(small: FloatArray, K: FloatArray, upper: NDArray[np.bool_]) -> FloatArray:
@@ -120,32 +127,19 @@ def _solve(small: FloatArray, K: FloatArray, upper: NDArray[np.bool_]) -> FloatA
         todo = todo[np.abs(step) > close]
         if not len(todo):
             break
-    x = np.where(small == 0, np.where(upper, np.inf, -np.inf), x)
-    return np.where(np.isnan(small) | np.isnan(K), np.nan, np.where(K == np.inf, np.inf, x))
-
-
-def _value(s: FloatArray, K: FloatArray, upper: NDArray[np.bool_]) -> FloatArray:
-    """The lower tail P, or where `upper` the upper tail 1 - P."""
-    peak, mass, _ = _integral(s, K, upper)
-    with np.errstate(under="ignore"):
-        tail: FloatArray = np.exp(peak) * mass
-    return tail
+    return x
 
 
 def _even_odds(K: FloatArray) -> FloatArray:
     """The median of the greatest of K - 1 unit Gaussians: near it P is one half."""
-    from scipy.special import ndtri
-
     with np.errstate(divide="ignore"):
-        median: FloatArray = -ndtri(-np.expm1(-math.log(2) / (K - 1)))
-    return median
+        return np.negative(ndtri(-np.expm1(-math.log(2) / (K - 1))))
 
 
 def _integral(s: FloatArray, K: FloatArray,
               upper: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(log peak, mass, mean): the tail is exp(log peak) * mass, `mean` that of x under its integrand."""
-    sure = ((s > 0) | (K == 1)) ^ upper  # the limits: s = +-inf, K = 1
-    sure = np.where(np.isinf(K), upper, sure)
+    sure = np.where(np.isinf(K), upper, ((s > 0) | (K == 1)) ^ upper)  # the limits: s = +-inf, K = 1
     peak = np.where(sure, 0, -np.inf)
     peak[np.isnan(s) | np.isnan(K) | ((s == np.inf) & (K == np.inf))] = np.nan
     mass, mean = np.ones_like(peak), np.zeros_like(peak)
@@ -168,8 +162,11 @@ def _trapezoid(s: FloatArray, others: FloatArray,
     reach = math.sqrt(2 * DEPTH)  # the log integrand bends at least as that of a unit Gaussian does
     density = _nodes_per_unit(mode, others, side)
     halvings = 2 + math.ceil(math.log2(np.max(density)))
-    low = _edge(mode, mode - reach, floor, halvings, s, others, side)
-    high = _edge(mode, mode + reach, floor, halvings, s, others, side)
+
+    def inside(t: FloatArray) -> NDArray[np.bool_]:
+        return _log_integrand(t, s, others, side) > floor
+
+    low, high = (bisect_arrays(inside, mode, mode + end, halvings)[1] for end in (-reach, reach))
     nodes = 1 + math.ceil(np.max((high - low) * density))
     step = (high - low) / nodes
     t = low[:, None] + step[:, None] * np.arange(nodes + 1)
@@ -185,36 +182,27 @@ def _trapezoid(s: FloatArray, others: FloatArray,
 
 def _log_integrand(t: FloatArray, s: FloatArray, others: FloatArray, side: bool) -> FloatArray:
     """log of e^(-(t-s)^2/2) Phi(t)^others, or of e^(-(t-s)^2/2) (1 - Phi(t)^others) on the upper side."""
-    from scipy.special import log_ndtr
-
     x = t - s
     with np.errstate(over="ignore", divide="ignore"):
         power = others * log_ndtr(t)
         if side:
             power = np.log(-np.expm1(power))
-        result: FloatArray = power - x * x / 2
-    return result
+        return np.subtract(power, x * x / 2)
 
 
 def _slope(t: FloatArray, s: FloatArray, others: FloatArray, side: bool) -> FloatArray:
     """The derivative of `_log_integrand` in t."""
-    from scipy.special import log_ndtr
-
     pull = others * _inverse_mills(t)
     if side:
         with np.errstate(under="ignore", divide="ignore", invalid="ignore"):  # past the last float
             power = others * log_ndtr(t)
             pull = np.where(power < 0, pull * np.exp(power) / np.expm1(power), -t)
-    slope: FloatArray = pull - (t - s)
-    return slope
+    return np.subtract(pull, t - s)
 
 
 def _inverse_mills(t: FloatArray) -> FloatArray:
     """phi(t) / Phi(t), the slope of log Phi."""
-    from scipy.special import erfcx
-
-    ratio: FloatArray = math.sqrt(2 / math.pi) / erfcx(-t / math.sqrt(2))
-    return ratio
+    return np.divide(math.sqrt(2 / math.pi), erfcx(-t / math.sqrt(2)))
 
 
 def _mode(s: FloatArray, others: FloatArray, side: bool) -> FloatArray:
@@ -227,12 +215,6 @@ def _mode(s: FloatArray, others: FloatArray, side: bool) -> FloatArray:
     steps = 5 + math.ceil(2 * math.log2(1 + width))  # the peak is not narrower than 1 / width
     low, high = bisect_arrays(lambda t: _slope(t, s, others, side) > 0, low, high, min(steps, LAST_BIT))
     return low + (high - low) / 2
-
-
-def _edge(inside: FloatArray, outside: FloatArray, level: FloatArray, halvings: int,
-          s: FloatArray, others: FloatArray, side: bool) -> FloatArray:
-    """A point past which the log integrand is below `level`, near the crossing, by bisection."""
-    return bisect_arrays(lambda t: _log_integrand(t, s, others, side) > level, inside, outside, halvings)[1]
 
 
 def _nodes_per_unit(mode: FloatArray, others: FloatArray, side: bool) -> Any:
@@ -249,14 +231,14 @@ def _nodes_per_unit(mode: FloatArray, others: FloatArray, side: bool) -> Any:
 def _arguments(s: ArrayLike, K: ArrayLike) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
     """Both arguments broadcast and flattened, and their common shape."""
     lead, number = np.broadcast_arrays(np.asarray(s, dtype=float), np.asarray(K, dtype=float))
-    _require(~(number < 1), number, "K, the number of alternatives, must be at least 1")
+    _refuse(number < 1, number, "K, the number of alternatives, must be at least 1")
     return lead.ravel(), number.ravel(), lead.shape
 
 
-def _require(allowed: NDArray[np.bool_], value: FloatArray, rule: str) -> None:
+def _refuse(where: NDArray[np.bool_], value: FloatArray, rule: str) -> None:
     """ValueError with the rule and the first value that breaks it."""
-    if not np.all(allowed):
-        raise ValueError(f"{rule}: got {value[~allowed].flat[0]:.17g}")
+    if np.any(where):
+        raise ValueError(f"{rule}: got {value[where].flat[0]:.17g}")
 
 
 def _shaped(values: FloatArray, shape: tuple[int, ...]) -> Any:
