@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -41,16 +43,6 @@ EDGE = 40  # beyond it nothing is examined; a Gaussian of variance 4 is at e^-20
 GRID = np.linspace(-EDGE, EDGE, 80 * 200 + 1)  # where an expression is examined
 MOST_KINKS = 200
 
-# What each name stands for. A text that comes to one of these gets its name.
-NAMED = {
-    "identity": "x",
-    "relu": "relu(x)",
-    "gelu": "gelu(x)",
-    "tanh": "tanh(x)",
-    "erf": "erf(x)",
-    "quadratic": "x ** 2 - 1",
-}
-
 FUNCTIONS: dict[str, Function] = {
     "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "sinh": np.sinh,
     "cosh": np.cosh, "atan": np.arctan, "asinh": np.arcsinh, "erf": special.erf,
@@ -66,17 +58,27 @@ FUNCTIONS: dict[str, Function] = {
     "min": lambda *x: functools.reduce(np.minimum, x),
 }
 CONSTANTS = {"pi": float(np.pi), "e": float(np.e)}
-BENDING = ("relu", "abs", "sign", "heaviside")  # where their argument changes sign
 
 
-# Slopes of the named activations: those of expressions come from sympy, which is not imported for a name.
-SLOPES: dict[str, Function] = {
-    "identity": np.ones_like,
-    "relu": lambda x: np.asarray(x > 0, dtype=float),
-    "gelu": lambda x: x * normal_density(x) + special.ndtr(x),
-    "tanh": lambda x: 1 - np.tanh(x) ** 2,
-    "erf": lambda x: 2 * normal_density(x * np.sqrt(2)) * np.sqrt(2),
-    "quadratic": lambda x: 2 * x,
+@dataclasses.dataclass(frozen=True)
+class Named:
+    """What a name stands for: the text that gets it, and what would else come from sympy, which no name needs."""
+
+    text: str
+    slope: Function
+    kinks: tuple[float, ...] = ()
+    degree: int | None = None
+    kernel: Function | None = None  # in closed form, of two variances and a covariance
+
+
+NAMED = {
+    "identity": Named("x", np.ones_like, degree=1, kernel=lambda s1, s2, rho: rho),
+    "relu": Named("relu(x)", lambda x: np.asarray(x > 0, dtype=float), kinks=(0.0,), kernel=arc_cosine_kernel),
+    "gelu": Named("gelu(x)", lambda x: x * normal_density(x) + special.ndtr(x)),
+    "tanh": Named("tanh(x)", lambda x: 1 - np.tanh(x) ** 2),
+    "erf": Named("erf(x)", lambda x: 2 * normal_density(x * np.sqrt(2)) * np.sqrt(2), kernel=arc_sine_kernel),
+    "quadratic": Named("x ** 2 - 1", lambda x: 2 * x, degree=2,
+                       kernel=lambda s1, s2, rho: 2 * rho**2 + (s1 - 1) * (s2 - 1)),
 }
 
 
@@ -99,11 +101,11 @@ class Activation:
 
     def phi(self, x: ArrayLike) -> Array:
         """phi(x), elementwise."""
-        return np.asarray(self._phi(np.asarray(x, dtype=float)))
+        return _quietly(self._phi, x)
 
     def derivative(self, x: ArrayLike) -> Array:
         """phi'(x), elementwise; at a kink the mean of both sides, but 0 for relu at 0, as gradient descent uses it."""
-        return np.asarray(self._derivative(np.asarray(x, dtype=float)))
+        return _quietly(self._derivative, x)
 
     @functools.cached_property
     def expr(self) -> Any:
@@ -116,6 +118,12 @@ class Activation:
 
     def __reduce__(self) -> tuple[Callable[[str], Activation], tuple[str]]:
         return activation, (self.name,)
+
+
+def _quietly(function: Function, x: ArrayLike) -> Array:
+    """A function of an array, without warnings: exp(-x) may overflow on its way to 1/(1 + exp(-x)) = 0."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(function(np.asarray(x, dtype=float)))
 
 
 def activation(value: Any) -> Activation:
@@ -152,16 +160,8 @@ def kernel(phi: Activation, s1: ArrayLike, s2: ArrayLike, rho: ArrayLike) -> Arr
     limit = np.sqrt(a * b)
     if (np.abs(c) > limit * (1 + 1e-9)).any():
         raise ValueError("a covariance rho may not exceed sqrt(s1 s2)")
-    closed = CLOSED_KERNELS.get(phi.name, functools.partial(dual_kernel, phi))
-    return np.asarray(closed(a, b, np.clip(c, -limit, limit)))
-
-
-CLOSED_KERNELS: dict[str, Function] = {
-    "identity": lambda s1, s2, rho: rho,
-    "relu": arc_cosine_kernel,
-    "erf": arc_sine_kernel,
-    "quadratic": lambda s1, s2, rho: 2 * rho**2 + (s1 - 1) * (s2 - 1),
-}
+    closed = NAMED[phi.name].kernel if phi.name in NAMED else None
+    return np.asarray((closed or functools.partial(dual_kernel, phi))(a, b, np.clip(c, -limit, limit)))
 
 
 # Reading
@@ -196,7 +196,7 @@ def _parsed(text: str) -> ast.expr:
         example="an expression in x, such as x**3 - 3*x", hint="the variable is x",
         spelled={"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "heaviside", "ReLU": "relu", "E": "e"},
         longest=200, largest_number=LARGEST_NUMBER, largest_power=16)
-    tree = parse(NAMED.get(text, text), language)
+    tree = parse(NAMED[text].text if text in NAMED else text, language)
     if not depends_on(tree, "x"):
         raise _refused(text, "it does not depend on x")
     return tree
@@ -211,23 +211,16 @@ def _of_text(text: str) -> Activation:
         text = f"{text}(x)"  # sin, softplus, ...: functions by their bare name
     tree = _parsed(text)
     written = ast.unparse(tree)
-    for name, meaning in NAMED.items():
-        if written == meaning:
-            degree = {"identity": 1, "quadratic": 2}.get(name)
-            phi = functools.partial(_value, tree) if degree else FUNCTIONS[name]
-            return Activation(name, (0.0,) if name == "relu" else (), degree, phi, SLOPES[name])
+    value = functools.partial(_value, tree)
+    for name, known in NAMED.items():
+        if written == known.text:
+            return Activation(name, known.kinks, known.degree, FUNCTIONS.get(name, value), known.slope)
+
     kinks = _examined_kinks(tree, text)
     derivative, degree = _by_sympy(tree)
-    found = Activation(written, kinks, degree, functools.partial(_quietly, functools.partial(_value, tree)),
-                       functools.partial(_quietly, derivative))
-    _examine(found, text)
-    return found
-
-
-def _quietly(function: Function, x: Array) -> Array:
-    """The function without warnings: exp(-x) may overflow on its way to 1/(1 + exp(-x)) = 0."""
-    with np.errstate(over="ignore", under="ignore"):
-        return function(x)
+    phi = Activation(written, kinks, degree, value, derivative)
+    _examine(phi, text)
+    return phi
 
 
 def _value(tree: ast.AST, x: ArrayLike) -> Array:
@@ -295,22 +288,76 @@ def _by_sympy(tree: ast.AST) -> tuple[Function, int | None]:
 # Checks
 
 
+def _rules(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """What the parts of a node must be where phi is finite and real, and where they make it bend."""
+    match node:
+        case ast.BinOp(op=ast.Div()):
+            yield "not zero", node.right
+        case ast.BinOp(op=ast.Pow()):
+            power = exact_number(node.right) or Fraction(0)
+            if power.denominator > 1:
+                yield "not negative" if power >= 1 else "positive", node.left
+            elif power < 0:
+                yield "not zero", node.left
+        case ast.Call(func=ast.Name(id="log" | "sqrt")):
+            yield "positive", node.args[0]
+        case ast.Call(func=ast.Name(id="relu" | "abs" | "sign" | "heaviside")):
+            yield "bends at zero", node.args[0]
+        case ast.Call(func=ast.Name(id="max" | "min")):
+            for first, second in itertools.combinations(node.args, 2):
+                yield "bends at zero", ast.BinOp(first, ast.Sub(), second)
+
+
 def _examined_kinks(tree: ast.AST, text: str) -> tuple[float, ...]:
-    """The kinks of an expression, in order; `SettingError` where a part of it leaves the real numbers."""
+    """The kinks of an expression, in order; `SettingError` where a part of it leaves the real numbers or a number in
+    it is out of proportion."""
     kinks: set[float] = set()
     with np.errstate(all="ignore"):
-        for part in ast.walk(tree):
-            _check_domain(part, text)
-            if not isinstance(part, ast.Call):
-                continue
-            assert isinstance(part.func, ast.Name)
-            if part.func.id in ("max", "min"):
-                for i, second in enumerate(part.args):
-                    for first in part.args[:i]:
-                        kinks |= _zeros(ast.BinOp(first, ast.Sub(), second), text)
-            elif part.func.id in BENDING:
-                kinks |= _zeros(part.args[0], text)
+        for node in ast.walk(tree):
+            for argument in getattr(node, "args", ()):  # sympy looks closely at functions of plain numbers
+                if not depends_on(argument, "x") and not abs(float(_value(argument, 0.0))) <= LARGEST_NUMBER:
+                    raise _refused(text, f"its numbers may not exceed {LARGEST_NUMBER}")
+            for rule, part in _rules(node):
+                if rule == "bends at zero":
+                    kinks |= _zeros(part, text)
+                else:
+                    _check_range(rule, part, text)
     return tuple(sorted(kinks))
+
+
+def _check_range(rule: str, node: ast.expr, text: str) -> None:
+    """Raise where an expression is zero, negative or either, as the rule says."""
+    size = np.abs if rule == "not zero" else np.positive
+    f = _value(node, GRID)
+    i = int(np.nanargmin(size(f))) if not np.isnan(f).all() else 0
+    low, where = float(size(f[i])), float(GRID[i])
+    crossed = np.flatnonzero(np.sign(f[1:]) != np.sign(f[:-1]))
+    if rule == "not zero" and len(crossed):
+        low, where = 0.0, float(GRID[crossed[0] + 1])
+    elif 0 < i < len(GRID) - 1 and low > 0:
+        least = optimize.minimize_scalar(lambda x: float(size(_value(node, x))), bounds=(GRID[i - 1], GRID[i + 1]),
+                                         method="bounded", options={"xatol": 1e-12})
+        low, where = min((low, where), (float(least.fun), float(least.x)))
+    if rule == "not negative":
+        if low < -1e-12:
+            raise _refused(text, f"({ast.unparse(node)}) is negative at x = {where:.3g}: the root is not real")
+    # Decays such as 1/exp(-x) come close to zero far out without reaching it.
+    elif low <= 0 or (abs(where) < EDGE - 1 and low < 1e-9):
+        what = "is zero" if rule == "not zero" else "is not positive"
+        raise _refused(text, f"({ast.unparse(node)}) {what} at x = {where:.3g}, where phi or its slope is not "
+                       "finite and real")
+
+
+def _zeros(node: ast.expr, text: str) -> set[float]:
+    """Where an expression changes sign between -EDGE and EDGE."""
+    sign = np.sign(_value(node, GRID))
+    zeros = {float(GRID[i]) for i in range(1, len(sign) - 1) if sign[i] == 0 and sign[i - 1] != sign[i + 1]}
+    crossed = np.flatnonzero(sign[1:] * sign[:-1] < 0)
+    if len(crossed) + len(zeros) > MOST_KINKS:
+        raise _refused(text, f"it has more than {MOST_KINKS} kinks")
+    for i in crossed:
+        zeros.add(float(optimize.brentq(lambda x: float(_value(node, x)), GRID[i], GRID[i + 1], xtol=1e-15)))
+    return zeros
 
 
 def _examine(phi: Activation, text: str) -> None:
@@ -340,63 +387,3 @@ def _examine(phi: Activation, text: str) -> None:
                         (gaussian_rule(phi, s, points) for points in (16, 12)))
         if not abs(fine - coarse) <= 1e-8 * (abs(fine) + 1e-12):
             raise _refused(text, "it varies too fast to be averaged over Gaussian inputs")
-
-
-def _check_domain(node: ast.AST, text: str) -> None:
-    """Raise where a denominator vanishes, a logarithm or root leaves the reals, or a number is out of proportion."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        _keep_from_zero(node.right, text, signed=False)
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        p = exact_number(node.right)
-        assert p is not None
-        if p.denominator != 1:
-            _keep_from_zero(node.left, text, signed=True, touching=p >= 1)
-        elif p < 0:
-            _keep_from_zero(node.left, text, signed=False)
-    elif isinstance(node, ast.Call):
-        assert isinstance(node.func, ast.Name)
-        for argument in node.args:  # sympy looks closely at functions of plain numbers
-            if not depends_on(argument, "x") and not abs(float(_value(argument, 0.0))) <= LARGEST_NUMBER:
-                raise _refused(text, f"its numbers may not exceed {LARGEST_NUMBER}")
-        if node.func.id in ("log", "sqrt"):
-            _keep_from_zero(node.args[0], text, signed=True)
-
-
-def _keep_from_zero(node: ast.expr, text: str, signed: bool, touching: bool = False) -> None:
-    """Raise where the expression comes to zero (`signed`: or below; `touching`: zero itself is allowed)."""
-    f = _value(node, GRID)
-    size = f if signed else np.abs(f)
-    crosses = np.flatnonzero(np.sign(f[1:]) != np.sign(f[:-1]))
-    i = int(np.nanargmin(size)) if not np.isnan(size).all() else 0
-    low, where = float(size[i]), float(GRID[i])
-    if 0 < i < len(GRID) - 1 and low > 0:
-        def at(x: float) -> float:
-            return float(_value(node, x)) if signed else abs(float(_value(node, x)))
-
-        least = optimize.minimize_scalar(at, bounds=(GRID[i - 1], GRID[i + 1]), method="bounded",
-                                         options={"xatol": 1e-12})
-        low, where = min((low, where), (float(least.fun), float(least.x)))
-    if touching:
-        if low < -1e-12:
-            raise _refused(text, f"({ast.unparse(node)}) is negative at x = {where:.3g}: the root is not real")
-        return
-    # decays such as 1/exp(-x) come close to zero far out without reaching it
-    inner = abs(where) < EDGE - 1
-    if low <= 0 or (not signed and len(crosses)) or (inner and low < 1e-9):
-        if not signed and len(crosses):
-            where = float(GRID[crosses[0] + 1])
-        what = "is not positive" if signed else "is zero"
-        raise _refused(text, f"({ast.unparse(node)}) {what} at x = {where:.3g}, where phi or its slope is not "
-                       "finite and real")
-
-
-def _zeros(node: ast.expr, text: str) -> set[float]:
-    """Where an expression changes sign between -EDGE and EDGE."""
-    sign = np.sign(_value(node, GRID))
-    zeros = {float(GRID[i]) for i in range(1, len(sign) - 1) if sign[i] == 0 and sign[i - 1] != sign[i + 1]}
-    crossed = np.flatnonzero(sign[1:] * sign[:-1] < 0)
-    if len(crossed) + len(zeros) > MOST_KINKS:
-        raise _refused(text, f"it has more than {MOST_KINKS} kinks")
-    for i in crossed:
-        zeros.add(float(optimize.brentq(lambda x: float(_value(node, x)), GRID[i], GRID[i + 1], xtol=1e-15)))
-    return zeros

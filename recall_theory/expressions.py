@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import math
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -22,14 +23,14 @@ __all__ = ["Language", "depends_on", "evaluate", "exact_number", "integer_power"
 LONGEST_NUMBER = 2000  # binary digits that powers of plain numbers may come to
 SIMPLE_EXPONENT = 64  # exponents of a larger denominator become decimal in sympy, which factors bases of exact ones
 
-_OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
+Operation = Callable[[Any, Any], Any]
+
+_OPERATIONS: dict[type, Operation] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
     ast.Div: lambda a, b: a / b,
-    ast.Pow: lambda a, b: a**b,
 }
-_COUNTS = {1: "one argument", 2: "two arguments"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Language:
     spelled: Mapping[str, str] = dataclasses.field(default_factory=dict)
     longest: int = 20_000  # characters
     deepest: int = 50  # levels of nesting
-    largest_number: float | None = None
+    largest_number: float = math.inf
     largest_power: int | None = None
 
 
@@ -79,32 +80,34 @@ def parse(text: str, language: Language) -> ast.expr:
 
 def _check(node: ast.AST, language: Language, depth: int) -> None:
     """Raise unless the node and all below it belong to the language."""
+    refused = language.refused
     if depth > language.deepest:
-        raise language.refused(f"it is nested deeper than {language.deepest} levels")
-    if isinstance(node, ast.Constant):
-        if isinstance(node.value, bool) or not isinstance(node.value, int | float):
-            raise language.refused(f"{ast.unparse(node)[:40]} is not a real number")
-        if language.largest_number is not None and not abs(node.value) <= language.largest_number:
-            raise language.refused(f"its numbers may not exceed {language.largest_number}")
-    elif isinstance(node, ast.Name):
-        node.id = language.spelled.get(node.id, node.id)
-        if node.id not in language.names:
-            why = "the function needs an argument" if node.id in language.functions else language.hint
-            raise language.refused(f"the name {node.id[:40]!r} is not known; {why}")
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd | ast.USub):
-        _check(node.operand, language, depth + 1)
-    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-        _check(node.left, language, depth + 1)
-        _check(node.right, language, depth + 1)
-        if isinstance(node.op, ast.Pow) and language.largest_power is not None:
-            _check_power(node, language, language.largest_power)
-    elif isinstance(node, ast.Call):
-        _check_call(node, language, depth)
-    else:
-        kind = type(getattr(node, "op", node)).__name__
-        scope = " in " + language.names[0] if len(language.names) < 5 else ""
-        raise language.refused(f"only arithmetic{scope} and functions such as tanh({language.names[0]}) are allowed "
-                               f"(found {kind})")
+        raise refused(f"it is nested deeper than {language.deepest} levels")
+    match node:
+        case ast.Constant(value=value):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise refused(f"{ast.unparse(node)[:40]} is not a real number")
+            if not abs(value) <= language.largest_number:
+                raise refused(f"its numbers may not exceed {language.largest_number}")
+        case ast.Name():
+            node.id = language.spelled.get(node.id, node.id)
+            if node.id not in language.names:
+                why = "the function needs an argument" if node.id in language.functions else language.hint
+                raise refused(f"the name {node.id[:40]!r} is not known; {why}")
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub()):
+            _check(node.operand, language, depth + 1)
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Pow()):
+            _check(node.left, language, depth + 1)
+            _check(node.right, language, depth + 1)
+            if isinstance(node.op, ast.Pow) and language.largest_power is not None:
+                _check_power(node, language, language.largest_power)
+        case ast.Call():
+            _check_call(node, language, depth)
+        case _:
+            kind = type(getattr(node, "op", node)).__name__
+            scope = " in " + language.names[0] if len(language.names) < 5 else ""
+            raise refused(f"only arithmetic{scope} and functions such as tanh({language.names[0]}) are allowed "
+                          f"(found {kind})")
 
 
 def _check_call(node: ast.Call, language: Language, depth: int) -> None:
@@ -113,12 +116,11 @@ def _check_call(node: ast.Call, language: Language, depth: int) -> None:
     if name not in language.functions:
         raise language.refused(f"the function {ast.unparse(node.func)[:40]!r} is not known; there are "
                                + ", ".join(language.functions))
-    assert isinstance(node.func, ast.Name)
-    node.func.id = name
+    node.func = ast.Name(name, ast.Load())
     fewest, most = language.functions[name]
     if node.keywords or not fewest <= len(node.args) <= most:
-        count = _COUNTS[fewest] if fewest == most else f"{('one', 'two')[fewest - 1]} or more arguments"
-        raise language.refused(f"{name} takes {count}")
+        count = ("one", "two")[fewest - 1] + (" or more" if most > fewest else "")
+        raise language.refused(f"{name} takes {count} argument{'s' * (most > 1)}")
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             raise language.refused("a star has no meaning here")
@@ -138,30 +140,14 @@ def _check_power(node: ast.BinOp, language: Language, largest: int) -> None:
 
 def _digits(node: ast.AST) -> float:
     """A bound on the binary digits of the plain numbers in the expression, all powers multiplied out."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        number = Fraction(str(node.value))
-        return number.numerator.bit_length() + number.denominator.bit_length()
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        power = exact_number(node.right)
-        return 0 if power is None else _digits(node.left) * max(1.0, abs(float(power)))
-    return sum(_digits(child) for child in ast.iter_child_nodes(node))
-
-
-def exact_number(node: ast.AST) -> Fraction | None:
-    """The exact value of a tree of plain numbers without powers, None for any other."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        return Fraction(str(node.value))
-    if isinstance(node, ast.UnaryOp):
-        value = exact_number(node.operand)
-        negative = isinstance(node.op, ast.USub)
-        return -value if value is not None and negative else value
-    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Pow):
-        a, b = exact_number(node.left), exact_number(node.right)
-        if a is None or b is None or (isinstance(node.op, ast.Div) and b == 0):
-            return None
-        value = _OPERATIONS[type(node.op)](a, b)
-        return value
-    return None
+    match node:
+        case ast.Constant(value=value):
+            number = Fraction(str(value))
+            return number.numerator.bit_length() + number.denominator.bit_length()
+        case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
+            return _digits(base) * max(1.0, abs(float(exact_number(exponent) or 0)))
+        case _:
+            return sum(_digits(child) for child in ast.iter_child_nodes(node))
 
 
 def depends_on(node: ast.AST, name: str) -> bool:
@@ -169,28 +155,50 @@ def depends_on(node: ast.AST, name: str) -> bool:
     return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
 
 
-def evaluate(node: ast.AST, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
+def real_power(base: Any, exponent: Any) -> Any:
+    """A power of floats or arrays; ArithmeticError where it is complex."""
+    if isinstance(base, np.ndarray) and float(exponent).is_integer():
+        return integer_power(base, int(exponent))
+    result = base**exponent
+    if isinstance(result, complex):
+        raise ArithmeticError("not a real number")
+    return result
+
+
+def evaluate(node: ast.AST, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]],
+             number: Callable[[Any], Any] = float, power: Operation = real_power) -> Any:
     """The value of a checked tree in floats, or elementwise where a name stands for an array.
 
-    Raises KeyError for a name without a value, and what the operations and functions raise.
+    number and power: what numbers and powers mean, where it is not that. Raises KeyError for a name without a value,
+    and what the operations and functions raise.
     """
-    if isinstance(node, ast.Constant):
-        return float(node.value)  # type: ignore[arg-type]  # `parse` lets real numbers through only
-    if isinstance(node, ast.Name):
-        return names[node.id]
-    if isinstance(node, ast.UnaryOp):
-        value = evaluate(node.operand, names, functions)
-        return -value if isinstance(node.op, ast.USub) else value
-    if isinstance(node, ast.BinOp):
-        left, right = evaluate(node.left, names, functions), evaluate(node.right, names, functions)
-        if isinstance(node.op, ast.Pow) and isinstance(left, np.ndarray) and float(right).is_integer():
-            return integer_power(left, int(right))
-        result = _OPERATIONS[type(node.op)](left, right)
-        if isinstance(result, complex):  # a root of a negative number, in Python's own floats
-            raise ArithmeticError("not a real number")
-        return result
-    assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    return functions[node.func.id](*(evaluate(argument, names, functions) for argument in node.args))
+
+    def value(part: ast.AST) -> Any:
+        match part:
+            case ast.Constant():
+                return number(part.value)
+            case ast.Name():
+                return names[part.id]
+            case ast.UnaryOp():
+                return -value(part.operand) if isinstance(part.op, ast.USub) else value(part.operand)
+            case ast.BinOp():
+                operation = _OPERATIONS.get(type(part.op), power)
+                return operation(value(part.left), value(part.right))
+            case ast.Call(func=ast.Name(id=name)):
+                return functions[name](*map(value, part.args))
+        raise TypeError(f"{type(part).__name__} is no part of an expression")
+
+    return value(node)
+
+
+def exact_number(node: ast.AST) -> Fraction | None:
+    """The exact value of a tree of plain numbers without powers, None for any other."""
+    if any(isinstance(part, ast.Pow | ast.Name | ast.Call) for part in ast.walk(node)):
+        return None
+    try:
+        return Fraction(evaluate(node, {}, {}, lambda x: Fraction(str(x))))
+    except ZeroDivisionError:
+        return None
 
 
 def integer_power(x: Any, n: int) -> Any:
@@ -211,19 +219,7 @@ def to_sympy(node: ast.AST, names: Mapping[str, Any], functions: Mapping[str, Ca
     """A checked tree as a sympy expression: decimal numbers become exact, names and functions are those given."""
     import sympy
 
-    number = exact_number(node)
-    if number is not None:
-        return sympy.Rational(number.numerator, number.denominator)
-    if isinstance(node, ast.Name):
-        return names[node.id]
-    if isinstance(node, ast.UnaryOp):
-        value = to_sympy(node.operand, names, functions)
-        return -value if isinstance(node.op, ast.USub) else value
-    if isinstance(node, ast.Call):
-        assert isinstance(node.func, ast.Name)
-        return functions[node.func.id](*(to_sympy(argument, names, functions) for argument in node.args))
-    assert isinstance(node, ast.BinOp)
-    left, right = (to_sympy(side, names, functions) for side in (node.left, node.right))
-    if isinstance(node.op, ast.Pow) and getattr(right, "q", 1) > SIMPLE_EXPONENT:
-        right = sympy.Float(right)
-    return _OPERATIONS[type(node.op)](left, right)
+    def power(base: Any, exponent: Any) -> Any:
+        return base ** (sympy.Float(exponent) if getattr(exponent, "q", 1) > SIMPLE_EXPONENT else exponent)
+
+    return evaluate(node, names, functions, lambda x: sympy.Rational(str(x)), power)
