@@ -30,6 +30,8 @@ OBSERVABLE_MEANINGS = {
 }
 N_TEST = 4096  # fresh sequences a seed on which attention and accuracy are counted, where nothing else is said
 MOST_SEEDS = 10**7  # of one run
+_WORDS = {"choice": "one of {}", "flag": "true or false",
+         "activation": "a name (identity, relu, gelu, tanh, erf, quadratic) or an expression in x"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,41 +55,40 @@ class Parameter:
     @property
     def domain(self) -> str:
         """The allowed values, in words."""
-        if self.kind == "choice":
-            return "one of " + ", ".join(self.choices)
-        if self.kind == "flag":
-            return "true or false"
-        if self.kind == "activation":
-            return "a name (identity, relu, gelu, tanh, erf, quadratic) or an expression in x"
+        if self.kind in _WORDS:
+            return _WORDS[self.kind].format(", ".join(self.choices))
         noun = "an integer" if self.kind == "integer" else "a number"
-        if math.isinf(self.high):
-            words = f"{noun} of at least {self.low:g}"
-        else:
-            words = f"{noun} from {self.low:g} to {self.high:g}"
-        return words + (", or none" if self.optional else "")
+        bounds = f"from {self.low:g} to {self.high:g}" if math.isfinite(self.high) else f"of at least {self.low:g}"
+        return f"{noun} {bounds}" + (", or none" if self.optional else "")
 
     def check(self, value: Any) -> Any:
         """`value` in its canonical type; `SettingError` names the parameter and its domain."""
         if value is None and self.optional:
             return None
-        if self.kind == "choice":
-            if isinstance(value, str) and value in self.choices:
-                return value
-        elif self.kind == "flag":
-            if isinstance(value, bool) or (
-                isinstance(value, numbers.Integral) and value in (0, 1)
-            ):
-                return bool(value)
-        elif self.kind == "activation":
+        if self.kind == "activation":
             from .activations import canonical  # scipy is needed only here
 
             return canonical(value)
-        elif (number := _real(value)) is not None and self.low <= number <= self.high:
-            if self.kind == "real":
-                return float(number)
-            if number == math.floor(number) and number == value:
-                return int(number)
-        raise SettingError(self.name, f"{self.name}={_shown(value)} is not {self.domain}")
+        if self.kind == "choice" and isinstance(value, str) and value in self.choices:
+            return value
+        if self.kind == "flag" and isinstance(value, numbers.Integral) and value in (0, 1):
+            return bool(value)
+        if self.kind in ("integer", "real"):
+            number = _real(value)
+            if number is not None and self.low <= number <= self.high:
+                if self.kind == "real":
+                    return float(number)
+                if number == math.floor(number) and number == value:
+                    return int(number)
+        raise _not(self.domain, self.name, value)
+
+
+def _not(domain: str, name: str, value: Any) -> SettingError:
+    """The error that shows the value in one short line; Python refuses to write integers of thousands of digits."""
+    text = "a huge integer" if isinstance(value, int) and abs(value) >= 10**30 else " ".join(repr(value).split())
+    if len(text) > 80:
+        text = text[:77] + "..."
+    return SettingError(name, f"{name}={text} is not {domain}")
 
 
 def _real(value: Any) -> int | float | None:
@@ -103,39 +104,25 @@ def _real(value: Any) -> int | float | None:
     return number if math.isfinite(number) else None
 
 
-def _shown(value: Any) -> str:
-    """A value in one short line; Python refuses to write integers of thousands of digits at all."""
-    if isinstance(value, int) and abs(value) >= 10**30:
-        return "a huge integer"
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
 _HUGE = 1e15  # floats hold every integer up to here; beyond it V and N would be silently rounded
 
-PARAMETERS: dict[str, Parameter] = {
-    p.name: p
-    for p in (
-        Parameter("V", "vocabulary size: tokens, labels and facts", "integer", 2, _HUGE, (64, 2048)),
-        Parameter("L", "sequence length: one informative token and L-1 noise tokens", "integer",
-                  1, 1e9, (4, 256)),
-        Parameter("d", "embedding dimension", "integer", 1, 1e9, (16, 512)),
-        Parameter("N", "training samples, the same in each of the three steps", "integer",
-                  1, _HUGE, (128, 2_000_000)),
-        Parameter("m", "width of the fixed random MLP; none is the Attention-only model", "integer",
-                  1, 1e9, (64, 8192), optional=True),
-        Parameter("activation", "activation phi of the MLP: a name, or an expression in x such as "
-                  "x**3 - 3*x; relu where only m is given", "activation", optional=True),
-        Parameter("embedding", "law of the random embeddings", "choice", default="gaussian",
-                  choices=EMBEDDINGS),
-        Parameter("trigger_in_value", "whether the trigger is part of the values, not of the keys "
-                  "alone", "flag", default=True),
-        Parameter("eta", "learning rate of the first step; none is the limit eta -> 0", "real",
-                  1e-300, 1e300, optional=True),
-        Parameter("gamma", "learning rate of steps two and three; none is the limit eta*gamma -> "
-                  "infinity", "real", 1e-300, 1e300, optional=True),
-    )
-}
+PARAMETERS: dict[str, Parameter] = {p.name: p for p in (
+    Parameter("V", "vocabulary size: tokens, labels and facts", "integer", 2, _HUGE, (64, 2048)),
+    Parameter("L", "sequence length: one informative token and L-1 noise tokens", "integer", 1, 1e9, (4, 256)),
+    Parameter("d", "embedding dimension", "integer", 1, 1e9, (16, 512)),
+    Parameter("N", "training samples, the same in each of the three steps", "integer", 1, _HUGE, (128, 2_000_000)),
+    Parameter("m", "width of the fixed random MLP; none is the Attention-only model", "integer", 1, 1e9, (64, 8192),
+              optional=True),
+    Parameter("activation", "activation phi of the MLP: a name, or an expression in x such as x**3 - 3*x; relu where "
+              "only m is given", "activation", optional=True),
+    Parameter("embedding", "law of the random embeddings", "choice", default="gaussian", choices=EMBEDDINGS),
+    Parameter("trigger_in_value", "whether the trigger is part of the values, not of the keys alone", "flag",
+              default=True),
+    Parameter("eta", "learning rate of the first step; none is the limit eta -> 0", "real", 1e-300, 1e300,
+              optional=True),
+    Parameter("gamma", "learning rate of steps two and three; none is the limit eta*gamma -> infinity", "real",
+              1e-300, 1e300, optional=True),
+)}
 
 
 class BaseSetting:
@@ -264,7 +251,7 @@ def check_proportion(name: str, value: Any) -> float:
     """`value` as a float; `SettingError` unless it is a number above 0 and below 1, both excluded."""
     number = _real(value)
     if number is None or not 0 < number < 1:
-        raise SettingError(name, f"{name}={_shown(value)} is not a number above 0 and below 1")
+        raise _not("a number above 0 and below 1", name, value)
     return float(number)
 
 
@@ -272,7 +259,7 @@ def check_at_most(name: str, value: Any, high: float) -> float:
     """`value` as a float; `SettingError` unless it is a number above 0 and at most `high`."""
     number = _real(value)
     if number is None or not 0 < number <= high:
-        raise SettingError(name, f"{name}={_shown(value)} is not a number above 0 and at most {high:g}")
+        raise _not(f"a number above 0 and at most {high:g}", name, value)
     return float(number)
 
 
