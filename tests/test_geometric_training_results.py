@@ -22,10 +22,6 @@ def structure():
     return {s: row for part, s, row in figures.load() if part == "structure"}
 
 
-def mean(row, kind, name):
-    return float(np.mean(row[kind][name]))
-
-
 def test_nothing_that_was_planned_is_missing(structure):
     found = figures.thresholds()
     assert set(found) == {*study.ALONG_R, *study.ALONG_N, *study.LARGE, *study.LONGER, *study.RANDOM_CODES}
@@ -45,34 +41,26 @@ def test_a_threshold_can_be_repeated(noise):
     assert abs(again - figures.thresholds()[setting][0]) <= 2
 
 
-def test_thresholds_lie_between_the_count_and_the_construction():
+def test_thresholds_lie_between_the_count_and_the_construction_and_grow_as_the_docs_say():
     for setting, d in figures.thresholds().items():
         assert d.max() <= setting.R * setting.k
-        if setting.code_length is None:
-            assert d.mean() > counting_dimension(setting, 2)
-
-
-def test_thresholds_grow_slower_than_R_and_faster_than_log_N():
+        assert setting.code_length is not None or d.mean() > counting_dimension(setting, 2)
     for noise in figures.NOISES:
         assert figures.slopes("R", noise)["exponent"][2] < 1 < figures.slopes("N", noise)["exponent"][1]
 
 
 def test_transfer_and_its_controls(structure):
     for setting in (TrainingSetting(d=24), *study.OTHER_SIZES):
-        row = structure[setting]
-        assert mean(row, "transfer", "recall") >= 0.99
-        assert mean(row, "transfer", "embeddings_trained") >= 0.95
-        assert mean(row, "transfer", "linear_map_shuffled") < 0.05
-        assert mean(row, "transfer", "embeddings_trained_shuffled") < 0.95
-    assert mean(structure[TrainingSetting(d=24)], "transfer", "linear_map") >= 0.95
+        seen = {name: float(np.mean(values)) for name, values in structure[setting]["transfer"].items()}
+        assert seen["recall"] >= 0.99 and seen["embeddings_trained"] >= 0.95
+        assert seen["linear_map_shuffled"] < 0.05 and seen["embeddings_trained_shuffled"] < 0.95
+        assert setting.d != 24 or seen["linear_map"] >= 0.95
 
 
 def test_structure_where_the_construction_fits(structure):
-    row = structure[TrainingSetting(d=24)]
-    assert mean(row, "train", "linear_probe") > 0.95
-    assert mean(row, "train", "fact_edited") > 0.95
-    assert mean(row, "train", "gates_averaged") < 0.2
-    assert mean(row, "train", "frozen_same_layer") < 0.5
+    seen = {name: float(np.mean(values)) for name, values in structure[TrainingSetting(d=24)]["train"].items()}
+    assert seen["linear_probe"] > 0.95 and seen["fact_edited"] > 0.95
+    assert seen["gates_averaged"] < 0.2 and seen["frozen_same_layer"] < 0.5
 
 
 def test_the_interval_covers_what_it_should():
