@@ -47,30 +47,23 @@ def test_tasks_are_drawn_as_they_are_needed(jobs, recwarn):
 
 
 def test_progress_and_each_follow_every_result():
-    told, kept = [], []
-    found = collect(late_first, [(i,) for i in range(3)], each=kept.append, progress=lambda *now: told.append(now))
-    assert found == kept == [0, 1, 4]
-    assert told == [(1, 3), (2, 3), (3, 3)]
-    collect(late_first, ((i,) for i in range(2)), total=2, progress=lambda *now: told.append(now))
-    assert told[3:] == [(1, 2), (2, 2)]
+    reports, kept = [], []
+    results = collect(late_first, [(i,) for i in range(3)], each=kept.append, progress=lambda *now: reports.append(now))
+    assert results == kept == [0, 1, 4]
+    collect(late_first, ((i,) for i in range(2)), total=2, progress=lambda *now: reports.append(now))
+    assert reports == [(1, 3), (2, 3), (3, 3), (1, 2), (2, 2)]
 
 
-def stopped_after(count):
-    def each(result):
-        if result == (count - 1)**2:
+@pytest.mark.parametrize("partial, expected", [(sum, 0 + 1 + 4), (None, None), (lambda results: None, None)])
+def test_an_interrupt_hands_out_what_was_finished(partial, expected):
+    def stop_at_four(result):
+        if result == 4:
             raise KeyboardInterrupt
-    return each
 
-
-def test_an_interrupt_hands_out_what_was_finished():
-    tasks = [(i,) for i in range(9)]
-    with pytest.raises(Interrupted) as stop:
-        collect(late_first, tasks, each=stopped_after(3), partial=sum)
-    assert stop.value.partial == 0 + 1 + 4
-    for partial in (None, lambda results: None):
-        with pytest.raises(KeyboardInterrupt) as stop:
-            collect(late_first, tasks, each=stopped_after(3), partial=partial)
-        assert not isinstance(stop.value, Interrupted)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        collect(late_first, [(i,) for i in range(9)], each=stop_at_four, partial=partial)
+    assert isinstance(stop.value, Interrupted) == (expected is not None)
+    assert getattr(stop.value, "partial", None) == expected
 
 
 def test_a_worker_that_is_ended_from_outside_is_told():
