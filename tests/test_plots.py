@@ -28,6 +28,7 @@ from recall_theory.plots.style import (
 )
 from recall_theory.sweep import Problem, Store, product, sweep
 from recall_theory.theory.phase import FAMILIES, Point
+from recall_theory.web.document import asset
 
 pytest.importorskip("matplotlib", reason="figures need matplotlib")
 
@@ -116,6 +117,11 @@ def test_colours_can_be_read_on_paper_and_on_regions():
     assert all(contrast(COLOURS[name], COLOURS["paper"]) > 4.5 for name in (*SHAPES, "ink", "muted", *VERDICTS))
     assert all(contrast(COLOURS["ink"], tint(family)) > 4.5 for family in (*FAMILIES, "a family of another model"))
     assert len({tint(family) for family in FAMILIES}) == len(FAMILIES)
+
+
+def test_pages_have_the_colours_of_figures():
+    light = dict(re.findall(r"--(\w+): light-dark\((#\w+)", asset("style.css")))
+    assert {name: light[name] for name in COLOURS} == COLOURS
 
 
 def test_groups_of_marks_say_which_cells_they_are():

@@ -38,10 +38,9 @@ def agreement_figure(cells: Mapping[int, Cell], observables: Sequence[str], widt
 
 def _mark(number: int, observable: str, cell: Cell) -> Mark:
     c = cell.comparisons[observable]
-    if len(c.observed.values) < 2:
-        return Mark(number, observable, c.verdict, c.predicted, c.observed.mean)
-    return Mark(number, observable, c.verdict, c.predicted, c.observed.mean,
-                max(0.0, c.predicted + c.low), min(1.0, c.predicted + c.high))
+    single = len(c.observed.values) < 2
+    ends = (None, None) if single else (max(0.0, c.predicted + c.low), min(1.0, c.predicted + c.high))
+    return Mark(number, observable, c.verdict, c.predicted, c.observed.mean, *ends)
 
 
 def describe_agreement(cells: Mapping[int, Cell], observable: str) -> str:
@@ -50,8 +49,8 @@ def describe_agreement(cells: Mapping[int, Cell], observable: str) -> str:
     predicted = [c.predicted for c in comparisons]
     observed = [c.observed.mean for c in comparisons]
     differences = [c.difference for c in comparisons]
-    counts = {v: sum(c.verdict == v for c in comparisons) for v in VERDICTS}
-    tally = ", ".join(f"{n} {v}" for v, n in counts.items() if n)
+    verdicts = [c.verdict for c in comparisons]
+    tally = ", ".join(f"{verdicts.count(v)} {v}" for v in VERDICTS if v in verdicts)
     return (f"Predicted against observed {observable} of {len(cells)} cells. Predicted from {min(predicted):.3f} to "
             f"{max(predicted):.3f}, observed from {min(observed):.3f} to {max(observed):.3f}. Observed - predicted "
             f"lies between {min(differences):+.4f} and {max(differences):+.4f}. Verdicts: {tally}.")
