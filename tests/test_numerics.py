@@ -1,4 +1,4 @@
-"""Approximations of near-normal variables, and the expression language on its own."""
+"""Approximations of near-normal variables, Gauss rules, and the expression language on its own."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from recall_theory.expressions import Language, evaluate, exact_number, integer_power, parse, to_sympy
+from recall_theory.numerics import quadrature
 from recall_theory.numerics.cumulants import cornish_fisher, gamma_of_score, inverse_cornish_fisher, score_of_gamma
-from recall_theory.numerics.quadrature import gauss_beta, gauss_coordinate, gauss_hermite, gauss_legendre
 from recall_theory.numerics.unit_sphere import (
     coordinate_of_score,
     leading_scale,
@@ -67,14 +67,56 @@ def test_quantiles_of_a_gamma_variable(degrees):
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12])
 def test_gauss_rules_are_those_of_numpy_and_scipy(n):
-    for rule, (x, w) in ((gauss_hermite(n), np.polynomial.hermite_e.hermegauss(n)),
-                         (gauss_hermite(n, symmetric=True), np.polynomial.hermite_e.hermegauss(n)),
-                         (gauss_legendre(n), special.roots_sh_legendre(n)),
-                         (gauss_beta(2.5, 3.0, n), special.roots_sh_jacobi(n, 4.5, 2.5)),
-                         (gauss_coordinate(10.0, n), special.roots_gegenbauer(n, 4.0))):
+    for rule, (x, w) in ((quadrature.gauss_hermite(n), np.polynomial.hermite_e.hermegauss(n)),
+                         (quadrature.gauss_hermite(n, symmetric=True), np.polynomial.hermite_e.hermegauss(n)),
+                         (quadrature.gauss_legendre(n), special.roots_sh_legendre(n)),
+                         (quadrature.gauss_beta(2.5, 3.0, n), special.roots_sh_jacobi(n, 4.5, 2.5)),
+                         (quadrature.gauss_coordinate(10.0, n), special.roots_gegenbauer(n, 4.0))):
         scale = rule[0].max() / x.max() if x.max() > 1e-9 else 1
         assert rule[0] == pytest.approx(x * scale, abs=1e-13 * max(1, scale))
         assert rule[1] == pytest.approx(w / w.sum(), rel=1e-10)
+
+
+def gamma_moments(variance, n):
+    """Of a gamma variable of mean 1."""
+    return [math.prod(1 + j * variance for j in range(k)) for k in range(n)]
+
+
+def beta_moments(a, b, n):
+    return [math.prod((a + j) / (a + b + j) for j in range(k)) for k in range(n)]
+
+
+def poisson_moments(mean):
+    return [1, mean, mean + mean**2, mean + 3 * mean**2 + mean**3]
+
+
+@pytest.mark.parametrize("rule, moments, tolerance", [
+    *[(quadrature.gauss_gamma(v, 4), gamma_moments(v, 8), 1e-6) for v in (2 / 7, 2 / 16, 2 / 300)],
+    (quadrature.gauss_hermite(5), [1, 0, 1, 0, 3, 0, 15, 0, 105], 1e-6),
+    (quadrature.gauss_legendre(3), [1 / (k + 1) for k in range(6)], 1e-12),
+    (quadrature.gauss_coordinate(10.0, 5), [1, 0, 1, 0, 3 * 10 / 12], 1e-6),
+    (quadrature.gauss_binomial(7, 0.2, 3), [1, 1.4, 1.4 * 0.8 + 1.4**2], 1e-9),
+    *[(quadrature.gauss_beta(a, b, 8), beta_moments(a, b, 6), 1e-9)
+      for a, b in ((0.5, 0.5), (3.0, 0.5), (64.0, 512.0), (5e6, 5e11))],
+    *[(quadrature.gauss_charlier(mean, 5), poisson_moments(mean), 1e-6) for mean in (1e-6, 0.3, 2.0, 40.0, 1e6)],
+    *[(quadrature.gauss_charlier(mean, 5), poisson_moments(mean)[:2], 1e-9) for mean in (1e-6, 0.3, 2.0, 40.0, 1e6)],
+    # what is condensed keeps its moments: here those of a fair die
+    (quadrature.condense(np.arange(1.0, 7), np.full(6, 1 / 6), 2), [1, 3.5, 91 / 6, 73.5], 1e-9),
+])
+def test_gauss_rules_have_the_moments_of_their_laws(rule, moments, tolerance):
+    x, w = rule
+    assert w.sum() == pytest.approx(1, rel=1e-12)
+    found = [(w * x**k).sum() for k in range(len(moments))]
+    assert found == pytest.approx(moments, rel=tolerance, abs=1e-12)
+
+
+@pytest.mark.parametrize("mean", [0.01, 0.7, 2.0, 5.0, 40.0, 1e4, 1e9])
+def test_gauss_poisson(mean):
+    """It takes the counts themselves where nearly all are small, and then leaves out what exceeds 11."""
+    x, w = quadrature.gauss_poisson(mean, 12)
+    assert w.sum() == pytest.approx(1, rel=1e-5)
+    assert (w * x).sum() == pytest.approx(mean, rel=1e-4 if mean < 3 else 1e-9)
+    assert (w * (x - mean) ** 2).sum() == pytest.approx(mean, rel=1e-3 if mean < 3 else 1e-9)
 
 
 @pytest.mark.parametrize(("text", "why"), [
