@@ -92,9 +92,14 @@ def power(alpha: float, rho: float | None, classes: int | None, seeds: int, size
 
 
 def samples(alpha: float, facts: int) -> dict[str, Any]:
-    """The frequency of unseen facts over T."""
+    """The frequency of the facts that T draws leave unseen, over T."""
     sizes = (100, 316, 1000, 3162, 10000)
-    errors = [simulated.unseen_frequency(alpha, T, facts, seeds=100, seed=SEED + T).mean for T in sizes]
+    p = simulated.frequencies(alpha, facts)
+
+    def unseen(T: int) -> float:
+        return simulated.over_seeds(lambda rng: float(p[rng.multinomial(T, p) == 0].sum()), 100, SEED + T).mean
+
+    errors = [unseen(T) for T in sizes]
     return {"alpha": alpha, "T": sizes, "unseen": errors, "law": laws.zipf_samples(alpha),
             "slope": -float(np.polyfit(np.log(sizes), np.log(errors), 1)[0])}
 

@@ -11,8 +11,7 @@ from ..settings import SettingError, check_seed, check_seeds
 from .data import FloatArray, IntArray, random_rows
 from .observation import Observable
 
-__all__ = ["Separation", "check_hebbian_size", "frequencies", "hebbian_recall", "separate", "unseen_frequency",
-           "zipf_error"]
+__all__ = ["Separation", "check_hebbian_size", "frequencies", "hebbian_recall", "over_seeds", "separate", "zipf_error"]
 
 ROWS = 1024  # keys read out at a time
 MOST_NUMBERS = 2**28  # of keys and outputs, or of a block's scores: 2 GiB
@@ -174,15 +173,3 @@ def _wrong(q: FloatArray, d: int, classes: int | None, first: int, rng: np.rando
         wrong[first:] = wrong[others].mean()
     _, group = np.unique(q, return_inverse=True)
     return (np.bincount(group, wrong) / np.bincount(group))[group]
-
-
-def unseen_frequency(alpha: float, samples: int, facts: int, *, seeds: int = 32,
-                     seed: int | None = None) -> Observable:
-    """The frequency of the facts that `samples` draws leave unseen, one value a seed.
-
-    >>> missing = unseen_frequency(2.0, 1000, 10000, seeds=8, seed=0)
-    >>> bool(0.01 < missing.mean < 0.04)
-    True
-    """
-    p = frequencies(alpha, facts)
-    return over_seeds(lambda rng: float(p[rng.multinomial(samples, p) == 0].sum()), seeds, seed)
