@@ -172,8 +172,8 @@ def test_integers_and_seeds_are_exact_at_any_size():
     assert settings.check_integer("points", np.int64(3), 2, 5) == 3
     assert settings.check_seeds(7.0) == 7
     assert settings.check_at_most("bits", 16, 1024) == 16.0
-    for check, *given in ((settings.check_seed, -1), (settings.check_seed, 0.5), (settings.check_seeds, 0),
+    for check, *values in ((settings.check_seed, -1), (settings.check_seed, 0.5), (settings.check_seeds, 0),
                           (settings.check_seeds, True), (settings.check_integer, "points", 6, 2, 5),
                           (settings.check_at_most, "bits", 0, 1024), (settings.check_at_most, "bits", math.nan, 1024)):
         with pytest.raises(SettingError, match=r"^(seeds?|points|bits)=.* is not an? (integer|number)"):
-            check(*given)
+            check(*values)
