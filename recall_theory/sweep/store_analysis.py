@@ -8,17 +8,9 @@ import dataclasses
 from ..settings import OBSERVABLES, Setting, SettingError, check_proportion
 from ..theory.phase import PhaseDiagram, binding
 from ..theory.predict import Prediction, predict
+from ..verification import verdicts
 from ..verification.problem import THREE_STEP_RECALL
 from ..verification.results import Cell, Comparison, compare
-from ..verification.verdicts import (
-    AGREE,
-    DISAGREE,
-    INCONCLUSIVE,
-    VERDICT_ALPHA,
-    declared_margin,
-    family_confidence,
-    worst,
-)
 from .reproduce import Reproduction, reproductions
 from .scaling import Scaling
 from .slices import DIAGRAM_CELLS, SettingMap, Slice2D, critical_scalings, phase_diagram_of, slices_of
@@ -53,7 +45,7 @@ class StoreAnalysis:
     @property
     def verdict(self) -> str:
         """disagree if any comparison disagrees, else inconclusive if any is, else agree."""
-        return worst(cell.verdict for cell in self.cells)
+        return verdicts.worst(cell.verdict for cell in self.cells)
 
     @property
     def comparisons(self) -> list[tuple[Cell, str, Comparison]]:
@@ -67,8 +59,8 @@ class StoreAnalysis:
 
     def tally(self, observable: str | None = None) -> dict[str, int]:
         """How many comparisons have each verdict: those of one observable, or all."""
-        verdicts = [c.verdict for _, o, c in self.comparisons if observable in (None, o)]
-        return {v: verdicts.count(v) for v in (AGREE, DISAGREE, INCONCLUSIVE)}
+        given = [c.verdict for _, o, c in self.comparisons if observable in (None, o)]
+        return {v: given.count(v) for v in (verdicts.AGREE, verdicts.DISAGREE, verdicts.INCONCLUSIVE)}
 
     @property
     def all_problems(self) -> tuple[SweepProblem, ...]:
@@ -142,7 +134,7 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     """
     predictions = list(mapped(predict_or_reason, [p.setting for p in results.problems]))
     described = sum(isinstance(p, Prediction) for p in predictions)
-    confidence = family_confidence(len(OBSERVABLES) * described, VERDICT_ALPHA)
+    confidence = verdicts.family_confidence(len(OBSERVABLES) * described, verdicts.VERDICT_ALPHA)
     problems, cells, refused = [], [], []
     for c, (problem, prediction) in enumerate(zip(results.problems, predictions, strict=True)):
         finished = results.finished(c)
@@ -152,7 +144,7 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
         problems.append(problem)
         claimed = {o: getattr(prediction, o) for o in OBSERVABLES}
         cells.append(compare(THREE_STEP_RECALL, problem.setting, claimed, finished, prediction,
-                             margin=declared_margin(problem.setting), confidence=confidence))
+                             margin=verdicts.declared_margin(problem.setting), confidence=confidence))
     return StoreAnalysis(tuple(problems), tuple(cells), tuple(refused), confidence)
 
 
