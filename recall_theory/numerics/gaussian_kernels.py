@@ -6,11 +6,13 @@ h_n = He_n/sqrt(n!) are used, so that a coefficient's square is that part's ener
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
+from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["RealFunction", "arc_cosine_kernel", "arc_sine_kernel", "dual_kernel", "gaussian_mean", "gaussian_rule",
@@ -173,17 +175,13 @@ def kernel_by_series(phi: RealFunction, s1: Array, s2: Array, rho: Array,
     c2, energy2 = _coefficients(phi, s2, order)
     size = np.sqrt(s1 * s2)
     r = np.divide(rho, size, out=np.zeros_like(size), where=size > 0)
-    value = np.zeros_like(r)
-    for n in range(order, -1, -1):  # Horner
-        value = value * r + c1[..., n] * c2[..., n]
-    rest = np.sqrt(_rest(c1, energy1) * _rest(c2, energy2))
-    bound = np.zeros_like(r) if phi.degree is not None else np.abs(r) ** (order + 1) * rest
-    return value, bound, np.sqrt(energy1 * energy2)
-
-
-def _rest(c: Array, energy: Array) -> Array:
-    """The energy beyond the series, never below what rounding can hide."""
-    return np.maximum(energy - (c**2).sum(axis=-1), 1e-15 * energy)
+    value = np.asarray(polyval(r, np.moveaxis(c1 * c2, -1, 0), tensor=False), dtype=float)
+    scale = np.sqrt(energy1 * energy2)
+    if phi.degree is not None:
+        return value, np.zeros_like(r), scale
+    # The energies beyond the series are never below what rounding can hide.
+    rest1, rest2 = (np.maximum(e - (c**2).sum(axis=-1), 1e-15 * e) for c, e in ((c1, energy1), (c2, energy2)))
+    return value, np.abs(r) ** (order + 1) * np.sqrt(rest1 * rest2), scale
 
 
 def _coefficients(phi: RealFunction, s: Array, order: int) -> tuple[Array, Array]:
@@ -201,9 +199,7 @@ def _coefficients(phi: RealFunction, s: Array, order: int) -> tuple[Array, Array
 def kernel_by_quadrature(phi: RealFunction, s1: ArrayLike, s2: ArrayLike, rho: ArrayLike) -> Array:
     """The double integral, one pair of variables at a time: panels end at the kinks of both and shrink towards them,
     as |r| -> 1 makes the inner average nearly bend there too."""
-    a, b, c = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (s1, s2, rho)))
-    values = [_double_integral(phi, *x) for x in zip(a.flat, b.flat, c.flat, strict=True)]
-    return np.array(values).reshape(a.shape)
+    return np.asarray(np.vectorize(functools.partial(_double_integral, phi), otypes=[float])(s1, s2, rho))
 
 
 def _double_integral(phi: RealFunction, s1: float, s2: float, rho: float) -> float:
