@@ -16,7 +16,7 @@ TYPE_CHECKING = False  # for type checkers; typing itself would delay every star
 if TYPE_CHECKING:
     from .settings import Setting, SettingError
     from .simulate import Observation, simulate
-    from .simulate.full_training import full_training
+    from .simulate.further_training import full_training
     from .theory.activation_choice import compare_activations
     from .theory.bounds import bounds_at
     from .theory.capacity import Capacity, capacity
@@ -38,7 +38,7 @@ _HOME = {
     "solve_for": "theory.solve",
     "compare_activations": "theory.activation_choice",
     "compare_memories": "theory.memories.memory_table",
-    "full_training": "simulate.full_training",
+    "full_training": "simulate.further_training",
     "PhaseDiagram": "theory.phase",
     "phase": "theory.phase",
     "Prediction": "theory.predict",

@@ -170,7 +170,7 @@ class Trained:
         return 1.0
 
     def stages(self, steps, step_done):
-        from recall_theory.simulate.full_training import checkpoints
+        from recall_theory.simulate.further_training import checkpoints
 
         return ((1.0, 0.75, 0.5, 0.25) for _ in range(2 + len(checkpoints(steps))))
 
@@ -222,7 +222,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(hebbian, "sphere_errors", lambda n, d: n / (n + d * d))
     built = importlib.import_module("recall_theory.simulate.memories")
     monkeypatch.setattr(built, "one_hebbian_memory", lambda *given: 0.5)
-    further = importlib.import_module("recall_theory.simulate.full_training")
+    further = importlib.import_module("recall_theory.simulate.further_training")
     monkeypatch.setattr(further, "SeedTraining", Trained)
     monkeypatch.setattr(importlib.import_module("recall_theory.web.explore_server"), "Server", Served)
     monkeypatch.setattr(importlib.import_module("webbrowser"), "open", lambda address: True)

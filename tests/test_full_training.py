@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from recall_theory import Setting, SettingError, simulate
 from recall_theory.errors import Interrupted
-from recall_theory.simulate import full_training as module
-from recall_theory.simulate.full_training import SeedTraining, checkpoints, descend, full_training
+from recall_theory.simulate import further_training as module
+from recall_theory.simulate.further_training import SeedTraining, checkpoints, descend, full_training
 from recall_theory.simulate.reference import train
 
 SMALL = Setting(V=24, L=3, d=12, N=240)

@@ -50,7 +50,7 @@ def test_train_refuses(argv, words):
 
 
 def test_an_interrupted_train_prints_what_it_has(monkeypatch):
-    from recall_theory.simulate import full_training as module
+    from recall_theory.simulate import further_training as module
 
     steps = iter(range(100))
     taken = module.descend

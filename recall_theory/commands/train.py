@@ -13,14 +13,14 @@ from .simulate import finished_seeds, prediction_of
 from .text_layout import Block, Format, Heading, Remark, Table, words
 
 if TYPE_CHECKING:
-    from ..simulate.full_training import FullTraining, Stage
+    from ..simulate.further_training import FullTraining, Stage
 
 MEASURES = ("loss", "attention", "recall", "accuracy")
 
 
 def run(output: Output, steps: int, seeds: int, seed: int | None, n_test: int, **values: Any) -> Answer:
     setting = Setting(**values)
-    from ..simulate.full_training import check_work, full_training
+    from ..simulate.further_training import check_work, full_training
 
     check_work(setting, steps, seeds)
     used = output.seed(seed)
