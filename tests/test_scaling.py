@@ -16,7 +16,7 @@ from scipy.special import expit, ndtr
 from recall_theory import solve_for
 from recall_theory.settings import Setting, SettingError
 from recall_theory.sweep import sweep
-from recall_theory.sweep.scaling import scaling, stage_seed
+from recall_theory.sweep.scaling_experiment import scaling, stage_seed
 from recall_theory.sweep.scaling_fit import crossing, logistic, straight_line
 from recall_theory.sweep.scaling_search import PILOT_SEEDS, SizeRange, search_crossing
 from recall_theory.theory.predict import predict
@@ -199,7 +199,8 @@ def test_bad_input_is_refused(argv, more, words):
 
 def test_without_a_predicted_crossing_the_search_is_short(monkeypatch):
     """d = 4 holds no 64 facts, however many samples; d is of no use where most facts were never seen."""
-    monkeypatch.setattr("recall_theory.sweep.scaling.MOST_UNFORESEEN_WORK", 1e6)  # which is 3e7: ten seconds of a core
+    # A thirtieth of what it is, so that the pilot ends after a third of a second, not after ten.
+    monkeypatch.setattr("recall_theory.sweep.scaling_experiment.MOST_UNFORESEEN_WORK", 1e6)
     for of, fixed in (("N", {"d": 4, "L": 2}), ("d", {"N": 32, "L": 2})):
         point, = scaling(of, "V", [64], 0.9, seeds=8, seed=1, **fixed).points
         assert math.isnan(point.predicted) and "not crossed at sizes that can be simulated" in point.reason

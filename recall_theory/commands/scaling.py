@@ -16,7 +16,7 @@ from .streams import BadInput, shown
 from .text_layout import Block, Format, Heading, Remark, Table, words
 
 if TYPE_CHECKING:
-    from ..sweep.scaling import CriticalSize, Scaling
+    from ..sweep.scaling_experiment import CriticalSize, Scaling
 
 # What isn't given: sizes at which any pair of them has a crossing at one half, and values that are quick to run.
 SIZES = {"V": 96, "L": 4, "d": 128, "N": 16384}
@@ -33,7 +33,7 @@ def run(output: Output, of: str | None, along: str | None, values: str | None, *
             given = "is missing" if size is None else f"{shown(size)} is not a size"
             raise BadInput(f"--{name} {given}: one of {', '.join(VALUES)}")
     assert of is not None and along is not None
-    from ..sweep.scaling import scaling
+    from ..sweep.scaling_experiment import scaling
 
     scanned = _values(along, values)
     fixed = {name: size for name, size in sizes.items() if size is not None}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..sweep.scaling import CriticalSize, Scaling
+from ..sweep.scaling_experiment import CriticalSize, Scaling
 from .marks import SHAPES
 from .residuals import SIZES
 from .style import COLOURS, log_ticks, panel_grid

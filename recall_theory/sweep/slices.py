@@ -18,7 +18,7 @@ import numpy as np
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from ..theory.phase import PhaseDiagram, phase
 from ..verification.results import Cell
-from .scaling import CriticalSize, Scaling
+from .scaling_experiment import CriticalSize, Scaling
 from .scaling_fit import Crossing, FloatArray, crossing_between
 
 ACROSS = ("N", "d", "m", "V", "L")  # of two sizes the first is drawn across

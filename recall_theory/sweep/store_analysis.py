@@ -12,7 +12,7 @@ from ..verification import verdicts
 from ..verification.problem import THREE_STEP_RECALL
 from ..verification.results import Cell, Comparison, compare
 from .reproduce import Reproduction, reproductions
-from .scaling import Scaling
+from .scaling_experiment import Scaling
 from .slices import DIAGRAM_CELLS, SettingMap, Slice2D, critical_scalings, phase_diagram_of, slices_of
 from .sweep_problem import SIMULATION_VERSION, SweepProblem
 from .sweep_results import Results

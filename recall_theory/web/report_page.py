@@ -14,7 +14,7 @@ from ..numerics.formatting import count, deviation, number, plural, probability,
 from ..plots.store_figures import store_figure
 from ..plots.style import check_drawable, picture
 from ..settings import OBSERVABLES, PARAMETERS
-from ..sweep.scaling import Scaling
+from ..sweep.scaling_experiment import Scaling
 from ..sweep.slices import Slice2D, described
 from ..sweep.store_analysis import StoreAnalysis, StoreSummary, attention_sure, limited_by
 from ..sweep.sweep_problem import SIMULATION_VERSION
