@@ -85,7 +85,7 @@ def command_line(rng, files):
     often, seldom = rng.choice([(1.0, 0.1), (0.95, 0.3), (0.7, 0.7)])
     argv = words.split()
     for param in command.params:
-        needed = (getattr(param, "needed", False) or (words == "compare memories" and param.name == "d")
+        needed = (getattr(param.type, "needed", False) or (words == "compare memories" and param.name == "d")
                   or (name in ("solve", "sweep") and param.name in ("V", "L", "d", "N")))
         if rng.random() >= (often if needed else seldom):
             continue

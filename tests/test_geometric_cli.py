@@ -223,7 +223,7 @@ def test_any_command_line_ends_as_documented(part, tmp_path, monkeypatch):
         often, seldom = rng.choice([(1.0, 0.1), (0.95, 0.3), (0.7, 0.7)])
         argv = ["geometric", name]
         for param in command.params:
-            likely = getattr(param, "needed", False) or param.name in ("N", "R", "d", "code_length")
+            likely = getattr(param.type, "needed", False) or param.name in ("N", "R", "d", "code_length")
             if rng.random() < (often if likely else seldom):
                 if param.is_flag:
                     argv.append(rng.choice([*param.opts, *param.secondary_opts]))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from ..numerics.formatting import NOTHING, count, exact, number, plural, probability
+from ..numerics.formatting import NOTHING, count, exact, number, plural, probability, sizes
 from .command import Answer, Command, Output
-from .options import option, option_of, plot_option, setting_options
+from .options import flag, option, option_of, plot_option, setting_options
 from .streams import BadInput
-from .text_layout import Block, Format, Heading, Remark, Table, words
+from .text_layout import Block, Heading, Remark, table
 
 if TYPE_CHECKING:
     from ..theory.bounds import Bound, Bounds
@@ -27,26 +25,24 @@ DECODERS = {  # as `Point.observed` names them, and the heading of each
 }
 
 
-def run(output: Output, decoders: bool, V: int | None, N: int | None, plot: tuple[str, ...], **values: Any) -> Answer:
+def run(output: Output, decoders: bool, plot: Sequence[str], **values: Any) -> Answer:
     given = {name: value for name, value in values.items() if value is not None}
     if decoders:
         for name in ("N", "m", "activation", *DEFAULTS):
-            if name in given or (name == "N" and N is not None):
+            if name in given:
                 raise BadInput(f"{option_of(name)} doesn't go with --decoders, which draws its own N: leave it out")
-        if V is None:
+        if "V" not in given:
             raise BadInput("--V is missing: --decoders needs --V, --L and --d")
-        return _decoders(output, plot, V=V, **{**DECODER_DEFAULTS, **given})
+        return _decoders(output, plot, **{**DECODER_DEFAULTS, **given})
 
-    for name in (*DECODER_DEFAULTS, "seed"):
-        if name in given:
+    for name in (*DECODER_DEFAULTS, "seed", *(["plot"] if plot else [])):
+        if name in given or name == "plot":
             raise BadInput(f"{option_of(name)} goes with --decoders: give that too, or leave it out")
-    if plot:
-        raise BadInput("--plot goes with --decoders: give that too, or leave it out")
-    if V is None and N is None:
+    if not given.keys() & {"V", "N"}:
         raise BadInput("--V and --N are both missing: give one of them, or both")
     from ..theory.bounds import bounds_at
 
-    return _bounds(bounds_at(V=V, N=N, **{**DEFAULTS, **given}))
+    return _bounds(bounds_at(**{**DEFAULTS, **given}))
 
 
 def _bounds(bounds: Bounds) -> Answer:
@@ -54,11 +50,9 @@ def _bounds(bounds: Bounds) -> Answer:
     data = bounds.to_dict() | {"one_step_recall": reading, "paper": PAPER}
     records = [{**data["setting"], "target": bounds.target, "bits": bounds.bits, **b,
                 "formulas": " ".join(b["formulas"])} for b in data["bounds"]]
-    s = bounds.setting
-    sizes = ", ".join(f"{name} = {count(s[name])}" for name in ("V", "L", "d", "N", "m") if s[name] is not None)
     blocks: list[Block] = [
-        Heading(f"What no learner can beat at {sizes}"),
-        _allowed(bounds),
+        Heading(f"What no learner can beat at {sizes(bounds.setting, 'VLdNm')}"),
+        table(_allowed(bounds, b) for b in bounds.bounds),
         Remark(f"Recall is that of a uniformly random permutation, on average: one that happens to suit a learner "
                f"proves nothing. Its target is {exact(bounds.target)}. - is no limit. P = {count(bounds.parameters)} "
                f"parameters of b = {number(bounds.bits)} bits."),
@@ -68,17 +62,7 @@ def _bounds(bounds: Bounds) -> Answer:
                       f"added, recalls {probability(reading)} (predicted).")
     blocks.append(Remark("The gradient bound is about reading one gradient. It says nothing of three steps, which use "
                          f"the samples again and need fewer of them where L > d. {PAPER}"))
-
     return Answer(data, records, blocks, lambda: _details(bounds))
-
-
-def _details(bounds: Bounds) -> list[Block]:
-    whom = Table(dict.fromkeys(("bound", "says", "binds", "broken by"), words), _statements(bounds), "Whom they bind")
-    takes = [row for b in bounds.bounds if (row := _takes(b)) is not None]
-    if not takes:
-        return [whom]
-    return [Table({"bound": words, "there is": str, "it takes": str, "unit": words}, takes,
-                  "What the permutation takes"), whom]
 
 
 def _one_step(bounds: Bounds) -> float | None:
@@ -91,27 +75,17 @@ def _one_step(bounds: Bounds) -> float | None:
     return float(one_step_recall(s["V"], s["L"], s["d"], s["N"])[0])
 
 
-def _allowed(bounds: Bounds) -> Table:
+def _allowed(bounds: Bounds, b: Bound) -> dict[str, object]:
+    """What a bound allows at the sizes that are given."""
     s = bounds.setting
-    has_V, has_N = s["V"] is not None, s["N"] is not None
-    columns: dict[str, Format] = {"bound": words, "strength": words}
-    if has_V and has_N:
-        columns |= {"recall at most": probability, "target": words}
-    if has_V:
-        columns["least N"] = str
-    if has_N:
-        columns["largest V"] = count
-    rows: list[Sequence[object]] = []
-    for b in bounds.bounds:
-        row: list[object] = [b.name, b.strength]
-        if has_V and has_N:
-            row += [b.recall, "allowed" if b.allows else "out of reach"]
-        if has_V:
-            row.append(_least_N(b, s["L"]))
-        if has_N:
-            row.append(b.largest_V)
-        rows.append(row)
-    return Table(columns, rows)
+    row: dict[str, object] = {"bound": b.name, "strength": b.strength}
+    if s["V"] is not None and s["N"] is not None:
+        row |= {"recall at most": b.recall, "target": "allowed" if b.allows else "out of reach"}
+    if s["V"] is not None:
+        row["least N"] = _least_N(b, s["L"])
+    if s["N"] is not None:
+        row["largest V"] = b.largest_V
+    return row
 
 
 def _least_N(b: Bound, L: int) -> str:
@@ -123,29 +97,26 @@ def _least_N(b: Bound, L: int) -> str:
     return "no N" if b.allows is False else "any"
 
 
-def _takes(b: Bound) -> Sequence[str] | None:
-    if "takes" not in b.details:
-        return None
-    if "nats" in b.details:
-        return (b.name, number(b.details["nats"], 4), number(b.details["takes"], 4), "nats")
-    wrong = b.details.get("errors")
-    name = b.name if wrong is None else f"{b.name} (e = {count(wrong)})"
-    return (name, number(b.details["bits"], 4), number(b.details["takes"], 4), "bits")
-
-
-def _statements(bounds: Bounds) -> list[Sequence[str]]:
-    """What each bound says; those of one kind bind the same learners, which is said once."""
-    rows: list[Sequence[str]] = []
+def _details(bounds: Bounds) -> list[Block]:
+    """What the permutation takes, and whom each bound binds."""
+    takes = [_takes(b) for b in bounds.bounds if "takes" in b.details]
+    kinds: dict[str, dict[str, object]] = {}  # bounds of one kind bind the same learners, which is said once
     for b in bounds.bounds:
         kind = b.name.partition(":")[0]
-        if rows and rows[-1][0] == kind:
-            rows[-1] = (kind, f"{rows[-1][1]}; {b.statement}", *rows[-1][2:])
-        else:
-            rows.append((kind, b.statement, b.binds, b.broken_by))
-    return rows
+        says = f"{kinds[kind]['says']}; {b.statement}" if kind in kinds else b.statement
+        kinds[kind] = {"bound": kind, "says": says, "binds": b.binds, "broken by": b.broken_by}
+    return [table(takes, "What the permutation takes"), table(kinds.values(), "Whom they bind")]
 
 
-def _decoders(output: Output, plot: tuple[str, ...], *, points: int, seed: int | None = None, **values: Any) -> Answer:
+def _takes(b: Bound) -> dict[str, object]:
+    unit = "nats" if "nats" in b.details else "bits"
+    wrong = b.details.get("errors") if unit == "bits" else None
+    name = b.name if wrong is None else f"{b.name} (e = {count(wrong)})"
+    return {"bound": name, "there is": number(b.details[unit], 4), "it takes": number(b.details["takes"], 4),
+            "unit": unit}
+
+
+def _decoders(output: Output, plot: Sequence[str], *, points: int, seed: int | None = None, **values: Any) -> Answer:
     from ..plots.decoder_recall import decoder_figure
     from ..plots.style import check_pictures, save_pictures
     from ..verification.decoders import tightness
@@ -163,26 +134,24 @@ def _decoders(output: Output, plot: tuple[str, ...], *, points: int, seed: int |
                           answer, lambda result: f"{len(result.points)} of {points} points")
 
 
-def _decoder_answer(result: Tightness, plot: tuple[str, ...]) -> Answer:
+def _decoder_answer(result: Tightness, plot: Sequence[str]) -> Answer:
     s = result.setting
-    records = [{**s, "x": p.x, "N": p.N, "bound": p.bound,
-                **{f"predicted.{name}": value for name, value in p.predicted.items()},
-                **{f"observed.{name}": value for name, value in p.observed.items()},
-                **{f"se.{name}": value for name, value in p.se.items()}} for p in result.points]
+    records = [{**s, "x": p.x, "N": p.N, "bound": p.bound, "predicted": p.predicted, "observed": p.observed,
+                "se": p.se} for p in result.points]
+    predicted = [{"x": p.x, "N": p.N, "bound": p.bound,
+                  **{DECODERS[name]: p.predicted[name] for name in ("noisy gradient", "gradient", "three steps")}}
+                 for p in result.points]
+    simulated = [{"x": p.x, **{heading: with_error(p.observed[name], p.se[name])
+                               for name, heading in DECODERS.items()}} for p in result.points]
     value = "" if s["trigger_in_value"] else ", trigger left out of the values"
     blocks: list[Block] = [
-        Heading(f"How close to the gradient bound decoders come, at V = {count(s['V'])}, L = {count(s['L'])}, "
-                f"d = {count(s['d'])}{value}"),
+        Heading(f"How close to the gradient bound decoders come, at {sizes(s, 'VLd')}{value}"),
         Remark("x = N d^2/(V^2 L ln V). The bound binds learners that see the first gradient in noise of its own "
                "sampling covariance. It does not bind the gradient without added noise, nor three steps."),
-        Table({"x": number, "N": count, "bound": probability, "argmax, in noise": probability, "argmax": probability,
-               "three steps": probability},
-              [(p.x, p.N, p.bound, *(p.predicted[name] for name in ("noisy gradient", "gradient", "three steps")))
-               for p in result.points],
-              "Predicted: recall, and accuracy after three steps", labels=2),
-        Table({"x": number, **dict.fromkeys(DECODERS.values(), str)},
-              [(p.x, *(with_error(p.observed[name], p.se[name]) for name in DECODERS)) for p in result.points],
-              f"Simulated on {plural(result.seeds, 'seed')} a point (--seed {result.seed}), ± standard error"),
+        table(predicted, "Predicted: recall, and accuracy after three steps",
+              formats={"bound": probability}, labels=2),
+        table(simulated, f"Simulated on {plural(result.seeds, 'seed')} a point (--seed {result.seed}), "
+              "± standard error"),
     ]
     beyond = [p for p in result.points if _beats_bound(p, "three steps")]
     if beyond:
@@ -208,14 +177,12 @@ def _beats_bound(p: Point, name: str) -> bool:
     return p.observed[name] > p.bound + 3 * (p.se[name] or 0)
 
 
-_SETTING_OPTIONS = setting_options(("L", "d"), leave_out=("embedding", "trigger_in_value", "eta", "gamma"))
-
 command = Command(
     "bounds", run,
-    params=[*_SETTING_OPTIONS, option("bits", default=None, help="bits that a parameter holds; 16 where absent"),
+    params=[*setting_options(("L", "d"), leave_out=("embedding", "trigger_in_value", "eta", "gamma")),
+            option("bits", default=None, help="bits that a parameter holds; 16 where absent"),
             option("target", default=None, help="recall to be reached on average; 0.99 where absent"),
-            click.Option(["--decoders", "decoders"], is_flag=True,
-                         help="simulate decoders of the first gradient beside its bound, from x = 1/4 to 16"),
+            flag("decoders", "simulate decoders of the first gradient beside its bound, from x = 1/4 to 16"),
             option("trigger_in_value", default=None),
             option("points", default=None, help="with --decoders: numbers of samples; 7 where absent"),
             option("seeds", default=None, help="with --decoders: simulated seeds a point; 16 where absent"),

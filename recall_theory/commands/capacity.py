@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..numerics.formatting import count, deviation, exact, number, percent, probability
+from ..numerics.formatting import NOTHING, count, exact, number, percent, probability, sizes
 from ..settings import PARAMETERS, Setting
 from .command import Answer, Command, Output
 from .options import option, setting_options
 from .predict import OUTSIDE, laws_table
 from .streams import BadInput
-from .text_layout import Block, Format, Heading, Remark, Table, words
+from .text_layout import Block, Heading, Remark, Table, table
 
 if TYPE_CHECKING:
     from ..theory.capacity import Capacity, Row
@@ -37,6 +37,7 @@ IN_WORDS = {
     "lead noise": "how strongly the trigger marks the right token varies from seed to seed",
 }
 NEGLIGIBLE = 1 / 100  # share of the wrong answers that attention causes, below which L costs nothing
+ONE_SEED = ("V of one seed, low", "V of one seed, high")
 TELLING = 4  # largest ratio of the ends of a one-seed interval that still says something
 
 
@@ -49,30 +50,25 @@ def run(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) 
     data = result.to_dict()
     records = [{**data["setting"], "target": result.target, **row} for row in data["rows"]]
     for record in records:
-        low, high = record.pop("V_seeds") or (None, None)
-        record |= {"V_seeds_low": low, "V_seeds_high": high}
+        record["V_seeds_low"], record["V_seeds_high"] = record.pop("V_seeds") or (None, None)
         record |= {f"next_{name}": size for name, size in (record.pop("next") or dict.fromkeys("VmdN")).items()}
     return Answer(data, records, _blocks(result), lambda: _details(result))
 
 
 def _blocks(capacity: Capacity) -> list[Block]:
-    s = capacity.setting
-    mlp = "" if s["m"] is None else f" with an MLP of m = {count(s['m'])} ({s['activation']})"
+    s, rows, target = capacity.setting, capacity.rows, exact(capacity.target)
+    mlp = "" if s["m"] is None else f" with an MLP of {sizes(s, 'm')} ({s['activation']})"
     value = "" if s["trigger_in_value"] else ", trigger left out of the values"
-    blocks: list[Block] = [
-        Heading(f"How many facts does an attention layer{mlp} store at d = {count(s['d'])}, L = {count(s['L'])}, "
-                f"accuracy {exact(capacity.target)}?"),
-        " ".join([_how_many(capacity), *_limits(capacity.rows), *_length(capacity)]),
-        _rows_table(capacity.rows),
+    missed = [row for row in rows if row.V is None and len(rows) > 1]
+    return [
+        Heading(f"How many facts does an attention layer{mlp} store at {sizes(s, 'dL')}, accuracy {target}?"),
+        " ".join([_how_many(capacity), _limits(rows), *_length(capacity)]),
+        _rows_table(rows),
+        *(f"At {_budget(row)} no V reaches {target}: {_best(row)}." for row in missed),
+        Remark(f"V is the largest vocabulary, one fact a token, of which a share {target} of all fresh sequences is "
+               f"answered right after N training samples. Embeddings: {s['embedding']}{value}. Closed form, no fitted "
+               "constant."),
     ]
-    for row in capacity.rows:
-        if row.V is None and len(capacity.rows) > 1:
-            blocks.append(f"At {_budget(row)} no V reaches {exact(capacity.target)}: {_best(row)}.")
-    blocks.append(Remark(
-        f"V is the largest vocabulary, one fact a token, of which a share {exact(capacity.target)} of all fresh "
-        f"sequences is answered right after N training samples. Embeddings: {s['embedding']}{value}. Closed form, no "
-        "fitted constant."))
-    return blocks
 
 
 def _how_many(capacity: Capacity) -> str:
@@ -84,7 +80,7 @@ def _how_many(capacity: Capacity) -> str:
         few = f"; {', '.join(counts)}" if counts else ""
         return f"At most {count(limit.V)} facts, however many the samples{few}."
     if counts:
-        return f"At most {counts[0].replace(' from', ' facts from', 1)}{''.join(f', {c}' for c in counts[1:])}."
+        return f"At most {', '.join(counts).replace(' from', ' facts from', 1)}."
     row = capacity.rows[-1]
     samples = "however many the samples" if row.N is None and row.ratio is None else f"at {_budget(row)}"
     return f"None: no V reaches an accuracy of {exact(capacity.target)}, {samples}; {_best(row)}."
@@ -100,43 +96,42 @@ def _budget(row: Row) -> str:
     return "the limit" if row.ratio is None else f"N/V = {_ratio(row)}"
 
 
-def _limits(rows: Sequence[Row]) -> list[str]:
+def _ratio(row: Row) -> str:
+    if row.ratio is None:
+        return "limit"
+    return count(row.ratio) if row.ratio >= 1000 else f"{row.ratio:.4g}"
+
+
+def _limits(rows: Sequence[Row]) -> str:
     """What limits the capacity with few samples and with many, and what that is."""
-    first, last = rows[0].limited_by, rows[-1].limited_by
-    sentences = []
-    if first != last and _family(first) != _family(last):
-        sentences.append(f"With few samples the limit is {_family(first)}: {_in_words(first)}. With many it")
-    else:
-        sentences.append("What limits it")
-    sentences[-1] += f" is {_family(last)}: {_in_words(last)}."
-    return sentences
+    (few, in_few), (many, in_many) = (_limit(row.limited_by) for row in (rows[0], rows[-1]))
+    first = "What limits it" if few == many else f"With few samples the limit is {few}: {in_few}. With many it"
+    return f"{first} is {many}: {in_many}."
 
 
-def _family(limited_by: str) -> str:
+def _limit(limited_by: str) -> tuple[str, str]:
+    """The family of a noise term, and what that is in words."""
     from ..theory.phase import family
 
-    return family(limited_by.partition(": ")[2])
-
-
-def _in_words(limited_by: str) -> str:
-    step, family = limited_by.partition(":")[0], _family(limited_by)
-    return IN_WORDS.get(f"{step}: {family}") or IN_WORDS.get(family, f"the largest noise of {step}")
+    step, _, term = limited_by.partition(": ")
+    name = family(term)
+    return name, IN_WORDS.get(f"{step}: {name}") or IN_WORDS.get(name, f"the largest noise of {step}")
 
 
 def _length(capacity: Capacity) -> list[str]:
     """Whether the length L costs anything, and from which L on, where the least samples are had."""
     row = next((row for row in capacity.rows if row.V is not None), None)
-    if row is None or row.attention is None or row.accuracy is None or row.recall is None:
+    if row is None or row.attention is None or row.accuracy is None:
         return []
     missed = 1 - row.attention
-    if missed <= NEGLIGIBLE * (1 - row.accuracy):
+    if free := missed <= NEGLIGIBLE * (1 - row.accuracy):
         cost = "The length L costs nothing here"
     else:
         cost = (f"The length L costs something here: attention misses the right token in {percent(missed)} of all "
                 "sequences")
     where = f" (at {_budget(row)})" if len(capacity.rows) > 1 else ""
     if row.longest_L is None:
-        return [f"{cost}, nor does a longer one{where}." if "nothing" in cost else f"{cost}{where}."]
+        return [f"{cost}, nor does a longer one{where}." if free else f"{cost}{where}."]
     if row.longest_L < capacity.setting["L"]:
         return [f"{cost}; up to about L = {count(row.longest_L)} attention alone reaches the target{where}."]
     return [f"{cost}; from about L = {count(row.longest_L)} on attention alone misses the target{where}."]
@@ -144,18 +139,15 @@ def _length(capacity: Capacity) -> list[str]:
 
 def _rows_table(rows: Sequence[Row]) -> Table:
     seeds = [_one_seed(row) for row in rows]
-    columns: dict[str, Format] = {
-        "N/V": str, "facts V": str, "one seed": str, "samples N": str, "accuracy": probability,
-        "limited by": words}
     cells = []
     for row, interval in zip(rows, seeds, strict=True):
-        samples = "no limit" if row.N is None and row.ratio is None else count(row.N)
-        cells.append([_ratio(row), "none" if row.V is None else count(row.V), interval or "-", samples,
-                      row.best_accuracy if row.V is None else row.accuracy, row.limited_by])
-    if not any(seeds):
-        del columns["one seed"]
-        cells = [[*line[:2], *line[3:]] for line in cells]
-    return Table(columns, cells)
+        cell: dict[str, object] = {"N/V": _ratio(row), "facts V": row.V or "none"}
+        if any(seeds):
+            cell["one seed"] = interval or NOTHING
+        cells.append(cell | {
+            "samples N": "no limit" if row.N is None and row.ratio is None else count(row.N),
+            "accuracy": row.best_accuracy if row.V is None else row.accuracy, "limited by": row.limited_by})
+    return table(cells)
 
 
 def _one_seed(row: Row) -> str:
@@ -165,36 +157,26 @@ def _one_seed(row: Row) -> str:
     return f"{count(low)} to {count(high)}" if low and high and high <= TELLING * low else ""
 
 
-def _ratio(row: Row) -> str:
-    if row.ratio is None:
-        return "limit"
-    return count(row.ratio) if row.ratio >= 1000 else f"{row.ratio:.4g}"
-
-
 def _details(capacity: Capacity) -> list[Block]:
     reached = [row for row in capacity.rows if row.V is not None]
     blocks: list[Block] = []
     if reached:
-        blocks += [
-            Table({"N/V": str, "accuracy": probability, "std": deviation, "recall": probability,
-                   "attention": probability, "coverage bound": probability, "longest L": str},
-                  [(_ratio(row), row.accuracy, row.std and row.std["accuracy"], row.recall, row.attention,
-                    row.coverage_bound, "any" if row.longest_L is None else count(row.longest_L)) for row in reached],
-                  "At that V"),
-            Table({"N/V": str, "V from": count, "V of one seed, low": count, "V of one seed, high": count,
-                   "facts / parameter": number, "bits / parameter": number},
-                  [(_ratio(row), row.V_from, *(row.V_seeds or (None, None)), row.facts_per_parameter,
-                    row.bits_per_parameter) for row in reached]),
-        ]
-    parameters = "d^2" if capacity.setting["m"] is None else "m d"
+        at_that = [{"N/V": _ratio(row), "accuracy": row.accuracy, "std": row.std and row.std["accuracy"],
+                    "recall": row.recall, "attention": row.attention, "coverage bound": row.coverage_bound,
+                    "longest L": row.longest_L or "any"} for row in reached]
+        stored = [{"N/V": _ratio(row), "V from": row.V_from,
+                   **dict(zip(ONE_SEED, row.V_seeds or (None, None), strict=True)),
+                   "facts / parameter": row.facts_per_parameter, "bits / parameter": row.bits_per_parameter}
+                  for row in reached]
+        blocks += [table(at_that, "At that V"), table(stored)]
+    has_mlp = capacity.setting["m"] is not None
     blocks.append(Remark(
         "V from: about the least V from which on the target is reached; with fewer labels there are fewer samples, and "
         "attention goes astray. One seed: about the largest V that a seed one standard deviation below, and one above, "
         "the mean still reaches. Longest L: up to which attention reaches the target at the same V and N. Bits: what "
-        f"the stored permutation holds, log2 V!, over {parameters}."))
-    if capacity.setting["m"] is not None:
-        blocks.append(_twice_the_facts(capacity))
-    return [*blocks, _laws(capacity), _other_memories(capacity)]
+        f"the stored permutation holds, log2 V!, over {'m d' if has_mlp else 'd^2'}."))
+    twice = [_twice_the_facts(capacity)] if has_mlp else []
+    return [*blocks, *twice, _laws(capacity), _other_memories(capacity)]
 
 
 def _twice_the_facts(capacity: Capacity) -> Table:
@@ -202,14 +184,19 @@ def _twice_the_facts(capacity: Capacity) -> Table:
     rows = []
     for row in capacity.rows:
         assert row.next is not None
-        sizes = ["none" if (size := row.next[name]) is None else number(size, 2) if size >= 10**6 else count(size)
-                 for name in ("m", "d", "N")]
+        needed = {name: _needed(row.next[name]) for name in ("m", "d", "N")}
         if capacity.setting["N"] is None and row.ratio is None:
-            sizes[-1] = "-"
-        rows.append((_ratio(row), row.next["V"], *sizes))
-    return Table({"N/V": str, "facts V": count, "m": str, "d": str, "N": str}, rows,
-                 "For twice the facts (where no V reaches the target: for it, at the V of the best accuracy), about "
-                 "what one of m, d and N must be, the others as they are; N keeps to N/V but where it is what changes")
+            needed["N"] = NOTHING
+        rows.append({"N/V": _ratio(row), "facts V": row.next["V"], **needed})
+    return table(rows, "For twice the facts (where no V reaches the target: for it, at the V of the best accuracy), "
+                 "about what one of m, d and N must be, the others as they are; N keeps to N/V but where it is what "
+                 "changes")
+
+
+def _needed(size: int | None) -> str:
+    if size is None:
+        return "none"
+    return number(size, 2) if size >= 10**6 else count(size)
 
 
 def _laws(capacity: Capacity) -> Table:
@@ -217,10 +204,12 @@ def _laws(capacity: Capacity) -> Table:
 
     at = next((row for row in reversed(capacity.rows) if row.V is not None and row.N is not None), None)
     if at is None or at.V is None or at.N is None:
-        rows = [(cause, size, count(value) if value <= PARAMETERS[size.split()[-1]].high else OUTSIDE)
-                for name, value in capacity.laws.items() for cause, size in [name.split(": ")]]
-        return Table({"cause": words, "size": words, "by the leading law": str}, rows,
-                     "The leading laws, some causes alone")
+        rows = []
+        for name, value in capacity.laws.items():
+            cause, size = name.split(": ")
+            in_regime = value <= PARAMETERS[size.split()[-1]].high
+            rows.append({"cause": cause, "size": size, "by the leading law": count(value) if in_regime else OUTSIDE})
+        return table(rows, "The leading laws, some causes alone")
     names = ("L", "d", "m", "activation", "embedding", "trigger_in_value")
     setting = Setting(V=at.V, N=at.N, **{name: capacity.setting[name] for name in names})
     return laws_table(requirements(setting), "The leading laws, one cause alone each, at V = "
@@ -230,18 +219,18 @@ def _laws(capacity: Capacity) -> Table:
 def _other_memories(capacity: Capacity) -> Table:
     b = capacity.bounds
     bits, linear = b["bits"], b["best_linear_memory"]
-    reached = [row for row in capacity.rows if row.V is not None]
-    most = max((row.V for row in reached if row.V is not None), default=None)
-    rows = [(f"bound, any learner from N = {count(row.N)}: every fact must occur", row.coverage_V, row.V)
-            for row in reached if row.N is not None]
-    rows += [
+    most = max((row.V for row in capacity.rows if row.V is not None), default=None)
+    memories: list[tuple[str, int | None, int | None]] = [
+        (f"bound, any learner from N = {count(row.N)}: every fact must occur", row.coverage_V, row.V)
+        for row in capacity.rows if row.V is not None and row.N is not None]
+    memories += [
         (f"bound, any model of {count(bits['parameters'])} parameters of {number(bits['bits_per_parameter'])} bits",
          bits["V_at_target"], most),
         ("best linear memory of d^2 numbers, to leading order: d^2 = 2 V ln V", linear["V"], most),
         ("orthogonal embeddings, V = d", b["orthogonal"]["V"], most),
     ]
-    return Table({"for comparison": words, "facts V": count, "ratio": number},
-                 [(name, V, V and ours and ours / V) for name, V, ours in rows],
+    return table([{"for comparison": name, "facts V": V, "ratio": V and ours and ours / V}
+                  for name, V, ours in memories],
                  "What no learner can beat, and other memories; the ratio is the V above to theirs")
 
 
@@ -250,7 +239,7 @@ command = Command(
     params=[*setting_options(("d", "L"), leave_out=("V", "N", "eta", "gamma")),
             option("N", help="training samples in all, instead of N/V"),
             option("ratio", multiple=True, help="training samples a fact, N/V; may be repeated"),
-            option("target"), option("bits")],
+            "target", "bits"],
     details="Spread, laws, bounds and other memories beside it.",
     help="How many facts does an attention layer, or one with an MLP (--m), store? The largest V whose predicted "
          "accuracy reaches the target: in the limit of many samples, and from the least N/V that stores 16 or more.",

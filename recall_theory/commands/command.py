@@ -11,7 +11,7 @@ import click
 
 from ..errors import Interrupted
 from . import streams
-from .options import Needed
+from .options import Declared, flag, option
 from .streams import BadInput, say
 
 if TYPE_CHECKING:
@@ -187,19 +187,6 @@ def map_with_progress(jobs: int, progress: Progress) -> Callable[[Callable[[Any]
     return over
 
 
-def _output_options(details: str) -> list[click.Parameter]:
-    """--json, --csv, --output and --quiet, which every command takes; `details` is the help of --details, if any."""
-    options: list[click.Parameter] = [
-        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
-        click.Option(["--csv", "as_csv"], is_flag=True, help="Print comma-separated values."),
-        click.Option(["--output", "output"], metavar="FILE", help="Write the answer to FILE, whole or not at all."),
-        click.Option(["-q", "--quiet", "quiet"], is_flag=True, help="No progress, no remarks: the answer alone."),
-    ]
-    if details:
-        options.insert(0, click.Option(["--details", "details"], is_flag=True, help=details))
-    return options
-
-
 def help_option() -> click.Option:
     """--help, printed by the same hand as all other output."""
 
@@ -212,17 +199,28 @@ def help_option() -> click.Option:
                         help="Show this message and exit.")
 
 
+def epilog_of(examples: Sequence[str]) -> str:
+    """The examples below the help of a command."""
+    return "\b\nExamples:\n" + "\n".join(f"  recall-theory {e}" for e in examples)
+
+
 class Command(click.Command):
     """A command whose callback takes an `Output` and the values of its options, and returns an `Answer`.
 
-    `details` is the help of --details, for a command whose answer has them.
+    `params` are options, or the names of declared ones that are taken as they are. `details` is the help of --details,
+    for a command whose answer has them.
     """
 
     def __init__(self, name: str, callback: Callable[..., Answer], *, help: str, examples: Sequence[str],
-                 params: Sequence[click.Parameter], details: str = ""):
-        epilog = "\b\nExamples:\n" + "\n".join(f"  recall-theory {e}" for e in examples)
-        super().__init__(name, callback=callback, help=help, epilog=epilog,
-                         params=[*params, *_output_options(details)])
+                 params: Sequence[click.Parameter | str], details: str = ""):
+        given = [option(p) if isinstance(p, str) else p for p in params]
+        if details:
+            given.append(flag("details", details))
+        given += [flag("json", "Print one JSON object."), flag("csv", "Print comma-separated values."),
+                  click.Option(["--output", "file"], metavar="FILE", help="Write the answer to FILE, whole or not at "
+                               "all."),
+                  click.Option(["-q", "--quiet"], is_flag=True, help="No progress, no remarks: the answer alone.")]
+        super().__init__(name, callback=callback, help=help, epilog=epilog_of(examples), params=given)
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         return help_option()
@@ -244,11 +242,11 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> int:
         values: dict[str, Any] = dict(ctx.params)
-        output = Output(command=ctx.command_path, json=values.pop("as_json"), csv=values.pop("as_csv"),
-                        file=values.pop("output"), quiet=values.pop("quiet"), details=values.pop("details", False))
+        wanted = {field.name: values.pop(field.name) for field in dataclasses.fields(Output) if field.name in values}
+        output = Output(command=ctx.command_path, **wanted)
         for param in self.params:
-            if isinstance(param, Needed):
-                param.check_given(values)
+            if isinstance(param.type, Declared):
+                param.type.check_given(values.get(str(param.name)))
         if output.json and output.csv:
             raise BadInput("--json and --csv contradict one another: give one of them", ctx)
         if output.file is not None:

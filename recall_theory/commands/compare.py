@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from ..errors import SettingError
-from ..numerics.formatting import count, deviation, exact, number, percent, plural, probability, signed, two_digits
+from ..numerics.formatting import NOTHING, count, exact, number, percent, plural, sizes
 from ..settings import Setting
 from .bounds import drawn, with_error
 from .command import Answer, Command, Output
-from .options import option, plot_option, setting_options
+from .options import flag, option, plot_option, setting_options
 from .program import Group
 from .streams import BadInput
-from .text_layout import Block, Format, Heading, Remark, Table, words
+from .text_layout import Block, Heading, Remark, Table, table
 
 if TYPE_CHECKING:
-    from ..simulate.observation import Observable
-    from ..theory.activation_choice import Choice, Parts
-    from ..theory.memories.memory_table import Comparison, Memory
+    from ..theory.activation_choice import Choice
+    from ..theory.memories.memory_table import Comparison
     from ..theory.memories.zipf_facts import Zipf
     from ..verification.embedding_comparison import BeyondOrthogonal, FactsStored
-
-    Simulated = Mapping[tuple[str, str], Observable]  # by name and criterion of a memory
 
 NO_MLP = "none (Attention-only)"
 PARTS = ("mean", "linear", "quadratic", "higher")
 
 
-def run_memories(output: Output, d: int | None, facts: int | None, target: float, rank: int | None, m: int | None,
+def run_memories(output: Output, *, d: int | None, facts: int | None, target: float, rank: int | None, m: int | None,
                  zipf: float | None, classes: int | None, samples: int | None, seeds: int | None,
                  seed: int | None) -> Answer:
     if (d is None) == (facts is None):
@@ -46,102 +41,72 @@ def run_memories(output: Output, d: int | None, facts: int | None, target: float
     from ..theory.memories.zipf_facts import zipf_at
 
     comparison = compare_memories(d, facts, target, rank, m)
-    law = None if zipf is None or d is None else zipf_at(zipf, d, classes, samples)
-    used = None if seeds is None else output.seed(seed)
-    simulated = {} if seeds is None or used is None else _simulated(output, comparison, seeds, used)
-
-    rows = [memory.to_dict() | _observed(memory, simulated) for memory in comparison.memories]
+    rows = [memory.to_dict() for memory in comparison.memories]
     data: dict[str, object] = {"schema_version": 1, "d": d, "facts": facts, "target": target, "memories": rows}
+    blocks = _memory_blocks(comparison)
+    law = None if zipf is None or d is None else zipf_at(zipf, d, classes, samples)
     if seeds is not None:
+        used = output.seed(seed)
         data |= {"seed": used, "seeds": seeds}
+        title = f"Simulated: {plural(seeds, 'memory', 'memories')} each, --seed {used}"
+        blocks.append(table(_simulated(output, comparison, rows, seeds, used), title))
     if law is not None:
         data["zipf"] = dataclasses.asdict(law)
-    blocks = _memory_blocks(comparison)
-    if seeds is not None:
-        blocks.append(_simulated_table(comparison, simulated, f"Simulated: {plural(seeds, 'memory', 'memories')} each, "
-                                                              f"--seed {used}"))
-    if law is not None:
         blocks += _zipf_blocks(law)
     share = exact(comparison.target)
     blocks.append(Remark(
         f"Almost all: a share {share} of the facts is right in the mean. All: every one is, with probability {share} "
         "or more. Hebbian rows and the attention layer's are laws for finite size, derived and checked by simulation; "
         "that of the best linear memory is for large d; fits were read off a paper's figures by eye."))
-    sources = Table({"memory": words, "right": words, "provenance": words, "reference": words},
-                    [(m.name, m.criterion, m.provenance, m.reference) for m in comparison.memories],
-                    "Where the laws come from: derived here, or kin, from a related paper")
-    return Answer(data, rows, blocks, lambda: [sources])
+    return Answer(data, rows, blocks, lambda: [table(
+        [{"memory": m.name, "right": m.criterion, "provenance": m.provenance, "reference": m.reference}
+         for m in comparison.memories], "Where the laws come from: derived here, or kin, from a related paper")])
 
 
-def _simulated(output: Output, comparison: Comparison, seeds: int, seed: int) -> Simulated:
-    """The recall of simulated Hebbian memories at the sizes of their rows."""
-    from ..simulate.memories import check_hebbian_size, hebbian_recall
+def _simulated(output: Output, comparison: Comparison, rows: Sequence[dict[str, object]], seeds: int,
+               seed: int) -> list[dict[str, object]]:
+    """Simulated Hebbian memories beside their law, at the sizes of their rows; the `rows` are given both."""
+    from ..simulate import memories
+    from ..theory.memories import hebbian_recall
 
-    sizes = [(m, m.facts, m.d, m.embedding) for m in comparison.memories]
-    result: dict[tuple[str, str], Observable] = {}
+    shown: list[dict[str, object]] = []
     with output.bar("memories") as bar:
-        for done, (memory, facts, d, embedding) in enumerate(sizes):
+        for done, (memory, row) in enumerate(zip(comparison.memories, rows, strict=True)):
+            facts, d, embedding = memory.facts, memory.d, memory.embedding
             if facts is None or d is None or embedding is None:
                 continue
             try:
-                check_hebbian_size(facts, d)
+                memories.check_hebbian_size(facts, d)
             except SettingError as error:
                 raise BadInput(f"--seeds: {error}; leave --seeds out for the theory alone") from None
-            bar.update(done, len(sizes))
-            result[memory.name, memory.criterion] = hebbian_recall(facts, d, embedding, memory.rank, seeds=seeds,
-                                                                   seed=seed)
-    return result
-
-
-def _observed(memory: Memory, simulated: Simulated) -> dict[str, object]:
-    """What the simulation observed at the memory's size, beside what the law says there; nothing where none ran."""
-    observable = simulated.get((memory.name, memory.criterion))
-    if observable is None:
-        return {}
-    return {"predicted": _predicted(memory), "observed": {"mean": observable.mean, "se": observable.se}}
-
-
-def _predicted(memory: Memory) -> float:
-    """Recall at the facts and dimension of a Hebbian memory."""
-    from ..theory.memories import hebbian_recall
-
-    assert memory.facts is not None and memory.d is not None and memory.embedding is not None
-    return float(hebbian_recall(memory.facts, memory.d, memory.embedding, memory.rank))
+            bar.update(done, len(rows))
+            recall = memories.hebbian_recall(facts, d, embedding, memory.rank, seeds=seeds, seed=seed)
+            predicted = float(hebbian_recall(facts, d, embedding, memory.rank))
+            row |= {"predicted": predicted, "observed": {"mean": recall.mean, "se": recall.se}}
+            shown.append({"memory": memory.name, "facts": facts, "d": d, "predicted recall": predicted,
+                          "observed": recall.mean, "standard error": recall.se, "difference": recall.mean - predicted})
+    return shown
 
 
 def _memory_blocks(comparison: Comparison) -> list[Block]:
-    by_size = comparison.d is not None
-    heading = (f"How many facts do memories hold at d = {count(comparison.d)}?" if by_size else
-               f"What do memories need for {count(comparison.facts)} facts?")
-    columns = {"memory": words, "right": words, "facts" if by_size else "d": count, "facts per parameter": number,
-               "leading law": words, "it alone gives": count}
-    rows = [(m.name, m.criterion, m.facts if by_size else m.d, m.facts_per_parameter, m.law, m.leading)
-            for m in comparison.memories]
-    return [Heading(heading), Table(columns, rows)]
-
-
-def _simulated_table(comparison: Comparison, simulated: Simulated, title: str) -> Table:
-    rows = []
-    for memory in comparison.memories:
-        observable = simulated.get((memory.name, memory.criterion))
-        if observable is not None:
-            predicted = _predicted(memory)
-            rows.append((memory.name, memory.facts, memory.d, predicted, observable.mean, observable.se,
-                         observable.mean - predicted))
-    return Table({"memory": words, "facts": count, "d": count, "predicted recall": probability,
-                  "observed": probability, "standard error": two_digits, "difference": signed}, rows, title)
+    sought, heading = "facts", f"How many facts do memories hold at d = {count(comparison.d)}?"
+    if comparison.d is None:
+        sought, heading = "d", f"What do memories need for {count(comparison.facts)} facts?"
+    return [Heading(heading), table(
+        {"memory": m.name, "right": m.criterion, sought: getattr(m, sought),
+         "facts per parameter": m.facts_per_parameter, "leading law": m.law, "it alone gives": m.leading}
+        for m in comparison.memories)]
 
 
 def _zipf_blocks(law: Zipf) -> list[Block]:
-    kinds = [("an output a fact", law.own)]
+    kinds = {"an output a fact": law.own}
     if law.shared is not None:
-        kinds.append((f"{count(law.classes)} outputs, shared", law.shared))
+        kinds[f"{count(law.classes)} outputs, shared"] = law.shared
     blocks: list[Block] = [
-        Table({"outputs": words, "stored": count, "error": number, "of it left out": number},
-              [(name, part.stored, part.error, part.left_out) for name, part in kinds],
+        table([{"outputs": name, "stored": part.stored, "error": part.error, "of it left out": part.left_out}
+               for name, part in kinds.items()],
               f"Facts of frequency x^-{law.alpha:g}: the best memory that stores the most frequent alone"),
-        Table({"memory": words, "error falls as": words},
-              [(name, f"d^-{exponent:.4g}") for name, exponent in law.exponents.items()],
+        table([{"memory": name, "error falls as": f"d^-{exponent:.4g}"} for name, exponent in law.exponents.items()],
               "How the error falls, up to logarithms"),
     ]
     if law.unseen is not None:
@@ -150,7 +115,7 @@ def _zipf_blocks(law: Zipf) -> list[Block]:
     return blocks
 
 
-def run_embeddings(output: Output, points: int, seeds: int | None, seed: int | None, plot: tuple[str, ...],
+def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int | None, plot: Sequence[str],
                    **values: Any) -> Answer:
     if seed is not None and seeds is None:
         raise BadInput(f"--seed {seed} is for --seeds: give that too, or leave it out")
@@ -176,38 +141,44 @@ def run_embeddings(output: Output, points: int, seeds: int | None, seed: int | N
 
 
 def _embedding_blocks(result: BeyondOrthogonal) -> list[Block]:
-    s = result.setting
+    s, target = result.setting, exact(result.target)
     share = 2 * (1 + int(s["trigger_in_value"]))
     value = "" if s["trigger_in_value"] else ", trigger left out of the values"
-    stored = [(x.d, "none" if x.random is None else count(x.random), x.law, x.orthogonal,
-               None if x.random is None else x.random / x.orthogonal) for x in result.dimensions]
+    stored = [{"d": x.d, "random": _or_none(x.random), "leading law": x.law, "orthogonal": count(x.orthogonal),
+               "ratio": x.random and x.random / x.orthogonal} for x in result.dimensions]
     blocks: list[Block] = [
-        Heading(f"Random and orthogonal embeddings: d = {count(s['d'])}, L = {count(s['L'])}{value}"),
-        Table({"d": count, "random": str, "leading law": count, "orthogonal": count, "ratio": number}, stored,
-              f"Facts stored at an accuracy of {exact(result.target)}, with samples without end"),
+        Heading(f"Random and orthogonal embeddings: {sizes(s, 'dL')}{value}"),
+        table(stored, f"Facts stored at an accuracy of {target}, with samples without end",
+              formats={"leading law": count}),
         Remark(f"The leading law of random embeddings is d^2 = {share} V ln V; orthogonal ones are there up to V = d "
                "only."),
-        Table({"V": count, "N, random": str, "N/V": number, "N, orthogonal": str, "N/V, orthogonal": number,
-               "random over orthogonal": number}, [_needed(f) for f in result.facts],
-              f"The samples that they need, at d = {count(s['d'])}: least N for {exact(result.target)}"),
+        table(map(_needed, result.facts), f"The samples that they need, at {sizes(s, 'd')}: least N for {target}"),
     ]
     if result.seeds:
-        rows = [(f.V, *(with_error(need.observed, need.se) if (need := f.needs.get(e)) else "-"
-                        for e in ("gaussian", "orthogonal"))) for f in result.facts]
-        blocks.append(Table({"V": count, "random": str, "orthogonal": str}, rows,
+        blocks.append(table([{"V": f.V, "random": _accuracy(f, "gaussian"), "orthogonal": _accuracy(f, "orthogonal")}
+                             for f in result.facts],
                             f"Accuracy observed at that N, {plural(result.seeds, 'seed')} each "
                             f"(--seed {result.seed}), ± standard error"))
     return blocks
 
 
-def _needed(facts: FactsStored) -> tuple[object, ...]:
+def _or_none(size: int | None) -> str:
+    return "none" if size is None else count(size)
+
+
+def _accuracy(facts: FactsStored, embedding: str) -> str:
+    need = facts.needs.get(embedding)
+    return NOTHING if need is None else with_error(need.observed, need.se)
+
+
+def _needed(facts: FactsStored) -> dict[str, object]:
     """A row of the samples that embeddings need."""
-    V, random = facts.V, facts.needs["gaussian"].N
-    orthogonal = facts.needs["orthogonal"].N if "orthogonal" in facts.needs else None
-    impossible = "none" if "orthogonal" in facts.needs else "V > d"
-    return (V, "none" if random is None else count(random), None if random is None else random / V,
-            impossible if orthogonal is None else count(orthogonal), None if orthogonal is None else orthogonal / V,
-            None if random is None or orthogonal is None else random / orthogonal)
+    V, random, beside = facts.V, facts.needs["gaussian"].N, facts.needs.get("orthogonal")
+    orthogonal = None if beside is None else beside.N
+    return {"V": V, "N, random": _or_none(random), "N/V": random and random / V,
+            "N, orthogonal": "V > d" if beside is None else _or_none(orthogonal),
+            "N/V, orthogonal": orthogonal and orthogonal / V,
+            "random over orthogonal": random and orthogonal and random / orthogonal}
 
 
 def run_activations(output: Output, activation: tuple[str, ...], attention_only: bool, **values: Any) -> Answer:
@@ -223,19 +194,14 @@ def run_activations(output: Output, activation: tuple[str, ...], attention_only:
                 **{f"{where}_{part}": getattr(parts, part)
                    for where, parts in (("value", c.parts), ("average", c.parts_of_average))
                    for part in ("s", *PARTS)}} for c in choices]
-    s, best = setting, choices[0]
+    best = choices[0]
     blocks: list[Block] = [
-        Heading(f"Which activation remembers best at V = {count(s.V)}, L = {count(s.L)}, d = {count(s.d)}, "
-                f"N = {count(s.N)}, m = {count(s.m)}?"),
-        Table({"activation": words, "accuracy": probability, "std": deviation, "attention": probability,
-               "recall": probability, "limited by": words},
-              [(c.name or NO_MLP, c.accuracy, c.std["accuracy"], c.attention, c.recall, c.limited_by) for c in choices],
-              marked=frozenset({0})),
-        _parts_table([(c, c.parts) for c in choices],
-                     f"Shares of E phi^2 where facts are stored (values of norm^2 {best.parts.s:.3g})"),
-        _parts_table([(c, c.parts_of_average) for c in choices],
-                     "The same where attention is learned (averaged sequences of norm^2 "
-                     f"{best.parts_of_average.s:.3g})"),
+        Heading(f"Which activation remembers best at {sizes(known, ('V', 'L', 'd', 'N', 'm'))}?"),
+        table([{"activation": c.name or NO_MLP, "accuracy": c.accuracy, "std": c.std["accuracy"],
+                "attention": c.attention, "recall": c.recall, "limited by": c.limited_by} for c in choices],
+              marked=[0]),
+        _parts_table(choices, "parts", "Shares of E phi^2 where facts are stored (values of norm^2"),
+        _parts_table(choices, "parts_of_average", "The same where attention is learned (averaged sequences of norm^2"),
         Remark(f"Best: {best.name or NO_MLP}. The mean stores nothing and carries label-frequency noise (mean bias). "
                "The linear part is the Attention-only model's. The higher parts tell values apart beyond d dimensions, "
                "and need a width m that resolves them (MLP noise). In attention, a small linear part at the small norm "
@@ -244,9 +210,10 @@ def run_activations(output: Output, activation: tuple[str, ...], attention_only:
     return Answer(data, records, blocks)
 
 
-def _parts_table(rows: list[tuple[Choice, Parts]], title: str) -> Table:
-    columns: dict[str, Format] = {"activation": words, **dict.fromkeys(PARTS, percent)}
-    return Table(columns, [(c.name or NO_MLP, *(getattr(parts, part) for part in PARTS)) for c, parts in rows], title)
+def _parts_table(choices: Sequence[Choice], where: str, title: str) -> Table:
+    rows = [{"activation": c.name or NO_MLP, **{part: getattr(getattr(c, where), part) for part in PARTS}}
+            for c in choices]
+    return table(rows, f"{title} {getattr(choices[0], where).s:.3g})", formats=dict.fromkeys(PARTS, percent))
 
 
 memories = Command(
@@ -255,12 +222,12 @@ memories = Command(
             option("facts", help="facts: which dimension does each memory need?"),
             option("target", help="share of the facts that must be right where almost all count; probability that "
                    "all are right where all count"),
-            option("rank"), option("m", help="width of the MLP memory; 4 d where absent"),
-            option("zipf"),
+            "rank", option("m", help="width of the MLP memory; 4 d where absent"),
+            "zipf",
             option("classes", default=None, help="outputs that Zipf's facts share, at most d/4 [default: 10, or "
                    "none below d = 40]"),
-            option("samples"),
-            option("seeds", default=None, help="simulate the Hebbian memories, so many of each"), option("seed")],
+            "samples",
+            option("seeds", default=None, help="simulate the Hebbian memories, so many of each"), "seed"],
     details="Where each law comes from.",
     help="The other memories at the same embedding dimension, or for the same number of facts: Hebbian memories by a "
          "law for finite size, the best linear memory, what training reached in the literature, orthogonal embeddings, "
@@ -275,7 +242,7 @@ embeddings = Command(
     params=[*setting_options(("d", "L"), leave_out=("V", "N", "m", "activation", "embedding", "eta", "gamma")),
             option("target", default=0.9), option("points", default=6, help="values of V"),
             option("seeds", default=None, help="simulate each predicted N on so many seeds"),
-            option("seed"), option("jobs"), plot_option()],
+            "seed", "jobs", plot_option()],
     help="Random against orthogonal embeddings of the same dimension: how many facts each stores, and the samples that "
          "each needs for them.",
     examples=["compare embeddings --d 128 --L 16",
@@ -287,8 +254,8 @@ activations = Command(
     params=[*setting_options(("V", "L", "d", "N", "m"), leave_out=("activation", "eta", "gamma")),
             option("activation", multiple=True, help="an activation to compare, may be repeated; all that have a name "
                    "where absent"),
-            click.Option(["--attention-only/--no-attention-only", "attention_only"], default=True,
-                         help="with the model without an MLP beside them  [default: yes]")],
+            flag("attention_only", "with the model without an MLP beside them  [default: yes]", switch=True,
+                 default=True)],
     help="The predicted accuracy of each activation in one setting, and why: its mean, linear and higher Hermite "
          "parts.",
     examples=["compare activations --V 512 --L 32 --d 64 --N 65536 --m 1024",
@@ -298,11 +265,11 @@ activations = Command(
 
 command = Group(
     "compare",
-    {"memories": (f"{__name__}:memories", "Other memories: Hebbian, linear, trained, orthogonal, a bound."),
-     "embeddings": (f"{__name__}:embeddings", "Random against orthogonal embeddings: facts stored, samples needed."),
-     "activations": (f"{__name__}:activations", "Which activation remembers best in one setting, and why.")},
+    {"memories": ("compare:memories", "Other memories: Hebbian, linear, trained, orthogonal, a bound."),
+     "embeddings": ("compare:embeddings", "Random against orthogonal embeddings: facts stored, samples needed."),
+     "activations": ("compare:activations", "Which activation remembers best in one setting, and why.")},
     default="memories",
     help="What one could have instead at the same size. Without a word from the list it is `compare memories`, whose "
          "options it takes.",
-    epilog="\b\nExamples:\n  recall-theory compare --d 256\n  recall-theory compare embeddings --d 128 --L 16",
+    examples=["compare --d 256", "compare embeddings --d 128 --L 16"],
 )

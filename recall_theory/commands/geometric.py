@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
-from ..numerics.formatting import NOTHING, count, deviation, number, plural, probability
+from ..numerics.formatting import NOTHING, count, number, plural, sizes
 from .command import Answer, Command, Output
 from .options import Extra, option, setting_options
 from .program import Group
-from .text_layout import Block, Format, Heading, Remark, Table, words
+from .text_layout import Block, Format, Heading, Remark, table
 from .verify import DETAILS, grid_options, verification_answer, verified
 
 if TYPE_CHECKING:
     from ..geometric.geometric_capacity import GeometricCapacity
     from ..geometric.geometric_prediction import GeometricPrediction
-    from ..geometric.hop_depth import HopCosts, HopDepths
+    from ..geometric.hop_depth import HopDepths
     from ..verification.results import Verification
 
 CAUSES = {
@@ -65,22 +65,20 @@ def run_predict(output: Output, **values: Any) -> Answer:
 
 def _predicted(prediction: GeometricPrediction) -> list[Block]:
     s = prediction.setting
-    rows: list[tuple[str, float, float | None]] = []
+    one_pass = {"": "one pass alone", "recall": prediction.one_pass, "std over seeds": None}
+    query = f"{plural(s.hops, 'hop')} in {plural(prediction.passes, 'pass', 'passes')}"
+    rows = [{"": query, "recall": prediction.recall, "std over seeds": prediction.std}]
     if prediction.passes > 1:
-        rows.append(("one pass alone", prediction.one_pass, None))
-    passes = plural(prediction.passes, "pass", "passes")
-    rows.append((f"{plural(s.hops, 'hop')} in {passes}", prediction.recall, prediction.std))
+        rows.insert(0, one_pass)
     blocks: list[Block] = [
         Heading(f"What embeddings recall at {describe(s)}"),
-        Table({"": words, "recall": probability, "std over seeds": deviation}, rows,
-              marked=frozenset([len(rows) - 1])),
+        table(rows, marked=[len(rows) - 1]),
         f"A subject's embedding superposes {plural(s.words, 'code')}; the MLP has {count(s.mlp_width)} hidden units, "
         "and none of its weights depends on the facts.",
     ]
     if prediction.causes:
-        blocks.append(Table({"cause": words, "variance": number, "because": words},
-                            [(name, value, CAUSES[name]) for name, value in prediction.causes.items()],
-                            "What makes seeds differ, in one pass"))
+        blocks.append(table(({"cause": name, "variance": value, "because": CAUSES[name]}
+                             for name, value in prediction.causes.items()), "What makes seeds differ, in one pass"))
     return blocks
 
 
@@ -118,30 +116,27 @@ def run_capacity(output: Output, **values: Any) -> Answer:
 
 def _capacity_blocks(result: GeometricCapacity) -> list[Block]:
     given = result.given
-    sizes = [f"{name} = {count(given[name])}" for name in ("N", "R", "d") if given[name] is not None]
+    known = [sizes(given, "NRd")]
     if given["hops"] > 1:
-        sizes.append(_hops(given["hops"], given["depth"], given["chain_of_thought"]))
-    columns: dict[str, Format] = {
-        "memory": words, result.asked: count, "code length k": count, "MLP width": count, "recall": probability,
-        "facts per number": number, "all parameters": count}
-    blocks: list[Block] = [
-        Heading(f"Geometric recall: {ASKED[result.asked]} at {', '.join(sizes)}"),
-        Table(columns, [(row.name, getattr(row, result.asked), row.code_length, row.mlp_width, row.recall,
-                         row.facts_per_parameter, row.parameters) for row in result.rows]),
+        known.append(_hops(given["hops"], given["depth"], given["chain_of_thought"]))
+    rows = [{"memory": row.name, result.asked: getattr(row, result.asked), "code length k": row.code_length,
+             "MLP width": row.mlp_width, "recall": row.recall, "facts per number": row.facts_per_parameter,
+             "all parameters": row.parameters} for row in result.rows]
+    return [
+        Heading(f"Geometric recall: {ASKED[result.asked]} at {', '.join(known)}"),
+        table(rows, formats={"R": count, "all parameters": count}),
+        _crossover(result),
+        Remark(f"Random superposition is to recall {given['target']:g} of the facts. In the first three rows the facts "
+               "are in the subjects' embeddings, N d numbers; in the last two they are in a d x d matrix that maps "
+               "pairs of a subject and a relation to attributes."),
     ]
-    if crossover := _crossover(result):
-        blocks.append(crossover)
-    return [*blocks, Remark(
-        f"Random superposition is to recall {given['target']:g} of the facts. In the first three rows the facts are "
-        "in the subjects' embeddings, N d numbers; in the last two they are in a d x d matrix that maps pairs of a "
-        "subject and a relation to attributes.")]
 
 
 def _capacity_details(result: GeometricCapacity) -> list[Block]:
     return [
-        Table({"memory": words, "numbers that hold facts": count, "they are in": words, "source": words},
-              [(row.name, row.fact_parameters, row.facts_in, row.provenance) for row in result.rows],
-              "Where the facts are"),
+        table([{"memory": row.name, "numbers that hold facts": row.fact_parameters, "they are in": row.facts_in,
+                "source": row.provenance} for row in result.rows], "Where the facts are",
+              formats={"numbers that hold facts": count}),
         Remark(f"In the lower bounds a number has b = {result.given['bits']:g} bits; the exact construction uses one. "
                "The best linear memory is a leading law from related papers."),
     ]
@@ -154,10 +149,9 @@ def _crossover(result: GeometricCapacity) -> str:
         parts.append(f"from N = {count(from_N)} on at R = {count(result.given['R'])}")
     if to_R is not None:
         parts.append(f"up to R = {count(to_R)} at N = {count(result.given['N'])}")
-    if not parts:
-        return ""
-    return ("One hop of the exact construction takes no larger d than the best linear memory of the same facts "
-            f"{' and '.join(parts)}.")
+    where = " and ".join(parts)
+    return where and ("One hop of the exact construction takes no larger d than the best linear memory of the same "
+                      f"facts {where}.")
 
 
 def run_hops(output: Output, N: int, R: int, hops: int, bits: float) -> Answer:
@@ -169,13 +163,14 @@ def run_hops(output: Output, N: int, R: int, hops: int, bits: float) -> Answer:
 
 
 def _hops_blocks(result: HopDepths) -> list[Block]:
-    columns: dict[str, Format] = {
-        "way": words, "passes": count, "codes": count, "d": count, "MLP width": count, "lookup table": count,
-        "bound, bits": functools.partial(number, digits=6), "bound on d": count}
+    rows = [{"way": "chain of thought" if way.chain_of_thought else plural(way.depth, "layer"), "passes": way.passes,
+             "codes": way.words, "d": way.d, "MLP width": way.mlp_width, "lookup table": way.lookup or None,
+             "bound, bits": way.bound_bits, "bound on d": way.bound_d} for way in result.ways]
+    formats: dict[str, Format] = {"bound, bits": functools.partial(number, digits=6), "bound on d": count}
     blocks: list[Block] = [
         Heading(f"{plural(result.hops, 'hop')} at N = {count(result.N)}, R = {count(result.R)}: the exact "
                 "construction"),
-        Table(columns, [_way(way) for way in result.ways]),
+        table(rows, formats=formats),
     ]
     if result.enumerated_lists is not None:
         blocks.append(f"Enumerated over all tables of facts: the words of {plural(result.hops, 'relation')} have "
@@ -188,11 +183,6 @@ def _hops_blocks(result: HopDepths) -> list[Block]:
         f"{number(result.tables_bits)} bits, R log2 N!. A bound is in bits an embedding, and on d with "
         f"b = {result.bits:g} bits a coordinate; '{NOTHING}' is outside its range, or where the words are more than "
         "any construction takes.")]
-
-
-def _way(way: HopCosts) -> tuple[object, ...]:
-    name = "chain of thought" if way.chain_of_thought else plural(way.depth, "layer")
-    return (name, way.passes, way.words, way.d, way.mlp_width, way.lookup or None, way.bound_bits, way.bound_d)
 
 
 def geometric_options(leave_out: Sequence[str] = ("bits",)) -> list[click.Parameter]:
@@ -209,7 +199,7 @@ predict_command = Command(
 )
 
 verify_command = Command(
-    "verify", run_verify, params=[*grid_options("default"), option("margin")], details=DETAILS,
+    "verify", run_verify, params=[*grid_options("default"), "margin"], details=DETAILS,
     help="Lay predicted recall beside simulated recall over a grid of geometric settings. Each cell gets a verdict: "
          "agree, disagree, or inconclusive. Exit code 0 if all agree, 1 if any disagrees, else 3.",
     examples=["geometric verify", "geometric verify --grid my_grid.toml --seeds 100 --seed 7 --json"],
@@ -230,8 +220,7 @@ capacity_command = Command(
 
 hops_command = Command(
     "hops", run_hops,
-    params=[option("N", required=True, among=GEOMETRIC_PARAMETERS),
-            option("R", required=True, among=GEOMETRIC_PARAMETERS),
+    params=[*geometric_options(("d", "code_length", "hops", "depth", "chain_of_thought", "construction", "bits")),
             option("hops", among=GEOMETRIC_PARAMETERS, default=2), option("bits", among=GEOMETRIC_PARAMETERS)],
     help="What a query of several relations takes, at every depth and with chain of thought: the exact construction's "
          "sizes, the table by which layers re-embed an answer, and the bound by counting, with the exact count where N "
@@ -239,20 +228,19 @@ hops_command = Command(
     examples=["geometric hops --N 1024 --R 4 --hops 3", "geometric hops --N 4 --R 2 --hops 2 --bits 1 --json"],
 )
 
-_MODELS = "recall_theory.commands.geometric_models"
 command = Group(
     "geometric",
-    {"capacity": (f"{__name__}:capacity_command", "The embedding that facts require, beside an associative memory."),
-     "predict": (f"{__name__}:predict_command", "Recall of one setting, in closed form."),
-     "construct": (f"{_MODELS}:construct_command", "A layer written down weight by weight, and run."),
-     "simulate": (f"{_MODELS}:simulate_command", "Random superposition, observed on many seeds."),
-     "verify": (f"{__name__}:verify_command", "Prediction beside simulation over a grid, with a verdict."),
-     "hops": (f"{__name__}:hops_command", "Capacity against depth, with and without chain of thought."),
-     "train": (f"{_MODELS}:train_command", "What gradient descent learns: probes, interventions and controls.")},
+    {"capacity": ("geometric:capacity_command", "The embedding that facts require, beside an associative memory."),
+     "predict": ("geometric:predict_command", "Recall of one setting, in closed form."),
+     "construct": ("geometric_models:construct_command", "A layer written down weight by weight, and run."),
+     "simulate": ("geometric_models:simulate_command", "Random superposition, observed on many seeds."),
+     "verify": ("geometric:verify_command", "Prediction beside simulation over a grid, with a verdict."),
+     "hops": ("geometric:hops_command", "Capacity against depth, with and without chain of thought."),
+     "train": ("geometric_models:train_command", "What gradient descent learns: probes, interventions and controls.")},
     renamed={"transfer": "geometric train --transfer"},
     help="Facts held in the geometry of the subject embeddings: N subjects, R relations, each a bijection to one "
          "shared set of attributes. A subject's embedding superposes the codes of its attributes, and a small ReLU "
          "MLP selects by relation.",
-    epilog="\b\nExamples:\n  recall-theory geometric predict --N 1024 --R 8 --code-length 64 --d 512\n"
-           "  recall-theory geometric predict --N 1024 --R 2 --hops 3 --construction exact",
+    examples=["geometric predict --N 1024 --R 8 --code-length 64 --d 512",
+              "geometric predict --N 1024 --R 2 --hops 3 --construction exact"],
 )

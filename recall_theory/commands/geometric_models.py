@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from ..errors import SettingError
 from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, TRAINING_PARAMETERS, GeometricSetting, TrainingSetting
-from ..numerics.formatting import NOTHING, count, deviation, plural, probability, signed
+from ..numerics.formatting import NOTHING, count, plural, probability
 from .command import Answer, Command, Output, Progress
 from .geometric import describe, geometric_options
-from .options import file_option, option, setting_options
-from .simulate import finished_seeds, interval
+from .options import file_option, flag, option, setting_options
+from .simulate import finished_seeds, interval, partial_seeds, seed_records
 from .streams import BadInput, shown
-from .text_layout import Block, Format, Heading, Remark, Table, Verbatim, words
+from .text_layout import Heading, Remark, Verbatim, table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
 
     Weights = Mapping[str, NDArray[np.float64]]
 
+SUBJECTS = "subject embeddings"
 MOST_SHOWN = 20_000  # numbers on a screen
-Part = tuple[str, tuple[int, ...], bool, str]  # name, shape, whether it depends on the facts, what it is
+Part = tuple[str, tuple[int, ...], str]  # name, shape, what it is; the first alone depends on the facts
 
 # Table -> measure -> what is counted.
 MEASURES = {
@@ -73,7 +73,7 @@ TRANSFER_REMARK = ("The MLP and the unembedding are bitwise the same before and 
                    "large.")
 
 
-def run_construct(output: Output, seed: int | None, weights: str | None, show: bool, **values: Any) -> Answer:
+def run_construct(output: Output, *, seed: int | None, weights: str | None, show: bool, **values: Any) -> Answer:
     setting = GeometricSetting(**values)
     import numpy as np
 
@@ -93,52 +93,45 @@ def run_construct(output: Output, seed: int | None, weights: str | None, show: b
     if weights is not None:
         try:
             model.save(weights)
+        except SettingError:
+            raise
         except (OSError, ValueError) as error:
-            if isinstance(error, SettingError):
-                raise
             raise BadInput(f"--weights {shown(weights)} can't be written: {error}") from None
-    return _construction(model, used, recall_of(model, rng), arrays, weights)
 
-
-def _construction(model: GeometricTransformer, seed: int, recall: float, arrays: Weights, file: str | None) -> Answer:
-    parts = _parts(model)
-    data: dict[str, object] = {
-        "schema_version": 1, "setting": model.setting.to_dict(), "seed": seed, "recall": recall,
-        "parts": [{"name": name, "shape": list(shape), "depends_on_facts": of_facts}
-                  for name, shape, of_facts, _ in parts],
-        "file": file}
+    recall, parts = recall_of(model, rng), _parts(model)
+    listed = [{"name": name, "shape": list(shape), "depends_on_facts": name == SUBJECTS} for name, shape, _ in parts]
+    data: dict[str, object] = {"schema_version": 1, "setting": setting.to_dict(), "seed": used, "recall": recall,
+                               "parts": listed, "file": weights}
     if arrays:
         data["weights"] = {name: array.tolist() for name, array in arrays.items()}
-    records = [{"part": name, "shape": " x ".join(map(str, shape)), "depends_on_facts": of_facts}
-               for name, shape, of_facts, _ in parts]
-
-    blocks: list[Block] = [
-        Heading(f"A layer that holds {describe(model.setting)}"),
-        Table({"part": words, "shape": str, "depends on facts": words, "what it is": words},
-              [(name, " x ".join(map(count, shape)), "yes" if of_facts else "no", what)
-               for name, shape, of_facts, what in parts]),
-        f"Run on its facts (--seed {seed}), it recalls {probability(recall)}.",
-    ]
-    if file is not None:
-        blocks.append(f"Weights written to {file}.")
-    blocks += [Verbatim(f"{name}, {' x '.join(map(str, array.shape)) or 'a number'}\n{_matrix(array)}")
-               for name, array in arrays.items()]
-    return Answer(data, records, blocks)
+    records = [{"part": name, "shape": " x ".join(map(str, shape)), "depends_on_facts": name == SUBJECTS}
+               for name, shape, _ in parts]
+    written = [] if weights is None else [f"Weights written to {weights}."]
+    return Answer(data, records, [
+        Heading(f"A layer that holds {describe(setting)}"),
+        table({"part": name, "shape": " x ".join(map(count, shape)),
+               "depends on facts": "yes" if name == SUBJECTS else "no", "what it is": what}
+              for name, shape, what in parts),
+        f"Run on its facts (--seed {used}), it recalls {probability(recall)}.",
+        *written,
+        *(Verbatim(f"{name}, {' x '.join(map(str, array.shape)) or 'a number'}\n{_matrix(array)}")
+          for name, array in arrays.items()),
+    ])
 
 
 def _parts(model: GeometricTransformer) -> list[Part]:
     R, stream = model.setting.R, model.stream
     parts: list[Part] = [
-        ("subject embeddings", model.subjects.shape, True, "codes of the subject's attributes, superposed"),
-        ("relation embeddings", (model.slots, R, stream), False, "one-hot, a slot a relation asked"),
-        ("attention", (stream, stream), False, "key-query zero; values the identity times the tokens' number"),
+        (SUBJECTS, model.subjects.shape, "codes of the subject's attributes, superposed"),
+        ("relation embeddings", (model.slots, R, stream), "one-hot, a slot a relation asked"),
+        ("attention", (stream, stream), "key-query zero; values the identity times the tokens' number"),
     ]
     for length, layer in sorted(model.layers.items()):
         answered = plural(length, "relation")
-        parts += [(f"MLP in, {answered}", layer.inward.shape, False, "reads each word's code, gated"),
-                  (f"MLP bias, {answered}", layer.bias.shape, False, "a gate opens if all slots agree"),
-                  (f"MLP out, {answered}", layer.outward.shape, False, "the code of the answer")]
-    return [*parts, ("unembedding", model.codes.shape, False, "the codes of all attributes")]
+        parts += [(f"MLP in, {answered}", layer.inward.shape, "reads each word's code, gated"),
+                  (f"MLP bias, {answered}", layer.bias.shape, "a gate opens if all slots agree"),
+                  (f"MLP out, {answered}", layer.outward.shape, "the code of the answer")]
+    return [*parts, ("unembedding", model.codes.shape, "the codes of all attributes")]
 
 
 def _matrix(array: NDArray[np.float64]) -> str:
@@ -152,7 +145,7 @@ def _matrix(array: NDArray[np.float64]) -> str:
     return "\n".join(" ".join(cell.rjust(width) for cell in row) for row in cells)
 
 
-def run_simulate(output: Output, seeds: int, seed: int | None, jobs: int, **values: Any) -> Answer:
+def run_simulate(output: Output, *, seeds: int, seed: int | None, jobs: int, **values: Any) -> Answer:
     setting = GeometricSetting(**values)
     from ..geometric.geometric_simulation import check_affordable, simulate
 
@@ -162,8 +155,7 @@ def run_simulate(output: Output, seeds: int, seed: int | None, jobs: int, **valu
         "seeds",
         lambda progress: simulate(setting, seeds, used, jobs=jobs, progress=progress),
         lambda observed: _observed(observed, seeds),
-        lambda observed: f"{observed.seeds} of {seeds} seeds; --seed {used} repeats them",
-    )
+        lambda observed: partial_seeds(observed, seeds))
 
 
 def _observed(observed: GeometricObservation[GeometricSetting], wanted: int) -> Answer:
@@ -173,21 +165,17 @@ def _observed(observed: GeometricObservation[GeometricSetting], wanted: int) -> 
     data = observed.to_dict()
     data["observed"]["recall"] |= {"std": recall.std, "interval": ends}
     data["predicted"] = prediction.to_dict()["predicted"]
-    records = [{**observed.setting.to_dict(), "seed": observed.seed, "index": i, "recall": value}
-               for i, value in enumerate(recall.values.tolist())]
-
-    columns: dict[str, Format] = {
-        "observable": words, "predicted": probability, "observed": probability, "95 % interval": _between,
-        "difference": signed, "std": deviation, "predicted std": deviation}
-    return Answer(data, records, [
+    row = {"observable": "recall", "predicted": prediction.recall, "observed": recall.mean,
+           "95 % interval": _between(ends), "difference": recall.mean - prediction.recall, "std": recall.std,
+           "predicted std": prediction.std}
+    return Answer(data, seed_records(observed, {"recall": recall}), [
         Heading(f"What embeddings recalled at {describe(observed.setting)}"),
-        f"{finished_seeds(observed.seeds, wanted)}, --seed {observed.seed}.",
-        Table(columns, [("recall", prediction.recall, recall.mean, ends, recall.mean - prediction.recall,
-                         recall.std, prediction.std)]),
+        f"{finished_seeds(observed, wanted)}.",
+        table([row]),
     ])
 
 
-def run_train(output: Output, transfer: bool, seeds: int, seed: int | None, jobs: int, **values: Any) -> Answer:
+def run_train(output: Output, *, transfer: bool, seeds: int, seed: int | None, jobs: int, **values: Any) -> Answer:
     setting = TrainingSetting(**values)
     from ..geometric import geometric_training
 
@@ -198,42 +186,31 @@ def run_train(output: Output, transfer: bool, seeds: int, seed: int | None, jobs
         progress(0, seeds)  # the first network takes a while
         return observe(setting, seeds, used, jobs=jobs, progress=progress)
 
-    return output.measure(
-        "networks", work,
-        lambda observed: _trained(observed, seeds, transfer),
-        lambda observed: f"{observed.seeds} of {seeds} seeds; --seed {used} repeats them",
-    )
+    return output.measure("networks", work, lambda observed: _trained(observed, seeds, transfer),
+                          lambda observed: partial_seeds(observed, seeds))
 
 
 def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, transfer: bool) -> Answer:
     tables = TRANSFER_MEASURES if transfer else MEASURES
-    names = [name for table in tables.values() for name in table]
+    measures = {name: observed.measures[name] for rows in tables.values() for name in rows}
+    intervals = {name: _interval(measure) for name, measure in measures.items()}
     data = observed.to_dict()
-    for name in names:
-        data["observed"][name]["interval"] = _interval(observed.measures[name])
-    columns = [observed.measures[name].values.tolist() for name in names]
-    records = [{**observed.setting.to_dict(), "seed": observed.seed, "index": i, **dict(zip(names, row, strict=True))}
-               for i, row in enumerate(zip(*columns, strict=True))]
+    for name, ends in intervals.items():
+        data["observed"][name]["interval"] = ends
 
     s = observed.setting
     codes = "bits" if s.code_length is None else "random coordinates"
-    blocks: list[Block] = [
-        Heading(f"{'New facts for a trained MLP' if transfer else 'What gradient descent learns'} at N = {count(s.N)}, "
-                f"R = {count(s.R)}, d = {count(s.width)}, codes of {s.k} {codes}"),
-        f"{finished_seeds(observed.seeds, wanted)}, --seed {observed.seed}, {plural(s.steps, 'step')} with noise "
-        f"{s.noise:g}. Trained numbers: "
-        f"{count(s.numbers - s.mlp_numbers)} of embeddings, {count(s.mlp_numbers)} of an MLP of "
-        f"{count(s.mlp_width)} units.",
-        *(_measures(title, rows, observed.measures) for title, rows in tables.items()),
+    what = "New facts for a trained MLP" if transfer else "What gradient descent learns"
+    return Answer(data, seed_records(observed, measures), [
+        Heading(f"{what} at N = {count(s.N)}, R = {count(s.R)}, d = {count(s.width)}, codes of {s.k} {codes}"),
+        f"{finished_seeds(observed, wanted)}, {plural(s.steps, 'step')} with noise "
+        f"{s.noise:g}. Trained numbers: {count(s.numbers - s.mlp_numbers)} of embeddings, {count(s.mlp_numbers)} of an "
+        f"MLP of {count(s.mlp_width)} units.",
+        *(table([{"": meaning, "mean": measures[name].mean, "95 % interval": _between(intervals[name]),
+                  "std": measures[name].std} for name, meaning in rows.items()], title)
+          for title, rows in tables.items()),
         Remark(TRANSFER_REMARK if transfer else REMARK),
-    ]
-    return Answer(data, records, blocks)
-
-
-def _measures(title: str, rows: Mapping[str, str], measures: Mapping[str, Observable]) -> Table:
-    return Table({"": words, "mean": probability, "95 % interval": _between, "std": deviation},
-                 [(what, measures[name].mean, _interval(measures[name]), measures[name].std)
-                  for name, what in rows.items()], title)
+    ])
 
 
 def _between(ends: Sequence[float | None]) -> str:
@@ -241,21 +218,18 @@ def _between(ends: Sequence[float | None]) -> str:
 
 
 def _interval(observed: Observable) -> list[float | None]:
-    """The 95 % interval of the mean over seeds, within what a share can be; none where the seeds show no spread."""
-    from ..verification.intervals import student_interval
-
+    """The 95 % interval of a mean that may be negative; none where the seeds show no spread."""
     if not observed.std > 0:  # it is NaN for a single seed
         return [None, None]
-    low, high = map(float, student_interval(observed.values, 95 / 100))
-    return [low if observed.values.min() < 0 else max(0.0, low), min(1.0, high)]
+    return interval(observed, lowest=-math.inf if observed.values.min() < 0 else 0.0)
 
 
 construct_command = Command(
     "construct", run_construct,
     params=[*geometric_options(("bits", "construction")),
-            option("construction", among=GEOMETRIC_PARAMETERS, default="exact"), option("seed"),
+            option("construction", among=GEOMETRIC_PARAMETERS, default="exact"), "seed",
             file_option("weights", "write every weight to FILE.npz or FILE.json"),
-            click.Option(["--show", "show"], is_flag=True, help="Print every weight (a small model).")],
+            flag("show", "Print every weight (a small model).")],
     help="Write down a transformer layer that holds random facts in its subject embeddings: attention, ReLU MLP, "
          "unembedding. It is then run on its facts, on all of them or at most 2^16. The exact construction "
          "recalls every one.",
@@ -264,7 +238,7 @@ construct_command = Command(
 )
 
 simulate_command = Command(
-    "simulate", run_simulate, params=[*geometric_options(), option("seeds"), option("seed"), option("jobs")],
+    "simulate", run_simulate, params=[*geometric_options(), "seeds", "seed", "jobs"],
     help="Draw bijections, codes and maps on independent seeds, ask every query (2^16 chains of passes where there are "
          "more), and print the recall beside the prediction.",
     examples=["geometric simulate --N 256 --R 4 --code-length 32 --d 128 --seeds 64 --seed 1",
@@ -273,11 +247,10 @@ simulate_command = Command(
 
 train_command = Command(
     "train", run_train,
-    params=[click.Option(["--transfer", "transfer"], is_flag=True,
-                         help="in place of that: what new facts the trained MLP recalls, unchanged, through new "
-                              "embeddings alone"),
+    params=[flag("transfer", "in place of that: what new facts the trained MLP recalls, unchanged, through new "
+                 "embeddings alone"),
             *setting_options((), among=TRAINING_PARAMETERS),
-            option("seeds", default=4, help="networks, each trained on its own facts"), option("seed"), option("jobs")],
+            option("seeds", default=4, help="networks, each trained on its own facts"), "seed", "jobs"],
     help="What gradient descent learns: subject embeddings and a ReLU MLP of 2 R k units trained on random bijections; "
          "linear probes, interventions on gates and on single facts, and controls with frozen embeddings. With "
          "--transfer: new facts for the trained MLP, which stays bitwise unchanged, by the linear map of codes that "

@@ -42,7 +42,7 @@ EXTRA: dict[str, Parameter] = {
         Extra("target", "accuracy to be reached", "real", _ABOVE_0, _BELOW_1, default=0.99, words=_SHARE),
         Extra("at", "critical level of the observable, and the boundary in phase diagrams", "real", _ABOVE_0, _BELOW_1,
               default=0.5, words=_SHARE),
-        Extra("ratio", "training samples a fact, N/V", "real", _ABOVE_0, 1e9,
+        Extra("ratio", "training samples a fact, N/V, instead of --N", "real", _ABOVE_0, 1e9,
               words="a number above 0 and at most 1e+09"),
         Extra("bits", "bits that a parameter holds, for the bits bound", "real", _ABOVE_0, 1024, default=16.0,
               words="a number above 0 and at most 1024"),
@@ -73,6 +73,7 @@ EXTRA: dict[str, Parameter] = {
 IN_HELP = {
     "V": "vocabulary size",
     "L": "sequence length",
+    "d": "embedding dimension",
     "N": "training samples",
     "m": "width of the random MLP; without it, attention only",
     "activation": "of the MLP: relu, identity, gelu, tanh, erf, quadratic, or an expression in x",
@@ -99,9 +100,15 @@ def bad_setting(error: SettingError) -> BadInput:
 class Declared(ParamType):
     """The type of an option that sets a declared parameter; every complaint names its domain."""
 
-    def __init__(self, parameter: Parameter):
-        self.parameter = parameter
+    def __init__(self, parameter: Parameter, needed: bool = False):
+        self.parameter, self.needed = parameter, needed
         self.name = {"integer": "integer", "real": "number"}.get(parameter.kind, "name")
+
+    def check_given(self, value: object) -> None:
+        """Raise `BadInput` where the option is needed and was not given."""
+        p = self.parameter
+        if self.needed and value is None:
+            raise BadInput(f"{option_of(p.name)} is missing: {p.domain} ({p.meaning})")
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
         p = self.parameter
@@ -127,27 +134,11 @@ class Declared(ParamType):
         return [CompletionItem(c) for c in self.parameter.choices if c.startswith(incomplete)]
 
 
-class Needed(click.Option):
-    """An option that may have to be given, and says what it wants where it is missing."""
-
-    def __init__(self, *args: Any, needed: bool = False, **more: Any):
-        super().__init__(*args, **more)
-        self.needed = needed
-
-    def check_given(self, values: Mapping[str, object]) -> None:
-        """Raise `BadInput` where the option is needed and not among the values."""
-        if self.needed and values.get(str(self.name)) is None:
-            assert isinstance(self.type, Declared)
-            p = self.type.parameter
-            raise BadInput(f"{self.opts[0]} is missing: {p.domain} ({p.meaning})")
-
-
 def option(name: str, *, required: bool = False, help: str | None = None,
            among: Mapping[str, Parameter] = PARAMETERS, **more: Any) -> click.Option:
     """The option of one declared parameter. click folds case, so the name is given explicitly."""
     p = among.get(name) or EXTRA[name]
-    brief = IN_HELP.get(name, p.meaning) if among is PARAMETERS else p.meaning
-    text = help or brief
+    text = help or (IN_HELP.get(name, p.meaning) if among is PARAMETERS else p.meaning)
     if p.kind != "flag" and (domain := DOMAIN_IN_HELP.get(name, _brief_domain(p))):
         text += f"; {domain}"
     if required:
@@ -158,9 +149,8 @@ def option(name: str, *, required: bool = False, help: str | None = None,
             text += f"  [default: {_default_in_help(more['default'])}]"
 
     if p.kind == "flag":
-        dashed = name.replace("_", "-")
-        return click.Option([f"--{dashed}/--no-{dashed}", name], help=text, **more)
-    return Needed([option_of(name), name], type=Declared(p), help=text, needed=required, **more)
+        return flag(name, text, switch=True, **more)
+    return click.Option([option_of(name), name], type=Declared(p, required), help=text, **more)
 
 
 def _brief_domain(p: Parameter) -> str:
@@ -181,6 +171,17 @@ def setting_options(required: Sequence[str] = ("V", "L", "d", "N"), leave_out: S
                     among: Mapping[str, Parameter] = PARAMETERS) -> list[click.Parameter]:
     """An option for each parameter of a setting, in the order of their declaration."""
     return [option(name, required=name in required, among=among) for name in among if name not in leave_out]
+
+
+def flag(name: str, help: str, *, switch: bool = False, **more: Any) -> click.Option:
+    """--name; as a `switch` also --no-name."""
+    dashed = option_of(name)
+    return click.Option([f"{dashed}/--no-{dashed[2:]}" if switch else dashed, name], is_flag=True, help=help, **more)
+
+
+def choice(name: str, choices: Sequence[str], help: str, *, metavar: str, **more: Any) -> click.Option:
+    """An option that takes one of a few words."""
+    return click.Option([option_of(name), name], type=click.Choice(choices), metavar=metavar, help=help, **more)
 
 
 def file_option(name: str, help: str, *, metavar: str = "FILE", **more: Any) -> click.Option:

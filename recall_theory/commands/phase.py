@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..numerics.formatting import count, deviation, exact, number, parse_integer, percent, probability
+from ..numerics.formatting import count, exact, number, parse_integer, probability
 from .bounds import drawn
 from .command import Answer, Command, Output, Progress, map_with_progress
 from .options import file_option, option, plot_option, setting_options
 from .streams import BadInput, shown
-from .text_layout import Block, Heading, Remark, Table, Verbatim, words
+from .text_layout import Block, Heading, Remark, Verbatim, table
 
 if TYPE_CHECKING:
     from ..theory.phase import PhaseDiagram
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def run(output: Output, x: str | None, y: str | None, cells: str, points: int, seeds: int, seed: int | None,
-        jobs: int, plot: tuple[str, ...], **values: Any) -> Answer:
-    (x_name, *x_range), (y_name, *y_range) = _axis("--x", x), _axis("--y", y)
+def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int, seeds: int, seed: int | None,
+        jobs: int, plot: Sequence[str], **values: Any) -> Answer:
+    (x_name, x_range), (y_name, y_range) = _axis("--x", x), _axis("--y", y)
     given = {name: value for name, value in values.items() if value is not None}
     size = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", cells)
     if size is None:
         raise BadInput(f"--cells {shown(cells)} is not COLUMNSxROWS, such as 17x13")
-    if "activation" in given and "m" not in (*given, x_name, y_name) and "m*d" not in (x_name, y_name):
+    if "activation" in given and not {"m", "m*d"} & {*given, x_name, y_name}:
         raise BadInput("--activation needs an MLP: give --m, or an axis m or m*d")
     from ..plots.phase_diagram import phase_figure
     from ..plots.style import check_pictures, save_pictures
@@ -36,11 +37,10 @@ def run(output: Output, x: str | None, y: str | None, cells: str, points: int, s
 
     check_pictures(plot)
     columns, rows = int(size[1]), int(size[2])
-
     used = output.seed(seed) if points else None
 
     def work(progress: Progress) -> PhaseDiagram:
-        diagram = phase(x_name, y_name, (x_range[0], x_range[1]), (y_range[0], y_range[1]), cells=(columns, rows),
+        diagram = phase(x_name, y_name, x_range, y_range, cells=(columns, rows),
                         mapped=map_with_progress(jobs, progress), **given)
         if not points:
             return diagram
@@ -55,7 +55,7 @@ def run(output: Output, x: str | None, y: str | None, cells: str, points: int, s
         lambda diagram: f"{len(diagram.y_values)} of {rows} rows of cells and {len(diagram.points)} of {points} points")
 
 
-def _axis(name: str, text: str | None) -> tuple[str, float, float]:
+def _axis(name: str, text: str | None) -> tuple[str, tuple[float, float]]:
     """The size and the ends of NAME=LOW..HIGH."""
     if text is None:
         raise BadInput(f"{name} is missing: an axis such as N=2^10..2^18")
@@ -63,7 +63,7 @@ def _axis(name: str, text: str | None) -> tuple[str, float, float]:
     low, high = (parse_integer(parts[2]), parse_integer(parts[3])) if parts else (None, None)
     if parts is None or low is None or high is None:
         raise BadInput(f"{name} {shown(text)} is not NAME=LOW..HIGH, such as N=2^10..2^18 or m*d=1000..1e6")
-    return parts[1], float(low), float(high)
+    return parts[1], (float(low), float(high))
 
 
 def _blocks(diagram: PhaseDiagram) -> list[Block]:
@@ -77,34 +77,31 @@ def _blocks(diagram: PhaseDiagram) -> list[Block]:
         Remark("Each letter is the largest noise term of the step that falls shorter; a capital letter means that the "
                "target is reached."),
         Verbatim(_map(diagram, letters)),
-        Table({"letter": words, "binding": words, "cells": percent, "reached": percent},
-              [(letters.get(name, "?"), name, *_shares(diagram, name)) for name in names]),
+        table({"letter": letters.get(name, "?"), "binding": name, **_shares(diagram, name)} for name in names),
         _boundary(diagram),
     ]
     if diagram.points:
-        blocks.append(Table(
-            {diagram.x: count, diagram.y: count, "predicted": probability, "simulated": probability, "se": deviation},
-            [(p.x, p.y, p.predicted, p.accuracy, p.se) for p in diagram.points],
-            "Accuracy of the simulated settings", labels=2))
+        blocks.append(table([{diagram.x: p.x, diagram.y: p.y, "predicted": p.predicted, "simulated": p.accuracy,
+                              "se": p.se} for p in diagram.points], "Accuracy of the simulated settings",
+                            formats={"m*d": count}, labels=2))
     return blocks
 
 
-def _shares(diagram: PhaseDiagram, name: str) -> tuple[float, float]:
+def _shares(diagram: PhaseDiagram, name: str) -> dict[str, float]:
     """Of all cells those in which a term binds, and of these those that reach the target."""
     binding = [(j, i) for j, row in enumerate(diagram.binding) for i, n in enumerate(row) if n == name]
     reached = sum(diagram.accuracy[j, i] >= diagram.target for j, i in binding)
-    return len(binding) / diagram.accuracy.size, reached / len(binding)
+    return {"cells": len(binding) / diagram.accuracy.size, "reached": reached / len(binding)}
 
 
-def _map(diagram: PhaseDiagram, letters: dict[str, str]) -> str:
+def _map(diagram: PhaseDiagram, letters: Mapping[str, str]) -> str:
     """One letter a cell, the largest y on top."""
     ends = [count(y) for y in diagram.y_values]
     width = max(map(len, ends))
     lines = []
-    for j in reversed(range(len(ends))):
-        row = (letters.get(name, "?") for name in diagram.binding[j])
-        marked = (c.upper() if a >= diagram.target else c for c, a in zip(row, diagram.accuracy[j], strict=True))
-        lines.append(f"{ends[j]:>{width}} | {''.join(marked)}")
+    for end, names, accuracies in reversed(list(zip(ends, diagram.binding, diagram.accuracy, strict=True))):
+        row = zip((letters.get(name, "?") for name in names), accuracies, strict=True)
+        lines.append(f"{end:>{width}} | {''.join(c.upper() if a >= diagram.target else c for c, a in row)}")
     first, last = count(diagram.x_values[0]), count(diagram.x_values[-1])
     return "\n".join([f"{diagram.y}", *lines, f"{'':{width}}   {diagram.x} from {first} to {last}"])
 
@@ -114,8 +111,9 @@ def _boundary(diagram: PhaseDiagram) -> Block:
         where = "everywhere" if diagram.accuracy.min() >= diagram.target else "nowhere"
         return (f"The target is reached {where} in this plane; the best accuracy is "
                 f"{probability(float(diagram.accuracy.max()))}.")
-    return Table({diagram.x: number, diagram.y: number}, diagram.boundary,
-                 f"Capacity boundary: accuracy = {exact(diagram.target)}")
+    names = (diagram.x, diagram.y)
+    return table([dict(zip(names, point, strict=True)) for point in diagram.boundary],
+                 f"Capacity boundary: accuracy = {exact(diagram.target)}", formats=dict.fromkeys(names, number))
 
 
 command = Command(
@@ -123,14 +121,12 @@ command = Command(
     params=[
         file_option("x", "axis across; two of V, N, d, L, m and m*d  [required]", metavar="NAME=LOW..HIGH"),
         file_option("y", "axis up  [required]", metavar="NAME=LOW..HIGH"),
-        *setting_options((), leave_out=("eta", "gamma")),
-        option("ratio", help="training samples a fact, N/V, instead of --N"),
-        option("target"),
+        *setting_options((), leave_out=("eta", "gamma")), "ratio", "target",
         file_option("cells", "cells of the plane  [default: 17x13]", metavar="COLUMNSxROWS", default="17x13"),
         plot_option(),
         click.Option(["--points", "points"], default=0, type=click.IntRange(0, 1000), metavar="INTEGER",
                      help="settings to simulate, spread evenly over the plane  [default: 0]"),
-        option("seeds", default=8), option("seed"), option("jobs"),
+        option("seeds", default=8), "seed", "jobs",
     ],
     help="The phase diagram over a plane of two sizes: which noise term binds in each cell, and the capacity boundary "
          "at the target. --plot draws it; --points simulates settings to lay on top.",

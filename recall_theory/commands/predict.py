@@ -1,23 +1,27 @@
-"""`recall-theory predict`: one setting in closed form, with its noise budget and the leading laws beside it."""
+"""`recall-theory predict` and `solve`: one setting in closed form, and the size at which a target is reached."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
-from ..numerics.formatting import NOTHING, count, deviation, number, percent, probability
+from ..numerics.formatting import NOTHING, count, exact, number, percent, sizes
 from ..settings import OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, Setting
 from .command import Answer, Command, Output
-from .options import setting_options
-from .text_layout import Block, Heading, Remark, Table, words
+from .options import option, setting_options
+from .streams import BadInput
+from .text_layout import Block, Heading, Remark, Table, table
 
 if TYPE_CHECKING:
+    from ..numerics.thresholds import Interval
     from ..theory.leading_requirements import Requirement
     from ..theory.predict import Prediction
 
 OUTSIDE = "outside its regime"  # said in place of a law's value that means nothing
-Change = tuple[str, int, dict[str, float] | None]  # a size, its new value, the observables there if it is allowed
+SIZES = ("V", "L", "d", "N", "m")
+SOUGHT = {"V": "largest", "L": "longest", "d": "least", "N": "least", "m": "least"}
+Change = tuple[str, int, Mapping[str, float] | None]  # a size, its new value, the observables there if it is allowed
 
 
 def run(output: Output, **values: Any) -> Answer:
@@ -33,16 +37,16 @@ def run(output: Output, **values: Any) -> Answer:
               "terms": data["terms"]}
     data["factors_of_two"] = [{"size": name, "value": value, **(there or dict.fromkeys(OBSERVABLES))}
                               for name, value, there in changes]
-    data["laws"] = laws_data(laws)
+    data["laws"] = _laws_data(laws)
     return Answer(data, [record], _blocks(prediction, changes, laws))
 
 
-def laws_data(laws: Sequence[Requirement]) -> list[dict[str, object]]:
+def _laws_data(laws: Sequence[Requirement]) -> list[dict[str, object]]:
     """What the leading laws require, for --json."""
     return [{"name": law.name, "size": law.size, "asks": law.value, "has": law.has} for law in laws]
 
 
-def required(law: Requirement) -> str:
+def _required(law: Requirement) -> str:
     """The size that a law requires, as people see it."""
     if not law.in_regime:
         return OUTSIDE
@@ -53,17 +57,15 @@ def _factors_of_two(setting: Setting) -> list[Change]:
     """The observables with each size doubled and halved; None where that is outside the domain."""
     from ..theory.predict import predict_many
 
-    sizes = ("N", "d", "V", "L") if setting.m is None else ("N", "d", "V", "L", "m")
-    wanted = [(name, value) for name in sizes for value in (2 * getattr(setting, name), getattr(setting, name) // 2)]
-    inside = [(name, value) for name, value in wanted if _allowed(setting, name, value)]
-    known: dict[tuple[str, int], dict[str, float]] = {}
-    if inside:
-        columns = {size: [value if name == size else getattr(setting, size) for name, value in inside]
-                   for size in sizes}
-        many = predict_many(**columns, embedding=setting.embedding, trigger_in_value=setting.trigger_in_value,
-                            activation=setting.activation)
-        for i, change in enumerate(inside):
-            known[change] = {o: float(getattr(many, o)[i]) for o in OBSERVABLES}
+    names = [name for name in ("N", "d", "V", "L", "m") if getattr(setting, name) is not None]
+    wanted = [(name, value) for name in names for value in (2 * getattr(setting, name), getattr(setting, name) // 2)]
+    inside = [change for change in wanted if _allowed(setting, *change)]
+    if not inside:
+        return [(*change, None) for change in wanted]
+    columns = {size: [value if name == size else getattr(setting, size) for name, value in inside] for size in names}
+    many = predict_many(**columns, embedding=setting.embedding, trigger_in_value=setting.trigger_in_value,
+                        activation=setting.activation)
+    known = {change: {o: float(getattr(many, o)[i]) for o in OBSERVABLES} for i, change in enumerate(inside)}
     return [(*change, known.get(change)) for change in wanted]
 
 
@@ -81,14 +83,11 @@ def _blocks(prediction: Prediction, changes: Sequence[Change], laws: Sequence[Re
 
     blocks: list[Block] = [
         Heading(f"What an attention layer remembers at {prediction.setting.describe()}"),
-        Table({"observable": words, "predicted": probability, "std over seeds": deviation, "chance that": words},
-              [(o, getattr(prediction, o), prediction.std[o], OBSERVABLE_MEANINGS[o]) for o in OBSERVABLES]),
+        _observables(prediction, OBSERVABLE_MEANINGS),
         f"What limits it most: {limiting_term(prediction)}.",
+        *(_budget(step, terms) for step in ("attention", "recall") if (terms := prediction.terms.get(step))),
+        _doubling(prediction, changes),
     ]
-    for step in ("attention", "recall"):
-        if prediction.terms.get(step):
-            blocks.append(_budget(step, prediction.terms[step]))
-    blocks.append(_doubling(prediction, changes))
     remark = ("Std is that of one seed observed on 4,096 fresh sequences. In a budget, (noise/signal)^2 is one cause's "
               "variance over the squared signal; the shares add up to the whole.")
     if laws:
@@ -98,35 +97,108 @@ def _blocks(prediction: Prediction, changes: Sequence[Change], laws: Sequence[Re
     return [*blocks, Remark(remark), *prediction.remarks]
 
 
-def _budget(step: str, terms: dict[str, float]) -> Table:
+def _observables(prediction: Prediction, meaning: Mapping[str, str], title: str = "") -> Table:
+    """The predicted observables; the `meaning` of each is the chance that it is."""
+    rows: list[dict[str, object]] = [{"observable": o, "predicted": getattr(prediction, o),
+                                      "std over seeds": prediction.std[o]} for o in OBSERVABLES]
+    return table([{**row, "chance that": meaning[o]} if meaning else row
+                  for o, row in zip(OBSERVABLES, rows, strict=True)], title)
+
+
+def _budget(step: str, terms: Mapping[str, float]) -> Table:
     total = sum(terms.values())
-    ordered = sorted(terms.items(), key=lambda item: -item[1])
-    rows = [(name, value, percent(value / total) if total > 0 else NOTHING) for name, value in ordered]
+    rows = [{"cause": name, "(noise/signal)^2": value, "share": percent(value / total) if total > 0 else NOTHING}
+            for name, value in sorted(terms.items(), key=lambda item: -item[1])]
+    rows.append({"cause": "all together", "(noise/signal)^2": total, "share": ""})
     title = f"Noise budget of {step}" + ("" if step == "attention" else ", once the right token is attended")
-    return Table({"cause": words, "(noise/signal)^2": number, "share": str}, [*rows, ("all together", total, "")],
-                 title, marked=frozenset([0]))
+    return table(rows, title, marked=[0])
 
 
 def _doubling(prediction: Prediction, changes: Sequence[Change]) -> Table:
-    rows: list[Sequence[object]] = [("as it is", *(getattr(prediction, o) for o in OBSERVABLES))]
+    as_it_is = {o: getattr(prediction, o) for o in OBSERVABLES}
+    rows: list[dict[str, object]] = [{"a factor of two": "as it is", **as_it_is}]
     for i, (name, value, there) in enumerate(changes):
         label = f"{'twice' if i % 2 == 0 else 'half'} the {name}: {count(value)}"
-        if there is None:
-            rows.append((label + " (not possible)", *[None] * len(OBSERVABLES)))
-        else:
-            rows.append((label, *(there[o] for o in OBSERVABLES)))
-    return Table({"a factor of two": words, **dict.fromkeys(OBSERVABLES, probability)}, rows,
-                 "What a factor of two would do")
+        label += " (not possible)" if there is None else ""
+        rows.append({"a factor of two": label, **(there or dict.fromkeys(OBSERVABLES))})
+    return table(rows, "What a factor of two would do")
 
 
 def laws_table(laws: Sequence[Requirement], title: str) -> Table:
     """What the leading laws require, beside what the setting has."""
-    rows = []
+    rows: list[dict[str, object]] = []
     for law in laws:
-        sign, met = "<=" if law.size == "V" else ">=", "met" if law.met else "not met"
-        requires = f"{law.size} {sign} {required(law)}" if law.in_regime else OUTSIDE
-        rows.append((law.cause, law.law, requires, law.has, met if law.in_regime else ""))
-    return Table({"cause": words, "leading law": words, "it requires": str, "here": count, "": words}, rows, title)
+        row: dict[str, object] = {"cause": law.cause, "leading law": law.law, "it requires": OUTSIDE, "here": law.has,
+                                  "": ""}
+        if law.in_regime:
+            row["it requires"] = f"{law.size} {'<=' if law.size == 'V' else '>='} {_required(law)}"
+            row[""] = "met" if law.met else "not met"
+        rows.append(row)
+    return table(rows, title)
+
+
+def run_solve(output: Output, target: float, observable: str, ratio: float | None, **values: Any) -> Answer:
+    unknown: str = values.pop("for")
+    known = {name: value for name in SIZES if (value := values.pop(name)) is not None}
+    _check_given(unknown, known, ratio)
+    from ..theory.leading_requirements import requirements
+    from ..theory.predict import predict
+    from ..theory.solve import solve_for
+
+    interval = solve_for(unknown, target, observable, ratio=ratio, **values, **known)
+    if values["activation"] is None:
+        values.pop("activation")
+    given = {**values, **known}
+    known_words = [sizes(given, [name for name in SIZES if name in given])]
+    if ratio is not None:
+        known_words.append(f"N/V = {exact(ratio)}")
+    question = Heading(f"The {SOUGHT[unknown]} {unknown} at which {observable} reaches {exact(target)}, given "
+                       f"{', '.join(known_words)}")
+    data = {"schema_version": 1, "for": unknown, "target": target, "observable": observable, "ratio": ratio,
+            "given": given, "answer": None, "interval": None, "predicted": None}
+    if interval is None:
+        record = {name: value for name, value in data.items() if name != "schema_version"}
+        none = f"None: no {unknown} in the range that was searched reaches {exact(target)}."
+        return Answer({**data, "laws": []}, [record], [question, none])
+
+    solution = interval.high if unknown in ("V", "L") else interval.low
+    there = {**given, unknown: solution}
+    if ratio is not None:
+        there["N"] = int(min(max(1, round(ratio * there["V"])), PARAMETERS["N"].high))
+    setting = Setting(**there)
+    prediction, laws = predict(setting), requirements(setting)
+    data |= {"answer": solution, "predicted": prediction.to_dict()["predicted"],
+             "interval": {"low": interval.low, "high": interval.high, "bounded": interval.bounded}}
+    record = {name: value for name, value in data.items() if name != "schema_version"}
+    beside = [{"cause": law.cause, "leading law": law.law, f"its {unknown}": _required(law)}
+              for law in laws if law.size == unknown]
+    return Answer({**data, "laws": _laws_data(laws)}, [record], [
+        question,
+        f"{unknown} = {count(solution)}{_ends(unknown, interval)}",
+        _observables(prediction, {}, "There"),
+        table(beside, "The leading laws beside it, one cause alone each", formats={f"its {unknown}": number}),
+    ])
+
+
+def _check_given(unknown: str, known: Mapping[str, int], ratio: float | None) -> None:
+    if unknown in known:
+        raise BadInput(f"--{unknown} is what --for {unknown} solves for: leave it out")
+    if ratio is not None and (unknown == "N" or "N" in known):
+        raise BadInput("--ratio gives N as a multiple of V: leave --N and --for N out beside it")
+    not_needed = {unknown, "m"} if ratio is None else {unknown, "m", "N"}
+    for name in SIZES:
+        if name not in not_needed and name not in known:
+            raise BadInput(f"--{name} is missing: {PARAMETERS[name].domain} ({PARAMETERS[name].meaning})")
+
+
+def _ends(unknown: str, interval: Interval) -> str:
+    """What there is to say about the other end of the interval."""
+    if unknown not in ("V", "L"):
+        return "" if not interval.bounded else f" (beyond {count(interval.high)} the target is missed again)"
+    if not interval.bounded:
+        return " or more: the search ended there with the target still reached"
+    whole = interval.low <= PARAMETERS[unknown].low
+    return "" if whole else f" (the target is reached from {count(interval.low)} up)"
 
 
 command = Command(
@@ -135,4 +207,17 @@ command = Command(
          "factor of two would do, and the leading laws beside it.",
     examples=["predict --V 1024 --L 64 --d 256 --N 65536",
               "predict --V 1e6 --L 32 --d 4096 --N 2^28 --embedding sphere --json"],
+)
+
+solve_command = Command(
+    "solve", run_solve,
+    params=[option("for", required=True, help="the size to solve for: V, L, d, N or m"),
+            *setting_options((), leave_out=("eta", "gamma")), "ratio",
+            option("target", help="what the observable has to reach"),
+            option("observable", help="attention, recall or accuracy")],
+    help="The largest V or L, or the least N, d or m, at which the predicted accuracy reaches the target, the other "
+         "sizes being given.",
+    examples=["solve --for N --V 1024 --L 64 --d 256 --target 0.9",
+              "solve --for V --d 128 --L 16 --ratio 64 --observable recall",
+              "solve --for m --V 256 --L 16 --d 64 --ratio 256 --target 0.5 --activation tanh"],
 )

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import click
 
 from . import COMMANDS, PROGRAM, RENAMED, streams
-from .command import help_option
+from .command import epilog_of, help_option
+from .options import flag
 from .streams import BadInput, shown
 
 
@@ -18,10 +19,10 @@ class Group(click.Group):
     `default` is the command that is meant where the first word is none of the group's.
     """
 
-    def __init__(self, name: str, commands: Mapping[str, tuple[str, str]], *, help: str, epilog: str,
-                 params: Sequence[click.Parameter] = (), renamed: Mapping[str, str] | None = None,
-                 default: str | None = None):
-        super().__init__(name, help=help, epilog=epilog, params=[*params], no_args_is_help=False,
+    def __init__(self, name: str, commands: Mapping[str, tuple[str, str]], *, help: str,
+                 examples: Sequence[str], endings: str = "", params: Sequence[click.Parameter] = (),
+                 renamed: Mapping[str, str] | None = None, default: str | None = None):
+        super().__init__(name, help=help, epilog=epilog_of(examples) + endings, params=[*params], no_args_is_help=False,
                          invoke_without_command=True, callback=_without_command,
                          context_settings={"max_content_width": 100})
         self.table, self.renamed, self.default = commands, renamed or {}, default
@@ -33,7 +34,7 @@ class Group(click.Group):
         if cmd_name not in self.table:
             return None
         module, _, attribute = self.table[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        command: click.Command = getattr(importlib.import_module(f".{module}", __package__), attribute)
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -86,11 +87,7 @@ def _without_command(version: bool = False, verbose: bool = False) -> None:
         streams.emit(ctx.get_help() + "\n")
 
 
-EPILOG = """\
-\b
-Examples:
-  recall-theory capacity --d 256 --L 64
-  recall-theory predict --V 1024 --L 64 --d 256 --N 65536
+ENDINGS = """
 
 Exit codes: 0 done, or agreement; 1 disagreement; 2 bad input; 3 inconclusive; 70 internal error;
 129, 130, 143 interrupted by SIGHUP, Ctrl-C, SIGTERM.
@@ -102,7 +99,7 @@ eval "$(_RECALL_THEORY_COMPLETE=bash_source recall-theory)"
 program = Group(
     PROGRAM, COMMANDS, renamed=RENAMED,
     help="How much can a transformer remember? Closed forms that predict it, and a simulation that checks them.",
-    epilog=EPILOG,
-    params=[click.Option(["--version"], is_flag=True, help="Print the version and exit."),
-            click.Option(["--verbose"], is_flag=True, help="With --version: libraries, linear algebra, threads.")],
+    examples=["capacity --d 256 --L 64", "predict --V 1024 --L 64 --d 256 --N 65536"], endings=ENDINGS,
+    params=[flag("version", "Print the version and exit."),
+            flag("verbose", "With --version: libraries, linear algebra, threads.")],
 )

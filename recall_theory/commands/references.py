@@ -11,8 +11,9 @@ import click
 from .. import __version__
 from ..numerics.formatting import plural
 from .command import Answer, Command, Output
+from .options import flag
 from .streams import BadInput, shown
-from .text_layout import Block, Heading, Remark, Table, Verbatim, words
+from .text_layout import Block, Heading, Remark, Verbatim, table
 
 if TYPE_CHECKING:
     from ..theory.formulas.registry import Formula
@@ -83,8 +84,8 @@ def _listed(formulas: Sequence[Formula]) -> Answer:
     groups: dict[str, list[Formula]] = {}
     for f in formulas:
         groups.setdefault(f.name.split(".")[0], []).append(f)
-    tables = [Table(dict.fromkeys(("name", "what it is", "provenance"), words),
-                    [(f.name, f.title, f.provenance) for f in members], group) for group, members in groups.items()]
+    tables = [table([{"name": f.name, "what it is": f.title, "provenance": f.provenance} for f in members], group)
+              for group, members in groups.items()]
     meanings = "; ".join(f"{word}: {meaning}" for word, meaning in PROVENANCE.items())
     remark = f"{plural(len(formulas), 'formula')}. {meanings}. One in full: recall-theory formulas NAME."
     return Answer({"schema_version": 1, "formulas": records}, records, [*tables, Remark(remark)])
@@ -104,8 +105,8 @@ def _in_full(formula: Formula) -> Answer:
         blocks += [Verbatim(f"LaTeX\n  {data['latex']}"), Verbatim(f"Plain\n  {data['expression']}")]
     if formula.quote:
         blocks.append(f"What the source says: {formula.quote}.")
-    blocks.append(Table(dict.fromkeys(("symbol", "meaning", "domain"), words),
-                        [(a, SYMBOLS[a].meaning, SYMBOLS[a].domain) for a in formula.arguments]))
+    blocks.append(table({"symbol": a, "meaning": SYMBOLS[a].meaning, "domain": SYMBOLS[a].domain}
+                        for a in formula.arguments))
     facts = {
         "Provenance": f"{formula.provenance} ({PROVENANCE[formula.provenance]})", "Reference": formula.reference,
         "Holds": formula.regime, "Reduces to": formula.limits, "Unit": formula.unit,
@@ -142,8 +143,8 @@ formulas_command = Command(
     "formulas", run_formulas,
     params=[
         click.Argument(["name"], required=False, metavar="[NAME]", shell_complete=_names),
-        click.Option(["--latex", "latex"], is_flag=True, help="Print the formula's LaTeX alone."),
-        click.Option(["--python", "python"], is_flag=True, help="Print the formula's Python alone."),
+        flag("latex", "Print the formula's LaTeX alone."),
+        flag("python", "Print the formula's Python alone."),
     ],
     help="The formulas behind the numbers. Without NAME, the list; with the NAME of a formula, all that is known "
          "of it: LaTeX, symbols and their domains, where it comes from, where it holds and what it reduces to. "

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import SettingError
-from ..numerics.formatting import NOTHING, count, deviation, number
+from ..numerics.formatting import NOTHING, count, number
 from .command import Answer, Command, Output
-from .options import file_option, option, setting_options
+from .options import IN_HELP, file_option, option, setting_options
 from .streams import BadInput, shown
-from .text_layout import Block, Format, Heading, Remark, Table, words
+from .text_layout import Block, Heading, Remark, Table, table, words
 
 if TYPE_CHECKING:
     from ..sweep.scaling_experiment import CriticalSize, Scaling
@@ -24,19 +24,20 @@ VALUES = {"V": "64,91,128,181,256", "L": "4:64:x2", "d": "64,91,128,181,256", "N
 FOUR_DIGITS = functools.partial(number, digits=4)
 REMARK = ("The predicted exponent is the same line through the predicted critical values. Pilots only say where to "
           "look; their seeds are not used again.")
+TOO_FEW = "An exponent needs two critical values whose intervals have both ends; more --seeds narrow them."
 
 
-def run(output: Output, of: str | None, along: str | None, values: str | None, *, at: float, observable: str,
-        seeds: int, seed: int | None, jobs: int, store: str | None, ratio: float | None, **sizes: Any) -> Answer:
+def run(output: Output, of: str | None, along: str | None, values: str | None, *, at: float, seed: int | None,
+        store: str | None, ratio: float | None, **given: Any) -> Answer:
     for name, size in (("of", of), ("in", along)):
         if size not in VALUES:
-            given = "is missing" if size is None else f"{shown(size)} is not a size"
-            raise BadInput(f"--{name} {given}: one of {', '.join(VALUES)}")
+            wrong = "is missing" if size is None else f"{shown(size)} is not a size"
+            raise BadInput(f"--{name} {wrong}: one of {', '.join(VALUES)}")
     assert of is not None and along is not None
     from ..sweep.scaling_experiment import scaling
 
     scanned = _values(along, values)
-    fixed = {name: size for name, size in sizes.items() if size is not None}
+    fixed = {name: value for name, value in given.items() if value is not None}
     for name, usual in SIZES.items():
         if name not in (of, along) and not (name == "N" and ratio is not None):
             fixed.setdefault(name, usual)
@@ -44,8 +45,8 @@ def run(output: Output, of: str | None, along: str | None, values: str | None, *
     where = f"goes on from what {store} holds" if store else "and --store FILE could be gone on with"
     return output.measure(
         "seeds",
-        lambda progress: scaling(of, along, scanned, at, observable=observable, seeds=seeds, seed=used, jobs=jobs,
-                                 store=store, ratio=ratio, progress=progress, **fixed),
+        lambda progress: scaling(of, along, scanned, at, seed=used, store=store, ratio=ratio, progress=progress,
+                                 **fixed),
         lambda result: Answer(result.to_dict(), result.records(),
                               [*blocks(result), f"--seed {result.seed}.", Remark(REMARK)]),
         again=f"the same with --seed {used} {where}")
@@ -69,17 +70,17 @@ def blocks(result: Scaling) -> list[Block]:
     from ..sweep.slices import described
 
     fixed = described(result.fixed)
-    columns: dict[str, Format] = {
-        result.along: count, "predicted": FOUR_DIGITS, "observed": FOUR_DIGITS, "95 % interval": words,
-        "observed / predicted": FOUR_DIGITS, "simulated seeds": count}
+    ratios = dict.fromkeys(("predicted", "observed", "observed / predicted"), FOUR_DIGITS)
+    points = [{result.along: p.value, "predicted": p.predicted, "observed": p.observed, "95 % interval": _interval(p),
+               "observed / predicted": p.observed / p.predicted, "simulated seeds": p.simulated}
+              for p in result.points]
     out: list[Block] = [
         Heading(f"The {result.of} at which {result.observable} is {result.at:g}, along {result.along}"
                 + (f" ({fixed})" if fixed else "")),
-        Table(columns, [(p.value, p.predicted, p.observed, _interval(p), p.observed / p.predicted, p.simulated)
-                        for p in result.points]),
+        table(points, formats=ratios | {"95 % interval": words}),
     ]
     if result.line is None:
-        return [*out, "An exponent needs two critical values whose intervals have both ends; more --seeds narrow them."]
+        return [*out, TOO_FEW]
 
     out.append(_exponents(result))
     left_out = [count(p.value) for p in result.points if not math.isnan(p.observed) and not p.se_log > 0]
@@ -97,13 +98,12 @@ def blocks(result: Scaling) -> list[Block]:
 def _exponents(result: Scaling) -> Table:
     assert result.line is not None
     slope, predicted, (low, high) = result.line.slope, result.predicted_exponent, result.interval
-    rows: list[tuple[str, float | None, str, float | None]] = [
-        ("observed", slope, f"{low:.3f} to {high:.3f}", result.line.se),
-        ("predicted", predicted, NOTHING, None),
-        ("observed - predicted", slope - predicted,
-         NOTHING if math.isnan(predicted) else f"{low - predicted:+.3f} to {high - predicted:+.3f}", None)]
-    return Table({"exponent": words, "value": _three_decimals, "95 % interval": str, "se": deviation}, rows,
-                 f"{result.of} ~ {result.along}^exponent")
+    between = NOTHING if math.isnan(predicted) else f"{low - predicted:+.3f} to {high - predicted:+.3f}"
+    rows = [("observed", slope, f"{low:.3f} to {high:.3f}", result.line.se),
+            ("predicted", predicted, NOTHING, None),
+            ("observed - predicted", slope - predicted, between, None)]
+    return table([dict(zip(("exponent", "value", "95 % interval", "se"), row, strict=True)) for row in rows],
+                 f"{result.of} ~ {result.along}^exponent", formats={"value": _three_decimals})
 
 
 def _interval(point: CriticalSize) -> str:
@@ -118,12 +118,6 @@ def _three_decimals(value: float) -> str:
     return NOTHING if math.isnan(value) else f"{value:.3f}"
 
 
-def _size_options() -> list[click.Parameter]:
-    meanings = {"V": "vocabulary size", "L": "sequence length", "d": "embedding dimension", "N": "training samples"}
-    return [option(name, help=f"{meaning}; {SIZES[name]} where it is neither given nor scaled")
-            for name, meaning in meanings.items()]
-
-
 command = Command(
     "scaling", run,
     params=[
@@ -133,12 +127,10 @@ command = Command(
                     + "; ".join(f"{name} {text}" for name, text in VALUES.items()), metavar="VALUES"),
         option("at", help="what the mean observable has at the critical value"),
         option("observable", help="what is held against --at"),
-        *_size_options(),
-        *setting_options((), leave_out=(*SIZES, "eta", "gamma")),
-        option("ratio", help="training samples a fact, N/V, instead of --N"),
-        option("seeds", default=64, help="seeds of each of the five points around a crossing"),
-        option("seed"),
-        option("jobs"),
+        *[option(name, help=f"{IN_HELP[name]}; {usual} where it is neither given nor scaled")
+          for name, usual in SIZES.items()],
+        *setting_options((), leave_out=(*SIZES, "eta", "gamma")), "ratio",
+        option("seeds", default=64, help="seeds of each of the five points around a crossing"), "seed", "jobs",
         file_option("store", "keep every simulation in FILE, as sweep does: with the same --seed nothing is run twice"),
     ],
     help="Find by simulation the value of one size at which an observable crosses --at, for several values of "

@@ -1,19 +1,22 @@
-"""`recall-theory simulate`: the model trained, and what was observed beside the prediction."""
+"""`recall-theory simulate` and `train`: the model trained by three steps and on, with the prediction beside it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import SettingError
-from ..numerics.formatting import count, deviation, number, plural, probability, signed
+from ..numerics.formatting import count, deviation, number, plural, probability, signed, two_digits
 from ..settings import OBSERVABLES, Setting
 from .command import Answer, Command, Output
 from .options import file_option, option, setting_options
 from .streams import BadInput, shown
-from .text_layout import Block, Heading, Remark, Table, words
+from .text_layout import Block, Heading, Remark, Table, table
 
 if TYPE_CHECKING:
+    from ..settings import BaseSetting
+    from ..simulate.further_training import FullTraining, Stage
     from ..simulate.observation import Observable, Observation
     from ..theory.predict import Prediction
 
@@ -23,9 +26,59 @@ MEASURES = {  # of a user's embeddings, beside random ones
     "coherence_rms": "cosine of a pair, root mean square", "coherence_max": "cosine of a pair, largest",
     "rank": "effective rank", "top": "largest eigenvalue's share", "mean": "squared norm of the mean row",
 }
+LEARNED = ("loss", *OBSERVABLES)  # what is measured of each stage of a training
 
 
-def run(output: Output, seeds: int, seed: int | None, jobs: int, n_test: int, embeddings: str | None,
+class Observed(Protocol):
+    """What was observed on some seeds, of this model or of another."""
+
+    @property
+    def setting(self) -> BaseSetting: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def seeds(self) -> int: ...
+
+
+def finished_seeds(observed: Observed, wanted: int) -> str:
+    """How many seeds there are, that an interrupt left some out, and the seed that repeats them."""
+    done = plural(observed.seeds, "seed") + ("" if observed.seeds == wanted else f" of {wanted:,}, interrupted")
+    return f"{done}, --seed {observed.seed}"
+
+
+def partial_seeds(observed: Observed, wanted: int) -> str:
+    """What was finished of the seeds, and how to repeat them."""
+    return f"{observed.seeds} of {wanted} seeds; --seed {observed.seed} repeats them"
+
+
+def seed_records(observed: Observed, measures: Mapping[str, Observable]) -> list[dict[str, object]]:
+    """A row of --csv for each seed."""
+    values = zip(*(measure.values.tolist() for measure in measures.values()), strict=True)
+    return [{**observed.setting.to_dict(), "seed": observed.seed, "index": i, **dict(zip(measures, row, strict=True))}
+            for i, row in enumerate(values)]
+
+
+def interval(observable: Observable, lowest: float = 0.0) -> list[float | None]:
+    """The 95 % interval of the mean over seeds, within what a share can be; none for a single seed."""
+    from ..verification.intervals import student_interval
+
+    if len(observable.values) < 2:
+        return [None, None]
+    low, high = map(float, student_interval(observable.values, CONFIDENCE / 100))
+    return [max(lowest, low), min(1.0, high)]
+
+
+def prediction_of(setting: Setting) -> Prediction | None:
+    """The prediction to lay beside what was observed; None where `predict` doesn't describe the setting."""
+    from ..theory.predict import predict
+
+    try:
+        return predict(setting)
+    except SettingError:
+        return None
+
+
+def run(output: Output, *, seeds: int, seed: int | None, jobs: int, n_test: int, embeddings: str | None,
         normalise: str | None, **values: Any) -> Answer:
     setting = Setting(**values)
     if normalise is not None and embeddings is None:
@@ -40,18 +93,7 @@ def run(output: Output, seeds: int, seed: int | None, jobs: int, n_test: int, em
         lambda progress: simulate(setting, seeds, used, n_test=n_test, jobs=jobs, embeddings=matrices,
                                   normalise=normalise or "none", progress=progress),
         lambda observed: _answer(observed, prediction_of(setting), seeds),
-        lambda observed: f"{observed.seeds} of {seeds} seeds; --seed {used} repeats them",
-    )
-
-
-def prediction_of(setting: Setting) -> Prediction | None:
-    """The prediction to lay beside what was observed; None where `predict` doesn't describe the setting."""
-    from ..theory.predict import predict
-
-    try:
-        return predict(setting)
-    except SettingError:
-        return None
+        lambda observed: partial_seeds(observed, seeds))
 
 
 def _loaded(path: str) -> Any:
@@ -68,22 +110,15 @@ def _loaded(path: str) -> Any:
 
 def _answer(observed: Observation, prediction: Prediction | None, wanted: int) -> Answer:
     by_name: dict[str, Observable] = {o: getattr(observed, o) for o in OBSERVABLES}
-    intervals = {o: interval(x) for o, x in by_name.items()}
-    # What one seed counts: all V facts, or its fresh sequences.
-    counted = {o: observed.setting.V if o == "recall" or observed.n_test is None else observed.n_test
-               for o in OBSERVABLES}
-    effects = {o: x.design_effect(counted[o]) for o, x in by_name.items()}
-
-    data = observed.to_dict()
-    data["observed"] = {o: {**x.to_dict(), "std": x.std, "interval": intervals[o], "design_effect": effects[o]}
-                        for o, x in by_name.items()}
+    data, further = observed.to_dict(), {}
+    for o, x in by_name.items():
+        # What one seed counts: all V facts, or its fresh sequences.
+        counted = observed.setting.V if o == "recall" or observed.n_test is None else observed.n_test
+        further[o] = {"std": x.std, "interval": interval(x), "design_effect": x.design_effect(counted)}
+        data["observed"][o] |= further[o]
     if prediction is not None:
         data["predicted"] = prediction.to_dict()["predicted"]
-    seeds = zip(*(x.values.tolist() for x in by_name.values()), strict=True)
-    records = [{**observed.setting.to_dict(), "seed": observed.seed, "index": i,
-                **dict(zip(OBSERVABLES, values, strict=True))} for i, values in enumerate(seeds)]
 
-    done = finished_seeds(observed.seeds, wanted)
     tests = "all sequences" if observed.n_test is None else f"{count(observed.n_test)} fresh sequences a seed"
     remark = ("Std is from seed to seed. The design effect says how many times it exceeds, in variance, that of "
               "independently sampled facts or sequences: facts of one seed share much, so the interval counts seeds.")
@@ -91,60 +126,113 @@ def _answer(observed: Observation, prediction: Prediction | None, wanted: int) -
         remark += " No prediction is shown: there is none for this setting yet."
     blocks: list[Block] = [
         Heading(f"What an attention layer remembers at {observed.setting.describe()}: simulated"),
-        f"{done}, --seed {observed.seed}, {tests}.",
-        _table(by_name, prediction, intervals, effects),
+        f"{finished_seeds(observed, wanted)}, {tests}.",
+        _table(by_name, prediction, further),
+        *_beside_random(observed),
+        Remark(remark),
     ]
-    if observed.embeddings is not None:
-        blocks += _beside_random(observed.embeddings)
-    return Answer(data, records, [*blocks, Remark(remark)])
+    return Answer(data, seed_records(observed, by_name), blocks)
 
 
-def finished_seeds(finished: int, wanted: int) -> str:
-    """How many seeds there are, and that an interrupt left some out."""
-    return plural(finished, "seed") + ("" if finished == wanted else f" of {wanted:,}, interrupted")
-
-
-def interval(observable: Observable) -> list[float | None]:
-    """The 95 % interval of the mean over seeds, within [0, 1]; none for a single seed."""
-    from ..verification.intervals import student_interval
-
-    if len(observable.values) < 2:
-        return [None, None]
-    low, high = map(float, student_interval(observable.values, CONFIDENCE / 100))
-    return [max(0.0, low), min(1.0, high)]
-
-
-def _table(by_name: Mapping[str, Observable], prediction: Prediction | None,
-           intervals: Mapping[str, list[float | None]], effects: Mapping[str, float]) -> Table:
+def _table(by_name: Mapping[str, Observable], prediction: Prediction | None, further: Mapping[str, Any]) -> Table:
     """A column an observable, which fits a narrow terminal."""
-    lows, highs = ([intervals[o][end] for o in by_name] for end in (0, 1))
-    expected = {} if prediction is None else {o: getattr(prediction, o) for o in by_name}
-    rows: dict[str, list[str]] = {}
-    if prediction is not None:
-        rows["predicted"] = [probability(expected[o]) for o in by_name]
-    rows["observed"] = [probability(x.mean) for x in by_name.values()]
-    rows[f"{CONFIDENCE} % interval from"] = [probability(low) for low in lows]
-    rows["to"] = [probability(high) for high in highs]
-    if prediction is not None:
-        rows["difference"] = [signed(x.mean - expected[o]) for o, x in by_name.items()]
-        rows["predicted std"] = [deviation(prediction.std[o]) for o in by_name]
-    rows["std"] = [deviation(x.std) for x in by_name.values()]
-    rows["design effect"] = [number(effects[o], 2) for o in by_name]
-    return Table({"": words, **dict.fromkeys(by_name, str)}, [(name, *cells) for name, cells in rows.items()])
+    columns: dict[str, dict[str, str]] = {}
+    for o, x in by_name.items():
+        cells = columns[o] = {}
+        if prediction is not None:
+            expected: float = getattr(prediction, o)
+            cells["predicted"] = probability(expected)
+        cells["observed"] = probability(x.mean)
+        cells[f"{CONFIDENCE} % interval from"], cells["to"] = map(probability, further[o]["interval"])
+        if prediction is not None:
+            cells["difference"] = signed(x.mean - expected)
+            cells["predicted std"] = deviation(prediction.std[o])
+        cells["std"] = deviation(x.std)
+        cells["design effect"] = two_digits(further[o]["design_effect"])
+    return table({"": name, **{o: columns[o][name] for o in columns}} for name in columns["recall"])
 
 
-def _beside_random(report: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[Block]:
+def _beside_random(observed: Observation) -> list[Block]:
     """How far a user's own embeddings are from the random ones that predictions assume."""
-    rows = [(name, MEASURES.get(measure, measure), x["value"], x["random"])
-            for name, measures in report.items() for measure, x in measures.items()]
-    return [Table({"matrix": words, "measure": words, "yours": number, "random": number}, rows,
-                  "Your embeddings beside random ones", labels=2),
+    if observed.embeddings is None:
+        return []
+    rows = [{"matrix": name, "measure": MEASURES.get(measure, measure), "yours": x["value"], "random": x["random"]}
+            for name, measures in observed.embeddings.items() for measure, x in measures.items()]
+    return [table(rows, "Your embeddings beside random ones", labels=2),
             Remark("The prediction assumes random embeddings; where yours differ it need not hold.")]
+
+
+def run_train(output: Output, steps: int, seeds: int, seed: int | None, n_test: int, **values: Any) -> Answer:
+    setting = Setting(**values)
+    from ..simulate.further_training import check_work, full_training
+
+    check_work(setting, steps, seeds)
+    used = output.seed(seed)
+    return output.measure(
+        "steps",
+        lambda progress: full_training(setting, steps, seeds, used, n_test=n_test, progress=progress),
+        lambda training: _trained(training, seeds, steps),
+        lambda training: f"{len(training.stages)} stages of {partial_seeds(training, seeds)}")
+
+
+def _trained(training: FullTraining, wanted: int, steps: int) -> Answer:
+    from ..theory.memories import linear_capacity
+
+    setting = training.setting
+    best, prediction = linear_capacity(setting.d), prediction_of(setting)
+    parameters = setting.d**2 + setting.d
+
+    def stored(recall: Observable) -> dict[str, object]:
+        facts = recall.mean * setting.V
+        return {"facts": facts, "facts_per_parameter": facts / parameters}
+
+    stages = [_stage(stage) | stored(stage.recall) for stage in training.stages]
+    linear = {"recall": training.linear.mean, "se": training.linear.se, **stored(training.linear)}
+    data: dict[str, object] = {
+        "schema_version": 1, "setting": setting.to_dict(), "seed": training.seed, "seeds": training.seeds,
+        "steps": steps, "parameters": parameters, "stages": stages, "best_linear_memory": linear,
+        "best_linear_law": {"facts": best, "facts_per_parameter": best / setting.d**2},
+    }
+    predicted = []
+    if prediction is not None:
+        data["predicted"] = prediction.to_dict()["predicted"]
+        predicted = [f"Predicted after three steps: recall {probability(prediction.recall)}, accuracy "
+                     f"{probability(prediction.accuracy)}."]
+
+    names = {"after": "stage", **{name: name for name in (*LEARNED, "facts")},
+             "facts per parameter": "facts_per_parameter"}
+    rows = [{heading: row.get(name) for heading, name in names.items()}
+            for row in (*stages, {"stage": "best linear memory, same embeddings", **linear})]
+    blocks: list[Block] = [
+        Heading(f"Beyond three steps at {setting.describe()}"),
+        f"{finished_seeds(training, wanted)}; {count(parameters)} parameters.",
+        table(rows, marked=(0, len(rows) - 1), formats={"facts": number}),
+        *predicted,
+        f"By its law for large d, the best linear memory of {count(setting.d)} x {count(setting.d)} numbers "
+        f"holds {count(best)} facts, {number(best / setting.d**2)} per parameter."
+        + ("" if best < setting.V else " All facts fit here: a larger V would show its limit."),
+        Remark("The loss is the cross-entropy of the training samples in nats; chance is ln V = "
+               f"{number(math.log(setting.V))}. Three steps in the limit have no scale and no loss; the best scale is "
+               "that of least loss. The best linear memory reads each fact without noise tokens: training minimises a "
+               "convex loss until all facts are right, or as many as that loss gets right."),
+    ]
+    return Answer(data, stages, blocks)
+
+
+def _stage(stage: Stage) -> dict[str, object]:
+    """The stage's name, its steps, and the mean and standard error of each measure."""
+    name = "three steps" if stage.steps is None else f"{plural(stage.steps, 'step')} more"
+    row: dict[str, object] = {"stage": "three steps, at their best scale" if stage.steps == 0 else name,
+                              "further_steps": stage.steps}
+    for measure in LEARNED:
+        observed: Observable = getattr(stage, measure)
+        row |= {measure: observed.mean, f"{measure}_se": observed.se}
+    return row
 
 
 command = Command(
     "simulate", run,
-    params=[*setting_options(), option("seeds"), option("seed"), option("jobs"), option("n_test"),
+    params=[*setting_options(), "seeds", "seed", "jobs", "n_test",
             file_option("embeddings", "your own embeddings in place of random ones: FILE.npy of shape (2, V, d), or "
                         "(V, d) for both matrices, or FILE.npz with z_in, z_out and perhaps z_trig"),
             option("normalise", default=None, help="what is done to --embeddings first: nothing, one factor a matrix, "
@@ -153,4 +241,15 @@ command = Command(
          "observed beside the prediction.",
     examples=["simulate --V 256 --L 16 --d 64 --N 16384 --seeds 64 --seed 1",
               "simulate --V 128 --L 8 --d 64 --N 8192 --eta 1e-3 --gamma 1e6 --csv --output seeds.csv"],
+)
+
+train_command = Command(
+    "train", run_train,
+    params=[*setting_options(leave_out=("m", "activation")), "steps", option("seeds", default=4), "seed", "n_test"],
+    help="Train the Attention-only model by three gradient steps, as `simulate` does, and then go on: full gradient "
+         "descent of both matrices, with a step length that sets itself. One table shows what the three steps leave on "
+         "the table: facts recalled, and facts per parameter, after three steps, on the way, and at the best linear "
+         "memory.",
+    examples=["train --V 128 --L 4 --d 32 --N 2048 --steps 100 --seeds 2 --seed 1",
+              "train --V 64 --L 8 --d 32 --N 2048 --steps 20 --json --output train.json"],
 )

@@ -108,21 +108,22 @@ def check_writable(path: str) -> None:
         return
     if not path:
         raise BadInput("--output '' is not a file name")
-    folder = os.path.dirname(os.path.realpath(path))
     try:
+        folder = os.path.dirname(os.path.realpath(path))
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        if not os.path.isdir(folder):
-            raise BadInput(f"--output {shown(path)}: there is no directory {shown(folder)} (none is made)") from None
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise BadInput(f"--output {shown(path)}: the directory {shown(folder)} is not writable") from None
-        return
+        mode = None
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
 
-    if stat.S_ISDIR(mode):
+    if mode is None and not os.path.isdir(folder):
+        raise BadInput(f"--output {shown(path)}: there is no directory {shown(folder)} (none is made)")
+    if mode is not None and stat.S_ISDIR(mode):
         raise BadInput(f"--output {shown(path)} is a directory, not a file")
-    if not os.access(path, os.W_OK) or (stat.S_ISREG(mode) and not os.access(folder, os.W_OK | os.X_OK)):
+    is_replaced = mode is None or stat.S_ISREG(mode)
+    if is_replaced and not os.access(folder, os.W_OK | os.X_OK):
+        raise BadInput(f"--output {shown(path)}: the directory {shown(folder)} is not writable")
+    if mode is not None and not os.access(path, os.W_OK):
         raise BadInput(f"--output {shown(path)} is not writable")
 
 

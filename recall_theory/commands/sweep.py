@@ -5,51 +5,47 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from ..numerics.formatting import NOTHING, count, number, plural
+from ..numerics.formatting import NOTHING, plural
 from ..settings import OBSERVABLES, PARAMETERS
 from .command import Answer, Command, Output, Progress
 from .options import file_option, option, option_of
 from .streams import BadInput, shown
-from .text_layout import Block, Format, Heading, Table, words
+from .text_layout import Block, Heading, table
 from .verify import three_digits, variant
 
 if TYPE_CHECKING:
-    from ..settings import Setting
     from ..sweep.store import Store
     from ..sweep.sweep_grid import SweepPlan
     from ..sweep.sweep_results import Results
 
 SEEDS = 8
-NUMBERS: dict[str, Format] = {**dict.fromkeys(("V", "L", "d", "N"), count), "eta": number, "gamma": number}
+NUMBERS = ("V", "L", "d", "N", "eta", "gamma")
 MOST_ROWS = 200  # of the table for people; a longer one is for programs
+TO_RUN = "give --scan, --grid or the sizes of a setting"
 
 
-def run(output: Output, *, scan: tuple[str, ...], grid: str | None, ratio: float | None, seeds: int | None,
+def run(output: Output, *, scan: Sequence[str], grid: str | None, ratio: float | None, seeds: int | None,
         seed: int | None, jobs: int, n_test: int | None, store: str | None, part: str | None, scheduler: str | None,
-        merge: tuple[str, ...], export: tuple[str, ...], **values: Any) -> Answer:
+        merge: Sequence[str], export: Sequence[str], **values: Any) -> Answer:
     from ..sweep.run_sweep import sweep
     from ..sweep.store import Store
     from ..sweep.sweep_results import check_export, export_results, gathered
 
     for path in export:
         check_export(path)
-    share, plan = _part(part), _plan(scan, grid, ratio, values)
-    of_a_run = {"seeds": seeds, "seed": seed, "n_test": n_test, "part": part, "scheduler": scheduler}
-    idle = [name for name, value in of_a_run.items() if value is not None]
+    share, plan = _part(part), _plan(scan, grid, {**values, "ratio": ratio})
     if store is None and merge:
         raise BadInput("--merge needs --store FILE, into which the others go")
     if store is None and not plan.cells:
-        raise BadInput("nothing to run: give --scan, --grid or the sizes of a setting, or --store FILE to see what it "
-                       "holds")
-    if idle and not plan.cells:
-        raise BadInput(f"{option_of(idle[0])} is for what is to be run: give --scan, --grid or the sizes of a setting")
+        raise BadInput(f"nothing to run: {TO_RUN}, or --store FILE to see what it holds")
+    of_a_run = {"seeds": seeds, "seed": seed, "n_test": n_test, "part": part, "scheduler": scheduler}
+    for name, value in of_a_run.items():
+        if value is not None and not plan.cells:
+            raise BadInput(f"{option_of(name)} is for what is to be run: {TO_RUN}")
     before = present = -1  # results in the store when the work begins, and now
 
     def answer(results: Results) -> Answer:
@@ -79,7 +75,7 @@ def run(output: Output, *, scan: tuple[str, ...], grid: str | None, ratio: float
             f"{results.found} of {results.wanted} seeds; the same with --seed {used} {where}"))
 
 
-def _plan(scan: Sequence[str], grid: str | None, ratio: float | None, values: Mapping[str, Any]) -> SweepPlan:
+def _plan(scan: Sequence[str], grid: str | None, values: Mapping[str, Any]) -> SweepPlan:
     """The cells, and what a grid file says of the run."""
     from ..sweep import sweep_grid
 
@@ -89,18 +85,16 @@ def _plan(scan: Sequence[str], grid: str | None, ratio: float | None, values: Ma
         if name in scans:
             raise BadInput(f"--scan {shown(text)}: {name} is scanned twice")
         scans[name] = scanned
-    sizes = {name: value for name, value in {**values, "ratio": ratio}.items() if value is not None}
-    if grid is not None:
-        if scans or sizes:
-            raise BadInput("--grid FILE says which settings: leave --scan and the parameters out beside it")
-        return sweep_grid.load_plan(grid)
-    return sweep_grid.SweepPlan(sweep_grid.product(scans, **sizes) if scans or sizes else [])
+    fixed = {name: value for name, value in values.items() if value is not None}
+    if grid is None:
+        return sweep_grid.SweepPlan(sweep_grid.product(scans, **fixed) if scans or fixed else [])
+    if scans or fixed:
+        raise BadInput("--grid FILE says which settings: leave --scan and the parameters out beside it")
+    return sweep_grid.load_plan(grid)
 
 
 def _part(text: str | None) -> tuple[int, int]:
-    if text is None:
-        return 1, 1
-    parts = re.fullmatch(r"\s*([0-9]{1,6})/([0-9]{1,6})\s*", text)
+    parts = re.fullmatch(r"\s*([0-9]{1,6})/([0-9]{1,6})\s*", "1/1" if text is None else text)
     if parts is None or not 1 <= int(parts[1]) <= int(parts[2]):
         raise BadInput(f"--part {shown(text)} is not I/N with I from 1 to N, such as 2/4")
     return int(parts[1]), int(parts[2])
@@ -118,13 +112,11 @@ def _merged(kept: Store, paths: Sequence[str]) -> int | None:
 
 def _seed(output: Output, kept: Store, seed: int | None) -> int:
     """The seed that is given, or the one of all that the store holds, or a drawn one."""
-    if seed is not None:
-        return seed
-    seeds = {problem.seed for problem in kept.current()}
+    seeds = sorted({problem.seed for problem in kept.current()}) if seed is None else [seed]
     if len(seeds) > 1:
         raise BadInput(f"--seed is missing: the store holds results of {len(seeds)} seeds "
-                       f"({', '.join(map(str, sorted(seeds)[:5]))}{', ...' if len(seeds) > 5 else ''})")
-    return seeds.pop() if seeds else output.seed(None)
+                       f"({', '.join(map(str, seeds[:5]))}{', ...' if len(seeds) > 5 else ''})")
+    return seeds[0] if seeds else output.seed(None)
 
 
 def _answer(results: Results, run: int, merged: int | None, store: str | None, export: Sequence[str]) -> Answer:
@@ -133,29 +125,25 @@ def _answer(results: Results, run: int, merged: int | None, store: str | None, e
     seeds = sorted({problem.seed for problem in results.problems})
     if len(seeds) == 1:
         data["seed"] = seeds[0]
+    blocks: list[Block] = []
     if merged is not None:
         data["merged"] = merged
+        blocks.append(f"{plural(merged, 'result')} merged into {store}.")
+    if not results.problems:
+        return Answer(data, results.records(), ["The store holds no result.", *blocks])
 
     done = f"{plural(results.found, 'seed')} of {plural(len(results.problems), 'cell')}: {run:,} simulated now"
     if store is not None:
         done += f", {results.found - run:,} found in {store}"
     if results.found < results.wanted:
         done += f", {results.wanted - results.found:,} still to do"
-    named = f"--seed {seeds[0]}" if len(seeds) == 1 else f"seeds {', '.join(map(str, seeds))}"
-    blocks: list[Block] = [] if merged is None else [f"{plural(merged, 'result')} merged into {store}."]
-    if results.problems:
-        heading, table = _cells(results)
-        blocks = [heading, *blocks, f"{done}. {named}.", table]
-        if len(results.problems) > MOST_ROWS:
-            blocks.append(f"These are the first {MOST_ROWS} of {plural(len(results.problems), 'cell')}; --csv and "
-                          "--json have all of them.")
-        blocks += [f"Written: {path}" for path in export]
-    else:
-        blocks.insert(0, "The store holds no result.")
-    return Answer(data, results.records(), blocks)
+    named = f"{'--seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
+    heading, *cells = _cells(results)
+    written = [f"Written: {path}" for path in export]
+    return Answer(data, results.records(), [heading, *blocks, f"{done}. {named}.", *cells, *written])
 
 
-def _cells(results: Results) -> tuple[Heading, Table]:
+def _cells(results: Results) -> list[Block]:
     """What is the same in all cells, and a line a cell: what differs, and its means with their standard errors."""
     from ..sweep.slices import described
 
@@ -166,21 +154,24 @@ def _cells(results: Results) -> tuple[Heading, Table]:
     fixed = described({name: getattr(settings[0], name) for name in PARAMETERS if name not in varied})
     what = f"over {' x '.join(varied)} ({fixed})" if varied else f"at {fixed}"
 
-    columns: dict[str, Callable[[Setting], object]] = {
-        name: operator.attrgetter(name) for name in varied if name in NUMBERS}
-    if len(columns) < len(varied):
-        columns["variant"] = variant
-    formats: dict[str, Format] = {name: NUMBERS.get(name, words) for name in columns}
-    uneven = len(set(results.counts)) > 1
-    formats |= {**({"seeds": count} if uneven else {}), **dict.fromkeys(OBSERVABLES, str)}
+    numbers = [name for name in varied if name in NUMBERS]
     rows = []
     for setting, seeds, means, errors in zip(settings[:MOST_ROWS], results.counts, results.mean, results.se,
                                              strict=False):
-        observed = list(map(_with_error, means, errors))
-        rows.append([*(value(setting) for value in columns.values()), *([seeds] if uneven else []), *observed])
-    return (Heading(f"What was observed {what}"),
-            Table(formats, rows, "Means over seeds ± standard error; --json and --csv have all digits",
-                  labels=len(formats) - len(OBSERVABLES)))
+        row: dict[str, object] = {name: getattr(setting, name) for name in numbers}
+        if len(numbers) < len(varied):
+            row["variant"] = variant(setting)
+        if len(set(results.counts)) > 1:
+            row["seeds"] = seeds
+        rows.append(row | dict(zip(OBSERVABLES, map(_with_error, means, errors), strict=True)))
+
+    title = "Means over seeds ± standard error; --json and --csv have all digits"
+    blocks: list[Block] = [Heading(f"What was observed {what}"),
+                           table(rows, title, labels=len(rows[0]) - len(OBSERVABLES))]
+    if len(settings) > MOST_ROWS:
+        blocks.append(f"These are the first {MOST_ROWS} of {plural(len(settings), 'cell')}; --csv and --json have all "
+                      "of them.")
+    return blocks
 
 
 def _with_error(mean: float, error: float) -> str:
@@ -190,12 +181,10 @@ def _with_error(mean: float, error: float) -> str:
     return three_digits(mean) if math.isnan(error) else f"{three_digits(mean)} ± {three_digits(error)}"
 
 
-def _parameters() -> list[click.Option]:
-    """An option for each parameter of a setting, None where it is absent: a scan or a grid may say what it is."""
-    usual = {name: "yes" if p.default is True else p.default for name, p in PARAMETERS.items() if p.default is not None}
-    return [option(name, default=None, help=f"{p.meaning}; {usual[name]} where absent" if name in usual else None)
-            for name, p in PARAMETERS.items()]
-
+# An option for each parameter of a setting, None where it is absent: a scan or a grid may say what it is.
+_USUAL = {name: "yes" if p.default is True else p.default for name, p in PARAMETERS.items() if p.default is not None}
+_PARAMETERS = [option(name, default=None, help=f"{p.meaning}; {_USUAL[name]} where absent" if name in _USUAL else None)
+               for name, p in PARAMETERS.items()]
 
 command = Command(
     "sweep", run,
@@ -204,11 +193,9 @@ command = Command(
                     "repeated scans are combined", metavar="NAME=VALUES", multiple=True),
         file_option("grid", "in place of --scan: a TOML file with sizes, a table [scan], seeds, seed and n_test; or a "
                     "shipped grid: default, full, attention-only, mlp"),
-        *_parameters(),
-        option("ratio", help="training samples a fact, N/V, instead of --N"),
+        *_PARAMETERS, "ratio",
         option("seeds", default=None, help=f"independently drawn models a cell; {SEEDS} where absent"),
-        option("seed", help="fixes everything random; the store's own, else drawn and shown, where absent"),
-        option("jobs"),
+        option("seed", help="fixes everything random; the store's own, else drawn and shown, where absent"), "jobs",
         option("n_test", default=None, help="fresh sequences a seed; where absent, all are summed over exactly"),
         file_option("store", "keep results in FILE: a sweep that was ended at any moment goes on from there. Alone: "
                     "print what FILE holds"),

@@ -7,11 +7,11 @@ there a table is as wide as it needs, and words are wrapped to 80 columns.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from ..numerics.formatting import NOTHING
+from ..numerics.formatting import NOTHING, count, deviation, number, percent, probability, signed, two_digits
+from ..settings import OBSERVABLES
 
 DEFAULT_WIDTH = 80  # columns, where no terminal says otherwise
 LEAST_WORDS = (16, 8)  # columns that a column of words keeps in a squeezed table; from DEFAULT_WIDTH on the second
@@ -58,8 +58,41 @@ class Table:
     columns: Mapping[str, Format]
     rows: Sequence[Sequence[object]]
     title: str = ""
-    marked: frozenset[int] = frozenset()
+    marked: Collection[int] = ()
     labels: int = 1
+
+
+# The format of numbers by their heading. Text in such a column is shown as it is, to the right.
+FORMATS: dict[str, Format] = {
+    **dict.fromkeys((*OBSERVABLES, "predicted", "observed", "simulated", "recall at most", "coverage bound",
+                     "best assignment", "matched filter", "argmax, in noise", "argmax", "three steps",
+                     "predicted recall", "mean"), probability),
+    **dict.fromkeys(("std", "std over seeds", "se", "predicted std"), deviation),
+    **dict.fromkeys(("V", "L", "d", "N", "m", "facts", "facts V", "it alone gives", "here", "stored", "largest V"),
+                    count),
+    **dict.fromkeys(("cells", "reached", "linear", "quadratic", "higher"), percent),
+    **dict.fromkeys(("design effect", "standard error"), two_digits),
+    "difference": signed,
+    **dict.fromkeys(("share", "samples N", "N/V", "one seed", "least N", "there is", "it takes", "longest L",
+                     "by the leading law", "it requires", "detectable bias", "95 % interval", "shape", "random",
+                     "orthogonal"), number),
+}
+
+
+def table(rows: Iterable[Mapping[str, object]], title: str = "", *, formats: Mapping[str, Format] | None = None,
+          marked: Collection[int] = (), labels: int = 1) -> Table:
+    """A table of rows that name their values; the format of each comes from its heading, or from `formats`.
+
+    Under any other heading numbers are shown to three digits, and text is words.
+    """
+    listed = list(rows)
+    known = {**FORMATS, **(formats or {})}
+    columns: dict[str, Format] = {}
+    for heading in listed[0] if listed else ():
+        values = [row[heading] for row in listed if row[heading] is not None]
+        is_text = bool(values) and all(isinstance(value, str) for value in values)
+        columns[heading] = known.get(heading) or (words if is_text else number)
+    return Table(columns, [list(row.values()) for row in listed], title, marked, labels)
 
 
 Block = str | Heading | Remark | Verbatim | Table
@@ -68,7 +101,7 @@ Block = str | Heading | Remark | Verbatim | Table
 def rendered(blocks: Sequence[Block], width: int | None, *, colour: bool = False, quiet: bool = False) -> str:
     """The blocks as text, with an empty line between them; `width` None is no limit."""
     parts = [_block(b, width, colour) for b in blocks if not (quiet and isinstance(b, Remark))]
-    return "\n\n".join(p for p in parts if p) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _block(block: Block, width: int | None, colour: bool) -> str:
@@ -94,52 +127,46 @@ def _bold(text: str, colour: bool) -> str:
 
 
 def _table(table: Table, width: int | None, colour: bool) -> str:
+    if not table.columns:
+        return ""
     formats = list(table.columns.values())
-    rows = [[form(value) for form, value in zip(formats, row, strict=True)] for row in table.rows]
+    rows = [[value if isinstance(value, str) else form(value) for form, value in zip(formats, row, strict=True)]
+            for row in table.rows]
     least_words = LEAST_WORDS[width is None or width >= DEFAULT_WIDTH]
     columns = [_Column(name, form is words, [row[i] for row in rows], least_words)
                for i, (name, form) in enumerate(table.columns.items())]
-    least = sum(c.least for c in columns) + len(GAP) * (len(columns) - 1)
-    title = _bold(_wrapped(table.title, width or DEFAULT_WIDTH), colour) + "\n" if table.title else ""
+    gaps = len(GAP) * (len(columns) - 1)
+    least = sum(c.width for c in columns) + gaps
+    lines = [_bold(_wrapped(table.title, width or DEFAULT_WIDTH), colour)] if table.title else []
 
     if width is not None and least > width:
-        return title + _as_list(table, columns, rows, width, colour)
-    return title + _as_table(columns, rows, width or max(DEFAULT_WIDTH, least), table.marked, colour)
+        return "\n".join([*lines, *_list_lines(table.labels, columns, rows, width, colour)])
+    _share((width or max(DEFAULT_WIDTH, least)) - least, columns)
+    rule = "─" * (sum(c.width for c in columns) + gaps)
+    lines += [_bold(_drawn_row(columns, [c.name for c in columns]), colour), rule]
+    lines += [_bold(_drawn_row(columns, row), colour and i in table.marked) for i, row in enumerate(rows)]
+    return "\n".join(lines)
 
 
 class _Column:
-    """A column's heading and cells, and the widths between which it can be drawn."""
+    """A column's heading, its width, at first the least that it can have, and the full width of its cells."""
 
     def __init__(self, name: str, of_words: bool, cells: Sequence[str], least_words: int):
         self.name, self.of_words = name, of_words
-        self.full = max([len(name), *map(len, cells)])
-        if of_words:
-            longest_word = max((len(w) for cell in [*cells, name] for w in cell.split()), default=1)
-            self.least = min(self.full, max(least_words, longest_word))
-        else:  # a heading may wrap between its words; the numbers below it may not
-            longest_word = max((len(w) for w in name.split()), default=1)
-            self.least = max([longest_word, *map(len, cells)])
-        self.width = self.least
+        self.full = max(map(len, [name, *cells]))
+        # Words may wrap between one another, and so may a heading; the numbers below it may not.
+        parts = [word for cell in [name, *cells] for word in cell.split()] if of_words else [*name.split(), *cells]
+        longest = max(map(len, parts), default=1)
+        self.width = min(self.full, max(least_words, longest)) if of_words else longest
 
-    def lines(self, cell: str, columns: int) -> list[str]:
-        """A cell in so many columns, on as many lines as it takes."""
-        parts = textwrap.wrap(cell, columns, break_long_words=False, break_on_hyphens=False) or [""]
-        return [part.ljust(columns) if self.of_words else part.rjust(columns) for part in parts]
+    def lines(self, cell: str) -> list[str]:
+        """A cell in the column's width, on as many lines as it takes."""
+        parts = textwrap.wrap(cell, self.width, break_long_words=False, break_on_hyphens=False) or [""]
+        return [part.ljust(self.width) if self.of_words else part.rjust(self.width) for part in parts]
 
 
-def _as_table(columns: Sequence[_Column], rows: Sequence[Sequence[str]], width: int, marked: frozenset[int],
-              colour: bool) -> str:
-    _share(columns, width)
-    total = sum(c.width for c in columns) + len(GAP) * (len(columns) - 1)
-    drawn = [_bold(_drawn_row(columns, [c.name for c in columns]), colour), "─" * total]
-    for i, row in enumerate(rows):
-        drawn.append(_bold(_drawn_row(columns, row), colour and i in marked))
-    return "\n".join(drawn)
-
-
-def _share(columns: Sequence[_Column], width: int) -> None:
-    """Give what is left of the width to columns of words first, then to headings."""
-    left = width - sum(c.width for c in columns) - len(GAP) * (len(columns) - 1)
+def _share(left: int, columns: Sequence[_Column]) -> None:
+    """Give the columns that are left to columns of words first, then to headings."""
     for of_words in (True, False):
         growing = [c for c in columns if c.of_words == of_words and c.width < c.full]
         while left > 0 and growing:
@@ -149,24 +176,23 @@ def _share(columns: Sequence[_Column], width: int) -> None:
 
 
 def _drawn_row(columns: Sequence[_Column], cells: Sequence[str]) -> str:
-    parts = [c.lines(cell, c.width) for c, cell in zip(columns, cells, strict=True)]
-    blanks = [" " * c.width for c in columns]
+    parts = [c.lines(cell) for c, cell in zip(columns, cells, strict=True)]
     height = max(map(len, parts))
-    padded = [part + [blank] * (height - len(part)) for part, blank in zip(parts, blanks, strict=True)]
-    return "\n".join(GAP.join(line).rstrip() for line in itertools.islice(zip(*padded, strict=True), height))
+    padded = [part + [" " * c.width] * (height - len(part)) for c, part in zip(columns, parts, strict=True)]
+    return "\n".join(GAP.join(line).rstrip() for line in zip(*padded, strict=True))
 
 
-def _as_list(table: Table, columns: Sequence[_Column], rows: Sequence[Sequence[str]], width: int,
-             colour: bool) -> str:
+def _list_lines(labels: int, columns: Sequence[_Column], rows: Sequence[Sequence[str]], width: int,
+                colour: bool) -> list[str]:
     """Each row as a block: what it is about, then one line a value."""
-    out = []
+    lines = []
     for row in rows:
         named = list(zip(columns, row, strict=True))
-        about = [cell if c.of_words or not c.name else f"{c.name} {cell}" for c, cell in named[:table.labels] if cell]
+        about = [cell if c.of_words or not c.name else f"{c.name} {cell}" for c, cell in named[:labels] if cell]
         if about:
-            out.append(_bold(_wrapped(GAP.join(about), width), colour))
-        out += [_list_item(c.name, cell, width) for c, cell in named[table.labels:] if cell]
-    return "\n".join(out)
+            lines.append(_bold(_wrapped(GAP.join(about), width), colour))
+        lines += [_list_item(c.name, cell, width) for c, cell in named[labels:] if cell]
+    return lines
 
 
 def _list_item(name: str, cell: str, width: int) -> str:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..numerics.formatting import NOTHING, count, plural, probability, signed, two_digits
+from ..numerics.formatting import NOTHING, count, plural, signed
 from .command import EXIT_CODES, Answer, Command, Output
-from .options import file_option, option
-from .text_layout import Block, Format, Remark, Table, words
+from .options import choice, file_option, option
+from .text_layout import Block, Remark, Table, table, words
 
 if TYPE_CHECKING:
     from ..settings import Setting
     from ..verification.problem import P, Problem, S
-    from ..verification.results import Cell, Comparison, Verification
+    from ..verification.results import Verification
 
 SIZES = ("V", "L", "d", "N")
 
@@ -30,8 +30,7 @@ def run(output: Output, grid: str, predictor: str | None, **values: Any) -> Answ
     judged = predict if predictor is None else load_predictor(predictor)
 
     def answer(result: Verification, wanted: int) -> Answer:
-        given = verification_answer(result, grid, wanted, SIZES, variant,
-                                    "the theory" if predictor is None else predictor)
+        given = verification_answer(result, grid, wanted, SIZES, variant, predictor or "the theory")
         if predictor is None:
             return given
         from ..verification.residual_analysis import explain, paragraph
@@ -89,14 +88,15 @@ def verification_answer(result: Verification[S, P], grid: str, wanted: int, size
     if len(result.cells) < wanted:
         done += f" of {wanted:,}, interrupted"
     cell, name, worst = max(comparisons, key=lambda item: abs(item[2].difference))
-    at = ", ".join(f"{size} = {count(getattr(cell.setting, size))}" for size in sizes)
+    margins = sorted({cell.margin for cell in result.cells})
+    within = f"{margins[0]:g} to {margins[-1]:g}" if len(margins) > 2 else " or ".join(f"{x:g}" for x in margins)
     blocks: list[Block] = [
         f"Verdict on {subject}: {result.verdict}. Of {plural(len(comparisons), 'comparison')}: {tally}.",
         f"Grid {grid}: {done}, {sum(c.seeds for c in result.cells):,} seeds in all, --seed {result.seed}. Largest "
-        f"difference: {signed(worst.difference)}, {name} at {at}.",
+        f"difference: {signed(worst.difference)}, {name} at {_sizes(cell.setting, sizes)}.",
         _cells(result, sizes, variant),
         Remark(f"Of each observable the prediction, then what was observed. A cell agrees when the interval of every "
-               f"difference lies within the margin ({_margins(result)})."),
+               f"difference lies within the margin ({within})."),
     ]
     records = [{**cell.setting.to_dict(), "seed": result.seed, "seeds": cell.seeds, "margin": cell.margin,
                 "observable": name, **c.record()} for cell, name, c in comparisons]
@@ -104,27 +104,25 @@ def verification_answer(result: Verification[S, P], grid: str, wanted: int, size
                   EXIT_CODES[result.verdict])
 
 
+def _sizes(setting: object, sizes: Sequence[str]) -> str:
+    return ", ".join(f"{size} = {count(getattr(setting, size))}" for size in sizes)
+
+
 def _cells(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> Table:
     """One line a cell."""
-    observables = list(dict.fromkeys(name for cell in result.cells for name in cell.comparisons))
+    observables = dict.fromkeys(name for cell in result.cells for name in cell.comparisons)
     variants = [variant(cell.setting) for cell in result.cells]
-    columns: dict[str, Format] = dict.fromkeys(sizes, count)
-    if any(variants):
-        columns["variant"] = words
-    columns |= {**dict.fromkeys(observables, str), "verdict": words}
-    rows, marked = [], set()
-    for i, (cell, name) in enumerate(zip(result.cells, variants, strict=True)):
-        if cell.verdict != "agree":
-            marked.add(i)
-        pairs = [_pair(cell.comparisons[o]) if o in cell.comparisons else NOTHING for o in observables]
-        rows.append([*(getattr(cell.setting, size) for size in sizes), *([name] if any(variants) else []), *pairs,
-                     cell.verdict])
-    return Table(columns, rows, marked=frozenset(marked), labels=len(columns) - len(observables) - 1)
-
-
-def _pair(c: Comparison) -> str:
-    """Predicted and observed, to three digits."""
-    return f"{three_digits(c.predicted)} {three_digits(c.observed.mean)}"
+    rows = []
+    for cell, name in zip(result.cells, variants, strict=True):
+        row: dict[str, object] = {size: getattr(cell.setting, size) for size in sizes}
+        if any(variants):
+            row["variant"] = name
+        row |= dict.fromkeys(observables)
+        for o, c in cell.comparisons.items():
+            row[o] = f"{three_digits(c.predicted)} {three_digits(c.observed.mean)}"
+        rows.append({**row, "verdict": cell.verdict})
+    disagreeing = [i for i, cell in enumerate(result.cells) if cell.verdict != "agree"]
+    return table(rows, marked=disagreeing, labels=len(rows[0]) - len(observables) - 1)
 
 
 def three_digits(p: float) -> str:
@@ -133,31 +131,23 @@ def three_digits(p: float) -> str:
     return text[1:] if text.startswith("0") else text[:4]
 
 
-def _margins(result: Verification[S, P]) -> str:
-    margins = sorted({cell.margin for cell in result.cells})
-    if len(margins) > 2:
-        return f"{margins[0]:g} to {margins[-1]:g}"
-    return " or ".join(f"{margin:g}" for margin in margins)
-
-
 def _details(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> list[Block]:
     """Each comparison with its interval, design effect and detectable bias."""
     from ..verification.verdicts import VERDICT_ALPHA
 
-    rows: list[Sequence[object]] = []
+    rows: list[dict[str, object]] = []
     for cell in result.cells:
-        about = _about(cell, sizes, variant)
-        for i, (name, c) in enumerate(cell.comparisons.items()):
+        about = ", ".join(filter(None, (_sizes(cell.setting, sizes), variant(cell.setting),
+                                        plural(cell.seeds, "seed"))))
+        for name, c in cell.comparisons.items():
             width = f"{(c.high - c.low) / 2:.4f}" if len(c.observed.values) > 1 else NOTHING  # one seed says nothing
-            rows.append([about if i == 0 else "", name, c.predicted, c.observed.mean,
-                         f"{signed(c.difference)} ± {width}", c.design_effect,
-                         f"{c.detectable:.4f}" if c.detectable < 1 else NOTHING,
-                         c.verdict + (f": {c.reason}" if c.reason else "")])
-    columns: dict[str, Format] = {
-        "cell": words, "observable": words, "predicted": probability, "observed": probability,
-        "difference": str, "design effect": two_digits, "detectable bias": str, "verdict": words}
+            rows.append({"cell": about, "observable": name, "predicted": c.predicted, "observed": c.observed.mean,
+                         "difference": f"{signed(c.difference)} ± {width}", "design effect": c.design_effect,
+                         "detectable bias": f"{c.detectable:.4f}" if c.detectable < 1 else NOTHING,
+                         "verdict": c.verdict + (f": {c.reason}" if c.reason else "")})
+            about = ""
     return [
-        Table(columns, rows, "Each comparison", labels=2),
+        table(rows, "Each comparison", formats={"cell": words}, labels=2),
         Remark(f"Difference is observed - predicted, with the half width of its interval over seeds at "
                f"{100 * result.confidence:.7g} % ({100 * (1 - VERDICT_ALPHA):g} % for all comparisons together). A "
                "comparison agrees when the interval lies within the margin of zero, disagrees when it lies wholly "
@@ -165,12 +155,6 @@ def _details(result: Verification[S, P], sizes: Sequence[str], variant: Callable
                "of as many independent facts. A bias of the margin and the detectable bias together is found 9 times "
                "in 10."),
     ]
-
-
-def _about(cell: Cell[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> str:
-    parts = [f"{size} = {count(getattr(cell.setting, size))}" for size in sizes]
-    parts += [name] if (name := variant(cell.setting)) else []
-    return ", ".join([*parts, plural(cell.seeds, "seed")])
 
 
 def grid_options(grids: str) -> list[click.Parameter]:
@@ -189,9 +173,8 @@ command = Command(
     "verify", run,
     params=[
         *grid_options("default, full, attention-only, mlp"),
-        click.Option(["--until", "until"], type=click.Choice(["conclusive"]), metavar="conclusive",
-                     help="go on in each cell until its verdicts are conclusive, or until it has had --seeds (50,000); "
-                          "the intervals are wider, and hold however long that takes"),
+        choice("until", ["conclusive"], "go on in each cell until its verdicts are conclusive, or until it has had "
+               "--seeds (50,000); the intervals are wider, and hold however long that takes", metavar="conclusive"),
         file_option("predictor", "judge your own formula: module:function, law.py:function, or a file of expressions "
                     "in V, L, d, N, m", metavar="PREDICTOR"),
         option("margin", default=None, help="largest difference that still counts as agreement; what each formula "

@@ -6,8 +6,9 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 NOTHING = "-"
 LONGEST = 60  # characters; a longer number is beyond every range
@@ -141,6 +142,15 @@ def percent(share: float) -> str:
     ('42 %', '<1 %')
     """
     return "<1 %" if 0 < share < 1 / 100 else f"{100 * share:.0f} %"
+
+
+def sizes(values: Mapping[str, Any], names: Iterable[str]) -> str:
+    """The sizes that are given, in words.
+
+    >>> sizes({"V": 1024, "L": 64, "N": None}, "VLN")
+    'V = 1,024, L = 64'
+    """
+    return ", ".join(f"{name} = {count(values[name])}" for name in names if values[name] is not None)
 
 
 def plural(n: int, noun: str, nouns: str | None = None) -> str:
