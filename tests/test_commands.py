@@ -268,7 +268,7 @@ def test_verify_exit_codes(monkeypatch):
     assert call(*VERIFY)[0] == 1
 
     def as_predicted(work, tasks, jobs):
-        for setting, *_, indices in tasks:
+        for _, setting, *_, indices in tasks:
             known = exact.setdefault(setting, predict(setting))
             yield [tuple(getattr(known, o) for o in OBSERVABLES)] * len(indices)
 
