@@ -119,6 +119,8 @@ def test_the_readme_quotes_the_figures_of_the_page_on_agreement():
     for name, f in groups.items():
         row = f"| {name} | {f['settings']} | {f['mean_error']:.4f} | {f['mean_excess']:.4f} | {f['max_excess']:.4f} |"
         assert row in readme, row
+    spreads = [round(100 * f["spread_median_abs_log_ratio"]) for f in groups.values()]
+    assert f"off by {min(spreads)} to {max(spreads)} %" in readme
 
 
 @pytest.mark.parametrize("head, row", [(["a", "|b|"], [1, 2]), (["a", "b"], [1, "x|y"]), (["a", "b"], [1])])

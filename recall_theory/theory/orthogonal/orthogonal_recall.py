@@ -61,7 +61,7 @@ class Groups:
 def recall_nodes(V: float, L: int, d: float, N: float, e: int, attention: AttentionNodes) -> RecallNodes:
     """Recall and accuracy of the trained model over the seeds, given the law of its attention.
 
-    >>> from .attention import attention_nodes
+    >>> from .orthogonal_attention import attention_nodes
     >>> round(recall_nodes(64, 8, 65, 128, 1, attention_nodes(64, 8, 65, 128, 1)).recall, 4)
     0.2377
     """
