@@ -86,11 +86,9 @@ def _run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         streams.say(f"{called}: interrupted")
         return INTERRUPTED
-    except SettingError as error:
-        streams.say(f"{called}: {bad_setting(error).message}")
-        return BAD_INPUT
-    except click.ClickException as error:
-        streams.say(f"{called}: {error.format_message()}")
+    except (SettingError, click.ClickException) as error:
+        bad = bad_setting(error) if isinstance(error, SettingError) else error
+        streams.say(f"{called}: {bad.format_message()}")
         return BAD_INPUT
     except Exception as error:
         if os.environ.get(DEBUG):

@@ -368,7 +368,7 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
     (["compare", "--d", "8", "--samples", "9"], ["--zipf"]), (["compare", "--d", "64", "--zipf", "1"], ["--zipf"]),
     (["compare", "--d", "64", "--zipf", "2", "--classes", "17"], ["--classes"]),
     (["compare", "--d", "1e6", "--seeds", "2"], ["leave --seeds out"]),
-    ([*EMBEDDINGS[:8], "--seed", "3"], ["--seed 3 is for --seeds"]),
+    ([*EMBEDDINGS[:8], "--seed", "3"], ["--seed goes with --seeds"]),
     (ACTIVATIONS[:10], ["--m is missing"]),
     (["phase", *PHASE[3:]], ["--x is missing"]), ([*PHASE, "--plot", "x.txt"], ["--plot", ".svg"]),
     (["phase", "--x", "N=1..", *PHASE[3:]], ["--x", "NAME=LOW..HIGH"]),

@@ -190,7 +190,7 @@ ONE = Setting(V=12, L=2, d=6, N=96)
     ("sweep.db", "--output a.pdf", "--figure is missing"),
     ("sweep.db", "--figure phase", "--output is missing"),
     ("sweep.db", "--figure phase --output a.gif", ".svg, .pdf, .png"),
-    ("sweep.db", "--width single", "are for --figure"),
+    ("sweep.db", "--width single", "--width goes with --figure"),
     ("", "--figure phase --output a.pdf", "--store is missing"),
     ("sweep.db", "--figure phase --output a.pdf --at 1", "--at"),
     ("sweep.db", "--figure scaling --at 0.999 --json", "0.999 along two scans"),

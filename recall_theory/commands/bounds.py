@@ -35,9 +35,6 @@ def run(output: Output, decoders: bool, plot: Sequence[str], **values: Any) -> A
             raise BadInput("--V is missing: --decoders needs --V, --L and --d")
         return _decoders(output, plot, **{**DECODER_DEFAULTS, **given})
 
-    for name in (*DECODER_DEFAULTS, "seed", *(["plot"] if plot else [])):
-        if name in given or name == "plot":
-            raise BadInput(f"{option_of(name)} goes with --decoders: give that too, or leave it out")
     if not given.keys() & {"V", "N"}:
         raise BadInput("--V and --N are both missing: give one of them, or both")
     from ..theory.bounds import bounds_at
@@ -189,6 +186,7 @@ command = Command(
             option("seed", help="with --decoders: fixes everything random"),
             option("jobs", default=None, help="with --decoders: processes that share the seeds"),
             plot_option()],
+    goes_with=dict.fromkeys((*DECODER_DEFAULTS, "seed", "plot"), "decoders"),
     details="What the permutation takes, and whom each bound binds.",
     help="What no learner can beat: coverage (the samples), bits (the size of the model) and access to one noisy "
          "gradient. With V and N: the most recall that each allows. Without N, or without V: the least N, or the "

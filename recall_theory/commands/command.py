@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..errors import Interrupted
 from . import streams
-from .options import Declared, flag, option
+from .options import Declared, flag, option, option_of
 from .streams import BadInput, say
 
 if TYPE_CHECKING:
@@ -78,9 +78,20 @@ class Output:
             self.note(f"--seed {drawn}")
         return drawn
 
-    def bar(self, noun: str) -> ProgressBar:
-        """A bar that shows how far work is, to a person who wants to see it."""
-        return ProgressBar(self.progress, noun)
+    @contextlib.contextmanager
+    def bar(self, noun: str) -> Iterator[Progress]:
+        """Shows how far work is, and the time that is left, to a person who wants to see it."""
+        if not self.progress:
+            yield lambda done, total: None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        with Bar(BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn(noun), TimeRemainingColumn(compact=True),
+                 TextColumn("left"), console=Console(stderr=True), transient=True, refresh_per_second=4) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
 
     def measure(self, noun: str, work: Callable[[Progress], Result], answer: Callable[[Result], Answer],
                 finished: Callable[[Result], str] | None = None, *, again: str = "") -> Answer:
@@ -91,8 +102,8 @@ class Output:
         is no `finished`, no part is an answer, and stderr says `again`, how to go on.
         """
         try:
-            with self.bar(noun) as bar:
-                result = work(bar.update)
+            with self.bar(noun) as progress:
+                result = work(progress)
         except KeyboardInterrupt as stop:
             if finished is None or not isinstance(stop, Interrupted):
                 if again:
@@ -120,57 +131,23 @@ class Output:
         elif answer.details is not None:
             hint, last = "--details shows the rest.", blocks[-1]
             blocks[-1:] = [Remark(f"{last.text} {hint}")] if isinstance(last, Remark) else [last, Remark(hint)]
-        if self.file in (None, "-"):
-            return rendered(blocks, streams.width(), colour=streams.wants_colour(), quiet=self.quiet)
-        return rendered(blocks, None, quiet=self.quiet)
+        on_screen = self.file in (None, "-")
+        return rendered(blocks, streams.width() if on_screen else None, colour=on_screen and streams.wants_colour(),
+                        quiet=self.quiet)
 
     def deliver(self, answer: Answer) -> None:
         """Print the answer, or write it to the file. What can't be written is printed: it is not lost."""
-        if self.document and self.file is not None and answer.document is not None:
-            streams.write(self.file, answer.document)
-            return
-        text = self.text(answer)
         if self.file is None:
-            streams.emit(text)
-            return
-        try:
-            streams.write(self.file, text)
-        except BadInput:
-            streams.emit(text)
-            raise
-
-
-class ProgressBar:
-    """A bar with the time that is left, on stderr, while the work lasts; nothing where `wanted` is False."""
-
-    def __init__(self, wanted: bool, noun: str):
-        self.wanted, self.noun = wanted, noun
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> ProgressBar:
-        if self.wanted:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn(self.noun),
-                            TimeRemainingColumn(compact=True), TextColumn("left"),
-                            console=Console(stderr=True), transient=True, refresh_per_second=4)
-            self._bar.start()
-        return self
-
-    def update(self, done: int, total: int) -> None:
-        """So much of the total is done."""
-        if self._bar is not None:
-            if self._task is None:
-                self._task = self._bar.add_task("", total=total)
-            self._bar.update(self._task, completed=done, total=total)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+            streams.emit(self.text(answer))
+        elif self.document and answer.document is not None:
+            streams.write(self.file, answer.document)
+        else:
+            text = self.text(answer)
+            try:
+                streams.write(self.file, text)
+            except BadInput:
+                streams.emit(text)
+                raise
 
 
 def map_with_progress(jobs: int, progress: Progress) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]:
@@ -208,11 +185,13 @@ class Command(click.Command):
     """A command whose callback takes an `Output` and the values of its options, and returns an `Answer`.
 
     `params` are options, or the names of declared ones that are taken as they are. `details` is the help of --details,
-    for a command whose answer has them.
+    for a command whose answer has them. `goes_with` names for an option the one without which it means nothing.
     """
 
     def __init__(self, name: str, callback: Callable[..., Answer], *, help: str, examples: Sequence[str],
-                 params: Sequence[click.Parameter | str], details: str = ""):
+                 params: Sequence[click.Parameter | str], details: str = "",
+                 goes_with: Mapping[str, str] | None = None):
+        self.goes_with = goes_with or {}
         given = [option(p) if isinstance(p, str) else p for p in params]
         if details:
             given.append(flag("details", details))
@@ -247,6 +226,9 @@ class Command(click.Command):
         for param in self.params:
             if isinstance(param.type, Declared):
                 param.type.check_given(values.get(str(param.name)))
+        for name, other in self.goes_with.items():
+            if values[name] not in (None, ()) and not values[other]:
+                raise BadInput(f"{option_of(name)} goes with {option_of(other)}: give that too, or leave it out", ctx)
         if output.json and output.csv:
             raise BadInput("--json and --csv contradict one another: give one of them", ctx)
         if output.file is not None:

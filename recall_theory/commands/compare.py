@@ -33,8 +33,6 @@ def run_memories(output: Output, *, d: int | None, facts: int | None, target: fl
         raise BadInput("give --d for what each memory holds, or --facts for what each needs: one of the two")
     if d is not None and rank is not None and rank > d:
         raise BadInput(f"--rank {rank} is above --d {d}: a matrix of d x d numbers has no higher rank")
-    if zipf is None and (classes is not None or samples is not None):
-        raise BadInput("--classes and --samples are for facts of Zipf's law: give --zipf too, or leave them out")
     if zipf is not None and d is None:
         raise BadInput("--zipf needs --d: it asks for the error at a given dimension")
     from ..theory.memories import compare_memories
@@ -70,7 +68,7 @@ def _simulated(output: Output, comparison: Comparison, rows: Sequence[dict[str, 
     from ..theory.memories import hebbian_recall
 
     shown: list[dict[str, object]] = []
-    with output.bar("memories") as bar:
+    with output.bar("memories") as progress:
         for done, (memory, row) in enumerate(zip(comparison.memories, rows, strict=True)):
             facts, d, embedding = memory.facts, memory.d, memory.embedding
             if facts is None or d is None or embedding is None:
@@ -79,7 +77,7 @@ def _simulated(output: Output, comparison: Comparison, rows: Sequence[dict[str, 
                 memories.check_hebbian_size(facts, d)
             except SettingError as error:
                 raise BadInput(f"--seeds: {error}; leave --seeds out for the theory alone") from None
-            bar.update(done, len(rows))
+            progress(done, len(rows))
             recall = memories.hebbian_recall(facts, d, embedding, memory.rank, seeds=seeds, seed=seed)
             predicted = float(hebbian_recall(facts, d, embedding, memory.rank))
             row |= {"predicted": predicted, "observed": {"mean": recall.mean, "se": recall.se}}
@@ -117,8 +115,6 @@ def _zipf_blocks(law: Zipf) -> list[Block]:
 
 def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int | None, plot: Sequence[str],
                    **values: Any) -> Answer:
-    if seed is not None and seeds is None:
-        raise BadInput(f"--seed {seed} is for --seeds: give that too, or leave it out")
     from ..plots.embedding_costs import embedding_figure
     from ..plots.style import check_pictures, save_pictures
     from ..verification.embedding_comparison import beyond_orthogonal
@@ -228,6 +224,7 @@ memories = Command(
                    "none below d = 40]"),
             "samples",
             option("seeds", default=None, help="simulate the Hebbian memories, so many of each"), "seed"],
+    goes_with={"classes": "zipf", "samples": "zipf"},
     details="Where each law comes from.",
     help="The other memories at the same embedding dimension, or for the same number of facts: Hebbian memories by a "
          "law for finite size, the best linear memory, what training reached in the literature, orthogonal embeddings, "
@@ -243,6 +240,7 @@ embeddings = Command(
             option("target", default=0.9), option("points", default=6, help="values of V"),
             option("seeds", default=None, help="simulate each predicted N on so many seeds"),
             "seed", "jobs", plot_option()],
+    goes_with={"seed": "seeds"},
     help="Random against orthogonal embeddings of the same dimension: how many facts each stores, and the samples that "
          "each needs for them.",
     examples=["compare embeddings --d 128 --L 16",

@@ -35,8 +35,6 @@ def run_report(output: Output, *, store: str | None, at: float, jobs: int, figur
     if wants_figure and ending not in FORMATS:
         named = "is missing: a file" if output.file is None else f"{shown(output.file)} is not a file"
         raise BadInput(f"--output {named} that ends in {', '.join('.' + kind for kind in FORMATS)}")
-    if figure is None and (width or observable):
-        raise BadInput("--width and --observable are for --figure: give that too, or leave them out")
     if store is None:
         raise BadInput("--store is missing: the file of a sweep or a scaling")
     if wants_page or wants_figure:
@@ -74,9 +72,9 @@ def _summary(output: Output, store: str, at: float, jobs: int, phases: bool) -> 
         raise BadInput(f"--store {shown(store)}: {unused or 'it holds no result: nothing to report'}")
     if unused:
         output.note(f"{output.command}: {store}: {unused}")
-    with output.bar("predictions") as bar:
+    with output.bar("predictions") as progress:
         return summarise_store(results, at, diagram_cells=DIAGRAM_CELLS if phases else None,
-                               mapped=map_with_progress(jobs, bar.update))
+                               mapped=map_with_progress(jobs, progress))
 
 
 def _tally(summary: StoreSummary, store: str) -> list[Block]:
@@ -146,6 +144,7 @@ report_command = Command(
         option("at", help="the level whose crossing is critical, and the boundary in phase diagrams"),
         "jobs",
     ],
+    goes_with={"width": "figure", "observable": "figure"},
     help="Lay what a store holds beside the theory, by the rules of verify. With --output FILE.html: one page with "
          "the verdict, every comparison, figures, phase diagrams, critical sizes, formulas and the command that "
          "repeats it. It needs no network. With --figure: one figure for print; the same store gives the same bytes.",

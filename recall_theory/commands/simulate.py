@@ -81,8 +81,6 @@ def prediction_of(setting: Setting) -> Prediction | None:
 def run(output: Output, *, seeds: int, seed: int | None, jobs: int, n_test: int, embeddings: str | None,
         normalise: str | None, **values: Any) -> Answer:
     setting = Setting(**values)
-    if normalise is not None and embeddings is None:
-        raise BadInput("--normalise is for --embeddings FILE: give that too, or leave it out")
     from ..simulate.run import check_affordable, simulate
 
     check_affordable(setting)
@@ -237,6 +235,7 @@ command = Command(
                         "(V, d) for both matrices, or FILE.npz with z_in, z_out and perhaps z_trig"),
             option("normalise", default=None, help="what is done to --embeddings first: nothing, one factor a matrix, "
                    "or every row to norm 1 [default: none]")],
+    goes_with={"normalise": "embeddings"},
     help="Train the model for real, in three gradient steps, on independently drawn seeds, and print what was "
          "observed beside the prediction.",
     examples=["simulate --V 256 --L 16 --d 64 --N 16384 --seeds 64 --seed 1",
