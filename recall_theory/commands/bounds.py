@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..numerics.formatting import NOTHING, count, exact, number, plural, probability, sizes
@@ -25,7 +25,7 @@ DECODERS = {  # as `Point.observed` names them, and the heading of each
 }
 
 
-def run(output: Output, decoders: bool, plot: Sequence[str], **values: Any) -> Answer:
+def run(output: Output, decoders: bool, **values: Any) -> Answer:
     given = {name: value for name, value in values.items() if value is not None}
     if decoders:
         for name in ("N", "m", "activation", *DEFAULTS):
@@ -33,7 +33,7 @@ def run(output: Output, decoders: bool, plot: Sequence[str], **values: Any) -> A
                 raise BadInput(f"{option_of(name)} doesn't go with --decoders, which draws its own N: leave it out")
         if "V" not in given:
             raise BadInput("--V is missing: --decoders needs --V, --L and --d")
-        return _decoders(output, plot, **{**DECODER_DEFAULTS, **given})
+        return _decoders(output, **{**DECODER_DEFAULTS, **given})
 
     if not given.keys() & {"V", "N"}:
         raise BadInput("--V and --N are both missing: give one of them, or both")
@@ -113,25 +113,19 @@ def _takes(b: Bound) -> dict[str, object]:
             "unit": unit}
 
 
-def _decoders(output: Output, plot: Sequence[str], *, points: int, seed: int | None = None, **values: Any) -> Answer:
-    from ..plots.decoder_recall import decoder_figure
-    from ..plots.style import check_pictures, save_pictures
+def _decoders(output: Output, *, points: int, seed: int | None = None, **values: Any) -> Answer:
     from ..verification.decoders import tightness
 
-    check_pictures(plot)
     used = output.seed(seed)
-
-    def answer(result: Tightness) -> Answer:
-        if len(result.points) == points:
-            save_pictures(lambda: decoder_figure(result), plot)
-        return _decoder_answer(result, plot)
-
     return output.measure("seeds",
                           lambda progress: tightness(points=points, seed=used, progress=progress, **values),
-                          answer, lambda result: f"{len(result.points)} of {points} points")
+                          lambda result: _decoder_answer(result, points),
+                          lambda result: f"{len(result.points)} of {points} points")
 
 
-def _decoder_answer(result: Tightness, plot: Sequence[str]) -> Answer:
+def _decoder_answer(result: Tightness, points: int) -> Answer:
+    from ..plots.decoder_recall import decoder_figure
+
     s = result.setting
     records = [{**s, "x": p.x, "N": p.N, "bound": p.bound, "predicted": p.predicted, "observed": p.observed,
                 "se": p.se} for p in result.points]
@@ -154,7 +148,8 @@ def _decoder_answer(result: Tightness, plot: Sequence[str]) -> Answer:
     if beyond:
         blocks.append(f"From N = {count(beyond[0].N)} on, three steps answer more than the bound allows one reading of "
                       "the gradient: they use the samples again.")
-    return Answer(result.to_dict(), records, [*blocks, *drawn(plot)])
+    whole = len(result.points) == points
+    return Answer(result.to_dict(), records, blocks, figure=partial(decoder_figure, result) if whole else None)
 
 
 def with_error(mean: float | None, error: float | None) -> str:
@@ -162,11 +157,6 @@ def with_error(mean: float | None, error: float | None) -> str:
     if mean is None:
         return NOTHING
     return probability(mean) if error is None else f"{mean:.3f} ± {error:.3f}"
-
-
-def drawn(plot: Sequence[str]) -> list[Block]:
-    """What is said of the pictures that were written."""
-    return [f"Picture: {path}" for path in plot]
 
 
 def _beats_bound(p: Point, name: str) -> bool:

@@ -15,6 +15,8 @@ from .options import Declared, flag, option, option_of
 from .streams import BadInput, say
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .text_layout import Block
 
 Result = TypeVar("Result")
@@ -30,7 +32,8 @@ class Answer:
     """What a command found.
 
     `data` is printed by --json, `records` by --csv, `blocks` for people, what `details` returns after them where
-    --details asks for it. A `document`, a page or a picture, is what --output writes in their place.
+    --details asks for it. A `document`, a page or a picture, is what --output writes in their place; what `figure`
+    draws goes into the files of --plot.
     """
 
     data: Mapping[str, object]
@@ -39,6 +42,7 @@ class Answer:
     details: Callable[[], Sequence[Block]] | None = None
     exit_code: int = 0
     document: bytes | None = None
+    figure: Callable[[], Figure] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,6 +238,14 @@ class Command(click.Command):
         if output.file is not None:
             streams.check_writable(output.file)
         assert self.callback is not None
+        pictures: Sequence[str] = values.pop("plot", ())
+        if pictures:
+            from ..plots.style import check_pictures, save_pictures
+
+            check_pictures(pictures)
         answer: Answer = self.callback(output, **values)
+        if pictures and answer.figure is not None:
+            save_pictures(answer.figure, pictures)
+            answer = dataclasses.replace(answer, blocks=[*answer.blocks, *(f"Picture: {path}" for path in pictures)])
         output.deliver(answer)
         return answer.exit_code

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, exact, number, percent, plural, sizes
 from ..settings import Setting
-from .bounds import drawn, with_error
+from .bounds import with_error
 from .command import Answer, Command, Output
 from .options import flag, option, plot_option, setting_options
 from .program import Group
@@ -113,20 +113,17 @@ def _zipf_blocks(law: Zipf) -> list[Block]:
     return blocks
 
 
-def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int | None, plot: Sequence[str],
+def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int | None,
                    **values: Any) -> Answer:
     from ..plots.embedding_costs import embedding_figure
-    from ..plots.style import check_pictures, save_pictures
     from ..verification.embedding_comparison import beyond_orthogonal
 
-    check_pictures(plot)
     used = output.seed(seed) if seeds else None
 
     def answer(result: BeyondOrthogonal) -> Answer:
-        save_pictures(lambda: embedding_figure(result), plot)
         records = [{**result.setting, "target": result.target, "V": f.V, "embedding": e, "N": need.N,
                     "observed": need.observed, "se": need.se} for f in result.facts for e, need in f.needs.items()]
-        return Answer(result.to_dict(), records, [*_embedding_blocks(result), *drawn(plot)])
+        return Answer(result.to_dict(), records, _embedding_blocks(result), figure=lambda: embedding_figure(result))
 
     def finished(result: BeyondOrthogonal) -> str:
         needs = [need for f in result.facts for need in f.needs.values() if need.N is not None]

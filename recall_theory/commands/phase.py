@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..numerics.formatting import count, exact, number, parse_integer, probability
-from .bounds import drawn
 from .command import Answer, Command, Output, Progress, map_with_progress
 from .options import file_option, option, plot_option, setting_options
 from .streams import BadInput, shown
@@ -22,7 +21,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int, seeds: int, seed: int | None,
-        jobs: int, plot: Sequence[str], **values: Any) -> Answer:
+        jobs: int, **values: Any) -> Answer:
     (x_name, x_range), (y_name, y_range) = _axis("--x", x), _axis("--y", y)
     given = {name: value for name, value in values.items() if value is not None}
     size = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", cells)
@@ -31,11 +30,9 @@ def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int
     if "activation" in given and not {"m", "m*d"} & {*given, x_name, y_name}:
         raise BadInput("--activation needs an MLP: give --m, or an axis m or m*d")
     from ..plots.phase_diagram import phase_figure
-    from ..plots.style import check_pictures, save_pictures
     from ..theory.phase import phase
     from ..verification.sampling import with_points
 
-    check_pictures(plot)
     columns, rows = int(size[1]), int(size[2])
     used = output.seed(seed) if points else None
 
@@ -47,8 +44,7 @@ def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int
         return with_points(diagram, points, seeds, used, jobs=jobs, progress=progress)
 
     def answer(diagram: PhaseDiagram) -> Answer:
-        save_pictures(lambda: phase_figure(diagram), plot)
-        return Answer(diagram.to_dict(), diagram.cells(), [*_blocks(diagram), *drawn(plot)])
+        return Answer(diagram.to_dict(), diagram.cells(), _blocks(diagram), figure=lambda: phase_figure(diagram))
 
     return output.measure(
         "cells" if not points else "cells, then seeds", work, answer,

@@ -153,7 +153,7 @@ class _Column:
 
     def __init__(self, name: str, of_words: bool, cells: Sequence[str], least_words: int):
         self.name, self.of_words = name, of_words
-        self.full = max(map(len, [name, *cells]))
+        self.full = max(1, *map(len, [name, *cells]))
         # Words may wrap between one another, and so may a heading; the numbers below it may not.
         parts = [word for cell in [name, *cells] for word in cell.split()] if of_words else [*name.split(), *cells]
         longest = max(map(len, parts), default=1)
