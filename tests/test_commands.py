@@ -80,6 +80,8 @@ def test_json_csv_and_every_width(name):
     assert not re.search(r"\bnan\b", out.lower())
 
     piped, numbers = call(*argv)[1], set()
+    has_details = "--details shows the rest" in " ".join(piped.split())
+    assert has_details == (len(call(*argv, "--details")[1]) > len(piped) + 50)
     for columns in (120, 80, 40):
         text = call(*argv, columns=columns)[1]
         assert "…" not in text
@@ -112,14 +114,10 @@ def test_simulate_json():
     assert answer(*SIMULATE, "--jobs", "2")["observed"] == found["observed"]
 
 
-def test_simulate_with_one_seed_has_no_error():
-    found = answer(*[a if a != "3" else "1" for a in SIMULATE])
+def test_simulate_with_one_seed_has_no_error_and_with_finite_rates_no_prediction():
+    found = answer(*[a if a != "3" else "1" for a in SIMULATE], "--eta", "1e-3", "--gamma", "1e6")
     assert found["seeds"] == 1 and found["observed"]["recall"]["interval"] == [None, None]
     assert all(found["observed"][o]["se"] is None for o in OBSERVABLES)
-
-
-def test_finite_rates_are_simulated_without_a_prediction():
-    found = answer(*SIMULATE, "--eta", "1e-3", "--gamma", "1e6")
     assert "predicted" not in found and found["setting"]["eta"] == 1e-3
 
 
@@ -198,10 +196,6 @@ def test_solve_is_exact():
     assert answer("solve", "--for", "N", "--V", "1e6", "--L", "8", "--d", "4")["interval"] is None
 
 
-def test_bounds_details():
-    assert "Whom they bind" not in call(*BOUNDS)[1] and "Whom they bind" in call(*BOUNDS, "--details")[1]
-
-
 def test_compare_is_compare_memories():
     found = answer("compare", "--d", "128", "--rank", "32")
     assert found == answer("compare", "memories", "--d", "128", "--rank", "32")
@@ -234,6 +228,31 @@ def test_compare_activations_names_them():
     assert {c["name"] for c in answer(*ACTIVATIONS)["activations"]} == {"relu", "x ** 3 - 3 * x", None}
     assert "Best:" in call(*ACTIVATIONS)[1]
     assert call(*ACTIVATIONS, "--no-attention-only", "--csv")[1].count("\n") == 3
+
+
+def test_train_shows_stages_and_keeps_them_when_interrupted(monkeypatch):
+    found = answer(*TRAIN)
+    assert [s["further_steps"] for s in found["stages"]] == [None, 0, 1, 2, 5]
+    assert found["parameters"] == 16 * 16 + 16
+    for stage in found["stages"]:
+        assert stage["facts_per_parameter"] == pytest.approx(stage["recall"] * 16 / 272)
+    assert found["stages"][0]["loss"] is None and found["best_linear_law"]["facts"] >= 2
+    assert found["best_linear_memory"]["recall"] >= found["stages"][-1]["recall"]
+    assert answer(*TRAIN) == found
+    module = importlib.import_module("recall_theory.simulate.further_training")
+    steps, whole = iter(range(100)), module.descend
+
+    def stopped(loss, gradient, x):
+        for point in whole(loss, gradient, x):
+            if next(steps) == 7:  # in the second seed
+                raise KeyboardInterrupt
+            yield point
+
+    monkeypatch.setattr(module, "descend", stopped)
+    code, out, err = call(*TRAIN, "--json")
+    assert code == 130 and "--seed 1 repeats them" in err
+    found = json.loads(out)
+    assert found["interrupted"] is True and found["seeds"] == 1 and len(found["stages"]) == 5
 
 
 # Verify
@@ -373,6 +392,9 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
     (["phase", *PHASE[3:]], ["--x is missing"]), ([*PHASE, "--plot", "x.txt"], ["--plot", ".svg"]),
     (["phase", "--x", "N=1..", *PHASE[3:]], ["--x", "NAME=LOW..HIGH"]),
     ([a if a != "3x2" else "3" for a in PHASE], ["--cells '3'", "17x13"]),
+    ([*TRAIN, "--m", "8"], ["--m"]), ([*TRAIN[:9], "--steps", "0"], ["--steps"]),
+    ([*TRAIN[:7], "--steps", "1e6", "--N", "1e9"], ["embed"]), ([*TRAIN, "--eta", "1"], ["--gamma"]),
+    ([*TRAIN, "--eta", "1e300", "--gamma", "1e300"], ["too large together"]),
     ([*PHASE, "--activation", "relu"], ["--activation needs an MLP"]),
 ])
 def test_bad_input_is_one_line_that_names_it(argv, words):

@@ -75,7 +75,7 @@ FORMATS: dict[str, Format] = {
     "difference": signed,
     **dict.fromkeys(("share", "samples N", "N/V", "one seed", "least N", "there is", "it takes", "longest L",
                      "by the leading law", "it requires", "detectable bias", "95 % interval", "shape", "random",
-                     "orthogonal"), number),
+                     "orthogonal", "N, random", "N, orthogonal"), number),
 }
 
 
