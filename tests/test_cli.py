@@ -128,7 +128,7 @@ def test_output_is_whole_or_untouched(tmp_path):
     path.chmod(0o640)
     link.symlink_to(path)
     assert call(*PREDICT, "--json", "--output", str(link)) == (0, "", "")
-    assert json.loads(path.read_text())["schema_version"] == 1
+    assert json.loads(path.read_text())["schema_version"] == 2
     assert path.stat().st_mode & 0o777 == 0o640 and link.is_symlink()
     assert sorted(os.listdir(tmp_path)) == ["answer.json", "link"]
 

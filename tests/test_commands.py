@@ -16,6 +16,7 @@ from test_cli import PREDICT, SIMULATE
 
 from recall_theory import Setting, predict
 from recall_theory.settings import OBSERVABLES
+from recall_theory.theory.predict import LAW
 
 CAPACITY = ["capacity", "--d", "128", "--L", "4", "--ratio", "1e4"]
 MANY_FACTS = ["capacity", "--d", "256", "--L", "64"]  # where predictions are quick
@@ -56,6 +57,7 @@ CASES = {
     "geometric train": (NETWORK, 2), "geometric train --transfer": ([*NETWORK, "--transfer"], 2),
     "formulas": (["formulas"], None), "formula": (["formulas", "bound.bits.capacity"], 1), "cite": (["cite"], 3),
 }
+WITH_A_LAW = [name for name in CASES if {"predict", "capacity", "verify", "sweep"} & set(name.split())]
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -72,7 +74,8 @@ def test_json_csv_and_every_width(name):
     argv, rows = CASES[name]
     code, out, err = call(*argv, "--json")
     assert code in (0, 1, 3) and err == ""
-    assert read_json(out)["schema_version"] == 1
+    data = read_json(out)
+    assert data["schema_version"] == 2 and data.get("law") == (LAW if name in WITH_A_LAW else None)
     csv_code, out, err = call(*argv, "--csv")
     table = list(csv.DictReader(io.StringIO(out)))
     assert (csv_code, err) == (code, "") and (rows is None or len(table) == rows)

@@ -212,7 +212,7 @@ def test_answers_are_the_librarys(form, setting):
     prediction = predict(setting)
     assert described["setting"] == setting.to_dict()
     assert {name: predicted[name] for name in prediction.to_dict()} == prediction.to_dict()
-    expected = bounds_at(setting.L, setting.d, V=setting.V, N=setting.N, m=setting.m, activation=setting.activation)
+    expected = bounds_at(V=setting.V, L=setting.L, d=setting.d, N=setting.N, m=setting.m, activation=setting.activation)
     assert {name: bounds[name] for name in expected.to_dict()} == expected.to_dict()
     namespace = {"print": lambda made: namespace.update(made=made)}
     exec(html.unescape(described["html"]["python"]), namespace)

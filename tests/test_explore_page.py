@@ -64,7 +64,7 @@ def assert_shows(page, setting):
     """Every number on the page is the library's: whole, and rounded as in tables."""
     settled(page)
     prediction = predict(setting)
-    found = bounds_at(setting.L, setting.d, V=setting.V, N=setting.N, m=setting.m, activation=setting.activation)
+    found = bounds_at(V=setting.V, L=setting.L, d=setting.d, N=setting.N, m=setting.m, activation=setting.activation)
     expected = {
         **{f"[data-observable={o}] .mean": (getattr(prediction, o), probability) for o in prediction.std},
         **{f"[data-observable={o}] .std": (std, deviation) for o, std in prediction.std.items()},

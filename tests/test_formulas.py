@@ -196,8 +196,9 @@ def test_the_registry_is_a_mapping():
     assert sorted(NAMES) == NAMES
     assert len(set(NAMES)) == len(formulas)
     assert "law.recall.coverage" in formulas
-    with pytest.raises(KeyError):
-        formulas["no.such"]
+    for name, near in (("no such", "near it: none"), ("recall.own_outputs", "near it: recall.token_overlap")):
+        with pytest.raises(KeyError, match=near):
+            formulas[name]
     assert repr(formulas["law.recall.coverage"]) == "Formula('law.recall.coverage', derived)"
 
 

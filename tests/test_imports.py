@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import recall_theory
+from recall_theory.settings import PARAMETERS
 
 PACKAGE = Path(recall_theory.__file__).parent
 THEORY = sorted((PACKAGE / "theory").rglob("*.py"))
@@ -110,6 +112,15 @@ def test_predict_draws_nothing_reads_nothing_and_needs_no_sympy():
     files, modules = in_new_process(PREDICTING).splitlines()
     assert files == "[]"
     assert modules == "[]"
+
+
+@pytest.mark.parametrize("name", ["bounds_at", "capacity", "compare_activations", "compare_memories", "predict_many",
+                                  "solve_for"])
+def test_sizes_are_keywords_in_one_order(name):
+    function = getattr(recall_theory, name)
+    given = [p for p in inspect.signature(function).parameters if p in PARAMETERS]
+    assert given == [p for p in PARAMETERS if p in given]
+    assert ">>> " in function.__doc__ and f"{name}(" in function.__doc__
 
 
 def test_predicting_twice_gives_the_same_bits():

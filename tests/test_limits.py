@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from recall_theory import Setting, predict, predict_many
+from recall_theory import Setting, SettingError, predict, predict_many
 from recall_theory.settings import OBSERVABLES
 from recall_theory.theory.attention_law import attention, attention_std, attention_terms, seed_law
 from recall_theory.theory.memories import hebbian_recall
@@ -120,6 +120,19 @@ def test_predictions_keep_their_sizes_and_make_a_data_frame(model):
     one = predict(Setting(V=32, L=4, d=32, N=512, **model))
     assert table["recall"].iloc[3] == pytest.approx(one.recall, abs=1e-6)
     assert table["std.recall"].iloc[3] == pytest.approx(one.std["recall"], rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", [{}, {"m": 64}, {"m": []}, {"embedding": "orthogonal"}])
+def test_no_settings_have_no_predictions(model):
+    for V, shape in (([], (0,)), (np.empty((2, 0)), (2, 0))):
+        many = predict_many(V=V, L=2, d=32, N=512, **model)
+        assert many.recall.shape == many.V.shape == many.std["recall"].shape == shape
+        assert len(pandas.DataFrame(many.to_dict())) == 0
+
+
+def test_settings_with_and_without_an_mlp_are_predicted_apart():
+    with pytest.raises(SettingError, match="m holds None"):
+        predict_many(V=64, L=2, d=32, N=512, m=[None, 64])
 
 
 def test_arrays_of_memories_broadcast():

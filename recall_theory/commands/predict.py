@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, exact, number, percent, sizes
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, Setting
 from .command import Answer, Command, Output
 from .options import option, setting_options
@@ -154,8 +155,8 @@ def run_solve(output: Output, target: float, observable: str, ratio: float | Non
         known_words.append(f"N/V = {exact(ratio)}")
     question = Heading(f"The {SOUGHT[unknown]} {unknown} at which {observable} reaches {exact(target)}, given "
                        f"{', '.join(known_words)}")
-    data = {"schema_version": 1, "for": unknown, "target": target, "observable": observable, "ratio": ratio,
-            "given": given, "answer": None, "interval": None, "predicted": None}
+    data = {"schema_version": SCHEMA_VERSION, "for": unknown, "target": target, "observable": observable,
+            "ratio": ratio, "given": given, "answer": None, "interval": None, "predicted": None}
     if interval is None:
         record = {name: value for name, value in data.items() if name != "schema_version"}
         none = f"None: no {unknown} in the range that was searched reaches {exact(target)}."

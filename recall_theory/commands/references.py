@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from .. import __version__
 from ..numerics.formatting import plural
+from ..numerics.plain_data import SCHEMA_VERSION
 from .command import Answer, Command, Output
 from .options import flag
 from .streams import BadInput, shown
@@ -58,7 +58,7 @@ def run_formulas(output: Output, name: str | None, latex: bool, python: bool) ->
     if name not in formulas:
         group = [formula for key, formula in formulas.items() if name and key.startswith(name.rstrip(".") + ".")]
         if not group or latex or python:
-            raise BadInput(_unknown(name, list(formulas)))
+            raise BadInput(_unknown(name, formulas.near(name)))
         return _listed(group)
     formula = formulas[name]
     if not (latex or python):
@@ -70,9 +70,7 @@ def run_formulas(output: Output, name: str | None, latex: bool, python: bool) ->
     return Answer(record, [record], [Verbatim(text)])
 
 
-def _unknown(name: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
-    near = near or [n for n in names if name and name.lower() in n][:3]
+def _unknown(name: str, near: Sequence[str]) -> str:
     return (f"NAME {shown(name)} is not a formula"
             + (f"; near it: {', '.join(near)}" if near else "; formulas without a NAME lists them"))
 
@@ -88,14 +86,14 @@ def _listed(formulas: Sequence[Formula]) -> Answer:
               for group, members in groups.items()]
     meanings = "; ".join(f"{word}: {meaning}" for word, meaning in PROVENANCE.items())
     remark = f"{plural(len(formulas), 'formula')}. {meanings}. One in full: recall-theory formulas NAME."
-    return Answer({"schema_version": 1, "formulas": records}, records, [*tables, Remark(remark)])
+    return Answer({"schema_version": SCHEMA_VERSION, "formulas": records}, records, [*tables, Remark(remark)])
 
 
 def _in_full(formula: Formula) -> Answer:
     """All that is known of one formula."""
     from ..theory.formulas.registry import SYMBOLS
 
-    data = {"schema_version": 1, **formula.to_dict()}
+    data = {"schema_version": SCHEMA_VERSION, **formula.to_dict()}
     record = {name: value for name, value in data.items() if name not in ("schema_version", "symbols")}
     record["symbols"] = " ".join(formula.arguments)
     blocks: list[Block] = [Heading(f"{formula.name}: {formula.title}")]
@@ -125,7 +123,7 @@ def _names(context: click.Context, parameter: click.Parameter, incomplete: str) 
 
 def run_cite(output: Output) -> Answer:
     records = [dict(reference) for reference in REFERENCES]
-    return Answer({"schema_version": 1, "references": records}, records,
+    return Answer({"schema_version": SCHEMA_VERSION, "references": records}, records,
                   [Verbatim("\n\n".join(map(bibtex, REFERENCES)))])
 
 

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import SettingError
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..numerics.thresholds import bisect, last_reaching
 from ..settings import check_proportion
 from ..theory.formulas import geometric_laws as laws
+from ..theory.predict import LAW
 from ..theory.relation_counting import hops_bits, tables_bits
 from .geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
 from .superposition import (
@@ -132,7 +134,7 @@ class GeometricCapacity:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory geometric capacity`."""
-        return {"schema_version": 1, "asked": self.asked, "given": self.given,
+        return {"schema_version": SCHEMA_VERSION, "law": LAW, "asked": self.asked, "given": self.given,
                 "rows": [row.to_dict() for row in self.rows], "crossover": self.crossover}
 
 

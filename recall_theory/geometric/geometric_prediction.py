@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..theory.formulas.geometric_laws import chain, chain_shared
+from ..theory.predict import LAW
 from .geometric_setting import GeometricSetting
 from .superposition import (
     COARSE,
@@ -62,7 +64,7 @@ class GeometricPrediction:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory geometric predict`."""
-        return {"schema_version": 1, "setting": self.setting.to_dict(),
+        return {"schema_version": SCHEMA_VERSION, "law": LAW, "setting": self.setting.to_dict(),
                 "predicted": {"recall": self.recall, "one_pass": self.one_pass, "std": {"recall": self.std}},
                 "passes": self.passes, "variance": self.causes}
 

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import SettingError, check_seed, check_seeds
 from ..simulate.observation import Observable
 from ..simulate.workers import collect
@@ -55,8 +56,8 @@ class GeometricObservation(Generic[AnySetting]):
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory geometric simulate` and `train`."""
         observed = {name: observable.to_dict() for name, observable in self.measures.items()}
-        return {"schema_version": 1, "setting": self.setting.to_dict(), "seed": self.seed, "seeds": self.seeds,
-                "observed": observed}
+        return {"schema_version": SCHEMA_VERSION, "setting": self.setting.to_dict(), "seed": self.seed,
+                "seeds": self.seeds, "observed": observed}
 
 
 def observe_seeds(one: Callable[[AnySetting, int, int], dict[str, float]], setting: AnySetting, seeds: int,

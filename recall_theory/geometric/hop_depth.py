@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from ..errors import SettingError
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..theory.relation_counting import MOST_TABLES, count_answers, hops_bits, tables_bits
 from .geometric_setting import GeometricSetting
 
@@ -48,7 +49,7 @@ class HopDepths:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory geometric hops`."""
-        return {"schema_version": 1, **dataclasses.asdict(self)}
+        return {"schema_version": SCHEMA_VERSION, **dataclasses.asdict(self)}
 
 
 def hops(N: int, R: int, h: int, bits: float = 16.0) -> HopDepths:

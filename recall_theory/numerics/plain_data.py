@@ -8,6 +8,8 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
+SCHEMA_VERSION = 2  # of every command's JSON: raised once a key is renamed
+
 
 def as_json(data: object) -> str:
     """One JSON value on indented lines, lists of numbers on one; NaN and infinities are null."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import OBSERVABLES, Setting
 from .data import FloatArray
 
@@ -62,6 +63,6 @@ class Observation:
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory simulate`."""
         observed = {name: getattr(self, name).to_dict() for name in OBSERVABLES}
-        result = {"schema_version": 1, "setting": self.setting.to_dict(), "seed": self.seed, "seeds": self.seeds,
-                  "n_test": self.n_test, "observed": observed}
+        result = {"schema_version": SCHEMA_VERSION, "setting": self.setting.to_dict(), "seed": self.seed,
+                  "seeds": self.seeds, "n_test": self.n_test, "observed": observed}
         return result if self.embeddings is None else {**result, "embeddings": self.embeddings}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..numerics.thresholds import bisect
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion, check_seed, check_seeds
 from ..simulate.run import check_affordable
@@ -108,9 +109,9 @@ class Scaling:
         line = self.line or Line(math.nan, math.nan, math.nan, math.nan)
         exponent = {"observed": line.slope, "se": line.se, "interval": list(self.interval),
                     "predicted": self.predicted_exponent, "straight": line.p_value}
-        return {"schema_version": 1, "of": self.of, "in": self.along, "at": self.at, "observable": self.observable,
-                "fixed": self.fixed, "seed": self.seed, "points": [p.to_dict() for p in self.points],
-                "exponent": exponent}
+        return {"schema_version": SCHEMA_VERSION, "of": self.of, "in": self.along, "at": self.at,
+                "observable": self.observable, "fixed": self.fixed, "seed": self.seed,
+                "points": [p.to_dict() for p in self.points], "exponent": exponent}
 
     def records(self) -> list[dict[str, object]]:
         """One flat record a critical size, as the CSV output has them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import OBSERVABLES, Setting, SettingError, check_proportion
 from ..theory.phase import PhaseDiagram, binding
 from ..theory.predict import Prediction, predict
@@ -79,8 +80,8 @@ class StoreAnalysis:
                  for p, cell in zip(self.problems, self.cells, strict=True)]
         refused = [{"setting": r.problem.setting.to_dict(), "seed": r.problem.cell_seed, "seeds": r.seeds,
                     "n_test": r.problem.n_test, "reason": r.reason} for r in self.refused]
-        return {"schema_version": 1, "model": SIMULATION_VERSION, "confidence": self.confidence, "cells": cells,
-                "refused": refused, "verdict": self.verdict if self.cells else None}
+        return {"schema_version": SCHEMA_VERSION, "model": SIMULATION_VERSION, "confidence": self.confidence,
+                "cells": cells, "refused": refused, "verdict": self.verdict if self.cells else None}
 
     def records(self) -> list[dict[str, object]]:
         """One flat record a comparison, as the CSV output of `recall-theory report` has them."""

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.plain_data import as_csv
+from ..numerics.plain_data import SCHEMA_VERSION, as_csv
 from ..settings import OBSERVABLES, SettingError
+from ..theory.predict import LAW
 from .store import Store
 from .sweep_problem import SIMULATION_VERSION, SweepProblem
 
@@ -82,8 +83,8 @@ class Results:
                         for k, o in enumerate(OBSERVABLES)}
             cells.append({"setting": problem.setting.to_dict(), "seed": problem.cell_seed, "seeds": len(values),
                           "n_test": problem.n_test, "observed": observed})
-        return {"schema_version": 1, "model": SIMULATION_VERSION, "found": self.found, "wanted": self.wanted,
-                "cells": cells}
+        return {"schema_version": SCHEMA_VERSION, "law": LAW, "model": SIMULATION_VERSION, "found": self.found,
+                "wanted": self.wanted, "cells": cells}
 
     def records(self) -> list[dict[str, object]]:
         """One flat record a finished seed: the setting, the cell's seed, the seed's number, the observables."""

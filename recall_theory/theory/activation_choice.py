@@ -8,6 +8,7 @@ tell values apart that the linear part confuses, and cost width: m must resolve 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from ..activations import NAMED, activation, gaussian_mean, hermite_coefficients
@@ -64,13 +65,22 @@ def hermite_parts(name: Any, s: float) -> Parts:
     return Parts(s, mean, linear, quadratic, max(0, 1 - mean - linear - quadratic))
 
 
-def compare_activations(setting: Setting, activations: tuple[Any, ...] = EVERY,
+def compare_activations(setting: Setting | None = None, activations: Sequence[Any] = EVERY, *, V: int | None = None,
+                        L: int | None = None, d: int | None = None, N: int | None = None, m: int | None = None,
+                        embedding: str = "gaussian", trigger_in_value: bool = True,
                         without: bool = True) -> tuple[Choice, ...]:
     """The activations by predicted accuracy, the best first; `without` adds the Attention-only model.
 
-    The setting's own activation plays no part; its m is needed. Raises `SettingError` where m is missing or an
-    activation is not accepted.
+    Give the sizes V, L, d, N and m, or a `setting` with an m, whose own activation plays no part. Raises `SettingError`
+    for a value outside its domain, where m is missing, or where an activation is not accepted.
+
+    >>> found = compare_activations(V=128, L=8, d=32, N=8192, m=256, activations=("relu", "tanh"))
+    >>> [(choice.name, round(choice.accuracy, 2)) for choice in found]
+    [('tanh', 0.23), (None, 0.16), ('relu', 0.1)]
     """
+    if setting is None:
+        sizes: dict[str, Any] = {"V": V, "L": L, "d": d, "N": N, "m": m}
+        setting = Setting(**sizes, embedding=embedding, trigger_in_value=trigger_in_value)
     if setting.m is None:
         raise SettingError("m", "to compare activations give the width m of the MLP")
     names: list[str | None] = list(dict.fromkeys(activation(a).name for a in activations))

@@ -56,8 +56,7 @@ class Model:
 
     def predict(self, at: Sizes) -> Predictions:
         """Everything, in full."""
-        return predict_many(at["V"], at["L"], at["d"], at["N"], self.embedding, self.trigger_in_value, at.get("m"),
-                            self.activation)
+        return predict_many(at["V"], at["L"], at["d"], at["N"], m=at.get("m"), **self.fixed)
 
     def attention(self, at: Sizes) -> FloatArray:
         """Predicted attention alone: a small part of what a whole prediction costs."""

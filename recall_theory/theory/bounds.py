@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..numerics.thresholds import bisect
 from ..settings import PARAMETERS, SettingError, activation_in_use, check_at_most, check_proportion
 from .formulas.lower_bounds import (
@@ -67,11 +68,11 @@ class Bounds:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory bounds`."""
-        return {"schema_version": 1, **dataclasses.asdict(self)}
+        return {"schema_version": SCHEMA_VERSION, **dataclasses.asdict(self)}
 
 
-def bounds_at(L: int, d: int, *, V: int | None = None, N: int | None = None, m: int | None = None,
-              activation: str | None = None, bits: float = BITS, target: float = TARGET) -> Bounds:
+def bounds_at(*, V: int | None = None, L: int, d: int, N: int | None = None, m: int | None = None,
+              activation: Any = None, target: float = TARGET, bits: float = BITS) -> Bounds:
     """Coverage, bits and gradient access at the sizes given. V or N may be left out, not both.
 
     Recall is that on average over a uniform permutation; `bits` are bits a parameter. The activation of an MLP

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..numerics.thresholds import FAR, Interval, Known, grid, interval_search, rising_search, run_searches
 from ..settings import PARAMETERS, Setting, SettingError, activation_in_use, check_at_most, check_proportion
 from .batch_predictor import Model, Sizes, bearable
 from .bounds import most_facts_from_samples, most_facts_on_average
 from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
-from .predict import FloatArray, Prediction, Predictions
+from .predict import LAW, FloatArray, Prediction, Predictions
 from .solve import COARSE
 
 FEW_FACTS = 16  # a V from which on a capacity is worth a row
@@ -70,7 +71,7 @@ class Capacity:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory capacity`."""
-        return {"schema_version": 1, **dataclasses.asdict(self)}
+        return {"schema_version": SCHEMA_VERSION, "law": LAW, **dataclasses.asdict(self)}
 
 
 def limiting_term(prediction: Prediction) -> str:
@@ -83,19 +84,19 @@ def limiting_term(prediction: Prediction) -> str:
     return f"{step}: {max(terms, key=lambda name: terms[name])}"
 
 
-def capacity(d: int, L: int, *, ratios: tuple[float | None, ...] | None = None, N: int | None = None,
-             m: int | None = None, activation: Any = None, target: float = 0.99, embedding: str = "gaussian",
-             trigger_in_value: bool = True, bits: float = BITS) -> Capacity:
+def capacity(*, L: int, d: int, N: int | None = None, m: int | None = None, activation: Any = None,
+             embedding: str = "gaussian", trigger_in_value: bool = True,
+             ratios: tuple[float | None, ...] | None = None, target: float = 0.99, bits: float = BITS) -> Capacity:
     """The largest V whose predicted accuracy reaches `target`, for each sample budget.
 
     Budgets are N/V in `ratios` (None is the limit N -> infinity), or N samples in all where N is given. Where neither
     is, they are r, 4 r, 16 r and the limit, r the least power of two, 1 or more, at which a V of 16 or more reaches
     the target; the limit alone where there is none. m is the width of an MLP, whose `activation` is relu where none is
-    given. Raises `SettingError` for values outside their domains.
+    given. `bits` a parameter are for the bound beside it. Raises `SettingError` for values outside their domains.
 
-    >>> answer = capacity(d=64, L=16, ratios=(None,), target=0.9)
-    >>> 50 < answer.rows[0].V < 80
-    True
+    >>> answer = capacity(L=16, d=64, ratios=(64, None), target=0.9)
+    >>> [row.V for row in answer.rows]
+    [22, 63]
     """
     d, L = PARAMETERS["d"].check(d), PARAMETERS["L"].check(L)
     N = None if N is None else PARAMETERS["N"].check(N)
@@ -182,7 +183,7 @@ class _LargestV:
 
     def default_budgets(self) -> tuple[Budget, ...]:
         """The budgets of an answer without any: multiples of the least N/V that stores a few facts, and the limit."""
-        powers = [2.0**k for k in range(LIMIT_RATIO.bit_length() - 1)]
+        powers = [2**k for k in range(LIMIT_RATIO.bit_length() - 1)]
         enough = self.points[self.points >= FEW_FACTS]
         if not enough.size:
             return (None,)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Interrupted
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
 from .predict import FloatArray, Prediction, predict
 
@@ -70,7 +71,7 @@ class PhaseDiagram:
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory phase`."""
         return {
-            "schema_version": 1, "x": self.x, "y": self.y, "x_values": self.x_values.tolist(),
+            "schema_version": SCHEMA_VERSION, "x": self.x, "y": self.y, "x_values": self.x_values.tolist(),
             "y_values": self.y_values.tolist(), "fixed": self.fixed, "target": self.target,
             **{o: getattr(self, o).tolist() for o in OBSERVABLES},
             "binding": [list(row) for row in self.binding],

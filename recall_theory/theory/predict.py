@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import EMBEDDINGS, N_TEST, OBSERVABLES, PARAMETERS, Setting, SettingError, activation_in_use
 from . import attention_law
 from .orthogonal.orthogonal_law import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy, recall_terms
+
+LAW = 1  # the version of what is predicted, in every JSON with predictions: raised whenever a golden value moves
 
 # Spreads are roots of differences: below these, of seeds and of an observation, they are rounding, and given as 0.
 RESOLVED, OBSERVABLE = 1 / 2_000_000, 1 / 10**8
@@ -45,7 +48,8 @@ class Prediction:
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory predict`."""
         return {
-            "schema_version": 1,
+            "schema_version": SCHEMA_VERSION,
+            "law": LAW,
             "setting": self.setting.to_dict(),
             "predicted": {**{o: getattr(self, o) for o in OBSERVABLES}, "std": dict(self.std)},
             "terms": {k: dict(v) for k, v in self.terms.items()},
@@ -148,16 +152,19 @@ def _remarks(setting: Setting) -> tuple[str, ...]:
             f"features is {share:.2g}, where the theory asks for at most {MOST:g}. Expect recall to be underrated.",)
 
 
-def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-                 trigger_in_value: bool = True, m: ArrayLike | None = None,
-                 activation: Any = None) -> Predictions:
+def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: ArrayLike | None = None,
+                 activation: Any = None, embedding: str = "gaussian", trigger_in_value: bool = True) -> Predictions:
     """`predict` for arrays of settings; V, L, d, N and, with an MLP, m broadcast against one another.
 
-    Raises `SettingError` where any value lies outside its domain.
+    Arrays may be empty. Either all settings have an MLP or none has. Raises `SettingError` where any value lies
+    outside its domain.
 
     >>> predict_many(V=[256, 512], L=32, d=128, N=16384).recall.shape
     (2,)
     """
+    if m is not None and np.asarray(m).dtype == object and None in np.asarray(m):
+        raise SettingError("m", "m holds None beside widths: ask for the settings without an MLP in another call, "
+                           "without m")
     given = (V, L, d, N) if m is None else (V, L, d, N, m)
     sizes = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in given))
     for name, values in zip(("V", "L", "d", "N", "m"), sizes, strict=False):
@@ -171,20 +178,25 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embeddi
         raise SettingError("d", "orthogonal embeddings need d of at least V in every setting")
     phi = activation_in_use(m, activation)
     shape = sizes[0].shape
-    rows = [np.ascontiguousarray(x).reshape(-1) for x in sizes]
+    count = sizes[0].size
+    rows = [np.ascontiguousarray(x).reshape(-1) if count else np.array([2.0]) for x in sizes]  # the laws want one
+
+    def shaped(x: FloatArray) -> FloatArray:
+        return x[:count].reshape(shape)
+
     if phi is None:
         flat = _arrays(rows[0], rows[1], rows[2], rows[3], embedding, bool(trigger_in_value))
     else:
         flat = _mlp_arrays(rows[0], rows[1], rows[2], rows[3], rows[4], phi, embedding, bool(trigger_in_value))
     return Predictions(
-        V=rows[0].reshape(shape), L=rows[1].reshape(shape), d=rows[2].reshape(shape), N=rows[3].reshape(shape),
-        m=None if m is None else rows[4].reshape(shape),
+        V=shaped(rows[0]), L=shaped(rows[1]), d=shaped(rows[2]), N=shaped(rows[3]),
+        m=None if m is None else shaped(rows[4]),
         activation=phi, embedding=embedding, trigger_in_value=bool(trigger_in_value),
-        attention=flat.attention.reshape(shape), recall=flat.recall.reshape(shape),
-        accuracy=flat.accuracy.reshape(shape),
-        std={o: v.reshape(shape) for o, v in flat.std.items()},
-        spread={o: v.reshape(shape) for o, v in flat.spread.items()},
-        terms={k: {n: t.reshape(shape) for n, t in v.items()} for k, v in flat.terms.items()},
+        attention=shaped(flat.attention), recall=shaped(flat.recall),
+        accuracy=shaped(flat.accuracy),
+        std={o: shaped(v) for o, v in flat.std.items()},
+        spread={o: shaped(v) for o, v in flat.spread.items()},
+        terms={k: {n: shaped(t) for n, t in v.items()} for k, v in flat.terms.items()},
     )
 
 

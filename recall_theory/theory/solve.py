@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,32 +17,36 @@ LARGEST = ("V", "L")  # sizes whose largest value is sought
 
 
 def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", *,
-              ratio: float | None = None, embedding: str = "gaussian", trigger_in_value: bool = True,
-              activation: Any = None, **sizes: float) -> Interval | None:
+              V: int | None = None, L: int | None = None, d: int | None = None, N: int | None = None,
+              m: int | None = None, activation: Any = None, embedding: str = "gaussian",
+              trigger_in_value: bool = True, ratio: float | None = None) -> Interval | None:
     """The largest V or L, or the least N, d or m, at which a predicted observable reaches the target.
 
-    `sizes` fixes the other ones of V, L, d, N, and m with an MLP; for the unknown V give N or `ratio` = N/V.
-    `activation` alone belongs with the unknown m; m alone means relu. Returns the whole interval of the unknown on
-    which the target is reached (the highest one for V and L, the lowest for N, d and m), or None where there is none.
+    Give the other ones of V, L, d, N, and m with an MLP; `ratio` = N/V can stand in for N. `activation` alone belongs
+    with the unknown m; m alone means relu. Returns the whole interval of the unknown on which the target is reached
+    (the highest one for V and L, the lowest for N, d and m), or None where there is none.
 
     Raises `SettingError` for a value outside its domain and for a missing or superfluous size.
 
-    >>> found = solve_for("N", 0.5, V=256, L=16, d=128)
-    >>> found.low < 256 * 100
-    True
+    >>> solve_for("N", 0.5, V=256, L=16, d=128).low
+    12259
+    >>> solve_for("V", 0.9, "recall", L=16, d=128, ratio=64).high
+    70
     """
+    given = {"V": V, "L": L, "d": d, "N": N, "m": m}
+    if unknown not in given:
+        raise SettingError("unknown", f"unknown={unknown!r} is not one of {', '.join(given)}")
+    if unknown == "N" and ratio is not None:
+        raise SettingError("ratio", "ratio gives N = ratio V: to solve for N leave it out")
+    sizes = {name: size for name, size in given.items() if size is not None}
     check_proportion("target", target)
     if observable not in OBSERVABLES:
         raise SettingError("observable", f"observable={observable!r} is not one of {', '.join(OBSERVABLES)}")
     model = _model(unknown, embedding, trigger_in_value, activation, sizes)
-    names = set(model.sizes)
-    needed = names - {unknown} - ({"N"} if ratio is not None else set())
-    if unknown not in names or (ratio is not None and unknown == "N"):
-        raise SettingError("unknown", f"unknown={unknown!r} is not one of {', '.join(model.sizes)}"
-                           + (" (and N is given by the ratio)" if unknown == "N" else ""))
-    if set(sizes) != needed:
-        raise SettingError("sizes", f"to solve for {unknown} give {', '.join(sorted(needed))}, not "
-                           f"{', '.join(sorted(sizes)) or 'nothing'}")
+    needed = [name for name in model.sizes if name != unknown and (name != "N" or ratio is None)]
+    if list(sizes) != needed:
+        raise SettingError("sizes", f"to solve for {unknown} give {', '.join(needed)}, not "
+                           f"{', '.join(sizes) or 'nothing'}")
     fixed = {name: float(PARAMETERS[name].check(value)) for name, value in sizes.items()}
 
     low, high = model.search_range(unknown, fixed, target)
@@ -66,7 +71,7 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
     return run_search(search, known, values)
 
 
-def _model(unknown: str, embedding: str, trigger_in_value: bool, activation: Any, sizes: dict[str, float]) -> Model:
+def _model(unknown: str, embedding: str, trigger_in_value: bool, activation: Any, sizes: Mapping[str, int]) -> Model:
     """The model that the given sizes mean: an MLP where m is among them or is the unknown."""
     width = "m" if "m" in sizes or unknown == "m" else None
     return Model(embedding, trigger_in_value, activation_in_use(width, activation))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import PARAMETERS, Setting, SettingError, check_integer, check_seed, check_seeds
 from ..simulate.gradient_readers import READERS, read_gradient
 from ..simulate.run import one_seed
@@ -47,7 +48,7 @@ class Tightness:
 
     def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory bounds --decoders`."""
-        return {"schema_version": 1, **dataclasses.asdict(self)}
+        return {"schema_version": SCHEMA_VERSION, **dataclasses.asdict(self)}
 
 
 def tightness(V: int, L: int, d: int, *, points: int = 7, seeds: int = 16, seed: int | None = None,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import PARAMETERS, Setting, SettingError, check_integer, check_proportion, check_seed, check_seeds
 from ..theory.capacity import LIMIT_RATIO
 from ..theory.formulas.leading_laws import recall_interference
@@ -64,7 +65,7 @@ class BeyondOrthogonal:
 
     def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory compare embeddings`."""
-        return {"schema_version": 1, **dataclasses.asdict(self)}
+        return {"schema_version": SCHEMA_VERSION, **dataclasses.asdict(self)}
 
 
 def beyond_orthogonal(d: int, L: int, *, target: float = TARGET, points: int = 6, seeds: int = 0,

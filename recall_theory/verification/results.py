@@ -13,8 +13,9 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.plain_data import cleaned
+from ..numerics.plain_data import SCHEMA_VERSION, cleaned
 from ..simulate.observation import Observable
+from ..theory.predict import LAW
 from .intervals import Intervals, anytime_interval, mean_intervals
 from .planning import seeds_to_rule_out
 from .problem import P, Problem, S
@@ -126,8 +127,8 @@ class Verification(Generic[S, P]):
         """The JSON contract of `recall-theory verify` and `recall-theory geometric verify`."""
         shared = {} if self.margin is None else {"margin": self.margin}
         cells = [{name: value for name, value in c.to_dict().items() if name not in shared} for c in self.cells]
-        return {"schema_version": 1, "seed": self.seed, **shared, "confidence": self.confidence, "cells": cells,
-                "verdict": self.verdict}
+        return {"schema_version": SCHEMA_VERSION, "law": LAW, "seed": self.seed, **shared,
+                "confidence": self.confidence, "cells": cells, "verdict": self.verdict}
 
 
 def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], values: NDArray[np.float64],

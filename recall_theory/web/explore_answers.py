@@ -122,7 +122,7 @@ def _prediction(setting: Setting) -> Record:
 def _bounds(s: Setting) -> Record:
     from ..theory.bounds import bounds_at
 
-    found = bounds_at(s.L, s.d, V=s.V, N=s.N, m=s.m, activation=s.activation)
+    found = bounds_at(V=s.V, L=s.L, d=s.d, N=s.N, m=s.m, activation=s.activation)
     rows = [(bound, PLAIN_BOUNDS.get(bound.name, ""), _least_samples(bound, s.L)) for bound in found.bounds]
     return {"kind": "bounds", **found.to_dict(), "html": {"bound-rows": fragment(RESULTS, "bounds", rows)}}
 

@@ -9,6 +9,7 @@ is imported only when somebody asks for an expression.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
 import importlib
 import inspect
@@ -296,7 +297,15 @@ class Registry(Mapping[str, Formula]):
         return self._formulas
 
     def __getitem__(self, name: str) -> Formula:
-        return self._load()[name]
+        if name not in self._load():
+            raise KeyError(f"no formula is named {name!r}; near it: {', '.join(self.near(name)) or 'none'}")
+        return self._formulas[name]
+
+    def near(self, name: str) -> list[str]:
+        """Up to three names of formulas that are like this one, or hold it."""
+        names = list(self)
+        return (difflib.get_close_matches(name, names, n=3, cutoff=2 / 5)
+                or [n for n in names if name and name.lower() in n][:3])
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._load()))

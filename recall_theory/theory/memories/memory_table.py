@@ -66,8 +66,8 @@ class Comparison:
     memories: tuple[Memory, ...]
 
 
-def compare_memories(d: int | None = None, facts: int | None = None, target: float = 0.99, rank: int | None = None,
-                     m: int | None = None) -> Comparison:
+def compare_memories(*, d: int | None = None, m: int | None = None, facts: int | None = None,
+                     rank: int | None = None, target: float = 0.99) -> Comparison:
     """Every memory at embedding dimension d, or what d each needs for so many facts (give one of the two).
 
     `target` is the share of facts that must be right where almost all count, and the probability that all are where
