@@ -166,13 +166,28 @@ def test_capacity_answers_in_its_first_ten_lines():
     first = " ".join(text.splitlines()[:10])
     for row in rows:
         assert f"{row['V']:,}" in first and (row["N"] is None or f"{row['N']:,} samples" in first)
-    assert rows[-1]["limited_by"].partition(": ")[2] in first and "The length L costs nothing" in first
+    assert all(f"is {row['limited_by']} (" in first for row in (rows[0], rows[-1]))
     assert f"from about L = {rows[0]['longest_L']:,}" in first
     assert "leading law" not in text and "none" not in text
     details = call(*MANY_FACTS, "--details", columns=80)[1]
     assert details.startswith(text.rpartition(" --details")[0].rstrip()[:600])
     assert "leading laws" in details and "outside its regime" in details and "other memories" in details
     assert "e+" not in details
+
+
+@pytest.mark.parametrize("sizes, says", [
+    (["--d", "256", "--L", "64"], "costs no samples: below N/V = 64 recall fails at any length"),
+    (["--d", "256", "--L", "1024"], "costs samples: below N/V = 512 attention fails. It costs no facts at N/V = 512"),
+    (["--d", "16", "--L", "3", "--ratio", "64", "--target", "0.7"], "L = 3 costs facts at N/V = 64: attention misses"),
+    (["--d", "64", "--L", "1e9", "--ratio", "1e9"], "None: no V reaches"),
+])
+def test_capacity_says_what_the_length_costs(sizes, says):
+    assert says in " ".join(call("capacity", *sizes)[1].split())
+
+
+def test_a_capacity_of_many_facts_is_a_table():
+    text = call("capacity", "--d", "1e9", "--L", "64", columns=80)[1]
+    assert "───" in text and "1.082e+11" in text and "108,210,833,892 facts" in text
 
 
 def test_every_limit_is_said_in_words():

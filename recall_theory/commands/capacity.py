@@ -52,17 +52,17 @@ def run(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) 
     for record in records:
         record["V_seeds_low"], record["V_seeds_high"] = record.pop("V_seeds") or (None, None)
         record |= {f"next_{name}": size for name, size in (record.pop("next") or dict.fromkeys("VmdN")).items()}
-    return Answer(data, records, _blocks(result), lambda: _details(result))
+    return Answer(data, records, _blocks(result, is_least=N is None and not ratio), lambda: _details(result))
 
 
-def _blocks(capacity: Capacity) -> list[Block]:
+def _blocks(capacity: Capacity, *, is_least: bool) -> list[Block]:
     s, rows, target = capacity.setting, capacity.rows, exact(capacity.target)
     mlp = "" if s["m"] is None else f" with an MLP of {sizes(s, 'm')} ({s['activation']})"
     value = "" if s["trigger_in_value"] else ", trigger left out of the values"
     missed = [row for row in rows if row.V is None and len(rows) > 1]
     return [
         Heading(f"How many facts does an attention layer{mlp} store at {sizes(s, 'dL')}, accuracy {target}?"),
-        " ".join([_how_many(capacity), _limits(rows), *_length(capacity)]),
+        " ".join([_how_many(capacity), _limits(rows), *_length(capacity, is_least)]),
         _rows_table(rows),
         *(f"At {_budget(row)} no V reaches {target}: {_best(row)}." for row in missed),
         Remark(f"V is the largest vocabulary, one fact a token, of which a share {target} of all fresh sequences is "
@@ -99,53 +99,69 @@ def _budget(row: Row) -> str:
 def _ratio(row: Row) -> str:
     if row.ratio is None:
         return "limit"
-    return count(row.ratio) if row.ratio >= 1000 else f"{row.ratio:.4g}"
+    return _brief(row.ratio) if row.ratio >= 1000 else f"{row.ratio:.4g}"
 
 
 def _limits(rows: Sequence[Row]) -> str:
-    """What limits the capacity with few samples and with many, and what that is."""
-    (few, in_few), (many, in_many) = (_limit(row.limited_by) for row in (rows[0], rows[-1]))
-    first = "What limits it" if few == many else f"With few samples the limit is {few}: {in_few}. With many it"
-    return f"{first} is {many}: {in_many}."
+    """What limits the capacity with few samples and with many, named as in the table, and what that is."""
+    few, many = rows[0].limited_by, rows[-1].limited_by
+    first = "What limits it" if few == many else f"With few samples the limit is {few} ({_meaning(few)}). With many it"
+    return f"{first} is {many} ({_meaning(many)})."
 
 
-def _limit(limited_by: str) -> tuple[str, str]:
-    """The family of a noise term, and what that is in words."""
+def _meaning(limited_by: str) -> str:
+    """A noise term in words."""
     from ..theory.phase import family
 
     step, _, term = limited_by.partition(": ")
     name = family(term)
-    return name, IN_WORDS.get(f"{step}: {name}") or IN_WORDS.get(name, f"the largest noise of {step}")
+    return IN_WORDS.get(f"{step}: {name}") or IN_WORDS.get(name, f"the largest noise of {step}")
 
 
-def _length(capacity: Capacity) -> list[str]:
-    """Whether the length L costs anything, and from which L on, where the least samples are had."""
+def _length(capacity: Capacity, is_least: bool) -> list[str]:
+    """What the length L costs, in samples and in facts; `is_least` says whether the rows start at the least N/V."""
     row = next((row for row in capacity.rows if row.V is not None), None)
     if row is None or row.attention is None or row.accuracy is None:
         return []
+    subject, costs = f"The length L = {count(capacity.setting['L'])}", []
+    budget = f"at {_budget(row)}" if row.ratio is not None else "however many the samples"
+    if is_least and row.ratio is not None and row.ratio > 1:
+        is_cause = _accuracy_of_shortest(capacity, row.ratio / 2) >= capacity.target
+        below = "attention fails" if is_cause else "recall fails at any length"
+        costs = [f"{subject} costs {'' if is_cause else 'no '}samples: below N/V = {_ratio(row)} {below}."]
+        subject = "It"
     missed = 1 - row.attention
-    if free := missed <= NEGLIGIBLE * (1 - row.accuracy):
-        cost = "The length L costs nothing here"
+    if missed > NEGLIGIBLE * (1 - row.accuracy):
+        facts = f"costs facts {budget}: attention misses the right token in {percent(missed)} of all sequences"
+    elif row.longest_L is None:
+        facts = f"costs no facts {budget}, nor does a longer one"
     else:
-        cost = (f"The length L costs something here: attention misses the right token in {percent(missed)} of all "
-                "sequences")
-    where = f" (at {_budget(row)})" if len(capacity.rows) > 1 else ""
-    if row.longest_L is None:
-        return [f"{cost}, nor does a longer one{where}." if free else f"{cost}{where}."]
-    if row.longest_L < capacity.setting["L"]:
-        return [f"{cost}; up to about L = {count(row.longest_L)} attention alone reaches the target{where}."]
-    return [f"{cost}; from about L = {count(row.longest_L)} on attention alone misses the target{where}."]
+        facts = f"costs no facts {budget}; from about L = {count(row.longest_L)} on it does, as attention fails"
+    return [*costs, f"{subject} {facts}."]
+
+
+def _accuracy_of_shortest(capacity: Capacity, ratio: float) -> float:
+    """Predicted accuracy of the fewest facts that are worth a row, at the given N/V, in sequences of one token."""
+    from ..theory.capacity import FEW_FACTS
+    from ..theory.predict import predict
+
+    return predict(Setting(**{**capacity.setting, "V": FEW_FACTS, "L": 1, "N": int(FEW_FACTS * ratio)})).accuracy
+
+
+def _brief(size: float | None, digits: int = 4, whole: float = 10**9) -> str:
+    """A size for a table of many: whole up to `whole`, beyond it to so many digits."""
+    return count(size) if size is None or size < whole else f"{size:.{digits}g}"
 
 
 def _rows_table(rows: Sequence[Row]) -> Table:
     seeds = [_one_seed(row) for row in rows]
     cells = []
     for row, interval in zip(rows, seeds, strict=True):
-        cell: dict[str, object] = {"N/V": _ratio(row), "facts V": row.V or "none"}
+        cell: dict[str, object] = {"N/V": _ratio(row), "facts V": "none" if row.V is None else _brief(row.V)}
         if any(seeds):
             cell["one seed"] = interval or NOTHING
         cells.append(cell | {
-            "samples N": "no limit" if row.N is None and row.ratio is None else count(row.N),
+            "samples N": "no limit" if row.N is None and row.ratio is None else _brief(row.N),
             "accuracy": row.best_accuracy if row.V is None else row.accuracy, "limited by": row.limited_by})
     return table(cells)
 
@@ -154,7 +170,7 @@ def _one_seed(row: Row) -> str:
     """About the V that a seed one standard deviation below the mean still reaches, and one above; where that says
     something."""
     low, high = row.V_seeds or (None, None)
-    return f"{count(low)} to {count(high)}" if low and high and high <= TELLING * low else ""
+    return f"{_brief(low, 3, 10**6)} to {_brief(high, 3, 10**6)}" if low and high and high <= TELLING * low else ""
 
 
 def _details(capacity: Capacity) -> list[Block]:

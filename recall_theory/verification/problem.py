@@ -41,7 +41,7 @@ class Moments(NamedTuple):
     largest_spread: float
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Problem(Generic[S, P]):
     """A model whose closed forms are laid beside its simulation.
 
@@ -52,6 +52,7 @@ class Problem(Generic[S, P]):
     and `facts` is how many a seed asks: the independent samples of a design effect.
     """
 
+    name: str
     observables: tuple[str, ...]
     shipped_grids: Mapping[str, tuple[str, ...]]
     setting_type: type[S]
@@ -62,6 +63,9 @@ class Problem(Generic[S, P]):
     observe: Callable[[S, int, int], float | tuple[float, ...]]
     margin: Callable[[S], float]
     facts: Callable[[S], int]
+
+    def __repr__(self) -> str:
+        return self.name
 
     @property
     def required(self) -> list[str]:
@@ -91,6 +95,7 @@ def observe_exactly(setting: Setting, seed: int, index: int) -> Triple:
 
 
 THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
+    name="THREE_STEP_RECALL",
     observables=OBSERVABLES,
     shipped_grids={"default": ("default.toml",), "full": ("full.toml", "mlp.toml"), "attention-only": ("full.toml",),
                    "mlp": ("mlp.toml",)},
@@ -105,6 +110,7 @@ THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
 )
 
 GEOMETRIC_RECALL: Problem[GeometricSetting, GeometricPrediction] = Problem(
+    name="GEOMETRIC_RECALL",
     observables=("recall",),
     shipped_grids={"default": ("geometric.toml",)},
     setting_type=GeometricSetting,
