@@ -113,7 +113,8 @@ class Declared(ParamType):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
         p = self.parameter
         typed = value
-        refusal = BadInput(f"{option_of(p.name)} {shown(value)} is not {p.domain}", ctx)
+        domain = p.domain.replace(", or none", "; leave it out for none")
+        refusal = BadInput(f"{option_of(p.name)} {shown(value)} is not {domain}", ctx)
         if isinstance(value, str) and p.kind in ("integer", "real"):
             typed = parse_integer(value) if p.kind == "integer" else parse_real(value)
             if typed is None:

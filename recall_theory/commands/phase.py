@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import SettingError
 from ..numerics.formatting import count, exact, number, parse_integer, probability
 from .command import Answer, Command, Output, Progress, map_with_progress
-from .options import file_option, option, plot_option, setting_options
+from .options import bad_setting, file_option, option, plot_option, setting_options
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Verbatim, table
 
@@ -37,8 +38,12 @@ def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int
     used = output.seed(seed) if points else None
 
     def work(progress: Progress) -> PhaseDiagram:
-        diagram = phase(x_name, y_name, x_range, y_range, cells=(columns, rows),
-                        mapped=map_with_progress(jobs, progress), **given)
+        try:
+            diagram = phase(x_name, y_name, x_range, y_range, cells=(columns, rows),
+                            mapped=map_with_progress(jobs, progress), **given)
+        except SettingError as error:
+            option = {"axis": "--x and --y", x_name: "--x", y_name: "--y"}.get(error.name)
+            raise (bad_setting(error) if option is None else BadInput(f"{option}: {error}")) from None
         if not points:
             return diagram
         return with_points(diagram, points, seeds, used, jobs=jobs, progress=progress)

@@ -94,8 +94,9 @@ def load_embeddings(path: str) -> tuple[FloatArray, ...]:
     except OSError as error:
         raise SettingError("embeddings", f"{path} can't be read: {error.strerror or error}") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        reason = str(error).splitlines()[0]
-        raise SettingError("embeddings", f"{path} is not a .npy or .npz file of numbers: {reason}") from None
+        # NumPy takes what it doesn't know for a pickle, and says how to load one: nobody should.
+        reason = "" if "pickle" in str(error) else f": {str(error).splitlines()[0]}"
+        raise SettingError("embeddings", f"{path} is not a .npy or .npz file of numbers{reason}") from None
     if isinstance(loaded, np.ndarray):
         if loaded.ndim not in (2, 3) or loaded.dtype.kind not in "fiu":
             raise SettingError("embeddings", f"{path} holds an array of shape {loaded.shape} and type "
