@@ -19,7 +19,7 @@ SIZES = ["compare", "embeddings", "--d", "32", "--L", "4", "--no-trigger-in-valu
 
 @pytest.fixture(scope="module")
 def found():
-    return beyond_orthogonal(48, 4, target=0.8, points=3, seeds=24, seed=3, trigger_in_value=False)
+    return beyond_orthogonal(L=4, d=48, target=0.8, points=3, seeds=24, seed=3, trigger_in_value=False)
 
 
 def test_random_embeddings_store_more_facts_than_dimensions(found):
@@ -87,7 +87,7 @@ def quick(monkeypatch):
 @pytest.mark.usefixtures("quick")
 def test_the_command_is_the_librarys():
     command = answer(*SIZES, "--seeds", "2", "--seed", "5")
-    library = beyond_orthogonal(32, 4, target=0.8, points=3, seeds=2, seed=5, trigger_in_value=False)
+    library = beyond_orthogonal(L=4, d=32, target=0.8, points=3, seeds=2, seed=5, trigger_in_value=False)
     assert command == json.loads(json.dumps(library.to_dict()))
     assert command["seeds"] == 2 and command["seed"] == 5
     assert answer(*SIZES)["seed"] is None

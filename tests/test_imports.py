@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 import recall_theory
+from recall_theory import predict_many
 from recall_theory.settings import PARAMETERS
+from recall_theory.verification.embedding_comparison import beyond_orthogonal
 
 PACKAGE = Path(recall_theory.__file__).parent
 THEORY = sorted((PACKAGE / "theory").rglob("*.py"))
@@ -114,13 +116,19 @@ def test_predict_draws_nothing_reads_nothing_and_needs_no_sympy():
     assert modules == "[]"
 
 
-@pytest.mark.parametrize("name", ["bounds_at", "capacity", "compare_activations", "compare_memories", "predict_many",
-                                  "solve_for"])
-def test_sizes_are_keywords_in_one_order(name):
-    function = getattr(recall_theory, name)
-    given = [p for p in inspect.signature(function).parameters if p in PARAMETERS]
-    assert given == [p for p in PARAMETERS if p in given]
-    assert ">>> " in function.__doc__ and f"{name}(" in function.__doc__
+PUBLIC = [getattr(recall_theory, name) for name in recall_theory.__all__]
+FUNCTIONS = [thing for thing in PUBLIC if inspect.isfunction(thing)]
+
+
+@pytest.mark.parametrize("function", [*FUNCTIONS, beyond_orthogonal], ids=lambda f: f.__name__)
+def test_functions_are_called_alike_and_say_how(function):
+    parameters = inspect.signature(function).parameters
+    sizes = [name for name in parameters if name in PARAMETERS]
+    assert sizes == [name for name in PARAMETERS if name in sizes]
+    # Arrays of sizes go by position too.
+    assert function is predict_many or all(parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in sizes)
+    assert ">>> " in function.__doc__ and f"{function.__name__}(" in function.__doc__
+    assert " at 0x" not in str(inspect.signature(function))
 
 
 def test_predicting_twice_gives_the_same_bits():

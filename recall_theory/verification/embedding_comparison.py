@@ -68,8 +68,8 @@ class BeyondOrthogonal:
         return {"schema_version": SCHEMA_VERSION, **dataclasses.asdict(self)}
 
 
-def beyond_orthogonal(d: int, L: int, *, target: float = TARGET, points: int = 6, seeds: int = 0,
-                      seed: int | None = None, trigger_in_value: bool = True, jobs: int = 1,
+def beyond_orthogonal(*, L: int, d: int, trigger_in_value: bool = True, target: float = TARGET, points: int = 6,
+                      seeds: int = 0, seed: int | None = None, jobs: int = 1,
                       progress: Callable[[int, int], None] | None = None) -> BeyondOrthogonal:
     """Facts and samples of Gaussian and of orthogonal embeddings, at the accuracy `target`.
 
@@ -77,7 +77,7 @@ def beyond_orthogonal(d: int, L: int, *, target: float = TARGET, points: int = 6
     d among them. Each predicted least N is simulated on `seeds` seeds (0: on none). Raises `SettingError` for a value
     outside its domain or a setting too large to simulate, `Interrupted` with what was observed where Ctrl-C stops it.
 
-    >>> found = beyond_orthogonal(64, 4, points=2, trigger_in_value=False)
+    >>> found = beyond_orthogonal(L=4, d=64, points=2, trigger_in_value=False)
     >>> found.facts[-1].V > 64
     True
     """
