@@ -12,8 +12,10 @@ from support import assert_mean, drawn
 from recall_theory.numerics import quadrature
 from recall_theory.settings import Setting
 from recall_theory.simulate import three_step as counts
-from recall_theory.theory import attention_law as law
-from recall_theory.theory.formulas import attention_formulas as terms
+from recall_theory.theory import seed as law
+from recall_theory.theory.accuracy import Accuracy
+from recall_theory.theory.formulas import step_two as terms
+from recall_theory.theory.formulas.wishart_moments import pairings, wishart
 
 
 def scores(setting, seed, index):
@@ -29,7 +31,7 @@ def test_mean_lead_is_exact_at_any_size(embedding, e):
     V, L, d, N = 7, 4, 6, 12
     setting = Setting(V=V, L=L, d=d, N=N, embedding=embedding, trigger_in_value=e)
     draws = [scores(setting, 5, i) for i in range(6000)]
-    gap = [T - terms.lead(V, L, d, N, int(e), tau, 1) for T, _, tau in draws]
+    gap = [T - terms.lead(terms.StepTwo(V, L, d, N, int(e), tau=tau)) for T, _, tau in draws]
     assert_mean(gap, 0, 4)
 
 
@@ -40,8 +42,8 @@ def test_token_variance_and_skewness_of_a_seed(embedding):
     draws = [scores(setting, 6, i) for i in range(400)]
     kappa = int(embedding == "gaussian")
     b0, w = quadrature.gauss_gamma(2 / d + 2 / V, 3)
-    parts = law._variance_parts(V, L, d, N, 1, 1, b0, kappa)
-    told = sum((w * part).sum() for part in parts.values())
+    parts = terms.parts(terms.StepTwo(V, L, d, N, kappa=kappa, b0=b0))
+    told = sum((w * token).sum() for token, _ in parts.values())
     told += (np.mean([T**2 for T, _, _ in draws])) / d
     assert_mean([s.var() for _, s, _ in draws], told, 3, 0.05 * told)
     nodes = law.seed_law(V, L, d, N, embedding)
@@ -54,7 +56,7 @@ def test_the_counts_of_a_token_overlap_by_their_covariance():
     n, w = quadrature.gauss_charlier(N / V, 5)
     fact, own = n * (n - N / V) / (L * N**2), (1 - 1 / L) * n * (n - 1) / (L * N) ** 2
     covariance = w @ (fact * own) - (w @ fact) * (w @ own)
-    assert terms.count_overlap(V, L, N) == pytest.approx(2 * V * covariance)
+    assert terms.count_overlap(terms.StepTwo(V, L, 8, N)) == pytest.approx(2 * V * covariance)
 
 
 def test_wishart_moments_are_exact():
@@ -64,9 +66,10 @@ def test_wishart_moments_are_exact():
     for _ in range(20000):
         z = rng.standard_normal((V, d)) / np.sqrt(d)
         eigen = np.linalg.eigvalsh(np.cov(z.T, bias=True)) * d
-        seen.append([np.mean(eigen**k) for k in (1, 2, 3, 4)])
+        seen.append([np.mean(eigen**k) for k in range(1, 9)])
     for k, values in enumerate(np.array(seen).T, start=1):
-        assert_mean(values, terms.wishart(k, V, d, 1), 4)
+        assert_mean(values, wishart(k, V, d, 1), 4)
+        assert sum(number for _, _, number in pairings(k)) == special.factorial2(2 * k - 1, exact=True)  # all pairings
 
 
 def test_rivals_by_enumeration():
@@ -80,30 +83,38 @@ def test_coordinate_of_a_unit_vector():
     for d in (16, 64):
         x = np.linspace(-3.4, 3.4, 35)
         below = special.betainc((d - 1) / 2, (d - 1) / 2, (1 + x / np.sqrt(d)) / 2)
-        told = special.ndtr(law.normal_score(x, 0, -6 / (d + 2), d))
+        told = special.ndtr(law.normal_score(x, 0, -6 / (d + 2)))
         assert np.abs(told - below).max() < 2e-4
 
 
-def test_condensed_quadrature_agrees_with_a_dense_one(monkeypatch):
-    sizes = [(79, 149, 145, 428), (452, 160, 57, 2851), (92, 20, 17, 744), (1057, 180, 76, 4396)]
-    V, L, d, N = np.array(sizes, dtype=float).T
-    quick = law.attention(V, L, d, N), law.attention_std(V, L, d, N)
-    for name, nodes in (("TAU_NODES", 7), ("LEAD_NODES", 15), ("SCALE_NODES", 5), ("SNR_NODES", 21),
-                        ("GRID", 225)):
-        monkeypatch.setattr(law, name, nodes)
-    dense = law.attention(V, L, d, N), law.attention_std(V, L, d, N)
+SIZES = [(79, 149, 145, 428), (452, 160, 57, 2851), (92, 20, 17, 744), (1057, 180, 76, 4396), (64, 64, 1400, 64)]
+
+
+@pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
+def test_twice_as_many_nodes_change_nothing(embedding):
+    V, L, d, N = np.array(SIZES, dtype=float).T
+    quick, dense = (law.mean_and_std(law.seed_law(V, L, d, N, embedding, accuracy=a), a)
+                    for a in (Accuracy(), Accuracy().doubled()))
     assert np.abs(quick[0] - dense[0]).max() < 1e-3
-    assert np.abs(quick[1] - dense[1]).max() < 3e-3
+    assert dense[1] == pytest.approx(quick[1], rel=0.05)
 
 
-def test_fact_by_fact_attention_adds_up():
-    nodes = law.seed_law(200, 50, 40, 2000)
-    x, p = law.score_grid(nodes.skew, nodes.excess)
-    each = law.attention_of_fact(x, nodes.snr[..., None], 200, 50, nodes.skew[..., None],
-                                 nodes.excess[..., None])
-    told = law.attention_given(nodes)
-    ahead = nodes.snr > 1
-    assert np.abs((p * each).sum(axis=-1) - told)[ahead].max() < 1e-3
+def test_scores_and_their_quantiles_are_inverse():
+    u = np.linspace(-6, 6, 49)
+    for skew, excess in ((0, 0), (0.4, 0.1), (-0.5, -0.4), (1.6, 4), (1e-9, 1e-9), (0, -1)):
+        x = law.score_of_normal(u, skew, excess)
+        assert np.all(np.diff(x) > 0)
+        assert law.normal_score(x, skew, excess) == pytest.approx(u, abs=1e-6)
+
+
+@pytest.mark.parametrize(("skew", "excess"), [(0.3, 0.135), (0.0, -0.2), (0.0, 0.2), (-0.2, -0.1)])
+def test_the_scores_have_their_cumulants(skew, excess):
+    u, w = law.score_grid(Accuracy())
+    x = law.score_of_normal(u, skew, excess)
+    assert w @ x == pytest.approx(0, abs=0.01)
+    assert w @ x**2 == pytest.approx(1, abs=0.01)
+    assert w @ x**3 == pytest.approx(skew, abs=0.02)
+    assert w @ x**4 - 3 == pytest.approx(excess, abs=0.03)
 
 
 def test_limits():

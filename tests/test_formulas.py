@@ -22,7 +22,7 @@ LAWS = [name for name in KNOWN if name.startswith("law.")]
 DRAWS = 24
 # A variance of the order L^2/(2 V) written as the difference of terms of order L V: the function takes care,
 # its expression in floats cannot. Compared to 50 digits, then, but not compiled.
-CANCELS = {"attention.rivals_variance"}
+CANCELS = {"attention.rivals_variance", "attention.others_variance"}
 
 # Where random values of a symbol are drawn from: logarithmically between two bounds, or from a list. Other
 # symbols by their kind: moments of an MLP's activation, mostly, of order one.

@@ -10,9 +10,9 @@ import pytest
 
 from recall_theory import Setting, SettingError, predict, predict_many
 from recall_theory.settings import OBSERVABLES
-from recall_theory.theory.attention_law import attention, attention_std, attention_terms, seed_law
 from recall_theory.theory.memories import hebbian_recall
 from recall_theory.theory.recall import recall_and_accuracy, recall_terms
+from recall_theory.theory.seed import attention, attention_std, attention_terms, seed_law
 
 
 @pytest.mark.parametrize("cause, power", [("mean embedding", -2), ("noise tokens", -2), ("informative tokens", -1),

@@ -6,8 +6,8 @@ from support import assert_mean, standard_error
 
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
-from recall_theory.theory import attention_law, formulas
-from recall_theory.theory.formulas import mlp_formulas as mlp_terms
+from recall_theory.theory import formulas, seed
+from recall_theory.theory.formulas import step_two as mlp_terms
 from recall_theory.theory.mlp import mlp_law as law
 from recall_theory.theory.mlp.kernel_moments import Bare, Kernel, of_neurons, of_values
 from recall_theory.theory.mlp.width_regime import share_of_few
@@ -20,9 +20,9 @@ SHIPPED = ("identity", "relu", "gelu", "tanh", "erf", "quadratic")
 @pytest.mark.parametrize("sizes", [(256, 16, 64, 25600), (512, 128, 64, 16384), (128, 96, 48, 2000)])
 def test_identity_of_infinite_width_is_attention_only(sizes):
     found = law.mlp_prediction(*sizes, 10**9, "identity")
-    of_attention = attention_law.seed_law(*sizes)
+    of_attention = seed.seed_law(*sizes)
     alone = recall_and_accuracy(of_attention, *sizes)
-    assert found["attention"] == pytest.approx(attention_law.attention(*sizes)[0], abs=2e-3)
+    assert found["attention"] == pytest.approx(seed.attention(*sizes)[0], abs=2e-3)
     # the Attention-only law also knows of the multinomial sum of the counts: a difference of order 1/V
     for name in ("recall", "accuracy"):
         assert found[name] == pytest.approx(alone[name][0], abs=4e-3)
@@ -81,12 +81,12 @@ def test_moments_of_step_two_by_sampling(phi):
     w = np.exp(-u**2 / 2)
     w /= w.sum()
     x = np.sqrt(s) * u
-    k = law.step_two_moments(f, s)
+    k = seed.activation_moments(f, s)
     product = f.phi(x) * f.derivative(x)
-    assert k.P0 == pytest.approx(w @ f.phi(x)**2, rel=1e-4, abs=1e-9)
-    assert k.h0 == pytest.approx(w @ product, rel=1e-3, abs=1e-6)
-    assert k.h1 == pytest.approx(w @ (product * u) / np.sqrt(s), rel=1e-3, abs=1e-6)
-    assert k.A == pytest.approx((w @ (f.phi(x) * u) / np.sqrt(s))**2, rel=1e-4, abs=1e-9)
+    assert k["P0"] == pytest.approx(w @ f.phi(x)**2, rel=1e-4, abs=1e-9)
+    assert k["h0"] == pytest.approx(w @ product, rel=1e-3, abs=1e-6)
+    assert k["h1"] == pytest.approx(w @ (product * u) / np.sqrt(s), rel=1e-3, abs=1e-6)
+    assert k["A"] == pytest.approx((w @ (f.phi(x) * u) / np.sqrt(s))**2, rel=1e-4, abs=1e-9)
 
 
 @pytest.mark.parametrize("phi", ["relu", "gelu", "quadratic", "tanh"])
@@ -173,7 +173,7 @@ def test_the_quadratic_lead_is_the_mean_of_its_definition(e):
         found.append((pull(same) * (h * same).sum(1) - pull(foreign) * (h * foreign).sum(1)
                       + pull(h) * ((same**2).sum(1) - (foreign**2).sum(1)) / 2).mean())
     V = 10.0**9
-    predicted = V * mlp_terms.quadratic_lead(V, float(L), float(d), e, 1.0, 1)
+    predicted = V * mlp_terms.quadratic_lead(mlp_terms.StepTwo(V, float(L), float(d), 1.0, e))
     se = np.std(found, ddof=1) / np.sqrt(len(found))
     assert se < 0.02 * predicted
     assert abs(np.mean(found) - predicted) < 6 * se

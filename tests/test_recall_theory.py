@@ -15,8 +15,8 @@ from recall_theory.numerics.unit_sphere import peizer_pratt_scale
 from recall_theory.theory import competitors, correct_label, recall_given_seed, seed_variance, training_attention
 from recall_theory.theory import fact as facts
 from recall_theory.theory import recall as law
-from recall_theory.theory.attention_law import seed_law
 from recall_theory.theory.formulas import recall_formulas as terms
+from recall_theory.theory.seed import seed_law
 
 KEYS = ("recall", "accuracy", "recall_std", "accuracy_std")
 

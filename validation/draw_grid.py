@@ -21,8 +21,8 @@ import numpy as np
 from scipy.stats import qmc
 
 from recall_theory import Setting, predict
-from recall_theory.theory.attention_law import attention, attention_std
 from recall_theory.theory.orthogonal.orthogonal_law import orthogonal_prediction
+from recall_theory.theory.seed import attention, attention_std
 
 SE = 0.01 / 1.15  # aimed at, so that the standard error stays under 0.01
 FEWEST, FEWEST_SPREAD = 64, 128  # seeds a cell; more where the spread itself is judged

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from ..numerics.forced_choice import forced_choice
 from ..settings import PARAMETERS, SettingError
-from . import attention_law
 from .formulas import leading_laws as laws
 from .formulas.generic import lambert_w
 from .orthogonal.orthogonal_law import orthogonal_prediction
 from .predict import FloatArray, Predictions, predict_many
 from .recall import recall_terms
+from .seed import attention
 
 __all__ = ["Model", "Sizes", "bearable"]
 
@@ -66,11 +66,9 @@ class Model:
             return np.asarray(orthogonal_prediction(V, L, d, N, self.trigger_in_value)["attention"])
         longer = np.maximum(L, 2)  # a sequence of one token has no rival: its attention is 1
         if self.activation is None:
-            mean = attention_law.attention(V, longer, d, N, *how)
+            mean = attention(V, longer, d, N, *how)
         else:
-            from .mlp.mlp_law import mlp_attention
-
-            mean = mlp_attention(V, longer, d, N, at["m"], self.activation, *how)
+            mean = attention(V, longer, d, N, *how, m=at["m"], phi=self.activation)
         return np.where(L > 1, mean, 1)
 
     def estimate(self, at: Sizes) -> dict[str, FloatArray]:

@@ -77,12 +77,14 @@ def _mlp_requirements(setting: Setting) -> list[Requirement]:
     from ..activations import activation
     from .formulas import leading_laws as laws
     from .formulas import mlp_formulas as terms
-    from .mlp.mlp_law import step_two_moments, typical_kernel
+    from .formulas.step_two import input_power
+    from .mlp.mlp_law import typical_kernel
+    from .seed import activation_moments
 
     assert setting.m is not None
     V, L, d, N, m = (float(getattr(setting, name)) for name in ("V", "L", "d", "N", "m"))
     e, phi = int(setting.trigger_in_value), activation(setting.activation)
-    k = step_two_moments(phi, terms.input_power(V, L, e))
+    k = {name: float(value) for name, value in activation_moments(phi, input_power(V, L, e)).items()}
     kernel = typical_kernel(phi, d, e)
     k1, k0, kz, kv = (float(x) for x in (kernel.own, kernel.mean, kernel.noise, kernel.variance * d))
     result = [
@@ -99,16 +101,16 @@ def _mlp_requirements(setting: Setting) -> list[Requirement]:
         Requirement("law.recall.coverage", "recall: every fact must occur", "N = V ln V", "N",
                     float(laws.recall_coverage(V=V)), N),
     ]
-    if L > 1 and k.A * L**2 > k.A2:  # the laws of attention are of the activation's linear part
+    if L > 1 and k["A"] * L**2 > k["A2"]:  # the laws of attention are of the activation's linear part
         result[1:1] = [
             Requirement("mlp.law.attention.mean_bias", "attention: label frequencies stored with the mean embedding",
                         "N^2 d^3 = 2 V L^4 ln L (h_1/A)^2", "N",
-                        float(terms.law_mean_bias(V=V, L=L, A=k.A, h1=k.h1) / d**3) ** (1 / 2), N),
+                        float(terms.law_mean_bias(V=V, L=L, A=k["A"], h1=k["h1"]) / d**3) ** (1 / 2), N),
             Requirement("mlp.law.attention.mlp_mean", "attention: the mean of phi phi' at finite width",
                         "m N^2 d^2 = 2 V^2 L^4 ln L (h_0/A)^2", "m",
-                        float(terms.law_mlp_mean(V=V, L=L, A=k.A, h0=k.h0)) / (N * d) ** 2, m),
+                        float(terms.law_mlp_mean(V=V, L=L, A=k["A"], h0=k["h0"])) / (N * d) ** 2, m),
             Requirement("mlp.law.attention.mlp_noise", "attention: the neurons' noise",
                         "m N^2 d^2 = 2 V^2 L^4 ln L (1/L + 1/d) P_0 P_2/A^2", "m",
-                        float(terms.law_mlp_noise(V=V, L=L, d=d, A=k.A, P0=k.P0, P2=k.P2)) / (N * d) ** 2, m),
+                        float(terms.law_mlp_noise(V=V, L=L, d=d, A=k["A"], P0=k["P0"], P2=k["P2"])) / (N * d) ** 2, m),
         ]
     return result

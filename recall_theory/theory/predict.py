@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import EMBEDDINGS, N_TEST, OBSERVABLES, PARAMETERS, Setting, SettingError, activation_in_use
-from . import attention_law
 from .orthogonal.orthogonal_law import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy, recall_terms
+from .seed import attention_terms, mean_and_std, seed_law
 
 LAW = 1  # the version of what is predicted, in every JSON with predictions: raised whenever a golden value moves
 
@@ -210,10 +210,10 @@ def _arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, embeddin
         longer = np.maximum(L, 2)  # a sequence of one token has no rival: its attention is 1
         if embedding == "sphere":
             d = np.maximum(d, 2)  # a line has no directions to average over: the circle stands in for it
-        law = attention_law.seed_law(V, longer, d, N, embedding, trigger_in_value)
+        law = seed_law(V, longer, d, N, embedding, trigger_in_value)
         found = recall_and_accuracy(law, V, L, d, N, embedding, trigger_in_value)
-        mean, std = attention_law.mean_and_std(law)
-        budget = attention_law.attention_terms(V, longer, d, N, embedding, trigger_in_value)
+        mean, std = mean_and_std(law)
+        budget = attention_terms(V, longer, d, N, embedding, trigger_in_value)
         found["attention"] = np.where(L > 1, mean, 1.0)
         found["attention_std"] = np.where(L > 1, std, 0.0)
         terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},

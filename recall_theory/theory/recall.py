@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .attention_law import SeedLaw, _by_score, token_scatter
 from .fact import facts
 from .formulas import recall_formulas as rt
 from .recall_given_seed import compete
+from .seed import SeedLaw, attention_given, token_scatter
 from .seed_variance import scatter, wrong_answers
 from .training_attention import SPECK, TINY, Classes, Seeds, classes
 
@@ -144,7 +144,7 @@ def recall_and_accuracy(law: SeedLaw, V: ArrayLike, L: ArrayLike, d: ArrayLike, 
     Keys: recall, accuracy, recall_std, accuracy_std. Sizes broadcast to (B,), the law's first axis; embedding is
     "gaussian" or "sphere".
 
-    >>> from recall_theory.theory.attention_law import seed_law
+    >>> from recall_theory.theory.seed import seed_law
     >>> found = recall_and_accuracy(seed_law(256, 16, 64, 25600), 256, 16, 64, 25600)
     >>> round(float(found["recall"][0]), 2)
     0.25
@@ -154,9 +154,8 @@ def recall_and_accuracy(law: SeedLaw, V: ArrayLike, L: ArrayLike, d: ArrayLike, 
     if embedding == "sphere":
         d = np.maximum(d, 2)  # a line has no directions to average over
     sizes = (V, L, d, N)
-    x, p, given = _by_score(law)
-    attention = (p * given).sum(-1)  # (B, K)
-    finite = (law.weight * token_scatter(law, x, p, given)).sum(-1)  # variance of attention at a node
+    attention = attention_given(law)  # (B, K)
+    finite = (law.weight * token_scatter(law)).sum(-1)  # variance of attention at a node
     finite = np.minimum(np.nan_to_num(finite), 1 / 4)
     miss = np.where(L > 1, 1 - (law.weight * attention).sum(-1), 0)
     sure = miss * np.maximum(N / V, 1) < SURE

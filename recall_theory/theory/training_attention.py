@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
-from ..numerics.cumulants import cornish_fisher
 from ..numerics.quadrature import gauss_binomial, gauss_hermite
-from ..numerics.unit_sphere import coordinate_of_score, leading_scale
-from .attention_law import normal_score
+from .seed import normal_score, score_of_normal
 
 FloatArray = NDArray[np.float64]
 
@@ -54,17 +52,13 @@ class Seeds:
 
 
 def shape_score(seeds: Seeds, u: Any) -> FloatArray:
-    """The standardised score (R, ...) of a token, from its normal quantile u (Cornish-Fisher)."""
-    d, skew, excess = seeds.d[:, None], seeds.skew[:, None], seeds.excess[:, None]
-    excess = excess + 6 / (d + 2) if seeds.sphere else excess
-    z = cornish_fisher(u, skew, excess)
-    return np.asarray(np.sqrt(d) * coordinate_of_score(z, leading_scale(d)) if seeds.sphere else z)
+    """The standardised score (R, ...) of a token, from its normal quantile u."""
+    return np.asarray(score_of_normal(u, seeds.skew[:, None], seeds.excess[:, None]))
 
 
 def quantile_of_score(seeds: Seeds, x: Any) -> FloatArray:
-    """The normal quantile (R, ...) of a standardised score, the inverse of `shape_score` to its order."""
-    dimension = np.maximum(seeds.d, 2)[:, None] if seeds.sphere else None
-    return np.asarray(normal_score(x, seeds.skew[:, None], seeds.excess[:, None], dimension))
+    """The normal quantile (R, ...) of a standardised score, the inverse of `shape_score`."""
+    return np.asarray(normal_score(x, seeds.skew[:, None], seeds.excess[:, None]))
 
 
 def attended_share(seeds: Seeds, zeta: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:

@@ -27,7 +27,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The modules that register formulas; imported on the first look into the registry.
 MODULES = (
-    "attention_formulas",
+    "step_two",
     "recall_formulas",
     "orthogonal_formulas",
     ".one_step_memory",
@@ -120,12 +120,12 @@ class Formula:
 
     def __init__(self, function: Callable[..., Any], name: str, title: str, provenance: Provenance,
                  reference: str, regime: str, limits: str = "", unit: str = "", margin: float | None = None,
-                 quote: str = ""):
-        self.function = function
+                 quote: str = "", of: type | None = None, arguments: str = ""):
+        self.function = function if of is None else _unpacked(function, of)
         self.name, self.title, self.provenance = name, title, provenance
         self.reference, self.regime, self.limits, self.unit = reference, regime, limits, unit
         self.margin, self.quote = margin, quote
-        self.arguments = tuple(inspect.signature(function).parameters)
+        self.arguments = tuple(arguments.split() or inspect.signature(function).parameters)
         unknown = [a for a in self.arguments if a not in SYMBOLS]
         if unknown:
             raise TypeError(f"{name}: no symbol is declared for {', '.join(unknown)}")
@@ -317,14 +317,27 @@ class Registry(Mapping[str, Formula]):
 formulas = Registry()
 
 
+def _unpacked(function: Callable[..., Any], of: type) -> Callable[..., Any]:
+    """A function of one dataclass as one of its fields' names; fields that it does not need may be left out."""
+    needed = [f.name for f in dataclasses.fields(of) if f.default is dataclasses.MISSING]
+
+    def of_fields(**values: Any) -> Any:
+        return function(of(**{**dict.fromkeys(needed), **values}))
+
+    return of_fields
+
+
 def formula(name: str, *, title: str, provenance: Provenance, reference: str, regime: str,
-            limits: str = "", unit: str = "", margin: float | None = None,
-            quote: str = "") -> Callable[[Function], Function]:
-    """Register the decorated function as a formula; the function itself comes back unchanged."""
+            limits: str = "", unit: str = "", margin: float | None = None, quote: str = "",
+            of: type | None = None, arguments: str = "") -> Callable[[Function], Function]:
+    """Register the decorated function as a formula; the function itself comes back unchanged.
+
+    A function of one argument, the dataclass `of`, is a formula of the fields that `arguments` names.
+    """
 
     def register(function: Function) -> Function:
         formulas.add(Formula(function, name, title, provenance, reference, regime, limits, unit, margin,
-                             quote))
+                             quote, of, arguments))
         return function
 
     return register

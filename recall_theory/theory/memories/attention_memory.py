@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.thresholds import known_interval
-from ..attention_law import seed_law
 from ..recall import recall_and_accuracy
+from ..seed import seed_law
 
 __all__ = ["attention_capacity", "attention_dimension"]
 

@@ -14,18 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...activations import Activation, activation
-from ...numerics.gaussian_kernels import gaussian_rule, hermite_projection
 from ...numerics.quadrature import condense, gauss_gamma
-from ..attention_law import SeedLaw, attention_given, mean_and_std
-from ..formulas import mlp_formulas as mt
+from ..accuracy import Accuracy
+from ..seed import SeedLaw, attention_terms, mean_and_std, seed_law
 from ..seed_variance import wrong_answers
 from ..training_attention import classes
 from .kernel_moments import Bare, Kernel, of_neurons, of_values
-from .mlp_attention_law import StepTwo, seed_law
 from .mlp_fact import facts, seeds_of
 from .mlp_recall import SHARES, recall_given
 
-__all__ = ["mlp_attention", "mlp_prediction", "mlp_terms", "recall_terms", "step_two_moments", "typical_kernel"]
+__all__ = ["mlp_prediction", "mlp_terms", "recall_terms", "typical_kernel"]
 
 FloatArray = NDArray[np.float64]
 
@@ -35,37 +33,6 @@ ALMOST = 1 / 100  # below this it needs few nodes only
 NODES = 3  # of tau
 ROWS = 4  # of the snr at each tau where attention fails
 FEW = 2  # of each where it almost never does
-
-
-def step_two_moments(phi: Activation, s: Any) -> StepTwo:
-    """The moments of phi at input power s, a number or an array, that step two needs, by parts: phi's own derivative
-    is not asked for.
-
-    >>> k = step_two_moments(activation("relu"), 1.0)
-    >>> round(float(k.A), 6), round(float(k.B), 6), round(float(k.P0), 6)
-    (0.25, 0.159155, 0.5)
-    """
-    x, w = gaussian_rule(phi, s)
-    f, slope = phi.phi(x), phi.derivative(x)
-    s = np.asarray(s, dtype=float)
-    u = x / np.sqrt(s)[..., None]
-    c = hermite_projection(w * f, u, 4)
-    g = hermite_projection(w * f * slope, u, 4)
-    first, second = c[..., 1] / np.sqrt(s), c[..., 2] * np.sqrt(2) / s
-    third, fourth = c[..., 3] * np.sqrt(6) / s**(3 / 2), c[..., 4] * np.sqrt(24) / s**2
-    return StepTwo(A=first**2, B=c[..., 0] * second, A2=second**2, h0=g[..., 0], h1=g[..., 1] / np.sqrt(s),
-                   h2=g[..., 2] * np.sqrt(2) / s, h3=first * second, h4=g[..., 4] * np.sqrt(24) / s**2,
-                   h5=(third * second + first * fourth) / 2, P0=(w * f**2).sum(-1), P2=(w * slope**2).sum(-1))
-
-
-def mlp_attention(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "relu", embedding: str = "gaussian",
-                  trigger_in_value: bool = True) -> FloatArray:
-    """Attention alone (B,), for arrays (B,) of sizes: a small part of what `mlp_prediction` costs."""
-    V, L, d, N, m = (np.asarray(v, dtype=float) for v in (V, L, d, N, m))
-    k = step_two_moments(_activation(activation), mt.input_power(V, L, int(trigger_in_value)))
-    law = seed_law(V, L, d, N, m, k, embedding, trigger_in_value)
-    out: FloatArray = (law.weight * attention_given(law)).sum(axis=-1)
-    return out
 
 
 def mlp_prediction(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "relu", embedding: str = "gaussian",
@@ -87,19 +54,13 @@ def mlp_prediction(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "re
     sizes = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (V, L, d, N, m)))
     phi, e = _activation(activation), int(trigger_in_value)
     flat = [v.ravel() for v in sizes]
-    k = step_two_moments(phi, mt.input_power(flat[0], flat[1], e))
-    law = seed_law(flat[0], flat[1], flat[2], flat[3], flat[4], k, embedding, trigger_in_value)
+    law = seed_law(flat[0], flat[1], flat[2], flat[3], embedding, trigger_in_value, m=flat[4], phi=phi)
     attention, attention_std = mean_and_std(law)
-    rows = [_recall_and_accuracy((a, b, c, n, w), _part(k, i), phi, embedding, e, float(attention[i]))
+    rows = [_recall_and_accuracy((a, b, c, n, w), phi, embedding, e, float(attention[i]))
             for i, (a, b, c, n, w) in enumerate(np.stack(flat, axis=-1).tolist())]
     out = {"attention": attention, "attention_std": attention_std}
     out |= {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return {name: float(v[0]) if sizes[0].ndim == 0 else v.reshape(sizes[0].shape) for name, v in out.items()}
-
-
-def _part(k: StepTwo, i: int) -> StepTwo:
-    """The moments of setting i."""
-    return StepTwo(*(float(v[i]) for v in dataclasses.astuple(k)))
 
 
 def _activation(value: Any) -> Activation:
@@ -119,7 +80,7 @@ def _tables_for(phi: Activation, s: FloatArray, norm: FloatArray, tau: FloatArra
     return _tables(phi, *power, float(np.ceil(reach)))
 
 
-def _recall_and_accuracy(sizes: tuple[float, float, float, float, float], k: StepTwo, phi: Activation,
+def _recall_and_accuracy(sizes: tuple[float, float, float, float, float], phi: Activation,
                          embedding: str, e: int, attention: float) -> dict[str, float]:
     """Recall, accuracy and their spreads at one setting (V, L, d, N, m), whose attention is known."""
     V, L, d, N, m = sizes
@@ -130,7 +91,8 @@ def _recall_and_accuracy(sizes: tuple[float, float, float, float, float], k: Ste
         snr = np.sqrt(tau * d)
     else:
         nodes, rows = (FEW, FEW) if 1 - attention < ALMOST else (NODES, ROWS)
-        tau, snr, weight = _rows(seed_law(V, L, d, N, m, k, embedding, bool(e), nodes), rows)
+        few = dataclasses.replace(Accuracy(), tau_nodes=nodes)
+        tau, snr, weight = _rows(seed_law(V, L, d, N, embedding, bool(e), m=m, phi=phi, accuracy=few), rows)
     known = facts(d, e, tau, snr, kappa)
     kernel, bare = _tables_for(phi, known.s, known.norm, tau, d)
     seen = recall_given(kernel, bare, V, 1 if sure else L, d, N, m, e, known, not kappa,
@@ -177,12 +139,9 @@ def mlp_terms(V: Any, L: Any, d: Any, N: Any, m: Any, activation: Any = "relu", 
     """
     V, L, d, N, m = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (V, L, d, N, m)))
     phi = _activation(activation)
-    e, kappa = int(trigger_in_value), int(embedding == "gaussian")
-    k = step_two_moments(phi, mt.input_power(V, L, e))
-    signal = np.maximum(mt.lead(V, L, d, N, e, 1, 1, kappa, k.A, k.A2, k.h1)**2, TINY)
-    attention = {"attention overlap: trigger": 1 / d}
-    attention |= {name: token / signal
-                  for name, (token, _) in mt.attention_parts(V, L, d, N, m, e, 1, 1, kappa, k).items()}
+    e = int(trigger_in_value)
+    found = attention_terms(V, L, d, N, embedding, trigger_in_value, m=m.ravel(), phi=phi)
+    attention = {name: term.reshape(V.shape) for name, term in found.items()}
     recall = recall_terms(typical_kernel(phi, d, e), V, d, N, m)
     return {step: {name: term[()] for name, term in terms.items()}
             for step, terms in (("attention", attention), ("recall", recall))}

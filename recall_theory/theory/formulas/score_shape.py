@@ -1,0 +1,130 @@
+"""The shape of the tokens' scores: their third and fourth cumulant over the vocabulary of one seed, by cause.
+
+A token has a coefficient of its own in g, and with it a share of its score that no central limit averages: it depends
+on the token's counts, as informative and as noise token, on its norm, and on its overlap with what all values share.
+docs/derivations/attention.md, "The shape of the scores".
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any
+
+from .step_two import (
+    StepTwo,
+    class_pull,
+    fact_strength,
+    mean_embedding,
+    mean_pull,
+    noise_strength,
+    self_pull,
+)
+
+__all__ = ["fourth_cumulant", "third_cumulants"]
+
+
+def power_of_norm(k: int, p: StepTwo) -> Any:
+    """E |z|^(2k) of a token's embedding."""
+    out: Any = 1
+    for i in range(k):
+        out = out * (1 + p.kappa * 2 * i / p.d)
+    return out
+
+
+def own_multiplier(k: int, straight: Any, p: StepTwo) -> Any:
+    """E h^k of h = z(c^2 Sigma + a)z = rho^2 c^2/V + rho straight, what a token's own coefficient adds to its score."""
+    turn = p.c**2 / p.V
+    return sum(comb(k, j) * turn**j * straight**(k - j) * power_of_norm(k + j, p) for j in range(k + 1))
+
+
+def norms(p: StepTwo, variance: Any, stored: Any, overlap: Any) -> Any:
+    """Long embeddings score higher and vary more: own coefficients (rho - 1)/(L V)^2 of the classes' own tokens
+    and (rho - 1)/(N L V) of the sequences that hold them.
+
+    The mean embedding is independent of the covariance about the mean if embeddings are Gaussian; on the sphere their
+    norms tie them, which has the same effect. `stored` is the part of the variance that comes through the tokens'
+    covariance (mean embedding, noise and informative tokens), `overlap` that of the tokens' products with the trigger.
+    """
+    q, m = p.d / p.V, p.moments
+    slope = (p.kappa * (p.A * class_pull(p) + p.h1 * self_pull(p))
+             - (1 - p.kappa) * mean_pull(p) / p.V**2 * (p.V / p.d + 1))
+    # d log variance/d(rho) of what is stored, and of the mean embedding's part of it
+    stored_rho = (m[3] + 4 * m[2] * q + 3 * q**2 + 2 * q * (1 + q) * (1 + 2 * q)) / m[4]
+    mean_rho = (m[2] + 4 * q + 3 * q**2) / m[3]
+    embedding, _ = mean_embedding(p)
+    return 3 * (2 / p.d) * slope * (variance + overlap + (stored - embedding) * (stored_rho - 1)
+                                    + embedding * (mean_rho - 1))
+
+
+def shared_values(p: StepTwo, lead: Any) -> Any:
+    """A token's own coefficient v_b in the value direction enters twice: through h, and times the token's overlap
+    with what all values share, c zbar + e z_trig/L, which its score contains as well."""
+    a, tight = p.e * p.c * p.tau / p.L, p.moments[2] / p.d
+    shared = (mean_pull(p) * p.c * tight / (p.V * p.d) + p.e * lead / (p.L * p.d)) * (1 + 6 * p.kappa / p.d)
+    linear = (p.A + p.B)**2
+    return 6 / p.V * linear * (noise_strength(p) * p.c**2 * tight + fact_strength(p) * (p.c**2 * tight + a)) * shared
+
+
+def own_counts(p: StepTwo) -> tuple[Any, Any, Any]:
+    """(A, B, Y): a token's own share is A (n^2 - mean) + B n + sqrt(Y) n eta, eta normal: by its class count n as a
+    stored fact, n(n - lam)/(L N^2), and c n(n - 1)/(L N)^2 by its class's covariance."""
+    lam, a = p.lam, p.e * p.c * p.tau / p.L
+    h = own_multiplier(3, p.c**2 / p.d + a, p)**(1 / 3)
+    by_fact, by_class = p.A * h / (p.L * p.N**2), p.A * p.c / (p.L * p.N)**2
+    return by_fact + by_class, lam * by_fact + (2 * lam - 1) * by_class, by_fact**2 * lam * p.V / p.d
+
+
+def class_counts(p: StepTwo) -> tuple[Any, Any]:
+    """Third and fourth cumulant of A (w^2 - lam) + B w + sqrt(Y) n eta, w = n - lam, n Poisson, eta normal."""
+    (A, B, Y), lam = own_counts(p), p.lam
+    m2, m3, m4 = lam, lam, 3 * lam**2 + lam
+    m5, m6 = 10 * lam**2 + lam, 15 * lam**3 + 25 * lam**2 + lam
+    m7 = 105 * lam**3 + 56 * lam**2 + lam
+    m8 = 105 * lam**4 + 490 * lam**3 + 119 * lam**2 + lam
+    s2, s12, s112 = m4 - m2**2, m3, m5 - m2 * m3  # moments of w^2 - lam with w
+    second = A**2 * s2 + 2 * A * B * s12 + B**2 * m2
+    third = (A**3 * (m6 - 3 * lam * m4 + 2 * lam**3) + 3 * A**2 * B * (m5 - 2 * lam * m3)
+             + 3 * A * B**2 * s2 + B**3 * m3)
+    fourth = (A**4 * (m8 - 4 * lam * m6 + 6 * lam**2 * m4 - 3 * lam**4)
+              + 4 * A**3 * B * (m7 - 3 * lam * m5 + 3 * lam**2 * m3)
+              + 6 * A**2 * B**2 * (m6 - 2 * lam * m4 + lam**3)
+              + 4 * A * B**3 * s112 + B**4 * m4)
+    n2, n4 = lam**2 + lam, lam**4 + 6 * lam**3 + 7 * lam**2 + lam
+    # Cov of the first two summands, and of their square, with n^2 = w^2 + 2 lam w + lam^2
+    once = A * s2 + (2 * lam * A + B) * s12 + 2 * lam * B * m2
+    square_w2 = (A**2 * (m6 - 2 * lam * m4 + lam**3) + 2 * A * B * s112 + B**2 * m4) - second * lam
+    square_w = A**2 * (m5 - 2 * lam * m3) + 2 * A * B * s2 + B**2 * m3
+    twice = square_w2 + 2 * lam * square_w
+    return (third + 3 * Y * once, fourth - 3 * second**2 + 6 * Y * twice + 3 * Y**2 * (n4 - n2**2))
+
+
+def noise_counts(p: StepTwo) -> Any:
+    """A token stands M_y times as noise with label y, Poisson of mean rho n_y. Its own share is a quadratic form of
+    these counts, c sum K_yy' M_y M_y'/(N L)^2 with K the outputs' Gram matrix, and a linear one,
+    h sum M_y beta_y/(N L); h = rho^2 c^2/V + rho (c^2/d - e tau/L^2)."""
+    V, d, N, lam, c = p.V, p.d, p.N, p.lam, p.c
+    rho, unit = (p.L - 1) / V, 1 / (N * p.L)
+    n2, n3 = V * (lam**2 + lam), V * (lam**3 + 3 * lam**2 + lam)
+    straight = c**2 / d - p.e * p.tau / p.L**2
+    h1, h2, h3 = (own_multiplier(k, straight, p) for k in (1, 2, 3))
+    form = p.A * c * unit**2
+    # With D the counts of the labels, E of: tr (K D)^3; sum K^2 n n' beta; sum n beta K n' beta'; sum n beta^3
+    cube = n3 + 3 * n2 * N / d + N**3 / d**2
+    once = 1 + 2 * lam + N / d
+    twice = lam * ((1 + 5 / lam + 1 / lam**2) / V + (3 + 1 / lam) / d + V / d**2)
+    thrice = V * lam * ((4 * lam + 1) / N**3 + 3 / (N**2 * d))
+    return (power_of_norm(3, p) * form**3 * (8 * rho**3 * cube + 4 * rho**2 * n2)
+            + 12 * form**2 * rho**2 * h1 * unit * once
+            + 6 * form * rho**2 * h2 * unit**2 * twice
+            + rho * h3 * unit**3 * thrice)
+
+
+def third_cumulants(p: StepTwo, variance: Any, stored: Any, overlap: Any, lead: Any) -> dict[str, Any]:
+    """The third cumulant of a token's score, by cause."""
+    return {"norms": norms(p, variance, stored, overlap), "shared values": shared_values(p, lead),
+            "class counts": class_counts(p)[0], "noise counts": noise_counts(p)}
+
+
+def fourth_cumulant(p: StepTwo) -> Any:
+    """That of the class counts."""
+    return class_counts(p)[1]

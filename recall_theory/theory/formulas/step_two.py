@@ -1,0 +1,513 @@
+"""Step two in closed form: the lead of the informative token and the noise of the tokens' scores, MLP or not.
+
+W_KQ z_EOS is proportional to g, and a key e scores e.g. A neuron sees w.h, a Gaussian of variance s = |h|^2 over the
+weights w, with h an averaged embedding, so that an activation phi enters by a few moments over N(0, s). Attention-only
+is the identity (A = h1 = 1, the others 0) at 1/m = 0. Scores are in units of gamma eta, as Val1 and W_KQ leave them.
+The derivation, line by line, is docs/derivations/attention.md and docs/derivations/mlp.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .generic import maximum, power_of_complement, power_of_complement_less_one
+from .registry import formula
+from .wishart_moments import wishart
+
+__all__ = ["CAUSES", "Pair", "StepTwo", "distinct_rivals", "distinct_rivals_variance", "input_power", "lead", "parts",
+           "power_of_complement"]
+
+Pair = tuple[Any, Any]
+Law = Callable[["StepTwo"], Any]
+
+_WHERE = "docs/derivations/attention.md"
+_MLP = "docs/derivations/mlp.md"
+_REGIME = "V, d large at any ratio d/V; L and N/V at least 2"
+_MLP_REGIME = "V, d, m large; L at least 8; N/V at least 2"
+_ALONE = "V L d N e tau b0 kappa"
+_NEURONS = "A B A2 h0 h1 h2 h3 h4 h5 P0 P2"
+
+
+@dataclasses.dataclass(frozen=True)
+class StepTwo:
+    """What step two depends on: numbers, arrays that broadcast, or symbols.
+
+    V, L, d, N  the sizes; e = 1 where the trigger is in the values, else 0;
+    kappa       1 for Gaussian embeddings, whose norms fluctuate, 0 for embeddings on the unit sphere;
+    tau         the squared norm of the trigger's embedding (1 on average; exactly 1 on the sphere);
+    b0          the squared length of the output embeddings' projection on the label frequencies' noise, in
+                units of its mean: |rbar|^2 = b0 (1 - 1/V)/N (1 on average, relative variance 2/d);
+    m           the width of the MLP, None without one; then moments over a neuron's input u ~ N(0, s):
+    A           (E phi')^2, the linear part;
+    B           E phi E phi'', norms of the averaged embeddings, through the mean of phi;
+    A2          (E phi'')^2, the quadratic part;
+    h0, h1, h2  E phi phi', and the mean of its first and second derivative (the self pull);
+    h3          E phi' E phi'': what facts add to h0;
+    h4, h5      the mean of the fourth derivative of phi phi', and the derivative of h3 by s;
+    P0, P2      E phi^2, the power of a neuron, and E phi'^2, the power of its slope.
+    """
+
+    V: Any
+    L: Any
+    d: Any
+    N: Any
+    e: Any = 1
+    kappa: Any = 1
+    tau: Any = 1
+    b0: Any = 1
+    m: Any = None
+    A: Any = 1
+    B: Any = 0
+    A2: Any = 0
+    h0: Any = 0
+    h1: Any = 1
+    h2: Any = 0
+    h3: Any = 0
+    h4: Any = 0
+    h5: Any = 0
+    P0: Any = 0
+    P2: Any = 0
+
+    @property
+    def c(self) -> Any:
+        """Share of a sequence's covariance that its own mean leaves."""
+        return 1 - 1 / self.L
+
+    @property
+    def lam(self) -> Any:
+        """Samples a fact."""
+        return self.N / self.V
+
+    @property
+    def rr(self) -> Any:
+        """|rbar|^2, the power of the label frequencies' noise."""
+        return self.b0 * (1 - 1 / self.V) / self.N
+
+    @property
+    def w0(self) -> Any:
+        """Two samples' labels pull on each other by the outputs' overlap or by being equal."""
+        return 1 / self.d + 1 / self.V + 1 / self.N
+
+    @property
+    def eta(self) -> Any:
+        """Overlap of two averaged embeddings: by the trigger and by the mean embedding."""
+        return self.e * self.tau / self.L**2 + 1 / self.V
+
+    @property
+    def width(self) -> Any:
+        """1/m, 0 without an MLP."""
+        return 0 if self.m is None else 1 / self.m
+
+    @functools.cached_property
+    def moments(self) -> dict[int, Any]:
+        """m_k = E tr (d Sigma)^k/d of the tokens' covariance."""
+        return {0: 1, **{k: wishart(k, self.V, self.d, self.kappa) for k in range(1, 9)}}
+
+    def gap(self, k: int) -> Any:
+        """tr (Sigma - 1/d) Sigma^k / d."""
+        return (self.moments[k + 1] - self.moments[k]) / self.d**(k + 1)
+
+
+def record(name: str, title: str, arguments: str = _ALONE, mlp: bool = False, regime: str = "",
+           limits: str = "") -> Callable[[Law], Law]:
+    """Register a function of `StepTwo` as a formula of the named arguments."""
+    return formula(name, title=title, provenance="derived", reference=_MLP if mlp else _WHERE,
+                   regime=regime or (_MLP_REGIME if mlp else _REGIME), limits=limits, of=StepTwo, arguments=arguments)
+
+
+@formula("mlp.input_power", title="Mean squared norm of an averaged embedding: the variance of a neuron's input "
+         "in steps one and two", provenance="derived", reference=_MLP, regime="exact for tau = 1",
+         limits="1/L at large L and V")
+def input_power(V: Any, L: Any, e: Any) -> Any:
+    """s = 1/L + (1 - 1/L)/V + e/L^2."""
+    return 1 / L + (1 - 1 / L) / V + e / L**2
+
+
+# --- the label frequencies' noise ----------------------------------------------------------------
+
+@record("attention.pull_of_noise", "Mean squared pull on noise tokens by the correlation of outputs with the label "
+        "noise", "V d N b0")
+def pull_of_noise(p: StepTwo) -> Any:
+    """W = E sum_y p_y beta_y^2, with beta_y = r_y.rbar and p_y the frequency of label y."""
+    V, lam = p.V, p.lam
+    rest = 1 - (2 + 1 / lam) / V  # outputs keep V - 1 directions, of which the noise itself takes one
+    return (1 - 1 / V) * (p.b0 / p.d * rest + p.b0**2 * (1 + (1 - 2 / V) / lam) / V) / p.N
+
+
+@record("attention.pull_of_facts", "Mean squared pull on informative tokens by the correlation of outputs with the "
+        "label noise", "V d N b0")
+def pull_of_facts(p: StepTwo) -> Any:
+    """W2 = E sum_y p_y^2 beta_y^2."""
+    V, lam = p.V, p.lam
+    rest = 1 - (2 + 1 / lam) / V
+    return (1 - 1 / V) * (p.b0 * (1 + 1 / lam) / p.d * rest
+                          + p.b0**2 * (1 + 5 / lam + 1 / lam**2) / V) / (p.N * V)
+
+
+def noise_strength(p: StepTwo) -> Any:
+    """s: the noise tokens' share of the value direction has covariance s Sigma."""
+    return p.c * pull_of_noise(p) / (p.N * p.L)
+
+
+def fact_strength(p: StepTwo) -> Any:
+    """s: the informative tokens' share of the value direction has covariance s Sigma."""
+    return pull_of_facts(p) / p.L**2
+
+
+# --- the lead ------------------------------------------------------------------------------------
+
+def self_lead(p: StepTwo) -> Any:
+    """The part of the lead that each sample exerts on itself, through |rbar|^2."""
+    V, L = p.V, p.L
+    return p.c * (1 - 1 / V) * p.tau * p.e * p.b0 * (p.tau / L**2 + (1 - 1 / V) / (L * p.d)) / p.N
+
+
+def stored_lead(p: StepTwo) -> Any:
+    """The part of the lead that facts store; the b0 - 1 is the share of it that the counts' spread has."""
+    V, L, d, N = p.V, p.L, p.d, p.N
+    stored = (1 - 1 / N) * (1 + p.e / d) / (L**2 * V) + (p.b0 - 1) * d / ((V + d) * N * L**2)
+    return p.c * (1 - 1 / V) * p.tau * stored
+
+
+@record("mlp.attention.quadratic_lead", "The lead that the quadratic part of the activation adds, per A2",
+        "V L d e tau kappa", mlp=True, limits="tau (1 + 2 tau)/(V L^4) at V >> L^2")
+def quadratic_lead(p: StepTwo) -> Any:
+    """c tau/V [(1 + 2 e tau + r/d)/L^4 + (1 + 2/d)/(V L^2) + e (1 - 2/L)(1 + 2 m2/d)/(d L^3)],
+    r = 2 kappa - 1 + 4 e (1 + tau) + kappa + 3 e tau + 8 e kappa/d."""
+    d, e, kappa, tau, L, V = p.d, p.e, p.kappa, p.tau, p.L, p.V
+    drawn = (2 * kappa - 1 + 4 * e * (1 + tau)) / d + 4 * e * kappa / d**2
+    of_norms = (kappa + 3 * e * tau) / d + 4 * e * kappa / d**2  # a sample's mean of phi goes with its norm
+    echo = e * (1 - 2 / L) * (1 + 2 * p.moments[2] / d) / (d * L**3)
+    embedded = (1 + 2 / d) / (V * L**2)  # through the mean embedding
+    return p.c * tau / V * ((1 + 2 * e * tau + drawn + of_norms) / L**4 + embedded + echo)
+
+
+@record("mlp.attention.lead", "The lead T of the informative token, its mean over seeds and weights",
+        "V L d N e tau b0 kappa A A2 h1", mlp=True, limits="A times the Attention-only lead where A2 = 0 and h1 = A")
+@record("attention.lead", "The lead T = z_trig.g of the informative token, its mean over seeds at given tau and b0",
+        "V L d N e tau b0", regime="exact at any size (b0 = 1: the mean over b0 too)",
+        limits="tau/(L^2 V) at large L, V, N")
+def lead(p: StepTwo) -> Any:
+    """A c (1 - 1/V) tau {(1 - 1/N)(1 + e/d)/(L^2 V) + (b0 - 1) q/((1 + q) N L^2)}
+    + h1 c (1 - 1/V) tau e b0 [tau/L^2 + (1 - 1/V)/(L d)]/N + A2 quadratic."""
+    return p.A * stored_lead(p) + p.h1 * self_lead(p) + p.A2 * quadratic_lead(p)
+
+
+# --- building blocks -----------------------------------------------------------------------------
+
+def along_mean(k: int, p: StepTwo) -> Any:
+    """V d^k E zbar.Sigma^k zbar: m_k for Gaussian embeddings, whose mean is independent of Sigma; on the sphere
+    less (2/V) sum_j m_j m_(k-j), to first order in 1/V."""
+    m = p.moments
+    return m[k] - (1 - p.kappa) * 2 / p.V * sum(m[j] * m[k - j] for j in range(1, k + 1))
+
+
+def self_pull(p: StepTwo) -> Any:
+    """d/d|z|^2 of a token's mean score: in its own sequence a long embedding pulls more than its neighbours."""
+    return p.c**2 * (1 - 1 / p.V) / (p.N * p.L * p.V)
+
+
+def class_pull(p: StepTwo) -> Any:
+    """d/d|z|^2 of a token's mean score, from the covariance of its own class."""
+    return p.c / (p.L * p.V)**2
+
+
+def mean_pull(p: StepTwo) -> Any:
+    """The coefficient of Sigma zbar in g.
+
+    On the sphere the norms about the mean are |z - zbar|^2 = const - 2 z.zbar: the pulls of long embeddings
+    then add up along the mean, against it.
+    """
+    stored = p.h1 * p.c**2 * (1 + 1 / p.L) * p.rr
+    return stored - (1 - p.kappa) * 2 * p.V * (p.h1 * self_pull(p) + p.A * class_pull(p))
+
+
+def echo(p: StepTwo) -> Any:
+    """The coefficient of Sigma z_trig in g: through the label noise, and through the classes' own tokens."""
+    return p.e * (p.h1 * p.c**2 * p.rr / p.L + p.A * p.c / (p.L**2 * p.V))
+
+
+def _stored(p: StepTwo, strength: Any, a: Any, b: Any) -> Pair:
+    """Variance over tokens of z.(c^2 Sigma + a)v, and of z_trig.(c^2 Sigma + b)v; v has covariance strength Sigma."""
+    c, d, m = p.c, p.d, p.moments
+    token = strength * (c**4 * m[4] / d**3 + 2 * c**2 * a * m[3] / d**2 + a**2 * m[2] / d)
+    seen = strength * p.tau / d * (c**4 * m[3] / d**2 + 2 * c**2 * b * m[2] / d + b**2 * m[1])
+    return token, seen
+
+
+def _walks(p: StepTwo, k: int) -> tuple[Any, Any, Any, Any]:
+    """The two pieces of V[S^k]: S M S + S tr S M, and z z' tr S M + e (S z'M z + S M z z' + z z'M S).
+
+    For a fixed matrix M, V[M] = E dC M dC with dC the fluctuation of C_i over samples, or of C^k over facts. Of each
+    piece what a token sees, tr S V, and what the trigger sees, z_trig'V z_trig.
+    """
+    m, d, tau, e = p.moments, p.d, p.tau, p.e
+    trace, own = m[k + 1] / d**k, tau * m[k] / d**k  # tr S M, z'M z
+    tokens = m[k + 3] / d**(k + 2) + m[2] / d * trace
+    tokens_seen = tau * (m[k + 2] / d**(k + 2) + m[1] / d * trace)
+    turned = tau * m[1] / d * trace + e * (m[2] / d * own + 2 * tau * m[k + 2] / d**(k + 2))
+    turned_seen = tau**2 * trace + e * (tau * m[1] / d * own + 2 * tau**2 * m[k + 1] / d**(k + 1))
+    return tokens, tokens_seen, turned, turned_seen
+
+
+def over_samples(p: StepTwo, k: int) -> Pair:
+    """V[S^k] over samples: (c^2/(L-1)) of the tokens' piece and c/L^2 of the trigger's."""
+    tokens, tokens_seen, turned, turned_seen = _walks(p, k)
+    return (p.c / p.L * tokens + p.c / p.L**2 * turned, p.c / p.L * tokens_seen + p.c / p.L**2 * turned_seen)
+
+
+def over_facts(p: StepTwo, k: int) -> Pair:
+    """V[S^k] over facts: (c/L)^2 of both pieces."""
+    tokens, tokens_seen, turned, turned_seen = _walks(p, k)
+    return (p.c / p.L)**2 * (tokens + turned), (p.c / p.L)**2 * (tokens_seen + turned_seen)
+
+
+def mean_squared(p: StepTwo) -> Pair:
+    """The pair for Cbar^2, Cbar = c (S + e z_trig z_trig'/L) the mean covariance of keys and values."""
+    d, e, tau, L, m = p.d, p.e, p.tau, p.L, p.moments
+    token = m[3] / d**2 + e * (2 * tau * m[2] / (d**2 * L) + tau**2 / (L**2 * d))
+    return p.c**2 * token, p.c**2 * (tau * m[2] / d**2 + e * (2 * tau**2 / (d * L) + tau**3 / L**2))
+
+
+def count_overlap(p: StepTwo) -> Any:
+    """2 V Cov of a token's two coefficients, n(n - lam)/(L N^2) as a stored fact and c n(n - 1)/(L N)^2."""
+    return 2 * p.V * p.c / (p.L**3 * p.N**4) * (2 * p.lam**3 + 4 * p.lam**2)
+
+
+# --- the noise, by cause: variance of a token's score and, over seeds, of the lead ------------------
+
+def mean_embedding(p: StepTwo) -> Pair:
+    """The mean embedding is not zero, and label noise stores it: M^2 m3/(V d^3), M = h1 c^2 (1 + 1/L) rr for Gaussian
+    embeddings."""
+    pulled, turned = mean_pull(p), p.h1 * p.rr * p.e * p.c * p.tau / p.L
+    seen = p.tau / (p.V * p.d) * (pulled**2 * along_mean(2, p) / p.d**2
+                                  + 2 * pulled * turned * along_mean(1, p) / p.d + turned**2)
+    return pulled**2 * along_mean(3, p) / (p.V * p.d**3), seen
+
+
+def trigger_echo(p: StepTwo) -> Pair:
+    """The covariance of the tokens turns the stored trigger: (tau/d) [2 g_t k (m2 - 1)/d + k^2 (m3 - 2 m2 + 1)/d^2],
+    k = e (h1 c^2 rr/L + A c/(L^2 V)), g_t = T0/tau."""
+    d, m, k = p.d, p.moments, echo(p)
+    return p.tau / d * (2 * lead(p) / p.tau * k * (m[2] - 1) / d + k**2 * (m[3] - 2 * m[2] + 1) / d**2), 0 * k
+
+
+def noise_tokens(p: StepTwo) -> Pair:
+    """Noise tokens are stored by the correlation of outputs with the label noise:
+    s [c^4 m4/d^3 + 2 c^2 a m3/d^2 + a^2 m2/d], s = (A + B)^2 c W/(N L), a = -e tau/L^2."""
+    strength = (1 - p.width) * (p.A + p.B)**2 * noise_strength(p)
+    return _stored(p, strength, -p.e * p.tau / p.L**2, p.e * p.tau * (p.c / p.L - 2 / p.L**2))
+
+
+def informative_tokens(p: StepTwo) -> Pair:
+    """Informative tokens are stored by the correlation of outputs with the label noise:
+    s [c^4 m4/d^3 + 2 c^2 a m3/d^2 + a^2 m2/d], s = (A + B)^2 W2/L^2, a = e c tau/L."""
+    a = p.e * p.c * p.tau / p.L
+    return _stored(p, (1 - p.width) * (p.A + p.B)**2 * fact_strength(p), a, 3 * a)
+
+
+def _label_pull(p: StepTwo) -> Any:
+    """The part of a sample's squared pull on a random direction that goes by the label noise."""
+    return pull_of_noise(p) * (p.e * p.tau / (p.L**2 * p.d) + p.c**2 / (p.V * p.d))
+
+
+def _squares(p: StepTwo) -> tuple[Any, Any, Any]:
+    """Squares of the coefficients with which a sample's covariance is weighted, beyond A^2: pairs of samples, of facts,
+    and through norms."""
+    Ae, Be = p.A + p.A2 * p.eta, p.B + p.A2 / (p.L * p.d)
+    pair = Ae**2 + p.A2**2 * (2 * p.eta + 1 / p.L) / (p.L * p.d) - p.A**2
+    fact = Ae**2 + p.A2**2 * (2 * p.eta + 1 / p.L**2) / (p.L * p.d) - p.A**2
+    return pair, fact, Be**2
+
+
+def sequence_sampling(p: StepTwo) -> Pair:
+    """Each sequence holds a sample of the noise tokens, not their covariance:
+    A^2 (c^2/(N L)) [(m2/d) E_i + c b (m2^2 + q)/(N L d^2)] + h1^2 kappa 2 V m2 self^2/d^2, and what beyond A^2 weights
+    the covariance of samples."""
+    V, L, d, N, c, lam, tau, m2 = p.V, p.L, p.d, p.N, p.c, p.lam, p.tau, p.moments[2]
+    b = 1 / d + (1 + 1 / lam) / V
+    labels = _label_pull(p)
+    facts = m2 / d * ((1 + 1 / lam) / (d * V) + (1 + 3 / lam + 1 / lam**2) / V**2)
+    pull = facts / L**2 + labels
+    few, scale, linear = 1 - p.width, c**2 / (N * L), (p.A + p.B)**2 - p.A**2
+    norms = p.h1**2 * p.kappa * 2 * V / d**2 * self_pull(p)**2
+    pair, fact, of_norms = _squares(p)
+    weight = p.w0 / N * ((pair + of_norms) / (N * L) + fact / (V * L**2))
+    token, seen = over_samples(p, 1)
+    return (few * (p.A**2 * scale * (m2 / d * pull + c * b * (m2**2 + d / V) / (N * L * d**2))
+                   + weight * token + linear * m2 / d * scale * labels) + norms * m2,
+            few * (p.A**2 * tau * scale * (pull / d + c * b * m2 / (N * L * d**2))
+                   + weight * seen + linear * tau / d * scale * labels) + tau * norms)
+
+
+def class_covariance(p: StepTwo) -> Pair:
+    """The covariance within a class is its own informative token's: m2 (c/L)^2/(V d) [the pull of the class on its
+    token + the fluctuation of the token's own], and what of it goes with the stored informative tokens (through the
+    class counts) and with `self_pull` (through norms). The lead has, besides, what is stored along the trigger."""
+    V, L, d, N, e, tau, lam, c, A = p.V, p.L, p.d, p.N, p.e, p.tau, p.lam, p.c, p.A
+    m2, m3 = p.moments[2], p.moments[3]
+    second = 1 + 3 / lam + 1 / lam**2  # E n^2 (n - 1 ...)^2 / lam^4 of a Poisson count
+    W2, kappa, few = pull_of_facts(p), p.kappa, 1 - p.width
+    facts = (1 + 1 / lam) * ((1 + 1 / lam) / (V * L**2) + c * m2 / (N * L)) / d**2
+    noise = second * c * m2 / (V * N * L * d)
+    fluctuation = 4 / lam + 2 / lam**2 + kappa * 4 / d * (1 + 4 / lam + 2 / lam**2)
+    own = m2 * (c / L)**2 / (V * d)
+    alone = own * ((1 + e * tau) * (facts + noise + W2 * c**2 / d) + fluctuation / (V * L)**2)
+    counts = p.b0 * count_overlap(p) * (c**2 * m3 / d**2 + e * c * tau / L * m2 / d)
+    norms = kappa * 4 / d * class_pull(p) * self_pull(p) * V * m2 / d
+    linear = A**2 * (alone + counts + norms)
+    stored = (2 * (1 + 1 / lam)**2 / (L * V * d)**2
+              + ((1 + 1 / lam) / d + second / V) * c * m2 * (1 - 1 / (c * L))**2 / (L * d * N * V)
+              + 2 * m2 * (1 / d + 1 / V) / (L * N)**2 / d
+              + c**2 * W2 / (V * d)
+              + kappa * 4 / d * (1 + 4 / lam + 2 / lam**2) / (L**2 * V**3)
+              + 2 / ((V + d) * (N * L)**2))
+    # what beyond A^2 weights the covariance of facts
+    pair, _, _ = _squares(p)
+    Ae = (A + p.A2 * p.eta)**2 - A**2
+    token, seen = over_facts(p, 1)
+    labels = ((A + p.B)**2 - A**2) * own * (1 + e * tau) * W2 * c**2 / d
+    weight_pair, weight_fact = p.w0 / (N * V * L) * pair, p.w0 / (V * L)**2 * Ae
+    curved = p.w0 / V**2 * Ae * c**2 / L**4 * m2 / d  # along z_trig: on the lead alone
+    quadratic = p.A2 * quadratic_lead(p)
+    of_counts = (4 / lam + 6 / lam**2 + 1 / lam**3) / V * (quadratic**2 + 2 * quadratic * A * c * tau / (V * L**2))
+    # a fact's own |x|^2 and x.z_trig tilt phi' by B/L^2
+    tilt = p.w0 / (N * V) * (c * tau)**2 * ((4 * (A + p.B)**2 - 4 * A**2) * tau / d + 2 * p.B**2 / d) / L**4
+    extra = (weight_pair + weight_fact) * seen + tau * labels + tau**2 * curved + of_counts + tilt
+    return (few * (linear + (weight_pair + weight_fact) * token + labels),
+            few * (tau * linear + A**2 * tau**2 * (c / L)**2 * stored + extra))
+
+
+def mlp_mean_square(p: StepTwo) -> Any:
+    """Square of the coefficient of the random direction W'1/m: each sample with itself, and facts with themselves (h3).
+
+    A neuron's input power s w'S w differs from neuron to neuron, and is larger where its weights lie along the
+    direction that is looked at.
+    """
+    m, s = p.moments, input_power(p.V, p.L, p.e)
+    own, facts = p.b0 / p.N, 1 / (p.V * p.L**2)
+    c = own * p.h0 + facts * p.h3
+    first = own * s * p.h2 / 2 + facts * (p.h3 + s * p.h5)  # d h0/ds = h2/2, d h3/ds = h5
+    second = own * s**2 * p.h4 / 4 + facts * 2 * s * p.h5
+    along, spread = 2 * m[4] / (m[3] * p.d), 2 * m[2] / p.d
+    return (c**2 + 2 * c * first * along + (first**2 + c * second) * spread
+            + own**2 * (p.h1**2 * p.eta + p.h2**2 * p.eta**2 / 2)) * p.width
+
+
+def mlp_mean(p: StepTwo) -> Pair:
+    """The finite width turns what all samples share, the mean of phi phi', into a random direction W'1/m:
+    [c^2 + 4 c c' m_4/(m_3 d) + 2 (c'^2 + c c'') m_2/d + (b0/N)^2 (h1^2 eta + h2^2 eta^2/2)]/m tr S Cbar^2, with
+    c = b0 h0/N + h3/(V L^2), its derivatives by a neuron's relative input power, and eta = e tau/L^2 + 1/V."""
+    square, (token, seen) = mlp_mean_square(p), mean_squared(p)
+    return square * token, square * seen
+
+
+def mlp_noise(p: StepTwo) -> Pair:
+    """Samples are compared by m neurons instead of by the kernel:
+    (w0/m) {slopes: P2/N, A/V, A2/(V L^4)} {powers: P0/N, A/(V L^2), A2/(V L^4)}."""
+    e, tau, d, A, A2, L, V, N = p.e, p.tau, p.d, p.A, p.A2, p.L, p.V, p.N
+    along, across = 4 * e * tau + 2, e * (3 * tau**2 + 4 * tau)
+    curved = A2 * p.c**2 / (L**4 * V)
+    tilt = along * tau / d + across * p.moments[2] / d, along * tau**2 + across * tau / d
+    scale = p.w0 * p.width * (p.P0 / N + A / (V * L**2) + A2 * along / (4 * L**4 * V))
+    shared, samples, facts = mean_squared(p), over_samples(p, 0), over_facts(p, 0)
+    token, seen = (scale * (p.P2 / N * (shared[i] + samples[i]) + A / V * facts[i] + curved * tilt[i]) for i in (0, 1))
+    return token, seen + 8 * p.width * tau**4 * (A2 * p.c / (V * L**4))**2
+
+
+@dataclasses.dataclass(frozen=True)
+class Cause:
+    """One cause of noise: its `pair` of variances, the name that it has without an MLP and with one, and how many
+    powers of the tokens' covariance its vectors have been turned by (z_b.g sees one more)."""
+
+    pair: Callable[[StepTwo], Pair]
+    alone: str | None
+    mlp: str
+    power: int
+
+
+CAUSES = (
+    Cause(mean_embedding, "mean embedding", "mean bias: mean embedding", 2),
+    Cause(trigger_echo, "trigger echo", "mean bias: trigger echo", 1),
+    Cause(noise_tokens, "noise tokens", "gradient noise: noise tokens", 3),
+    Cause(informative_tokens, "informative tokens", "gradient noise: informative tokens", 3),
+    Cause(sequence_sampling, "sequence sampling", "gradient noise: sequence sampling", 1),
+    Cause(class_covariance, "class covariance", "interference: class covariance", 1),
+    Cause(mlp_mean, None, "MLP noise: mean", 2),
+    Cause(mlp_noise, None, "MLP noise: neurons", 1),
+)
+
+
+def _on_record(cause: Cause) -> None:
+    """Register both variances of a cause, for the model without an MLP and with one."""
+    what = (cause.pair.__doc__ or "").split(":")[0].replace("\n", " ").strip()
+    for i, noise in enumerate(("variance", "lead_variance")):
+        def function(p: StepTwo, i: int = i) -> Any:
+            return cause.pair(p)[i]
+
+        subject = "Token noise" if i == 0 else "Variance of the lead over seeds"
+        name = cause.mlp.split(": ")[-1].replace(" ", "_")
+        if cause.alone:
+            record(f"attention.{noise}.{name}", f"{subject}: {what[0].lower() + what[1:]}")(function)
+        record(f"mlp.attention.{noise}.{'mlp_' + name if not cause.alone else name}",
+               f"{subject}: {what[0].lower() + what[1:]}", f"{_ALONE} m {_NEURONS}", mlp=True)(function)
+
+
+for _cause in CAUSES:
+    _on_record(_cause)
+
+
+def parts(p: StepTwo) -> dict[str, Pair]:
+    """By cause, the variance of a token's score and that of the lead over seeds, under the names of the model.
+
+    The overlap of a token with the stored trigger is not among them: it follows from the lead.
+    """
+    if p.m is None:
+        return {cause.alone: cause.pair(p) for cause in CAUSES if cause.alone}
+    return {cause.mlp: cause.pair(p) for cause in CAUSES}
+
+
+# --- the rivals of a sequence ----------------------------------------------------------------------
+
+@formula("attention.rivals", title="Mean number of distinct tokens, other than the informative one, among "
+         "the L - 1 noise tokens", provenance="derived", reference=_WHERE, regime="exact",
+         limits="L - 1 as V -> infinity, V - 1 as L -> infinity")
+def distinct_rivals(V: Any, L: Any) -> Any:
+    """(V - 1) (1 - (1 - 1/V)^(L-1))."""
+    return -(V - 1) * power_of_complement_less_one(V, L - 1)
+
+
+@formula("attention.rivals_variance", title="Variance of the number of distinct tokens, other than the "
+         "informative one, among the L - 1 noise tokens", provenance="derived", reference=_WHERE,
+         regime="exact", limits="0 as V -> infinity at fixed L")
+def distinct_rivals_variance(V: Any, L: Any) -> Any:
+    """(V - 1) [a + (V - 2) b - (V - 1) a^2], a = (1 - 1/V)^(L-1), b = (1 - 2/V)^(L-1).
+
+    Written with 1 - a and b/a^2 - 1 = (1 - 1/(V-1)^2)^(L-1) - 1: a, b and a^2 alone cancel at large V.
+    """
+    a = power_of_complement(V, L - 1)
+    beside = (V - 2) * a * power_of_complement_less_one((V - 1) ** 2, L - 1)
+    return (V - 1) * a * (beside - power_of_complement_less_one(V, L - 1))
+
+
+@formula("attention.others", title="Mean number of distinct tokens among L - 1 noise tokens, none of which is the "
+         "informative one", provenance="derived", reference=_WHERE, regime="exact",
+         limits="L - 1 as V -> infinity, V - 1 as L -> infinity")
+def distinct_others(V: Any, L: Any) -> Any:
+    """(V - 1) (1 - (1 - 1/(V - 1))^(L-1))."""
+    return -(V - 1) * power_of_complement_less_one(V - 1, L - 1)
+
+
+@formula("attention.others_variance", title="Variance of the number of distinct tokens among L - 1 noise tokens, none "
+         "of which is the informative one", provenance="derived", reference=_WHERE, regime="exact; V at least 3",
+         limits="0 as V -> infinity at fixed L")
+def distinct_others_variance(V: Any, L: Any) -> Any:
+    """(W) [a + (W - 1) b - W a^2], W = V - 1, a = (1 - 1/W)^(L-1), b = (1 - 2/W)^(L-1)."""
+    W = maximum(V - 1, 1)
+    a = power_of_complement(W, L - 1)
+    ratio = maximum(W - 1, 1)**2
+    beside = (W - 1) * a * power_of_complement_less_one(ratio, L - 1)
+    return W * a * (beside - power_of_complement_less_one(W, L - 1))

@@ -1,0 +1,85 @@
+"""Exact moments of a real Wishart matrix, the covariance of Gaussian embeddings about their mean.
+
+E tr W^k of a d x d matrix with n degrees of freedom is a polynomial in n and d with whole non-negative coefficients:
+the numbers of pairings of 2k half-edges by their cycles. They follow from a power sum's expansion in zonal polynomials,
+
+    E tr W^k = sum over partitions of k of (2k theta/j) prod_s (n + 2a'(s) - l'(s)) (d + 2a'(s) - l'(s)),
+    theta = prod_(s != (1,1)) (2a'(s) - l'(s)),   j = prod_s (2a(s) + l(s) + 1)(2a(s) + l(s) + 2),
+
+with a, l, a', l' the boxes right of, below, left of and above box s (Macdonald, Symmetric Functions, VI.10).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+__all__ = ["wishart"]
+
+
+def _partitions(k: int, largest: int) -> Iterator[list[int]]:
+    if k == 0:
+        yield []
+    for first in range(min(k, largest), 0, -1):
+        for rest in _partitions(k - first, first):
+            yield [first, *rest]
+
+
+def _rising(contents: list[int]) -> list[int]:
+    """Coefficients, lowest power first, of prod (x + content)."""
+    out = [1]
+    for content in contents:
+        out = [content * low + high for low, high in zip([*out, 0], [0, *out], strict=True)]
+    return out
+
+
+@functools.cache
+def pairings(k: int) -> tuple[tuple[int, int, int], ...]:
+    """(i, j, number): E tr W^k = sum of number n^i d^j.
+
+    >>> pairings(2)
+    ((1, 1, 1), (1, 2, 1), (2, 1, 1))
+    """
+    total: dict[tuple[int, int], Fraction] = {}
+    for shape in _partitions(k, k):
+        column = [sum(1 for row in shape if row > j) for j in range(shape[0])]
+        boxes = [(i, j) for i, row in enumerate(shape) for j in range(row)]
+        contents = [2 * j - i for i, j in boxes]
+        weight = Fraction(2 * k)
+        for (i, j), content in zip(boxes, contents, strict=True):
+            arm, leg = shape[i] - j - 1, column[j] - i - 1
+            weight *= Fraction(content if i + j else 1, (2 * arm + leg + 1) * (2 * arm + leg + 2))
+        if weight:
+            powers = _rising(contents)
+            for i, a in enumerate(powers):
+                for j, b in enumerate(powers):
+                    total[i, j] = total.get((i, j), Fraction(0)) + weight * a * b
+    assert all(number.denominator == 1 for number in total.values())
+    return tuple((i, j, int(number)) for (i, j), number in sorted(total.items()) if number)
+
+
+def wishart(k: int, V: Any, d: Any, kappa: Any) -> Any:
+    """E tr (d Sigma)^k / d for Sigma the covariance of V embeddings about their mean.
+
+    Exact for Gaussian embeddings (kappa = 1). On the sphere (kappa = 0) to order 1/V for k <= 4; above, the Gaussian
+    moment in the ratio of the Narayana polynomials in (d - 1)/(V - 1) and (d + 1)/(V - 1), right for k = 2.
+    """
+    n = V - 1
+    gauss = sum(number * n**i * d**(j - 1) for i, j, number in pairings(k)) / V**k
+    if k == 1:
+        return gauss
+    sphere = gauss * _narayana(k, (d - 1) / n) / _narayana(k, (d + 1) / n)
+    if k == 2:
+        sphere = n * (n + d - 1) / V**2
+    if k == 3:
+        sphere = n * (n**2 + 3 * n * d + d**2 - 3 * (n + d) + 3) / V**3
+    if k == 4:
+        sphere = n * (n**3 + 6 * n**2 * d + 6 * n * d**2 + d**3 - 6 * (n**2 + d**2) - 15 * n * d) / V**4
+    return kappa * gauss + (1 - kappa) * sphere
+
+
+def _narayana(k: int, q: Any) -> Any:
+    return 1 + sum(comb(k, j) * comb(k, j + 1) // k * q**j for j in range(1, k))

@@ -1,0 +1,405 @@
+"""The law of a seed: what of step two differs from seed to seed, and the attention that follows.
+
+A seed is summed up by tau = |z_trig|^2, the lead T over the standard deviation of the tokens' scores ("snr"), and the
+shape of these scores. Given them, tokens are independent draws. One law serves both models: Attention-only is the
+identity activation without the noise of neurons. Expectations over seeds are Gauss quadratures; nothing is sampled.
+docs/derivations/attention.md and mlp.md have the derivation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from ..activations import Activation, activation
+from ..numerics.gaussian_kernels import gaussian_rule, hermite_projection
+from ..numerics.quadrature import condense, gauss_gamma, gauss_legendre
+from .accuracy import DEFAULT, Accuracy
+from .formulas import score_shape
+from .formulas import step_two as st
+from .formulas.generic import power_of_complement
+from .formulas.step_two import StepTwo
+
+__all__ = ["SeedLaw", "activation_moments", "attention", "attention_given", "attention_of_fact", "attention_std",
+           "attention_terms", "mean_and_std", "normal_score", "score_of_normal", "seed_law"]
+
+FloatArray = NDArray[np.float64]
+Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
+
+TINY = float(np.finfo(float).tiny)  # keeps logarithms and quotients of 0 finite
+
+
+@dataclasses.dataclass(frozen=True)
+class SeedLaw:
+    """Quadrature over seeds. Fields (B, K); weights of a row sum to 1, and may be 0.
+
+    tau: |z_trig|^2. snr: the lead T over the standard deviation sigma of the tokens' scores. skew, excess: third
+    and fourth cumulant of the standardised token scores. Of the noise tokens in a sequence about `number` * `chance`
+    are distinct competitors, as many as `number` draws of that chance give; `alone` is the probability that there are
+    no copies of the fact's own token that outrank it.
+    """
+
+    weight: FloatArray
+    tau: FloatArray
+    snr: FloatArray
+    skew: FloatArray
+    excess: FloatArray
+    number: FloatArray
+    chance: FloatArray
+    alone: FloatArray
+    V: FloatArray
+
+
+# --- the shape of the tokens' scores ---------------------------------------------------------------
+
+def score_of_normal(u: Any, skew: Any, excess: Any) -> Any:
+    """The standardised score at the normal quantile u: increasing, and of the given third and fourth cumulant to their
+    second order.
+
+    A gamma variable of that skewness (Wilson and Hilferty's cube), of one coordinate of a uniform unit vector that has
+    the rest of the excess (of a Student variable, which continues it, where that is positive).
+    """
+    a = skew / 6
+    t = u * _stretch(u, excess - 3 * skew**2 / 2)
+    w = t - a
+    return w + a * w**2 + a**2 * w**3 / 3
+
+
+def normal_score(x: Any, skew: Any, excess: Any) -> Any:
+    """The normal quantile of a standardised score, the inverse of `score_of_normal`.
+
+    >>> float(normal_score(score_of_normal(1.5, 0.4, 0.1), 0.4, 0.1))
+    1.5
+    """
+    a = skew / 6
+    root = np.cbrt(1 + 3 * a * x)
+    return _unstretched(a + 3 * x / (root * (root + 1) + 1), excess - 3 * skew**2 / 2)
+
+
+def _epsilon(excess: Any) -> tuple[Any, Any]:
+    """1/(d - 3/2) and 1/d of the dimension whose unit vectors' coordinates have this fourth cumulant, -6/(d + 2).
+
+    No coordinate has one below -3/2, that of two dimensions: it is kept above.
+    """
+    excess = np.maximum(excess, -4 / 3)
+    return -excess / (6 + 7 * excess / 2), -excess / (6 + 2 * excess)
+
+
+def _stretch(u: Any, excess: Any) -> Any:
+    """x/u, with the coordinate x/sqrt(d) of a unit vector at the normal quantile u: u^2 = -(d - 3/2) ln(1 - x^2/d)."""
+    leading, inverse = _epsilon(excess)
+    y = leading * u**2
+    safe = np.where(y == 0, 1, y)
+    return np.sqrt(np.where(inverse == 0, 1, leading / np.where(inverse == 0, 1, inverse))
+                   * np.where(y == 0, 1, -np.expm1(-safe) / safe))
+
+
+def _unstretched(x: Any, excess: Any) -> Any:
+    """u of `_stretch` from x; beyond the sphere, where no token scores, the quantile of 1e-300."""
+    leading, inverse = _epsilon(excess)
+    flat = inverse == 0
+    square = np.maximum(1 - inverse * x**2, 1e-300)
+    u2 = -np.log(square) / np.where(flat, 1, leading)
+    small = np.abs(inverse) * x**2 < 1e-6
+    u2 = np.where(small, x**2 * (1 + inverse * x**2 / 2) * np.where(flat, 1, inverse / np.where(flat, 1, leading)), u2)
+    return np.copysign(np.sqrt(u2), x)
+
+
+# --- the law over seeds ----------------------------------------------------------------------------
+
+def _sizes(*values: Any) -> list[FloatArray]:
+    """Arrays (B,)."""
+    return [a.reshape(-1) for a in np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in values))]
+
+
+def activation_moments(phi: Activation, s: Any) -> Moments:
+    """The moments of phi at input power s, a number or an array, that step two needs, by parts: phi's own derivative
+    is not asked for.
+
+    >>> k = activation_moments(activation("relu"), 1.0)
+    >>> round(float(k["A"]), 6), round(float(k["B"]), 6), round(float(k["P0"]), 6)
+    (0.25, 0.159155, 0.5)
+    """
+    x, w = gaussian_rule(phi, s)
+    f, slope = phi.phi(x), phi.derivative(x)
+    s = np.asarray(s, dtype=float)
+    u = x / np.sqrt(s)[..., None]
+    c = hermite_projection(w * f, u, 4)
+    g = hermite_projection(w * f * slope, u, 4)
+    first, second = c[..., 1] / np.sqrt(s), c[..., 2] * np.sqrt(2) / s
+    third, fourth = c[..., 3] * np.sqrt(6) / s**(3 / 2), c[..., 4] * np.sqrt(24) / s**2
+    return {"A": first**2, "B": c[..., 0] * second, "A2": second**2, "h0": g[..., 0], "h1": g[..., 1] / np.sqrt(s),
+            "h2": g[..., 2] * np.sqrt(2) / s, "h3": first * second, "h4": g[..., 4] * np.sqrt(24) / s**2,
+            "h5": (third * second + first * fourth) / 2, "P0": (w * f**2).sum(-1), "P2": (w * slope**2).sum(-1)}
+
+
+def _step_two(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, axes: int, **more: Any) -> StepTwo:
+    """The moments' arguments with so many axes after that of settings, for quadrature nodes."""
+    shape = (-1,) + (1,) * axes
+    V, L, d, N = (a.reshape(shape) for a in sizes)
+    activation = {name: np.broadcast_to(value, sizes[0].shape).reshape(shape) for name, value in moments.items()}
+    return StepTwo(V, L, d, N, m=None if m is None else m.reshape(shape), **activation, **more)
+
+
+def _mlp(sizes: list[FloatArray], m: ArrayLike | None, phi: Any, e: int) -> tuple[FloatArray | None, Moments]:
+    """The width (B,) and the moments (B,) of the activation; None and nothing without an MLP."""
+    if m is None:
+        return None, {}
+    power = st.input_power(sizes[0], sizes[1], e)
+    return np.broadcast_to(np.asarray(m, dtype=float), power.shape), activation_moments(activation(phi), power)
+
+
+def _noise(p: StepTwo) -> dict[str, st.Pair]:
+    """`step_two.parts`. Expansions in 1/V may turn negative at a vocabulary of a few tokens: cut at 0."""
+    return {name: (np.maximum(token, 0), np.maximum(seen, 0)) for name, (token, seen) in st.parts(p).items()}
+
+
+def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
+             trigger_in_value: bool = True, *, m: ArrayLike | None = None, phi: Any = None,
+             accuracy: Accuracy = DEFAULT) -> SeedLaw:
+    """Quadrature nodes over seeds for tau and the snr, with their weights: fields of shape (B, K).
+
+    With an MLP, m is its width, a number or (B,), and phi its activation: a name, an expression or an `Activation`.
+    """
+    sizes = _sizes(V, L, d, N)
+    sizes[1] = np.maximum(sizes[1], 2)  # a sequence of one token has no rival: nothing of what follows matters
+    V1, L1, d1, _ = sizes
+    kappa = int(embedding == "gaussian")
+    shared: dict[str, Any] = {"e": int(trigger_in_value), "kappa": kappa}
+    width, moments = _mlp(sizes, m, phi, shared["e"])
+    if kappa:
+        tau, w_tau = gauss_gamma(2 / d1, accuracy.tau_nodes)
+    else:
+        tau, w_tau = np.ones((len(d1), 1)), np.ones((len(d1), 1))
+    b0, w_b0 = gauss_gamma(2 / d1 + 2 / V1, accuracy.scale_nodes)
+    at = _step_two(sizes, width, moments, 2, tau=tau[:, :, None], b0=b0[:, None, :], **shared)
+    typical = _step_two(sizes, width, moments, 0, **shared)
+    chi, w_chi = gauss_gamma(_noise_spread(typical), accuracy.scale_nodes)
+
+    T, square, weight = _lead_and_noise(at, chi, accuracy)  # (B, tau, b0, chi, side, x)
+    snr = T / np.sqrt(square)
+    weight = weight * w_b0[:, None, :, None, None, None] * w_chi[:, None, None, :, None, None]
+    B, n_tau = tau.shape
+    sides = []
+    for side, n in ((0, accuracy.behind_nodes), (1, accuracy.ahead_nodes)):
+        w = weight[..., side, :].reshape(B, n_tau, -1)
+        mass = w.sum(-1, keepdims=True)
+        some = mass > 1e-15
+        nodes, condensed = condense(snr[..., side, :].reshape(B, n_tau, -1),
+                                    np.where(some, w / np.where(some, mass, 1), 1 / w.shape[-1]), n)
+        sides.append((nodes, condensed * np.where(some, mass, 0)))
+    nodes, weights = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
+
+    skew, excess = _shape(sizes, width, moments, tau, nodes, shared)
+    behind = np.arange(nodes.shape[-1]) < accuracy.behind_nodes
+    number, chance, alone = (np.where(behind, one[:, None, None], other[:, None, None])
+                             for one, other in zip(_rivals(V1, L1, True), _rivals(V1, L1, False), strict=True))
+
+    def flat(values: Any) -> FloatArray:
+        return np.broadcast_to(values, nodes.shape).reshape(B, -1)
+
+    return SeedLaw(weight=flat(w_tau[:, :, None] * weights), tau=flat(tau[:, :, None]), snr=flat(nodes),
+                   skew=flat(skew), excess=flat(excess), number=flat(number), chance=flat(chance), alone=flat(alone),
+                   V=V1)
+
+
+def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Leads (B, tau, b0, 1, 2, x) below and above 0, squared noise (B, tau, b0, chi, 2, x), weights like leads.
+
+    The fluctuation of the lead comes with a tilt of the tokens' scores, by `_turn`: the overlap of a token's score with
+    the trigger is (T + d turn (T - T0))^2/(tau d).
+    """
+    noise = _noise(p)
+    perp, of_lead = (np.maximum(sum(pair[i] for pair in noise.values()), TINY) for i in (0, 1))
+    mean, spread = st.lead(p), np.sqrt(of_lead)
+    nodes, w = gauss_legendre(accuracy.lead_nodes)
+    edge = np.clip(-mean / spread, -accuracy.reach, accuracy.reach)[..., None]
+    length = np.stack([edge + accuracy.reach, accuracy.reach - edge], axis=-2)
+    x = np.concatenate([-accuracy.reach + 0 * edge, edge], axis=-1)[..., None] + length * nodes
+    weight = length * w * np.exp(-x**2 / 2)
+    weight = weight / weight.sum(axis=(-2, -1), keepdims=True)
+
+    def column(value: Any) -> Any:
+        """Beside chi, side and x."""
+        return np.asarray(value)[..., None, None, None] if np.ndim(value) else value
+
+    off = (spread[..., None, None] * x)[:, :, :, None]  # T - T0
+    T = column(mean) + off
+    turn, turn_again = _turn(p, of_lead)
+    # The stored trigger comes back through the tokens' own overlaps with it, which are the noise as well.
+    echo, tau, d = st.echo(p), column(p.tau), column(p.d)
+    drawn = column(echo * p.tau / p.d / p.V / of_lead)
+    overlap = (T * (1 + drawn * off) + column(turn * p.d) * off)**2 / (tau * d)
+    plain = np.maximum(perp * p.V / (p.V - 1) * (1 - 1 / p.d), TINY)  # tokens are V - 1 draws about their mean
+    along = column(echo * turn_again / plain)
+    scatter = column(plain) * chi[:, None, None, :, None, None] * (1 + along * off)**2
+    return T, np.maximum(overlap + scatter, TINY), weight[:, :, :, None]
+
+
+def _rivals(V: FloatArray, L: FloatArray, behind: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(number, chance, alone): the binomial law with mean and variance of the number of distinct competitors, exact for
+    L = 2 and for V = 2. A lead below 0 loses to another copy of the fact's own token too."""
+    if behind:  # L - 1 tokens are drawn from V - 1
+        mean, variance = st.distinct_others(V, L), st.distinct_others_variance(V, L)
+    else:
+        mean, variance = st.distinct_rivals(V, L), st.distinct_rivals_variance(V, L)
+    chance = np.clip(1 - variance / mean, 1e-9, 1)
+    return mean / chance, chance, np.asarray(power_of_complement(V, L - 1)) if behind else np.ones_like(V)
+
+
+def _shape(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, tau: FloatArray, snr: FloatArray,
+           shared: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Third and fourth cumulant (B, tau, K) of the standardised scores, of the typical noise at this snr.
+
+    That of the linear part of an activation: what the rest adds is taken as normal.
+    """
+    p = _step_two(sizes, m, moments, 2, tau=tau[:, :, None], **shared)
+    noise = _noise(p)
+    S = np.maximum(sum(token for token, _ in noise.values()), TINY)
+    stored = sum(noise[name][0] for name in noise if name.endswith(("mean embedding", "noise tokens",
+                                                                    "informative tokens")))
+    # sigma^2 = S + snr^2 sigma^2/(tau d); the tokens' overlap with the trigger is at most 15/16 of it
+    left = np.maximum(1 - snr**2 / (p.tau * p.d), 1 / 16)
+    square = S / left
+    third = score_shape.third_cumulants(p, S, stored, square - S, snr * np.sqrt(square))
+    skew = sum(third.values()) / square**(3 / 2)
+    others = skew - third["class counts"] / square**(3 / 2)  # their fourth cumulant is that of a gamma variable
+    excess = score_shape.fourth_cumulant(p) / square**2 + 3 * others**2 / 2
+    return skew, excess - (1 - p.kappa) * 6 / (p.d + 2)
+
+
+def _noise_spread(p: StepTwo) -> FloatArray:
+    """Relative variance over seeds of the tokens' squared noise, a quadratic form of a Gaussian g.
+
+    Less 2/V, the part that independent tokens show by themselves in a sample of V.
+    """
+    noise, m = _noise(p), p.moments
+    share = [(cause.power, noise[name][0]) for cause in st.CAUSES
+             if (name := cause.alone if p.m is None else cause.mlp) in noise]
+    total = sum(token for _, token in share)
+    square = sum(a * b * m[i + j + 2] / (m[i + 1] * m[j + 1]) for i, a in share for j, b in share)
+    out: FloatArray = np.maximum(2 / p.d * square / np.maximum(total, TINY)**2 - 2 / p.V, 0)
+    return out
+
+
+def _turn(p: StepTwo, of_lead: Any) -> tuple[Any, Any]:
+    """Cov(z_trig.Sigma g, T)/Var T and Cov(z_trig.Sigma^2 g, T)/Var T, of g beside the trigger: the lead's
+    fluctuation comes with a tilt of the tokens' scores."""
+    c, tau, V, L = p.c, p.tau, p.V, p.L
+    linear = (1 - p.width) * (p.A + p.B)**2
+    pulled = st.mean_pull(p)
+    own = sum(part(p)[0] for part in (st.sequence_sampling, st.class_covariance)) * p.d / p.moments[2]
+    neurons = st.mlp_mean_square(p) * c**2
+    a = p.e * tau / L
+
+    def joint(k: int) -> Any:
+        """Cov(z_trig.(Sigma - 1/d) Sigma^(k-1) g, T): vector by vector, token's and trigger's matrices."""
+        def tilt(token: Any, trigger: Any) -> Any:
+            return c**4 * p.gap(k + 2) + c**2 * (token + trigger) * p.gap(k + 1) + token * trigger * p.gap(k)
+
+        return tau * (linear * (st.noise_strength(p) * tilt(-a / L, a * (c - 2 / L))
+                                + st.fact_strength(p) * tilt(a * c, 3 * a * c))
+                      + pulled / (V * p.d) * (pulled * p.gap(k + 1) + p.h1 * p.rr * a * c * p.gap(k))
+                      + p.A**2 * p.b0 * st.count_overlap(p) * (c**2 * p.gap(k + 1) + 2 * a * c * p.gap(k))
+                      + neurons * (p.gap(k + 1) + a * p.gap(k))
+                      + own * p.gap(k))
+
+    return joint(1) / of_lead, joint(2) / of_lead
+
+
+# --- attention at a given seed -----------------------------------------------------------------------
+
+def _none_above(law: SeedLaw, below: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(B, K, G): the probability that no competitor of a sequence outranks, each being below with the given
+    probability, and its derivative by that."""
+    number, chance = law.number[..., None], law.chance[..., None]
+    one = np.maximum(1 - chance + chance * below, TINY)  # of the draws that make up a sequence's competitors
+    none = law.alone[..., None] * np.exp(number * np.log(one))
+    return none, none * number * chance / one
+
+
+def attention_of_fact(law: SeedLaw, zeta: FloatArray) -> FloatArray:
+    """(B, K, F): probability that a fact is attended whose own token scores zeta (B, K, F) standard deviations."""
+    u = normal_score(zeta + law.snr[..., None], law.skew[..., None], law.excess[..., None])
+    return _none_above(law, ndtr(u))[0]
+
+
+def score_grid(accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
+    """Normal quantiles (G,) at even steps and their weights, a trapezoidal rule for a normal density."""
+    n = int(accuracy.reach * accuracy.score_steps)
+    u = np.arange(-n, n + 1) / accuracy.score_steps
+    p = np.exp(-u**2 / 2)
+    return u, p / p.sum()
+
+
+def attention_given(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> FloatArray:
+    """(B, K): the mean over facts of the probability of being attended, at each node."""
+    u, p = score_grid(accuracy)
+    zeta = score_of_normal(u, law.skew[..., None], law.excess[..., None])
+    out: FloatArray = attention_of_fact(law, zeta) @ p
+    return out
+
+
+def mean_and_std(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray, FloatArray]:
+    """(B,) each: attention over seeds, its mean and its standard deviation, test sequences being exhausted."""
+    each = attention_given(law, accuracy)
+    mean: FloatArray = (law.weight * each).sum(axis=-1)
+    between = (law.weight * (each - mean[:, None])**2).sum(axis=-1)
+    scatter = (law.weight * token_scatter(law, accuracy)).sum(axis=-1)
+    std: FloatArray = np.sqrt(between + scatter)
+    return mean, std
+
+
+def attention(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
+              trigger_in_value: bool = True, *, m: ArrayLike | None = None, phi: Any = None,
+              accuracy: Accuracy = DEFAULT) -> FloatArray:
+    """(B,): predicted probability that the argmax attention is the informative position."""
+    law = seed_law(V, L, d, N, embedding, trigger_in_value, m=m, phi=phi, accuracy=accuracy)
+    return np.asarray((law.weight * attention_given(law, accuracy)).sum(axis=-1))
+
+
+def attention_std(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
+                  trigger_in_value: bool = True) -> FloatArray:
+    """(B,): standard deviation of attention over seeds, test sequences being exhausted."""
+    return mean_and_std(seed_law(V, L, d, N, embedding, trigger_in_value))[1]
+
+
+def token_scatter(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> FloatArray:
+    """(B, K): variance of attention at a node because the vocabulary is a finite draw of tokens.
+
+    V^-1 times the variance of the influence of one token's score z: as the fact, given(z); as a rival of all facts
+    with a score above z - snr, the number of rivals times the chance that no other one wins.
+    """
+    u, p = score_grid(accuracy)
+    skew, excess, snr = law.skew[..., None], law.excess[..., None], law.snr[..., None]
+    zeta = score_of_normal(u, skew, excess)
+    given, slope = _none_above(law, ndtr(normal_score(zeta + snr, skew, excess)))
+    pressure = p * slope
+    above = np.cumsum(pressure[..., ::-1], axis=-1)[..., ::-1] - pressure / 2  # of facts that score more than zeta
+    place = np.clip((normal_score(zeta - snr, skew, excess) - u[0]) * accuracy.score_steps, 0, len(u) - 1)
+    low = np.minimum(place.astype(int), len(u) - 2)
+    rival = ((1 - place + low) * np.take_along_axis(above, low, axis=-1)
+             + (place - low) * np.take_along_axis(above, low + 1, axis=-1))
+    influence = given + rival
+    mean = (influence @ p)[..., None]
+    out: FloatArray = ((influence - mean)**2 @ p) / law.V[:, None]
+    return out
+
+
+def attention_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
+                    trigger_in_value: bool = True, *, m: ArrayLike | None = None,
+                    phi: Any = None) -> dict[str, FloatArray]:
+    """Contributions (B,) to (noise/signal)^2 of attention, by cause; signal is the mean lead at tau = 1."""
+    sizes = _sizes(V, L, d, N)
+    width, moments = _mlp(sizes, m, phi, int(trigger_in_value))
+    p = _step_two(sizes, width, moments, 0, e=int(trigger_in_value), kappa=int(embedding == "gaussian"))
+    signal = np.maximum(st.lead(p)**2, TINY)
+    terms = {"trigger overlap" if m is None else "attention overlap: trigger": 1 / sizes[2]}
+    for name, (token, _) in _noise(p).items():
+        terms[name] = np.broadcast_to(token / signal, sizes[0].shape)
+    return terms
