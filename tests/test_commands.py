@@ -17,6 +17,7 @@ from test_cli import PREDICT, SIMULATE
 from recall_theory import Setting, predict
 from recall_theory.settings import OBSERVABLES
 from recall_theory.theory.predict import LAW
+from recall_theory.verification.grids import load_grid
 
 CAPACITY = ["capacity", "--d", "128", "--L", "4", "--ratio", "1e4"]
 MANY_FACTS = ["capacity", "--d", "256", "--L", "64"]  # where predictions are quick
@@ -288,13 +289,58 @@ def test_verify_says_its_verdict_first():
     assert "design effect" not in text and "design" in call(*VERIFY, "--details")[1]
 
 
-def test_the_default_grid_fits_a_screen(monkeypatch):
-    workers = importlib.import_module("recall_theory.simulate.workers")
+LONG = """
+[[cell]]
+V = 512
+L = 1024
+d = 1024
+N = 1000000
+m = 16384
+embedding = "sphere"
+trigger_in_value = false
+activation = "x*tanh(x)"
+[[cell]]
+V = 512
+L = 64
+d = 1024
+N = 1000000
+m = 16384
+activation = "x + max(0, x)"
+"""
+
+
+@pytest.mark.parametrize("grid, cells", [("default", 48), ("mlp", 54), ("full", None), (LONG, 2)])
+def test_verify_prints_one_line_a_cell(grid, cells, monkeypatch, tmp_path):
+    workers, path = importlib.import_module("recall_theory.simulate.workers"), tmp_path / "grid.toml"
+    path.write_text(LONG)
     monkeypatch.setattr(workers, "ordered_map",
-                        lambda work, tasks, jobs: ([(1.0, 0.25, 0.25)] * len(task[-1]) for task in tasks))
-    code, out, _ = call("verify", "--seeds", "2", "--seed", "1", "--jobs", "1", columns=80)
-    assert code in (1, 3) and len(out.splitlines()) <= 60 and max(map(len, out.splitlines())) <= 80
-    assert len(re.findall(r"(?m) (?:agree|disagree|inconclusive)$", out)) == 48
+                        lambda work, tasks, jobs: ([(1.0, 0.00312, 4.2e-7)] * len(task[-1]) for task in tasks))
+    cells = cells or len(load_grid(grid))
+    run = ["verify", "--grid", str(path) if grid == LONG else grid, "--seeds", "2", "--seed", "1", "--jobs", "1"]
+    code, out, _ = call(*run, columns=80)
+    lines = out.splitlines()
+    assert code in (1, 3) and len(lines) <= cells + 16 and max(map(len, lines)) <= 80
+    assert grid != "default" or len(lines) <= 60
+    assert len(re.findall(r"(?m)/.* (?:agree|disagree|inconclusive)$", out)) == cells
+    assert len(re.findall("/1[.]00 .*/[.]0031 .*/4e-7", out)) == cells
+    assert "Variants: " not in out or grid in ("mlp", "full", LONG)
+
+    lines = call(*run, "--details", columns=80)[1].splitlines()[len(lines) - 1:]
+    assert max(map(len, lines)) <= 80 and len(lines) <= 4 * (cells + 5) + 12 and "  verdict:" not in lines
+    for observable in OBSERVABLES:
+        heading = lines.index(observable.capitalize())
+        assert lines[heading + 1].split()[:3] == ["cell", "predicted", "observed"]
+        assert [row.split()[0] for row in lines[heading + 4:][:cells]] == [str(i + 1) for i in range(cells)]
+
+
+@pytest.mark.parametrize("more, words", [
+    (["--seeds", "4"], r"A verdict takes (\d+) seeds a cell or more( \([\d,]+ for the widest interval\))?; here 4\."),
+    (["--seeds", "4", "--until", "conclusive"], "More than 4 seeds a cell may decide what is inconclusive"),
+])
+def test_verify_says_what_a_verdict_would_take(more, words):
+    code, out, _ = call(*VERIFY[:3], "--seed", "1", *more)
+    assert code == 3 and re.search(words, " ".join(out.split())), out
+
 
 
 def test_verify_exit_codes(monkeypatch):
@@ -315,16 +361,23 @@ def test_verify_exit_codes(monkeypatch):
     assert call(*one)[0] == 3  # one seed decides nothing
 
 
-def test_an_interrupted_verification_keeps_its_cells(monkeypatch):
+@pytest.mark.parametrize("more, batches, cells, words", [
+    ([], 5, 1, "1 of 2 cells"), (["--until", "conclusive"], 12, 2, "2 of 2 cells, before all had their seeds"),
+])
+def test_an_interrupted_verification_keeps_its_cells(more, batches, cells, words, monkeypatch):
     def few(work, tasks, jobs):
-        for *_, indices in itertools.islice(tasks, 5):
+        for *_, indices in itertools.islice(tasks, batches):
             yield [(1.0, 1.0, 1.0)] * len(indices)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", few)
-    code, out, err = call(*VERIFY, "--json")
-    assert code == 130 and "after 1 of 2 cells; --seed 1 repeats them" in err
-    assert len(json.loads(out)["cells"]) == 1 and "1 cell of 2, interrupted" in call(*VERIFY)[1]
+    run = [*VERIFY[:3], "--seed", "1", "--jobs", "1", *(more or ["--seeds", "4"])]
+    code, out, err = call(*run, "--json")
+    assert code == 130 and f"after {words}; --seed 1 repeats them" in err
+    assert len(json.loads(out)["cells"]) == cells
+    first, verdict = call(*run)[1].split("\n\n")[:2]
+    assert " ".join(first.split()) == f"Interrupted after {words}; --seed 1 repeats them."
+    assert verdict.startswith("Verdict on")
 
 
 def test_verify_judges_a_formula_of_ones_own(tmp_path):
@@ -336,7 +389,7 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
     assert (code, err, found["verdict"], found["predictor"]) == (1, "", "disagree", str(law))
     assert found["explanation"]["regimes"][0]["observable"] == "recall"
     assert [set(cell["verdict"]) for cell in found["cells"]] == [{"recall"}] * 2
-    assert "The formula is furthest off" in " ".join(call(*run)[1].split())
+    assert "The formula is furthest from the simulation where" in " ".join(call(*run)[1].split())
     law.write_text("recall = 2\n")
     assert "recall = 2.0" in refused(*run)
 
@@ -383,7 +436,9 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
     (["verify", "--seeds", "0"], ["--seeds", "from 1"]),
     (["verify", "--margin", "0"], ["--margin", "above 0"]),
     *[(["verify", "--grid", grid], ["--grid"]) for grid in ("nowhere.toml", "", "a\0b")],
-    (["verify", "--until", "noon"], ["--until", "noon"]),
+    (["verify", "--until", "noon"], ["--until 'noon' is not conclusive"]),
+    (["report", "--figure", "foo"], ["--figure 'foo' is not one of agreement, residuals, phase, scaling"]),
+    ([*PHASE[:PHASE.index("--points")], "--points", "2000"], ["--points '2000' is not an integer from 0 to 1000"]),
     (["verify", "--predictor", "nowhere"], ["--predictor", "'nowhere'", "module:function"]),
     (["verify", "--predictor", "nowhere:law"], ["--predictor", "nowhere"]),
     (["solve", "--V", "4", "--L", "4", "--d", "4"], ["--for is missing", "V, L, d, N"]),

@@ -288,6 +288,20 @@ def test_the_command_line_in_its_forms(tmp_path):
     assert "--seed is missing" in refused(*RUN[:-2], "--store", store)  # two seeds in a store need a choice
 
 
+def test_the_table_keeps_significant_digits(tmp_path):
+    """Small means and errors, cells that share nothing, and long words: one line a cell at 80 columns."""
+    store, means = str(tmp_path / "sweep.db"), (0.9, 0.0012, 3e-7)
+    with Store(store) as kept:
+        for k, more in enumerate(({}, {"m": 99, "activation": "x + tanh(x)"}, {"embedding": "sphere"})):
+            setting = Setting(V=1024 << k, L=8 << k, d=512 << k, N=10**6 + k, trigger_in_value=k > 0, **more)
+            for seed, share in enumerate((0.9, 1.1)):
+                kept.add(SweepProblem(setting, 1), seed, tuple(share * mean for mean in means))
+    lines = call("sweep", "--store", store, columns=80)[1].splitlines()
+    assert "()" not in lines[0] and max(map(len, lines)) <= 80
+    rows = [line for line in lines if ".00120 ± .00012 3e-7 ± 3e-8" in line]
+    assert len(rows) == 3 and ".900 ± .090" in rows[0]
+
+
 def test_merging_on_the_command_line(tmp_path):
     one, two, every = (str(tmp_path / f"{name}.db") for name in (1, 2, "all"))
     for part, store in (("1/2", one), ("2/2", two)):
@@ -317,3 +331,4 @@ def test_bad_input_is_one_line(argv, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     line = refused(*argv)
     assert all(word in line for word in words), line
+    assert not any(tmp_path.iterdir())  # no store is left behind

@@ -102,8 +102,8 @@ class Output:
         """The answer about the result of long work.
 
         `work` is given a function to call with (done, total), which shows a bar of `noun`. Where Ctrl-C or a signal
-        ends it and something is finished, that is the answer, and stderr says what `finished` says of it. Where there
-        is no `finished`, no part is an answer, and stderr says `again`, how to go on.
+        ends it and something is finished, that is the answer; its first line and stderr say what `finished` says of it.
+        Where there is no `finished`, no part is an answer, and stderr says `again`, how to go on.
         """
         try:
             with self.bar(noun) as progress:
@@ -114,9 +114,11 @@ class Output:
                     self.note(f"{self.command}: {again}")
                 raise
             partial: Result = stop.partial
-            self.note(f"{self.command}: interrupted after {finished(partial)}")
+            done = finished(partial)
+            self.note(f"{self.command}: interrupted after {done}")
             given = answer(partial)
-            return dataclasses.replace(given, data={**given.data, "interrupted": True}, exit_code=INTERRUPTED)
+            return dataclasses.replace(given, data={**given.data, "interrupted": True}, exit_code=INTERRUPTED,
+                                       blocks=[f"Interrupted after {done}.", *given.blocks])
         return answer(result)
 
     def text(self, answer: Answer) -> str:

@@ -180,9 +180,21 @@ def flag(name: str, help: str, *, switch: bool = False, **more: Any) -> click.Op
     return click.Option([f"{dashed}/--no-{dashed[2:]}" if switch else dashed, name], is_flag=True, help=help, **more)
 
 
+class _OneOf(click.Choice):  # type: ignore[type-arg]
+    """click's choice, with our words for what is none of them."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
+        if value in self.choices:
+            return value
+        assert param is not None
+        several = f"one of {', '.join(self.choices)}"
+        allowed = several if len(self.choices) > 1 else f"{self.choices[0]}, the only choice"
+        raise BadInput(f"{param.opts[0]} {shown(value)} is not {allowed}", ctx)
+
+
 def choice(name: str, choices: Sequence[str], help: str, *, metavar: str, **more: Any) -> click.Option:
     """An option that takes one of a few words."""
-    return click.Option([option_of(name), name], type=click.Choice(choices), metavar=metavar, help=help, **more)
+    return click.Option([option_of(name), name], type=_OneOf(choices), metavar=metavar, help=help, **more)
 
 
 def file_option(name: str, help: str, *, metavar: str = "FILE", **more: Any) -> click.Option:

@@ -6,18 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from ..errors import SettingError
 from ..numerics.formatting import count, exact, number, parse_integer, probability
 from .command import Answer, Command, Output, Progress, map_with_progress
-from .options import bad_setting, file_option, option, plot_option, setting_options
+from .options import Extra, bad_setting, file_option, option, plot_option, setting_options
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Verbatim, table
 
 if TYPE_CHECKING:
     from ..theory.phase import PhaseDiagram
 
+SIMULATED = Extra("points", "settings to simulate, spread evenly over the plane", "integer", 0, 1000, default=0)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -125,9 +124,7 @@ command = Command(
         *setting_options((), leave_out=("eta", "gamma")), "ratio", "target",
         file_option("cells", "cells of the plane  [default: 17x13]", metavar="COLUMNSxROWS", default="17x13"),
         plot_option(),
-        click.Option(["--points", "points"], default=0, type=click.IntRange(0, 1000), metavar="INTEGER",
-                     help="settings to simulate, spread evenly over the plane  [default: 0]"),
-        option("seeds", default=8), "seed", "jobs",
+        option("points", among={"points": SIMULATED}), option("seeds", default=8), "seed", "jobs",
     ],
     help="The phase diagram over a plane of two sizes: which noise term binds in each cell, and the capacity boundary "
          "at the target. --plot draws it; --points simulates settings to lay on top.",

@@ -101,7 +101,7 @@ def _exponents(result: Scaling) -> Table:
     between = NOTHING if math.isnan(predicted) else f"{low - predicted:+.3f} to {high - predicted:+.3f}"
     rows = [("observed", slope, f"{low:.3f} to {high:.3f}", result.line.se),
             ("predicted", predicted, NOTHING, None),
-            ("observed - predicted", slope - predicted, between, None)]
+            ("observed - predicted", NOTHING if math.isnan(predicted) else f"{slope - predicted:+.3f}", between, None)]
     return table([dict(zip(("exponent", "value", "95 % interval", "se"), row, strict=True)) for row in rows],
                  f"{result.of} ~ {result.along}^exponent", formats={"value": _three_decimals})
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..numerics.formatting import NOTHING, plural
+from ..numerics.formatting import plural, with_error
 from ..settings import OBSERVABLES, PARAMETERS
 from .command import Answer, Command, Output, Progress
 from .options import file_option, option, option_of
 from .streams import BadInput, shown
-from .text_layout import Block, Heading, table
-from .verify import three_digits, variant
+from .text_layout import Block, Heading
+from .verify import one_line, variant
 
 if TYPE_CHECKING:
     from ..sweep.store import Store
@@ -53,8 +52,11 @@ def run(output: Output, *, scan: Sequence[str], grid: str | None, ratio: float |
             export_results(results, path)
         return _answer(results, present - before, merged, store, export)
 
-    with Store(store, must_exist=not (plan.cells or merge)) as kept:
-        merged = _merged(kept, merge)
+    with contextlib.ExitStack() as stack:
+        # The others first: where one of them is missing, no new store is left behind.
+        others = [stack.enter_context(Store(path, must_exist=True, name="merge")) for path in merge]
+        kept = stack.enter_context(Store(store, must_exist=not (plan.cells or merge)))
+        merged = kept.merge(others) if merge else None
         if unused := kept.unused():
             output.note(f"{output.command}: {store}: {unused}")
         if not plan.cells:
@@ -100,16 +102,6 @@ def _part(text: str | None) -> tuple[int, int]:
     return int(parts[1]), int(parts[2])
 
 
-def _merged(kept: Store, paths: Sequence[str]) -> int | None:
-    """Results added from other stores; None where there is none to merge."""
-    from ..sweep.store import Store
-
-    if not paths:
-        return None
-    with contextlib.ExitStack() as stack:
-        return kept.merge([stack.enter_context(Store(path, must_exist=True, name="merge")) for path in paths])
-
-
 def _seed(output: Output, kept: Store, seed: int | None) -> int:
     """The seed that is given, or the one of all that the store holds, or a drawn one."""
     seeds = sorted({problem.seed for problem in kept.current()}) if seed is None else [seed]
@@ -152,33 +144,25 @@ def _cells(results: Results) -> list[Block]:
                for name in PARAMETERS}
     varied = sorted((name for name in changes if changes[name]), key=changes.__getitem__)  # the fastest comes last
     fixed = described({name: getattr(settings[0], name) for name in PARAMETERS if name not in varied})
-    what = f"over {' x '.join(varied)} ({fixed})" if varied else f"at {fixed}"
+    what = f"over {' x '.join(varied)}{fixed and f' ({fixed})'}" if varied else f"at {fixed}"
 
     numbers = [name for name in varied if name in NUMBERS]
     rows = []
     for setting, seeds, means, errors in zip(settings[:MOST_ROWS], results.counts, results.mean, results.se,
                                              strict=False):
         row: dict[str, object] = {name: getattr(setting, name) for name in numbers}
-        if len(numbers) < len(varied):
-            row["variant"] = variant(setting)
+        row["variant"] = variant(setting) if len(numbers) < len(varied) else ""
         if len(set(results.counts)) > 1:
             row["seeds"] = seeds
-        rows.append(row | dict(zip(OBSERVABLES, map(_with_error, means, errors), strict=True)))
+        rows.append(row | dict(zip(OBSERVABLES, map(with_error, means, errors), strict=True)))
 
     title = "Means over seeds ± standard error; --json and --csv have all digits"
     blocks: list[Block] = [Heading(f"What was observed {what}"),
-                           table(rows, title, labels=len(rows[0]) - len(OBSERVABLES))]
+                           one_line(rows, title, labels=len(rows[0]) - len(OBSERVABLES))]
     if len(settings) > MOST_ROWS:
         blocks.append(f"These are the first {MOST_ROWS} of {plural(len(settings), 'cell')}; --csv and --json have all "
                       "of them.")
     return blocks
-
-
-def _with_error(mean: float, error: float) -> str:
-    """To three digits; no error for a single seed, nothing for none."""
-    if math.isnan(mean):
-        return NOTHING
-    return three_digits(mean) if math.isnan(error) else f"{three_digits(mean)} ± {three_digits(error)}"
 
 
 # An option for each parameter of a setting, None where it is absent: a scan or a grid may say what it is.

@@ -15,7 +15,7 @@ from ..settings import OBSERVABLES
 
 DEFAULT_WIDTH = 80  # columns, where no terminal says otherwise
 LEAST_WORDS = (16, 8)  # columns that a column of words keeps in a squeezed table; from DEFAULT_WIDTH on the second
-GAP = "  "
+GAPS = ("  ", " ")  # between columns; from DEFAULT_WIDTH on the second where a table would be too wide with the first
 
 Format = Callable[..., str]
 
@@ -23,6 +23,11 @@ Format = Callable[..., str]
 def words(value: object) -> str:
     """The format of a column of words: it may wrap, and is set to the left."""
     return NOTHING if value is None else str(value)
+
+
+def label(value: object) -> str:
+    """As `words`, but on one line."""
+    return words(value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,9 +55,9 @@ class Verbatim:
 class Table:
     """Rows of values under headings.
 
-    `columns` gives the format of each heading's values; `words` and nothing else marks a column of words. Rows in
-    `marked` are bold; `labels` is the number of leading columns that say what a row is about, where the table becomes
-    a list.
+    `columns` gives the format of each heading's values; `words` or `label` and nothing else marks a column of words.
+    Rows in `marked` are bold; `labels` is the number of leading columns that say what a row is about, where the table
+    becomes a list. `narrower` is shown instead of a table that is too wide for DEFAULT_WIDTH or more.
     """
 
     columns: Mapping[str, Format]
@@ -60,6 +65,7 @@ class Table:
     title: str = ""
     marked: Collection[int] = ()
     labels: int = 1
+    narrower: Sequence[Block] = ()
 
 
 # The format of numbers by their heading. Text in such a column is shown as it is, to the right.
@@ -133,36 +139,42 @@ def _table(table: Table, width: int | None, colour: bool) -> str:
     rows = [[value if isinstance(value, str) else form(value) for form, value in zip(formats, row, strict=True)]
             for row in table.rows]
     least_words = LEAST_WORDS[width is None or width >= DEFAULT_WIDTH]
-    columns = [_Column(name, form is words, [row[i] for row in rows], least_words)
+    columns = [_Column(name, form in (words, label), form is words, [row[i] for row in rows], least_words)
                for i, (name, form) in enumerate(table.columns.items())]
-    gaps = len(GAP) * (len(columns) - 1)
-    least = sum(c.width for c in columns) + gaps
+    available = max(DEFAULT_WIDTH, _least_width(columns, GAPS[0])) if width is None else width
+    gap = GAPS[available >= DEFAULT_WIDTH and _least_width(columns, GAPS[0]) > available]
+    too_wide = _least_width(columns, gap) > available
+    if too_wide and available >= DEFAULT_WIDTH and table.narrower:
+        return "\n\n".join(_block(block, width, colour) for block in table.narrower)
     lines = [_bold(_wrapped(table.title, width or DEFAULT_WIDTH), colour)] if table.title else []
+    if too_wide:
+        return "\n".join([*lines, *_list_lines(table.labels, columns, rows, available, colour)])
 
-    if width is not None and least > width:
-        return "\n".join([*lines, *_list_lines(table.labels, columns, rows, width, colour)])
-    _share((width or max(DEFAULT_WIDTH, least)) - least, columns)
-    rule = "─" * (sum(c.width for c in columns) + gaps)
-    lines += [_bold(_drawn_row(columns, [c.name for c in columns]), colour), rule]
-    lines += [_bold(_drawn_row(columns, row), colour and i in table.marked) for i, row in enumerate(rows)]
+    _share(available - _least_width(columns, gap), columns)
+    lines += [_bold(_drawn_row(columns, [c.name for c in columns], gap), colour), "─" * _least_width(columns, gap)]
+    lines += [_bold(_drawn_row(columns, row, gap), colour and i in table.marked) for i, row in enumerate(rows)]
     return "\n".join(lines)
 
 
 class _Column:
     """A column's heading, its width, at first the least that it can have, and the full width of its cells."""
 
-    def __init__(self, name: str, of_words: bool, cells: Sequence[str], least_words: int):
+    def __init__(self, name: str, of_words: bool, wraps: bool, cells: Sequence[str], least_words: int):
         self.name, self.of_words = name, of_words
         self.full = max(1, *map(len, [name, *cells]))
         # Words may wrap between one another, and so may a heading; the numbers below it may not.
-        parts = [word for cell in [name, *cells] for word in cell.split()] if of_words else [*name.split(), *cells]
+        parts = [word for cell in [name, *cells] for word in cell.split()] if wraps else [*name.split(), *cells]
         longest = max(map(len, parts), default=1)
-        self.width = min(self.full, max(least_words, longest)) if of_words else longest
+        self.width = min(self.full, max(least_words, longest)) if wraps else longest
 
     def lines(self, cell: str) -> list[str]:
         """A cell in the column's width, on as many lines as it takes."""
         parts = textwrap.wrap(cell, self.width, break_long_words=False, break_on_hyphens=False) or [""]
         return [part.ljust(self.width) if self.of_words else part.rjust(self.width) for part in parts]
+
+
+def _least_width(columns: Sequence[_Column], gap: str) -> int:
+    return sum(c.width for c in columns) + len(gap) * (len(columns) - 1)
 
 
 def _share(left: int, columns: Sequence[_Column]) -> None:
@@ -175,11 +187,11 @@ def _share(left: int, columns: Sequence[_Column]) -> None:
             growing = [c for c in growing if c.width < c.full]
 
 
-def _drawn_row(columns: Sequence[_Column], cells: Sequence[str]) -> str:
+def _drawn_row(columns: Sequence[_Column], cells: Sequence[str], gap: str) -> str:
     parts = [c.lines(cell) for c, cell in zip(columns, cells, strict=True)]
     height = max(map(len, parts))
     padded = [part + [" " * c.width] * (height - len(part)) for c, part in zip(columns, parts, strict=True)]
-    return "\n".join(GAP.join(line).rstrip() for line in zip(*padded, strict=True))
+    return "\n".join(gap.join(line).rstrip() for line in zip(*padded, strict=True))
 
 
 def _list_lines(labels: int, columns: Sequence[_Column], rows: Sequence[Sequence[str]], width: int,
@@ -190,7 +202,7 @@ def _list_lines(labels: int, columns: Sequence[_Column], rows: Sequence[Sequence
         named = list(zip(columns, row, strict=True))
         about = [cell if c.of_words or not c.name else f"{c.name} {cell}" for c, cell in named[:labels] if cell]
         if about:
-            lines.append(_bold(_wrapped(GAP.join(about), width), colour))
+            lines.append(_bold(_wrapped(GAPS[0].join(about), width), colour))
         lines += [_list_item(c.name, cell, width) for c, cell in named[labels:] if cell]
     return lines
 

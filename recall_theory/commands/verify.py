@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..numerics.formatting import NOTHING, count, plural, signed
+from ..numerics.formatting import NOTHING, brief, count, deviation, plural, signed
 from .command import EXIT_CODES, Answer, Command, Output
 from .options import choice, file_option, option
-from .text_layout import Block, Remark, Table, table, words
+from .text_layout import Block, Remark, Table, label, table
 
 if TYPE_CHECKING:
     from ..settings import Setting
     from ..verification.problem import P, Problem, S
-    from ..verification.results import Verification
+    from ..verification.results import Comparison, Verification
 
 SIZES = ("V", "L", "d", "N")
+_WORD_AND_SIZE = re.compile(r"(.*?)( [0-9,]+)?$")  # "relu 1,024"
 
 
 def run(output: Output, grid: str, predictor: str | None, **values: Any) -> Answer:
@@ -37,8 +39,8 @@ def run(output: Output, grid: str, predictor: str | None, **values: Any) -> Answ
 
         explanation = explain(result)
         data = {**given.data, "predictor": predictor, "explanation": dataclasses.asdict(explanation)}
-        return dataclasses.replace(given, data=data, blocks=[*given.blocks[:2], paragraph(explanation),
-                                                             *given.blocks[2:]])
+        blocks = [*given.blocks[:2], paragraph(explanation), *given.blocks[2:]]
+        return dataclasses.replace(given, data=data, blocks=blocks)
 
     return verified(output, THREE_STEP_RECALL, grid, answer, predictor=judged, **values)
 
@@ -55,7 +57,13 @@ def verified(output: Output, problem: Problem[S, P], grid: str, answer: Callable
         lambda progress: verify(settings, seed=used, jobs=jobs or cores(), problem=problem,
                                 progress=lambda done, total, _: progress(done, total), **how),
         lambda result: answer(result, len(settings)),
-        lambda result: f"{len(result.cells)} of {len(settings)} cells; --seed {used} repeats them")
+        lambda result: _finished(result, len(settings), used))
+
+
+def _finished(result: Verification[S, P], wanted: int, seed: int) -> str:
+    """How far a verification is that was interrupted."""
+    early = ", before all had their seeds" if len(result.cells) == wanted else ""
+    return f"{len(result.cells):,} of {plural(wanted, 'cell')}{early}; --seed {seed} repeats them"
 
 
 def cores() -> int:
@@ -76,27 +84,60 @@ def variant(setting: Setting) -> str:
     return ", ".join(parts)
 
 
+def one_line(rows: Sequence[Mapping[str, object]], title: str = "", **layout: Any) -> Table:
+    """A table of one line a row, whose column "variant" has initials where its words are too long for the width.
+
+    The column is left out where no row has any.
+    """
+    variants = [str(row["variant"]) for row in rows]
+    if not any(variants):
+        return table(({k: v for k, v in row.items() if k != "variant"} for row in rows), title, **layout)
+    short, key = _initials(variants)
+    narrower: list[Block] = [
+        table(({**row, "variant": code} for row, code in zip(rows, short, strict=True)), title,
+              formats={"variant": label}, **layout),
+        f"Variants: {key}.",
+    ]
+    whole = table(rows, title, formats={"variant": label}, **layout)
+    return dataclasses.replace(whole, narrower=narrower)
+
+
+def _initials(variants: Sequence[str]) -> tuple[list[str], str]:
+    """Each variant with its words cut to initials ("orthogonal, relu 64": "or 64"), and what these stand for."""
+    initials: dict[str, str] = {}
+    short = []
+    for variant in variants:
+        codes = []
+        for term in filter(None, re.split(r", (?![^()]*\))", variant)):  # a comma in an expression parts no terms
+            word, size = _WORD_AND_SIZE.findall(term)[0]
+            if word not in initials:
+                same = sum(code[0] == word[0] for code in initials.values())
+                initials[word] = f"{word[0]}{same + 1 if same else ''}"
+            codes.append(initials[word] + size)
+        short.append("".join(codes))
+    return short, "; ".join(f"{code} = {word}" for word, code in sorted(initials.items(), key=lambda item: item[1]))
+
+
 def verification_answer(result: Verification[S, P], grid: str, wanted: int, sizes: Sequence[str],
                         variant: Callable[[S], str], subject: str) -> Answer:
     """What `verify` prints: the verdict, then one line a cell; `wanted` is the number of cells in the grid.
 
     `sizes` are the attributes of a setting that say which cell it is, and `variant` words for the rest.
     """
-    comparisons = [(cell, name, c) for cell in result.cells for name, c in cell.comparisons.items()]
+    comparisons = result.comparisons
     tally = ", ".join(f"{sum(c.verdict == verdict for _, _, c in comparisons):,} {verdict}" for verdict in EXIT_CODES)
-    done = plural(len(result.cells), "cell")
-    if len(result.cells) < wanted:
-        done += f" of {wanted:,}, interrupted"
+    done = plural(wanted, "cell") if len(result.cells) == wanted else f"{len(result.cells):,} of {wanted:,} cells"
     cell, name, worst = max(comparisons, key=lambda item: abs(item[2].difference))
     margins = sorted({cell.margin for cell in result.cells})
     within = f"{margins[0]:g} to {margins[-1]:g}" if len(margins) > 2 else " or ".join(f"{x:g}" for x in margins)
     blocks: list[Block] = [
         f"Verdict on {subject}: {result.verdict}. Of {plural(len(comparisons), 'comparison')}: {tally}.",
         f"Grid {grid}: {done}, {sum(c.seeds for c in result.cells):,} seeds in all, --seed {result.seed}. Largest "
-        f"difference: {signed(worst.difference)}, {name} at {_sizes(cell.setting, sizes)}.",
+        f"difference: {signed(worst.difference)}, {name} at {_sizes(cell.setting, sizes)}."
+        + _seeds_for_verdicts(result),
         _cells(result, sizes, variant),
-        Remark(f"Of each observable the prediction, then what was observed. A cell agrees when the interval of every "
-               f"difference lies within the margin ({within})."),
+        Remark(f"Each column: predicted/observed. A cell agrees when the interval of every difference lies within the "
+               f"margin ({within})."),
     ]
     records = [{**cell.setting.to_dict(), "seed": result.seed, "seeds": cell.seeds, "margin": cell.margin,
                 "observable": name, **c.record()} for cell, name, c in comparisons]
@@ -108,53 +149,75 @@ def _sizes(setting: object, sizes: Sequence[str]) -> str:
     return ", ".join(f"{size} = {count(getattr(setting, size))}" for size in sizes)
 
 
+def _seeds_for_verdicts(result: Verification[S, P]) -> str:
+    """What verdicts would take where some are inconclusive."""
+    from ..verification.results import seeds_wanted
+
+    still_open = [cell for cell in result.cells if cell.is_open]
+    if not still_open:
+        return ""
+    had = " to ".join(f"{n:,}" for n in sorted({min(c.seeds for c in still_open), max(c.seeds for c in still_open)}))
+    if any(c.method == "anytime" for c in still_open[0].comparisons.values()):
+        return f" More than {had} seeds a cell may decide what is inconclusive."
+    least, widest = seeds_wanted(result.comparisons, result.confidence)
+    if max(least, widest) <= min(cell.seeds for cell in still_open):
+        return f" What is inconclusive lies near the margin: only many more seeds than {had} a cell would decide it."
+    by_spread = f" ({widest:,} for the widest interval)" if widest > least else ""
+    return f" A verdict takes {least:,} seeds a cell or more{by_spread}; here {had}."
+
+
 def _cells(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> Table:
     """One line a cell."""
-    observables = dict.fromkeys(name for cell in result.cells for name in cell.comparisons)
-    variants = [variant(cell.setting) for cell in result.cells]
+    observables = dict.fromkeys(name for _, name, _ in result.comparisons)
+    shown = {o: _pairs([cell.comparisons.get(o) for cell in result.cells]) for o in observables}
     rows = []
-    for cell, name in zip(result.cells, variants, strict=True):
+    for i, cell in enumerate(result.cells):
         row: dict[str, object] = {size: getattr(cell.setting, size) for size in sizes}
-        if any(variants):
-            row["variant"] = name
-        row |= dict.fromkeys(observables)
-        for o, c in cell.comparisons.items():
-            row[o] = f"{three_digits(c.predicted)} {three_digits(c.observed.mean)}"
-        rows.append({**row, "verdict": cell.verdict})
+        row |= {"variant": variant(cell.setting), **{o: shown[o][i] for o in observables}, "verdict": cell.verdict}
+        rows.append(row)
     disagreeing = [i for i, cell in enumerate(result.cells) if cell.verdict != "agree"]
-    return table(rows, marked=disagreeing, labels=len(rows[0]) - len(observables) - 1)
+    return one_line(rows, marked=disagreeing, labels=len(sizes) + 1)
 
 
-def three_digits(p: float) -> str:
-    """A probability in four characters: .853, 1.00."""
-    text = f"{p:.3f}"
-    return text[1:] if text.startswith("0") else text[:4]
+def _pairs(comparisons: Sequence[Comparison | None]) -> list[str | None]:
+    """The prediction and the observed mean of each comparison, with the strokes between them below one another."""
+    texts = [None if c is None else (brief(c.predicted), brief(c.observed.mean)) for c in comparisons]
+    left, right = (max(len(pair[side]) for pair in texts if pair) for side in (0, 1))
+    return [pair and f"{pair[0]:>{left}}/{pair[1]:<{right}}" for pair in texts]
+
+
+SHORT_REASONS = {"too skewed to judge": "too skewed", "too few seeds to show rare failures": "too few seeds"}
 
 
 def _details(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> list[Block]:
-    """Each comparison with its interval, design effect and detectable bias."""
+    """Each comparison with its interval, design effect and detectable bias: a table for each observable."""
     from ..verification.verdicts import VERDICT_ALPHA
 
-    rows: list[dict[str, object]] = []
-    for cell in result.cells:
-        about = ", ".join(filter(None, (_sizes(cell.setting, sizes), variant(cell.setting),
-                                        plural(cell.seeds, "seed"))))
-        for name, c in cell.comparisons.items():
-            width = f"{(c.high - c.low) / 2:.4f}" if len(c.observed.values) > 1 else NOTHING  # one seed says nothing
-            rows.append({"cell": about, "observable": name, "predicted": c.predicted, "observed": c.observed.mean,
-                         "difference": f"{signed(c.difference)} ± {width}", "design effect": c.design_effect,
-                         "detectable bias": f"{c.detectable:.4f}" if c.detectable < 1 else NOTHING,
-                         "verdict": c.verdict + (f": {c.reason}" if c.reason else "")})
-            about = ""
+    cells = [{"cell": i, **{size: getattr(cell.setting, size) for size in sizes}, "variant": variant(cell.setting),
+              "seeds": cell.seeds, "margin": cell.margin} for i, cell in enumerate(result.cells, start=1)]
+    blocks: list[Block] = [one_line(cells, "Cells", labels=len(sizes) + 2)]
+    for observable in dict.fromkeys(name for _, name, _ in result.comparisons):
+        rows = [_in_detail(i, cell.comparisons[observable]) for i, cell in enumerate(result.cells, start=1)
+                if observable in cell.comparisons]
+        blocks.append(table(rows, observable.capitalize(), formats={"verdict": label}))
     return [
-        table(rows, "Each comparison", formats={"cell": words}, labels=2),
+        *blocks,
         Remark(f"Difference is observed - predicted, with the half width of its interval over seeds at "
                f"{100 * result.confidence:.7g} % ({100 * (1 - VERDICT_ALPHA):g} % for all comparisons together). A "
                "comparison agrees when the interval lies within the margin of zero, disagrees when it lies wholly "
-               "outside, and is inconclusive otherwise. The design effect is the variance over seeds in units of that "
-               "of as many independent facts. A bias of the margin and the detectable bias together is found 9 times "
-               "in 10."),
+               "outside, and is inconclusive otherwise: also where the values of its seeds are too skewed for an "
+               "interval, and where they are too few to show rare failures. The design effect is the variance over "
+               "seeds in units of that of as many independent facts. A bias of the margin and the detectable bias "
+               "together is found 9 times in 10."),
     ]
+
+
+def _in_detail(cell: int, c: Comparison) -> dict[str, object]:
+    width = deviation((c.high - c.low) / 2) if len(c.observed.values) > 1 else NOTHING  # one seed says nothing
+    return {"cell": cell, "predicted": c.predicted, "observed": c.observed.mean,
+            "difference": f"{signed(c.difference)} ± {width}", "design effect": c.design_effect,
+            "detectable bias": deviation(c.detectable) if c.detectable < 1 else NOTHING,
+            "verdict": SHORT_REASONS.get(c.reason, c.verdict)}
 
 
 def grid_options(grids: str) -> list[click.Parameter]:

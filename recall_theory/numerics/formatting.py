@@ -12,6 +12,7 @@ from typing import Any
 
 NOTHING = "-"
 LONGEST = 60  # characters; a longer number is beyond every range
+MOST_DECIMALS = 5  # of a mean beside its error
 BEYOND = 10**40  # stands for every greater integer: beyond every range, and still quick to compute
 
 _POWER = re.compile(r"([+-]?\d+)(?:\^|\*\*)(\d+)", re.ASCII)
@@ -118,6 +119,35 @@ def probability(value: float) -> str:
     return f"{value:.{digits}f}"
 
 
+def brief(p: float, decimals: int = 3) -> str:
+    """A probability in few characters: to three decimals, to two digits where these are more, to one below 0.001.
+
+    >>> brief(0.85342), brief(0.00714), brief(1.0), brief(3.21e-6), brief(0.0)
+    ('.853', '.0071', '1.00', '3e-6', '0')
+    """
+    if p == 0:
+        return "0"
+    if p < 10**-decimals:
+        digit, exponent = f"{p:.0e}".split("e")
+        return f"{digit}e{int(exponent)}"
+    text = f"{p:.{max(decimals, 1 - math.floor(math.log10(p)))}f}"
+    return text[1:] if text.startswith("0") else text[:4]
+
+
+def with_error(mean: float, error: float) -> str:
+    """A mean probability with its standard error, to two significant digits of the error; none where it is NaN.
+
+    >>> with_error(0.7361, 0.0539), with_error(0.0009766, 0.0003121), with_error(0.5, math.nan), with_error(1.0, 0.0)
+    ('.736 ± .054', '.00098 ± .00031', '.500', '1.00 ± 0')
+    """
+    if math.isnan(mean):
+        return NOTHING
+    if math.isnan(error):
+        return brief(mean)
+    decimals = max(3, min(MOST_DECIMALS, 1 - math.floor(math.log10(error)))) if error else 3
+    return f"{brief(mean, decimals)} ± {brief(error, decimals)}"
+
+
 @_or_nothing
 def deviation(value: float) -> str:
     """A standard deviation or error, to two significant digits."""
@@ -126,12 +156,14 @@ def deviation(value: float) -> str:
 
 @_or_nothing
 def signed(value: float) -> str:
-    """A difference, with its sign.
+    """A difference, with its sign; to two significant digits where it is small.
 
-    >>> signed(0.00345), signed(-0.5)
-    ('+0.0034', '-0.5000')
+    >>> signed(0.00345), signed(-0.5), signed(0.00002)
+    ('+0.0034', '-0.5000', '+2e-05')
     """
-    return f"{value:+.4f}" if math.isfinite(value) else NOTHING
+    if not math.isfinite(value):
+        return NOTHING
+    return f"{value:+.2g}" if 0 < abs(value) < 1e-4 else f"{value:+.4f}"
 
 
 @_or_nothing

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..numerics.formatting import number, plural
 from ..theory.phase import binding
 from .results import Cell, Comparison, Verification
 from .verdicts import DISAGREE
@@ -87,20 +88,24 @@ def paragraph(explanation: Explanation) -> str:
     """The explanation in a few sentences."""
     wrong = [r for r in explanation.regimes if r.disagree]
     if not wrong:
-        return "In no regime does the formula disagree with the simulation."
+        return "In no cell does the formula disagree with the simulation."
     worst = max(wrong, key=lambda r: abs(r.mean_difference))
     direction = "low" if worst.mean_difference > 0 else "high"
     place = worst.name.replace(": ", " is limited by ")
-    sentences = [f"The formula is furthest off where {place}: its {worst.observable} is "
-                 f"{abs(worst.mean_difference):.3f} too {direction} on average there (cells: {worst.cells}, of which "
-                 f"disagree: {worst.disagree})."]
+    sentences = [f"The formula is furthest from the simulation where {place}: there the {worst.observable} that it "
+                 f"predicts is on average {number(abs(worst.mean_difference), 2)} too {direction}, and it disagrees in "
+                 f"{worst.disagree} of {plural(worst.cells, 'cell')}."]
     for m in explanation.missing:
-        sentence = f"In {m.observable} it has too {'little' if m.sign > 0 else 'much'} noise (cells: {m.cells})"
+        much, large, amount = ("little", "small", "missing") if m.sign > 0 else ("much", "large", "surplus")
+        among = "label" if m.observable == "recall" else "position"
+        sentences.append(f"Its {m.observable} is that of too {much} noise in the choice of a {among}: (noise/signal)^2 "
+                         f"is too {large} in {plural(m.cells, 'cell')}.")
         if m.exponents:
-            sentence += "; what is off grows about as " + " ".join(f"{s}^{x:+.1f}" for s, x in m.exponents.items())
+            powers = " ".join(f"{size}^{x:.1f}" for size, x in m.exponents.items())
+            sentences.append(f"Over these cells the {amount} noise varies roughly as {powers}.")
         if m.term:
-            sentence += f", and is most like {m.ratio:.2g} times the theory's term '{m.term}'"
-        sentences.append(sentence + ".")
+            sentences.append(f"Of the noise terms in the library's own theory '{m.term}' varies most like it, and the "
+                             f"{amount} noise is about {m.ratio:.2g} times that term.")
     return " ".join(sentences)
 
 

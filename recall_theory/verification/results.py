@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..numerics.plain_data import SCHEMA_VERSION, cleaned
 from ..simulate.observation import Observable
 from ..theory.predict import LAW
 from .intervals import Intervals, anytime_interval, mean_intervals
-from .planning import seeds_to_rule_out
+from .planning import seeds_planned, seeds_to_rule_out
 from .problem import P, Problem, S
 from .verdicts import INCONCLUSIVE, judge, smallest_detectable_bias, worst
 
@@ -119,6 +119,11 @@ class Verification(Generic[S, P]):
     margin: float | None = None
 
     @property
+    def comparisons(self) -> list[tuple[Cell[S, P], str, Comparison]]:
+        """Every comparison with its cell and observable."""
+        return [(cell, o, c) for cell in self.cells for o, c in cell.comparisons.items()]
+
+    @property
     def verdict(self) -> str:
         """disagree if any comparison disagrees, else inconclusive if any is, else agree."""
         return worst(cell.verdict for cell in self.cells)
@@ -129,6 +134,16 @@ class Verification(Generic[S, P]):
         cells = [{name: value for name, value in c.to_dict().items() if name not in shared} for c in self.cells]
         return {"schema_version": SCHEMA_VERSION, "law": LAW, "seed": self.seed, **shared,
                 "confidence": self.confidence, "cells": cells, "verdict": self.verdict}
+
+
+def seeds_wanted(comparisons: Iterable[tuple[Cell[S, P], str, Comparison]], confidence: float) -> tuple[int, int]:
+    """The seeds that any verdict takes at the smallest margin, and those that the widest inconclusive comparison would
+    take by the mean and spread that it shows (0 where none is inconclusive)."""
+    given = list(comparisons)
+    least = seeds_to_rule_out(min(cell.margin for cell, _, _ in given), confidence)
+    wanted = [seeds_planned(c.observed.mean, c.observed.std, cell.margin, confidence)
+              for cell, _, c in given if c.verdict == INCONCLUSIVE and len(c.observed.values) > 1]
+    return least, max(wanted, default=0)
 
 
 def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], values: NDArray[np.float64],

@@ -19,8 +19,7 @@ from ..sweep.slices import Slice2D, described
 from ..sweep.store_analysis import StoreAnalysis, StoreSummary, attention_sure, limited_by
 from ..sweep.sweep_problem import SIMULATION_VERSION
 from ..theory.phase import family
-from ..verification.planning import seeds_planned, seeds_to_rule_out
-from ..verification.results import TOO_SKEWED, Cell, Comparison
+from ..verification.results import TOO_SKEWED, Cell, Comparison, seeds_wanted
 from ..verification.verdicts import VERDICT_ALPHA
 from .document import asset, render
 from .formula_groups import groups_of, model_of
@@ -106,7 +105,7 @@ def page(summary: StoreSummary) -> str:
                 ("repeat", "How to run it again", True), ("formulas", "The formulas", True)]
     problems, seeds = analysis.all_problems, analysis.seed_counts
     shared = _shared(rows)
-    least_seeds, widest = _seeds_needed(analysis)
+    least_seeds, widest = seeds_wanted(analysis.comparisons, analysis.confidence) if analysis.cells else (0, 0)
     return render(
         "report.html.jinja", style=asset("report.css"), script=asset("report.js") if rows else "",
         style_attributes=True,
@@ -172,17 +171,6 @@ def _ranges(analysis: StoreAnalysis) -> str:
         parts[-1] += f" ({plural(without, 'cell')} without an MLP)"
     kinds = list(dict.fromkeys(s.embedding for s in settings))
     return f"{', '.join(parts)}; {' and '.join(kinds)} embeddings"
-
-
-def _seeds_needed(analysis: StoreAnalysis) -> tuple[int, int]:
-    """The seeds that any verdict takes at the smallest margin, and those that the widest open comparison would take,
-    by the mean and spread that it shows (0 where none is open)."""
-    if not analysis.cells:
-        return 0, 0
-    confidence = analysis.confidence
-    wanted = [seeds_planned(c.observed.mean, c.observed.std, cell.margin, confidence)
-              for cell, _, c in analysis.comparisons if c.verdict == "inconclusive" and len(c.observed.values) > 1]
-    return seeds_to_rule_out(min(cell.margin for cell in analysis.cells), confidence), max(wanted, default=0)
 
 
 # --- the table ------------------------------------------------------------------------------------
