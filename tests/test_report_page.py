@@ -329,3 +329,5 @@ def test_a_large_store_shows_what_disagrees_first(monkeypatch):
     assert MOST_CELLS == 300
     text = page(summary)
     assert text.count("<tr data-of=") == 9 and "Of 4 cells these are the ones that disagree" in text
+    note = "All have V = 16, N = 128, attention only; the margin is 0.02. The interval is that of the difference"
+    assert note in " ".join(html.unescape(text).split())
