@@ -31,9 +31,9 @@ EXIT_CODES = {"agree": AGREE, "disagree": DISAGREE, "inconclusive": INCONCLUSIVE
 class Answer:
     """What a command found.
 
-    `data` is printed by --json, `records` by --csv, `blocks` for people, what `details` returns after them where
-    --details asks for it. A `document`, a page or a picture, is what --output writes in their place; what `figure`
-    draws goes into the files of --plot.
+    `data` is printed by --json with the version of its keys, `records` by --csv, `blocks` for people, what `details`
+    returns after them where --details asks for it. A `document`, a page or a picture, is what --output writes in their
+    place; what `figure` draws goes into the files of --plot.
     """
 
     data: Mapping[str, object]
@@ -123,10 +123,10 @@ class Output:
 
     def text(self, answer: Answer) -> str:
         """The answer in the form that is wanted."""
-        from ..numerics.plain_data import as_csv, as_json
+        from ..numerics.plain_data import SCHEMA_VERSION, as_csv, as_json
 
         if self.json:
-            return as_json(answer.data)
+            return as_json({"schema_version": SCHEMA_VERSION, **answer.data})
         if self.csv:
             return as_csv(answer.records)
         from .text_layout import Remark, rendered

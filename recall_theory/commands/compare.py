@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, exact, number, percent, plural, sizes
-from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import Setting
 from .bounds import with_error
 from .command import Answer, Command, Output
@@ -41,8 +40,7 @@ def run_memories(output: Output, *, d: int | None, facts: int | None, target: fl
 
     comparison = compare_memories(d=d, m=m, facts=facts, rank=rank, target=target)
     rows = [memory.to_dict() for memory in comparison.memories]
-    data: dict[str, object] = {"schema_version": SCHEMA_VERSION, "d": d, "facts": facts, "target": target,
-                               "memories": rows}
+    data: dict[str, object] = {"d": d, "facts": facts, "target": target, "memories": rows}
     blocks = _memory_blocks(comparison)
     law = None if zipf is None or d is None else zipf_at(zipf, d, classes, samples)
     if seeds is not None:
@@ -183,7 +181,7 @@ def run_activations(output: Output, activation: tuple[str, ...], attention_only:
     choices = compare_activations(setting, activation or EVERY, without=attention_only)
     known = setting.to_dict()
     known.pop("activation")
-    data = {"schema_version": SCHEMA_VERSION, "setting": known, "activations": [c.to_dict() for c in choices]}
+    data = {"setting": known, "activations": [c.to_dict() for c in choices]}
     records = [{**known, "activation": c.name, "attention": c.attention, "recall": c.recall, "accuracy": c.accuracy,
                 "accuracy_std": c.std["accuracy"], "limited_by": c.limited_by,
                 **{f"{where}_{part}": getattr(parts, part)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SettingError
 from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, TRAINING_PARAMETERS, GeometricSetting, TrainingSetting
 from ..numerics.formatting import NOTHING, count, plural, probability
-from ..numerics.plain_data import SCHEMA_VERSION
 from .command import Answer, Command, Output, Progress
 from .geometric import describe, geometric_options
 from .options import file_option, flag, option, setting_options
@@ -101,8 +100,8 @@ def run_construct(output: Output, *, seed: int | None, weights: str | None, show
 
     recall, parts = recall_of(model, rng), _parts(model)
     listed = [{"name": name, "shape": list(shape), "depends_on_facts": name == SUBJECTS} for name, shape, _ in parts]
-    data: dict[str, object] = {"schema_version": SCHEMA_VERSION, "setting": setting.to_dict(), "seed": used,
-                               "recall": recall, "parts": listed, "file": weights}
+    data: dict[str, object] = {"setting": setting.to_dict(), "seed": used, "recall": recall, "parts": listed,
+                               "file": weights}
     if arrays:
         data["weights"] = {name: array.tolist() for name, array in arrays.items()}
     records = [{"part": name, "shape": " x ".join(map(str, shape)), "depends_on_facts": name == SUBJECTS}

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..numerics.formatting import plural, signed
-from ..numerics.plain_data import SCHEMA_VERSION
 from ..plots.style import FORMATS, WIDTHS, check_drawable, picture
 from ..settings import OBSERVABLES
 from .command import Answer, Command, Output, map_with_progress
@@ -112,7 +111,7 @@ def run_explore(output: Output, *, port: int | None, browser: bool) -> Answer:
         raise BadInput(f"--port {port or 0} cannot be listened on: {error.strerror or error}") from None
     with listening as server:
         record = {"address": server.address, "port": server.port}
-        output.deliver(Answer({"schema_version": SCHEMA_VERSION, **record}, [record], [
+        output.deliver(Answer(record, [record], [
             server.address, Remark("The page is there, for this machine alone, until Ctrl-C.")]))
         if browser:
             _open(server.address)

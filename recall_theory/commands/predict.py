@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, exact, number, percent, sizes
-from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, Setting
 from .command import Answer, Command, Output
 from .options import option, setting_options
@@ -155,12 +154,11 @@ def run_solve(output: Output, target: float, observable: str, ratio: float | Non
         known_words.append(f"N/V = {exact(ratio)}")
     question = Heading(f"The {SOUGHT[unknown]} {unknown} at which {observable} reaches {exact(target)}, given "
                        f"{', '.join(known_words)}")
-    data = {"schema_version": SCHEMA_VERSION, "for": unknown, "target": target, "observable": observable,
-            "ratio": ratio, "given": given, "answer": None, "interval": None, "predicted": None}
+    data = {"for": unknown, "target": target, "observable": observable, "ratio": ratio, "given": given,
+            "answer": None, "interval": None, "predicted": None}
     if interval is None:
-        record = {name: value for name, value in data.items() if name != "schema_version"}
         none = f"None: no {unknown} in the range that was searched reaches {exact(target)}."
-        return Answer({**data, "laws": []}, [record], [question, none])
+        return Answer({**data, "laws": []}, [data], [question, none])
 
     solution = interval.high if unknown in ("V", "L") else interval.low
     there = {**given, unknown: solution}
@@ -170,10 +168,9 @@ def run_solve(output: Output, target: float, observable: str, ratio: float | Non
     prediction, laws = predict(setting), requirements(setting)
     data |= {"answer": solution, "predicted": prediction.to_dict()["predicted"],
              "interval": {"low": interval.low, "high": interval.high, "bounded": interval.bounded}}
-    record = {name: value for name, value in data.items() if name != "schema_version"}
     beside = [{"cause": law.cause, "leading law": law.law, f"its {unknown}": _required(law)}
               for law in laws if law.size == unknown]
-    return Answer({**data, "laws": _laws_data(laws)}, [record], [
+    return Answer({**data, "laws": _laws_data(laws)}, [data], [
         question,
         f"{unknown} = {count(solution)}{_ends(unknown, interval)}",
         _observables(prediction, {}, "There"),

@@ -9,7 +9,6 @@ import click
 
 from .. import __version__
 from ..numerics.formatting import plural
-from ..numerics.plain_data import SCHEMA_VERSION
 from .command import Answer, Command, Output
 from .options import flag
 from .streams import BadInput, shown
@@ -86,15 +85,15 @@ def _listed(formulas: Sequence[Formula]) -> Answer:
               for group, members in groups.items()]
     meanings = "; ".join(f"{word}: {meaning}" for word, meaning in PROVENANCE.items())
     remark = f"{plural(len(formulas), 'formula')}. {meanings}. One in full: recall-theory formulas NAME."
-    return Answer({"schema_version": SCHEMA_VERSION, "formulas": records}, records, [*tables, Remark(remark)])
+    return Answer({"formulas": records}, records, [*tables, Remark(remark)])
 
 
 def _in_full(formula: Formula) -> Answer:
     """All that is known of one formula."""
     from ..theory.formulas.registry import SYMBOLS
 
-    data = {"schema_version": SCHEMA_VERSION, **formula.to_dict()}
-    record = {name: value for name, value in data.items() if name not in ("schema_version", "symbols")}
+    data = formula.to_dict()
+    record = {name: value for name, value in data.items() if name != "symbols"}
     record["symbols"] = " ".join(formula.arguments)
     blocks: list[Block] = [Heading(f"{formula.name}: {formula.title}")]
     if formula.expr is None:
@@ -123,8 +122,7 @@ def _names(context: click.Context, parameter: click.Parameter, incomplete: str) 
 
 def run_cite(output: Output) -> Answer:
     records = [dict(reference) for reference in REFERENCES]
-    return Answer({"schema_version": SCHEMA_VERSION, "references": records}, records,
-                  [Verbatim("\n\n".join(map(bibtex, REFERENCES)))])
+    return Answer({"references": records}, records, [Verbatim("\n\n".join(map(bibtex, REFERENCES)))])
 
 
 def bibtex(reference: Mapping[str, str]) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import SettingError
 from ..numerics.formatting import count, deviation, number, plural, probability, signed, two_digits
-from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import OBSERVABLES, Setting
 from .command import Answer, Command, Output
 from .options import file_option, option, setting_options
@@ -188,8 +187,8 @@ def _trained(training: FullTraining, wanted: int, steps: int) -> Answer:
     stages = [_stage(stage) | stored(stage.recall) for stage in training.stages]
     linear = {"recall": training.linear.mean, "se": training.linear.se, **stored(training.linear)}
     data: dict[str, object] = {
-        "schema_version": SCHEMA_VERSION, "setting": setting.to_dict(), "seed": training.seed, "seeds": training.seeds,
-        "steps": steps, "parameters": parameters, "stages": stages, "best_linear_memory": linear,
+        "setting": setting.to_dict(), "seed": training.seed, "seeds": training.seeds, "steps": steps,
+        "parameters": parameters, "stages": stages, "best_linear_memory": linear,
         "best_linear_law": {"facts": best, "facts_per_parameter": best / setting.d**2},
     }
     predicted = []
