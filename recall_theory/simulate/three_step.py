@@ -171,14 +171,23 @@ class TrainingAttention:
 
     `right` (V,) counts those that attend to the informative position alone, `wrong` (V, V) those that attend to one
     noise token alone. Of the n others, which tie, `label` (n,) is the informative token, `share` (n,) the attention on
-    it and `rest` (n, V) that on the noise tokens.
+    it and `rest` (n, L-1) that on the noise tokens `token` (n, L-1).
     """
 
     right: FloatArray
     wrong: sparse.csr_array
     label: IntArray
     share: FloatArray
-    rest: sparse.csr_array
+    rest: FloatArray
+    token: TokenArray
+
+    def mixed(self, informative: FloatArray, noise: FloatArray, some: slice = slice(None)) -> FloatArray:
+        """What some of those that tie attend to, (n, width), where `informative` and `noise` (V, width) are the values
+        of tokens at the two kinds of position."""
+        rest = self.rest[some]
+        shares = _rows_in_order(rest.ravel(), self.token[some].ravel(), np.full(len(rest), rest.shape[1]), len(noise))
+        mixed: FloatArray = shares @ noise + self.share[some, None] * informative[self.label[some]]
+        return mixed
 
 
 def training_attention(samples: Samples, scores: FloatArray, trigger_score: float) -> Iterator[TrainingAttention]:
@@ -200,13 +209,16 @@ def training_attention(samples: Samples, scores: FloatArray, trigger_score: floa
         yield _counted(pieces, len(scores))
 
 
+def _rows_in_order(values: FloatArray, columns: NDArray[Any], lengths: IntArray, width: int) -> sparse.csr_array:
+    """The sparse matrix whose rows' values come one after the other, `lengths` of them in each row."""
+    return sparse.csr_array((values, columns, np.concatenate(([0], np.cumsum(lengths)))), shape=(len(lengths), width))
+
+
 def _counted(pieces: list[tuple[NDArray[Any], ...]], V: int) -> TrainingAttention:
     """The pieces of `training_attention` in one."""
     right, lost, best, label, share, rest, token = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-    row = np.repeat(np.arange(len(rest)), rest.shape[1])
-    wrong = sparse.coo_array((np.ones(len(lost)), (lost, best)), shape=(V, V)).tocsr()
-    shares = sparse.coo_array((rest.ravel(), (row, token.ravel())), shape=(len(rest), V)).tocsr()
-    return TrainingAttention(np.bincount(right, minlength=V).astype(float), wrong, label, share, shares)
+    wrong = _rows_in_order(np.ones(len(lost)), best, np.bincount(lost, minlength=V), V)  # samples are in this order
+    return TrainingAttention(np.bincount(right, minlength=V).astype(float), wrong, label, share, rest, token)
 
 
 def step_three(setting: Setting, emb: Embeddings, samples: Samples, scores: FloatArray,
@@ -215,8 +227,11 @@ def step_three(setting: Setting, emb: Embeddings, samples: Samples, scores: Floa
     informative = emb.informative_values(setting)
     total = np.zeros_like(emb.z_in)  # (V, d): for each label, the sum of what is attended to
     for part in training_attention(samples, scores, trigger_score):
-        total += part.right[:, None] * informative + part.wrong @ emb.z_in
-        np.add.at(total, part.label, part.share[:, None] * informative[part.label] + part.rest @ emb.z_in)
+        total += part.right[:, None] * informative
+        if part.wrong.nnz:
+            total += part.wrong @ emb.z_in
+        if len(part.label):
+            np.add.at(total, part.label, part.mixed(informative, emb.z_in))
     return emb.residuals.T @ total / setting.N
 
 

@@ -117,9 +117,7 @@ def step_three(setting: Setting, emb: Embeddings, attended: list[TrainingAttenti
         total += part.right[:, None] * of_informative + part.wrong @ of_noise
         for i in range(0, len(part.label), rows):  # values mix as the attention does, before phi
             some = slice(i, i + rows)
-            k = part.label[some]
-            mixed = part.rest[some] @ noise + part.share[some, None] * informative[k]
-            np.add.at(total, k, mlp.phi.phi(mixed))
+            np.add.at(total, part.label[some], mlp.phi.phi(part.mixed(informative, noise, some)))
     val = emb.residuals.T @ total  # (d, m)
     return of_informative @ val.T, of_noise @ val.T
 
