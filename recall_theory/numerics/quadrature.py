@@ -19,7 +19,7 @@ __all__ = ["condense", "gauss_beta", "gauss_binomial", "gauss_charlier", "gauss_
 FloatArray = NDArray[np.float64]
 
 TINY = float(np.finfo(float).tiny)
-LOST = 1e-7  # mass that a rule of explicit counts may leave out: among V competitors the rarest count
+LOST = 1e-4  # mass that a rule of explicit counts leaves out, and shares among them
 
 
 def golub_welsch(diagonal: FloatArray, beside: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -9,21 +9,63 @@ __all__ = ["DEFAULT", "Accuracy"]
 
 @dataclasses.dataclass(frozen=True)
 class Accuracy:
-    """Node counts and switches of the quadratures, each with its reason. Doubling all counts moves no prediction by
-    more than 0.001.
+    """Node counts of the quadratures and the switches between rules, each with what it is for.
+
+    Whole numbers are counts of nodes, which `doubled` doubles; fractions are switches and ends.
 
     >>> Accuracy().doubled().tau_nodes
     10
     """
 
-    # the law of a seed
+    # the law of a seed, for attention
     tau_nodes: int = 5  # of |z_trig|^2, a gamma variable
     scale_nodes: int = 3  # of |rbar|^2 and of the tokens' squared noise, gamma variables of small spread
     lead_nodes: int = 16  # of the lead on either side of 0: Gauss-Legendre over its normal density
     ahead_nodes: int = 9  # of the snr at each tau, where the lead is positive
     behind_nodes: int = 3  # of the snr at each tau, where it is negative and attention is small
     score_steps: int = 8  # steps a standard deviation of a token's score
+    # the seeds at which recall is computed
+    seed_tau: int = 3  # of |z_trig|^2
+    seed_ahead: int = 4  # of the snr at each tau, where the lead is positive; on the sphere, of one tau, twice as many
+    seed_behind: int = 1  # of the snr at each tau, where it is negative
+    # a fact
+    score: int = 10  # its token's attention score, where attention fails
+    trigger: int = 3  # its overlap with the trigger, or half as many beside its score
+    length: int = 2  # the rest of its squared norm
+    outranking: int = 3  # tokens that outrank its own
+    count: int = 5  # its training samples, of which there are on average `few` or more
+    few_count: int = 9  # the same where there are fewer
+    # the kernel of the neurons
+    neuron_input: int = 8  # a neuron's input along the value read out, on each side of 0 or piece between kinks
+    neuron_beside: int = 4  # its input beside that, through the trigger
+    neuron_length: int = 2  # the length of its weights, a gamma variable
+    neuron_other: int = 24  # its input from another value, on each piece between kinks
+    neuron_steps: int = 4  # steps a standard deviation of the table of moments over that input, which a cubic joins
+    neuron_laplace: int = 6  # Gauss-Laguerre: the integral that divides by the own value
+    neuron_ratio: int = 3  # the fluctuation over weights of the noise's power in units of the own value
+    neuron_mean: int = 2  # that of the mean, given the power
+    # the correct label
+    chi: int = 3  # length of the sum of the output embeddings
+    power: int = 2  # total strength of the competitors
+    noise: int = 12  # noise of its own output
+    # the competitors
+    classes: int = 5  # of labels by their share of right attention, beside four near 0 and 1
+    class_score: int = 18  # attention score of a label's token, from which classes are made
+    class_above: int = 4  # tokens that outrank it
+    competitor: int = 5  # training samples
+    few_competitor: int = 8  # the same where there are few
+    skewness: int = 3  # of a strength, beside its normal part, where it is skewed
+    logit: int = 16  # points over the correct label's logit
+    gain: int = 4  # points over a competitor's gain
+    # what a wrongly attended token answers
+    rank: int = 6  # of the token
+    answer: int = 21  # points over the logit that answers
+
     reach: float = 7.0  # standard deviations to which normal variables are integrated
+    few: float = 8.0  # training samples of a fact, below which counts get the nodes of `few_count`
+    apart: float = 0.5  # logits between a competitor's neighbouring counts, from which on each count is a kind
+    sure: float = 1e-5  # share of a label's samples missed by attention, below which it counts as right
+    almost: float = 0.025  # share missed below which scores get half their nodes
 
     def doubled(self) -> Accuracy:
         """The same with twice as many nodes of every kind."""

@@ -1,122 +1,210 @@
-"""The law of one competitor's score, on a grid of the right label's."""
+"""The law of one competitor's logit, as the correct label's logit and the competitor's gain ask for it."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, pdtrc, pdtrik
+from scipy.special import ndtr, ndtri
 
-from ..numerics.quadrature import gauss_poisson
 from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale
-from .fact import FLOOR, Facts, Weights
-from .training_attention import EMPTY, TINY, Classes, Seeds
+from .accuracy import Accuracy
+from .correct_label import Nodes, counts_of, skewed
+from .strengths import Kernel, Stored
+from .training_attention import BELOW_ONE, TINY, Classes, Seeds
 
 FloatArray = NDArray[np.float64]
 
-STEP = 1 / 2  # of the grid of own scores, in standard deviations of a competitor
-BELOW = -3 / 2  # where that grid begins: a lower own score loses for V >= 64, and hardly wins for less
-ABOVE = 7 / 2  # how far it goes beyond sqrt(2 ln V), the typical best competitor
-RARE = 1 / 1000  # expected number of competitors above the grid
-OVERSHOOT = 3 / 2  # how far beyond sqrt(2 ln V) the tail of a competitor still matters
-FEWEST_COUNTS, MOST_COUNTS = 3, 8  # nodes over counts (8: to 2e-6 of recall wherever it was looked at), so that
-ERROR = 1 / 10  # bounds the relative error of that tail (the actual one is far smaller)
-UNUSUAL = 1 / 500  # facts of less weight do not set the grid's reach, nor its fineness
-STEEP = 20  # the logarithm of a factor above which every rule is taken whole
-ROUNDING = 1e-14  # the least chance whose complement a float tells from 1
-MANY = 1000  # counts that are as good as normal
-FARTHEST = 40  # the grid's end where embeddings are all but orthogonal and counts decide
-CLOSE_BY = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
-CAP = 49 / 50  # greatest cosine between an output embedding and the value read out
+LOST, WON = 12.0, 1e-4  # expected competitors above: where that many (few) are, a fact is as good as lost (won)
+CERTAIN = 21 / 20  # times that many competitors of one kind are needed for it to tell where a fact is lost
+ROOM = 1 / 4  # standard deviations of a competitor beyond the logits where that is so
+LEAST_LEFT = 1 / 20  # of its noise; acts where a label alone stores most of what is read out (V of a few tokens)
+FAR = 12  # standard deviations, as far as tails are corrected
+STEEPEST = 49 / 50  # cosine between an output and what is read out; acts on the sphere at d of a few
+CLOSE = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
+NONE = 1e-6  # competitors expected of a kind that is left out
+FARTHEST = 4  # standard deviations of the gain within which it has points: beyond, the nearest one serves
+LEAST_RANGE = 1e-6  # of a gain or logit; acts where nodes coincide
 
 
 @dataclasses.dataclass(frozen=True)
-class Kind:
-    """Competitors of one class of attention and one count of right picks, per lam: all but index (R,)."""
+class Kinds:
+    """Competitors by class and count: weight (R, K) of a kind; mean and variance (R, E, K) of its strength; power (R, E)
+    of all V - 1 together."""
 
-    index: int
-    count: FloatArray
     weight: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    power: FloatArray
 
 
-def kinds(seeds: Seeds, groups: Classes, facts: Facts, w: Weights, noise: FloatArray,
-          n: int | None = None) -> list[Kind]:
-    """The kinds of competitors: n counts a class, or as many as their bearing on the best competitor asks for."""
-    gain = np.where(facts.weight > UNUSUAL, np.sqrt(seeds.d[:, None] / np.maximum(noise, TINY)), 0)
-    tilt = np.sqrt(2 * np.log(seeds.V)) + OVERSHOOT
-    found = []
-    for c in range(groups.weight.shape[1]):
-        mean = seeds.lam * groups.share[:, c]
-        if n is None:
-            each = tilt * (gain * np.sqrt(w.bias[:, :, c] ** 2 + w.spread[:, :, c])).max(-1) / seeds.lam
-            power = each * np.sqrt(mean * np.exp(np.minimum(each, STEEP)))  # its tail is heavier than a normal one
-            counts, weights = gauss_poisson(mean, nodes_for(float(power.max())))
-        else:
-            counts, weights = gauss_poisson(mean, n)
-        for k in range(counts.shape[1]):
-            weight = groups.weight[:, c] * weights[:, k]
-            if weight.max() >= EMPTY:
-                found.append(Kind(c, counts[:, k] / seeds.lam, weight))
-    return found
+def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, exact: bool, accuracy: Accuracy) -> Kinds:
+    """The kinds of competitors: a class of labels, a count, and where strengths are skewed a part of these."""
+    R, E = kernel.own.shape
+    lam = seeds.lam
+    n, p = counts_of(lam[:, None] * groups.share, lam, accuracy.competitor, accuracy.few_competitor, exact, accuracy)
+    count = (n / lam[:, None, None])[:, None]
+    weight = groups.weight[..., None] * p
+    mean = count * stored.bias[..., None] + stored.rest[..., None] - stored.mean[..., None, None]
+    variance = count**2 * stored.spread[..., None] + stored.rest_variance[..., None]
+    mean, variance = mean.reshape(R, E, -1), variance.reshape(R, E, -1)
+    weight = np.where(weight * seeds.V[:, None, None] > NONE, weight, 0).reshape(R, -1)
+    keep = (weight > 0).any(axis=0)
+    return Kinds(weight[:, keep], mean[..., keep], variance[..., keep],
+                 np.maximum(seeds.V - 2, 1)[:, None] * stored.square)
 
 
-def nodes_for(power: float) -> int:
-    """How many Gauss nodes give E exp(power z) over a normal z to a relative error of at most ERROR.
+@dataclasses.dataclass(frozen=True)
+class Hazard:
+    """log of the expected number of competitors above a logit, (R, E, G, J), on G gains and J scaled logits.
 
-    The terms of its series are a Poisson law of mean power^2/2; n nodes get the first n of them right.
+    gain (R, E, G) are Chebyshev points between middle - half and middle + half; a scaled logit is the logit over the
+    standard deviation of a competitor at its gain, sqrt(1 + gain^2/(V - 1)), from low to high in even steps.
     """
-    counts = np.arange(FEWEST_COUNTS, MOST_COUNTS)
-    return FEWEST_COUNTS + int((pdtrc(counts - 1, power**2 / 2) > ERROR).sum())
+
+    log: FloatArray
+    middle: FloatArray
+    half: FloatArray
+    low: FloatArray
+    high: FloatArray
+    per_power: FloatArray
+
+    def at(self, logit: FloatArray, gain: FloatArray) -> FloatArray:
+        """The same at nodes (R, E, M): Lagrange through all gains, cubic in the logit; constant past the ends."""
+        R, E, G, J = self.log.shape
+        scaled = logit / np.sqrt(1 + gain**2 * self.per_power[:, None, None])
+        place = np.clip((scaled - self.low) / (self.high - self.low) * (J - 1), 0, J - 1)
+        first = np.clip(place.astype(np.intp) - 1, 0, J - 4)
+        f = place - first
+        cubic = (-(f - 1) * (f - 2) * (f - 3) / 6, f * (f - 2) * (f - 3) / 2,
+                 -f * (f - 1) * (f - 3) / 2, f * (f - 1) * (f - 2) / 6)
+        cell = np.arange(R * E).reshape(R, E, 1) * (G * J) + first
+        flat = self.log.ravel()
+        points = chebyshev(G)
+        t = np.clip((gain - self.middle) / self.half, -1, 1)
+        out = np.zeros_like(t)
+        for g in range(G):
+            line = sum(part * flat.take(cell + (g * J + k)) for k, part in enumerate(cubic))
+            for other in range(G):
+                if other != g:
+                    line = line * ((t - points[other]) / (points[g] - points[other]))
+            out += line
+        return out
 
 
-def steps_to_top(seeds: Seeds, groups: Classes, facts: Facts, w: Weights, noise: FloatArray) -> NDArray[np.intp]:
-    """(R,): steps of the grid up to an own score that hardly any competitor exceeds.
+def chebyshev(n: int) -> FloatArray:
+    """The n Chebyshev points of (-1, 1)."""
+    return np.asarray(np.cos(np.pi * (np.arange(n) + 1 / 2) / n))
 
-    The highest of a class is sought at its typical count, with the count's variance, and at the highest count of all.
+
+def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, points: int, accuracy: Accuracy) -> Hazard:
+    """The hazard over the logits and gains of the correct label's nodes, at so many points over the logit."""
+    R, E = kinds.power.shape
+    V = seeds.V[:, None, None]
+    mass, logit, gain = (a.reshape(R, E, -1) for a in (nodes.mass, nodes.logit, nodes.gain))
+    root = np.sqrt(kinds.power)[..., None]
+    per = 1 / np.maximum(V - 1, 1)
+
+    # points over the gain
+    centre = (mass * gain).sum(-1, keepdims=True)
+    spread = np.sqrt((mass * (gain - centre)**2).sum(-1, keepdims=True))
+    least = np.maximum(gain.min(-1, keepdims=True), centre - FARTHEST * spread)
+    most = np.minimum(gain.max(-1, keepdims=True), centre + FARTHEST * spread)
+    middle, half = (least + most) / 2, np.maximum((most - least) / 2, LEAST_RANGE)
+    w = middle + half * chebyshev(accuracy.gain)
+    sigma = np.sqrt(1 + w**2 * per)
+    u = w / root
+
+    # the correct label's strength is taken from all others, a (V - 1)-th each; its logit tells of it
+    of_node = nodes.mass.sum(-1)
+    shift = (of_node * nodes.lead).sum(-1, keepdims=True)
+    usual = (mass * logit).sum(-1, keepdims=True)
+    off = logit - usual
+    together = (nodes.mass * off.reshape(nodes.mass.shape)).sum(-1)
+    slope = (together * nodes.lead).sum(-1, keepdims=True) / np.maximum((mass * off**2).sum(-1, keepdims=True),
+                                                                       LEAST_RANGE)
+    mean = kinds.mean - shift / V
+
+    # the scaled logits that decide
+    second = mean**2 + kinds.variance
+    left = np.maximum(1 - second / kinds.power[..., None], LEAST_LEFT)
+    sd = np.sqrt(left[:, :, None] + u[..., None]**2 * kinds.variance[:, :, None])         # (R, E, G, K)
+    place, width = u[..., None] * mean[:, :, None] / sigma[..., None], sd / sigma[..., None]
+    expected = ((V[:, 0] - 1) * kinds.weight)[:, None, None]
+    far = ndtri(1 - np.minimum(WON / np.maximum(expected, 2 * WON), 1 / 2))
+    near = ndtri(1 - np.minimum(LOST / np.maximum(expected, CERTAIN * LOST), 1 / CERTAIN))
+    high = np.where(expected > 2 * WON, place + far * width, -np.inf).max((-1, -2))
+    low = np.where(expected > CERTAIN * LOST, place + near * width, -np.inf).max(-1).min(-1)
+    scaled = logit / np.sqrt(1 + gain**2 * per)
+    ends = scaled.min(-1), scaled.max(-1)
+    low = np.clip(low - ROOM, *ends)
+    high = np.maximum(np.minimum(high + ROOM, ends[1]), low + LEAST_RANGE)
+
+    x = (low[..., None] + (high - low)[..., None] * np.linspace(0, 1, points))[:, :, None] * sigma[..., None]
+    x = x + u[..., None] * (slope / V)[..., None] * (x - usual[..., None])
+    above = np.zeros_like(x)
+    if seeds.sphere:
+        d = seeds.d[:, None, None, None]
+        D, tail = peizer_pratt_scale(d), -6 / (d + 2)
+        unit = (u / np.sqrt(d[..., 0]))[..., None]
+        for k in range(kinds.weight.shape[1]):
+            z = tilted_score(x, unit * mean[:, :, None, None, k], unit**2 * kinds.variance[:, :, None, None, k], D, tail)
+            above += kinds.weight[:, None, None, None, k] * ndtr(-z)
+    else:
+        steep = 1 / sd
+        place = u[..., None] * mean[:, :, None] * steep
+        for k in range(kinds.weight.shape[1]):
+            above += kinds.weight[:, None, None, None, k] * ndtr(place[..., k, None] - steep[..., k, None] * x)
+    rate = -np.maximum(V - 1, 1)[..., None] * np.log1p(-np.minimum(above, BELOW_ONE))
+    rate = _constrained(rate, half, w, sigma, per, low, high, nodes.loose)
+    return Hazard(np.log(np.maximum(rate, TINY)), middle, half, low[..., None], high[..., None], per[:, 0, 0])
+
+
+def _constrained(rate: FloatArray, half: FloatArray, w: FloatArray, sigma: FloatArray, per: FloatArray,
+                 low: FloatArray, high: FloatArray, loose: FloatArray) -> FloatArray:
+    """The rate for competitors that are not independent: their strengths add up to minus the correct label's, their
+    squares to Q, and their noises are orthogonal to them.
+
+    Two strengths have the covariance -E theta^2/(V - 1), two squares one of the relative size -4 loose/V, two noises
+    -theta_i theta_j/Q. To first order in each the chance P of a win becomes P less half the second derivative of P in
+    what independent strengths would vary together, times that variance: the shift of all strengths, the logarithm of
+    their scale (loose (R, E) its variance), the gain.
     """
-    lam, share = seeds.lam[:, None], groups.share
-    chance = np.clip(RARE / np.maximum(seeds.V[:, None] * groups.weight, RARE), ROUNDING, 1 / 2)
-    deviations = -ndtri(chance)
-    mean = lam * share
-    most = np.where(mean > MANY, mean + deviations * np.sqrt(mean), pdtrik(1 - chance, np.minimum(mean, MANY))) / lam
-    gain = np.sqrt(seeds.d[:, None] / np.maximum(noise, TINY))[:, :, None]
-    usual = facts.weight > UNUSUAL
+    G, J = rate.shape[-2:]
+    log = np.log(np.maximum(rate, TINY))
+    step = ((high - low) / (J - 1))[..., None, None] * sigma[..., None]
+    scaled = (low[..., None] + (high - low)[..., None] * np.linspace(0, 1, J))[:, :, None]
+    slopes = _chebyshev_slopes(G)
 
-    def reach(count: FloatArray, variance: FloatArray, deviations: Any) -> FloatArray:
-        """(R,): of a label of this count (R, C), relative variance of counts (R, C), above its mean."""
-        centre = count[:, None] * w.bias + w.rest - w.mean[:, :, None]
-        varies = count[:, None] ** 2 * w.spread + w.rest_variance + variance[:, None] * (w.bias**2 + w.spread)
-        highest = (gain * centre + deviations * np.sqrt(1 + gain**2 * varies)).max(axis=-1)
-        return np.asarray(np.where(usual, highest, 0).max(axis=-1))
+    def by_logit(f: FloatArray) -> FloatArray:
+        return np.gradient(f, axis=-1) / step
 
-    far = np.fmax(reach(share, share / lam, deviations[:, None]), reach(most, 0 * share, 1))
-    top = np.fmax(np.sqrt(2 * np.log(seeds.V)) + ABOVE, np.fmin(far, FARTHEST))
-    return np.asarray(np.ceil((top - BELOW) / STEP), dtype=np.intp)
+    def by_gain(f: FloatArray) -> FloatArray:
+        """At a fixed logit instead of a fixed scaled one."""
+        moved = by_logit(f) * scaled * (w * per / sigma)[..., None]
+        return np.einsum("ik,...kj->...ij", slopes, f) / half[..., None] - moved
 
-
-def one_above(seeds: Seeds, of: list[Kind], w: Weights, score: FloatArray, gain: FloatArray, shift: FloatArray,
-              noise: FloatArray) -> FloatArray:
-    """(R, F, J): the chance that one competitor exceeds each own score of the grid (J,)."""
-    above = np.zeros_like(gain)
-    D = peizer_pratt_scale(seeds.d)[:, None, None]
-    tail = -6 / (seeds.d + 2)[:, None, None]  # excess kurtosis of one coordinate of a unit vector
-    for kind in of:
-        c, count = kind.index, kind.count[:, None]
-        theta = (count * w.bias[:, :, c] + w.rest[:, :, c] - w.mean)[:, :, None] - shift
-        varies = (count**2 * w.spread[:, :, c] + w.rest_variance[:, :, c])[:, :, None]
-        if seeds.sphere:
-            z = _tilted_score(score, gain * theta, gain**2 * varies, D, tail)
-        else:
-            left = np.maximum(1 - (theta**2 + varies) / noise[:, :, None], FLOOR)
-            z = (score - gain * theta) / np.sqrt(left + gain**2 * varies)
-        above += kind.weight[:, None, None] * ndtr(-z)
-    return above
+    shift, grown = by_logit(log), w[..., None] * by_gain(log)
+    kappa, loose = ((w * per)**2 * (1 + per))[..., None], loose[..., None, None]
+    together = (1 - per) / np.maximum(w**2, LEAST_RANGE)
+    alone = loose * (w[..., None] * by_gain(grown) + grown**2) + kappa * (by_logit(shift) + shift**2)
+    pairs = (loose + together[..., None]) * grown**2 + kappa * shift**2
+    return rate * np.clip(1 - alone / 2, 1 / 2, 3 / 2) + rate**2 / 2 * pairs
 
 
-def _tilted_score(score: FloatArray, centre: FloatArray, variance: FloatArray, D: FloatArray,
-                  tail: FloatArray) -> FloatArray:
+def _chebyshev_slopes(n: int) -> FloatArray:
+    """(n, n): the derivative at the Chebyshev points of the polynomial through values at them."""
+    x = chebyshev(n)
+    gap = x[:, None] - x + np.eye(n)
+    weight = 1 / gap.prod(axis=1)
+    slopes = weight / weight[:, None] / gap
+    np.fill_diagonal(slopes, 0)
+    return np.asarray(slopes - np.diag(slopes.sum(axis=1)))
+
+
+def tilted_score(score: FloatArray, centre: FloatArray, variance: FloatArray, D: FloatArray,
+                 tail: FloatArray) -> FloatArray:
     """The normal score of a cosine below which a competitor on the sphere stays.
 
     Given the value read out, an output embedding follows a von Mises-Fisher law with mean cosine `centre`, itself
@@ -126,14 +214,14 @@ def _tilted_score(score: FloatArray, centre: FloatArray, variance: FloatArray, D
     inside = -score**2 / D
     m = centre
     for _ in range(2):
-        m = np.clip(m, -CAP, CAP)
+        m = np.clip(m, -STEEPEST, STEEPEST)
         rest, gap = 1 - m * m, x - m
         z = np.sign(gap) * np.sqrt(np.maximum(D * (np.log(rest) - inside) - 2 * D * m * gap / rest, 0))
-        flat = np.abs(gap) < CLOSE_BY
+        flat = np.abs(gap) < CLOSE
         slope = np.where(flat, np.sqrt(rest * rest / ((1 + m * m) * D)), gap / np.where(z == 0, 1, z))
         slope = slope * D * (1 + m * m) / rest**2
         total = 1 + slope**2 * variance
         z = (z + slope * (m - centre)) / np.sqrt(total)
         m = centre + variance * slope / np.sqrt(total) * z
-    t = np.clip(z, -12, 12)
+    t = np.clip(z, -FAR, FAR)
     return np.asarray(t - tail * (1 - 1 / total) ** 2 / 24 * (t**3 - 3 * t))

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
 from ..numerics.quadrature import gauss_binomial, gauss_hermite
+from .accuracy import Accuracy
 from .seed import normal_score, score_of_normal
 
 FloatArray = NDArray[np.float64]
 
 TINY = float(np.finfo(float).tiny)
-SHARE_EDGES = np.arange(1, 10, 2) / 10  # classes are grouped by their share of right attention
-END_EDGES = np.array([1 / 50, 49 / 50])  # and told apart near 0 and 1, where most of them lie
+END_EDGES = np.array([1 / 50, 49 / 50])  # shares between which and 0 or 1 most labels lie
 LONG = 1  # times the vocabulary: sequences longer than this see the top tokens nearly always
 # Guards against rounding, none of which moves a result:
 SPECK = 1e-9  # relative size below which a variance, or a mass left over, is as good as none
@@ -29,10 +29,7 @@ EMPTY = 1e-13  # a weight that adds nothing in double precision
 
 @dataclasses.dataclass(frozen=True)
 class Seeds:
-    """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,).
-
-    Neighbours, `per_setting` at a time, are seeds of one setting.
-    """
+    """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,)."""
 
     V: FloatArray
     L: FloatArray
@@ -44,11 +41,17 @@ class Seeds:
     excess: FloatArray
     e: int
     sphere: bool
-    per_setting: int = 1
+
+    def at(self, rows: slice) -> Seeds:
+        """Some of the rows."""
+        return dataclasses.replace(self, **{name: getattr(self, name)[rows] for name in _ROWS})
 
     @property
     def lam(self) -> FloatArray:
         return self.N / self.V
+
+
+_ROWS = ("V", "L", "d", "N", "tau", "snr", "skew", "excess")
 
 
 def shape_score(seeds: Seeds, u: Any) -> FloatArray:
@@ -91,6 +94,12 @@ def outranking(seeds: Seeds, chance: FloatArray, n: int) -> tuple[FloatArray, Fl
     return np.where(long, counts, gauss), np.where(long, np.concatenate([p, rest], axis=-1), w_gauss)
 
 
+def sure_classes(seeds: Seeds) -> Classes:
+    """All labels in one class whose training attended rightly."""
+    one, zero = np.ones((len(seeds.V), 1)), np.zeros((len(seeds.V), 1))
+    return Classes(one, one, zero, zero, zero, zero)
+
+
 @dataclasses.dataclass(frozen=True)
 class Classes:
     """Groups (R, C) of labels by their share of right attention in training, with within-group variances.
@@ -106,13 +115,14 @@ class Classes:
     zeta_variance: FloatArray
 
 
-def classes(seeds: Seeds, n_zeta: int = 18, n_above: int = 4) -> Classes:
+def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
     """The labels grouped by how their training sequences attended."""
-    u, w = gauss_hermite(n_zeta)
+    u, w = gauss_hermite(accuracy.class_score)
     zeta = shape_score(seeds, u)
-    share, w_share = attended_share(seeds, zeta, n_above)
+    share, w_share = attended_share(seeds, zeta, accuracy.class_above)
     weight = w[:, None] * w_share
-    edges = np.sort(np.concatenate([SHARE_EDGES, END_EDGES]))
+    inner = (np.arange(accuracy.classes) + 1 / 2) / accuracy.classes
+    edges = np.sort(np.concatenate([inner, END_EDGES]))
     R, C = len(zeta), len(edges) + 1
     group = (np.arange(R)[:, None, None] * C + np.searchsorted(edges, share)).ravel()
 
