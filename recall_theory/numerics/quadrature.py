@@ -142,6 +142,8 @@ def condense(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArr
     """The n-point Gauss rule (..., n) of a discrete measure (..., M), by the Lanczos recursion."""
     diagonal, beside = [], []
     mean = (w * x).sum(-1, keepdims=True)
+    if n == 1:
+        return mean, np.ones_like(mean)
     spread = np.sqrt((w * (x - mean)**2).sum(-1, keepdims=True)) + TINY
     t = (x - mean) / spread
     now, before, b = np.sqrt(w), np.zeros_like(w), np.zeros((*w.shape[:-1], 1))

@@ -54,9 +54,12 @@ class Accuracy:
     class_above: int = 4  # tokens that outrank it
     competitor: int = 5  # training samples
     few_competitor: int = 8  # the same where there are few
-    skewness: int = 3  # of a strength, beside its normal part, where it is skewed
     logit: int = 16  # points over the correct label's logit
     gain: int = 4  # points over a competitor's gain
+    # the variance over seeds
+    overlap: int = 3  # of the overlap of two facts
+    angle: int = 8  # of the arc over which a bivariate normal law is summed
+    pair: int = 28  # points over a fact's score
     # what a wrongly attended token answers
     rank: int = 6  # of the token
     answer: int = 21  # points over the logit that answers
@@ -64,7 +67,7 @@ class Accuracy:
     reach: float = 7.0  # standard deviations to which normal variables are integrated
     few: float = 8.0  # training samples of a fact, below which counts get the nodes of `few_count`
     apart: float = 0.5  # logits between a competitor's neighbouring counts, from which on each count is a kind
-    sure: float = 1e-5  # share of a label's samples missed by attention, below which it counts as right
+    sure: float = 1e-4  # share missed by attention below which training counts as attended rightly
     almost: float = 0.025  # share missed below which scores get half their nodes
 
     def doubled(self) -> Accuracy:

@@ -18,7 +18,7 @@ from .formulas import leading_laws as laws
 from .formulas.generic import lambert_w
 from .orthogonal.orthogonal_law import orthogonal_prediction
 from .predict import FloatArray, Predictions, predict_many
-from .recall import recall_terms
+from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .seed import attention
 
 __all__ = ["Model", "Sizes", "bearable"]
@@ -84,17 +84,14 @@ class Model:
         if self.embedding == "orthogonal":
             return np.asarray(orthogonal_prediction(V, at["L"], d, N, self.trigger_in_value)["recall"])
         if self.activation is None:
-            terms = recall_terms(V, at["L"], d, N, self.embedding, self.trigger_in_value)
+            terms = recall_terms(V, d, N, self.trigger_in_value)
         else:
-            from .mlp.mlp_law import recall_terms as mlp_recall_terms
-
             terms = mlp_recall_terms(self._kernel(d), V, d, N, at["m"])
         noise = np.maximum(sum(terms.values()), np.finfo(float).tiny)
         return np.asarray(forced_choice(1 / np.sqrt(noise), V) * -np.expm1(-N / V))
 
     def _kernel(self, d: Any) -> Any:
         from ..activations import activation
-        from .mlp.mlp_law import typical_kernel
 
         return typical_kernel(activation(self.activation), d, int(self.trigger_in_value))
 

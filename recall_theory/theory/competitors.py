@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from ..numerics.cumulants import score_of_skewed
 from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale
 from .accuracy import Accuracy
 from .correct_label import Nodes, counts_of, skewed
-from .strengths import Kernel, Stored
+from .read_out import Kernel
+from .strengths import Stored
 from .training_attention import BELOW_ONE, TINY, Classes, Seeds
 
 FloatArray = NDArray[np.float64]
@@ -30,17 +32,18 @@ LEAST_RANGE = 1e-6  # of a gain or logit; acts where nodes coincide
 
 @dataclasses.dataclass(frozen=True)
 class Kinds:
-    """Competitors by class and count: weight (R, K) of a kind; mean and variance (R, E, K) of its strength; power (R, E)
-    of all V - 1 together."""
+    """Competitors by class and count: weight (R, K) of a kind; mean, variance and third central moment (R, E, K) of its
+    strength (None if all are 0); power (R, E) of all V - 1 together."""
 
     weight: FloatArray
     mean: FloatArray
     variance: FloatArray
+    third: FloatArray | None
     power: FloatArray
 
 
 def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, exact: bool, accuracy: Accuracy) -> Kinds:
-    """The kinds of competitors: a class of labels, a count, and where strengths are skewed a part of these."""
+    """The kinds of competitors: a class of labels and a count."""
     R, E = kernel.own.shape
     lam = seeds.lam
     n, p = counts_of(lam[:, None] * groups.share, lam, accuracy.competitor, accuracy.few_competitor, exact, accuracy)
@@ -49,10 +52,14 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, exact: 
     mean = count * stored.bias[..., None] + stored.rest[..., None] - stored.mean[..., None, None]
     variance = count**2 * stored.spread[..., None] + stored.rest_variance[..., None]
     mean, variance = mean.reshape(R, E, -1), variance.reshape(R, E, -1)
+    third = None
+    if kernel.skewness.any():
+        third = (count**3 * (kernel.skewness * kernel.variance**(3 / 2))[..., None, None] + 0 * stored.bias[..., None])
+        third = third.reshape(R, E, -1)
     weight = np.where(weight * seeds.V[:, None, None] > NONE, weight, 0).reshape(R, -1)
     keep = (weight > 0).any(axis=0)
     return Kinds(weight[:, keep], mean[..., keep], variance[..., keep],
-                 np.maximum(seeds.V - 2, 1)[:, None] * stored.square)
+                 None if third is None else third[..., keep], np.maximum(seeds.V - 2, 1)[:, None] * stored.square)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,12 +157,18 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, points: int, accuracy: Accu
         unit = (u / np.sqrt(d[..., 0]))[..., None]
         for k in range(kinds.weight.shape[1]):
             z = tilted_score(x, unit * mean[:, :, None, None, k], unit**2 * kinds.variance[:, :, None, None, k], D, tail)
+            if kinds.third is not None:
+                z = score_of_skewed(z, (u**3 * kinds.third[:, :, None, k] / sd[..., k]**3)[..., None])
             above += kinds.weight[:, None, None, None, k] * ndtr(-z)
     else:
         steep = 1 / sd
         place = u[..., None] * mean[:, :, None] * steep
+        skew = None if kinds.third is None else u[..., None]**3 * kinds.third[:, :, None] * steep**3
         for k in range(kinds.weight.shape[1]):
-            above += kinds.weight[:, None, None, None, k] * ndtr(place[..., k, None] - steep[..., k, None] * x)
+            z = steep[..., k, None] * x - place[..., k, None]
+            if skew is not None:
+                z = score_of_skewed(z, skew[..., k, None])
+            above += kinds.weight[:, None, None, None, k] * ndtr(-z)
     rate = -np.maximum(V - 1, 1)[..., None] * np.log1p(-np.minimum(above, BELOW_ONE))
     rate = _constrained(rate, half, w, sigma, per, low, high, nodes.loose)
     return Hazard(np.log(np.maximum(rate, TINY)), middle, half, low[..., None], high[..., None], per[:, 0, 0])

@@ -17,7 +17,8 @@ from scipy.special import gammaln
 from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite, gauss_poisson
 from ..numerics.unit_sphere import peizer_pratt_scale, score_of_coordinate
 from .accuracy import Accuracy
-from .strengths import Kernel, Stored
+from .read_out import Kernel
+from .strengths import Stored
 from .training_attention import TINY, Seeds
 
 __all__ = ["Nodes", "counts_of", "nodes_of", "skewed"]
@@ -34,7 +35,8 @@ class Nodes:
 
     mass sums to 1 over an entry. logit: x. gain: w. lead (R, E, P): T. share, surplus (R, E, P): of right attention,
     and the count of right picks less its mean. noise (R, E): the noise's share of the logit's variance. loose (R, E):
-    variance of the logarithm of the strengths' scale that independent competitors would have.
+    variance of the logarithm of the strengths' scale that independent competitors would have. length (R, E): the part
+    Q/Theta of the lead at a typical count.
     """
 
     mass: FloatArray
@@ -45,6 +47,7 @@ class Nodes:
     surplus: FloatArray
     noise: FloatArray
     loose: FloatArray
+    length: FloatArray
 
 
 def skewed(skewness: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
@@ -85,13 +88,16 @@ def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, share: FloatArray, sh
                                             for q in (lead, a, missed, surplus, weight))
     total = (np.maximum(seeds.V - 2, 1)[:, None] * stored.square)[..., None]
     power = total + lead**2 / seeds.V[:, None, None]
-    wider = np.sqrt(1 + d[..., 0] * stored.common_pick[..., None] * missed**2 / power)
+    # what the fact's own wrong picks store: the tokens that all labels pick, and others by chance
+    astray = stored.common_pick[..., None] * missed**2 + (1 - share) / lam[..., 0] * stored.scattered[..., None]
+    wider = np.sqrt(1 + d[..., 0] * astray / power)
     make = _on_the_sphere if seeds.sphere else _gaussian
     logit, gain, mass = make(seeds, kernel, lead, power, wider, accuracy)
     sin2 = power / (power + lead**2)
     shape = (R, E, lead.shape[-1], -1)
     logit, gain, mass = (np.broadcast_to(q, logit.shape).reshape(shape) for q in (logit, gain, mass))
-    return Nodes(weight[..., None] * mass, logit, gain, lead, share, surplus, (weight * wider**2 * sin2).sum(-1), kernel.power_variance / 4)
+    return Nodes(weight[..., None] * mass, logit, gain, lead, share, surplus, (weight * wider**2 * sin2).sum(-1), kernel.power_variance / 4,
+                 total[..., 0] / (total[..., 0] + np.maximum(kernel.own - kernel.mean, 0)**2))
 
 
 def _gaussian(seeds: Seeds, kernel: Kernel, lead: FloatArray, power: FloatArray, wider: FloatArray,

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from ..activations import Activation
 from ..numerics.quadrature import condense, gauss_coordinate, gauss_gamma, gauss_hermite
 from .accuracy import DEFAULT, Accuracy
 
-__all__ = ["LinearKernel", "NeuronKernel", "ReadOut", "Strengths"]
+__all__ = ["KernelLaw", "NeuronKernel", "Strengths", "ValueRead"]
 
 FloatArray = NDArray[np.float64]
 TINY = float(np.finfo(float).tiny)
@@ -39,7 +38,7 @@ TILT = 4  # of the measure in which fluctuations are taken: the mean of the inte
 
 
 @dataclasses.dataclass(frozen=True)
-class ReadOut:
+class ValueRead:
     """Facts as values that are read out; fields (R, F), or what broadcasts to it.
 
     s = |h_k|^2; t = z.h_k and tau = |z|^2 with z what all values share: the trigger if it is in the values, else 0.
@@ -59,7 +58,9 @@ class Strengths:
 
     weight: of the nodes, summing to 1 over D. own: K(h_k, h_k). mean, power, third: mean, variance and third central
     moment of K(h_j, h_k) over j. slope: of K(h_j, h_k) in the attention score of token j. wrong_mean, wrong_power,
-    wrong_slope: the same for values without the trigger, as wrong picks store them. itself: K(z_k, h_k).
+    wrong_slope: the same for values without the trigger, as wrong picks store them. itself: K(z_k, h_k). common: the part of
+    the power that is the same for all facts. together: correlation of two facts' own - mean over the weights. linear:
+    squared slope of K in an overlap.
     """
 
     weight: FloatArray
@@ -72,26 +73,9 @@ class Strengths:
     wrong_power: FloatArray
     wrong_slope: FloatArray
     itself: FloatArray
-
-
-class Kernel(Protocol):
-    """What step three asks of a kernel."""
-
-    def strengths(self, facts: ReadOut) -> Strengths: ...
-
-
-@dataclasses.dataclass(frozen=True)
-class LinearKernel:
-    """The inner product: values are read out as they are."""
-
-    d: float
-
-    def strengths(self, facts: ReadOut) -> Strengths:
-        """The strengths of facts (R, F), exactly; one node."""
-        s, t, alpha = (q[..., None] for q in np.broadcast_arrays(facts.s, facts.t, facts.alpha))
-        zero = np.zeros_like(s)
-        return Strengths(weight=zero + 1, own=s, mean=t, power=s / self.d, third=zero, slope=alpha, wrong_mean=zero,
-                         wrong_power=s / self.d, wrong_slope=alpha, itself=s - t)
+    common: FloatArray
+    together: FloatArray
+    linear: FloatArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,11 +88,11 @@ class NeuronKernel:
     sphere: bool = False
     accuracy: Accuracy = DEFAULT
 
-    def strengths(self, facts: ReadOut) -> Strengths:
+    def strengths(self, facts: ValueRead) -> Strengths:
         """The strengths of facts (R, F)."""
         s, t, tau, alpha, along = np.broadcast_arrays(facts.s, facts.t, facts.tau, facts.alpha, facts.along)
-        law = self._law(s, t, tau)
-        free = self._law(s, 0 * t, 0 * tau) if tau.any() else law
+        law = self.law(s, t, tau)
+        free = self.law(s, 0 * t, 0 * tau) if tau.any() else law
         weight, ratio, mean = law.at_nodes(self.accuracy)
         to_token = alpha * np.sqrt(self.d / s)  # of a unit vector along h_k, and of one along the rest of the trigger
         rest_to_token = np.where(law.rest > TINY, (along * np.sqrt(self.d) - law.along * to_token)
@@ -124,9 +108,11 @@ class NeuronKernel:
             weight=weight, own=own, mean=mean * own, power=power, third=wide(law.skewness) * power**(3 / 2),
             slope=wide(slope), wrong_mean=wide(free.mean), wrong_power=wide(free.power / law.ratio) * ratio,
             wrong_slope=wide(free.pull * to_token / np.sqrt(self.d)),
-            itself=wide(np.where(tau > 0, law.itself, law.own)))
+            itself=wide(np.where(tau > 0, law.itself, law.own)), common=wide(law.common), together=wide(law.together),
+            linear=wide(law.pull**2 / s))
 
-    def _law(self, s: FloatArray, t: FloatArray, tau: FloatArray) -> _Law:
+    def law(self, s: FloatArray, t: FloatArray, tau: FloatArray) -> KernelLaw:
+        """The law over the weights for squared norms s, overlaps t with z and tau = |z|^2, all (...)."""
         neuron = self._neuron(s, t, tau)
         d = max(self.d, 3.0)
         return _law(neuron, self.m, d, self.sphere, self.accuracy.neuron_laplace)
@@ -200,10 +186,10 @@ class _Neuron:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Law:
+class KernelLaw:
     """The law over the weights, fields (...): own, mean, power at infinite own; R: mean, relative variance and skewness of
     its logarithm; M: mean, variance and covariance with R/E R; skewness over the others; pull: slope of the kernel along
-    h_k and along the rest of z."""
+    h_k and along the rest of z; noise: what one neuron adds to the power, times m."""
 
     own: FloatArray
     mean: FloatArray
@@ -220,6 +206,9 @@ class _Law:
     along: FloatArray
     rest: FloatArray
     itself: FloatArray
+    common: FloatArray
+    together: FloatArray
+    noise: FloatArray
 
     def at_nodes(self, n: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Weights, R and M at nodes (..., D): A = own/sqrt(power) by log R, and B = M A linear in A and normal."""
@@ -249,7 +238,7 @@ class _Law:
         return weight.reshape(wide), np.broadcast_to(R[..., None], B.shape).reshape(wide), (B / A[..., None]).reshape(wide)
 
 
-def _law(q: _Neuron, m: float, d: float, sphere: bool, n_laplace: int) -> _Law:
+def _law(q: _Neuron, m: float, d: float, sphere: bool, n_laplace: int) -> KernelLaw:
     """The law of M and R over m neurons."""
     X = q.X[..., 0]
     x, y = q.x[..., 0], q.y
@@ -300,12 +289,30 @@ def _law(q: _Neuron, m: float, d: float, sphere: bool, n_laplace: int) -> _Law:
     M0 = XF / X2
     covariance = both / ratio - (slant - M0) + part["covariance"] * scale / ratio
     base = parts.sum(-1)
-    return _Law(
+    return KernelLaw(
         own=X2, mean=XF, power=base[..., 0] / m + (1 - 1 / m) * two(base[..., None])[..., 0], ratio=ratio,
         ratio_variance=ratio_variance, ratio_skewness=np.clip(part["skewness"], -MOST_SKEW, MOST_SKEW), slant=slant,
         slant_variance=np.maximum(square - (slant - M0)**2, 0), covariance=covariance,
         skewness=part["third"] * cube / (ratio**(3 / 2) * (1 + 3 / 8 * ratio_variance)),
-        pull=base[..., 1], rest_pull=base[..., 2], along=q.along, rest=q.rest, itself=q.itself)
+        pull=base[..., 1], rest_pull=base[..., 2], along=q.along, rest=q.rest, itself=q.itself,
+        common=_common(q, base, m, d, sphere), together=_together(q),
+        noise=base[..., 0])
+
+
+def _common(q: _Neuron, base: FloatArray, m: float, d: float, sphere: bool) -> FloatArray:
+    """Cov_j(K(h_j, h_k), K(h_j, h_l)) of two facts: through the trigger, the others' lengths, and each neuron."""
+    trigger = (q.along * base[..., 1] + q.rest * base[..., 2])**2 / np.maximum(q.along**2 + q.rest**2, TINY) / d
+    lengths = 0 if sphere else (d - 2) * base[..., 6]**2 / (2 * d**2)
+    return np.asarray(trigger + lengths + (q.w * q.over_y(q.F**2 * q.C)).sum(-1) / m)
+
+
+def _together(q: _Neuron) -> FloatArray:
+    """The part of Var(X^2 - X F) over a neuron's weights that w.z_trig decides."""
+    y = q.X**2 - q.X * q.F
+    whole = (q.w * q.over_y(y**2)).sum(-1) - (q.w * q.over_y(y)).sum(-1)**2
+    C = np.broadcast_to(q.C, y.shape)
+    shared = (q.w * q.over_y(C**2)).sum(-1) - (q.w * q.over_y(C)).sum(-1)**2
+    return np.asarray(np.clip(shared / np.maximum(whole, TINY), 0, 1))
 
 
 def _fluctuations(q: _Neuron, parts: FloatArray, slip: FloatArray, own: FloatArray, X2: FloatArray, m: float, d: float,

@@ -78,7 +78,7 @@ def _mlp_requirements(setting: Setting) -> list[Requirement]:
     from .formulas import leading_laws as laws
     from .formulas import mlp_formulas as terms
     from .formulas.step_two import input_power
-    from .mlp.mlp_law import typical_kernel
+    from .noise_budget import typical_kernel
     from .seed import activation_moments
 
     assert setting.m is not None

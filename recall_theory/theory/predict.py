@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..activations import activation as activation_of
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import EMBEDDINGS, N_TEST, OBSERVABLES, PARAMETERS, Setting, SettingError, activation_in_use
+from .accuracy import DEFAULT, Accuracy
+from .batch import Batch
+from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal.orthogonal_law import orthogonal_prediction, orthogonal_terms
-from .recall import recall_and_accuracy, recall_terms
+from .recall import recall_and_accuracy
 from .seed import attention_terms, mean_and_std, seed_law
 
 LAW = 1  # the version of what is predicted, in every JSON with predictions: raised whenever a golden value moves
@@ -112,7 +116,7 @@ class Predictions:
         return {**sizes, **shared, **means, **spreads, **terms}
 
 
-def predict(setting: Setting) -> Prediction:
+def predict(setting: Setting, accuracy: Accuracy = DEFAULT) -> Prediction:
     """Attention, recall and accuracy of a setting, averaged over seeds, without a fitted constant.
 
     Derived in docs/derivations; the theory is of the limit eta -> 0, eta*gamma -> infinity, so finite
@@ -126,11 +130,10 @@ def predict(setting: Setting) -> Prediction:
         raise SettingError("eta", "predict describes the limit eta -> 0, eta*gamma -> infinity: leave "
                            f"eta={setting.eta:g} and gamma={setting.gamma:g} out (simulate takes them)")
     V, L, d, N = (np.array([x], dtype=float) for x in (setting.V, setting.L, setting.d, setting.N))
-    if setting.m is None:
-        many = _arrays(V, L, d, N, setting.embedding, setting.trigger_in_value)
-    else:
-        many = _mlp_arrays(V, L, d, N, np.array([setting.m], dtype=float), setting.activation or "relu",
-                           setting.embedding, setting.trigger_in_value)
+    m = None if setting.m is None else np.array([setting.m], dtype=float)
+    phi = None if m is None else setting.activation or "relu"
+    many = _arrays(Batch(V, L, d, N, m, None if phi is None else activation_of(phi), setting.embedding,
+                         int(setting.trigger_in_value)), accuracy)
     return Prediction(
         setting, float(many.attention[0]), float(many.recall[0]), float(many.accuracy[0]),
         std={o: float(v[0]) for o, v in many.std.items()},
@@ -143,7 +146,7 @@ def predict(setting: Setting) -> Prediction:
 def _remarks(setting: Setting) -> tuple[str, ...]:
     if setting.m is None:
         return ()
-    from .mlp.width_regime import MOST, share_of_few
+    from .width_regime import MOST, share_of_few
 
     share = share_of_few(setting.m, setting.activation or "relu")
     if share <= MOST * (1 + 1 / 10**9):  # just at it is not above it
@@ -153,7 +156,8 @@ def _remarks(setting: Setting) -> tuple[str, ...]:
 
 
 def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: ArrayLike | None = None,
-                 activation: Any = None, embedding: str = "gaussian", trigger_in_value: bool = True) -> Predictions:
+                 activation: Any = None, embedding: str = "gaussian", trigger_in_value: bool = True,
+                 accuracy: Accuracy = DEFAULT) -> Predictions:
     """`predict` for arrays of settings; V, L, d, N and, with an MLP, m broadcast against one another.
 
     Arrays may be empty. Either all settings have an MLP or none has. Raises `SettingError` where any value lies
@@ -184,10 +188,9 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: A
     def shaped(x: FloatArray) -> FloatArray:
         return x[:count].reshape(shape)
 
-    if phi is None:
-        flat = _arrays(rows[0], rows[1], rows[2], rows[3], embedding, bool(trigger_in_value))
-    else:
-        flat = _mlp_arrays(rows[0], rows[1], rows[2], rows[3], rows[4], phi, embedding, bool(trigger_in_value))
+    V_, L_, d_, N_ = rows[:4]
+    flat = _arrays(Batch(V_, L_, d_, N_, None if phi is None else rows[4], None if phi is None else activation_of(phi),
+                         embedding, int(trigger_in_value)), accuracy)
     return Predictions(
         V=shaped(rows[0]), L=shaped(rows[1]), d=shaped(rows[2]), N=shaped(rows[3]),
         m=None if m is None else shaped(rows[4]),
@@ -200,54 +203,33 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: A
     )
 
 
-def _arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, embedding: str,
-            trigger_in_value: bool) -> _Arrays:
+def _arrays(batch: Batch, accuracy: Accuracy) -> _Arrays:
     """The prediction for flat arrays of valid sizes."""
-    if embedding == "orthogonal":
-        found = orthogonal_prediction(V, L, d, N, trigger_in_value)
-        terms = orthogonal_terms(V, L, d, N, trigger_in_value)
+    V, L, d, N, e = batch.V, batch.L, batch.d, batch.N, bool(batch.e)
+    if batch.embedding == "orthogonal":
+        if batch.m is not None:
+            raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
+                               "sphere embeddings (simulate takes it)")
+        found = orthogonal_prediction(V, L, d, N, e)
+        terms = orthogonal_terms(V, L, d, N, e)
     else:
-        longer = np.maximum(L, 2)  # a sequence of one token has no rival: its attention is 1
-        if embedding == "sphere":
+        if batch.embedding == "sphere":
             d = np.maximum(d, 2)  # a line has no directions to average over: the circle stands in for it
-        law = seed_law(V, longer, d, N, embedding, trigger_in_value)
-        found = recall_and_accuracy(law, V, L, d, N, embedding, trigger_in_value)
-        mean, std = mean_and_std(law)
-        budget = attention_terms(V, longer, d, N, embedding, trigger_in_value)
+            batch = dataclasses.replace(batch, d=d)
+        law = seed_law(V, L, d, N, batch.embedding, e, m=batch.m, phi=batch.phi, accuracy=accuracy)
+        mean, std, finite = mean_and_std(law, accuracy)
+        found = recall_and_accuracy(batch, np.where(L > 1, 1 - mean, 0), finite, accuracy)
         found["attention"] = np.where(L > 1, mean, 1.0)
         found["attention_std"] = np.where(L > 1, std, 0.0)
+        budget = attention_terms(V, L, d, N, batch.embedding, e, m=batch.m, phi=batch.phi)
         terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},
-                 "recall": recall_terms(V, L, d, N, embedding, trigger_in_value)}
+                 "recall": recall_terms(V, d, N, e) if batch.phi is None else
+                 mlp_recall_terms(typical_kernel(batch.phi, d, batch.e), V, d, N, batch.m)}
     # quadrature weights sum to 1 but for rounding
     values = tuple(np.clip(found[o], 0, 1) for o in OBSERVABLES)
     spread = _resolved(found)
-    attention, recall, accuracy = values
-    return _Arrays(attention, recall, accuracy, _observed_std(values, spread), spread, terms)
-
-
-def _mlp_arrays(V: FloatArray, L: FloatArray, d: FloatArray, N: FloatArray, m: FloatArray, activation: str,
-                embedding: str, trigger_in_value: bool) -> _Arrays:
-    """The same for the Attention-MLP model."""
-    from .mlp.mlp_law import mlp_prediction, mlp_terms
-
-    if embedding == "orthogonal":
-        raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
-                           "sphere embeddings (simulate takes it)")
-    longer = np.maximum(L, 2)  # a sequence of one token has no rival: its attention is 1
-    if embedding == "sphere":
-        d = np.maximum(d, 2)  # as without an MLP
-    found = mlp_prediction(V, longer, d, N, m, activation, embedding, trigger_in_value)
-    alone = L < 2
-    found["accuracy"] = np.where(alone, found["recall"], found["accuracy"])
-    found["accuracy_std"] = np.where(alone, found["recall_std"], found["accuracy_std"])
-    found["attention"] = np.where(alone, 1, found["attention"])
-    found["attention_std"] = np.where(alone, 0, found["attention_std"])
-    terms = mlp_terms(V, longer, d, N, m, activation, embedding, trigger_in_value)
-    terms["attention"] = {name: np.where(alone, 0, term) for name, term in terms["attention"].items()}
-    values = tuple(np.clip(found[o], 0, 1) for o in OBSERVABLES)
-    spread = _resolved(found)
-    attention, recall, accuracy = values
-    return _Arrays(attention, recall, accuracy, _observed_std(values, spread), spread, terms)
+    attention, recall, right = values
+    return _Arrays(attention, recall, right, _observed_std(values, spread), spread, terms)
 
 
 def _resolved(found: dict[str, FloatArray]) -> dict[str, FloatArray]:

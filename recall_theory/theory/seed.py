@@ -26,7 +26,8 @@ from .formulas.generic import power_of_complement
 from .formulas.step_two import StepTwo
 
 __all__ = ["SeedLaw", "activation_moments", "attention", "attention_given", "attention_of_fact", "attention_std",
-           "attention_terms", "mean_and_std", "normal_score", "score_of_normal", "seed_law"]
+           "attention_terms", "mean_and_std", "normal_score", "score_of_normal", "seed_law",
+           "tau_nodes", "token_scatter"]
 
 FloatArray = NDArray[np.float64]
 Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
@@ -172,10 +173,7 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     kappa = int(embedding == "gaussian")
     shared: dict[str, Any] = {"e": int(trigger_in_value), "kappa": kappa}
     width, moments = _mlp(sizes, m, phi, shared["e"])
-    if kappa:
-        tau, w_tau = gauss_gamma(2 / d1, accuracy.tau_nodes)
-    else:
-        tau, w_tau = np.ones((len(d1), 1)), np.ones((len(d1), 1))
+    tau, w_tau = tau_nodes(d1, embedding, accuracy.tau_nodes)
     b0, w_b0 = gauss_gamma(2 / d1 + 2 / V1, accuracy.scale_nodes)
     at = _step_two(sizes, width, moments, 2, tau=tau[:, :, None], b0=b0[:, None, :], **shared)
     typical = _step_two(sizes, width, moments, 0, **shared)
@@ -206,6 +204,13 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     return SeedLaw(weight=flat(w_tau[:, :, None] * weights), tau=flat(tau[:, :, None]), snr=flat(nodes),
                    skew=flat(skew), excess=flat(excess), number=flat(number), chance=flat(chance), alone=flat(alone),
                    V=V1)
+
+
+def tau_nodes(d: FloatArray, embedding: str, n: int) -> tuple[FloatArray, FloatArray]:
+    """|z_trig|^2 (B, n) and weights: chi^2_d/d, or 1 on the sphere."""
+    if embedding == "gaussian":
+        return gauss_gamma(2 / d, n)
+    return np.ones((len(d), 1)), np.ones((len(d), 1))
 
 
 def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -345,14 +350,15 @@ def attention_given(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> FloatArray:
     return out
 
 
-def mean_and_std(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray, FloatArray]:
-    """(B,) each: attention over seeds, its mean and its standard deviation, test sequences being exhausted."""
+def mean_and_std(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(B,) each: attention over seeds, its mean and its standard deviation, test sequences being exhausted, and the
+    part of the variance that is there at a given tau and lead."""
     each = attention_given(law, accuracy)
     mean: FloatArray = (law.weight * each).sum(axis=-1)
     between = (law.weight * (each - mean[:, None])**2).sum(axis=-1)
     scatter = (law.weight * token_scatter(law, accuracy)).sum(axis=-1)
     std: FloatArray = np.sqrt(between + scatter)
-    return mean, std
+    return mean, std, scatter
 
 
 def attention(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",

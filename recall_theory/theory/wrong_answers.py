@@ -9,7 +9,8 @@ from scipy.special import ndtr, ndtri
 from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
 from .accuracy import Accuracy
 from .fact import Facts
-from .strengths import ReadOut, stored
+from .read_out import ReadOut
+from .strengths import stored
 from .training_attention import TINY, Classes, Seeds, best_pick, shape_score
 
 __all__ = ["wrong_answers"]

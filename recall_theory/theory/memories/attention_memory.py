@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.thresholds import known_interval
+from ..accuracy import DEFAULT
+from ..batch import Batch
 from ..recall import recall_and_accuracy
-from ..seed import seed_law
 
 __all__ = ["attention_capacity", "attention_dimension"]
 
@@ -24,8 +25,9 @@ SPAN = 64  # sizes are sought from the leading law's over this to twice it
 def recall_at(V: FloatArray, d: FloatArray) -> FloatArray:
     """Recall of V facts at dimension d, both (n,), mean over seeds."""
     V, d = np.broadcast_arrays(np.asarray(V, dtype=float), np.asarray(d, dtype=float))
-    found: FloatArray = recall_and_accuracy(seed_law(V, 2, d, V * ENOUGH), V, 1, d, V * ENOUGH)["recall"]
-    return found
+    sure = np.zeros_like(V)
+    settings = Batch(V, sure + 1, d, V * ENOUGH, None, None, "gaussian", 1)
+    return recall_and_accuracy(settings, sure, sure, DEFAULT)["recall"]
 
 
 def attention_capacity(d: int, target: float, leading: float) -> int | None:

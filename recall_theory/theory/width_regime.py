@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...activations import activation as find
-from ...activations import gaussian_mean
+from ..activations import activation as find
+from ..activations import gaussian_mean
 
 __all__ = ["MOST", "share_of_few"]
 

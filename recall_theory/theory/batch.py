@@ -1,0 +1,53 @@
+"""Settings as arrays: what the law takes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..activations import Activation
+
+__all__ = ["Batch", "One"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class One:
+    """One setting; m and phi are None without an MLP, e is 1 if the trigger is in the values, else 0."""
+
+    V: float
+    L: float
+    d: float
+    N: float
+    m: float | None
+    phi: Activation | None
+    embedding: str
+    e: int
+
+    @property
+    def sphere(self) -> bool:
+        """Whether embeddings have norm 1."""
+        return self.embedding == "sphere"
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Settings that differ in their sizes V, L, d, N and m, arrays (B,); the rest is as in `One`."""
+
+    V: FloatArray
+    L: FloatArray
+    d: FloatArray
+    N: FloatArray
+    m: FloatArray | None
+    phi: Activation | None
+    embedding: str
+    e: int
+
+    def __iter__(self) -> Iterator[One]:
+        for i in range(len(self.V)):
+            yield One(float(self.V[i]), float(self.L[i]), float(self.d[i]), float(self.N[i]),
+                      None if self.m is None else float(self.m[i]), self.phi, self.embedding, self.e)

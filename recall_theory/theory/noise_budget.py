@@ -1,0 +1,88 @@
+"""The noise budget: contributions to (noise/signal)^2 by cause, at a typical seed and fact."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..activations import Activation, activation, gaussian_mean
+from .accuracy import DEFAULT
+from .formulas import recall_formulas as rt
+from .kernel import NeuronKernel
+
+__all__ = ["TypicalKernel", "mlp_recall_terms", "recall_terms", "typical_kernel"]
+
+FloatArray = NDArray[np.float64]
+
+WIDE = 1e6  # neurons at which the kernel of infinite width is taken, and what one neuron adds to it
+
+
+def recall_terms(V: ArrayLike, d: ArrayLike, N: ArrayLike, trigger_in_value: bool = True) -> dict[str, FloatArray]:
+    """Contributions to (noise/signal)^2 of recall at right attention and tau = 1, by cause, without an MLP.
+
+    >>> {k: round(float(v), 4) for k, v in recall_terms(512, 128, 51200).items()}
+    {'interference': 0.0625, 'gradient noise': 0.0006, 'mean bias': 0.04, 'token overlap': 0.0258}
+    """
+    V, d, N = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (V, d, N)))
+    e = int(trigger_in_value)
+    terms = {"interference": rt.interference(V, d, e, 1), "gradient noise": rt.gradient_noise(V, d, N, e, 1)}
+    if e:
+        terms["mean bias"] = rt.mean_bias(V, d, N, e, 1)
+    terms["token overlap"] = rt.token_overlap(d, N, V, e, 1)
+    return {k: np.broadcast_to(v, V.shape) for k, v in terms.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class TypicalKernel:
+    """The kernel of a fact of typical norms: with itself, its mean and variance over the others, the part of the mean
+    that is the activation's; the noise and the spread of own - mean that a neuron adds. Arrays of the shape of d."""
+
+    own: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    of_mean: FloatArray
+    noise: FloatArray
+    spread: FloatArray
+
+    @property
+    def lead(self) -> FloatArray:
+        """What the fact's own class has over the others."""
+        return self.own - self.mean
+
+
+def typical_kernel(phi: Activation, d: ArrayLike, e: int) -> TypicalKernel:
+    """The kernel at |h_k|^2 = 1 + e and |z_trig| = 1, for each d."""
+    d = np.asarray(d, dtype=float)
+    different, place = np.unique(d, return_inverse=True)
+    rows = np.array([_typical(phi, float(one), e) for one in different])
+    return TypicalKernel(*(column[place].reshape(d.shape) for column in rows.T))
+
+
+@functools.lru_cache(maxsize=1024)
+def _typical(phi: Activation, d: float, e: int) -> tuple[float, ...]:
+    s, t = np.array([1.0 + e]), np.array([float(e)])
+    law = NeuronKernel(phi, WIDE, d, False, DEFAULT).law(s, t, t)
+    own, noise = float(law.own[0]), float(law.noise[0])
+    variance = (float(law.power[0]) - noise / WIDE) / (1 - 1 / WIDE)
+    of_mean = float(gaussian_mean(phi, phi.phi, 1 + e)) ** 2
+    return own, float(law.mean[0]), variance, of_mean, noise, float(law.slant_variance[0]) * own**2 * WIDE
+
+
+def mlp_recall_terms(k: TypicalKernel, V: Any, d: Any, N: Any, m: Any) -> dict[str, Any]:
+    """The same with an MLP of m neurons. Every name begins with one of "mean bias", "gradient noise", "MLP noise",
+    "interference"."""
+    lam = N / V
+    scale = V / (d * k.lead**2)
+    return {
+        "interference: kernel": scale * k.variance * (1 - 1 / m),
+        "gradient noise: kernel": scale * k.variance * (1 - 1 / m) / lam,
+        "MLP noise: neurons": scale * k.noise / m * (1 + 1 / lam),
+        "MLP noise: own kernel": k.spread / m / k.lead**2 / d,
+        "mean bias: mean of phi": scale * k.mean * k.of_mean / lam,
+        "mean bias: trigger": scale * k.mean * (k.mean - k.of_mean) / lam,
+        "gradient noise: own count": k.own**2 / lam / k.lead**2 / d,
+    }

@@ -1,0 +1,143 @@
+"""How step three reads values out: by their inner product, or through the neurons of an MLP.
+
+The kernel is what the two models differ by: everything after it is one law. docs/derivations/recall.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..activations import Activation
+from ..numerics.gaussian_kernels import gaussian_rule
+from ..numerics.quadrature import gauss_hermite
+from .accuracy import Accuracy
+from .fact import Facts
+from .kernel import NeuronKernel, ValueRead
+from .training_attention import Seeds
+
+__all__ = ["InnerProduct", "Kernel", "Neurons", "ReadOut", "power_variance"]
+
+FloatArray = NDArray[np.float64]
+
+LEAST_LEFT = 1 / 20  # share of a kernel's variance that scores leave open; acts at d of a few
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """Moments of the kernel K(j, k) of other labels' values j with the value k that is read out, fields (R, E).
+
+    An entry is a fact at a node of what the neurons' draw does to it (`nodes` of them a fact; 1 without an MLP):
+    weight sums to 1 over a row. own: K(k, k). mean, slope, variance, skewness: of K(j, k) over tokens j, whose mean
+    rises by `slope` per unit of the token's attention score; variance and skewness are those left at a given score.
+    bare_mean, bare_slope, bare_variance: the same for values without the trigger; bare_own: K(z_k, k).
+    power_variance, power_skewness: of the competitors' total strength over the draw of the neurons, relative.
+    common: the part of the variance, beside that by scores, which is the same for all facts k. together: correlation
+    of two facts over the draw of the neurons. linear: squared slope of K in the overlap of two values.
+    """
+
+    nodes: int
+    weight: FloatArray
+    own: FloatArray
+    mean: FloatArray
+    slope: FloatArray
+    variance: FloatArray
+    skewness: FloatArray
+    bare_mean: FloatArray
+    bare_slope: FloatArray
+    bare_variance: FloatArray
+    bare_own: FloatArray
+    power_variance: FloatArray
+    power_skewness: FloatArray
+    common: FloatArray
+    together: FloatArray
+    linear: FloatArray
+
+    def at(self, rows: slice) -> Kernel:
+        """Some of the rows."""
+        fields = [f.name for f in dataclasses.fields(self)][1:]
+        return Kernel(self.nodes, *(getattr(self, name)[rows] for name in fields))
+
+
+class ReadOut(Protocol):
+    """How step three reads values out: by their inner product, or through the neurons of an MLP."""
+
+    def moments(self, seeds: Seeds, facts: Facts) -> Kernel:
+        """The kernel's moments for the values that are read out for the facts (R, F)."""
+
+    def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
+        """The kernel, averaged over neurons, of values of these squared norms and this inner product."""
+
+
+def power_variance(seeds: Seeds, mean: FloatArray, variance: FloatArray, kurtosis: FloatArray | float) -> FloatArray:
+    """Relative variance (R, E) of sum_j theta_j^2 over the draw of V - 1 independent labels of Poisson counts.
+
+    (E theta^4/(E theta^2)^2 - 1)/V at right attention, for kernels of these moments, normal where `kurtosis` is 3.
+    """
+    i = 1 / seeds.lam[:, None]
+    t, v = mean, variance
+    fourth = (t**4 * (3 * i**2 + i**3) + 6 * t * t * v * (i + 4 * i**2 + i**3)
+              + kurtosis * v * v * (1 + 6 * i + 7 * i**2 + i**3))
+    second = t * t * i + v * (1 + i)
+    return np.asarray(np.maximum(fourth / second**2 - 1, 0) / seeds.V[:, None])
+
+
+class InnerProduct:
+    """Val reads values out as they are: K(h, h') = h.h', normal over the other values."""
+
+    def moments(self, seeds: Seeds, facts: Facts) -> Kernel:
+        """Exact: given w, the overlaps z_j.w are independent N(0, s/d)."""
+        d = seeds.d[:, None]
+        token = np.maximum(facts.s / d - facts.alpha**2, facts.s / d * LEAST_LEFT)
+        zero = np.zeros_like(facts.s)
+        walk = power_variance(seeds, facts.t, facts.s / d, 3 * d / (d + 2) if seeds.sphere else 3)
+        trigger = seeds.e * np.maximum(seeds.tau - seeds.snr**2 / seeds.d, 0)
+        return Kernel(1, facts.weight, facts.s, facts.t, facts.alpha, token, zero, zero, facts.alpha, token, facts.own,
+                      walk, 2 * np.sqrt(walk), zero + (trigger / seeds.d)[:, None], zero, zero + 1)
+
+    def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
+        """The inner product itself."""
+        return product
+
+
+@dataclasses.dataclass(frozen=True)
+class Neurons:
+    """Through m random neurons of activation phi, on values of d dimensions."""
+
+    phi: Activation
+    m: float
+    d: float
+    sphere: bool
+    accuracy: Accuracy
+
+    def moments(self, seeds: Seeds, facts: Facts) -> Kernel:
+        """The moments at nodes over the draw of the neurons, `kernel.NeuronKernel`; all seeds of one setting."""
+        e = seeds.e
+        snr = np.clip(seeds.snr, -np.sqrt(seeds.tau * seeds.d), np.sqrt(seeds.tau * seeds.d))
+        read = ValueRead(facts.s, facts.t, e * seeds.tau[:, None], facts.alpha, (e * snr / seeds.d)[:, None])
+        found = NeuronKernel(self.phi, self.m, self.d, self.sphere, self.accuracy).strengths(read)
+        R, F, D = found.weight.shape
+
+        def flat(a: FloatArray) -> FloatArray:
+            return np.ascontiguousarray(np.broadcast_to(a, (R, F, D))).reshape(R, -1)
+
+        variance = np.maximum(found.power - found.slope**2, LEAST_LEFT * found.power)
+        bare = np.maximum(found.wrong_power - found.wrong_slope**2, LEAST_LEFT * found.wrong_power)
+        mean, power = flat(found.mean), flat(found.power)
+        walk = power_variance(seeds, mean, power, 3)
+        return Kernel(D, flat(facts.weight[..., None] * found.weight), flat(found.own), mean, flat(found.slope),
+                      flat(variance), flat(found.third / variance**(3 / 2)), flat(found.wrong_mean),
+                      flat(found.wrong_slope), flat(bare), flat(found.itself), walk, 2 * np.sqrt(walk),
+                      flat(found.common), flat(found.together), flat(found.linear))
+
+    def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
+        """E phi(u) phi(v) over a neuron's weights."""
+        x, w = gaussian_rule(self.phi, 1.0)
+        y, p = gauss_hermite(self.accuracy.neuron_other)
+        along = (product / np.sqrt(s1))[..., None, None]
+        aside = np.sqrt(np.maximum(s2[..., None, None] - along**2, 0))
+        beside = (self.phi.phi(along * x[:, None] + aside * y) * p).sum(-1)
+        return np.asarray((self.phi.phi(np.sqrt(s1)[..., None] * x) * beside * w).sum(-1))
