@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..numerics.thresholds import bisect, logit
+from ..numerics.thresholds import last_reaching, logit
 from ..settings import SettingError
 from .scaling_fit import Crossing, FloatArray, crossing_between
 
@@ -73,9 +73,10 @@ def predicted_crossing(predicted: Callable[[int], float], at: float, sizes: Size
         ends = bracket(mean, at, sizes, PREDICTED_DOUBLINGS)
         if isinstance(ends, str):
             return None
-        below = mean(ends[0]) < at
-        near = bisect(lambda size: (mean(size) < at) == below, *ends)
-        far = near + (1 if ends[1] > near else -1)
+        start, end = ends if mean(ends[0]) >= at else ends[::-1]
+        near = last_reaching(mean, at, start, end, math.sqrt(start * end))
+        assert near is not None
+        far = near + (1 if end > near else -1)
         height, gain = logit(at) - logit(mean(near)), logit(mean(far)) - logit(mean(near))
     except SettingError:
         return None
