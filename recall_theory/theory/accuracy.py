@@ -36,12 +36,13 @@ class Accuracy:
     count: int = 5  # its training samples, of which there are on average `few` or more
     few_count: int = 9  # the same where there are fewer
     # the kernel of the neurons
-    neuron_input: int = 8  # a neuron's input along the value read out, on each side of 0 or piece between kinks
-    neuron_beside: int = 4  # its input beside that, through the trigger
+    neuron_input: int = 8  # a neuron's input along the value read out, on each side of 0; twice that between kinks
+    neuron_smooth: int = 28  # the same in all, for an activation without kinks that is no polynomial
+    neuron_beside: int = 5  # its input beside that, through the trigger
     neuron_length: int = 2  # the length of its weights, a gamma variable
     neuron_other: int = 24  # its input from another value, on each piece between kinks
     neuron_steps: int = 4  # steps a standard deviation of the table of moments over that input, which a cubic joins
-    neuron_laplace: int = 6  # Gauss-Laguerre: the integral that divides by the own value
+    neuron_laplace: int = 8  # Gauss-Laguerre: the integral that divides by the own value
     neuron_ratio: int = 3  # the fluctuation over weights of the noise's power in units of the own value
     neuron_mean: int = 2  # that of the mean, given the power
     # the correct label
