@@ -46,9 +46,9 @@ class Accuracy:
     neuron_ratio: int = 3  # the fluctuation over weights of the noise's power in units of the own value
     neuron_mean: int = 2  # that of the mean, given the power
     # the correct label
-    chi: int = 3  # length of the sum of the output embeddings
+    chi: int = 2  # length of the sum of the output embeddings; one more on the sphere and at `small` sizes
     power: int = 2  # total strength of the competitors
-    noise: int = 12  # noise of its own output
+    noise: int = 12  # noise of its own output, or two thirds of it beside attention scores
     # the competitors
     classes: int = 5  # of labels by their share of right attention, beside four near 0 and 1
     class_score: int = 18  # attention score of a label's token, from which classes are made
@@ -56,7 +56,7 @@ class Accuracy:
     competitor: int = 5  # training samples
     few_competitor: int = 8  # the same where there are few
     logit: int = 16  # points over the correct label's logit
-    gain: int = 4  # points over a competitor's gain
+    gain: int = 3  # points over a competitor's gain; one more at `small` sizes
     # the variance over seeds
     overlap: int = 3  # of the overlap of two facts
     angle: int = 8  # of the arc over which a bivariate normal law is summed
@@ -67,6 +67,7 @@ class Accuracy:
 
     reach: float = 7.0  # standard deviations to which normal variables are integrated
     few: float = 8.0  # training samples of a fact, below which counts get the nodes of `few_count`
+    small: float = 64.0  # tokens or dimensions, below which what fluctuates with them gets a node more
     apart: float = 0.5  # logits between a competitor's neighbouring counts, from which on each count is a kind
     sure: float = 1e-4  # share missed by attention below which training counts as attended rightly
     almost: float = 0.025  # share missed below which scores get half their nodes

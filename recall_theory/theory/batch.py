@@ -47,6 +47,16 @@ class Batch:
     embedding: str
     e: int
 
+    @property
+    def sphere(self) -> bool:
+        """Whether embeddings have norm 1."""
+        return self.embedding == "sphere"
+
+    def at(self, rows: NDArray[np.intp]) -> Batch:
+        """Some of the settings."""
+        return Batch(self.V[rows], self.L[rows], self.d[rows], self.N[rows], None if self.m is None else self.m[rows],
+                     self.phi, self.embedding, self.e)
+
     def __iter__(self) -> Iterator[One]:
         for i in range(len(self.V)):
             yield One(float(self.V[i]), float(self.L[i]), float(self.d[i]), float(self.N[i]),

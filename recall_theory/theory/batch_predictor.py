@@ -16,9 +16,9 @@ from ..numerics.forced_choice import forced_choice
 from ..settings import PARAMETERS, SettingError
 from .formulas import leading_laws as laws
 from .formulas.generic import lambert_w
+from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal.orthogonal_law import orthogonal_prediction
 from .predict import FloatArray, Predictions, predict_many
-from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .seed import attention
 
 __all__ = ["Model", "Sizes", "bearable"]

@@ -11,13 +11,15 @@ from scipy.special import ndtr, ndtri
 from ..numerics.cumulants import score_of_skewed
 from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale
 from .accuracy import Accuracy
-from .correct_label import Nodes, counts_of, skewed
+from .correct_label import Nodes, counts_of
 from .read_out import Kernel
 from .strengths import Stored
 from .training_attention import BELOW_ONE, TINY, Classes, Seeds
 
 FloatArray = NDArray[np.float64]
 
+# a cubic through values at 0, 1, 2, 3 in powers
+CUBIC = np.array([[1, 0, 0, 0], [-11 / 6, 3, -3 / 2, 1 / 3], [1, -5 / 2, 2, -1 / 2], [-1 / 6, 1 / 2, -1 / 2, 1 / 6]])
 LOST, WON = 12.0, 1e-4  # expected competitors above: where that many (few) are, a fact is as good as lost (won)
 CERTAIN = 21 / 20  # times that many competitors of one kind are needed for it to tell where a fact is lost
 ROOM = 1 / 4  # standard deviations of a competitor beyond the logits where that is so
@@ -42,11 +44,11 @@ class Kinds:
     power: FloatArray
 
 
-def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, exact: bool, accuracy: Accuracy) -> Kinds:
+def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts: int, accuracy: Accuracy) -> Kinds:
     """The kinds of competitors: a class of labels and a count."""
     R, E = kernel.own.shape
     lam = seeds.lam
-    n, p = counts_of(lam[:, None] * groups.share, lam, accuracy.competitor, accuracy.few_competitor, exact, accuracy)
+    n, p = counts_of(lam[:, None] * groups.share, accuracy.competitor, counts)
     count = (n / lam[:, None, None])[:, None]
     weight = groups.weight[..., None] * p
     mean = count * stored.bias[..., None] + stored.rest[..., None] - stored.mean[..., None, None]
@@ -75,27 +77,25 @@ class Hazard:
     half: FloatArray
     low: FloatArray
     high: FloatArray
-    per_power: FloatArray
 
-    def at(self, logit: FloatArray, gain: FloatArray) -> FloatArray:
-        """The same at nodes (R, E, M): Lagrange through all gains, cubic in the logit; constant past the ends."""
+    def at(self, scaled: FloatArray, gain: FloatArray) -> FloatArray:
+        """The same at nodes (R, E, M): a polynomial through all gains, cubics in the logit; constant past the ends."""
         R, E, G, J = self.log.shape
-        scaled = logit / np.sqrt(1 + gain**2 * self.per_power[:, None, None])
+        windows = np.lib.stride_tricks.sliding_window_view(self.log, 4, axis=-1)
+        to_powers = np.linalg.inv(np.vander(chebyshev(G), increasing=True))
+        powers = np.einsum("ag,regjk,bk->abrej", to_powers, windows, CUBIC, optimize=True).reshape(G, 4, -1)
         place = np.clip((scaled - self.low) / (self.high - self.low) * (J - 1), 0, J - 1)
         first = np.clip(place.astype(np.intp) - 1, 0, J - 4)
         f = place - first
-        cubic = (-(f - 1) * (f - 2) * (f - 3) / 6, f * (f - 2) * (f - 3) / 2,
-                 -f * (f - 1) * (f - 3) / 2, f * (f - 1) * (f - 2) / 6)
-        cell = np.arange(R * E).reshape(R, E, 1) * (G * J) + first
-        flat = self.log.ravel()
-        points = chebyshev(G)
+        cell = np.arange(R * E).reshape(R, E, 1) * (J - 3) + first
         t = np.clip((gain - self.middle) / self.half, -1, 1)
         out = np.zeros_like(t)
-        for g in range(G):
-            line = sum(part * flat.take(cell + (g * J + k)) for k, part in enumerate(cubic))
-            for other in range(G):
-                if other != g:
-                    line = line * ((t - points[other]) / (points[g] - points[other]))
+        for of_gain in powers[::-1]:
+            line = of_gain[3].take(cell)
+            for part in of_gain[2::-1]:
+                line *= f
+                line += part.take(cell)
+            out *= t
             out += line
         return out
 
@@ -105,7 +105,13 @@ def chebyshev(n: int) -> FloatArray:
     return np.asarray(np.cos(np.pi * (np.arange(n) + 1 / 2) / n))
 
 
-def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, points: int, accuracy: Accuracy) -> Hazard:
+def scaled_logit(seeds: Seeds, nodes: Nodes) -> FloatArray:
+    """The logits of the nodes (R, E, M) in standard deviations of a competitor at their gains."""
+    per = (1 / np.maximum(seeds.V - 1, 1))[:, None, None, None]
+    return np.asarray(nodes.logit / np.sqrt(1 + nodes.gain**2 * per)).reshape(*nodes.lead.shape[:2], -1)
+
+
+def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points: int, accuracy: Accuracy) -> Hazard:
     """The hazard over the logits and gains of the correct label's nodes, at so many points over the logit."""
     R, E = kinds.power.shape
     V = seeds.V[:, None, None]
@@ -114,8 +120,8 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, points: int, accuracy: Accu
     per = 1 / np.maximum(V - 1, 1)
 
     # points over the gain
-    centre = (mass * gain).sum(-1, keepdims=True)
-    spread = np.sqrt((mass * (gain - centre)**2).sum(-1, keepdims=True))
+    centre = np.einsum("rem,rem->re", mass, gain)[..., None]
+    spread = np.sqrt(np.maximum(np.einsum("rem,rem,rem->re", mass, gain, gain)[..., None] - centre**2, 0))
     least = np.maximum(gain.min(-1, keepdims=True), centre - FARTHEST * spread)
     most = np.minimum(gain.max(-1, keepdims=True), centre + FARTHEST * spread)
     middle, half = (least + most) / 2, np.maximum((most - least) / 2, LEAST_RANGE)
@@ -126,11 +132,11 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, points: int, accuracy: Accu
     # the correct label's strength is taken from all others, a (V - 1)-th each; its logit tells of it
     of_node = nodes.mass.sum(-1)
     shift = (of_node * nodes.lead).sum(-1, keepdims=True)
-    usual = (mass * logit).sum(-1, keepdims=True)
-    off = logit - usual
-    together = (nodes.mass * off.reshape(nodes.mass.shape)).sum(-1)
-    slope = (together * nodes.lead).sum(-1, keepdims=True) / np.maximum((mass * off**2).sum(-1, keepdims=True),
-                                                                       LEAST_RANGE)
+    by_lead = np.einsum("repm,repm->rep", nodes.mass, nodes.logit)
+    usual = by_lead.sum(-1, keepdims=True)
+    varied = np.einsum("rem,rem,rem->re", mass, logit, logit)[..., None] - usual**2
+    slope = (by_lead * nodes.lead).sum(-1, keepdims=True) - usual * shift
+    slope = slope / np.maximum(varied, LEAST_RANGE)
     mean = kinds.mean - shift / V
 
     # the scaled logits that decide
@@ -143,7 +149,6 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, points: int, accuracy: Accu
     near = ndtri(1 - np.minimum(LOST / np.maximum(expected, CERTAIN * LOST), 1 / CERTAIN))
     high = np.where(expected > 2 * WON, place + far * width, -np.inf).max((-1, -2))
     low = np.where(expected > CERTAIN * LOST, place + near * width, -np.inf).max(-1).min(-1)
-    scaled = logit / np.sqrt(1 + gain**2 * per)
     ends = scaled.min(-1), scaled.max(-1)
     low = np.clip(low - ROOM, *ends)
     high = np.maximum(np.minimum(high + ROOM, ends[1]), low + LEAST_RANGE)
@@ -171,7 +176,7 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, points: int, accuracy: Accu
             above += kinds.weight[:, None, None, None, k] * ndtr(-z)
     rate = -np.maximum(V - 1, 1)[..., None] * np.log1p(-np.minimum(above, BELOW_ONE))
     rate = _constrained(rate, half, w, sigma, per, low, high, nodes.loose)
-    return Hazard(np.log(np.maximum(rate, TINY)), middle, half, low[..., None], high[..., None], per[:, 0, 0])
+    return Hazard(np.log(np.maximum(rate, TINY)), middle, half, low[..., None], high[..., None])
 
 
 def _constrained(rate: FloatArray, half: FloatArray, w: FloatArray, sigma: FloatArray, per: FloatArray,

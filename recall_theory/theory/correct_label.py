@@ -58,27 +58,21 @@ def skewed(skewness: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     return np.where((skewness < 0)[..., None], -x, x), w
 
 
-def counts_of(mean: FloatArray, lam: FloatArray, usual: int, rare: int, exact: bool,
-              accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
-    """Poisson counts (..., n) and weights: `usual` nodes, or `rare` where lam is small, or if `exact` all in reach.
-
-    All lam of a call lie on the same side of `accuracy.few`.
-    """
-    if not exact:
-        return gauss_poisson(mean, rare if lam.max() < accuracy.few else usual)
-    top = float(lam.max())
-    n = np.arange(int(top + 7 * np.sqrt(top) + 8), dtype=float)
+def counts_of(mean: FloatArray, n: int, each: int) -> tuple[FloatArray, FloatArray]:
+    """Poisson counts (..., n) and weights: n nodes, or `each` count from 0 on if that is not 0."""
+    if not each:
+        return gauss_poisson(mean, n)
+    count = np.arange(each, dtype=float)
     m = np.maximum(mean, TINY)[..., None]
-    return np.broadcast_to(n, (*mean.shape, len(n))), np.exp(n * np.log(m) - m - gammaln(n + 1))
+    return np.broadcast_to(count, (*mean.shape, each)), np.exp(count * np.log(m) - m - gammaln(count + 1))
 
 
-def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, share: FloatArray, share_weight: FloatArray, exact: bool,
+def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, share: FloatArray, share_weight: FloatArray, counts: int,
              accuracy: Accuracy) -> Nodes:
     """The nodes over each entry; share and its weight (R, E, S): of the fact's sequences that are attended rightly."""
     R, E = kernel.own.shape
     V, d, lam = (a[:, None, None, None] for a in (seeds.V, seeds.d, seeds.lam))
-    count, weight = counts_of(seeds.lam[:, None, None] * share, seeds.lam, accuracy.count, accuracy.few_count, exact,
-                              accuracy)
+    count, weight = counts_of(seeds.lam[:, None, None] * share, accuracy.count, counts)
     a = share[..., None]
     lead = (count / lam * kernel.own[..., None, None] + (1 - a) * stored.off[..., None, None]
             - stored.mean[..., None, None]) * (1 - 1 / V)

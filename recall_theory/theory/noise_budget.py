@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..activations import Activation, activation, gaussian_mean
+from ..activations import Activation, gaussian_mean
 from .accuracy import DEFAULT
 from .formulas import recall_formulas as rt
 from .kernel import NeuronKernel

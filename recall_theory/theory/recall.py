@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .accuracy import Accuracy
 from .batch import Batch, One
-from .competitors import hazard, kinds
+from .competitors import hazard, kinds, scaled_logit
 from .correct_label import nodes_of
 from .fact import facts
 from .read_out import InnerProduct, Neurons, ReadOut
@@ -34,13 +34,17 @@ LARGEST = 5.0  # logarithm of the expected number of competitors above, from whe
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """Which quadrature a setting gets: one class of attention if it is sure, few nodes if almost; every count a kind if
-    counts are far apart; so many points over the logit."""
+    """Which quadrature a setting gets: one class of attention if it is sure, few scores if almost; so many counts each
+    by itself if they are far apart (else 0), more nodes over them if there are few; so many points and nodes."""
 
     sure: bool
     almost: bool
-    exact: bool
+    counts: int
+    few: bool
     points: int
+    gain: int
+    chi: int
+    noise: int
 
 
 def rules_of(one: One, miss: float, accuracy: Accuracy) -> Rules:
@@ -48,13 +52,20 @@ def rules_of(one: One, miss: float, accuracy: Accuracy) -> Rules:
     V, d, e, lam = one.V, one.d, one.e, one.N / one.V
     power = (V - 1) * (e / lam + (1 + 1 / lam) * (1 + e) / d)
     apart = e / lam * np.sqrt(d / power)  # logits between two counts of a competitor
-    return Rules(sure=bool(miss < accuracy.sure), almost=bool(miss < accuracy.almost),
-                 exact=bool(apart > accuracy.apart), points=int(np.ceil(accuracy.logit * np.sqrt(1 + d / V))))
+    sure, small = bool(miss < accuracy.sure), int(min(V, d) < accuracy.small)
+    counts = int(2 ** np.ceil(np.log2(lam + 7 * np.sqrt(lam) + 8))) if apart > accuracy.apart else 0
+    return Rules(sure=sure, almost=bool(not sure and miss < accuracy.almost), counts=counts, few=bool(lam < accuracy.few),
+                 points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))), gain=accuracy.gain + small,
+                 chi=accuracy.chi + max(small, int(one.sphere)), noise=accuracy.noise if sure else 2 * accuracy.noise // 3)
 
 
 def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accuracy) -> tuple[FloatArray, ...]:
     """(R,) each: recall, E[share recall] over facts, accuracy from wrong picks, variance of recall at the row, and the
     attention of training, E share."""
+    count, competitor = ((accuracy.few_count, accuracy.few_competitor) if rules.few else
+                         (accuracy.count, accuracy.competitor))
+    accuracy = dataclasses.replace(accuracy, gain=rules.gain, chi=rules.chi, noise=rules.noise,
+                                   count=count, competitor=competitor)
     if rules.sure:
         groups, n_zeta = sure_classes(seeds), 1
     else:
@@ -72,12 +83,12 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accura
         part, of = seeds.at(i), kernel.at(i)
         group = Classes(*(getattr(groups, f.name)[i] for f in dataclasses.fields(groups)))
         store = stored(part, group, of, picked[i])
-        nodes = nodes_of(part, of, store, share[i], share_weight[i], rules.exact, accuracy)
-        law = hazard(part, kinds(part, group, of, store, rules.exact, accuracy), nodes, rules.points, accuracy)
-        shape = (*of.own.shape, -1)
-        log = law.at(nodes.logit.reshape(shape), nodes.gain.reshape(shape))
+        nodes = nodes_of(part, of, store, share[i], share_weight[i], rules.counts, accuracy)
+        scaled, shape = scaled_logit(part, nodes), (*of.own.shape, -1)
+        others = kinds(part, group, of, store, rules.counts, accuracy)
+        log = hazard(part, others, nodes, scaled, rules.points, accuracy).at(scaled, nodes.gain.reshape(shape))
         right = np.exp(-np.exp(np.minimum(log, LARGEST))).reshape(nodes.mass.shape)
-        each = (nodes.mass * right).sum(-1)  # (R, E, P)
+        each = np.einsum("repm,repm->rep", nodes.mass, right)
         W = of.weight
         recall = (W * each.sum(-1)).sum(-1)
         attended = (W * (each * nodes.share).sum(-1)).sum(-1)
@@ -88,8 +99,9 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accura
             return np.asarray((W * a).sum(-1))
 
         logit = nodes.logit.reshape(shape)
-        middle = mean((nodes.mass.reshape(shape) * logit).sum(-1))
-        varied = mean((nodes.mass.reshape(shape) * (logit - middle[:, None, None])**2).sum(-1))
+        flat = nodes.mass.reshape(shape)
+        middle = mean(np.einsum("rem,rem->re", flat, logit))
+        varied = mean(np.einsum("rem,rem,rem->re", flat, logit, logit)) - middle**2
         by_neurons = each.sum(-1).reshape(len(W), -1, D)
         w_neurons = W.reshape(len(W), -1, D)
         fact = np.maximum(w_neurons.sum(-1), TINY)
@@ -112,47 +124,64 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accura
     return recall, attended, wrong, own, (read.weight * (share[:, ::D] * share_weight[:, ::D]).sum(-1)).sum(-1)
 
 
-def seeds_of(one: One, sure: bool, accuracy: Accuracy) -> tuple[Seeds, FloatArray]:
-    """The seeds of a setting at which recall is computed, and their weights (R,)."""
+def seeds_of(batch: Batch, sure: bool, accuracy: Accuracy) -> tuple[Seeds, FloatArray, NDArray[np.intp]]:
+    """The seeds of settings at which recall is computed, (R,), their weights, and which setting each belongs to."""
     if sure:
-        tau, weights = tau_nodes(np.array([one.d]), one.embedding, accuracy.seed_tau)
-        zero = np.zeros(tau.shape[1])
-        L, shape = 1.0, (tau[0], zero, zero, zero)
-        weight = weights[0]
+        tau, weight = tau_nodes(batch.d, batch.embedding, accuracy.seed_tau)
+        zero = np.zeros_like(tau)
+        L, shape = np.ones_like(batch.V), (tau, zero, zero, zero)
     else:
         fewer = dataclasses.replace(accuracy, tau_nodes=accuracy.seed_tau, behind_nodes=accuracy.seed_behind,
-                                    ahead_nodes=accuracy.seed_ahead * (2 if one.sphere else 1))
-        law = seed_law(one.V, one.L, one.d, one.N, one.embedding, bool(one.e), m=one.m, phi=one.phi, accuracy=fewer)
-        used = law.weight[0] > 0
-        L, shape = one.L, tuple(a[0][used] for a in (law.tau, law.snr, law.skew, law.excess))
-        weight = law.weight[0][used]
-        zero = np.zeros_like(weight)
-    return Seeds(zero + one.V, zero + L, zero + one.d, zero + one.N, *shape, one.e, one.sphere), weight
+                                    ahead_nodes=accuracy.seed_ahead * (2 if batch.sphere else 1))
+        law = seed_law(batch.V, batch.L, batch.d, batch.N, batch.embedding, bool(batch.e), m=batch.m, phi=batch.phi,
+                       accuracy=fewer)
+        weight, L, shape = law.weight, batch.L, (law.tau, law.snr, law.skew, law.excess)
+    used = weight > 0
+    of, _ = np.nonzero(used)
+    tau, snr, skew, excess = (a[used] for a in shape)
+    seeds = Seeds(batch.V[of], L[of], batch.d[of], batch.N[of], tau, snr, skew, excess, batch.e, batch.sphere)
+    return seeds, weight[used], of
 
 
 def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
                         accuracy: Accuracy) -> dict[str, FloatArray]:
     """Recall and accuracy with their standard deviations over seeds, each (B,).
 
-    missed (B,): what attention misses. finite (B,): variance of attention at a seed's tau and lead.
+    missed (B,): what attention misses. finite (B,): variance of attention at a seed's tau and lead. Settings of the same
+    rules are computed together; with an MLP each has neurons of its own.
     """
     out = {name: np.zeros(len(missed)) for name in ("recall", "accuracy", "recall_std", "accuracy_std")}
+    groups: dict[tuple[Rules, int], list[int]] = {}
     for i, one in enumerate(batch):
         rules = rules_of(one, float(missed[i]), accuracy)
+        groups.setdefault((rules, 0 if one.m is None else i), []).append(i)
+    for (rules, _), members in groups.items():
+        part = batch.at(np.array(members))
         read_out: ReadOut = InnerProduct()
-        if one.phi is not None and one.m is not None:
-            read_out = Neurons(one.phi, one.m, one.d, one.sphere, accuracy)
-        seeds, weight = seeds_of(one, rules.sure, accuracy)
-        recall, attended, wrong, own, attention = recall_given(seeds, read_out, rules, accuracy)
-        if rules.sure:
-            attended = attended * (1 - missed[i])
-        share = np.minimum(attended / np.maximum(recall, TINY), 1)
-        same = (seeds.tau[:, None] == seeds.tau) * weight
-        turn = attention - (same @ attention) / same.sum(-1)  # at the same tau
-        for name, value, scale in (("recall", recall, 1.0), ("accuracy", attended + wrong, share)):
-            mean = weight @ value
-            slope = np.clip((weight @ (turn * value)) / max(weight @ turn**2, TINY), 0, 1)
-            out[name][i] = mean
-            out[name + "_std"][i] = np.sqrt(weight @ (value - mean)**2 + weight @ (own * scale**2)
-                                            + slope**2 * finite[i])
+        if part.phi is not None and part.m is not None:
+            read_out = Neurons(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, accuracy)
+        seeds, weights, of = seeds_of(part, rules.sure, accuracy)
+        columns = recall_given(seeds, read_out, rules, accuracy)
+        for k, i in enumerate(members):
+            mine = of == k
+            found = _over_seeds(weights[mine], seeds.tau[mine], *(a[mine] for a in columns),
+                                right=1 - missed[i] if rules.sure else 1.0, finite=finite[i])
+            for name, value in found.items():
+                out[name][i] = value
+    return out
+
+
+def _over_seeds(weight: FloatArray, tau: FloatArray, recall: FloatArray, attended: FloatArray, wrong: FloatArray,
+                own: FloatArray, attention: FloatArray, *, right: float, finite: float) -> dict[str, float]:
+    """Means over the seeds of a setting, and the variances between them, at them, and through attention's own."""
+    attended = attended * right
+    share = np.minimum(attended / np.maximum(recall, TINY), 1)
+    same = (tau[:, None] == tau) * weight
+    turn = attention - (same @ attention) / same.sum(-1)  # at the same tau
+    out = {}
+    for name, value, scale in (("recall", recall, np.ones_like(recall)), ("accuracy", attended + wrong, share)):
+        mean = weight @ value
+        slope = np.clip((weight @ (turn * value)) / max(weight @ turn**2, TINY), 0, 1)
+        out[name] = float(mean)
+        out[name + "_std"] = float(np.sqrt(weight @ (value - mean)**2 + weight @ (own * scale**2) + slope**2 * finite))
     return out
