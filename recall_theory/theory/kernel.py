@@ -119,7 +119,7 @@ class NeuronKernel:
             together=wide(neuron.together), linear=wide(pull**2 / s))
 
     def law(self, s: FloatArray, t: FloatArray, tau: FloatArray) -> KernelLaw:
-        """The law over the weights for squared norms s, overlaps t with z and tau = |z|^2, all (R, F)."""
+        """The law over the weights for squared norms s, overlaps t with z and tau = |z|^2, all (...)."""
         return _law(self._neuron(s, t, tau), self.accuracy.neuron_laplace)
 
     def _neuron(self, s: FloatArray, t: FloatArray, tau: FloatArray) -> _Neuron:
@@ -137,7 +137,7 @@ class NeuronKernel:
         v = (along[..., None, None] * length * x)[..., None] + (rest[..., None, None] * length * across)[..., None] * y
         table = smoothed(self.phi, d if self.sphere else 0.0, tuple(np.sqrt(omega).tolist()), n.neuron_other,
                          n.neuron_steps, int(np.ceil(np.abs(v).max())) if shared else 0)
-        moments = table(v.reshape(*v.shape[:-2], -1)).reshape(-1, *s.shape, x[0, 0].size, len(y))
+        moments = table(v.reshape(*v.shape[:-2], -1)).reshape(-1, *s.shape, x.shape[-2] * x.shape[-1], len(y))
         flat = (*s.shape, -1)
         X, x, across, w = (q.reshape(flat) for q in (self.phi.phi(u), x, across, p_omega[:, None] * p_x))
         removed = self.phi.phi(u.reshape(flat)[..., None] - v.reshape(*flat, len(y))) @ p_y
