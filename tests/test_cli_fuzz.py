@@ -124,7 +124,7 @@ def files(tmp_path, monkeypatch):
         "weights": [str(tmp_path / "w.npz"), str(tmp_path / "w.json"), "w.txt", *bad],
         "embeddings": [str(tmp_path / "good.npy"), made("zip.npy", b"PK\x03\x04"), *bad],
         "output": [str(tmp_path / "output"), *bad[:3]],
-        "name": ["law.recall.coverage", "quoted.theorem_1", "law", "nothing", "law.recall.coverag"],
+        "name": ["law.recall.coverage", "paper.capacity", "law", "nothing", "law.recall.coverag"],
         "x": ["N=2^10..2^12", "V=64..128", "d=16..1", "m=1..2", "q=1..2"],
         "y": ["d=16..64", "L=4..4", "N=2^10..2^12", "V=2.."],
         "cells": ["2x2", "3x1", "1x1", "0x2", "3"],

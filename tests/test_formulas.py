@@ -17,7 +17,7 @@ from recall_theory.theory import formulas
 from recall_theory.theory.formulas.registry import SYMBOLS, Formula, Registry, symbol
 
 NAMES = list(formulas)
-KNOWN = [name for name in NAMES if formulas[name].provenance != "quoted"]
+KNOWN = [name for name in NAMES if formulas[name].provenance not in ("quoted", "secondary")]
 LAWS = [name for name in KNOWN if name.startswith("law.")]
 DRAWS = 24
 # A variance of the order L^2/(2 V) written as the difference of terms of order L V: the function takes care,
@@ -169,22 +169,23 @@ def test_provenance_is_stated_and_records_are_json(name):
     assert item.name == name
     assert re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)+", name)
     assert item.title and item.regime and item.reference
-    assert item.provenance in ("quoted", "derived", "kin")
+    assert item.provenance in ("quoted", "secondary", "derived", "kin")
+    assert bool(item.quote) == bool(item.source) == (item.provenance in ("quoted", "secondary"))
     if item.provenance == "derived":
         file, _, _ = item.reference.partition("#")
         assert re.fullmatch(r"docs/derivations/[a-z_]+\.md", file)
         assert (ROOT / file).is_file(), f"{file} is missing"
-        assert not item.quote, "a derived formula must not look quoted"
     else:
         assert re.search(r"arXiv:\d{4}\.\d{5}", item.reference), "name the paper"
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in KNOWN])
-def test_quoted_statements_carry_no_expression(name):
-    """Their text could not be had: nothing may pretend to be it."""
+def test_statements_of_the_papers_carry_their_sentence_and_its_place_and_no_expression(name):
+    """Their formulas could not be had: nothing may pretend to be them, nor a summary to be the paper."""
     item = formulas[name]
     assert item.expr is None
-    assert item.quote
+    assert len(item.quote.split()) >= 6 and "our words" not in item.quote
+    assert ("abstract" in item.source) == (item.provenance == "quoted")
     for ask in (item.latex, item.python, item.lambdify, lambda: item.terms):
         with pytest.raises(ValueError, match=f"{name} has no expression"):
             ask()

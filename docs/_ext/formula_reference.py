@@ -22,11 +22,13 @@ TOPICS = {
     "geometric": ("Geometric recall", "Facts in the geometry of subject embeddings: dimensions, chains, bounds, kin."),
     "memory": ("Other memories", "What Hebbian, linear, rank-limited and Zipf-weighted memories hold."),
     "kin": ("Kin", "What related memories hold, from other papers."),
-    "quoted": ("Quoted", "Places for statements whose text was not available when this was written."),
+    "paper": ("What the papers say", "In words, with the sentence and where it stands; the formulas themselves were "
+              "not available when this was written."),
 }
 PROVENANCE = {
     "derived": "derived here, in {reference}",
     "quoted": "quoted from {reference}",
+    "secondary": "somebody's account of {reference}",
     "kin": "from a related paper: {reference}",
 }
 ROOT = Path(__file__).parent.parent.parent
@@ -80,7 +82,7 @@ def section(item: Formula) -> str:
             lines += [f"Written out it is long: `recall-theory formulas {item.name} --latex`.", ""]
     facts = [("Provenance", PROVENANCE[item.provenance].format(reference=link(item.reference))),
              ("Regime", item.regime), ("Reduces to", item.limits), ("Unit", item.unit),
-             ("In the source's words", item.quote)]
+             ("In the source's words", item.quote and f"“{item.quote}” ({item.source})")]
     lines += [f"{name}\n: {text}\n" for name, text in facts if text]
     if item.expr is not None:
         lines += ["| symbol | name | meaning | domain |", "|---|---|---|---|"]
@@ -108,7 +110,8 @@ def write(app: Sphinx) -> None:
     pages["index"] = "\n".join([
         "# Formulas", "",
         f"All {len(formulas)} formulas of the registry, written out when these pages were built. Each says where it "
-        "comes from: *quoted* from a source, *derived* here, or from *kin*, a related paper. In Python, "
+        "comes from: *quoted* from the paper itself, *secondary*, from somebody's account of it, *derived* here, or "
+        "from *kin*, a related paper. In Python, "
         "`from recall_theory.theory import formulas`; in a shell, `recall-theory formulas`.", "",
         "```{toctree}", *topics, "```", ""])
     for name, text in pages.items():

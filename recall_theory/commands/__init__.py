@@ -7,7 +7,7 @@ PROGRAM = "recall-theory"
 # Command -> the place where it is found, imported only when it is asked for, and its one line in the list.
 COMMANDS = {
     "capacity": ("capacity:command", "How many facts a layer stores, and what limits it."),
-    "predict": ("predict:command", "Attention, recall and accuracy of one setting, in closed form."),
+    "predict": ("predict:command", "Attention, recall and accuracy of one setting."),
     "simulate": ("simulate:command", "The same, observed: train the model on many seeds."),
     "verify": ("verify:command", "Prediction beside simulation over a grid, with a verdict."),
     "sweep": ("sweep:command", "Simulations over any grid, kept in a store and never run twice."),

@@ -66,7 +66,7 @@ def _blocks(capacity: Capacity, *, is_least: bool) -> list[Block]:
         _rows_table(rows),
         *(f"At {_budget(row)} no V reaches {target}: {_best(row)}." for row in missed),
         Remark(f"V is the largest vocabulary, one fact a token, of which a share {target} of all fresh sequences is "
-               f"answered right after N training samples. Embeddings: {s['embedding']}{value}. Closed form, no fitted "
+               f"answered right after N training samples. Embeddings: {s['embedding']}{value}. Semi-analytic, no fitted "
                "constant."),
     ]
 

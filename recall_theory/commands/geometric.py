@@ -1,4 +1,4 @@
-"""`recall-theory geometric`: the second paper's model in closed form, and verified."""
+"""`recall-theory geometric`: the second paper's model predicted, and verified."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def geometric_options(leave_out: Sequence[str] = ("bits",)) -> list[click.Parame
 
 predict_command = Command(
     "predict", run_predict, params=geometric_options(),
-    help="Recall of one setting, in closed form: random superposition at finite sizes, or the exact construction; "
+    help="Recall of one setting, by quadrature of closed forms: random superposition at finite sizes, or the exact construction; "
          "one hop or several, in one pass, layer by layer, or with chain of thought.",
     examples=["geometric predict --N 1024 --R 8 --code-length 64 --d 512",
               "geometric predict --N 1e12 --R 4 --code-length 128 --d 2048 --hops 2 --chain-of-thought --json"],
@@ -231,7 +231,7 @@ hops_command = Command(
 command = Group(
     "geometric",
     {"capacity": ("geometric:capacity_command", "The embedding that facts require, beside an associative memory."),
-     "predict": ("geometric:predict_command", "Recall of one setting, in closed form."),
+     "predict": ("geometric:predict_command", "Recall of one setting."),
      "construct": ("geometric_models:construct_command", "A layer written down weight by weight, and run."),
      "simulate": ("geometric_models:simulate_command", "Random superposition, observed on many seeds."),
      "verify": ("geometric:verify_command", "Prediction beside simulation over a grid, with a verdict."),

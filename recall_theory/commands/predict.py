@@ -1,4 +1,4 @@
-"""`recall-theory predict` and `solve`: one setting in closed form, and the size at which a target is reached."""
+"""`recall-theory predict` and `solve`: one setting, and the size at which a target is reached."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _blocks(prediction: Prediction, changes: Sequence[Change], laws: Sequence[Re
     if laws:
         blocks.append(laws_table(laws, "The leading laws beside it"))
         remark += (" Each law is one cause alone, to leading order in large sizes; where it is not met by far, the "
-                   "exact prediction above decides.")
+                   "full prediction above decides.")
     return [*blocks, Remark(remark), *prediction.remarks]
 
 
@@ -201,7 +201,7 @@ def _ends(unknown: str, interval: Interval) -> str:
 
 command = Command(
     "predict", run, params=setting_options(),
-    help="Attention, recall and accuracy of one setting, in closed form: with the noise budget, what a "
+    help="Attention, recall and accuracy of one setting, semi-analytically (by quadrature of closed forms): with the noise budget, what a "
          "factor of two would do, and the leading laws beside it.",
     examples=["predict --V 1024 --L 64 --d 256 --N 65536",
               "predict --V 1e6 --L 32 --d 4096 --N 2^28 --embedding sphere --json"],

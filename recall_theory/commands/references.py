@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from ..theory.formulas.registry import Formula
 
 PROVENANCE = {
-    "quoted": "stated by a source",
+    "quoted": "a sentence of the paper itself",
+    "secondary": "somebody's account of the paper",
     "derived": "worked out from the model's definition",
     "kin": "from a related paper",
 }
@@ -97,11 +98,11 @@ def _in_full(formula: Formula) -> Answer:
     record["symbols"] = " ".join(formula.arguments)
     blocks: list[Block] = [Heading(f"{formula.name}: {formula.title}")]
     if formula.expr is None:
-        blocks.append("No expression: a place kept for a statement whose text was not available.")
+        blocks.append("No expression: a place kept for a formula whose text was not available.")
     else:
         blocks += [Verbatim(f"LaTeX\n  {data['latex']}"), Verbatim(f"Plain\n  {data['expression']}")]
     if formula.quote:
-        blocks.append(f"What the source says: {formula.quote}.")
+        blocks.append(f"What the source says ({formula.source}): {formula.quote}")
     blocks.append(table({"symbol": a, "meaning": SYMBOLS[a].meaning, "domain": SYMBOLS[a].domain}
                         for a in formula.arguments))
     facts = {

@@ -1,4 +1,4 @@
-"""`predict`: from a setting to attention, recall and accuracy, in closed form.
+"""`predict`: from a setting to attention, recall and accuracy, by quadrature of closed forms.
 
 No random number is drawn and no file is read here: the three steps' laws are quadratures over what differs
 from seed to seed. `predict_many` is the same for arrays of settings.

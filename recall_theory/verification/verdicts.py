@@ -1,6 +1,6 @@
 """Verdicts: an equivalence test on an interval, its error rate over a family, and what a sample can show.
 
-A closed form for random embeddings has an error at any finite size. The theory declares how large it may be, a margin
+A prediction for random embeddings has an error at any finite size. The theory declares how large it may be, a margin
 that was fixed before anything was compared. It agrees when the interval of observed - predicted lies inside the margin,
 disagrees when the interval lies outside, and the comparison is inconclusive otherwise.
 """

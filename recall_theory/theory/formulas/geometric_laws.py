@@ -14,7 +14,6 @@ from .registry import formula
 _HERE = "docs/derivations/geometric.md"
 _LINEAR = ("Barnfield, Kim, Nichani, Lee, Lu, arXiv:2605.05189 (conjectured there in v1); Giorlandino, Goldt, "
            "Maillard, arXiv:2605.10795 (p ln p / d^2 = 1/2); with p = N R facts")
-_PAPER = "Geometric Factual Recall in Transformers, Ravfogel, Yehudai, Bruna, Bietti, arXiv:2605.12426"
 
 
 @formula("geometric.exact.dimension", title="Embedding dimension of the exact construction, one pass of h relations",
@@ -101,23 +100,6 @@ def linear_memory_dimension(subjects: Any, R: Any) -> Any:
     """d = sqrt(2 n ln n), n = N R."""
     n = subjects * R
     return sqrt(2 * n * log(n))
-
-
-@formula("quoted.geometric.dimension", title="Embedding dimension that recalls all N R facts in one layer",
-         provenance="quoted", reference=_PAPER, regime="the text of the theorem was not available; nothing is quoted "
-         "beyond the words given", quote="an embedding dimension of order R log N suffices (abstract, in our words)")
-def quoted_dimension(subjects: Any, R: Any) -> Any:
-    """No expression: the theorem's text was not available."""
-    return None
-
-
-@formula("quoted.geometric.hops", title="Capacity against depth in multi-hop recall", provenance="quoted",
-         reference=_PAPER, regime="the text of the theorem was not available; nothing is quoted beyond the words given",
-         quote="multi-hop recall with and without chain of thought has a trade-off between capacity and depth, with a "
-         "matching information-theoretic lower bound (abstract, in our words)")
-def quoted_hops(subjects: Any, R: Any, h: Any) -> Any:
-    """No expression: the theorem's text was not available."""
-    return None
 
 
 def _two(like: Any) -> Any:

@@ -63,8 +63,7 @@ def orthogonal(d: Any) -> Any:
 
 @formula("memory.linear.best", title="Facts of the best linear memory: d^2 = 2 n ln n", provenance="kin",
          reference=f"{_GIORLANDINO}; conjectured in {_BARNFIELD}", regime=_OWN + "; all facts right",
-         limits="the load `memory.linear.load` with the largest of n - 1 competitors",
-         quote="p ln p / d^2 = 1/2 (abstract, in our words)")
+         limits="the load `memory.linear.load` with the largest of n - 1 competitors")
 def linear_best(d: Any) -> Any:
     """n = exp W(d^2 / 2)."""
     return _solved(d**2 / 2)
@@ -86,16 +85,14 @@ def linear_load(u: Any) -> Any:
 
 
 @formula("memory.linear.trained", title="Facts of a trained linear memory, as fitted: d^2 = 1.3 n ln n",
-         provenance="kin", reference=_NICHANI, regime="their experiments; a fit by eye, not a theorem",
-         quote="the constant 1.3 is read off a fit by eye")
+         provenance="kin", reference=_NICHANI, regime="their experiments; a fit by eye, not a theorem")
 def linear_trained(d: Any) -> Any:
     """n = exp W(10 d^2 / 13)."""
     return _solved(10 * d**2 / 13)
 
 
 @formula("memory.mlp.trained", title="Facts of a trained MLP memory, as fitted: m d = 0.35 n ln n",
-         provenance="kin", reference=_NICHANI, regime="their experiments; a fit by eye, not a theorem",
-         quote="the constant 0.35 is read off a fit by eye")
+         provenance="kin", reference=_NICHANI, regime="their experiments; a fit by eye, not a theorem")
 def mlp_trained(d: Any, m: Any) -> Any:
     """n = exp W(20 m d / 7)."""
     return _solved(20 * m * d / 7)
@@ -121,7 +118,7 @@ def zipf_threshold(alpha: Any) -> Any:
 @formula("memory.zipf.power", title="Exponent of d in the error of a memory with weights p^rho",
          provenance="derived", reference=_ZIPF,
          regime="facts of frequency x^-alpha, rho > 1/(2 alpha); with an output a fact and with a fixed number of them",
-         limits="(alpha - 1)/(2 alpha) at rho = 1, which Cabannes, Dohmatob and Bietti state for a fixed number")
+         limits="(alpha - 1)/(2 alpha) at rho = 1")
 def zipf_power(alpha: Any, rho: Any) -> Any:
     """(alpha - 1)/(2 alpha rho)."""
     return (alpha - 1) / (2 * alpha * rho)

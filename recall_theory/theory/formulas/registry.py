@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SYMBOLS", "Formula", "Registry", "SymbolInfo", "formula", "formulas"]
 
-Provenance = Literal["quoted", "derived", "kin"]
+Provenance = Literal["quoted", "secondary", "derived", "kin"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The modules that register formulas; imported on the first look into the registry.
@@ -35,7 +35,7 @@ MODULES = (
     "mlp_formulas",
     "lower_bounds",
     "memory_laws",
-    "quoted",
+    "paper_statements",
     "geometric_laws",
 )
 
@@ -109,9 +109,10 @@ SYMBOLS: dict[str, SymbolInfo] = {
 class Formula:
     """One formula with all that is needed to trust it or to check it.
 
-    `name` is dotted ("recall.interference"), `title` one sentence, `provenance` one of "quoted" (a
-    source states it), "derived" (worked out in `reference`) and "kin" (from a related paper, named in
-    `reference`). `regime` says where it holds, `limits` what it reduces to.
+    `name` is dotted ("recall.interference"), `title` one sentence. `provenance` is one of "quoted" (the paper itself
+    says so, in the sentence `quote`), "secondary" (somebody's account of the paper says so), "derived" (worked out in
+    `reference`) and "kin" (from a related paper, named in `reference`). `source` tells where the sentence `quote`
+    stands. `regime` says where the formula holds, `limits` what it reduces to.
 
     >>> from recall_theory.theory import formulas
     >>> float(formulas["law.recall.coverage"].evaluate(V=1000))
@@ -120,11 +121,11 @@ class Formula:
 
     def __init__(self, function: Callable[..., Any], name: str, title: str, provenance: Provenance,
                  reference: str, regime: str, limits: str = "", unit: str = "", margin: float | None = None,
-                 quote: str = "", of: type | None = None, arguments: str = ""):
+                 quote: str = "", source: str = "", of: type | None = None, arguments: str = ""):
         self.function = function if of is None else _unpacked(function, of)
         self.name, self.title, self.provenance = name, title, provenance
         self.reference, self.regime, self.limits, self.unit = reference, regime, limits, unit
-        self.margin, self.quote = margin, quote
+        self.margin, self.quote, self.source = margin, quote, source
         self.arguments = tuple(arguments.split() or inspect.signature(function).parameters)
         unknown = [a for a in self.arguments if a not in SYMBOLS]
         if unknown:
@@ -140,7 +141,7 @@ class Formula:
 
     @functools.cached_property
     def expr(self) -> sympy.Expr | None:
-        """The formula in sympy; None for a quoted statement whose text could not be had.
+        """The formula in sympy; None for a statement of a paper whose formula could not be had.
 
         Its symbols carry assumptions (sizes are positive), so that a `sympy.Symbol("V")` of one's own is another
         symbol, and `expr.subs("V", 10)` leaves the expression as it is. `symbols` has those that match:
@@ -254,7 +255,7 @@ class Formula:
         known = self.expr is not None
         return {
             "name": self.name, "title": self.title, "provenance": self.provenance,
-            "reference": self.reference, "quote": self.quote, "regime": self.regime,
+            "reference": self.reference, "source": self.source, "quote": self.quote, "regime": self.regime,
             "limits": self.limits, "unit": self.unit,
             "symbols": {a: {"meaning": SYMBOLS[a].meaning, "domain": SYMBOLS[a].domain,
                             "latex": SYMBOLS[a].latex} for a in self.arguments},
@@ -328,7 +329,7 @@ def _unpacked(function: Callable[..., Any], of: type) -> Callable[..., Any]:
 
 
 def formula(name: str, *, title: str, provenance: Provenance, reference: str, regime: str,
-            limits: str = "", unit: str = "", margin: float | None = None, quote: str = "",
+            limits: str = "", unit: str = "", margin: float | None = None, quote: str = "", source: str = "",
             of: type | None = None, arguments: str = "") -> Callable[[Function], Function]:
     """Register the decorated function as a formula; the function itself comes back unchanged.
 
@@ -337,7 +338,7 @@ def formula(name: str, *, title: str, provenance: Provenance, reference: str, re
 
     def register(function: Function) -> Function:
         formulas.add(Formula(function, name, title, provenance, reference, regime, limits, unit, margin,
-                             quote, of, arguments))
+                             quote, source, of, arguments))
         return function
 
     return register
