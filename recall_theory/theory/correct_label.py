@@ -34,9 +34,8 @@ class Nodes:
     """Nodes of an entry, fields (R, E, P, M): P shares of right attention times counts, M of noise and lengths.
 
     mass sums to 1 over an entry. logit: x. gain: w. lead (R, E, P): T. share, surplus (R, E, P): of right attention,
-    and the count of right picks less its mean. noise (R, E): the noise's share of the logit's variance. loose (R, E):
-    variance of the logarithm of the strengths' scale that independent competitors would have. length (R, E): the part
-    Q/Theta of the lead at a typical count.
+    and the count of right picks less its mean. loose (R, E): variance of the logarithm of the strengths' scale that
+    independent competitors would have. length (R, E): the part Q/Theta of the lead at a typical count.
     """
 
     mass: FloatArray
@@ -45,7 +44,6 @@ class Nodes:
     lead: FloatArray
     share: FloatArray
     surplus: FloatArray
-    noise: FloatArray
     loose: FloatArray
     length: FloatArray
 
@@ -87,10 +85,9 @@ def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, share: FloatArray, sh
     wider = np.sqrt(1 + d[..., 0] * astray / power)
     make = _on_the_sphere if seeds.sphere else _gaussian
     logit, gain, mass = make(seeds, kernel, lead, power, wider, accuracy)
-    sin2 = power / (power + lead**2)
     shape = (R, E, lead.shape[-1], -1)
     logit, gain, mass = (np.broadcast_to(q, logit.shape).reshape(shape) for q in (logit, gain, mass))
-    return Nodes(weight[..., None] * mass, logit, gain, lead, share, surplus, (weight * wider**2 * sin2).sum(-1), kernel.power_variance / 4,
+    return Nodes(weight[..., None] * mass, logit, gain, lead, share, surplus, kernel.power_variance / 4,
                  total[..., 0] / (total[..., 0] + np.maximum(kernel.own - kernel.mean, 0)**2))
 
 

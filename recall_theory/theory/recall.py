@@ -21,7 +21,7 @@ from .read_out import InnerProduct, Neurons, ReadOut
 from .seed import seed_law, tau_nodes
 from .strengths import stored
 from .training_attention import TINY, Classes, Seeds, attended_share, classes, sure_classes
-from .variance import Law, law_of_score, scatter
+from .variance import law_of_facts, scatter
 from .wrong_answers import wrong_answers
 
 __all__ = ["recall_and_accuracy"]
@@ -92,30 +92,8 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accura
         W = of.weight
         recall = (W * each.sum(-1)).sum(-1)
         attended = (W * (each * nodes.share).sum(-1)).sum(-1)
-        mass = (W[..., None] * nodes.mass.reshape(shape)).reshape(len(W), -1)
-        hazards, law_mass = law_of_score(log.reshape(len(W), -1), mass, accuracy.pair)
-
-        def mean(a: FloatArray, W: FloatArray = W) -> FloatArray:
-            return np.asarray((W * a).sum(-1))
-
-        logit = nodes.logit.reshape(shape)
-        flat = nodes.mass.reshape(shape)
-        middle = mean(np.einsum("rem,rem->re", flat, logit))
-        varied = mean(np.einsum("rem,rem,rem->re", flat, logit, logit)) - middle**2
-        by_neurons = each.sum(-1).reshape(len(W), -1, D)
-        w_neurons = W.reshape(len(W), -1, D)
-        fact = np.maximum(w_neurons.sum(-1), TINY)
-        usual = (w_neurons * by_neurons).sum(-1) / fact
-        moved = ((w_neurons * (by_neurons - usual[..., None])**2).sum(-1)).sum(-1)
-        right_share = (group.weight * group.share * (group.share + 1 / part.lam[:, None])).sum(-1)
-        d = part.d
-        own = scatter(part, Law(
-            recall=recall, hazards=hazards, mass=law_mass,
-            surplus=mean((each * nodes.surplus).sum(-1)), noise=np.minimum(mean(nodes.noise) / np.maximum(varied, TINY), 1),
-            shared=mean(store.shared), length=mean(nodes.length),
-            gain=mean(np.sqrt(d[:, None] / (np.maximum(part.V - 2, 1)[:, None] * store.square))),
-            cross=right_share / d * mean(of.linear / store.square), mean=mean(of.mean),
-            token=mean(of.variance + of.slope**2), neurons=moved * mean(of.together)), accuracy)
+        law = law_of_facts(part, group, of, store, nodes, right, log.reshape(right.shape), accuracy)
+        own = scatter(part, law, accuracy)
         parts.append((recall, attended, own))
         start += rows
         rows = max(1, int(ENTRIES / max(nodes.mass[0].size, 1)))

@@ -7,6 +7,7 @@ competitor, the lengths of their noise move together, and so do neurons. docs/de
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,34 +15,39 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from ..numerics.quadrature import gauss_hermite, gauss_legendre
 from .accuracy import Accuracy
-from .training_attention import SPECK, TINY, Seeds
+from .correct_label import Nodes
+from .read_out import Kernel
+from .strengths import Stored
+from .training_attention import SPECK, TINY, Classes, Seeds
 
-__all__ = ["Law", "law_of_score", "scatter"]
+__all__ = ["Law", "law_of_facts", "scatter"]
 
 FloatArray = NDArray[np.float64]
 
 FULL = 1 - 1e-6  # greatest correlation of two facts' competitors; acts where nearly all noise is shared
-CLOSE = 99 / 100  # greatest correlation of an own score with a competitor's; acts at d of a few
 LEAST_LEFT = 1 / 20  # share of a competitor's variance that is left to it; acts at d of a few
-SURE, LOST = -9.0, 2.5  # logarithms of the expected competitors above between which a score is told apart
+SURE, LOST = -9.0, 2.5  # logarithms of the expected competitors above, beyond which a fact is won, or lost
 
 
 @dataclasses.dataclass(frozen=True)
 class Law:
-    """What facts of a seed are like, fields (R,), averages over facts.
+    """What facts of a seed are like. On points (R, A) of the logarithm of the expected number of competitors above:
 
-    hazards (R, A) and mass (R, A): the law of the logarithm of the expected number of competitors above. surplus:
-    Cov(recall, n_k). noise: share of the logit's variance that is the output's own noise. shared: correlation of two facts'
-    competitors. length: the part Q/Theta of the lead that the noise's length moves. gain: of a competitor's score per
+    hazards: these. mass: of facts. middle, noise: the own logit without its output's noise, and that noise. shift,
+    left: mean and variance of the logit that such a fact's label has where another fact is read out. Logits are in
+    standard deviations of a competitor. Averages over facts (R,): surplus: Cov(recall, n_k). shared: correlation of two facts'
+    competitors. length: the part Q/Theta of the lead that the noise's length moves. gain: of a competitor's logit per
     unit of its strength. cross: of a fact's noise per unit of its overlap with another fact. mean, token: of the kernel
     with other values, and its variance. neurons: variance that the neurons' draw brings to all facts together.
     """
 
-    recall: FloatArray
     hazards: FloatArray
     mass: FloatArray
-    surplus: FloatArray
+    middle: FloatArray
     noise: FloatArray
+    shift: FloatArray
+    left: FloatArray
+    surplus: FloatArray
     shared: FloatArray
     length: FloatArray
     gain: FloatArray
@@ -51,15 +57,69 @@ class Law:
     neurons: FloatArray
 
 
-def law_of_score(log: FloatArray, mass: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
-    """The law (R, n) of the hazards' logarithms (R, M) with `mass`, on even points of their own."""
+def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, nodes: Nodes, right: FloatArray,
+                 log: FloatArray, accuracy: Accuracy) -> Law:
+    """The law from the nodes over facts; right, log (R, E, P, M): chance of recall, and the hazards' logarithms."""
+    V, d, lam = seeds.V, seeds.d, seeds.lam
+    W, D = kernel.weight, kernel.nodes
+    R = len(V)
+
+    def mean(a: FloatArray) -> FloatArray:
+        return np.asarray((W * a).sum(-1))
+
+    def full(a: FloatArray) -> FloatArray:
+        return a[:, None, None, None]
+
+    wide = np.sqrt(1 + d / V)
+    gain = mean(np.sqrt(d[:, None] / (np.maximum(V - 2, 1)[:, None] * stored.square))) / wide
+    shared = np.clip(mean(stored.shared), 0, 1 - SPECK)
+    of_count = nodes.mass.sum(-1)  # (R, E, P)
+    middle = (nodes.mass * nodes.logit).sum(-1) / np.maximum(of_count, TINY)
+    noise = (nodes.logit - middle[..., None]) / full(wide)
+    # the fact's label where other facts are read out: K is symmetric, and its mean over them that of the fact itself
+    of_fact = W.reshape(R, -1, D)
+    usual = (of_fact * kernel.mean.reshape(R, -1, D)).sum(-1) / np.maximum(of_fact.sum(-1), TINY)
+    strength = (nodes.surplus / lam[:, None, None] + nodes.share) * np.repeat(usual, D, axis=1)[..., None]
+    strength = strength - mean((of_count * strength).sum(-1))[:, None, None]
+    shift = full(shared) * noise + (gain[:, None, None] * strength)[..., None]
+
+    mass = (W[..., None, None] * nodes.mass).reshape(R, -1)
+    to_points = _points(log.reshape(R, -1), accuracy.pair)
+    each = to_points(mass)
+    whole = np.maximum(each, TINY)
+
+    def conditional(a: FloatArray) -> FloatArray:
+        return to_points(mass * np.broadcast_to(a, nodes.mass.shape).reshape(R, -1)) / whole
+
+    drawn = conditional(shift)
+    left = 1 - (mass * (shift**2).reshape(R, -1)).sum(-1, keepdims=True) + conditional(shift**2) - drawn**2
+
+    recall = (nodes.mass * right).sum(-1)
+    by_neurons = recall.sum(-1).reshape(R, -1, D)
+    usual = (of_fact * by_neurons).sum(-1) / np.maximum(of_fact.sum(-1), TINY)
+    moved = (of_fact * (by_neurons - usual[..., None])**2).sum((-1, -2))
+    right_share = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1)
+    points = np.broadcast_to(np.linspace(SURE, LOST, accuracy.pair), each.shape)
+    return Law(points, each, conditional(middle[..., None]) / wide[:, None], conditional(noise), drawn, left,
+               surplus=mean((recall * nodes.surplus).sum(-1)), shared=shared, length=mean(nodes.length),
+               gain=gain * wide,
+               cross=right_share / d * mean(kernel.linear / stored.square), mean=mean(kernel.mean),
+               token=mean(kernel.variance + kernel.slope**2), neurons=moved * mean(kernel.together))
+
+
+def _points(log: FloatArray, n: int) -> Callable[[FloatArray], FloatArray]:
+    """From masses (R, M) at hazards' logarithms (R, M) to those (R, n) on even points, each to the two beside it."""
     R = len(log)
     u = np.clip((log - SURE) / (LOST - SURE) * (n - 1), 0, n - 1 - SPECK)
     i = u.astype(np.intp)
-    upper = mass * (u - i)
     cell = (np.arange(R)[:, None] * n + i).ravel()
-    out = np.bincount(cell, (mass - upper).ravel(), R * n) + np.bincount(cell + 1, upper.ravel(), R * n + 1)[:R * n]
-    return np.broadcast_to(np.linspace(SURE, LOST, n), (R, n)), np.asarray(out, dtype=float).reshape(R, n)
+
+    def to_points(mass: FloatArray) -> FloatArray:
+        upper = mass * (u - i)
+        out = np.bincount(cell, (mass - upper).ravel(), R * n)
+        return np.asarray(out + np.bincount(cell + 1, upper.ravel(), R * n + 1)[:R * n]).reshape(R, n)
+
+    return to_points
 
 
 def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
@@ -67,27 +127,21 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     V, d, lam, e = seeds.V, seeds.d, seeds.lam, seeds.e
     h, pairs = law.mass, np.maximum(V - 1, 1)[:, None]
     log_below = -np.exp(law.hazards) / pairs
-    A = -ndtri(np.clip(-np.expm1(log_below), TINY, 1 - SPECK))  # the score as the quantile of one competitor
+    A = -ndtri(np.clip(-np.expm1(log_below), TINY, 1 - SPECK))  # the own logit as the quantile of one competitor
     alone = np.exp(pairs * log_below)
     recall = (h * alone).sum(-1)
-    f0 = np.clip(law.shared, 0, 1 - SPECK)
-    kappa, g = law.cross, law.gain
+    f0, kappa, g = law.shared, law.cross, law.gain
     spread = 1 + d / V  # variance of a competitor in units of its output's noise
     turn = kappa * (1 + law.mean * d / (lam + 1)) * (1 - f0)  # of f per unit of a fact's z.z_trig
     inputs = (kappa**2 + 2 * e * seeds.tau * turn**2) / d + (1 - f0) ** 2 / V
     overlap = (1 - f0**2) ** 2 / d + inputs
     hazard = h * alone * pairs * np.exp(-A * A / 2 - log_below) / np.sqrt(2 * np.pi)
-    push, widen = hazard.sum(-1), (hazard * A).sum(-1)  # d recall/d(own score), of a competitor's log deviation
-    mean = (h * A).sum(-1)
-    total = np.maximum((h * (A - mean[:, None])**2).sum(-1), TINY)
-    gap = A - mean[:, None]
-    own = gap * (law.noise * np.sqrt(spread))[:, None]  # the output's own noise, given the score
-    slope = f0 * law.noise + e * g**2 / spread * (seeds.tau * (1 + seeds.tau) / lam + seeds.tau / d) / total
-    slope = np.clip(slope, 0, np.sqrt(1 / total) * CLOSE)
-    left = 1 - slope**2 * total
-    left = np.maximum(left[:, None] + (2 * (g * kappa)[:, None] * own + kappa[:, None]**2 * (own**2 - 1))
+    push, lead = hazard.sum(-1), (hazard * law.middle).sum(-1)  # d recall/d(own logit), and /d(its lead's logarithm)
+    widen = (hazard * A).sum(-1)  # of a competitor's log deviation
+    own = law.noise * np.sqrt(spread)[:, None]
+    left = np.maximum(law.left + (2 * (g * kappa)[:, None] * own + kappa[:, None]**2 * (own**2 - 1))
                       / (d * spread)[:, None], LEAST_LEFT)
-    beaten = (A[:, :, None] - (slope[:, None] * gap)[:, None, :]) / np.sqrt(left)[:, None, :]
+    beaten = (A[:, :, None] - law.shift[:, None, :]) / np.sqrt(left)[:, None, :]
     mutual = log_ndtr(beaten)
     mutual = mutual + mutual.transpose(0, 2, 1)
     joint = np.zeros_like(V)
@@ -103,7 +157,6 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
         both = ndtr(a) * ndtr(b) + excess * end[:, None, None] / (2 * np.pi)
         joint += wi * (h[:, :, None] * h[:, None, :] * np.exp(
             np.maximum(V - 2, 0)[:, None, None] * np.log(np.maximum(both, TINY)) + mutual)).sum((1, 2))
-    lead = push * mean
     noises = push**2 / spread * kappa / (1 + 1 / lam) / V - 2 * push / np.sqrt(spread) * lead * kappa * g / d**2
     lengths = lead**2 * ((f0**2 + inputs) / (2 * d) + law.length**2 * f0**2 / (2 * V))
     rival = push * g / np.sqrt(spread) * law.mean + widen * g**2 / spread * law.token
