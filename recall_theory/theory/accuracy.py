@@ -48,7 +48,7 @@ class Accuracy:
     # the correct label
     chi: int = 2  # length of the sum of the output embeddings; one more on the sphere and at `small` sizes
     power: int = 2  # total strength of the competitors
-    noise: int = 12  # noise of its own output, or two thirds of it beside attention scores
+    noise: int = 8  # noise of its own output, between where it loses and where it wins
     # the competitors
     classes: int = 5  # of labels by their share of right attention, beside four near 0 and 1
     class_score: int = 18  # attention score of a label's token, from which classes are made
@@ -67,6 +67,7 @@ class Accuracy:
 
     reach: float = 7.0  # standard deviations to which normal variables are integrated
     few: float = 8.0  # training samples of a fact, below which counts get the nodes of `few_count`
+    wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three
     small: float = 64.0  # tokens or dimensions, below which what fluctuates with them gets a node more
     apart: float = 0.5  # logits between a competitor's neighbouring counts, from which on each count is a kind
     sure: float = 1e-4  # share missed by attention below which training counts as attended rightly

@@ -21,12 +21,13 @@ FloatArray = NDArray[np.float64]
 # a cubic through values at 0, 1, 2, 3 in powers
 CUBIC = np.array([[1, 0, 0, 0], [-11 / 6, 3, -3 / 2, 1 / 3], [1, -5 / 2, 2, -1 / 2], [-1 / 6, 1 / 2, -1 / 2, 1 / 6]])
 LOST, WON = 12.0, 1e-4  # expected competitors above: where that many (few) are, a fact is as good as lost (won)
-CERTAIN = 21 / 20  # times that many competitors of one kind are needed for it to tell where a fact is lost
+NEARLY_LOST, NEARLY_WON = 5.0, 1e-2  # the same for the nodes over the noise, which have one each beyond
 ROOM = 1 / 4  # standard deviations of a competitor beyond the logits where that is so
 LEAST_LEFT = 1 / 20  # of its noise; acts where a label alone stores most of what is read out (V of a few tokens)
 FAR = 12  # standard deviations, as far as tails are corrected
 STEEPEST = 49 / 50  # cosine between an output and what is read out; acts on the sphere at d of a few
 CLOSE = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
+LEAST_CHANCE = 1 / 100  # of a competitor to stay below, where so few labels are left that no fact is ever lost
 NONE = 1e-6  # competitors expected of a kind that is left out
 FARTHEST = 4  # standard deviations of the gain within which it has points: beyond, the nearest one serves
 LEAST_RANGE = 1e-6  # of a gain or logit; acts where nodes coincide
@@ -111,6 +112,44 @@ def scaled_logit(seeds: Seeds, nodes: Nodes) -> FloatArray:
     return np.asarray(nodes.logit / np.sqrt(1 + nodes.gain**2 * per)).reshape(*nodes.lead.shape[:2], -1)
 
 
+def _spread(kinds: Kinds, mean: FloatArray, u: FloatArray) -> FloatArray:
+    """The standard deviation (R, E, G, K) of a kind's logit, for gains per root power u (R, E, G)."""
+    left = np.maximum(1 - (mean**2 + kinds.variance) / kinds.power[..., None], LEAST_LEFT)
+    return np.asarray(np.sqrt(left[:, :, None] + u[..., None]**2 * kinds.variance[:, :, None]))
+
+
+def deciding(kinds: Kinds, mean: FloatArray, w: FloatArray, V: FloatArray, lost: float = LOST,
+             won: float = WON) -> tuple[FloatArray, FloatArray]:
+    """(R, E): scaled logits below which a fact is lost and above which it is won, at all gains w (R, E, G).
+
+    mean (R, E, K): of the kinds' strengths.
+    """
+    u = w / np.sqrt(kinds.power)[..., None]
+    sigma = np.sqrt(1 + w**2 / np.maximum(V - 1, 1)[:, None, None])[..., None]
+    place, width = u[..., None] * mean[:, :, None] / sigma, _spread(kinds, mean, u) / sigma
+    expected = (np.maximum(V - 1, 1)[:, None] * kinds.weight)[:, None, None]
+    far = ndtri(1 - np.minimum(won / np.maximum(expected, 2 * won), 1 / 2))
+    high = np.where(expected > 2 * won, place + far * width, -np.inf).max((-1, -2))
+    # of all competitors together, as if their mixture were normal
+    weight = kinds.weight[:, None, None]
+    centre = (weight * place).sum(-1)
+    whole = np.sqrt((weight * (width**2 + place**2)).sum(-1) - centre**2)
+    near = ndtri(np.maximum(1 - lost / np.maximum(V - 1, 1), LEAST_CHANCE))[:, None, None]
+    low = (centre + near * whole).min(-1) - 2 * ROOM
+    return low, np.maximum(high + ROOM, low + LEAST_RANGE)
+
+
+def ends_of(seeds: Seeds, kinds: Kinds, kernel: Kernel) -> tuple[FloatArray, FloatArray]:
+    """(R, E): logits below which a fact is lost and above which it is won, with room for the gain's spread."""
+    lead = kernel.own - kernel.mean
+    w = np.sqrt(seeds.d[:, None] * kinds.power / (kinds.power + np.maximum(lead, 0)**2))
+    V = seeds.V
+    low, high = deciding(kinds, kinds.mean - (lead / V[:, None])[..., None], w[..., None], V,
+                         NEARLY_LOST, NEARLY_WON)
+    sigma = np.sqrt(1 + w**2 / np.maximum(V - 1, 1)[:, None])
+    return low * sigma, high * sigma
+
+
 def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points: int, accuracy: Accuracy) -> Hazard:
     """The hazard over the logits and gains of the correct label's nodes, at so many points over the logit."""
     R, E = kinds.power.shape
@@ -139,19 +178,11 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
     slope = slope / np.maximum(varied, LEAST_RANGE)
     mean = kinds.mean - shift / V
 
-    # the scaled logits that decide
-    second = mean**2 + kinds.variance
-    left = np.maximum(1 - second / kinds.power[..., None], LEAST_LEFT)
-    sd = np.sqrt(left[:, :, None] + u[..., None]**2 * kinds.variance[:, :, None])         # (R, E, G, K)
-    place, width = u[..., None] * mean[:, :, None] / sigma[..., None], sd / sigma[..., None]
-    expected = ((V[:, 0] - 1) * kinds.weight)[:, None, None]
-    far = ndtri(1 - np.minimum(WON / np.maximum(expected, 2 * WON), 1 / 2))
-    near = ndtri(1 - np.minimum(LOST / np.maximum(expected, CERTAIN * LOST), 1 / CERTAIN))
-    high = np.where(expected > 2 * WON, place + far * width, -np.inf).max((-1, -2))
-    low = np.where(expected > CERTAIN * LOST, place + near * width, -np.inf).max(-1).min(-1)
+    low, high = deciding(kinds, mean, w, seeds.V)
     ends = scaled.min(-1), scaled.max(-1)
-    low = np.clip(low - ROOM, *ends)
-    high = np.maximum(np.minimum(high + ROOM, ends[1]), low + LEAST_RANGE)
+    low = np.clip(low, *ends)
+    high = np.maximum(np.minimum(high, ends[1]), low + LEAST_RANGE)
+    sd = _spread(kinds, mean, u)
 
     x = (low[..., None] + (high - low)[..., None] * np.linspace(0, 1, points))[:, :, None] * sigma[..., None]
     x = x + u[..., None] * (slope / V)[..., None] * (x - usual[..., None])
@@ -161,7 +192,8 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
         D, tail = peizer_pratt_scale(d), -6 / (d + 2)
         unit = (u / np.sqrt(d[..., 0]))[..., None]
         for k in range(kinds.weight.shape[1]):
-            z = tilted_score(x, unit * mean[:, :, None, None, k], unit**2 * kinds.variance[:, :, None, None, k], D, tail)
+            centre, varies = mean[:, :, None, None, k], kinds.variance[:, :, None, None, k]
+            z = tilted_score(x, unit * centre, unit**2 * varies, D, tail)
             if kinds.third is not None:
                 z = score_of_skewed(z, (u**3 * kinds.third[:, :, None, k] / sd[..., k]**3)[..., None])
             above += kinds.weight[:, None, None, None, k] * ndtr(-z)

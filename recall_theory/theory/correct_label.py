@@ -2,8 +2,8 @@
 
 With the strength T of the right label and Q = sum of theta_j^2 over the others, the logit of a Gaussian output is
 x = R cos + g sin in units of a competitor's noise, and a competitor of strength theta has the mean theta w/sqrt(Q),
-w = R sin - g cos: one rotation, with tan = sqrt(Q)/T, R^2 ~ chi^2_d and g ~ N(0, 1). On the sphere x is the normal score
-of the output's cosine. docs/derivations/recall.md has the derivation.
+w = R sin - g cos: one rotation, with tan = sqrt(Q)/T, R^2 ~ chi^2_d and g ~ N(0, 1). On the sphere x is the normal
+score of the output's cosine. docs/derivations/recall.md has the derivation.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, ndtr
 
-from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite, gauss_poisson
-from ..numerics.unit_sphere import peizer_pratt_scale, score_of_coordinate
+from ..numerics.quadrature import gauss_gamma, gauss_legendre, gauss_poisson
+from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale, score_of_coordinate
 from .accuracy import Accuracy
 from .read_out import Kernel
 from .strengths import Stored
@@ -26,6 +26,7 @@ __all__ = ["Nodes", "counts_of", "nodes_of", "skewed"]
 FloatArray = NDArray[np.float64]
 
 LEAST_POWER = 1 / 8  # of the competitors' total strength per its mean; acts at m of a few neurons
+FAR = 8.0  # standard deviations of noise, beyond which none is
 CLOSE = 1e-12  # of a squared cosine to 1, which has no normal score
 
 
@@ -66,8 +67,11 @@ def counts_of(mean: FloatArray, n: int, each: int) -> tuple[FloatArray, FloatArr
 
 
 def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, share: FloatArray, share_weight: FloatArray, counts: int,
-             accuracy: Accuracy) -> Nodes:
-    """The nodes over each entry; share and its weight (R, E, S): of the fact's sequences that are attended rightly."""
+             ends: tuple[FloatArray, FloatArray], accuracy: Accuracy) -> Nodes:
+    """The nodes over each entry; share and its weight (R, E, S): of the fact's sequences that are attended rightly.
+
+    ends (R, E): logits below which a fact is as good as lost and above which it is as good as won.
+    """
     R, E = kernel.own.shape
     V, d, lam = (a[:, None, None, None] for a in (seeds.V, seeds.d, seeds.lam))
     count, weight = counts_of(seeds.lam[:, None, None] * share, accuracy.count, counts)
@@ -84,43 +88,79 @@ def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, share: FloatArray, sh
     astray = stored.common_pick[..., None] * missed**2 + (1 - share) / lam[..., 0] * stored.scattered[..., None]
     wider = np.sqrt(1 + d[..., 0] * astray / power)
     make = _on_the_sphere if seeds.sphere else _gaussian
-    logit, gain, mass = make(seeds, kernel, lead, power, wider, accuracy)
+    logit, gain, mass = make(seeds, kernel, lead, power, wider, ends, accuracy)
     shape = (R, E, lead.shape[-1], -1)
     logit, gain, mass = (np.broadcast_to(q, logit.shape).reshape(shape) for q in (logit, gain, mass))
     return Nodes(weight[..., None] * mass, logit, gain, lead, share, surplus, kernel.power_variance / 4,
                  total[..., 0] / (total[..., 0] + np.maximum(kernel.own - kernel.mean, 0)**2))
 
 
-def _gaussian(seeds: Seeds, kernel: Kernel, lead: FloatArray, power: FloatArray, wider: FloatArray,
-              accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Logit, gain and weight (R, E, P, powers, chis, noises)."""
+def _noise(low: FloatArray, high: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights (..., n + 2) of a normal variable for functions that vary between two values: Gauss-Legendre
+    between them, and the mean below and above."""
+    low = np.clip(low, -FAR, FAR)
+    high = np.clip(high, low, FAR)
+    t, w = gauss_legendre(n)
+    inside = low[..., None] + (high - low)[..., None] * t
+    mass = (high - low)[..., None] * w * _density(inside)
+    below, above = ndtr(low), ndtr(-high)
+    outside = np.stack([-_density(low) / below, _density(high) / above], axis=-1)
+    weights = np.concatenate([mass, np.stack([below, above], axis=-1)], axis=-1)
+    return np.concatenate([inside, outside], axis=-1), weights / weights.sum(axis=-1, keepdims=True)
+
+
+def _density(x: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-x**2 / 2) / np.sqrt(2 * np.pi))
+
+
+def _lengths(seeds: Seeds, kernel: Kernel, accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The competitors' power per its mean (R, E, 1, powers, 1), chi^2_d/d (R, 1, 1, 1, chis) and their weights."""
     r, w_r = skewed(kernel.power_skewness, accuracy.power)
-    r = np.maximum(1 + np.sqrt(kernel.power_variance)[..., None] * r, LEAST_POWER)[:, :, None, :, None, None]
+    r = np.maximum(1 + np.sqrt(kernel.power_variance)[..., None] * r, LEAST_POWER)
     chi, w_chi = gauss_gamma(2 / seeds.d, accuracy.chi)
-    root = np.sqrt(seeds.d[:, None] * chi)[:, None, None, None, :, None]
-    g, w_g = gauss_hermite(accuracy.noise)
-    T, Q = lead[..., None, None, None], power[..., None, None, None] * r
+    return (r[:, :, None, :, None], chi[:, None, None, None],
+            w_r[:, :, None, :, None] * w_chi[:, None, None, None])
+
+
+def _gaussian(seeds: Seeds, kernel: Kernel, lead: FloatArray, power: FloatArray, wider: FloatArray,
+              ends: tuple[FloatArray, FloatArray], accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Logit, gain and weight (R, E, P, powers, chis, noises)."""
+    r, chi, mass = _lengths(seeds, kernel, accuracy)
+    root = np.sqrt(seeds.d[:, None, None, None, None] * chi)
+    T, Q = lead[..., None, None], power[..., None, None] * r
     whole = np.sqrt(Q + T**2)
     cos, sin = T / whole, np.sqrt(Q) / whole
-    mass = w_r[:, :, None, :, None, None] * w_chi[:, None, None, None, :, None] * w_g
-    return root * cos + g * sin * wider[..., None, None, None], root * sin - g * cos, mass
+    middle, scale = root * cos, sin * wider[..., None, None]
+    low, high = ((end[:, :, None, None, None] - middle) / scale for end in ends)
+    g, w_g = _noise(low, high, accuracy.noise)
+    logit = middle[..., None] + g * scale[..., None]
+    return logit, (root * sin)[..., None] - g * cos[..., None], mass[..., None] * w_g
 
 
 def _on_the_sphere(seeds: Seeds, kernel: Kernel, lead: FloatArray, power: FloatArray, wider: FloatArray,
+                   ends: tuple[FloatArray, FloatArray],
                    accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The same: outputs have length 1, and what they sum to varies by their overlaps."""
-    d = seeds.d[:, None, None, None, None, None]
-    r, w_r = skewed(kernel.power_skewness, accuracy.power)
-    r = np.maximum(1 + np.sqrt(kernel.power_variance)[..., None] * r, LEAST_POWER)[:, :, None, :, None, None]
-    chi, w_chi = gauss_gamma(2 / seeds.d, accuracy.chi)
-    chi = chi[:, None, None, None, :, None]
-    b, w_b = gauss_coordinate(seeds.d, accuracy.noise)
-    b = b[:, None, None, None, None, :] / np.sqrt(d)
-    T, Q = lead[..., None, None, None], power[..., None, None, None] * r
+    r, chi, mass = _lengths(seeds, kernel, accuracy)
+    d = seeds.d[:, None, None, None, None]
+    D = peizer_pratt_scale(d)
+    T, Q = lead[..., None, None], power[..., None, None] * r
     rho = np.sqrt(Q * chi)
+    wide = wider[..., None, None]
+    low, high = (score_of_coordinate(_aside(coordinate_of_score(end[:, :, None, None, None], D), T / rho), D) / wide
+                 for end in ends)
+    g, w_g = _noise(low, high, accuracy.noise)
+    T, rho, wide, D = T[..., None], rho[..., None], wide[..., None], D[..., None]
+    b = coordinate_of_score(g, D)
     size = np.sqrt(np.maximum(T**2 + 2 * T * rho * b + rho**2, TINY))
-    cosine = np.clip((T + rho * b * wider[..., None, None, None]) / size, -1 + CLOSE, 1 - CLOSE)
+    cosine = np.clip((T + rho * b * wide) / size, -1 + CLOSE, 1 - CLOSE)
     # d/(d - 1) makes a competitor's cosine exact to first order in its mean
-    gain = np.sqrt(d) * d / np.maximum(d - 1, 1) * (rho**2 + T * rho * b) / (np.sqrt(Q) * size)
-    mass = w_r[:, :, None, :, None, None] * w_chi[:, None, None, None, :, None] * w_b[:, None, None, None, None, :]
-    return score_of_coordinate(cosine, peizer_pratt_scale(d)), gain, mass
+    unit = (np.sqrt(d) * d / np.maximum(d - 1, 1) / np.sqrt(Q))[..., None]
+    return score_of_coordinate(cosine, D), unit * (rho**2 + T * rho * b) / size, mass[..., None] * w_g
+
+
+def _aside(cosine: FloatArray, ratio: FloatArray) -> FloatArray:
+    """The cosine of an output with the others' sum, from that with the whole, in which it has `ratio` times its
+    length."""
+    angle = np.arccos(cosine)
+    return np.asarray(np.cos(np.minimum(angle + np.arcsin(np.clip(ratio * np.sin(angle), -1, 1)), np.pi)))

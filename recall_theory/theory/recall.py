@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .accuracy import Accuracy
 from .batch import Batch, One
-from .competitors import hazard, kinds, scaled_logit
+from .competitors import ends_of, hazard, kinds, scaled_logit
 from .correct_label import nodes_of
 from .fact import facts
 from .read_out import InnerProduct, Neurons, ReadOut
@@ -44,19 +44,23 @@ class Rules:
     points: int
     gain: int
     chi: int
-    noise: int
+    power: int
+    length: int
 
 
 def rules_of(one: One, miss: float, accuracy: Accuracy) -> Rules:
     """The rules of a setting whose attention misses so much."""
-    V, d, e, lam = one.V, one.d, one.e, one.N / one.V
+    V, d, e, lam = one.V, min(one.d, accuracy.wide * one.V), one.e, one.N / one.V
     power = (V - 1) * (e / lam + (1 + 1 / lam) * (1 + e) / d)
     apart = e / lam * np.sqrt(d / power)  # logits between two counts of a competitor
     sure, small = bool(miss < accuracy.sure), int(min(V, d) < accuracy.small)
+    tiny = int(sure and min(V, d) < accuracy.small / 2)
     counts = int(2 ** np.ceil(np.log2(lam + 7 * np.sqrt(lam) + 8))) if apart > accuracy.apart else 0
-    return Rules(sure=sure, almost=bool(not sure and miss < accuracy.almost), counts=counts, few=bool(lam < accuracy.few),
+    return Rules(sure=sure, almost=bool(not sure and miss < accuracy.almost), counts=counts,
+                 few=bool(lam < accuracy.few),
                  points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))), gain=accuracy.gain + small,
-                 chi=accuracy.chi + max(small, int(one.sphere)), noise=accuracy.noise if sure else 2 * accuracy.noise // 3)
+                 chi=accuracy.chi + small + int(one.sphere),
+                 power=accuracy.power + tiny, length=accuracy.length + tiny)
 
 
 def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accuracy) -> tuple[FloatArray, ...]:
@@ -64,8 +68,8 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accura
     attention of training, E share."""
     count, competitor = ((accuracy.few_count, accuracy.few_competitor) if rules.few else
                          (accuracy.count, accuracy.competitor))
-    accuracy = dataclasses.replace(accuracy, gain=rules.gain, chi=rules.chi, noise=rules.noise,
-                                   count=count, competitor=competitor)
+    accuracy = dataclasses.replace(accuracy, gain=rules.gain, chi=rules.chi, power=rules.power,
+                                   length=rules.length, count=count, competitor=competitor)
     if rules.sure:
         groups, n_zeta = sure_classes(seeds), 1
     else:
@@ -83,9 +87,10 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accura
         part, of = seeds.at(i), kernel.at(i)
         group = Classes(*(getattr(groups, f.name)[i] for f in dataclasses.fields(groups)))
         store = stored(part, group, of, picked[i])
-        nodes = nodes_of(part, of, store, share[i], share_weight[i], rules.counts, accuracy)
-        scaled, shape = scaled_logit(part, nodes), (*of.own.shape, -1)
         others = kinds(part, group, of, store, rules.counts, accuracy)
+        ends = ends_of(part, others, of)
+        nodes = nodes_of(part, of, store, share[i], share_weight[i], rules.counts, ends, accuracy)
+        scaled, shape = scaled_logit(part, nodes), (*of.own.shape, -1)
         log = hazard(part, others, nodes, scaled, rules.points, accuracy).at(scaled, nodes.gain.reshape(shape))
         right = np.exp(-np.exp(np.minimum(log, LARGEST))).reshape(nodes.mass.shape)
         each = np.einsum("repm,repm->rep", nodes.mass, right)
@@ -125,8 +130,8 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
                         accuracy: Accuracy) -> dict[str, FloatArray]:
     """Recall and accuracy with their standard deviations over seeds, each (B,).
 
-    missed (B,): what attention misses. finite (B,): variance of attention at a seed's tau and lead. Settings of the same
-    rules are computed together; with an MLP each has neurons of its own.
+    missed (B,): what attention misses. finite (B,): variance of attention at a seed's tau and lead. Settings of the
+    same rules are computed together; with an MLP each has neurons of its own.
     """
     out = {name: np.zeros(len(missed)) for name in ("recall", "accuracy", "recall_std", "accuracy_std")}
     groups: dict[tuple[Rules, int], list[int]] = {}
@@ -135,6 +140,8 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
         groups.setdefault((rules, 0 if one.m is None else i), []).append(i)
     for (rules, _), members in groups.items():
         part = batch.at(np.array(members))
+        # larger d acts as this one, embeddings being all but orthogonal
+        part = dataclasses.replace(part, d=np.minimum(part.d, accuracy.wide * part.V))
         read_out: ReadOut = InnerProduct()
         if part.phi is not None and part.m is not None:
             read_out = Neurons(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, accuracy)

@@ -26,7 +26,8 @@ class Stored:
     A label of count c has the mean c bias + rest - mean and the variance c^2 spread + rest_variance.
     square: E theta^2 of one competitor. common_pick: variance of the overlap with what all labels pick wrongly.
     off: what a wrong pick of the fact's own label brings. missed (R,): share of wrong attention. shared: the part of
-    `square` that is the same for all facts. scattered: E of the squared overlap of a wrong pick with the value read out.
+    `square` that is the same for all facts. scattered: E of the squared overlap of a wrong pick with the value read
+    out.
     """
 
     bias: FloatArray
@@ -65,7 +66,8 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) ->
                         + share * (share + 1 / lam) * spread + rest_variance)).sum(-1)
     # nothing attended rightly, and nothing wrongly by chance
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
-    apart = share * (share + 1 / lam) + (1 - share) / lam + (1 - share - missed[:, None, None])**2 * together[:, None, None]
+    agree = (1 - share - missed[:, None, None])**2 * together[:, None, None]
+    apart = share * (share + 1 / lam) + (1 - share) / lam + agree
     alone = (weight * apart).sum(-1) * np.maximum(kernel.variance - kernel.common, 0)
     off = kernel.bare_mean + groups.wrong[:, :1] * kernel.bare_slope
     return Stored(bias, spread, rest, rest_variance, mean, square, common_pick, off, missed,
