@@ -402,6 +402,7 @@ def attention_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embe
                     phi: Any = None) -> dict[str, FloatArray]:
     """Contributions (B,) to (noise/signal)^2 of attention, by cause; signal is the mean lead at tau = 1."""
     sizes = _sizes(V, L, d, N)
+    sizes[1] = np.maximum(sizes[1], 2)  # as in `seed_law`
     width, moments = _mlp(sizes, m, phi, int(trigger_in_value))
     p = _step_two(sizes, width, moments, 0, e=int(trigger_in_value), kappa=int(embedding == "gaussian"))
     signal = np.maximum(st.lead(p)**2, TINY)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
@@ -46,6 +48,7 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     weight = np.broadcast_to(weight, tilt.shape)
     read = Facts(weight, zeta, norm, tilt, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept))
     kernel = read_out.moments(seeds, read)
+    kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger
     D = kernel.nodes
     store = stored(seeds, groups, kernel, np.repeat(read.picked, D, axis=1))
     noise = np.maximum(V - 2, 1) * store.square
