@@ -30,8 +30,8 @@ LEAST_LEFT = 1 / 20  # share of a kernel's variance that scores leave open; acts
 class Kernel:
     """Moments of the kernel K(j, k) of other labels' values j with the value k that is read out, fields (R, E).
 
-    An entry is a fact at a node of what the neurons' draw does to it (`nodes` of them a fact; 1 without an MLP):
-    weight sums to 1 over a row. own: K(k, k). mean, slope, variance, skewness: of K(j, k) over tokens j, whose mean
+    An entry is a fact at a node of what the neurons' draw does to it (`nodes` of them a fact; 1 without an MLP); there are
+    `width` neurons. weight sums to 1 over a row. own: K(k, k). mean, slope, variance, skewness: of K(j, k) over tokens j, whose mean
     rises by `slope` per unit of the token's attention score; variance and skewness are those left at a given score.
     bare_mean, bare_slope, bare_variance: the same for values without the trigger; bare_own: K(z_k, k).
     power_variance, power_skewness: of the competitors' total strength over the draw of the neurons, relative.
@@ -40,6 +40,7 @@ class Kernel:
     """
 
     nodes: int
+    width: float
     weight: FloatArray
     own: FloatArray
     mean: FloatArray
@@ -58,8 +59,8 @@ class Kernel:
 
     def at(self, rows: slice) -> Kernel:
         """Some of the rows."""
-        fields = [f.name for f in dataclasses.fields(self)][1:]
-        return Kernel(self.nodes, *(getattr(self, name)[rows] for name in fields))
+        fields = [f.name for f in dataclasses.fields(self)][2:]
+        return Kernel(self.nodes, self.width, *(getattr(self, name)[rows] for name in fields))
 
 
 class ReadOut(Protocol):
@@ -95,7 +96,7 @@ class InnerProduct:
         zero = np.zeros_like(facts.s)
         walk = power_variance(seeds, facts.t, facts.s / d, 3 * d / (d + 2) if seeds.sphere else 3)
         trigger = seeds.e * np.maximum(seeds.tau - seeds.snr**2 / seeds.d, 0)
-        return Kernel(1, facts.weight, facts.s, facts.t, facts.alpha, token, zero, zero, facts.alpha, token, facts.own,
+        return Kernel(1, np.inf, facts.weight, facts.s, facts.t, facts.alpha, token, zero, zero, facts.alpha, token, facts.own,
                       walk, 2 * np.sqrt(walk), zero + (trigger / seeds.d)[:, None], zero, zero + 1)
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
@@ -128,7 +129,7 @@ class Neurons:
         bare = np.maximum(found.wrong_power - found.wrong_slope**2, LEAST_LEFT * found.wrong_power)
         mean, power = flat(found.mean), flat(found.power)
         walk = power_variance(seeds, mean, power, 3)
-        return Kernel(D, flat(facts.weight[..., None] * found.weight), flat(found.own), mean, flat(found.slope),
+        return Kernel(D, self.m, flat(facts.weight[..., None] * found.weight), flat(found.own), mean, flat(found.slope),
                       flat(variance), flat(found.third / variance**(3 / 2)), flat(found.wrong_mean),
                       flat(found.wrong_slope), flat(bare), flat(found.itself), walk, 2 * np.sqrt(walk),
                       flat(found.common), flat(found.together), flat(found.linear))

@@ -35,10 +35,12 @@ class Law:
 
     hazards: these. mass: of facts. middle, noise: the own logit without its output's noise, and that noise. shift,
     left: mean and variance of the logit that such a fact's label has where another fact is read out. Logits are in
-    standard deviations of a competitor. Averages over facts (R,): surplus: Cov(recall, n_k). shared: correlation of two facts'
-    competitors. length: the part Q/Theta of the lead that the noise's length moves. gain: of a competitor's logit per
-    unit of its strength. cross: of a fact's noise per unit of its overlap with another fact. mean, token: of the kernel
-    with other values, and its variance. neurons: variance that the neurons' draw brings to all facts together.
+    standard deviations of a competitor. Averages over facts (R,): surplus: Cov(recall, n_k). shared: correlation of two
+    facts' competitors. length: the part Q/Theta of the lead that the noise's length moves. gain: of a competitor's logit
+    per unit of its strength. cross: of a fact's noise per unit of its overlap with another fact. pair, triple, four:
+    means of products of K around a cycle of two, three and four facts, relative to a competitor's squared strength to
+    the power 1, 3/2 and 2. mean, token: of the kernel with other values, and its variance. neurons: variance that the
+    neurons' draw brings to all facts together.
     """
 
     hazards: FloatArray
@@ -52,6 +54,9 @@ class Law:
     length: FloatArray
     gain: FloatArray
     cross: FloatArray
+    pair: FloatArray
+    triple: FloatArray
+    four: FloatArray
     mean: FloatArray
     token: FloatArray
     neurons: FloatArray
@@ -98,13 +103,30 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     by_neurons = recall.sum(-1).reshape(R, -1, D)
     usual = (of_fact * by_neurons).sum(-1) / np.maximum(of_fact.sum(-1), TINY)
     moved = (of_fact * (by_neurons - usual[..., None])**2).sum((-1, -2))
+    square = stored.square
+    pair, triple, four = _cycles(kernel, d[:, None])
     right_share = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1)
     points = np.broadcast_to(np.linspace(SURE, LOST, accuracy.pair), each.shape)
     return Law(points, each, conditional(middle[..., None]) / wide[:, None], conditional(noise), drawn, left,
                surplus=mean((recall * nodes.surplus).sum(-1)), shared=shared, length=mean(nodes.length),
                gain=gain * wide,
-               cross=right_share / d * mean(kernel.linear / stored.square), mean=mean(kernel.mean),
+               cross=right_share / d * mean(kernel.linear / square), pair=right_share / (1 + 1 / lam) * mean(pair / square),
+               triple=right_share * mean(triple / square**(3 / 2)), four=right_share**2 * mean(four / square**2),
+               mean=mean(kernel.mean),
                token=mean(kernel.variance + kernel.slope**2), neurons=moved * mean(kernel.together))
+
+
+def _cycles(kernel: Kernel, d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(R, E) each: E K(a, b)^2, E K(a, b) K(b, c) K(c, a) and the same of four facts, apart from what all share.
+
+    Traces of the powers of the kernel as an operator: the neurons' covariances over values are a^2 u_i.u_j beside the
+    variance of one, u_i random unit vectors of d dimensions.
+    """
+    slope, i = np.sqrt(kernel.linear), 1 / kernel.width
+    rest = np.maximum(kernel.variance - kernel.common - slope**2 / d, 0)
+    one = np.sqrt(rest * i)  # a neuron's variance, over their number
+    return (slope**2 / d + rest, slope**3 / d**2 + 3 * slope**2 / d * one + rest * one,
+            slope**4 / d**3 + slope**3 / d**2 * (2 * slope * i + 4 * one) + 6 * slope**2 / d * one**2 + rest**2 * i)
 
 
 def _points(log: FloatArray, n: int) -> Callable[[FloatArray], FloatArray]:
@@ -133,31 +155,34 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     f0, kappa, g = law.shared, law.cross, law.gain
     spread = 1 + d / V  # variance of a competitor in units of its output's noise
     turn = kappa * (1 + law.mean * d / (lam + 1)) * (1 - f0)  # of f per unit of a fact's z.z_trig
-    inputs = (kappa**2 + 2 * e * seeds.tau * turn**2) / d + (1 - f0) ** 2 / V
+    inputs = law.four + 2 * e * seeds.tau * turn**2 / d + (1 - f0) ** 2 / V
     overlap = (1 - f0**2) ** 2 / d + inputs
     hazard = h * alone * pairs * np.exp(-A * A / 2 - log_below) / np.sqrt(2 * np.pi)
     push, lead = hazard.sum(-1), (hazard * law.middle).sum(-1)  # d recall/d(own logit), and /d(its lead's logarithm)
     widen = (hazard * A).sum(-1)  # of a competitor's log deviation
-    own = law.noise * np.sqrt(spread)[:, None]
-    left = np.maximum(law.left + (2 * (g * kappa)[:, None] * own + kappa[:, None]**2 * (own**2 - 1))
-                      / (d * spread)[:, None], LEAST_LEFT)
-    beaten = (A[:, :, None] - law.shift[:, None, :]) / np.sqrt(left)[:, None, :]
-    mutual = log_ndtr(beaten)
-    mutual = mutual + mutual.transpose(0, 2, 1)
+    # a fact's label where another is read out: their overlap K is part of both noises, and of the overlap f of these
+    tie = np.sqrt(d / V / spread) * law.triple / overlap
+    drawn = (h * law.noise**2).sum(-1)
+    mixed = 2 * (law.pair / V)[:, None, None] * law.middle[:, :, None] * law.noise[:, None, :]
     joint = np.zeros_like(V)
     x, w = gauss_hermite(accuracy.overlap)
     angle, w_angle = gauss_legendre(accuracy.angle)
     a, b = A[:, :, None], A[:, None, :]
     for xi, wi in zip(x, w, strict=True):
-        end = np.arcsin(np.clip(f0 + np.sqrt(overlap) * xi, -FULL, FULL))
+        off = np.sqrt(overlap) * xi
+        end = np.arcsin(np.clip(f0 + off, -FULL, FULL))
         excess = np.zeros((len(V), A.shape[1], A.shape[1]))
         for t, wt in zip(angle, w_angle, strict=True):  # Plackett: d Phi_2/d f along the arc
             s = np.sin(end * t)[:, None, None]
             excess += wt * np.exp(-(a * a + b * b - 2 * a * b * s) / (2 * (1 - s * s)))
         both = ndtr(a) * ndtr(b) + excess * end[:, None, None] / (2 * np.pi)
+        shift = law.shift + off[:, None] * (law.noise + tie[:, None])
+        left = law.left - ((2 * f0 + off) * off * drawn + tie**2 * overlap)[:, None]
+        mutual = log_ndtr((a - shift[:, None, :]) / np.sqrt(np.maximum(left[:, None, :] + mixed, LEAST_LEFT)))
+        mutual = mutual + mutual.transpose(0, 2, 1)
         joint += wi * (h[:, :, None] * h[:, None, :] * np.exp(
             np.maximum(V - 2, 0)[:, None, None] * np.log(np.maximum(both, TINY)) + mutual)).sum((1, 2))
-    noises = push**2 / spread * kappa / (1 + 1 / lam) / V - 2 * push / np.sqrt(spread) * lead * kappa * g / d**2
+    noises = push**2 / spread * law.pair / V - 2 * push / np.sqrt(spread) * lead * law.triple / np.sqrt(d * V)
     lengths = lead**2 * ((f0**2 + inputs) / (2 * d) + law.length**2 * f0**2 / (2 * V))
     rival = push * g / np.sqrt(spread) * law.mean + widen * g**2 / spread * law.token
     counts = (law.surplus - rival) ** 2 / lam
