@@ -240,7 +240,8 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     echo, tau, d = st.echo(p), column(p.tau), column(p.d)
     drawn = column(echo * p.tau / p.d / p.V / of_lead)
     overlap = (T * (1 + drawn * off) + column(turn * p.d) * off)**2 / (tau * d)
-    plain = np.maximum(perp * p.V / (p.V - 1) * (1 - 1 / p.d), TINY)  # tokens are V - 1 draws about their mean
+    # tokens are V - 1 draws about their mean; on a line they have no other noise than the trigger's
+    plain = np.maximum(perp * p.V / (p.V - 1) * (1 - 1 / p.d), 1e-20 * (mean**2 + of_lead) + TINY)
     along = column(echo * turn_again / plain)
     scatter = column(plain) * chi[:, None, None, :, None, None] * (1 + along * off)**2
     return T, np.maximum(overlap + scatter, TINY), weight[:, :, :, None]
