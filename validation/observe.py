@@ -1,8 +1,9 @@
-"""Simulate the truth grid and keep what was seen, cell by cell; an interrupted run goes on where it was.
+"""Simulate drawn settings and keep what was seen; an interrupted run goes on where it was.
 
-    python -m validation.observe [--jobs 2] [--out validation/observed.json] [--seed 20261120]
+    python -m validation.observe draw.json --out validation/fresh.json --seed 202 [--seconds 6]
 
-Seeds a cell come from the rule in draw_grid.py; where the standard error is still over 0.01, more follow.
+Seeds of a setting follow until every standard error is below 0.0012 (64 seeds at least) or its time is over. Sequences
+of the test are summed over, not drawn: attention and accuracy have no other error than that of the seeds.
 """
 
 from __future__ import annotations
@@ -11,64 +12,47 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy.stats import bootstrap
 
-from recall_theory import Setting
+from recall_theory import Setting, simulate
 from recall_theory.settings import OBSERVABLES
-from recall_theory.simulate.run import one_seed
-from recall_theory.simulate.workers import collect
-from recall_theory.verification.grids import load_grid
-from recall_theory.verification.sampling import cell_seed
-from validation.draw_grid import guess, seeds_for
 
-MOST_SEEDS = 4000
+ENOUGH, FEWEST, MOST = 0.0012, 64, 6000
 
 
-def summary(values: np.ndarray) -> dict[str, object]:
-    """Mean, standard error, spread and the spread's 95 % bootstrap interval of each observable."""
-    result: dict[str, object] = {"seeds": len(values)}
-    for name, column in zip(OBSERVABLES, values.T, strict=True):
-        std = float(column.std(ddof=1))
-        low, high = std, std
-        if std > 0:
-            interval = bootstrap((column,), lambda x, axis: x.std(axis=axis, ddof=1), n_resamples=1999,
-                                 method="percentile", rng=np.random.default_rng(0)).confidence_interval
-            low, high = float(interval.low), float(interval.high)
-        result[name] = {"mean": float(column.mean()), "se": std / len(values) ** 0.5, "std": std,
-                        "std_low": low, "std_high": high}
-    return result
+def observed(setting: Setting, seed: int, seconds: float) -> dict[str, Any]:
+    """Seeds, and mean, standard error and spread of each observable."""
+    started, parts, count = time.process_time(), [], 16
+    while True:
+        run = simulate(setting, seeds=count, seed=seed + len(parts), n_test=None, jobs=1)
+        parts.append(np.stack([getattr(run, o).values for o in OBSERVABLES]))
+        values = np.concatenate(parts, axis=1)
+        n = values.shape[1]
+        std = values.std(axis=1, ddof=1)
+        sharp = n >= FEWEST and std.max() / n**0.5 < ENOUGH
+        if sharp or n >= MOST or time.process_time() - started > seconds:
+            return {"seeds": n, **{o: {"mean": float(m), "se": float(s) / n**0.5, "std": float(s)}
+                                   for o, m, s in zip(OBSERVABLES, values.mean(axis=1), std, strict=True)}}
+        count = max(16, min(512, n))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--grid", default="attention-only")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "observed.json")
-    parser.add_argument("--seed", type=int, default=20261120)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("draw", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--seconds", type=float, default=6.0)
     options = parser.parse_args()
-    done = json.loads(options.out.read_text()) if options.out.exists() else {}
-    for number, setting in enumerate(load_grid(options.grid)):
-        key = json.dumps(setting.to_dict(), sort_keys=True)
-        if key in done:
-            continue
-        started, seed = time.perf_counter(), cell_seed(options.seed, number)
-        wanted, values = seeds_for(guess(setting)), np.empty((0, 3))
-        while len(values) < min(wanted, MOST_SEEDS):
-            tasks = ((setting, seed, i, None, None) for i in range(len(values), wanted))
-            values = np.concatenate([values, collect(one_seed, tasks, jobs=options.jobs)])
-            # a spread over the predicted one asks for more seeds than were planned
-            wanted = max(wanted, int(np.ceil((values.std(axis=0, ddof=1).max() / 0.0098) ** 2)))
-        done[key] = summary(values)
+    rows = json.loads(options.draw.read_text())
+    done = json.loads(options.out.read_text()) if options.out.exists() else []
+    for number, row in enumerate(rows[len(done):], start=len(done)):
+        seed = 100_000 * options.seed + 1000 * number
+        done.append({**row, **observed(Setting(**row["setting"]), seed, options.seconds)})
         temporary = options.out.with_suffix(".part")
-        temporary.write_text(json.dumps(done, indent=1))
+        temporary.write_text("[\n" + ",\n".join(map(json.dumps, done)) + "\n]\n")
         temporary.replace(options.out)
-        print(f"{number:4d} {time.perf_counter() - started:6.1f} s  {short(setting)}", flush=True)
-
-
-def short(s: Setting) -> str:
-    return f"V={s.V} L={s.L} d={s.d} N={s.N} {s.embedding}{'' if s.trigger_in_value else ' keys only'}"
 
 
 if __name__ == "__main__":
