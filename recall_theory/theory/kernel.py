@@ -12,7 +12,7 @@ and by much. A recall asks for ratios only, so that two variables say all:
     M = mean/own = sum X F/sum X^2,    R = power/own^2 = sum X X C/(sum X^2)^2.
 
 Means of such sums over a power of sum X^2 are integrals over e^(-x sum X^2), under which neurons stay independent: E M,
-E M^2 and E R are exact at any m, heavy tails or not. docs/derivations/mlp.md has the derivation.
+E M^2 and E R are exact at any m, heavy tails or not. docs/derivations/recall.md has the derivation.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A seed is summed up by tau = |z_trig|^2, the lead T over the standard deviation of the tokens' scores ("snr"), and the
 shape of these scores. Given them, tokens are independent draws. One law serves both models: Attention-only is the
 identity activation without the noise of neurons. Expectations over seeds are Gauss quadratures; nothing is sampled.
-docs/derivations/attention.md and mlp.md have the derivation.
+docs/derivations/seed.md has the derivation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How training attended at a given seed: which share of a label's samples was attended rightly.
 
-Rows are nodes of a seed law. docs/derivations/recall.md, "Training attended wrongly".
+Rows are nodes of a seed law. docs/derivations/recall.md, "Training attention".
 """
 
 from __future__ import annotations

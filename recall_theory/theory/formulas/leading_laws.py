@@ -12,7 +12,7 @@ from typing import Any
 from .generic import lambert_w, log, sqrt
 from .registry import formula
 
-_ATTENTION = "docs/derivations/attention.md"
+_ATTENTION = "docs/derivations/seed.md"
 _RECALL = "docs/derivations/recall.md"
 _LARGE = "V, L, d, N large, d << V, N >> V"
 

@@ -1,7 +1,7 @@
 """Leading laws of the Attention-MLP model: what its sizes must reach, each from one noise term alone.
 
 The moments of the activation are those of `step_two.StepTwo` (step two) and of the kernel (step three).
-docs/derivations/mlp.md has the derivation.
+docs/derivations/seed.md and recall.md have the derivation.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from .generic import log
 from .registry import Function, formula
 
 Law = TypeVar("Law", bound=Callable[..., Any])
-_WHERE = "docs/derivations/mlp.md"
+_SEED = "docs/derivations/seed.md"
+_RECALL = "docs/derivations/recall.md"
 
 
 def _law(name: str, title: str, limits: str = "") -> Callable[[Function], Function]:
-    return formula(f"mlp.law.attention.{name}", title=title, provenance="derived", reference=_WHERE,
+    return formula(f"mlp.law.attention.{name}", title=title, provenance="derived", reference=_SEED,
                    regime="leading order: d << V, L << V, tau = 1, all but the named term negligible",
                    limits=limits)
 
@@ -47,7 +48,7 @@ def law_mlp_noise(V: Any, L: Any, d: Any, A: Any, P0: Any, P2: Any) -> Any:
 
 
 def _recall_law(name: str, title: str, limits: str = "") -> Callable[[Law], Law]:
-    return formula(f"mlp.law.recall.{name}", title=title, provenance="derived", reference=_WHERE,
+    return formula(f"mlp.law.recall.{name}", title=title, provenance="derived", reference=_RECALL,
                    regime="leading order: attention right, almost all facts, d << V, all but the named term negligible",
                    limits=limits)
 

@@ -2,7 +2,7 @@
 
 A token has a coefficient of its own in g, and with it a share of its score that no central limit averages: it depends
 on the token's counts, as informative and as noise token, on its norm, and on its overlap with what all values share.
-docs/derivations/attention.md, "The shape of the scores".
+docs/derivations/seed.md, "The shape of the scores".
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 W_KQ z_EOS is proportional to g, and a key e scores e.g. A neuron sees w.h, a Gaussian of variance s = |h|^2 over the
 weights w, with h an averaged embedding, so that an activation phi enters by a few moments over N(0, s). Attention-only
 is the identity (A = h1 = 1, the others 0) at 1/m = 0. Scores are in units of gamma eta, as Val1 and W_KQ leave them.
-The derivation, line by line, is docs/derivations/attention.md and docs/derivations/mlp.md.
+The derivation, line by line, is docs/derivations/seed.md.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ __all__ = ["CAUSES", "Pair", "StepTwo", "distinct_rivals", "distinct_rivals_vari
 Pair = tuple[Any, Any]
 Law = Callable[["StepTwo"], Any]
 
-_WHERE = "docs/derivations/attention.md"
-_MLP = "docs/derivations/mlp.md"
+_WHERE = "docs/derivations/seed.md"
 _REGIME = "V, d large at any ratio d/V; L and N/V at least 2"
 _MLP_REGIME = "V, d, m large; L at least 8; N/V at least 2"
 _ALONE = "V L d N e tau b0 kappa"
@@ -114,12 +113,12 @@ class StepTwo:
 def record(name: str, title: str, arguments: str = _ALONE, mlp: bool = False, regime: str = "",
            limits: str = "") -> Callable[[Law], Law]:
     """Register a function of `StepTwo` as a formula of the named arguments."""
-    return formula(name, title=title, provenance="derived", reference=_MLP if mlp else _WHERE,
+    return formula(name, title=title, provenance="derived", reference=_WHERE,
                    regime=regime or (_MLP_REGIME if mlp else _REGIME), limits=limits, of=StepTwo, arguments=arguments)
 
 
 @formula("mlp.input_power", title="Mean squared norm of an averaged embedding: the variance of a neuron's input "
-         "in steps one and two", provenance="derived", reference=_MLP, regime="exact for tau = 1",
+         "in steps one and two", provenance="derived", reference=_WHERE, regime="exact for tau = 1",
          limits="1/L at large L and V")
 def input_power(V: Any, L: Any, e: Any) -> Any:
     """s = 1/L + (1 - 1/L)/V + e/L^2."""
