@@ -68,7 +68,8 @@ class Accuracy:
     reach: float = 7.0  # standard deviations to which normal variables are integrated
     few: float = 8.0  # training samples of a fact, below which counts get the nodes of `few_count`
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three
-    small: float = 64.0  # tokens or dimensions, below which what fluctuates with them gets a node more
+    small: float = 64.0  # tokens or dimensions, below which what fluctuates with them gets a node more, as below
+    # a half and a quarter of it
     apart: float = 0.5  # logits between a competitor's neighbouring counts, from which on each count is a kind
     sure: float = 1e-4  # share missed by attention below which training counts as attended rightly
     almost: float = 0.025  # share missed below which scores get half their nodes

@@ -53,14 +53,14 @@ def rules_of(one: One, miss: float, accuracy: Accuracy) -> Rules:
     V, d, e, lam = one.V, min(one.d, accuracy.wide * one.V), one.e, one.N / one.V
     power = (V - 1) * (e / lam + (1 + 1 / lam) * (1 + e) / d)
     apart = e / lam * np.sqrt(d / power)  # logits between two counts of a competitor
-    sure, small = bool(miss < accuracy.sure), int(min(V, d) < accuracy.small)
-    tiny = int(sure and min(V, d) < accuracy.small / 2)
+    sure = bool(miss < accuracy.sure)
+    more = int(np.clip(np.ceil(np.log2(accuracy.small / min(V, d))), 0, 3 if sure else 1))
     counts = int(2 ** np.ceil(np.log2(lam + 7 * np.sqrt(lam) + 8))) if apart > accuracy.apart else 0
     return Rules(sure=sure, almost=bool(not sure and miss < accuracy.almost), counts=counts,
-                 few=bool(lam < accuracy.few),
-                 points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))), gain=accuracy.gain + small,
-                 chi=accuracy.chi + small + int(one.sphere),
-                 power=accuracy.power + tiny, length=accuracy.length + tiny)
+                 few=bool(lam < accuracy.few or counts > 0),
+                 points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))), gain=accuracy.gain + more,
+                 chi=accuracy.chi + more + int(one.sphere),
+                 power=accuracy.power + (more if sure else 0), length=accuracy.length + max(more - 1, 0))
 
 
 def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accuracy) -> tuple[FloatArray, ...]:
@@ -89,7 +89,9 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accura
         store = stored(part, group, of, picked[i])
         others = kinds(part, group, of, store, rules.counts, accuracy)
         ends = ends_of(part, others, of)
-        nodes = nodes_of(part, of, store, share[i], share_weight[i], rules.counts, ends, accuracy)
+        # a share that varies blurs the fact's own count, though not the labels that are attended for sure
+        own_counts = rules.counts if rules.sure else 0
+        nodes = nodes_of(part, of, store, share[i], share_weight[i], own_counts, ends, accuracy)
         scaled, shape = scaled_logit(part, nodes), (*of.own.shape, -1)
         log = hazard(part, others, nodes, scaled, rules.points, accuracy).at(scaled, nodes.gain.reshape(shape))
         right = np.exp(-np.exp(np.minimum(log, LARGEST))).reshape(nodes.mass.shape)
