@@ -11,7 +11,7 @@ from .command import Answer, Command, Output
 from .options import option, setting_options
 from .predict import OUTSIDE, laws_table
 from .streams import BadInput
-from .text_layout import Block, Heading, Remark, Table, table
+from .text_layout import Block, Heading, Remark, Table, legend, marked, table
 
 if TYPE_CHECKING:
     from ..theory.capacity import Capacity, Row
@@ -50,6 +50,7 @@ def run(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) 
     data = result.to_dict()
     records = [{**data["setting"], "target": result.target, **row} for row in data["rows"]]
     for record in records:
+        del record["remarks"]
         record["V_seeds_low"], record["V_seeds_high"] = record.pop("V_seeds") or (None, None)
         record |= {f"next_{name}": size for name, size in (record.pop("next") or dict.fromkeys("VmdN")).items()}
     return Answer(data, records, _blocks(result, is_least=N is None and not ratio), lambda: _details(result))
@@ -64,10 +65,11 @@ def _blocks(capacity: Capacity, *, is_least: bool) -> list[Block]:
         Heading(f"How many facts does an attention layer{mlp} store at {sizes(s, 'dL')}, accuracy {target}?"),
         " ".join([_how_many(capacity), _limits(rows), *_length(capacity, is_least)]),
         _rows_table(rows),
+        *legend(row.remarks for row in rows),
         *(f"At {_budget(row)} no V reaches {target}: {_best(row)}." for row in missed),
         Remark(f"V is the largest vocabulary, one fact a token, of which a share {target} of all fresh sequences is "
-               f"answered right after N training samples. Embeddings: {s['embedding']}{value}. Semi-analytic, no fitted "
-               "constant."),
+               f"answered right after N training samples. Embeddings: {s['embedding']}{value}. Semi-analytic, no "
+               "fitted constant."),
     ]
 
 
@@ -157,7 +159,8 @@ def _rows_table(rows: Sequence[Row]) -> Table:
     seeds = [_one_seed(row) for row in rows]
     cells = []
     for row, interval in zip(rows, seeds, strict=True):
-        cell: dict[str, object] = {"N/V": _ratio(row), "facts V": "none" if row.V is None else _brief(row.V)}
+        facts = "none" if row.V is None else _brief(row.V)
+        cell: dict[str, object] = {"N/V": _ratio(row), "facts V": marked(facts, row.remarks)}
         if any(seeds):
             cell["one seed"] = interval or NOTHING
         cells.append(cell | {

@@ -14,7 +14,7 @@ from .command import Answer, Command, Output
 from .options import flag, option, plot_option, setting_options
 from .program import Group
 from .streams import BadInput
-from .text_layout import Block, Heading, Remark, Table, table
+from .text_layout import Block, Heading, Remark, Table, legend, marked, table
 
 if TYPE_CHECKING:
     from ..theory.activation_choice import Choice
@@ -190,9 +190,10 @@ def run_activations(output: Output, activation: tuple[str, ...], attention_only:
     best = choices[0]
     blocks: list[Block] = [
         Heading(f"Which activation remembers best at {sizes(known, ('V', 'L', 'd', 'N', 'm'))}?"),
-        table([{"activation": c.name or NO_MLP, "accuracy": c.accuracy, "std": c.std["accuracy"],
+        table([{"activation": marked(c.name or NO_MLP, c.remarks), "accuracy": c.accuracy, "std": c.std["accuracy"],
                 "attention": c.attention, "recall": c.recall, "limited by": c.limited_by} for c in choices],
               marked=[0]),
+        *legend(c.remarks for c in choices),
         _parts_table(choices, "parts", "Shares of E phi^2 where facts are stored (values of norm^2"),
         _parts_table(choices, "parts_of_average", "The same where attention is learned (averaged sequences of norm^2"),
         Remark(f"Best: {best.name or NO_MLP}. The mean stores nothing and carries label-frequency noise (mean bias). "

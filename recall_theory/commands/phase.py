@@ -11,7 +11,7 @@ from ..numerics.formatting import count, exact, number, parse_integer, probabili
 from .command import Answer, Command, Output, Progress, map_with_progress
 from .options import Extra, bad_setting, file_option, option, plot_option, setting_options
 from .streams import BadInput, shown
-from .text_layout import Block, Heading, Remark, Verbatim, table
+from .text_layout import Block, Heading, Remark, Verbatim, legend, marked, table
 
 if TYPE_CHECKING:
     from ..theory.phase import PhaseDiagram
@@ -79,6 +79,7 @@ def _blocks(diagram: PhaseDiagram) -> list[Block]:
         Verbatim(_map(diagram, letters)),
         table({"letter": letters.get(name, "?"), "binding": name, **_shares(diagram, name)} for name in names),
         _boundary(diagram),
+        *legend(remarks for row in diagram.remarks for remarks in row),
     ]
     if diagram.points:
         blocks.append(table([{diagram.x: p.x, diagram.y: p.y, "predicted": p.predicted, "simulated": p.accuracy,
@@ -95,13 +96,18 @@ def _shares(diagram: PhaseDiagram, name: str) -> dict[str, float]:
 
 
 def _map(diagram: PhaseDiagram, letters: Mapping[str, str]) -> str:
-    """One letter a cell, the largest y on top."""
+    """One letter a cell with its mark, the largest y on top."""
     ends = [count(y) for y in diagram.y_values]
     width = max(map(len, ends))
     lines = []
-    for end, names, accuracies in reversed(list(zip(ends, diagram.binding, diagram.accuracy, strict=True))):
-        row = zip((letters.get(name, "?") for name in names), accuracies, strict=True)
-        lines.append(f"{end:>{width}} | {''.join(c.upper() if a >= diagram.target else c for c, a in row)}")
+    marks = not diagram.checked.all()
+    for j, end in reversed(list(enumerate(ends))):
+        row = ""
+        for name, accuracy, remarks in zip(diagram.binding[j], diagram.accuracy[j], diagram.remarks[j], strict=True):
+            letter = letters.get(name, "?")
+            row += marked(letter.upper() if accuracy >= diagram.target else letter, remarks)
+            row += " " if marks and not remarks else ""
+        lines.append(f"{end:>{width}} | {row}".rstrip())
     first, last = count(diagram.x_values[0]), count(diagram.x_values[-1])
     return "\n".join([f"{diagram.y}", *lines, f"{'':{width}}   {diagram.x} from {first} to {last}"])
 

@@ -34,7 +34,7 @@ def run(output: Output, **values: Any) -> Answer:
     data = prediction.to_dict()
     predicted = data["predicted"]
     record = {**data["setting"], **{o: predicted[o] for o in OBSERVABLES}, "std": predicted["std"],
-              "terms": data["terms"]}
+              "terms": data["terms"], "checked": data["checked"]}
     data["factors_of_two"] = [{"size": name, "value": value, **(there or dict.fromkeys(OBSERVABLES))}
                               for name, value, there in changes]
     data["laws"] = _laws_data(laws)
@@ -62,7 +62,7 @@ def _factors_of_two(setting: Setting) -> list[Change]:
     inside = [change for change in wanted if _allowed(setting, *change)]
     if not inside:
         return [(*change, None) for change in wanted]
-    columns = {size: [value if name == size else getattr(setting, size) for name, value in inside] for size in names}
+    columns: dict[str, Any] = {size: [value if name == size else getattr(setting, size) for name, value in inside] for size in names}
     many = predict_many(**columns, embedding=setting.embedding, trigger_in_value=setting.trigger_in_value,
                         activation=setting.activation)
     known = {change: {o: float(getattr(many, o)[i]) for o in OBSERVABLES} for i, change in enumerate(inside)}
@@ -155,7 +155,7 @@ def run_solve(output: Output, target: float, observable: str, ratio: float | Non
     question = Heading(f"The {SOUGHT[unknown]} {unknown} at which {observable} reaches {exact(target)}, given "
                        f"{', '.join(known_words)}")
     data = {"for": unknown, "target": target, "observable": observable, "ratio": ratio, "given": given,
-            "answer": None, "interval": None, "predicted": None}
+            "answer": None, "interval": None, "predicted": None, "checked": None, "remarks": []}
     if interval is None:
         none = f"None: no {unknown} in the range that was searched reaches {exact(target)}."
         return Answer({**data, "laws": []}, [data], [question, none])
@@ -167,6 +167,7 @@ def run_solve(output: Output, target: float, observable: str, ratio: float | Non
     setting = Setting(**there)
     prediction, laws = predict(setting), requirements(setting)
     data |= {"answer": solution, "predicted": prediction.to_dict()["predicted"],
+             "checked": prediction.checked, "remarks": list(prediction.remarks),
              "interval": {"low": interval.low, "high": interval.high, "bounded": interval.bounded}}
     beside = [{"cause": law.cause, "leading law": law.law, f"its {unknown}": _required(law)}
               for law in laws if law.size == unknown]
@@ -175,6 +176,7 @@ def run_solve(output: Output, target: float, observable: str, ratio: float | Non
         f"{unknown} = {count(solution)}{_ends(unknown, interval)}",
         _observables(prediction, {}, "There"),
         table(beside, "The leading laws beside it, one cause alone each", formats={f"its {unknown}": number}),
+        *prediction.remarks,
     ])
 
 

@@ -13,7 +13,7 @@ from ..numerics.formatting import NOTHING, count, number
 from .command import Answer, Command, Output
 from .options import IN_HELP, file_option, option, setting_options
 from .streams import BadInput, shown
-from .text_layout import Block, Heading, Remark, Table, table, words
+from .text_layout import Block, Heading, Remark, Table, legend, marked, table, words
 
 if TYPE_CHECKING:
     from ..sweep.scaling_experiment import CriticalSize, Scaling
@@ -71,13 +71,14 @@ def blocks(result: Scaling) -> list[Block]:
 
     fixed = described(result.fixed)
     ratios = dict.fromkeys(("predicted", "observed", "observed / predicted"), FOUR_DIGITS)
-    points = [{result.along: p.value, "predicted": p.predicted, "observed": p.observed, "95 % interval": _interval(p),
-               "observed / predicted": p.observed / p.predicted, "simulated seeds": p.simulated}
+    points = [{result.along: p.value, "predicted": marked(FOUR_DIGITS(p.predicted), p.remarks),
+               "observed": p.observed, "95 % interval": _interval(p), "observed / predicted": p.observed / p.predicted, "simulated seeds": p.simulated}
               for p in result.points]
     out: list[Block] = [
         Heading(f"The {result.of} at which {result.observable} is {result.at:g}, along {result.along}"
                 + (f" ({fixed})" if fixed else "")),
         table(points, formats=ratios | {"95 % interval": words}),
+        *legend(p.remarks for p in result.points),
     ]
     if result.line is None:
         return [*out, TOO_FEW]

@@ -13,7 +13,7 @@ from ..settings import OBSERVABLES, PARAMETERS
 from .command import Answer, Command, Output, Progress
 from .options import file_option, option, option_of
 from .streams import BadInput, shown
-from .text_layout import Block, Heading
+from .text_layout import Block, Heading, legend, marked
 from .verify import one_line, variant
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ def _answer(results: Results, run: int, merged: int | None, store: str | None, e
 def _cells(results: Results) -> list[Block]:
     """What is the same in all cells, and a line a cell: what differs, and its means with their standard errors."""
     from ..sweep.slices import described
+    from ..theory.domain import remarks
 
     settings = [p.setting for p in results.problems]
     changes = {name: sum(getattr(a, name) != getattr(b, name) for a, b in itertools.pairwise(settings))
@@ -154,11 +155,14 @@ def _cells(results: Results) -> list[Block]:
         row["variant"] = variant(setting) if len(numbers) < len(varied) else ""
         if len(set(results.counts)) > 1:
             row["seeds"] = seeds
-        rows.append(row | dict(zip(OBSERVABLES, map(with_error, means, errors), strict=True)))
+        shown = dict(zip(OBSERVABLES, map(with_error, means, errors), strict=True))
+        shown[OBSERVABLES[-1]] = marked(shown[OBSERVABLES[-1]], remarks(setting))
+        rows.append(row | shown)
 
     title = "Means over seeds ± standard error; --json and --csv have all digits"
     blocks: list[Block] = [Heading(f"What was observed {what}"),
                            one_line(rows, title, labels=len(rows[0]) - len(OBSERVABLES))]
+    blocks += legend(map(remarks, settings[:MOST_ROWS]))
     if len(settings) > MOST_ROWS:
         blocks.append(f"These are the first {MOST_ROWS} of {plural(len(settings), 'cell')}; --csv and --json have all "
                       "of them.")

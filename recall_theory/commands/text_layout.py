@@ -101,6 +101,21 @@ def table(rows: Iterable[Mapping[str, object]], title: str = "", *, formats: Map
     return Table(columns, [list(row.values()) for row in listed], title, marked, labels)
 
 
+MARK = "*"  # behind a value that is or goes with a prediction outside the domain that was checked
+
+
+def marked(text: str, remarks: Sequence[str] | None) -> str:
+    """The text with a mark where there are remarks on it."""
+    return text + MARK if remarks else text
+
+
+def legend(remarks: Iterable[Sequence[str] | None]) -> list[Block]:
+    """What the mark means, where any of the remarks is made; of several the first is shown."""
+    made = list(dict.fromkeys(remark for each in remarks for remark in each or ()))
+    more = " What there is to say of the others is in --json." if len(made) > 1 else ""
+    return [f"{MARK} {made[0]}{more}"] if made else []
+
+
 Block = str | Heading | Remark | Verbatim | Table
 
 

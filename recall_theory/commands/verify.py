@@ -13,7 +13,7 @@ import click
 from ..numerics.formatting import NOTHING, brief, count, deviation, plural, signed
 from .command import EXIT_CODES, Answer, Command, Output
 from .options import choice, file_option, option
-from .text_layout import Block, Remark, Table, label, table
+from .text_layout import Block, Remark, Table, label, legend, marked, table
 
 if TYPE_CHECKING:
     from ..settings import Setting
@@ -136,11 +136,13 @@ def verification_answer(result: Verification[S, P], grid: str, wanted: int, size
         f"difference: {signed(worst.difference)}, {name} at {_sizes(cell.setting, sizes)}."
         + _seeds_for_verdicts(result),
         _cells(result, sizes, variant),
+        *legend(cell.remarks for cell in result.cells),
         Remark(f"Each column: predicted/observed. A cell agrees when the interval of every difference lies within the "
                f"margin ({within})."),
     ]
     records = [{**cell.setting.to_dict(), "seed": result.seed, "seeds": cell.seeds, "margin": cell.margin,
-                "observable": name, **c.record()} for cell, name, c in comparisons]
+                **({} if cell.remarks is None else {"checked": not cell.remarks}), "observable": name, **c.record()}
+               for cell, name, c in comparisons]
     return Answer(result.to_dict(), records, blocks, lambda: _details(result, sizes, variant),
                   EXIT_CODES[result.verdict])
 
@@ -173,7 +175,8 @@ def _cells(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[
     rows = []
     for i, cell in enumerate(result.cells):
         row: dict[str, object] = {size: getattr(cell.setting, size) for size in sizes}
-        row |= {"variant": variant(cell.setting), **{o: shown[o][i] for o in observables}, "verdict": cell.verdict}
+        row |= {"variant": variant(cell.setting), **{o: shown[o][i] for o in observables},
+                "verdict": marked(cell.verdict, cell.remarks)}
         rows.append(row)
     disagreeing = [i for i, cell in enumerate(result.cells) if cell.verdict != "agree"]
     return one_line(rows, marked=disagreeing, labels=len(sizes) + 1)

@@ -114,8 +114,9 @@ def gauss_charlier(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
     """
     mean = np.asarray(mean, dtype=float)[..., None]
     i = np.arange(n)
-    x, w = golub_welsch(mean + i, np.sqrt(mean * i[1:]))
-    return np.maximum(x, 0), w
+    scale = np.maximum(np.sqrt(mean), 1)  # so that counts of any size are found to the same digits
+    x, w = golub_welsch(i / scale, np.sqrt(mean * i[1:]) / scale)
+    return np.maximum(mean + scale * x, 0), w
 
 
 def gauss_binomial(trials: Any, chance: Any, n: int) -> tuple[FloatArray, FloatArray]:

@@ -15,6 +15,7 @@ from ..numerics.plain_data import SCHEMA_VERSION
 from ..numerics.thresholds import bisect
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion, check_seed, check_seeds
 from ..simulate.run import check_affordable
+from ..theory.domain import remarks
 from ..theory.predict import predict
 from .run_sweep import sweep
 from .scaling_fit import Z95, Crossing, FloatArray, Line, straight_line
@@ -34,7 +35,7 @@ class CriticalSize:
     """The critical size at one `value` of the other size.
 
     `observed` has a 95 % interval (all NaN with a `reason`), `predicted` is NaN where there is none, and `simulated` is
-    the number of simulated seeds.
+    the number of simulated seeds. `remarks` say why the predicted size lies outside the domain that was checked.
     """
 
     value: int
@@ -43,12 +44,15 @@ class CriticalSize:
     predicted: float
     simulated: int
     reason: str = ""
+    remarks: tuple[str, ...] = ()
 
     @classmethod
-    def from_crossings(cls, value: int, observed: Crossing, predicted: float | None, simulated: int) -> CriticalSize:
-        """From the crossings, the predicted one a logarithm of the size or None."""
+    def from_crossings(cls, value: int, observed: Crossing, predicted: float | None, simulated: int,
+                       setting: Callable[[int], Setting]) -> CriticalSize:
+        """From the crossings, the predicted one a logarithm of the size or None; `setting` is that of a size."""
         return cls(int(value), math.exp(observed.log_size), (math.exp(observed.low), math.exp(observed.high)),
-                   math.nan if predicted is None else math.exp(predicted), simulated, observed.reason)
+                   math.nan if predicted is None else math.exp(predicted), simulated, observed.reason,
+                   () if predicted is None else remarks(setting(round(math.exp(predicted)))))
 
     @property
     def se_log(self) -> float:
@@ -59,7 +63,8 @@ class CriticalSize:
     def to_dict(self) -> dict[str, object]:
         """The point as the JSON contract has it."""
         return {"value": self.value, "critical": self.observed, "interval": list(self.interval), "se_log": self.se_log,
-                "predicted": self.predicted, "simulated": self.simulated, "reason": self.reason or None}
+                "predicted": self.predicted, "simulated": self.simulated, "reason": self.reason or None,
+                "checked": not self.remarks, "remarks": list(self.remarks)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +123,7 @@ class Scaling:
         common = {"of": self.of, "in": self.along, "at": self.at, "observable": self.observable, **self.fixed,
                   "seed": self.seed}
         rows = [{**common, **p.to_dict(), "low": p.interval[0], "high": p.interval[1]} for p in self.points]
-        return [{name: value for name, value in row.items() if name != "interval"} for row in rows]
+        return [{name: value for name, value in row.items() if name not in ("interval", "remarks")} for row in rows]
 
 
 def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, observable: str = "accuracy",
@@ -170,7 +175,7 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
             return results.values[:, :, OBSERVABLES.index(observable)]
 
         crossing = search_crossing(simulate, at, sizes, seeds)
-        return CriticalSize.from_crossings(value, crossing, predicted, done - before)
+        return CriticalSize.from_crossings(value, crossing, predicted, done - before, family.setting)
 
     with opened(store) as kept:
         points = tuple(map(critical, values, families, ranges))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..numerics.plain_data import SCHEMA_VERSION, as_csv
 from ..settings import OBSERVABLES, SettingError
+from ..theory.domain import remarks
 from ..theory.predict import LAW
 from .store import Store
 from .sweep_problem import SIMULATION_VERSION, SweepProblem
@@ -81,8 +82,10 @@ class Results:
             values = self.finished(c)
             observed = {o: {"mean": mean[c][k], "se": se[c][k], "values": values[:, k].tolist()}
                         for k, o in enumerate(OBSERVABLES)}
-            cells.append({"setting": problem.setting.to_dict(), "seed": problem.cell_seed, "seeds": len(values),
-                          "n_test": problem.n_test, "observed": observed})
+            why = remarks(problem.setting)
+            cells.append({"setting": problem.setting.to_dict(), "checked": not why, "remarks": list(why),
+                          "seed": problem.cell_seed, "seeds": len(values), "n_test": problem.n_test,
+                          "observed": observed})
         return {"schema_version": SCHEMA_VERSION, "law": LAW, "model": SIMULATION_VERSION, "found": self.found,
                 "wanted": self.wanted, "cells": cells}
 

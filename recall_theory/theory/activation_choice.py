@@ -34,7 +34,7 @@ class Parts:
 class Choice:
     """One activation in one setting; name None is the Attention-only model, without the MLP.
 
-    `parts` are at the variance of the values, where facts are stored; `parts_of_average` at that of an
+    `remarks` say why the setting lies outside the domain that was checked. `parts` are at the variance of the values, where facts are stored; `parts_of_average` at that of an
     averaged sequence, where attention is learned.
     """
 
@@ -46,10 +46,11 @@ class Choice:
     limited_by: str
     parts: Parts
     parts_of_average: Parts
+    remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Every field by name."""
-        return dataclasses.asdict(self)
+        return {**dataclasses.asdict(self), "checked": not self.remarks}
 
 
 def hermite_parts(name: Any, s: float) -> Parts:
@@ -94,7 +95,7 @@ def compare_activations(setting: Setting | None = None, activations: Sequence[An
     for name in names:
         at = setting.replace(m=None, activation=None) if name is None else setting.replace(activation=name)
         p = predict(at)
-        found.append(Choice(name, p.attention, p.recall, p.accuracy, std=p.std, limited_by=binding(p),
+        found.append(Choice(name, p.attention, p.recall, p.accuracy, std=p.std, limited_by=binding(p), remarks=p.remarks,
                             parts=hermite_parts(name or "identity", of_values),
                             parts_of_average=hermite_parts(name or "identity", of_average)))
     return tuple(sorted(found, key=lambda choice: -choice.accuracy))

@@ -18,13 +18,15 @@ from .formulas import leading_laws as laws
 from .formulas.generic import lambert_w
 from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal.orthogonal_law import orthogonal_prediction
-from .predict import FloatArray, Predictions, predict_many
+from .predict import FloatArray, Predictions, predictions_at
 from .seed import attention
 
-__all__ = ["Model", "Sizes", "bearable"]
+__all__ = ["LIMIT", "Model", "Sizes", "along", "bearable"]
 
 Sizes = dict[str, FloatArray]  # V, L, d, N and, with an MLP, m
 
+LIMIT = 1e18  # N/V that stands for infinity: at V up to 10^15, d up to 10^9 and L up to 10^7 all that N divides is
+# below 10^-6 of the signal, and nothing is yet lost in rounding
 LUCK = 2  # attention may miss so many times what accuracy may: a wrong pick is right by luck at most half the time
 FAR = 8  # a search for V goes so many times beyond what the leading laws leave
 LEAST_FAR = 64  # and at least to here
@@ -56,7 +58,7 @@ class Model:
 
     def predict(self, at: Sizes) -> Predictions:
         """Everything, in full."""
-        return predict_many(at["V"], at["L"], at["d"], at["N"], m=at.get("m"), **self.fixed)
+        return predictions_at(at, self.activation, self.embedding, self.trigger_in_value)
 
     def attention(self, at: Sizes) -> FloatArray:
         """Predicted attention alone: a small part of what a whole prediction costs."""
@@ -122,8 +124,16 @@ def bearable(attention: FloatArray, target: float) -> NDArray[np.bool_]:
 
 
 def along(unknown: str, x: FloatArray, fixed: dict[str, float], ratio: float | None) -> Sizes:
-    """All sizes along the values x of one of them, as arrays of the shape of x; `ratio` sets N = ratio V."""
+    """All sizes along the values x of one of them, as arrays of the shape of x; `ratio` sets N = ratio V, and an
+    infinite one the limit of many samples."""
     sizes: Sizes = {name: np.full(x.shape, size) for name, size in fixed.items()} | {unknown: x}
     if ratio is not None:
-        sizes["N"] = np.clip(np.rint(ratio * sizes["V"]), 1, PARAMETERS["N"].high)
+        sizes["N"] = samples(sizes["V"], ratio)
     return sizes
+
+
+def samples(V: FloatArray, ratio: float) -> FloatArray:
+    """N = ratio V, at least 1 and no more than is allowed; beyond that for an infinite ratio, the limit."""
+    if ratio == np.inf:
+        return LIMIT * V
+    return np.clip(np.rint(ratio * V), 1, PARAMETERS["N"].high)

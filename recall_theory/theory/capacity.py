@@ -7,16 +7,17 @@ Accuracy is not monotone in V: at a fixed number of samples a fact, attention ri
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..numerics.thresholds import FAR, Interval, Known, grid, interval_search, rising_search, run_searches
-from ..settings import PARAMETERS, Setting, SettingError, activation_in_use, check_at_most, check_proportion
-from .batch_predictor import Model, Sizes, bearable
+from ..settings import OBSERVABLES, PARAMETERS, SettingError, activation_in_use, check_at_most, check_proportion
+from .batch_predictor import Model, Sizes, bearable, samples
 from .bounds import most_facts_from_samples, most_facts_on_average
+from .domain import remarks_at
 from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
 from .predict import LAW, FloatArray, Prediction, Predictions
@@ -24,13 +25,16 @@ from .solve import COARSE
 
 FEW_FACTS = 16  # a V from which on a capacity is worth a row
 MULTIPLES = (1, 4, 16)  # of the least N/V that stores so many: the rows where no budgets are given, beside the limit
-LIMIT_RATIO = 10**9  # stands for infinity: every term that N divides is negligible at this N/V
+MOST_RATIO = 10**9  # N/V of a row, beside the limit
 BITS = 16  # bits a parameter
 NEIGHBOURS = (4, 6, 11, 16)  # eighths of V at which the spread over seeds is looked at, to both sides
 
 MORE = ("m", "d", "N")  # what can be had more of, for twice the facts
 NEARER = 5 / 2  # logits: the same with an MLP, whose predictions cost more
 MOST = 64  # times the d that there is: more is not looked at
+
+NO_V = ("V", "V_from", "V_seeds", "accuracy", "recall", "attention", "std", "facts_per_parameter", "bits_per_parameter",
+        "coverage_bound", "coverage_V", "longest_L")  # fields of a row without a V
 
 Budget = float | None  # N/V; None is the limit N -> infinity, or N samples in all where N is given
 
@@ -57,6 +61,8 @@ class Row:
     longest_L: int | None  # up to which attention still reaches the target, at this V and N; None: any
     best_accuracy: float
     best_V: int
+    checked: bool  # whether that V, or best_V where there is none, lies in the domain that was checked
+    remarks: tuple[str, ...]  # why not
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,12 +82,15 @@ class Capacity:
 
 def limiting_term(prediction: Prediction) -> str:
     """The largest noise term of the step that falls shorter: attention or recall."""
+    return _limiting_term(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms)
+
+
+def _limiting_term(attention: float, recall: float, ratio: float, terms: Mapping[str, Mapping[str, float]]) -> str:
     rounding = 1 / 10**12  # of what hardly ever fails, one as little as the other
-    step = "attention" if prediction.recall - prediction.attention > rounding else "recall"
-    if step == "recall" and np.exp(-prediction.setting.ratio) > max((1 - prediction.recall) / 2, rounding):
+    step = "attention" if recall - attention > rounding else "recall"
+    if step == "recall" and np.exp(-ratio) > max((1 - recall) / 2, rounding):
         return "recall: facts never seen"
-    terms = prediction.terms[step]
-    return f"{step}: {max(terms, key=lambda name: terms[name])}"
+    return f"{step}: {max(terms[step], key=lambda name: terms[step][name])}"
 
 
 def capacity(*, L: int, d: int, N: int | None = None, m: int | None = None, activation: Any = None,
@@ -104,7 +113,7 @@ def capacity(*, L: int, d: int, N: int | None = None, m: int | None = None, acti
     check_proportion("target", target)
     for r in ratios or ():
         if r is not None:
-            check_at_most("ratio", r, LIMIT_RATIO)
+            check_at_most("ratio", r, MOST_RATIO)
     check_at_most("bits", bits, 1024)
     if embedding == "orthogonal" and d < PARAMETERS["V"].low:
         raise SettingError("d", f"d={d} is too small: orthogonal embeddings need d of at least V, and V is at "
@@ -155,8 +164,7 @@ class _LargestV:
         sizes = {name: np.full(len(wanted), size) for name, size in self.fixed.items()}
         sizes["V"] = np.array([float(v) for _, v in wanted])
         if "N" not in sizes:
-            ratio = np.array([LIMIT_RATIO if r is None else float(r) for r, _ in wanted])
-            sizes["N"] = np.clip(np.rint(ratio * sizes["V"]), 1, PARAMETERS["N"].high)
+            sizes["N"] = np.array([float(samples(np.array(v), np.inf if r is None else r)) for r, v in wanted])
         return sizes
 
     def evaluate(self, wanted: list[tuple[Budget, int]]) -> None:
@@ -183,7 +191,7 @@ class _LargestV:
 
     def default_budgets(self) -> tuple[Budget, ...]:
         """The budgets of an answer without any: multiples of the least N/V that stores a few facts, and the limit."""
-        powers = [2**k for k in range(LIMIT_RATIO.bit_length() - 1)]
+        powers = [2**k for k in range(MOST_RATIO.bit_length() - 1)]
         enough = self.points[self.points >= FEW_FACTS]
         if not enough.size:
             return (None,)
@@ -191,7 +199,7 @@ class _LargestV:
         reaching = np.flatnonzero((guess.reshape(len(powers), -1) >= self.target).any(axis=1))
         # The guess is optimistic: about half of what it takes, less with an MLP.
         k = min(int(reaching[0]) + 1 if reaching.size else len(powers), len(powers) - 1)
-        hoped = [c * powers[k] for c in MULTIPLES if self.model.activation is None and c * powers[k] <= LIMIT_RATIO]
+        hoped = [c * powers[k] for c in MULTIPLES if self.model.activation is None and c * powers[k] <= MOST_RATIO]
         self.search([None, powers[k], powers[max(0, k - 1)], *hoped])
         if not self._stores_few(None):
             return (None,)
@@ -203,7 +211,7 @@ class _LargestV:
             k -= 1
             self.search(powers[max(0, k - 1):k])
         least = powers[min(k, len(powers) - 1)]
-        return (*(c * least for c in MULTIPLES if c * least <= LIMIT_RATIO), None)
+        return (*(c * least for c in MULTIPLES if c * least <= MOST_RATIO), None)
 
     def _stores_few(self, budget: Budget) -> bool:
         interval = self.found[budget]
@@ -236,13 +244,13 @@ def _rows(largest: _LargestV, budgets: tuple[Budget, ...] | None) -> tuple[Row, 
     for r in budgets:
         best, top, known = best_V[r], found[r], largest.accuracy[r]
         V = best if top is None else top.high
-        sizes: dict[str, Any] = {name: int(x[0]) for name, x in sizes_at([(r, V)]).items()}
-        at = _one(*largest.predicted[r, V], Setting(**sizes, **model.fixed))
+        sizes = {name: float(x[0]) for name, x in sizes_at([(r, V)]).items()}
         spread = {v: float(many.spread["accuracy"][place])
                   for v in known for many, place in [largest.predicted[r, v]]}
         ends = None if top is None else {"V_from": start[r], "longest_L": longest[r]}
-        rows.append(_row(r, int(largest.fixed["N"]) if given_N else None, at, ends, best, known, spread, target,
-                         more.get(r)))
+        common = {"best_accuracy": known[best], "best_V": best, "next": more.get(r),
+                  "remarks": remarks_at(sizes, model.activation, model.embedding, model.trigger_in_value)}
+        rows.append(_row(r, given_N, sizes, largest.predicted[r, V], ends, common, known, spread, target))
     return tuple(rows)
 
 
@@ -321,38 +329,31 @@ def _longest(tops: dict[Budget, Sizes], target: float, model: Model) -> dict[Bud
     return {i: None if top is None or not top.bounded else top.high for i, top in found_L.items()}
 
 
-def _one(many: Predictions, i: int, setting: Setting) -> Prediction:
-    """The prediction at place i of an array of them."""
-    return Prediction(setting, attention=float(many.attention[i]), recall=float(many.recall[i]),
-                      accuracy=float(many.accuracy[i]), std={o: float(x[i]) for o, x in many.std.items()},
-                      spread={o: float(x[i]) for o, x in many.spread.items()},
-                      terms={k: {n: float(x[i]) for n, x in v.items()} for k, v in many.terms.items()})
-
-
-def _row(ratio: float | None, N: int | None, at: Prediction, ends: dict[str, Any] | None, best: int,
-         known: Known, spread: Known, target: float, next: dict[str, int | None] | None) -> Row:
-    """The row of one budget, from what its search found: `at` is the prediction at its V, `ends` what else was
-    searched for, None where no V reaches the target."""
-    setting = at.setting
-    V, samples = setting.V, setting.N
-    trained = setting.d * (setting.m or setting.d)
-    common: dict[str, Any] = {"ratio": ratio if N is None else samples / V, "limited_by": limiting_term(at),
-                              "best_accuracy": known[best], "best_V": best}
+def _row(budget: Budget, is_given_N: bool, sizes: Mapping[str, float], prediction: tuple[Predictions, int],
+         ends: dict[str, Any] | None, common: dict[str, Any], known: Known, spread: Known, target: float) -> Row:
+    """The row of one budget, from what its search found: the `prediction` is that at its V, `ends` what else was
+    searched for, None where no V reaches the target, `common` the fields that it has even then."""
+    many, place = prediction
+    seen: dict[str, Any] = {o: float(getattr(many, o)[place]) for o in OBSERVABLES}
+    terms = {step: {name: float(x[place]) for name, x in of.items()} for step, of in many.terms.items()}
+    V, N = int(sizes["V"]), int(sizes["N"])
+    is_limit = budget is None and not is_given_N
+    common = {**common, "checked": not common["remarks"], "ratio": N / V if is_given_N else budget,
+              "limited_by": _limiting_term(seen["attention"], seen["recall"], sizes["N"] / V, terms)}
     if ends is None:
-        nothing: dict[str, Any] = dict.fromkeys(("V", "V_from", "V_seeds", "accuracy", "recall", "attention", "std",
-                                 "facts_per_parameter", "bits_per_parameter", "coverage_bound", "coverage_V",
-                                 "longest_L"))
-        return Row(N=N, next=next, **common, **nothing)
+        nothing: dict[str, Any] = dict.fromkeys(NO_V)
+        return Row(N=N if is_given_N else None, **common, **nothing)
+    trained = _trained(dict(sizes))
     return Row(
-        N=None if (ratio is None and N is None) else samples,
+        N=None if is_limit else N,
         V=V,
         V_seeds=(_reached(-1, V, known, spread, target), _reached(1, V, known, spread, target)),
-        accuracy=at.accuracy, recall=at.recall, attention=at.attention, std=at.std,
+        std={o: float(x[place]) for o, x in many.std.items()},
         facts_per_parameter=V / trained,
         bits_per_parameter=float(permutation_bits(V=float(V))) / trained,
-        coverage_bound=float(coverage(V=float(V), N=float(samples))),
-        coverage_V=None if (ratio is None and N is None) else most_facts_from_samples(samples, target),
-        next=next, **ends, **common,
+        coverage_bound=float(coverage(V=float(V), N=sizes["N"])),
+        coverage_V=None if is_limit else most_facts_from_samples(N, target),
+        **seen, **ends, **common,
     )
 
 

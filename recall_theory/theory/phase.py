@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import Interrupted
 from ..numerics.plain_data import SCHEMA_VERSION
@@ -52,7 +53,8 @@ class PhaseDiagram:
     """Predictions over the plane of `x` and `y`. Arrays are (len(y_values), len(x_values)).
 
     `binding` names the step and the family of the largest noise term ("recall: mean bias"). `boundary` holds
-    the points (x, y) where accuracy crosses the target along a row or a column of cells.
+    the points (x, y) where accuracy crosses the target along a row or a column of cells. `remarks` say of each cell why
+    it lies outside the domain that was checked, and which error to expect.
     """
 
     x: str
@@ -66,6 +68,7 @@ class PhaseDiagram:
     accuracy: FloatArray
     binding: tuple[tuple[str, ...], ...]
     boundary: tuple[tuple[float, float], ...]
+    remarks: tuple[tuple[tuple[str, ...], ...], ...]
     points: tuple[Point, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,15 +78,21 @@ class PhaseDiagram:
             "y_values": self.y_values.tolist(), "fixed": self.fixed, "target": self.target,
             **{o: getattr(self, o).tolist() for o in OBSERVABLES},
             "binding": [list(row) for row in self.binding],
+            "checked": self.checked.tolist(), "remarks": [[list(each) for each in row] for row in self.remarks],
             "boundary": [{"x": x, "y": y} for x, y in self.boundary],
             "points": [dataclasses.asdict(p) for p in self.points],
         }
+
+    @property
+    def checked(self) -> NDArray[np.bool_]:
+        """Whether each cell lies in the domain that was checked."""
+        return np.array([[not each for each in row] for row in self.remarks], dtype=bool).reshape(self.accuracy.shape)
 
     def cells(self) -> list[dict[str, Any]]:
         """One record a cell, as the CSV output has them."""
         return [
             {self.x: float(x), self.y: float(y), **{o: float(getattr(self, o)[j, i]) for o in OBSERVABLES},
-             "binding": self.binding[j][i]}
+             "binding": self.binding[j][i], "checked": not self.remarks[j][i]}
             for j, y in enumerate(self.y_values) for i, x in enumerate(self.x_values)
         ]
 
@@ -187,10 +196,12 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
         whole = predictions[:rows * len(across)]
         seen = {o: np.array([getattr(p, o) for p in whole]).reshape(shape) for o in OBSERVABLES}
         names = np.array([binding(p) for p in whole], dtype=object).reshape(shape)
+        rows_of = range(0, len(whole), len(across))
+        remarks = tuple(tuple(p.remarks for p in whole[i:i + len(across)]) for i in rows_of)
         shown = {**fixed, **({} if ratio is None else {"ratio": ratio})}
         return PhaseDiagram(x, y, across, up[:rows], shown, target, seen["attention"], seen["recall"],
                             seen["accuracy"], tuple(tuple(row) for row in names.tolist()),
-                            _crossings(across, up[:rows], seen["accuracy"], target))
+                            _crossings(across, up[:rows], seen["accuracy"], target), remarks)
 
     try:
         for prediction in (mapped or map)(predict, settings):

@@ -7,6 +7,8 @@ from seed to seed. `predict_many` is the same for arrays of settings.
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import EMBEDDINGS, N_TEST, OBSERVABLES, PARAMETERS, Setting, SettingError, activation_in_use
 from .accuracy import DEFAULT, Accuracy
 from .batch import Batch
+from .domain import is_checked, remarks
 from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal.orthogonal_law import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy
@@ -36,8 +39,7 @@ class Prediction:
 
     `attention`, `recall` and `accuracy` are probabilities. `spread` holds their standard deviations from
     seed to seed, `std` the same as an observation on `N_TEST` fresh sequences a seed shows it. `terms`
-    holds, for "attention" and "recall", the named contributions to (noise/signal)^2. `remarks` say where the setting
-    lies outside what the theory was derived for.
+    holds, for "attention" and "recall", the named contributions to (noise/signal)^2.
     """
 
     setting: Setting
@@ -47,7 +49,16 @@ class Prediction:
     std: dict[str, float]
     spread: dict[str, float]
     terms: dict[str, dict[str, float]]
-    remarks: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """Where the setting lies outside the domain that was checked: why, and the error to expect."""
+        return remarks(self.setting)
+
+    @property
+    def checked(self) -> bool:
+        """Whether the setting lies in the domain in which predictions were checked against simulation."""
+        return not self.remarks
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory predict`."""
@@ -57,6 +68,7 @@ class Prediction:
             "setting": self.setting.to_dict(),
             "predicted": {**{o: getattr(self, o) for o in OBSERVABLES}, "std": dict(self.std)},
             "terms": {k: dict(v) for k, v in self.terms.items()},
+            "checked": self.checked,
             "remarks": list(self.remarks),
         }
 
@@ -96,6 +108,12 @@ class Predictions:
     spread: dict[str, FloatArray]
     terms: dict[str, dict[str, FloatArray]]
 
+    @property
+    def checked(self) -> NDArray[np.bool_]:
+        """Where settings lie in the domain in which predictions were checked against simulation."""
+        sizes = {"V": self.V, "L": self.L, "d": self.d, "N": self.N} | ({} if self.m is None else {"m": self.m})
+        return is_checked(sizes, self.activation, self.embedding, self.trigger_in_value)
+
     def to_dict(self) -> dict[str, Any]:
         """Columns of a table with one row a setting, by the names that `recall-theory predict --csv` gives them.
 
@@ -113,7 +131,7 @@ class Predictions:
         means = {o: getattr(self, o).reshape(-1) for o in OBSERVABLES}
         spreads = {f"std.{o}": v.reshape(-1) for o, v in self.std.items()}
         terms = {f"terms.{step}.{name}": v.reshape(-1) for step, of in self.terms.items() for name, v in of.items()}
-        return {**sizes, **shared, **means, **spreads, **terms}
+        return {**sizes, **shared, **means, **spreads, **terms, "checked": self.checked.reshape(-1)}
 
 
 def predict(setting: Setting, accuracy: Accuracy = DEFAULT) -> Prediction:
@@ -139,20 +157,7 @@ def predict(setting: Setting, accuracy: Accuracy = DEFAULT) -> Prediction:
         std={o: float(v[0]) for o, v in many.std.items()},
         spread={o: float(v[0]) for o, v in many.spread.items()},
         terms={k: {n: float(t[0]) for n, t in v.items()} for k, v in many.terms.items()},
-        remarks=_remarks(setting),
     )
-
-
-def _remarks(setting: Setting) -> tuple[str, ...]:
-    if setting.m is None:
-        return ()
-    from .width_regime import MOST, share_of_few
-
-    share = share_of_few(setting.m, setting.activation or "relu")
-    if share <= MOST * (1 + 1 / 10**9):  # just at it is not above it
-        return ()
-    return (f"Few of the m = {setting.m} neurons decide under this activation: the relative variance of the squared "
-            f"features is {share:.2g}, where the theory asks for at most {MOST:g}. Expect recall to be underrated.",)
 
 
 def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: ArrayLike | None = None,
@@ -180,23 +185,30 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: A
         raise SettingError("embedding", f"embedding={embedding!r} is not {PARAMETERS['embedding'].domain}")
     if embedding == "orthogonal" and (sizes[2] < sizes[0]).any():
         raise SettingError("d", "orthogonal embeddings need d of at least V in every setting")
-    phi = activation_in_use(m, activation)
-    shape = sizes[0].shape
-    count = sizes[0].size
-    rows = [np.ascontiguousarray(x).reshape(-1) if count else np.array([2.0]) for x in sizes]  # the laws want one
+    return predictions_at(dict(zip(("V", "L", "d", "N", "m"), sizes, strict=False)), activation_in_use(m, activation),
+                          embedding, trigger_in_value, accuracy)
+
+
+def predictions_at(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str, trigger_in_value: bool,
+                   accuracy: Accuracy = DEFAULT) -> Predictions:
+    """`predict_many` for sizes that need no check: arrays V, L, d, N and, with an activation, m, of one shape.
+
+    N may be beyond its domain here, which stands for the limit of many samples.
+    """
+    shape, number = sizes["V"].shape, sizes["V"].size
+    rows = {name: np.ascontiguousarray(x).reshape(-1) if number else np.array([2.0])  # the laws want one
+            for name, x in sizes.items()}
 
     def shaped(x: FloatArray) -> FloatArray:
-        return x[:count].reshape(shape)
+        return x[:number].reshape(shape)
 
-    V_, L_, d_, N_ = rows[:4]
-    flat = _arrays(Batch(V_, L_, d_, N_, None if phi is None else rows[4], None if phi is None else activation_of(phi),
-                         embedding, int(trigger_in_value)), accuracy)
+    flat = _arrays(Batch(rows["V"], rows["L"], rows["d"], rows["N"], rows.get("m"),
+                         None if phi is None else activation_of(phi), embedding, int(trigger_in_value)), accuracy)
     return Predictions(
-        V=shaped(rows[0]), L=shaped(rows[1]), d=shaped(rows[2]), N=shaped(rows[3]),
-        m=None if m is None else shaped(rows[4]),
+        V=shaped(rows["V"]), L=shaped(rows["L"]), d=shaped(rows["d"]), N=shaped(rows["N"]),
+        m=None if phi is None else shaped(rows["m"]),
         activation=phi, embedding=embedding, trigger_in_value=bool(trigger_in_value),
-        attention=shaped(flat.attention), recall=shaped(flat.recall),
-        accuracy=shaped(flat.accuracy),
+        attention=shaped(flat.attention), recall=shaped(flat.recall), accuracy=shaped(flat.accuracy),
         std={o: shaped(v) for o, v in flat.std.items()},
         spread={o: shaped(v) for o, v in flat.spread.items()},
         terms={k: {n: shaped(t) for n, t in v.items()} for k, v in flat.terms.items()},

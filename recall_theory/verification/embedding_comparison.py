@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import PARAMETERS, Setting, SettingError, check_integer, check_proportion, check_seed, check_seeds
-from ..theory.capacity import LIMIT_RATIO
 from ..theory.formulas.leading_laws import recall_interference
 from ..theory.solve import solve_for
 from .sampling import Estimate, observe_settings
@@ -93,7 +93,7 @@ def beyond_orthogonal(*, L: int, d: int, trigger_in_value: bool = True, target: 
     sizes: dict[str, Any] = {"d": d, "L": L, "trigger_in_value": trigger_in_value}
     dimensions = []
     for near_d in sorted({min(max(2, round(c * d)), int(PARAMETERS["d"].high)) for c in AROUND}):
-        most = solve_for("V", target, ratio=LIMIT_RATIO, **{**sizes, "d": near_d})
+        most = solve_for("V", target, ratio=math.inf, **{**sizes, "d": near_d})
         law = recall_interference(d=float(near_d), e=int(trigger_in_value), tau=1)
         dimensions.append(Dimension(near_d, None if most is None else most.high, float(law), near_d))
     least: dict[tuple[int, str], int | None] = {}

@@ -16,6 +16,7 @@ from ..geometric.geometric_prediction import predict as predict_geometric
 from ..geometric.geometric_setting import GeometricSetting
 from ..settings import OBSERVABLES, BaseSetting, Setting, SettingError
 from ..simulate.run import Triple, check_affordable, one_seed
+from ..theory.domain import remarks
 from ..theory.predict import Prediction, predict
 from .verdicts import GEOMETRIC, declared_margin
 
@@ -49,7 +50,8 @@ class Problem(Generic[S, P]):
     `SettingError` where a setting can't be verified, `predict` where the library has no prediction.
     `observe(setting, seed, index)` is the observables of one of the seeds, the number itself where there is one.
     `margin` is the declared one of the library's own prediction, `has_one_margin` says whether all settings share it,
-    and `facts` is how many a seed asks: the independent samples of a design effect.
+    and `facts` is how many a seed asks: the independent samples of a design effect. `remarks` say of a setting why the
+    library's prediction was not checked there, where there is a declared domain.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Problem(Generic[S, P]):
     observe: Callable[[S, int, int], float | tuple[float, ...]]
     margin: Callable[[S], float]
     facts: Callable[[S], int]
+    remarks: Callable[[S], tuple[str, ...]] | None = None
 
     def __repr__(self) -> str:
         return self.name
@@ -107,6 +110,7 @@ THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
     observe=observe_exactly,
     margin=declared_margin,
     facts=lambda setting: setting.V,
+    remarks=remarks,
 )
 
 GEOMETRIC_RECALL: Problem[GeometricSetting, GeometricPrediction] = Problem(

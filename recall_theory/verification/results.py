@@ -64,7 +64,8 @@ class Comparison:
 class Cell(Generic[S, P]):
     """One setting of the grid with its margin and its comparisons, by observable.
 
-    `theory` is the library's own prediction there, None where it has none.
+    `theory` is the library's own prediction there, None where it has none. `remarks` say why that was not checked
+    there; None where no domain is declared.
     """
 
     setting: S
@@ -72,6 +73,7 @@ class Cell(Generic[S, P]):
     margin: float
     comparisons: dict[str, Comparison]
     theory: P | None
+    remarks: tuple[str, ...] | None = None
 
     @property
     def verdict(self) -> str:
@@ -89,8 +91,10 @@ class Cell(Generic[S, P]):
         def each(value: Callable[[Comparison], object]) -> dict[str, object]:
             return {o: cleaned(value(c)) for o, c in self.comparisons.items()}
 
+        of_domain = {} if self.remarks is None else {"checked": not self.remarks, "remarks": list(self.remarks)}
         return {
             "setting": self.setting.to_dict(),
+            **of_domain,
             "seeds": self.seeds,
             "margin": self.margin,
             "predicted": {**each(lambda c: c.predicted), "std": each(lambda c: c.predicted_std)},
@@ -192,4 +196,5 @@ def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], va
             design_effect=observed.design_effect(problem.facts(setting)),
             detectable=smallest_detectable_bias(observed.mean, low, high, observed.se),
         )
-    return Cell(setting, seeds, margin, comparisons, theory)
+    remarks = None if problem.remarks is None else problem.remarks(setting)
+    return Cell(setting, seeds, margin, comparisons, theory, remarks)

@@ -148,12 +148,13 @@ def _curve(setting: Setting, form: Mapping[str, str]) -> Iterator[Record]:
         point = curve.points.get(value)
         yield {"kind": "curve", "along": along, "value": value, "provisional": True,
                "predicted": point and {name: getattr(point, name) for name in OBSERVABLES},
+               "checked": point and point.checked,
                "html": _drawn(curve, provisional=True) if len(curve.points) >= FIRST_POINTS else {}}
     yield {"kind": "curve", "along": along, "provisional": False, "html": _drawn(curve, provisional=False)}
 
 
 def _drawn(curve: Curve, provisional: bool) -> dict[str, str]:
-    rows = [(count(value), *(probability(getattr(p, name)) for name in OBSERVABLES))
+    rows = [(count(value) + ("" if p.checked else "*"), *(probability(getattr(p, name)) for name in OBSERVABLES))
             for value, p in sorted(curve.points.items())]
     table = fragment("parts.html.jinja", "table", "Predicted along one size", (curve.along, *OBSERVABLES), rows)
     return {"plot": curve.svg(), "curve-table": table, "along-note": text(curve.note(provisional))}

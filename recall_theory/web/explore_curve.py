@@ -106,8 +106,16 @@ class Curve:
         """What there is to know about the points so far."""
         notes = [f"provisional: {len(self.points)} points so far" if provisional else "",
                  "" if self.ratio is None else f"at N/V = {number(self.ratio)}",
-                 f"left out: {self.omitted}" if self.omitted else ""]
+                 f"left out: {self.omitted}" if self.omitted else "", self._unchecked()]
         return "; ".join(filter(None, notes))
+
+    def _unchecked(self) -> str:
+        """Which points lie outside the domain that was checked, and what to expect there."""
+        values = [value for value, p in sorted(self.points.items()) if not p.checked]
+        if not values:
+            return ""
+        among = f"{len(values)} of {len(self.points)} points, from {count(values[0])} to {count(values[-1])} (* below)"
+        return f"{among}: {self.points[values[0]].remarks[0]}"
 
     def svg(self) -> str:
         """The curve as an SVG element; each point is a line that carries its value and what is read there."""

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from ...numerics.thresholds import known_interval
 from ..accuracy import DEFAULT
 from ..batch import Batch
+from ..batch_predictor import LIMIT
 from ..recall import recall_and_accuracy
 
 __all__ = ["attention_capacity", "attention_dimension"]
 
 FloatArray = NDArray[np.float64]
 
-ENOUGH = 10**9  # samples a fact: every term that they divide is negligible
 STEPS = 24  # of a search over sizes, before it is narrowed down
 DIGITS = 4  # after the first one: capacities of more are rounded down to these
 SPAN = 64  # sizes are sought from the leading law's over this to twice it
@@ -26,7 +26,7 @@ def recall_at(V: FloatArray, d: FloatArray) -> FloatArray:
     """Recall of V facts at dimension d, both (n,), mean over seeds."""
     V, d = np.broadcast_arrays(np.asarray(V, dtype=float), np.asarray(d, dtype=float))
     sure = np.zeros_like(V)
-    settings = Batch(V, sure + 1, d, V * ENOUGH, None, None, "gaussian", 1)
+    settings = Batch(V, sure + 1, d, LIMIT * V, None, None, "gaussian", 1)
     return recall_and_accuracy(settings, sure, sure, DEFAULT)["recall"]
 
 

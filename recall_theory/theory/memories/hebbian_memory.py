@@ -23,6 +23,7 @@ FloatArray = NDArray[np.float64]
 EMBEDDINGS = ("gaussian", "sphere")
 PART = 1 / 10**7  # to which sizes are found, exactly where it is below 1
 MOST_FACTS = 10**15  # floats hold every integer up to here
+MOST_STORED = 10**19  # of a search: more than the widest memory holds
 WIDEST = 10**9  # the largest d, as in a Setting
 
 
@@ -57,7 +58,7 @@ def hebbian_errors(n: ArrayLike, d: ArrayLike, embedding: str = "gaussian",
         raise SettingError("rank", "rank is for Gaussian embeddings: a projection leaves no unit vectors")
     facts, size, outputs = np.broadcast_arrays(
         *(np.asarray(x, dtype=float) for x in (n, d, d if rank is None else rank)))
-    ranges = (("n", facts, 2, MOST_FACTS), ("d", size, _least(embedding), WIDEST), ("rank", outputs, 1, WIDEST))
+    ranges = (("n", facts, 2, MOST_STORED), ("d", size, _least(embedding), WIDEST), ("rank", outputs, 1, WIDEST))
     for name, value, low, high in ranges:
         bad = ~((value >= low) & (value <= high))
         if bad.any():
@@ -89,7 +90,7 @@ def hebbian_capacity(d: float, target: float, embedding: str = "gaussian", rank:
         return None
     spare = _margin(target, embedding, rank, all_right)
     leading = laws.hebbian_all(float(d)) if all_right else laws.rank_most(float(d), float(rank or d))
-    return last_reaching(lambda n: spare(n, d), 0, 2, MOST_FACTS, float(leading), relative=PART, scale=float)
+    return last_reaching(lambda n: spare(n, d), 0, 2, MOST_STORED, float(leading), relative=PART, scale=float)
 
 
 def hebbian_dimension(n: float, target: float, embedding: str = "gaussian", rank: float | None = None,

@@ -6,7 +6,7 @@ import math
 
 from ...numerics.thresholds import bisect, last_reaching
 from ..formulas import memory_laws as laws
-from .hebbian_memory import MOST_FACTS, PART
+from .hebbian_memory import MOST_STORED, PART
 
 __all__ = ["linear_capacity", "linear_dimension", "linear_load"]
 
@@ -37,7 +37,7 @@ def linear_capacity(d: float) -> int:
     >>> linear_capacity(256), round(float(laws.linear_best(256)))
     (4342, 3956)
     """
-    most = last_reaching(lambda n: math.log(linear_load(1 / (n - 1))) - math.log(n / d**2), 0, 2, MOST_FACTS,
+    most = last_reaching(lambda n: math.log(linear_load(1 / (n - 1))) - math.log(n / d**2), 0, 2, MOST_STORED,
                          float(laws.linear_best(float(d))), relative=PART, scale=float)
     return 2 if most is None else most
 

@@ -14,7 +14,7 @@ import numpy as np
 from ...numerics.forced_choice import forced_choice_complement
 from ...settings import SettingError
 from ..formulas import memory_laws as laws
-from .hebbian_memory import MOST_FACTS, hebbian_errors
+from .hebbian_memory import MOST_FACTS, MOST_STORED, hebbian_errors
 
 __all__ = ["Thresholded", "Zipf", "best_threshold", "threshold_error", "unseen", "zipf_at"]
 
@@ -54,7 +54,7 @@ def threshold_error(alpha: float, d: int, stored: float, classes: int | None = N
     (0.044, 0.05)
     """
     _check(alpha)
-    if not 1 <= stored <= min(facts, MOST_FACTS):
+    if not 1 <= stored <= min(facts, MOST_STORED):
         raise SettingError("stored", f"stored={stored} is not an integer from 1 to the number of facts")
     rest = tail(alpha, stored, facts)
     if classes is None:
@@ -86,9 +86,9 @@ def best_threshold(alpha: float, d: int, classes: int | None = None) -> Threshol
     from scipy.optimize import minimize_scalar
 
     found = minimize_scalar(lambda log: math.log(error(math.exp(log))), method="bounded",
-                            bounds=(0, math.log(min(4 * d * d, MOST_FACTS))), options={"xatol": 1 / 1000})
+                            bounds=(0, math.log(min(4 * d * d, MOST_STORED))), options={"xatol": 1 / 1000})
     near = max(1, round(math.exp(found.x)))
-    stored = min((n for n in (near - 1, near, near + 1) if 1 <= n <= MOST_FACTS), key=error)
+    stored = min((n for n in (near - 1, near, near + 1) if 1 <= n <= MOST_STORED), key=error)
     return Thresholded(stored, error(stored), tail(alpha, stored))
 
 
