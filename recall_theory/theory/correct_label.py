@@ -35,8 +35,9 @@ class Nodes:
     """Nodes of an entry, fields (R, E, P, M): P shares of right attention times counts, M of noise and lengths.
 
     mass sums to 1 over an entry. logit: x. gain: w. lead (R, E, P): T. share, surplus (R, E, P): of right attention,
-    and the count of right picks less its mean. loose (R, E): variance of the logarithm of the strengths' scale that
-    independent competitors would have. length (R, E): the part Q/Theta of the lead at a typical count.
+    and the count of right picks less its mean. noise (R, E, P): variance of the output's own. loose (R, E): variance of
+    the logarithm of the strengths' scale that independent competitors would have. length (R, E): the part Q/Theta of the
+    lead at a typical count.
     """
 
     mass: FloatArray
@@ -45,6 +46,7 @@ class Nodes:
     lead: FloatArray
     share: FloatArray
     surplus: FloatArray
+    noise: FloatArray
     loose: FloatArray
     length: FloatArray
 
@@ -91,7 +93,8 @@ def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, share: FloatArray, sh
     logit, gain, mass = make(seeds, kernel, lead, power, wider, ends, accuracy)
     shape = (R, E, lead.shape[-1], -1)
     logit, gain, mass = (np.broadcast_to(q, logit.shape).reshape(shape) for q in (logit, gain, mass))
-    return Nodes(weight[..., None] * mass, logit, gain, lead, share, surplus, kernel.power_variance / 4,
+    noise = wider**2 * power / (power + lead**2)
+    return Nodes(weight[..., None] * mass, logit, gain, lead, share, surplus, noise, kernel.power_variance / 4,
                  total[..., 0] / (total[..., 0] + np.maximum(kernel.own - kernel.mean, 0)**2))
 
 

@@ -30,9 +30,10 @@ LEAST_LEFT = 1 / 20  # share of a kernel's variance that scores leave open; acts
 class Kernel:
     """Moments of the kernel K(j, k) of other labels' values j with the value k that is read out, fields (R, E).
 
-    An entry is a fact at a node of what the neurons' draw does to it (`nodes` of them a fact; 1 without an MLP); there are
-    `width` neurons. weight sums to 1 over a row. own: K(k, k). mean, slope, variance, skewness: of K(j, k) over tokens j, whose mean
-    rises by `slope` per unit of the token's attention score; variance and skewness are those left at a given score.
+    An entry is a fact at a node of what the neurons' draw does to it (`nodes` of them a fact; 1 without an MLP),
+    of which there are `width`. weight sums to 1 over a row. own: K(k, k). mean, slope, variance, skewness: of K(j, k)
+    over tokens j, whose mean rises by `slope` per unit of the token's attention score; variance and skewness are those
+    left at a given score.
     bare_mean, bare_slope, bare_variance: the same for values without the trigger; bare_own: K(z_k, k).
     power_variance, power_skewness: of the competitors' total strength over the draw of the neurons, relative.
     common: the part of the variance, beside that by scores, which is the same for all facts k. together: correlation
@@ -96,8 +97,8 @@ class InnerProduct:
         zero = np.zeros_like(facts.s)
         walk = power_variance(seeds, facts.t, facts.s / d, 3 * d / (d + 2) if seeds.sphere else 3)
         trigger = seeds.e * np.maximum(seeds.tau - seeds.snr**2 / seeds.d, 0)
-        return Kernel(1, np.inf, facts.weight, facts.s, facts.t, facts.alpha, token, zero, zero, facts.alpha, token, facts.own,
-                      walk, 2 * np.sqrt(walk), zero + (trigger / seeds.d)[:, None], zero, zero + 1)
+        return Kernel(1, np.inf, facts.weight, facts.s, facts.t, facts.alpha, token, zero, zero, facts.alpha, token,
+                      facts.own, walk, 2 * np.sqrt(walk), zero + (trigger / seeds.d)[:, None], zero, zero + 1)
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """The inner product itself."""

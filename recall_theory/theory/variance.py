@@ -7,7 +7,6 @@ competitor, the lengths of their noise move together, and so do neurons. docs/de
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,19 +32,18 @@ SURE, LOST = -9.0, 2.5  # logarithms of the expected competitors above, beyond w
 class Law:
     """What facts of a seed are like. On points (R, A) of the logarithm of the expected number of competitors above:
 
-    hazards: these. mass: of facts. middle, noise: the own logit without its output's noise, and that noise. shift,
-    left: mean and variance of the logit that such a fact's label has where another fact is read out. Logits are in
-    standard deviations of a competitor. Averages over facts (R,): surplus: Cov(recall, n_k). shared: correlation of two
-    facts' competitors. length: the part Q/Theta of the lead that the noise's length moves. gain: of a competitor's logit
-    per unit of its strength. cross: of a fact's noise per unit of its overlap with another fact. pair, triple, four:
-    means of products of K around a cycle of two, three and four facts, relative to a competitor's squared strength to
-    the power 1, 3/2 and 2. mean, token: of the kernel with other values, and its variance. neurons: variance that the
-    neurons' draw brings to all facts together.
+    hazards: these. mass: of facts. noise: of the output in the own logit. shift, left: mean and variance of the logit
+    that such a fact's label has where another fact is read out. Logits are in standard deviations of a competitor.
+    Averages over facts (R,): surplus: Cov(recall, n_k). shared: correlation of two facts' competitors. length: the part
+    Q/Theta of the lead that the noise's length moves. gain: of a competitor's logit per unit of its strength. cross: of
+    a fact's noise per unit of its overlap with another fact. pair, triple, four: means of products of K around a cycle
+    of two, three and four facts, relative to a competitor's squared strength to the power 1, 3/2 and 2. mean, token: of
+    the kernel with other values, and its variance. neurons: variance that the neurons' draw brings to all facts
+    together.
     """
 
     hazards: FloatArray
     mass: FloatArray
-    middle: FloatArray
     noise: FloatArray
     shift: FloatArray
     left: FloatArray
@@ -86,18 +84,27 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     usual = (of_fact * kernel.mean.reshape(R, -1, D)).sum(-1) / np.maximum(of_fact.sum(-1), TINY)
     strength = (nodes.surplus / lam[:, None, None] + nodes.share) * np.repeat(usual, D, axis=1)[..., None]
     strength = strength - mean((of_count * strength).sum(-1))[:, None, None]
-    shift = full(shared) * noise + (gain[:, None, None] * strength)[..., None]
-
-    mass = (W[..., None, None] * nodes.mass).reshape(R, -1)
-    to_points = _points(log.reshape(R, -1), accuracy.pair)
-    each = to_points(mass)
-    whole = np.maximum(each, TINY)
+    # each node's mass goes to the two points beside it, what goes with it to the nearer one
+    mass = (W[..., None, None] * nodes.mass).ravel()
+    n = accuracy.pair
+    place = np.clip((log.ravel() - SURE) / (LOST - SURE) * (n - 1), 0, n - 1 - SPECK)
+    below = place.astype(np.intp)
+    cell = below + np.repeat(np.arange(R) * n, len(mass) // R)
+    upper = mass * (place - below)
+    each = np.bincount(cell, mass - upper, R * n) + np.bincount(cell + 1, upper, R * n + 1)[:R * n]
+    each = np.asarray(each, dtype=float).reshape(R, n)
+    known = np.maximum(each, TINY)
 
     def conditional(a: FloatArray) -> FloatArray:
-        return to_points(mass * np.broadcast_to(a, nodes.mass.shape).reshape(R, -1)) / whole
+        low, high = (mass - upper) * a.ravel(), upper * a.ravel()
+        total = np.bincount(cell, low, R * n) + np.bincount(cell + 1, high, R * n + 1)[:R * n]
+        return np.asarray(total).reshape(R, n) / known
 
+    shift = full(shared) * noise + (gain[:, None, None] * strength)[..., None]
     drawn = conditional(shift)
-    left = 1 - (mass * (shift**2).reshape(R, -1)).sum(-1, keepdims=True) + conditional(shift**2) - drawn**2
+    moved_by = (full(shared)[..., 0] / full(wide)[..., 0])**2 * nodes.noise + (gain[:, None, None] * strength)**2
+    moved_by = mean((of_count * moved_by).sum(-1))[:, None]
+    left = 1 - moved_by + conditional(shift**2) - drawn**2
 
     recall = (nodes.mass * right).sum(-1)
     by_neurons = recall.sum(-1).reshape(R, -1, D)
@@ -106,14 +113,14 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     square = stored.square
     pair, triple, four = _cycles(kernel, d[:, None])
     right_share = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1)
-    points = np.broadcast_to(np.linspace(SURE, LOST, accuracy.pair), each.shape)
-    return Law(points, each, conditional(middle[..., None]) / wide[:, None], conditional(noise), drawn, left,
-               surplus=mean((recall * nodes.surplus).sum(-1)), shared=shared, length=mean(nodes.length),
-               gain=gain * wide,
-               cross=right_share / d * mean(kernel.linear / square), pair=right_share / (1 + 1 / lam) * mean(pair / square),
+    points = np.broadcast_to(np.linspace(SURE, LOST, n), each.shape)
+    return Law(points, each, conditional(noise), drawn, left, surplus=mean((recall * nodes.surplus).sum(-1)),
+               shared=shared, length=mean(nodes.length), gain=gain * wide,
+               cross=right_share / d * mean(kernel.linear / square),
+               pair=right_share / (1 + 1 / lam) * mean(pair / square),
                triple=right_share * mean(triple / square**(3 / 2)), four=right_share**2 * mean(four / square**2),
-               mean=mean(kernel.mean),
-               token=mean(kernel.variance + kernel.slope**2), neurons=moved * mean(kernel.together))
+               mean=mean(kernel.mean), token=mean(kernel.variance + kernel.slope**2),
+               neurons=moved * mean(kernel.together))
 
 
 def _cycles(kernel: Kernel, d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -127,21 +134,6 @@ def _cycles(kernel: Kernel, d: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     one = np.sqrt(rest * i)  # a neuron's variance, over their number
     return (slope**2 / d + rest, slope**3 / d**2 + 3 * slope**2 / d * one + rest * one,
             slope**4 / d**3 + slope**3 / d**2 * (2 * slope * i + 4 * one) + 6 * slope**2 / d * one**2 + rest**2 * i)
-
-
-def _points(log: FloatArray, n: int) -> Callable[[FloatArray], FloatArray]:
-    """From masses (R, M) at hazards' logarithms (R, M) to those (R, n) on even points, each to the two beside it."""
-    R = len(log)
-    u = np.clip((log - SURE) / (LOST - SURE) * (n - 1), 0, n - 1 - SPECK)
-    i = u.astype(np.intp)
-    cell = (np.arange(R)[:, None] * n + i).ravel()
-
-    def to_points(mass: FloatArray) -> FloatArray:
-        upper = mass * (u - i)
-        out = np.bincount(cell, (mass - upper).ravel(), R * n)
-        return np.asarray(out + np.bincount(cell + 1, upper.ravel(), R * n + 1)[:R * n]).reshape(R, n)
-
-    return to_points
 
 
 def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
@@ -158,12 +150,12 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     inputs = law.four + 2 * e * seeds.tau * turn**2 / d + (1 - f0) ** 2 / V
     overlap = (1 - f0**2) ** 2 / d + inputs
     hazard = h * alone * pairs * np.exp(-A * A / 2 - log_below) / np.sqrt(2 * np.pi)
-    push, lead = hazard.sum(-1), (hazard * law.middle).sum(-1)  # d recall/d(own logit), and /d(its lead's logarithm)
+    middle = A - law.noise
+    push, lead = hazard.sum(-1), (hazard * middle).sum(-1)  # d recall/d(own logit), and /d(its lead's logarithm)
     widen = (hazard * A).sum(-1)  # of a competitor's log deviation
     # a fact's label where another is read out: their overlap K is part of both noises, and of the overlap f of these
     tie = np.sqrt(d / V / spread) * law.triple / overlap
-    drawn = (h * law.noise**2).sum(-1)
-    mixed = 2 * (law.pair / V)[:, None, None] * law.middle[:, :, None] * law.noise[:, None, :]
+    mixed = 2 * (law.pair / V)[:, None, None] * middle[:, :, None] * law.noise[:, None, :]
     joint = np.zeros_like(V)
     x, w = gauss_hermite(accuracy.overlap)
     angle, w_angle = gauss_legendre(accuracy.angle)
@@ -177,7 +169,7 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
             excess += wt * np.exp(-(a * a + b * b - 2 * a * b * s) / (2 * (1 - s * s)))
         both = ndtr(a) * ndtr(b) + excess * end[:, None, None] / (2 * np.pi)
         shift = law.shift + off[:, None] * (law.noise + tie[:, None])
-        left = law.left - ((2 * f0 + off) * off * drawn + tie**2 * overlap)[:, None]
+        left = law.left - ((2 * f0 + off) * off / spread + tie**2 * overlap)[:, None]
         mutual = log_ndtr((a - shift[:, None, :]) / np.sqrt(np.maximum(left[:, None, :] + mixed, LEAST_LEFT)))
         mutual = mutual + mutual.transpose(0, 2, 1)
         joint += wi * (h[:, :, None] * h[:, None, :] * np.exp(
