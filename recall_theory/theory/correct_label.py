@@ -36,8 +36,8 @@ class Nodes:
 
     mass sums to 1 over an entry. logit: x. gain: w. lead (R, E, P): T. share, surplus (R, E, P): of right attention,
     and the count of right picks less its mean. noise (R, E, P): variance of the output's own. loose (R, E): variance of
-    the logarithm of the strengths' scale that independent competitors would have. length (R, E): the part Q/Theta of the
-    lead at a typical count.
+    the logarithm of the strengths' scale that independent competitors would have. length (R, E): the part Q/Theta of
+    the lead at a typical count.
     """
 
     mass: FloatArray

@@ -84,27 +84,27 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     usual = (of_fact * kernel.mean.reshape(R, -1, D)).sum(-1) / np.maximum(of_fact.sum(-1), TINY)
     strength = (nodes.surplus / lam[:, None, None] + nodes.share) * np.repeat(usual, D, axis=1)[..., None]
     strength = strength - mean((of_count * strength).sum(-1))[:, None, None]
-    # each node's mass goes to the two points beside it, what goes with it to the nearer one
+    shift = full(shared) * noise + (gain[:, None, None] * strength)[..., None]
+    changed = (shared / wide)[:, None, None]**2 * nodes.noise + (gain[:, None, None] * strength)**2
+    changed = mean((of_count * changed).sum(-1))[:, None]
+
+    # each node goes to the two points beside it
     mass = (W[..., None, None] * nodes.mass).ravel()
     n = accuracy.pair
     place = np.clip((log.ravel() - SURE) / (LOST - SURE) * (n - 1), 0, n - 1 - SPECK)
     below = place.astype(np.intp)
     cell = below + np.repeat(np.arange(R) * n, len(mass) // R)
     upper = mass * (place - below)
-    each = np.bincount(cell, mass - upper, R * n) + np.bincount(cell + 1, upper, R * n + 1)[:R * n]
-    each = np.asarray(each, dtype=float).reshape(R, n)
-    known = np.maximum(each, TINY)
+    lower = mass - upper
 
-    def conditional(a: FloatArray) -> FloatArray:
-        low, high = (mass - upper) * a.ravel(), upper * a.ravel()
-        total = np.bincount(cell, low, R * n) + np.bincount(cell + 1, high, R * n + 1)[:R * n]
-        return np.asarray(total).reshape(R, n) / known
+    def total(a: FloatArray) -> FloatArray:
+        sums = np.bincount(cell, lower * a.ravel(), R * n) + np.bincount(cell + 1, upper * a.ravel(), R * n + 1)[:-1]
+        return np.asarray(sums, dtype=float).reshape(R, n)
 
-    shift = full(shared) * noise + (gain[:, None, None] * strength)[..., None]
-    drawn = conditional(shift)
-    moved_by = (full(shared)[..., 0] / full(wide)[..., 0])**2 * nodes.noise + (gain[:, None, None] * strength)**2
-    moved_by = mean((of_count * moved_by).sum(-1))[:, None]
-    left = 1 - moved_by + conditional(shift**2) - drawn**2
+    each = total(np.ones(1))
+    whole = np.maximum(each, TINY)
+    drawn = total(shift) / whole
+    left = 1 - changed + total(shift**2) / whole - drawn**2
 
     recall = (nodes.mass * right).sum(-1)
     by_neurons = recall.sum(-1).reshape(R, -1, D)
@@ -114,7 +114,7 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     pair, triple, four = _cycles(kernel, d[:, None])
     right_share = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1)
     points = np.broadcast_to(np.linspace(SURE, LOST, n), each.shape)
-    return Law(points, each, conditional(noise), drawn, left, surplus=mean((recall * nodes.surplus).sum(-1)),
+    return Law(points, each, total(noise) / whole, drawn, left, surplus=mean((recall * nodes.surplus).sum(-1)),
                shared=shared, length=mean(nodes.length), gain=gain * wide,
                cross=right_share / d * mean(kernel.linear / square),
                pair=right_share / (1 + 1 / lam) * mean(pair / square),
