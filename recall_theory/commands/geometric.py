@@ -192,7 +192,8 @@ def geometric_options(leave_out: Sequence[str] = ("bits",)) -> list[click.Parame
 
 predict_command = Command(
     "predict", run_predict, params=geometric_options(),
-    help="Recall of one setting, by quadrature of closed forms: random superposition at finite sizes, or the exact construction; "
+    help="Recall of one setting, by quadrature of closed forms: random superposition at finite sizes, or the exact "
+         "construction; "
          "one hop or several, in one pass, layer by layer, or with chain of thought.",
     examples=["geometric predict --N 1024 --R 8 --code-length 64 --d 512",
               "geometric predict --N 1e12 --R 4 --code-length 128 --d 2048 --hops 2 --chain-of-thought --json"],

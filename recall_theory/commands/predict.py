@@ -203,8 +203,8 @@ def _ends(unknown: str, interval: Interval) -> str:
 
 command = Command(
     "predict", run, params=setting_options(),
-    help="Attention, recall and accuracy of one setting, semi-analytically (by quadrature of closed forms): with the noise budget, what a "
-         "factor of two would do, and the leading laws beside it.",
+    help="Attention, recall and accuracy of one setting, semi-analytically (by quadrature of closed forms): with the "
+         "noise budget, what a factor of two would do, and the leading laws beside it.",
     examples=["predict --V 1024 --L 64 --d 256 --N 65536",
               "predict --V 1e6 --L 32 --d 4096 --N 2^28 --embedding sphere --json"],
 )

@@ -98,7 +98,7 @@ eval "$(_RECALL_THEORY_COMPLETE=bash_source recall-theory)"
 
 program = Group(
     PROGRAM, COMMANDS, renamed=RENAMED,
-    help="How much can a transformer remember? Predictions without a fitted constant, and a simulation that checks them.",
+    help="How much can a transformer remember? Predictions without fitted constants, and a simulation to check them.",
     examples=["capacity --d 256 --L 64", "predict --V 1024 --L 64 --d 256 --N 65536"], endings=ENDINGS,
     params=[flag("version", "Print the version and exit."),
             flag("verbose", "With --version: libraries, linear algebra, threads.")],

@@ -17,6 +17,7 @@ from scipy.special import gammaln, ndtr
 from ..numerics.quadrature import gauss_gamma, gauss_legendre, gauss_poisson
 from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale, score_of_coordinate
 from .accuracy import Accuracy
+from .formulas import recall_formulas as rf
 from .read_out import Kernel
 from .strengths import Stored
 from .training_attention import TINY, Seeds
@@ -78,16 +79,16 @@ def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, share: FloatArray, sh
     V, d, lam = (a[:, None, None, None] for a in (seeds.V, seeds.d, seeds.lam))
     count, weight = counts_of(seeds.lam[:, None, None] * share, accuracy.count, counts)
     a = share[..., None]
-    lead = (count / lam * kernel.own[..., None, None] + (1 - a) * stored.off[..., None, None]
-            - stored.mean[..., None, None]) * (1 - 1 / V)
+    lead = rf.lead(V, lam, count, a, kernel.own[..., None, None], stored.off[..., None, None],
+                   stored.mean[..., None, None])
     surplus, weight = count - lam * a, share_weight[..., None] * weight
-    missed = 1 - a - stored.missed[:, None, None, None]
-    lead, share, missed, surplus, weight = (np.broadcast_to(q, lead.shape).reshape(R, E, -1)
-                                            for q in (lead, a, missed, surplus, weight))
+    lead, share, surplus, weight = (np.broadcast_to(q, lead.shape).reshape(R, E, -1)
+                                    for q in (lead, a, surplus, weight))
     total = (np.maximum(seeds.V - 2, 1)[:, None] * stored.square)[..., None]
     power = total + lead**2 / seeds.V[:, None, None]
     # what the fact's own wrong picks store: the tokens that all labels pick, and others by chance
-    astray = stored.common_pick[..., None] * missed**2 + (1 - share) / lam[..., 0] * stored.scattered[..., None]
+    astray = rf.own_astray(share, lam[..., 0], stored.off[..., None], stored.bare[..., None],
+                           stored.missed[:, None, None], stored.best[..., None])
     wider = np.sqrt(1 + d[..., 0] * astray / power)
     make = _on_the_sphere if seeds.sphere else _gaussian
     logit, gain, mass = make(seeds, kernel, lead, power, wider, ends, accuracy)

@@ -16,6 +16,7 @@ from ..numerics.gaussian_kernels import gaussian_rule
 from ..numerics.quadrature import gauss_hermite
 from .accuracy import Accuracy
 from .fact import Facts
+from .formulas import recall_formulas
 from .kernel import NeuronKernel, ValueRead
 from .training_attention import Seeds
 
@@ -79,12 +80,8 @@ def power_variance(seeds: Seeds, mean: FloatArray, variance: FloatArray, kurtosi
 
     (E theta^4/(E theta^2)^2 - 1)/V at right attention, for kernels of these moments, normal where `kurtosis` is 3.
     """
-    i = 1 / seeds.lam[:, None]
-    t, v = mean, variance
-    fourth = (t**4 * (3 * i**2 + i**3) + 6 * t * t * v * (i + 4 * i**2 + i**3)
-              + kurtosis * v * v * (1 + 6 * i + 7 * i**2 + i**3))
-    second = t * t * i + v * (1 + i)
-    return np.asarray(np.maximum(fourth / second**2 - 1, 0) / seeds.V[:, None])
+    relative = recall_formulas.power_variance(seeds.V[:, None], seeds.lam[:, None], mean, variance, kurtosis)
+    return np.asarray(np.maximum(relative, 0))
 
 
 class InnerProduct:

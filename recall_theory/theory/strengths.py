@@ -11,6 +11,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from .formulas import recall_formulas as rf
 from .read_out import Kernel
 from .training_attention import SPECK, Classes, Seeds, best_pick
 
@@ -24,10 +25,9 @@ class Stored:
     """The strengths of the other labels by class, fields (R, E, C), and over all of them, (R, E).
 
     A label of count c has the mean c bias + rest - mean and the variance c^2 spread + rest_variance.
-    square: E theta^2 of one competitor. common_pick: variance of the overlap with what all labels pick wrongly.
-    off: what a wrong pick of the fact's own label brings. missed (R,): share of wrong attention. shared: the part of
-    `square` that is the same for all facts. scattered: E of the squared overlap of a wrong pick with the value read
-    out.
+    square: E theta^2 of one competitor. best (R, 1): chance that one token is among a sequence's noise. bare: variance
+    of a wrong pick's overlap. off: what a wrong pick of the fact's own label brings. missed (R,): share of wrong
+    attention. shared: the part of `square` that is the same for all facts.
     """
 
     bias: FloatArray
@@ -36,11 +36,11 @@ class Stored:
     rest_variance: FloatArray
     mean: FloatArray
     square: FloatArray
-    common_pick: FloatArray
+    best: FloatArray
+    bare: FloatArray
     off: FloatArray
     missed: FloatArray
     shared: FloatArray
-    scattered: FloatArray
 
 
 def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) -> Stored:
@@ -51,24 +51,16 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) ->
     bias = kernel.mean[..., None] + groups.zeta[:, None] * slope
     wrong = (kernel.bare_mean + picked * kernel.bare_own)[..., None] + groups.wrong[:, None] * bare
     spread = kernel.variance[..., None] + groups.zeta_variance[:, None] * slope**2
-    rest = (1 - share) * wrong
     missed = (groups.weight * (1 - groups.share)).sum(-1)
     # Wrong picks fall on few tokens, so that their overlap with w is common to all labels.
-    best = best_pick(seeds)
-    together = best / (2 - best)  # the chance that two wrong picks agree
-    common_pick = together[:, None] * kernel.bare_variance
-    rest_variance = ((1 - share) / lam * (wrong**2 + kernel.bare_variance[..., None])
-                     + groups.share_variance[:, None] * (bias - wrong) ** 2
-                     + (1 - share - missed[:, None, None]) ** 2 * common_pick[..., None])
-    expected = share * bias + rest
-    mean = (weight * expected).sum(-1)
-    square = (weight * ((expected - mean[..., None]) ** 2 + share * bias**2 / lam
-                        + share * (share + 1 / lam) * spread + rest_variance)).sum(-1)
+    best, every = best_pick(seeds)[:, None, None], missed[:, None, None]
+    rest_variance = rf.stored_rest(share, lam, bias, wrong, kernel.bare_variance[..., None],
+                                   groups.share_variance[:, None], every, best)
+    mean = (weight * rf.stored_mean(share, bias, wrong)).sum(-1)
+    square = (weight * rf.stored_square(share, lam, bias, wrong, spread, mean[..., None], rest_variance)).sum(-1)
     # nothing attended rightly, and nothing wrongly by chance
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
-    agree = (1 - share - missed[:, None, None])**2 * together[:, None, None]
-    apart = share * (share + 1 / lam) + (1 - share) / lam + agree
-    alone = (weight * apart).sum(-1) * np.maximum(kernel.variance - kernel.common, 0)
+    alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * np.maximum(kernel.variance - kernel.common, 0)
     off = kernel.bare_mean + groups.wrong[:, :1] * kernel.bare_slope
-    return Stored(bias, spread, rest, rest_variance, mean, square, common_pick, off, missed,
-                  np.clip(1 - alone / square, 0, 1), off**2 + kernel.bare_variance)
+    return Stored(bias, spread, (1 - share) * wrong, rest_variance, mean, square, best[..., 0], kernel.bare_variance,
+                  off, missed, np.clip(1 - alone / square, 0, 1))

@@ -15,6 +15,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from ..numerics.quadrature import gauss_hermite, gauss_legendre
 from .accuracy import Accuracy
 from .correct_label import Nodes
+from .formulas import recall_formulas as rf
 from .read_out import Kernel
 from .strengths import Stored
 from .training_attention import SPECK, TINY, Classes, Seeds
@@ -129,11 +130,9 @@ def _cycles(kernel: Kernel, d: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     Traces of the powers of the kernel as an operator: the neurons' covariances over values are a^2 u_i.u_j beside the
     variance of one, u_i random unit vectors of d dimensions.
     """
-    slope, i = np.sqrt(kernel.linear), 1 / kernel.width
+    slope, m = np.sqrt(kernel.linear), kernel.width
     rest = np.maximum(kernel.variance - kernel.common - slope**2 / d, 0)
-    one = np.sqrt(rest * i)  # a neuron's variance, over their number
-    return (slope**2 / d + rest, slope**3 / d**2 + 3 * slope**2 / d * one + rest * one,
-            slope**4 / d**3 + slope**3 / d**2 * (2 * slope * i + 4 * one) + 6 * slope**2 / d * one**2 + rest**2 * i)
+    return rf.cycle_two(slope, d, rest), rf.cycle_three(slope, d, m, rest), rf.cycle_four(slope, d, m, rest)
 
 
 def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:

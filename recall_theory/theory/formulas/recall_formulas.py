@@ -7,9 +7,11 @@ are s = 1 + e tau and t = e tau, so that the mean signal is 1. Proofs: docs/deri
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from .registry import formula
+from .generic import sqrt
+from .registry import Function, formula
 
 _PAGE = "docs/derivations/recall.md"
 _RIGHT = "training attention right; signal and noise at typical lengths"
@@ -57,3 +59,82 @@ def weight_square(V: Any, d: Any, N: Any, e: Any, tau: Any) -> Any:
     """(e tau)^2 V/N + (1 + V/N)(1 + e tau)/d."""
     return (e * tau) ** 2 * V / N + (1 + V / N) * (1 + e * tau) / d
 
+
+# --- what the law is made of, at any lengths and any attention --------------------------------------
+
+def _moment(name: str, title: str, regime: str = "exact") -> Callable[[Function], Function]:
+    return formula(f"recall.{name}", title=title, provenance="derived", reference=_PAGE, regime=regime)
+
+
+@_moment("agreement", "Chance that two wrong picks are the same token")
+def agreement(best: Any) -> Any:
+    """best/(2 - best): the token that r others outrank is picked with probability (1 - best)^r best."""
+    return best / (2 - best)
+
+
+@_moment("stored", "Mean that a label stores in the value read out, before the mean over labels is taken off")
+def stored_mean(share: Any, bias: Any, astray: Any) -> Any:
+    """a b + (1 - a) b*."""
+    return share * bias + (1 - share) * astray
+
+
+@_moment("stored.rest", "Variance of what a label's wrong picks store", "leading; a class of labels")
+def stored_rest(share: Any, lam: Any, bias: Any, astray: Any, bare: Any, varied: Any, missed: Any, best: Any) -> Any:
+    """(1 - a) (b*^2 + v0)/lam + V_a (b - b*)^2 + (1 - a - missed)^2 v0 best/(2 - best)."""
+    return ((1 - share) / lam * (astray**2 + bare) + varied * (bias - astray)**2
+            + (1 - share - missed)**2 * agreement(best) * bare)
+
+
+@_moment("stored.square", "Mean square of a label's strength", "exact for Poisson counts; a class of labels")
+def stored_square(share: Any, lam: Any, bias: Any, astray: Any, variance: Any, average: Any, rest: Any) -> Any:
+    """(a b + (1 - a) b* - average)^2 + a b^2/lam + a (a + 1/lam) v + rest."""
+    return ((stored_mean(share, bias, astray) - average)**2 + share * bias**2 / lam
+            + share * (share + 1 / lam) * variance + rest)
+
+
+@_moment("stored.alone", "Weight of a value's own overlap in the square of its label's strength", "leading")
+def stored_alone(share: Any, lam: Any, missed: Any, best: Any) -> Any:
+    """a (a + 1/lam) + (1 - a)/lam + (1 - a - missed)^2 best/(2 - best)."""
+    return share * (share + 1 / lam) + (1 - share) / lam + (1 - share - missed)**2 * agreement(best)
+
+
+@_moment("lead", "Strength of the right label")
+def lead(V: Any, lam: Any, count: Any, share: Any, own: Any, astray: Any, average: Any) -> Any:
+    """(1 - 1/V) (n K/lam + (1 - a) b* - average)."""
+    return (count / lam * own + (1 - share) * astray - average) * (1 - 1 / V)
+
+
+@_moment("astray", "Noise along a label's own output, by what its wrong picks store", "leading")
+def own_astray(share: Any, lam: Any, astray: Any, bare: Any, missed: Any, best: Any) -> Any:
+    """(1 - a - missed)^2 v0 best/(2 - best) + (1 - a) (b*^2 + v0)/lam."""
+    return agreement(best) * bare * (1 - share - missed)**2 + (1 - share) / lam * (astray**2 + bare)
+
+
+@_moment("power_variance", "Relative variance of the sum of the competitors' squared strengths", "attention right")
+def power_variance(V: Any, lam: Any, mean: Any, variance: Any, fourth: Any) -> Any:
+    """(E theta^4/(E theta^2)^2 - 1)/V."""
+    i, t2 = 1 / lam, mean**2
+    quartic = (t2**2 * (3 * i**2 + i**3) + 6 * t2 * variance * (i + 4 * i**2 + i**3)
+               + fourth * variance**2 * (1 + 6 * i + 7 * i**2 + i**3))
+    return (quartic / (t2 * i + variance * (1 + i))**2 - 1) / V
+
+
+@_moment("cycle.two", "Mean square of the kernel, apart from what all facts share", "leading")
+def cycle_two(slope: Any, d: Any, variance: Any) -> Any:
+    """l^2/d + v, v what the neurons add."""
+    return slope**2 / d + variance
+
+
+@_moment("cycle.three", "Mean product of the kernel around three facts, apart from what all share", "leading")
+def cycle_three(slope: Any, d: Any, m: Any, variance: Any) -> Any:
+    """l^3/d^2 + 3 (l^2/d) sqrt(v/m) + v sqrt(v/m), v what the neurons add."""
+    one = sqrt(variance / m)
+    return slope**3 / d**2 + 3 * slope**2 / d * one + variance * one
+
+
+@_moment("cycle.four", "Mean product of the kernel around four facts, apart from what all share", "leading")
+def cycle_four(slope: Any, d: Any, m: Any, variance: Any) -> Any:
+    """l^4/d^3 + (l^3/d^2) (2 l/m + 4 sqrt(v/m)) + 6 (l^2/d) v/m + v^2/m, v what the neurons add."""
+    one = sqrt(variance / m)
+    return (slope**4 / d**3 + slope**3 / d**2 * (2 * slope / m + 4 * one) + 6 * slope**2 / d * one**2
+            + variance**2 / m)

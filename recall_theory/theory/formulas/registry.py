@@ -103,6 +103,21 @@ SYMBOLS: dict[str, SymbolInfo] = {
     "u": SymbolInfo("u", "normal quantile above which competitors are averaged", "real", positive=False),
     "alpha": SymbolInfo(r"\alpha", "exponent of Zipf's law: fact x occurs in proportion to x^-alpha", "above 1"),
     "rho": SymbolInfo(r"\rho", "power of its frequency with which a fact is stored", "above 1/(2 alpha)"),
+    "own": SymbolInfo("K", "kernel of the value read out with itself", "positive"),
+    "mean": SymbolInfo(r"\bar k", "mean of the kernel over other values", "real", positive=False),
+    "variance": SymbolInfo(r"\mathsf{v}", "variance of the kernel over other values", "positive"),
+    "fourth": SymbolInfo(r"\mathsf{k}", "kurtosis of the kernel over other values", "at least 1"),
+    "bias": SymbolInfo("b", "mean overlap that a right pick of a label brings", "real", positive=False),
+    "astray": SymbolInfo(r"b^\ast", "mean overlap that a wrong pick brings", "real", positive=False),
+    "bare": SymbolInfo(r"\mathsf{v}_0", "variance of the kernel with values without the trigger", "positive"),
+    "share": SymbolInfo("a", "share of a label's sequences that are attended rightly", "from 0 to 1"),
+    "varied": SymbolInfo(r"\mathsf{V}_a", "variance of that share in a class of labels", "at least 0", positive=False),
+    "missed": SymbolInfo(r"\bar\epsilon", "share of sequences attended wrongly, over all labels", "from 0 to 1"),
+    "best": SymbolInfo(r"\varpi", "chance that one token is among a sequence's noise", "from 0 to 1"),
+    "average": SymbolInfo(r"\bar\theta", "mean of what labels store", "real", positive=False),
+    "rest": SymbolInfo(r"\rho^2", "variance of what a label's wrong picks store", "positive"),
+    "count": SymbolInfo("n", "right picks of a label", "at least 0", positive=False),
+    "slope": SymbolInfo(r"\ell", "slope of the kernel in the overlap of two values", "positive"),
 }
 
 

@@ -41,7 +41,7 @@ class Memory:
     parameters: float | None
     law: str
     leading: float
-    provenance: Literal["quoted", "derived", "kin"]
+    provenance: Literal["quoted", "secondary", "derived", "kin"]
     reference: str
     embedding: str | None = None
     rank: int | None = None
