@@ -11,11 +11,11 @@ import pytest
 import recall_theory.theory as theory
 
 LAW = ("seed", "training_attention", "fact", "kernel", "read_out", "strengths", "correct_label", "competitors",
-       "recall", "variance", "wrong_answers", "batch", "predict", "orthogonal/orthogonal_attention", "orthogonal/orthogonal_law",
-       "orthogonal/orthogonal_recall")
+       "recall", "variance", "wrong_answers", "batch", "predict",
+       "orthogonal/orthogonal_attention", "orthogonal/orthogonal_law", "orthogonal/orthogonal_recall")
 ROOT = Path(theory.__file__).parent
 WHOLE = (*range(1, 13), 15, 16, 18, 24, 36)
-FORMS = {Fraction(sign * p, q) for q in (1, 2, 3, 4, 6, 8, 12, 16, 24) for p in WHOLE for sign in (-1, 1)} | {Fraction(0)}
+FORMS = {Fraction(p, q) for q in (1, 2, 3, 4, 6, 8, 12, 16, 24) for whole in WHOLE for p in (-whole, 0, whole)}
 BOUNDS = {Fraction(p) for p in (-1, 0, 1, 2)} | {Fraction(1, 2)}  # what a clip may have without a name
 RULES = ("gauss", "linspace", "arange", "range", "clip", "minimum", "maximum", "max", "min", "where", "full",
          "condense")
@@ -59,6 +59,10 @@ def numbers(tree):
             yield from visit(node.func, False)
             for child in (*node.args, *(k.value for k in node.keywords if k.arg != "axis")):
                 yield from visit(child, rule and folded(child) is not None)
+            return
+        if isinstance(node, ast.FunctionDef):  # not its decorators: the size of a cache
+            for child in (*node.args.defaults, *node.body):
+                yield from visit(child, False)
             return
         if isinstance(node, ast.Subscript):  # places in an array
             yield from visit(node.value, False)

@@ -30,6 +30,7 @@ CLOSE = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a 
 LEAST_CHANCE = 1 / 100  # of a competitor to stay below, where so few labels are left that no fact is ever lost
 NONE = 1e-6  # competitors expected of a kind that is left out
 FARTHEST = 4  # standard deviations of the gain within which it has points: beyond, the nearest one serves
+MOST_MOVED = 1 / 2  # guard: of a rate by constraints on its competitors; acts at V of a few tokens
 LEAST_RANGE = 1e-6  # of a gain or logit; acts where nodes coincide
 
 
@@ -240,7 +241,7 @@ def _constrained(rate: FloatArray, half: FloatArray, w: FloatArray, sigma: Float
     together = (1 - per) / np.maximum(w**2, LEAST_RANGE)
     alone = loose * (w[..., None] * by_gain(grown) + grown**2) + kappa * (by_logit(shift) + shift**2)
     pairs = (loose + together[..., None]) * grown**2 + kappa * shift**2
-    return rate * np.clip(1 - alone / 2, 1 / 2, 3 / 2) + rate**2 / 2 * pairs
+    return rate * np.clip(1 - alone / 2, 1 - MOST_MOVED, 1 + MOST_MOVED) + rate**2 / 2 * pairs
 
 
 def _chebyshev_slopes(n: int) -> FloatArray:

@@ -28,6 +28,7 @@ FloatArray = NDArray[np.float64]
 
 LEAST_POWER = 1 / 8  # of the competitors' total strength per its mean; acts at m of a few neurons
 FAR = 8.0  # standard deviations of noise, beyond which none is
+LEAST_SKEW = 1e-6  # guard: half a skewness below which a gamma variable is normal in double precision
 CLOSE = 1e-12  # of a squared cosine to 1, which has no normal score
 
 
@@ -54,7 +55,7 @@ class Nodes:
 
 def skewed(skewness: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     """A variable of mean 0, variance 1 and the given skewness, a shifted gamma variable: nodes and weights (..., n)."""
-    half = np.maximum(np.abs(skewness) / 2, 1e-6)
+    half = np.maximum(np.abs(skewness) / 2, LEAST_SKEW)
     x, w = gauss_gamma(half**2, n)
     x = (x - 1) / half[..., None]
     return np.where((skewness < 0)[..., None], -x, x), w

@@ -33,6 +33,13 @@ FloatArray = NDArray[np.float64]
 Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
 
 TINY = float(np.finfo(float).tiny)  # keeps logarithms and quotients of 0 finite
+LEAST_EXCESS = -4 / 3  # guard: acts where scores are flatter than a coordinate in two dimensions, whose excess is -3/2
+OUTSIDE = 1e-300  # guard: acts beyond the sphere, where no token scores
+SMALL = 1e-6  # below it a quotient is its series, to double precision
+NO_MASS = 1e-15  # guard: acts where all seeds of a row lead, or none
+LEAST_NOISE = 1e-20  # guard: acts on a line, where nothing is left beside the trigger
+RARE = 1e-9  # guard: acts where V is so large that no two draws of a sequence agree
+LEAST_REST = 1 / 16  # guard: acts where the overlap with the trigger is nearly all of a token's score
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +94,7 @@ def _epsilon(excess: Any) -> tuple[Any, Any]:
 
     No coordinate has one below -3/2, that of two dimensions: it is kept above.
     """
-    excess = np.maximum(excess, -4 / 3)
+    excess = np.maximum(excess, LEAST_EXCESS)
     return -excess / (6 + 7 * excess / 2), -excess / (6 + 2 * excess)
 
 
@@ -104,9 +111,9 @@ def _unstretched(x: Any, excess: Any) -> Any:
     """u of `_stretch` from x; beyond the sphere, where no token scores, the quantile of 1e-300."""
     leading, inverse = _epsilon(excess)
     flat = inverse == 0
-    square = np.maximum(1 - inverse * x**2, 1e-300)
+    square = np.maximum(1 - inverse * x**2, OUTSIDE)
     u2 = -np.log(square) / np.where(flat, 1, leading)
-    small = np.abs(inverse) * x**2 < 1e-6
+    small = np.abs(inverse) * x**2 < SMALL
     u2 = np.where(small, x**2 * (1 + inverse * x**2 / 2) * np.where(flat, 1, inverse / np.where(flat, 1, leading)), u2)
     return np.copysign(np.sqrt(u2), x)
 
@@ -187,7 +194,7 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     for side, n in ((0, accuracy.behind_nodes), (1, accuracy.ahead_nodes)):
         w = weight[..., side, :].reshape(B, n_tau, -1)
         mass = w.sum(-1, keepdims=True)
-        some = mass > 1e-15
+        some = mass > NO_MASS
         nodes, condensed = condense(snr[..., side, :].reshape(B, n_tau, -1),
                                     np.where(some, w / np.where(some, mass, 1), 1 / w.shape[-1]), n)
         sides.append((nodes, condensed * np.where(some, mass, 0)))
@@ -241,7 +248,7 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     drawn = column(echo * p.tau / p.d / p.V / of_lead)
     overlap = (T * (1 + drawn * off) + column(turn * p.d) * off)**2 / (tau * d)
     # tokens are V - 1 draws about their mean; on a line they have no other noise than the trigger's
-    plain = np.maximum(perp * p.V / (p.V - 1) * (1 - 1 / p.d), 1e-20 * (mean**2 + of_lead) + TINY)
+    plain = np.maximum(perp * p.V / (p.V - 1) * (1 - 1 / p.d), LEAST_NOISE * (mean**2 + of_lead) + TINY)
     along = column(echo * turn_again / plain)
     scatter = column(plain) * chi[:, None, None, :, None, None] * (1 + along * off)**2
     return T, np.maximum(overlap + scatter, TINY), weight[:, :, :, None]
@@ -254,7 +261,7 @@ def _rivals(V: FloatArray, L: FloatArray, behind: bool) -> tuple[FloatArray, Flo
         mean, variance = st.distinct_others(V, L), st.distinct_others_variance(V, L)
     else:
         mean, variance = st.distinct_rivals(V, L), st.distinct_rivals_variance(V, L)
-    chance = np.clip(1 - variance / mean, 1e-9, 1)
+    chance = np.clip(1 - variance / mean, RARE, 1)
     return mean / chance, chance, np.asarray(power_of_complement(V, L - 1)) if behind else np.ones_like(V)
 
 
@@ -270,7 +277,7 @@ def _shape(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, tau:
     stored = sum(noise[name][0] for name in noise if name.endswith(("mean embedding", "noise tokens",
                                                                     "informative tokens")))
     # sigma^2 = S + snr^2 sigma^2/(tau d); the tokens' overlap with the trigger is at most 15/16 of it
-    left = np.maximum(1 - snr**2 / (p.tau * p.d), 1 / 16)
+    left = np.maximum(1 - snr**2 / (p.tau * p.d), LEAST_REST)
     square = S / left
     third = score_shape.third_cumulants(p, S, stored, square - S, snr * np.sqrt(square))
     skew = sum(third.values()) / square**(3 / 2)

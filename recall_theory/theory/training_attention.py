@@ -134,7 +134,7 @@ def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
     z = zeta[:, :, None] + 0 * share
     a, zm = total(share) / mass, total(z) / mass
     used = (mass > EMPTY).any(axis=0)
-    parts = (mass, a, zm, _wrong_score(seeds, zm), np.maximum(total(share**2) / mass - a * a, 0),
+    parts = (mass, a, zm, _wrong_score(seeds, zm, accuracy), np.maximum(total(share**2) / mass - a * a, 0),
              np.maximum(total(z * z) / mass - zm * zm, 0))
     return Classes(*(p[:, used] for p in parts))
 
@@ -144,14 +144,19 @@ def best_pick(seeds: Seeds) -> FloatArray:
     return np.asarray(np.minimum(-np.expm1((seeds.L - 1) * np.log1p(-1 / seeds.V)), BELOW_ONE))
 
 
-def _wrong_score(seeds: Seeds, zeta: FloatArray) -> FloatArray:
+def _wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArray:
     """(R, C): mean score of the best noise token, given that it beats a token of score zeta."""
-    x = np.linspace(-7, 9, 161)
+    n = int(accuracy.reach * accuracy.score_steps)
+    x = np.arange(-n, n + 1) / accuracy.score_steps
     below = log_ndtr(quantile_of_score(seeds, x))
     distinct = seeds.V * best_pick(seeds)
     above = -np.expm1(distinct[:, None] * below)
-    step = x[1] - x[0]
-    tail = np.cumsum(above[:, ::-1], axis=-1)[:, ::-1] * step
-    i = np.clip((zeta + seeds.snr[:, None] - x[0]) / step, 0, len(x) - 1).astype(int)
-    more = np.take_along_axis(tail, i, -1) / np.maximum(np.take_along_axis(above, i, -1), SPECK)
+    tail = (np.cumsum(above[:, ::-1], axis=-1)[:, ::-1] - above / 2) / accuracy.score_steps
+    place = np.clip((zeta + seeds.snr[:, None]) * accuracy.score_steps + n, 0, 2 * n)
+    i = np.minimum(place.astype(int), 2 * n - 1)
+
+    def at(f: FloatArray) -> FloatArray:
+        return np.asarray((i + 1 - place) * np.take_along_axis(f, i, -1) + (place - i) * np.take_along_axis(f, i + 1, -1))
+
+    more = at(tail) / np.maximum(at(above), SPECK)
     return np.asarray(zeta + seeds.snr[:, None] + np.minimum(more, 2))
