@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
+import sys
 
 import mpmath
 import numpy as np
@@ -13,6 +15,7 @@ import scipy.special
 import sympy
 from support import ROOT
 
+from recall_theory import Setting, predict
 from recall_theory.theory import formulas
 from recall_theory.theory.formulas.registry import SYMBOLS, Formula, Registry, symbol
 
@@ -243,3 +246,37 @@ def test_symbols_are_declared_whole(name):
     info = SYMBOLS[name]
     assert info.latex and info.meaning and info.domain
     assert where(name)
+
+
+KINDS = {"gaussian": ({}, 0.5), "sphere": ({"embedding": "sphere"}, 0.5), "mlp": ({"m": 64, "activation": "relu"}, 0.4),
+         "orthogonal": ({"embedding": "orthogonal"}, 0.25)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_share_of_registered_arithmetic(kind, capsys):
+    """Of the arithmetic that one prediction executes in theory/, counted as operators on distinct lines, the share that
+    stands in formulas/: the rest is quadrature, root finding, array handling, and moments that are no closed forms."""
+    folder = ROOT / "recall_theory" / "theory"
+    operators = {}
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.Return):
+                count = sum(isinstance(part, ast.BinOp) for part in ast.walk(node))
+                operators[str(path), node.lineno] = count
+    seen = set()
+
+    def line(frame, event, _):
+        seen.add((frame.f_code.co_filename, frame.f_lineno))
+        return line
+
+    before, setting = sys.gettrace(), Setting(V=48, L=16, d=64, N=512, **KINDS[kind][0])
+    sys.settrace(lambda frame, *_: line if frame.f_code.co_filename.startswith(str(folder)) else None)
+    try:
+        predict(setting)
+    finally:
+        sys.settrace(before)
+    everything = sum(operators.get(place, 0) for place in seen)
+    registered = sum(operators.get(place, 0) for place in seen if place[0].startswith(str(folder / "formulas")))
+    with capsys.disabled():
+        print(f"\n{kind}: {registered / everything:.0%} of {everything} operators are in registered formulas")
+    assert registered / everything >= KINDS[kind][1]

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import special
 
 __all__ = [
+    "cbrt",
     "erfc",
     "exp",
     "lambert_w",
@@ -51,6 +52,7 @@ erfc = _dispatch("erfc", special.erfc)
 exp = _dispatch("exp", np.exp)
 log = _dispatch("log", np.log)
 sqrt = _dispatch("sqrt", np.sqrt)
+cbrt = _dispatch("cbrt", np.cbrt)
 loggamma = _dispatch("loggamma", special.gammaln)
 lambert_w = _dispatch("LambertW", _lambert_w)
 

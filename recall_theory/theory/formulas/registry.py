@@ -28,6 +28,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # The modules that register formulas; imported on the first look into the registry.
 MODULES = (
     "step_two",
+    "score_shape",
     "recall_formulas",
     "orthogonal_formulas",
     ".one_step_memory",

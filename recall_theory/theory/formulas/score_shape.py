@@ -10,13 +10,16 @@ from __future__ import annotations
 from math import comb
 from typing import Any
 
+from .generic import cbrt
 from .step_two import (
     StepTwo,
     class_pull,
     fact_strength,
+    lead,
     mean_embedding,
     mean_pull,
     noise_strength,
+    record,
     self_pull,
 )
 
@@ -56,11 +59,11 @@ def norms(p: StepTwo, variance: Any, stored: Any, overlap: Any) -> Any:
                                     + embedding * (mean_rho - 1))
 
 
-def shared_values(p: StepTwo, lead: Any) -> Any:
+def shared_values(p: StepTwo, T: Any) -> Any:
     """A token's own coefficient v_b in the value direction enters twice: through h, and times the token's overlap
     with what all values share, c zbar + e z_trig/L, which its score contains as well."""
     a, tight = p.e * p.c * p.tau / p.L, p.moments[2] / p.d
-    shared = (mean_pull(p) * p.c * tight / (p.V * p.d) + p.e * lead / (p.L * p.d)) * (1 + 6 * p.kappa / p.d)
+    shared = (mean_pull(p) * p.c * tight / (p.V * p.d) + p.e * T / (p.L * p.d)) * (1 + 6 * p.kappa / p.d)
     linear = (p.A + p.B)**2
     return 6 / p.V * linear * (noise_strength(p) * p.c**2 * tight + fact_strength(p) * (p.c**2 * tight + a)) * shared
 
@@ -69,7 +72,7 @@ def own_counts(p: StepTwo) -> tuple[Any, Any, Any]:
     """(A, B, Y): a token's own share is A (n^2 - mean) + B n + sqrt(Y) n eta, eta normal: by its class count n as a
     stored fact, n(n - lam)/(L N^2), and c n(n - 1)/(L N)^2 by its class's covariance."""
     lam, a = p.lam, p.e * p.c * p.tau / p.L
-    h = own_multiplier(3, p.c**2 / p.d + a, p)**(1 / 3)
+    h = cbrt(own_multiplier(3, p.c**2 / p.d + a, p))
     by_fact, by_class = p.A * h / (p.L * p.N**2), p.A * p.c / (p.L * p.N)**2
     return by_fact + by_class, lam * by_fact + (2 * lam - 1) * by_class, by_fact**2 * lam * p.V / p.d
 
@@ -98,6 +101,8 @@ def class_counts(p: StepTwo) -> tuple[Any, Any]:
     return (third + 3 * Y * once, fourth - 3 * second**2 + 6 * Y * twice + 3 * Y**2 * (n4 - n2**2))
 
 
+@record("attention.cumulant.noise_counts", "Third cumulant of the tokens' scores by their counts as noise",
+        "V L d N e tau kappa")
 def noise_counts(p: StepTwo) -> Any:
     """A token stands M_y times as noise with label y, Poisson of mean rho n_y. Its own share is a quadratic form of
     these counts, c sum K_yy' M_y M_y'/(N L)^2 with K the outputs' Gram matrix, and a linear one,
@@ -125,6 +130,22 @@ def third_cumulants(p: StepTwo, variance: Any, stored: Any, overlap: Any, lead: 
             "class counts": class_counts(p)[0], "noise counts": noise_counts(p)}
 
 
+@record("attention.cumulant.class_counts.fourth", "Fourth cumulant of the tokens' scores by their counts as facts",
+        "V L d N e tau kappa")
 def fourth_cumulant(p: StepTwo) -> Any:
     """That of the class counts."""
     return class_counts(p)[1]
+
+
+@record("attention.cumulant.class_counts", "Third cumulant of the tokens' scores by their counts as facts",
+        "V L d N e tau kappa")
+def class_cumulant(p: StepTwo) -> Any:
+    """kappa_3 of A (w^2 - lam) + B w + sqrt(Y) n eta, w = n - lam, n Poisson, eta normal; A, B, Y of `own_counts`."""
+    return class_counts(p)[0]
+
+
+@record("attention.cumulant.shared_values", "Third cumulant of the tokens' scores by what all values share",
+        "V L d N e tau b0 kappa")
+def shared_cumulant(p: StepTwo) -> Any:
+    """That of `shared_values` at the mean lead."""
+    return shared_values(p, lead(p))
