@@ -10,7 +10,7 @@ from recall_theory.theory import formulas, seed
 from recall_theory.theory.formulas import step_two as mlp_terms
 from recall_theory.theory.kernel import NeuronKernel, ValueRead
 from recall_theory.theory.noise_budget import mlp_recall_terms, typical_kernel
-from recall_theory.theory.width_regime import share_of_few
+from recall_theory.theory.domain import share_of_few
 
 CAUSES = ("mean bias", "gradient noise", "MLP noise", "interference", "attention overlap")
 SHIPPED = ("identity", "relu", "gelu", "tanh", "erf", "quadratic")

@@ -1,0 +1,138 @@
+"""What a prediction must not depend on: the number of nodes, its company, the name of the model."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from recall_theory import Setting, predict, predict_many
+from recall_theory.settings import OBSERVABLES
+from recall_theory.theory import seed as law
+from recall_theory.theory.accuracy import Accuracy
+from recall_theory.theory.domain import MOST_OF_FEW, share_of_few
+
+QUICK = Accuracy()
+PHI = ("relu", "tanh", "gelu", "identity", "abs(x)")
+PARTS = {
+    "seed": ("tau_nodes", "scale_nodes", "lead_nodes", "ahead_nodes", "behind_nodes", "score_steps"),
+    "seeds of recall": ("seed_tau", "seed_ahead", "seed_behind"),
+    "fact": ("score", "trigger", "length", "outranking", "count", "few_count"),
+    "neurons": ("neuron_",),
+    "correct label": ("chi", "power", "noise"),
+    "competitors": ("classes", "class_score", "class_above", "competitor", "few_competitor", "logit", "gain"),
+    "variance": ("overlap", "angle", "pair"),
+    "wrong answers": ("rank", "answer"),
+}
+
+
+def drawn(number, seed, least, most, L):
+    """Settings drawn log-uniformly, every kind in turn; with an MLP those whose width the theory asks for."""
+    rng = np.random.default_rng(seed)
+    found = []
+    while len(found) < number:
+        i = len(found)
+        V, d, m = (round(np.exp(rng.uniform(*np.log(ends)))) for ends in ((least, most), (8, 200), (32, 1024)))
+        N = max(1, round(V * np.exp(rng.uniform(0, np.log(300)))))
+        phi = PHI[i // 2 % len(PHI)] if i % 2 else None
+        setting = Setting(V=V, L=L, d=d, N=N, m=m if phi else None, activation=phi, trigger_in_value=i // 4 % 2 == 0,
+                          embedding=("gaussian", "sphere")[i // 2 % 2])
+        if phi is None or share_of_few(m, phi) <= MOST_OF_FEW:
+            found.append(setting)
+    return found
+
+
+def moved(setting, accuracy):
+    """How far means move, and the largest ratio of spreads that count, with another accuracy."""
+    a, b = predict(setting), predict(setting, accuracy)
+    spreads = [(a.spread[o], b.spread[o]) for o in OBSERVABLES if max(a.spread[o], b.spread[o]) > 1e-3]
+    ratio = max((abs(np.log(max(y, 1e-9) / max(x, 1e-9))) for x, y in spreads), default=0.0)
+    return max(abs(getattr(a, o) - getattr(b, o)) for o in OBSERVABLES), ratio
+
+
+@pytest.mark.parametrize("setting", [*drawn(22, 1, 64, 400, 1), *drawn(10, 2, 16, 64, 1)], ids=str)
+def test_twice_as_many_nodes_change_nothing(setting):
+    mean, spread = moved(setting, QUICK.doubled())
+    assert mean < 1e-3 and spread < 0.05
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_twice_as_many_nodes_of_one_part_change_nothing_where_attention_fails(part):
+    """All parts at once is `validation`'s: where attention fails they cost a hundred predictions each."""
+    counts = {f.name: 2 * getattr(QUICK, f.name) for f in dataclasses.fields(QUICK)
+              if f.name.startswith(PARTS[part]) and f.type == "int"}
+    assert counts
+    settings = [Setting(V=100, L=60, d=40, N=1500), Setting(V=60, L=30, d=30, N=300, embedding="sphere"),
+                Setting(V=150, L=20, d=60, N=400, trigger_in_value=False)]
+    if part == "neurons":
+        settings = [Setting(V=100, L=30, d=40, N=900, m=200, trigger_in_value=False)]
+    for setting in settings:
+        mean, spread = moved(setting, dataclasses.replace(QUICK, **counts))
+        assert mean < 1e-3 and spread < 0.05, setting
+
+
+def test_every_node_count_belongs_to_a_part():
+    for f in dataclasses.fields(QUICK):
+        if f.type == "int":
+            assert sum(f.name.startswith(names) for names in PARTS.values()) >= 1, f.name
+            assert getattr(QUICK.doubled(), f.name) == 2 * getattr(QUICK, f.name)
+
+
+def test_fewer_nodes_are_seen():
+    """The negative control: one node in the place of several moves what the tests above compare."""
+    for name in ("count", "noise", "power", "trigger", "seed_tau"):
+        mean, _ = moved(Setting(V=100, L=1, d=40, N=1500), dataclasses.replace(QUICK, **{name: 1}))
+        assert mean > 1e-4, name
+
+
+@pytest.mark.parametrize("m", [None, 300])
+def test_attention_converges_at_any_size(m):
+    rng = np.random.default_rng(7)
+    V, L, d, N = np.rint(np.exp(rng.uniform(np.log((8, 4, 6, 8)), np.log((800, 200, 300, 20000)), (40, 4)))).T
+    for model in (("gaussian", True), ("sphere", True), ("gaussian", False)):
+        quick, dense = (law.attention(V, L, d, N, *model, m=m, phi=None if m is None else "gelu", accuracy=a)
+                        for a in (QUICK, QUICK.doubled()))
+        assert np.abs(quick - dense).max() < 1e-3
+
+
+COMPANY = {
+    "gaussian": {}, "sphere": {"embedding": "sphere", "trigger_in_value": False},
+    "MLP": {"m": [64, 300, 64, 150], "activation": "tanh", "trigger_in_value": False},
+    "orthogonal": {"embedding": "orthogonal"},
+}
+
+
+@pytest.mark.parametrize("kind", COMPANY)
+def test_a_prediction_does_not_depend_on_its_company(kind):
+    """Alone, among others, in another order and in a part of the array: the same to 1e-12."""
+    shared = dict(COMPANY[kind])
+    V, L, d, N = np.array([(256, 5, 293, 374), (20, 5, 293, 374), (64, 12, 72, 900), (100, 1, 110, 3000)]).T
+    m = np.array(shared.pop("m")) if "m" in shared else None
+    many = predict_many(V, L, d, N, m=m, **shared)
+    alone = [predict(Setting(V=int(V[i]), L=int(L[i]), d=int(d[i]), N=int(N[i]), m=None if m is None else int(m[i]),
+                             **shared)) for i in range(4)]
+    for order in (np.array([2, 0, 3, 1]), np.array([1, 2])):
+        part = predict_many(V[order], L[order], d[order], N[order], m=None if m is None else m[order], **shared)
+        for name in OBSERVABLES:
+            assert getattr(part, name) == pytest.approx(getattr(many, name)[order], abs=1e-12)
+            assert part.spread[name] == pytest.approx(many.spread[name][order], abs=1e-12)
+    for i, p in enumerate(alone):
+        for name in OBSERVABLES:
+            assert getattr(many, name)[i] == pytest.approx(getattr(p, name), abs=1e-12)
+            assert many.spread[name][i] == pytest.approx(p.spread[name], abs=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [
+    {"V": 256, "L": 16, "d": 64, "N": 25600}, {"V": 128, "L": 96, "d": 48, "N": 2000},
+    {"V": 60, "L": 1, "d": 24, "N": 900}, {"V": 12, "L": 4, "d": 10, "N": 100},
+    {"V": 40, "L": 8, "d": 100, "N": 400, "embedding": "sphere"},
+    {"V": 200, "L": 30, "d": 40, "N": 4000, "trigger_in_value": False},
+    {"V": 300, "L": 64, "d": 80, "N": 900, "embedding": "sphere", "trigger_in_value": False},
+], ids=str)
+def test_the_identity_of_infinite_width_is_no_mlp(sizes):
+    m = 10**9
+    plain, neurons = predict(Setting(**sizes)), predict(Setting(**sizes, m=m, activation="x"))
+    for name in OBSERVABLES:
+        assert abs(getattr(plain, name) - getattr(neurons, name)) < 1e-6 + 2 * sizes["d"] / m, name
+        assert neurons.spread[name] == pytest.approx(plain.spread[name], rel=0.01, abs=1e-4), name
