@@ -63,9 +63,9 @@ class Strengths:
 
     weight: of the nodes, summing to 1 over D. own: K(h_k, h_k). mean, power, third: mean, variance and third central
     moment of K(h_j, h_k) over j. slope: of K(h_j, h_k) in the attention score of token j. wrong_mean, wrong_power,
-    wrong_slope: the same for values without the trigger, as wrong picks store them. itself: K(z_k, h_k). common: the
-    part of the power that is the same for all facts. together: correlation of two facts' own - mean over the weights.
-    linear: squared slope of K in an overlap.
+    wrong_slope: the same for values without the trigger, as wrong picks store them. itself: K(z_k, h_k). common: what
+    of the power is the same for all facts, as in `_Neuron`, (R, F). together: correlation of two facts' own - mean over
+    the weights. linear: squared slope of K in the overlap of two values beside z.
     """
 
     weight: FloatArray
@@ -78,7 +78,7 @@ class Strengths:
     wrong_power: FloatArray
     wrong_slope: FloatArray
     itself: FloatArray
-    common: FloatArray
+    common: tuple[FloatArray, FloatArray, FloatArray]
     together: FloatArray
     linear: FloatArray
 
@@ -115,8 +115,10 @@ class NeuronKernel:
             weight=weight, own=own, mean=mean * own, power=power, third=wide(law.skewness) * power**(3 / 2),
             slope=wide((pull * to_token + rest_pull * beside) / root), wrong_mean=wide(free.mean),
             wrong_power=wide(free.power / law.ratio) * ratio, wrong_slope=wide(free.pull[0] * to_token / root),
-            itself=wide(np.where(tau > 0, neuron.itself, neuron.own)), common=wide(neuron.common),
-            together=wide(neuron.together), linear=wide(pull**2 / s))
+            itself=wide(np.where(tau > 0, neuron.itself, neuron.own)), common=neuron.common,
+            together=wide(neuron.together),
+            linear=wide((pull - np.where(has_rest, rest_pull * neuron.along, 0) / np.where(has_rest, neuron.rest, 1))**2
+                        / s))
 
     def law(self, s: FloatArray, t: FloatArray, tau: FloatArray) -> KernelLaw:
         """The law over the weights for squared norms s, overlaps t with z and tau = |z|^2, all (...)."""
@@ -248,12 +250,14 @@ class _Neuron:
         return self.parts[..., 1, :].sum(-1), self.parts[..., 2, :].sum(-1)
 
     @functools.cached_property
-    def common(self) -> FloatArray:
-        """Cov_j(K(h_j, h_k), K(h_j, h_l)) of two facts: through the trigger, the others' lengths, and each neuron."""
+    def common(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of Cov_j(K(h_j, h_k), K(h_j, h_l)) of two facts: the roots, a factor of each fact, of its parts through the
+        trigger and through the others' lengths, and the part through each neuron."""
         pull, rest_pull = self.pull
-        trigger = (self.along * pull + self.rest * rest_pull)**2 / np.maximum(self.along**2 + self.rest**2, TINY)
-        length = 0 if self.sphere else self.parts[..., 7, :].sum(-1)**2 / 2
-        return np.asarray((trigger + length) / self.d + (self.w * ((self.F**2 * self.C) @ self.p)).sum(-1) / self.m)
+        tau = np.maximum(self.along**2 + self.rest**2, TINY)
+        trigger = (self.along * pull + self.rest * rest_pull) / np.sqrt(self.d * tau)
+        length = 0 * trigger if self.sphere else self.parts[..., 7, :].sum(-1) / np.sqrt(2 * self.d)
+        return trigger, length, np.asarray((self.w * ((self.F**2 * self.C) @ self.p)).sum(-1) / self.m)
 
     @functools.cached_property
     def together(self) -> FloatArray:

@@ -119,6 +119,8 @@ class Neurons:
         read = ValueRead(facts.s, facts.t, e * seeds.tau[:, None], facts.alpha, (e * snr / seeds.d)[:, None])
         found = NeuronKernel(self.phi, self.m, self.d, self.sphere, self.accuracy).strengths(read)
         R, F, D = found.weight.shape
+        trigger, length, neurons = ((facts.weight * part).sum(-1) for part in found.common)
+        common = trigger**2 * (1 - e * snr**2 / (seeds.tau * seeds.d)) + length**2 + neurons
 
         def flat(a: FloatArray) -> FloatArray:
             return np.ascontiguousarray(np.broadcast_to(a, (R, F, D))).reshape(R, -1)
@@ -130,7 +132,7 @@ class Neurons:
         return Kernel(D, self.m, flat(facts.weight[..., None] * found.weight), flat(found.own), mean, flat(found.slope),
                       flat(variance), flat(found.third / variance**(3 / 2)), flat(found.wrong_mean),
                       flat(found.wrong_slope), flat(bare), flat(found.itself), walk, 2 * np.sqrt(walk),
-                      flat(found.common), flat(found.together), flat(found.linear))
+                      flat(common[:, None, None]), flat(found.together), flat(found.linear))
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """E phi(u) phi(v) over a neuron's weights."""

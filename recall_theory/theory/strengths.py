@@ -60,7 +60,7 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) ->
     square = (weight * rf.stored_square(share, lam, bias, wrong, spread, mean[..., None], rest_variance)).sum(-1)
     # nothing attended rightly, and nothing wrongly by chance
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
-    alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * np.maximum(kernel.variance - kernel.common, 0)
+    alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * (kernel.variance - kernel.common)
     off = kernel.bare_mean + groups.wrong[:, :1] * kernel.bare_slope
     return Stored(bias, spread, (1 - share) * wrong, rest_variance, mean, square, best[..., 0], kernel.bare_variance,
-                  off, missed, np.clip(1 - alone / square, 0, 1))
+                  off, missed, 1 - alone / square)

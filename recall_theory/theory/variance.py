@@ -111,27 +111,25 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     by_neurons = recall.sum(-1).reshape(R, -1, D)
     usual = (of_fact * by_neurons).sum(-1) / np.maximum(of_fact.sum(-1), TINY)
     moved = (of_fact * (by_neurons - usual[..., None])**2).sum((-1, -2))
-    square = stored.square
-    pair, triple, four = _cycles(kernel, d[:, None])
-    right_share = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1)
+    square = mean(stored.square)
+    unit = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1) / square
+    pair, triple, four = _cycles(mean(kernel.variance - kernel.common), mean(kernel.linear), d, kernel.width)
     points = np.broadcast_to(np.linspace(SURE, LOST, n), each.shape)
     return Law(points, each, total(noise) / whole, drawn, left, surplus=mean((recall * nodes.surplus).sum(-1)),
-               shared=shared, length=mean(nodes.length), gain=gain * wide,
-               cross=right_share / d * mean(kernel.linear / square),
-               pair=right_share / (1 + 1 / lam) * mean(pair / square),
-               triple=right_share * mean(triple / square**(3 / 2)), four=right_share**2 * mean(four / square**2),
+               shared=shared, length=mean(nodes.length), gain=gain * wide, cross=unit * mean(kernel.linear) / d,
+               pair=unit / (1 + 1 / lam) * pair, triple=unit * triple / np.sqrt(square), four=unit**2 * four,
                mean=mean(kernel.mean), token=mean(kernel.variance + kernel.slope**2),
                neurons=moved * mean(kernel.together))
 
 
-def _cycles(kernel: Kernel, d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(R, E) each: E K(a, b)^2, E K(a, b) K(b, c) K(c, a) and the same of four facts, apart from what all share.
+def _cycles(variance: FloatArray, linear: FloatArray, d: FloatArray,
+            m: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """E K(a, b)^2, E K(a, b) K(b, c) K(c, a) and the same of four facts, apart from what all share, (R,) each.
 
-    Traces of the powers of the kernel as an operator: the neurons' covariances over values are a^2 u_i.u_j beside the
-    variance of one, u_i random unit vectors of d dimensions.
+    Traces of the powers of the kernel as an operator, from its variance and squared slope: the neurons' covariances
+    over values are slope u_i.u_j beside the variance of one, u_i random unit vectors of d dimensions.
     """
-    slope, m = np.sqrt(kernel.linear), kernel.width
-    rest = np.maximum(kernel.variance - kernel.common - slope**2 / d, 0)
+    slope, rest = np.sqrt(linear), np.maximum(variance - linear / d, 0)
     return rf.cycle_two(slope, d, rest), rf.cycle_three(slope, d, m, rest), rf.cycle_four(slope, d, m, rest)
 
 
