@@ -41,9 +41,9 @@ def test_token_variance_and_skewness_of_a_seed(embedding):
     setting = Setting(V=V, L=L, d=d, N=N, embedding=embedding)
     draws = [scores(setting, 6, i) for i in range(400)]
     kappa = int(embedding == "gaussian")
-    b0, w = quadrature.gauss_gamma(2 / d + 2 / V, 3)
-    parts = terms.parts(terms.StepTwo(V, L, d, N, kappa=kappa, b0=b0))
-    told = sum((w * token).sum() for token, _ in parts.values())
+    (b0, w), (Q, w_Q) = (quadrature.gauss_gamma(v, 3) for v in (2 / d, 2 / V))
+    parts = terms.parts(terms.StepTwo(V, L, d, N, kappa=kappa, b0=b0[:, None], Q=Q))
+    told = sum((w @ np.broadcast_to(token, (3, 3)) @ w_Q) for token, _ in parts.values())
     told += (np.mean([T**2 for T, _, _ in draws])) / d
     assert_mean([s.var() for _, s, _ in draws], told, 3, 0.05 * told)
     nodes = law.seed_law(V, L, d, N, embedding)
@@ -56,7 +56,24 @@ def test_the_counts_of_a_token_overlap_by_their_covariance():
     n, w = quadrature.gauss_charlier(N / V, 5)
     fact, own = n * (n - N / V) / (L * N**2), (1 - 1 / L) * n * (n - 1) / (L * N) ** 2
     covariance = w @ (fact * own) - (w @ fact) * (w @ own)
-    assert terms.count_overlap(terms.StepTwo(V, L, 8, N)) == pytest.approx(2 * V * covariance)
+    Q, w_Q = quadrature.gauss_gamma(2 / V, 8)
+    assert w_Q @ terms.count_overlap(terms.StepTwo(V, L, 8, N, Q=Q)) == pytest.approx(2 * V * covariance, rel=2e-3)
+
+
+def test_sums_over_labels_follow_the_spread_of_their_counts():
+    """Of n^3, n x^2 and n^2 x^2, x = n - lam: averages at low and high Q, by drawing."""
+    V, lam, rng = 40, 3.0, np.random.default_rng(5)
+    n = rng.multinomial(int(V * lam), np.full(V, 1 / V), size=40000)
+    x = n - lam
+    Q = (x**2).sum(1) / (V * lam * (1 - 1 / V))
+    p = terms.StepTwo(V, 8, 8, V * lam, Q=Q)
+    pull = {1: (1 + 1 / lam, 1 + 3 / lam), 2: (1 + 5 / lam + 1 / lam**2, 1 + 12 / lam + 7 / lam**2)}
+    pairs = [(terms.cubed_counts(p), n**3 / lam**3)]
+    pairs += [(terms.given_counts(p, *pull[k]), n**k * x**2 / lam**(k + 1)) for k in (1, 2)]
+    for told, seen in pairs:
+        seen = seen.mean(1)
+        for part in (Q < 0.85, Q > 1.2):
+            assert told[part].mean() == pytest.approx(seen[part].mean(), rel=0.08)
 
 
 def test_wishart_moments_are_exact():

@@ -19,10 +19,11 @@ class Accuracy:
 
     # the law of a seed, for attention
     tau_nodes: int = 5  # of |z_trig|^2, a gamma variable
-    scale_nodes: int = 3  # of |rbar|^2 and of the tokens' squared noise, gamma variables of small spread
+    scale_nodes: int = 3  # of both factors of |rbar|^2, gamma variables of small spread
+    noise_nodes: int = 5  # of the tokens' squared noise, a lognormal variable
     lead_nodes: int = 16  # of the lead on either side of 0: Gauss-Legendre over its normal density
     ahead_nodes: int = 9  # of the snr at each tau, where the lead is positive
-    behind_nodes: int = 3  # of the snr at each tau, where it is negative and attention is small
+    behind_nodes: int = 4  # of the snr at each tau, where it is negative and attention is small
     score_steps: int = 8  # steps a standard deviation of a token's score
     # the seeds at which recall is computed
     seed_tau: int = 3  # of |z_trig|^2

@@ -18,24 +18,26 @@ from scipy.special import ndtr
 
 from ..activations import Activation, activation
 from ..numerics.gaussian_kernels import gaussian_rule, hermite_projection
-from ..numerics.quadrature import condense, gauss_gamma, gauss_legendre
+from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre
 from .accuracy import DEFAULT, Accuracy
 from .formulas import score_shape
 from .formulas import step_two as st
 from .formulas.generic import power_of_complement
 from .formulas.step_two import StepTwo
 
-__all__ = ["SeedLaw", "activation_moments", "attention", "attention_given", "attention_of_fact", "attention_std",
-           "attention_terms", "mean_and_std", "normal_score", "score_of_normal", "seed_law",
-           "tau_nodes", "token_scatter"]
+__all__ = ["SeedLaw", "activation_moments", "attention", "attention_and_scatter", "attention_given",
+           "attention_of_fact", "attention_std", "attention_terms", "mean_and_std", "normal_score", "score_of_normal",
+           "seed_law", "tau_nodes"]
 
 FloatArray = NDArray[np.float64]
 Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
 
 TINY = float(np.finfo(float).tiny)  # keeps logarithms and quotients of 0 finite
+MOST_SKEW = 2.0  # guard: acts at a few tokens, where the lead is as skewed as an exponential variable
+LOG_STEPS = 400  # of a gamma variable's logarithm, from which its Gauss rule is made
+TOO_FLAT = 1e-8  # a fourth cumulant or a variance that changes no score, as far as floats tell
 LEAST_EXCESS = -4 / 3  # guard: acts where scores are flatter than a coordinate in two dimensions, whose excess is -3/2
-OUTSIDE = 1e-300  # guard: acts beyond the sphere, where no token scores
-SMALL = 1e-6  # below it a quotient is its series, to double precision
+OUTSIDE = 1e-16  # guard: acts beyond the sphere, where no token scores
 NO_MASS = 1e-15  # guard: acts where all seeds of a row lead, or none
 LEAST_NOISE = 1e-20  # guard: acts on a line, where nothing is left beside the trigger
 RARE = 1e-9  # guard: acts where V is so large that no two draws of a sequence agree
@@ -66,56 +68,70 @@ class SeedLaw:
 # --- the shape of the tokens' scores ---------------------------------------------------------------
 
 def score_of_normal(u: Any, skew: Any, excess: Any) -> Any:
-    """The standardised score at the normal quantile u: increasing, and of the given third and fourth cumulant to their
-    second order.
+    """The standardised score at the normal quantile u: increasing in u, of the third and fourth cumulant given, to
+    second order in the skewness.
 
-    A gamma variable of that skewness (Wilson and Hilferty's cube), of one coordinate of a uniform unit vector that has
-    the rest of the excess (of a Student variable, which continues it, where that is positive).
+    A gamma variable of that skewness as a function of a symmetric variable that has the rest of the fourth cumulant:
+    one coordinate of a uniform unit vector where that is negative, else a hyperbolic sine.
     """
-    a = skew / 6
-    t = u * _stretch(u, excess - 3 * skew**2 / 2)
-    w = t - a
-    return w + a * w**2 + a**2 * w**3 / 3
+    return _gamma(_symmetric(u, excess - 3 * skew**2 / 2), skew)
 
 
 def normal_score(x: Any, skew: Any, excess: Any) -> Any:
     """The normal quantile of a standardised score, the inverse of `score_of_normal`.
 
-    >>> float(normal_score(score_of_normal(1.5, 0.4, 0.1), 0.4, 0.1))
+    >>> round(float(normal_score(score_of_normal(1.5, 0.4, 0.1), 0.4, 0.1)), 12)
     1.5
     """
+    return _symmetric_inverse(_gamma_inverse(x, skew), excess - 3 * skew**2 / 2)
+
+
+def _gamma(u: Any, skew: Any) -> Any:
+    """A standardised gamma variable of that skewness at the normal quantile u (Wilson and Hilferty's cube)."""
+    a = skew / 6
+    w = u - a
+    return w + a * w**2 + a**2 * w**3 / 3
+
+
+def _gamma_inverse(x: Any, skew: Any) -> Any:
+    """u of `_gamma`."""
     a = skew / 6
     root = np.cbrt(1 + 3 * a * x)
-    return _unstretched(a + 3 * x / (root * (root + 1) + 1), excess - 3 * skew**2 / 2)
+    return a + 3 * x / (root * (root + 1) + 1)
 
 
-def _epsilon(excess: Any) -> tuple[Any, Any]:
+def _coordinate(excess: Any) -> tuple[Any, Any]:
     """1/(d - 3/2) and 1/d of the dimension whose unit vectors' coordinates have this fourth cumulant, -6/(d + 2).
 
-    No coordinate has one below -3/2, that of two dimensions: it is kept above.
+    No coordinate has one below -3/2, that of two dimensions, where u has no finite range: it is kept above -4/3.
     """
-    excess = np.maximum(excess, LEAST_EXCESS)
+    excess = np.clip(excess, LEAST_EXCESS, -TOO_FLAT)
     return -excess / (6 + 7 * excess / 2), -excess / (6 + 2 * excess)
 
 
-def _stretch(u: Any, excess: Any) -> Any:
-    """x/u, with the coordinate x/sqrt(d) of a unit vector at the normal quantile u: u^2 = -(d - 3/2) ln(1 - x^2/d)."""
-    leading, inverse = _epsilon(excess)
-    y = leading * u**2
-    safe = np.where(y == 0, 1, y)
-    return np.sqrt(np.where(inverse == 0, 1, leading / np.where(inverse == 0, 1, inverse))
-                   * np.where(y == 0, 1, -np.expm1(-safe) / safe))
+def _sine(excess: Any) -> tuple[Any, Any]:
+    """theta and scale: sinh(theta u)/scale has unit variance and this fourth cumulant, (w + 3)(w - 1)/2 with
+    w = exp(2 theta^2)."""
+    more = np.sqrt(4 + 2 * np.maximum(excess, TOO_FLAT)) - 2  # w - 1
+    return np.sqrt(np.log1p(more) / 2), np.sqrt(more / 2)
 
 
-def _unstretched(x: Any, excess: Any) -> Any:
-    """u of `_stretch` from x; beyond the sphere, where no token scores, the quantile of 1e-300."""
-    leading, inverse = _epsilon(excess)
-    flat = inverse == 0
-    square = np.maximum(1 - inverse * x**2, OUTSIDE)
-    u2 = -np.log(square) / np.where(flat, 1, leading)
-    small = np.abs(inverse) * x**2 < SMALL
-    u2 = np.where(small, x**2 * (1 + inverse * x**2 / 2) * np.where(flat, 1, inverse / np.where(flat, 1, leading)), u2)
-    return np.copysign(np.sqrt(u2), x)
+def _symmetric(u: Any, excess: Any) -> Any:
+    """A standardised symmetric variable of that fourth cumulant at the normal quantile u. The coordinate x/sqrt(d) of a
+    unit vector has u^2 = -(d - 3/2) ln(1 - x^2/d)."""
+    leading, inverse = _coordinate(excess)
+    theta, scale = _sine(excess)
+    flat = np.copysign(np.sqrt(-np.expm1(-leading * u**2) / inverse), u)
+    return np.where(np.asarray(excess) < 0, flat, np.sinh(theta * u) / scale)
+
+
+def _symmetric_inverse(x: Any, excess: Any) -> Any:
+    """u of `_symmetric`. Beyond the sphere, where no token scores, the quantile of 1e-300."""
+    leading, inverse = _coordinate(excess)
+    theta, scale = _sine(excess)
+    square = np.minimum(inverse * x**2, 1)
+    flat = np.copysign(np.sqrt(-np.log1p(-np.minimum(square, 1 - OUTSIDE)) / leading), x)
+    return np.where(np.asarray(excess) < 0, flat, np.arcsinh(scale * x) / theta)
 
 
 # --- the law over seeds ----------------------------------------------------------------------------
@@ -144,6 +160,18 @@ def activation_moments(phi: Activation, s: Any) -> Moments:
     return {"A": first**2, "B": c[..., 0] * second, "A2": second**2, "h0": g[..., 0], "h1": g[..., 1] / np.sqrt(s),
             "h2": g[..., 2] * np.sqrt(2) / s, "h3": first * second, "h4": g[..., 4] * np.sqrt(24) / s**2,
             "h5": (third * second + first * fourth) / 2, "P0": (w * f**2).sum(-1), "P2": (w * slope**2).sum(-1)}
+
+
+def gamma_nodes(variance: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """A gamma variable of mean 1 and the variances (B,): nodes and weights (B, n), the Gauss rule in its logarithm, in
+    which what depends on it is smooth at small shapes too."""
+    shape = 1 / np.maximum(variance, TOO_FLAT)[:, None]
+    # in units of the standard deviation, or of the exponential fall of the logarithm's left tail
+    left, right = np.minimum(-8 / np.sqrt(shape), -40 / shape), 8 / np.sqrt(shape) + np.log1p(8 / shape)
+    log = left + (right - left) * np.linspace(0, 1, LOG_STEPS)
+    weight = np.exp(shape * (log - np.expm1(log)))
+    nodes, w = condense(log, weight / weight.sum(-1, keepdims=True), n)
+    return np.exp(nodes), w
 
 
 def _step_two(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, axes: int, **more: Any) -> StepTwo:
@@ -175,20 +203,25 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     With an MLP, m is its width, a number or (B,), and phi its activation: a name, an expression or an `Activation`.
     """
     sizes = _sizes(V, L, d, N)
-    sizes[1] = np.maximum(sizes[1], 2)  # a sequence of one token has no rival: nothing of what follows matters
     V1, L1, d1, _ = sizes
+    sizes[1] = np.maximum(L1, 2)  # a sequence of one token has no rival: its snr does not matter
     kappa = int(embedding == "gaussian")
     shared: dict[str, Any] = {"e": int(trigger_in_value), "kappa": kappa}
     width, moments = _mlp(sizes, m, phi, shared["e"])
     tau, w_tau = tau_nodes(d1, embedding, accuracy.tau_nodes)
-    b0, w_b0 = gauss_gamma(2 / d1 + 2 / V1, accuracy.scale_nodes)
-    at = _step_two(sizes, width, moments, 2, tau=tau[:, :, None], b0=b0[:, None, :], **shared)
+    b0, w_b0 = gamma_nodes(2 / d1, accuracy.scale_nodes)
+    Q, w_Q = gamma_nodes(2 * (1 - 1 / sizes[3]) / (V1 - 1), accuracy.scale_nodes)
+    at = _step_two(sizes, width, moments, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None],
+                   Q=Q[:, None, None, :], **shared)
     typical = _step_two(sizes, width, moments, 0, **shared)
-    chi, w_chi = gauss_gamma(_noise_spread(typical), accuracy.scale_nodes)
+    z, w_chi = gauss_hermite(accuracy.noise_nodes)
+    width_of_log = np.log1p(_noise_spread(typical))[:, None]
+    chi = np.exp(np.sqrt(width_of_log) * z - width_of_log / 2)
 
-    T, square, weight = _lead_and_noise(at, chi, accuracy)  # (B, tau, b0, chi, side, x)
+    T, square, weight = _lead_and_noise(at, chi, accuracy)  # (B, tau, b0, Q, chi, side, x)
     snr = T / np.sqrt(square)
-    weight = weight * w_b0[:, None, :, None, None, None] * w_chi[:, None, None, :, None, None]
+    weight = (weight * (w_b0[:, :, None] * w_Q[:, None, :])[:, None, :, :, None, None, None]
+              * w_chi[:, None, None])
     B, n_tau = tau.shape
     sides = []
     for side, n in ((0, accuracy.behind_nodes), (1, accuracy.ahead_nodes)):
@@ -216,12 +249,12 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
 def tau_nodes(d: FloatArray, embedding: str, n: int) -> tuple[FloatArray, FloatArray]:
     """|z_trig|^2 (B, n) and weights: chi^2_d/d, or 1 on the sphere."""
     if embedding == "gaussian":
-        return gauss_gamma(2 / d, n)
+        return gamma_nodes(2 / d, n)
     return np.ones((len(d), 1)), np.ones((len(d), 1))
 
 
 def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Leads (B, tau, b0, 1, 2, x) below and above 0, squared noise (B, tau, b0, chi, 2, x), weights like leads.
+    """Leads (B, tau, b0, Q, 1, 2, x) below and above 0, squared noise (B, tau, b0, Q, chi, 2, x), weights like leads.
 
     The fluctuation of the lead comes with a tilt of the tokens' scores, by `_turn`: the overlap of a token's score with
     the trigger is (T + d turn (T - T0))^2/(tau d).
@@ -229,8 +262,9 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     noise = _noise(p)
     perp, of_lead = (np.maximum(sum(pair[i] for pair in noise.values()), TINY) for i in (0, 1))
     mean, spread = st.lead(p), np.sqrt(of_lead)
+    skew = np.clip(st.lead_third(p) / spread**3, -MOST_SKEW, MOST_SKEW)
     nodes, w = gauss_legendre(accuracy.lead_nodes)
-    edge = np.clip(-mean / spread, -accuracy.reach, accuracy.reach)[..., None]
+    edge = np.clip(_gamma_inverse(-mean / spread, skew), -accuracy.reach, accuracy.reach)[..., None]
     length = np.stack([edge + accuracy.reach, accuracy.reach - edge], axis=-2)
     x = np.concatenate([-accuracy.reach + 0 * edge, edge], axis=-1)[..., None] + length * nodes
     weight = length * w * np.exp(-x**2 / 2)
@@ -240,18 +274,20 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
         """Beside chi, side and x."""
         return np.asarray(value)[..., None, None, None] if np.ndim(value) else value
 
-    off = (spread[..., None, None] * x)[:, :, :, None]  # T - T0
+    off = (spread[..., None, None] * _gamma(x, skew[..., None, None]))[..., None, :, :]  # T - T0
     T = column(mean) + off
-    turn, turn_again = _turn(p, of_lead)
+    turn, turn_again = (value / np.maximum(of_lead, TINY) for value in _turn(p))
     # The stored trigger comes back through the tokens' own overlaps with it, which are the noise as well.
     echo, tau, d = st.echo(p), column(p.tau), column(p.d)
     drawn = column(echo * p.tau / p.d / p.V / of_lead)
     overlap = (T * (1 + drawn * off) + column(turn * p.d) * off)**2 / (tau * d)
     # tokens are V - 1 draws about their mean; on a line they have no other noise than the trigger's
     plain = np.maximum(perp * p.V / (p.V - 1) * (1 - 1 / p.d), LEAST_NOISE * (mean**2 + of_lead) + TINY)
-    along = column(echo * turn_again / plain)
-    scatter = column(plain) * chi[:, None, None, :, None, None] * (1 + along * off)**2
-    return T, np.maximum(overlap + scatter, TINY), weight[:, :, :, None]
+    # Fluctuations with the lead are at most half of the noise at one standard deviation: less only at a few tokens.
+    along = echo * turn_again * spread + st.lead_with_noise(p, 3) / (2 * spread)
+    along = column(along / np.maximum(plain, 2 * np.abs(along) + TINY) / spread)
+    scatter = column(plain) * chi[:, None, None, None, :, None, None] * (1 + along * off)**2
+    return T, np.maximum(overlap + scatter, TINY), weight[..., None, :, :]
 
 
 def _rivals(V: FloatArray, L: FloatArray, behind: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -261,7 +297,7 @@ def _rivals(V: FloatArray, L: FloatArray, behind: bool) -> tuple[FloatArray, Flo
         mean, variance = st.distinct_others(V, L), st.distinct_others_variance(V, L)
     else:
         mean, variance = st.distinct_rivals(V, L), st.distinct_rivals_variance(V, L)
-    chance = np.clip(1 - variance / mean, RARE, 1)
+    chance = np.where(mean > 0, np.clip(1 - variance / np.where(mean > 0, mean, 1), RARE, 1), 1)
     return mean / chance, chance, np.asarray(power_of_complement(V, L - 1)) if behind else np.ones_like(V)
 
 
@@ -282,8 +318,7 @@ def _shape(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, tau:
     third = score_shape.third_cumulants(p, S, stored, square - S, snr * np.sqrt(square))
     skew = sum(third.values()) / square**(3 / 2)
     others = skew - third["class counts"] / square**(3 / 2)  # their fourth cumulant is that of a gamma variable
-    excess = score_shape.fourth_cumulant(p) / square**2 + 3 * others**2 / 2
-    return skew, excess - (1 - p.kappa) * 6 / (p.d + 2)
+    return skew, score_shape.fourth_cumulant(p, S, stored, square - S) / square**2 + 3 * others**2 / 2
 
 
 def _noise_spread(p: StepTwo) -> FloatArray:
@@ -300,9 +335,9 @@ def _noise_spread(p: StepTwo) -> FloatArray:
     return out
 
 
-def _turn(p: StepTwo, of_lead: Any) -> tuple[Any, Any]:
-    """Cov(z_trig.Sigma g, T)/Var T and Cov(z_trig.Sigma^2 g, T)/Var T, of g beside the trigger: the lead's
-    fluctuation comes with a tilt of the tokens' scores."""
+def _turn(p: StepTwo) -> tuple[Any, Any]:
+    """Cov(z_trig.Sigma g, T) and Cov(z_trig.Sigma^2 g, T), of g beside the trigger: the lead's fluctuation comes with a
+    tilt of the tokens' scores."""
     c, tau, V, L = p.c, p.tau, p.V, p.L
     linear = (1 - p.width) * (p.A + p.B)**2
     pulled = st.mean_pull(p)
@@ -322,7 +357,7 @@ def _turn(p: StepTwo, of_lead: Any) -> tuple[Any, Any]:
                       + neurons * (p.gap(k + 1) + a * p.gap(k))
                       + own * p.gap(k))
 
-    return joint(1) / of_lead, joint(2) / of_lead
+    return joint(1), joint(2)
 
 
 # --- attention at a given seed -----------------------------------------------------------------------
@@ -338,13 +373,18 @@ def _none_above(law: SeedLaw, below: FloatArray) -> tuple[FloatArray, FloatArray
 
 def attention_of_fact(law: SeedLaw, zeta: FloatArray) -> FloatArray:
     """(B, K, F): probability that a fact is attended whose own token scores zeta (B, K, F) standard deviations."""
+    return _given_score(law, zeta)[0]
+
+
+def _given_score(law: SeedLaw, zeta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """`_none_above` for facts whose own token scores zeta (B, K, F)."""
     u = normal_score(zeta + law.snr[..., None], law.skew[..., None], law.excess[..., None])
-    return _none_above(law, ndtr(u))[0]
+    return _none_above(law, ndtr(u))
 
 
 def score_grid(accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
     """Normal quantiles (G,) at even steps and their weights, a trapezoidal rule for a normal density."""
-    n = int(accuracy.reach * accuracy.score_steps)
+    n = round(accuracy.reach * accuracy.score_steps)
     u = np.arange(-n, n + 1) / accuracy.score_steps
     p = np.exp(-u**2 / 2)
     return u, p / p.sum()
@@ -358,13 +398,35 @@ def attention_given(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> FloatArray:
     return out
 
 
+def attention_and_scatter(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray, FloatArray]:
+    """(B, K) each: `attention_given`, and its variance because the vocabulary is a finite draw of tokens.
+
+    V^-1 times the variance of the influence of one token's score z: as the fact, given(z); as a rival of all facts
+    with a score above z - snr, the number of rivals times the chance that no other one wins.
+    """
+    u, p = score_grid(accuracy)
+    skew, excess = law.skew[..., None], law.excess[..., None]
+    zeta = score_of_normal(u, skew, excess)
+    given, slope = _given_score(law, zeta)
+    pressure = p * slope
+    above = np.cumsum(pressure[..., ::-1], axis=-1)[..., ::-1] - pressure / 2  # of facts that score more than zeta
+    place = (normal_score(zeta - law.snr[..., None], skew, excess) - u[0]) * accuracy.score_steps
+    place = np.clip(place, 0, len(u) - 1)
+    low = np.minimum(place.astype(int), len(u) - 2)
+    rival = ((1 - place + low) * np.take_along_axis(above, low, axis=-1)
+             + (place - low) * np.take_along_axis(above, low + 1, axis=-1))
+    influence = given + rival
+    spread = influence - (influence @ p)[..., None]
+    return given @ p, spread**2 @ p / law.V[:, None]
+
+
 def mean_and_std(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(B,) each: attention over seeds, its mean and its standard deviation, test sequences being exhausted, and the
     part of the variance that is there at a given tau and lead."""
-    each = attention_given(law, accuracy)
+    each, tokens = attention_and_scatter(law, accuracy)
     mean: FloatArray = (law.weight * each).sum(axis=-1)
     between = (law.weight * (each - mean[:, None])**2).sum(axis=-1)
-    scatter = (law.weight * token_scatter(law, accuracy)).sum(axis=-1)
+    scatter = (law.weight * tokens).sum(axis=-1)
     std: FloatArray = np.sqrt(between + scatter)
     return mean, std, scatter
 
@@ -381,28 +443,6 @@ def attention_std(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedd
                   trigger_in_value: bool = True) -> FloatArray:
     """(B,): standard deviation of attention over seeds, test sequences being exhausted."""
     return mean_and_std(seed_law(V, L, d, N, embedding, trigger_in_value))[1]
-
-
-def token_scatter(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> FloatArray:
-    """(B, K): variance of attention at a node because the vocabulary is a finite draw of tokens.
-
-    V^-1 times the variance of the influence of one token's score z: as the fact, given(z); as a rival of all facts
-    with a score above z - snr, the number of rivals times the chance that no other one wins.
-    """
-    u, p = score_grid(accuracy)
-    skew, excess, snr = law.skew[..., None], law.excess[..., None], law.snr[..., None]
-    zeta = score_of_normal(u, skew, excess)
-    given, slope = _none_above(law, ndtr(normal_score(zeta + snr, skew, excess)))
-    pressure = p * slope
-    above = np.cumsum(pressure[..., ::-1], axis=-1)[..., ::-1] - pressure / 2  # of facts that score more than zeta
-    place = np.clip((normal_score(zeta - snr, skew, excess) - u[0]) * accuracy.score_steps, 0, len(u) - 1)
-    low = np.minimum(place.astype(int), len(u) - 2)
-    rival = ((1 - place + low) * np.take_along_axis(above, low, axis=-1)
-             + (place - low) * np.take_along_axis(above, low + 1, axis=-1))
-    influence = given + rival
-    mean = (influence @ p)[..., None]
-    out: FloatArray = ((influence - mean)**2 @ p) / law.V[:, None]
-    return out
 
 
 def attention_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",

@@ -40,23 +40,36 @@ def own_multiplier(k: int, straight: Any, p: StepTwo) -> Any:
     return sum(comb(k, j) * turn**j * straight**(k - j) * power_of_norm(k + j, p) for j in range(k + 1))
 
 
-def norms(p: StepTwo, variance: Any, stored: Any, overlap: Any) -> Any:
-    """Long embeddings score higher and vary more: own coefficients (rho - 1)/(L V)^2 of the classes' own tokens
-    and (rho - 1)/(N L V) of the sequences that hold them.
+def by_norm(p: StepTwo, variance: Any, stored: Any, overlap: Any) -> Any:
+    """Derivative of a token's variance by its |z|^2.
 
-    The mean embedding is independent of the covariance about the mean if embeddings are Gaussian; on the sphere their
-    norms tie them, which has the same effect. `stored` is the part of the variance that comes through the tokens'
-    covariance (mean embedding, noise and informative tokens), `overlap` that of the tokens' products with the trigger.
+    `stored` is the part of the variance that comes through the tokens' covariance (mean embedding, noise and
+    informative tokens), `overlap` that of the tokens' products with the trigger.
     """
     q, m = p.d / p.V, p.moments
-    slope = (p.kappa * (p.A * class_pull(p) + p.h1 * self_pull(p))
-             - (1 - p.kappa) * mean_pull(p) / p.V**2 * (p.V / p.d + 1))
     # d log variance/d(rho) of what is stored, and of the mean embedding's part of it
     stored_rho = (m[3] + 4 * m[2] * q + 3 * q**2 + 2 * q * (1 + q) * (1 + 2 * q)) / m[4]
     mean_rho = (m[2] + 4 * q + 3 * q**2) / m[3]
     embedding, _ = mean_embedding(p)
-    return 3 * (2 / p.d) * slope * (variance + overlap + (stored - embedding) * (stored_rho - 1)
-                                    + embedding * (mean_rho - 1))
+    return variance + overlap + (stored - embedding) * (stored_rho - 1) + embedding * (mean_rho - 1)
+
+
+def norms(p: StepTwo, slope_of_variance: Any) -> Any:
+    """Long embeddings score higher and vary more: own coefficients (rho - 1)/(L V)^2 of the classes' own tokens
+    and (rho - 1)/(N L V) of the sequences that hold them.
+
+    The mean embedding is independent of the covariance about the mean if embeddings are Gaussian; on the sphere their
+    norms tie them, which has the same effect.
+    """
+    slope = (p.kappa * (p.A * class_pull(p) + p.h1 * self_pull(p))
+             - (1 - p.kappa) * mean_pull(p) / p.V**2 * (p.V / p.d + 1))
+    return 3 * (2 / p.d) * slope * slope_of_variance
+
+
+def directions(p: StepTwo, slope_of_variance: Any) -> Any:
+    """Fourth cumulant of a direction alone: minus that which the norm would add to make the score normal; -6/(d + 2) of
+    one coordinate of a unit vector."""
+    return -(1 - p.kappa) * 6 / (p.d + 2) * slope_of_variance**2
 
 
 def shared_values(p: StepTwo, T: Any) -> Any:
@@ -126,14 +139,19 @@ def noise_counts(p: StepTwo) -> Any:
 
 def third_cumulants(p: StepTwo, variance: Any, stored: Any, overlap: Any, lead: Any) -> dict[str, Any]:
     """The third cumulant of a token's score, by cause."""
-    return {"norms": norms(p, variance, stored, overlap), "shared values": shared_values(p, lead),
+    return {"norms": norms(p, by_norm(p, variance, stored, overlap)), "shared values": shared_values(p, lead),
             "class counts": class_counts(p)[0], "noise counts": noise_counts(p)}
+
+
+def fourth_cumulant(p: StepTwo, variance: Any, stored: Any, overlap: Any) -> Any:
+    """That of the class counts, and of a direction alone."""
+    return class_counts(p)[1] + directions(p, by_norm(p, variance, stored, overlap))
 
 
 @record("attention.cumulant.class_counts.fourth", "Fourth cumulant of the tokens' scores by their counts as facts",
         "V L d N e tau kappa")
-def fourth_cumulant(p: StepTwo) -> Any:
-    """That of the class counts."""
+def class_fourth(p: StepTwo) -> Any:
+    """kappa_4 of the same as `class_cumulant`."""
     return class_counts(p)[1]
 
 

@@ -26,7 +26,7 @@ Law = Callable[["StepTwo"], Any]
 _WHERE = "docs/derivations/seed.md"
 _REGIME = "V, d large at any ratio d/V; L and N/V at least 2"
 _MLP_REGIME = "V, d, m large; L at least 8; N/V at least 2"
-_ALONE = "V L d N e tau b0 kappa"
+_ALONE = "V L d N e tau b0 Q kappa"
 _NEURONS = "A B A2 h0 h1 h2 h3 h4 h5 P0 P2"
 
 
@@ -37,8 +37,9 @@ class StepTwo:
     V, L, d, N  the sizes; e = 1 where the trigger is in the values, else 0;
     kappa       1 for Gaussian embeddings, whose norms fluctuate, 0 for embeddings on the unit sphere;
     tau         the squared norm of the trigger's embedding (1 on average; exactly 1 on the sphere);
+    Q           sum_y (n_y - N/V)^2 of the label counts, in units of its mean N (1 - 1/V);
     b0          the squared length of the output embeddings' projection on the label frequencies' noise, in
-                units of its mean: |rbar|^2 = b0 (1 - 1/V)/N (1 on average, relative variance 2/d);
+                units of its mean: |rbar|^2 = b0 Q (1 - 1/V)/N (1 on average, relative variance 2/d);
     m           the width of the MLP, None without one; then moments over a neuron's input u ~ N(0, s):
     A           (E phi')^2, the linear part;
     B           E phi E phi'', norms of the averaged embeddings, through the mean of phi;
@@ -57,6 +58,7 @@ class StepTwo:
     kappa: Any = 1
     tau: Any = 1
     b0: Any = 1
+    Q: Any = 1
     m: Any = None
     A: Any = 1
     B: Any = 0
@@ -83,7 +85,7 @@ class StepTwo:
     @property
     def rr(self) -> Any:
         """|rbar|^2, the power of the label frequencies' noise."""
-        return self.b0 * (1 - 1 / self.V) / self.N
+        return self.b0 * self.Q * (1 - 1 / self.V) / self.N
 
     @property
     def w0(self) -> Any:
@@ -127,23 +129,42 @@ def input_power(V: Any, L: Any, e: Any) -> Any:
 
 # --- the label frequencies' noise ----------------------------------------------------------------
 
+def given_counts(p: StepTwo, mean: Any, slope: Any) -> Any:
+    """A sum over labels of a function of their Poisson counts, given Q: its mean, its derivative by Q at 1 (regressed
+    on the second Poisson-Charlier polynomial), and a power of Q between, which keeps it positive; 2/V is Q's variance.
+    """
+    power = slope / mean
+    return mean * p.Q**power / (1 + power * (power - 1) / p.V)
+
+
+def squared_counts(p: StepTwo) -> Any:
+    """V sum_y n_y^2/N^2."""
+    return 1 + p.Q / p.lam
+
+
+def cubed_counts(p: StepTwo) -> Any:
+    """V^2 sum_y n_y^3/N^3."""
+    return given_counts(p, 1 + 3 / p.lam + 1 / p.lam**2, 3 / p.lam + 3 / p.lam**2)
+
+
 @record("attention.pull_of_noise", "Mean squared pull on noise tokens by the correlation of outputs with the label "
-        "noise", "V d N b0")
+        "noise", "V d N b0 Q")
 def pull_of_noise(p: StepTwo) -> Any:
     """W = E sum_y p_y beta_y^2, with beta_y = r_y.rbar and p_y the frequency of label y."""
     V, lam = p.V, p.lam
     rest = 1 - (2 + 1 / lam) / V  # outputs keep V - 1 directions, of which the noise itself takes one
-    return (1 - 1 / V) * (p.b0 / p.d * rest + p.b0**2 * (1 + (1 - 2 / V) / lam) / V) / p.N
+    skewed = given_counts(p, 1 + (1 - 2 / V) / lam, 1 + 3 / lam)
+    return (1 - 1 / V) * (p.b0 * p.Q / p.d * rest + p.b0**2 * skewed / V) / p.N
 
 
 @record("attention.pull_of_facts", "Mean squared pull on informative tokens by the correlation of outputs with the "
-        "label noise", "V d N b0")
+        "label noise", "V d N b0 Q")
 def pull_of_facts(p: StepTwo) -> Any:
     """W2 = E sum_y p_y^2 beta_y^2."""
     V, lam = p.V, p.lam
     rest = 1 - (2 + 1 / lam) / V
-    return (1 - 1 / V) * (p.b0 * (1 + 1 / lam) / p.d * rest
-                          + p.b0**2 * (1 + 5 / lam + 1 / lam**2) / V) / (p.N * V)
+    skewed = given_counts(p, 1 + 5 / lam + 1 / lam**2, 1 + 12 / lam + 7 / lam**2)
+    return (1 - 1 / V) * (p.b0 * p.Q * squared_counts(p) / p.d * rest + p.b0**2 * skewed / V) / (p.N * V)
 
 
 def noise_strength(p: StepTwo) -> Any:
@@ -161,13 +182,13 @@ def fact_strength(p: StepTwo) -> Any:
 def self_lead(p: StepTwo) -> Any:
     """The part of the lead that each sample exerts on itself, through |rbar|^2."""
     V, L = p.V, p.L
-    return p.c * (1 - 1 / V) * p.tau * p.e * p.b0 * (p.tau / L**2 + (1 - 1 / V) / (L * p.d)) / p.N
+    return p.c * (1 - 1 / V) * p.tau * p.e * p.b0 * p.Q * (p.tau / L**2 + (1 - 1 / V) / (L * p.d)) / p.N
 
 
 def stored_lead(p: StepTwo) -> Any:
-    """The part of the lead that facts store; the b0 - 1 is the share of it that the counts' spread has."""
+    """The part of the lead that facts store."""
     V, L, d, N = p.V, p.L, p.d, p.N
-    stored = (1 - 1 / N) * (1 + p.e / d) / (L**2 * V) + (p.b0 - 1) * d / ((V + d) * N * L**2)
+    stored = (1 - 1 / N) * (1 + p.e / d) / (L**2 * V) + (p.Q - 1) / (N * L**2)
     return p.c * (1 - 1 / V) * p.tau * stored
 
 
@@ -185,13 +206,13 @@ def quadratic_lead(p: StepTwo) -> Any:
 
 
 @record("mlp.attention.lead", "The lead T of the informative token, its mean over seeds and weights",
-        "V L d N e tau b0 kappa A A2 h1", mlp=True, limits="A times the Attention-only lead where A2 = 0 and h1 = A")
-@record("attention.lead", "The lead T = z_trig.g of the informative token, its mean over seeds at given tau and b0",
-        "V L d N e tau b0", regime="exact at any size (b0 = 1: the mean over b0 too)",
+        "V L d N e tau b0 Q kappa A A2 h1", mlp=True, limits="A times the Attention-only lead where A2 = 0 and h1 = A")
+@record("attention.lead", "The lead T = z_trig.g of the informative token, its mean over seeds at given tau, b0 and Q",
+        "V L d N e tau b0 Q", regime="exact at any size (b0 = Q = 1: the mean over both)",
         limits="tau/(L^2 V) at large L, V, N")
 def lead(p: StepTwo) -> Any:
-    """A c (1 - 1/V) tau {(1 - 1/N)(1 + e/d)/(L^2 V) + (b0 - 1) q/((1 + q) N L^2)}
-    + h1 c (1 - 1/V) tau e b0 [tau/L^2 + (1 - 1/V)/(L d)]/N + A2 quadratic."""
+    """A c (1 - 1/V) tau {(1 - 1/N)(1 + e/d)/(L^2 V) + (Q - 1)/(N L^2)}
+    + h1 c (1 - 1/V) tau e b0 Q [tau/L^2 + (1 - 1/V)/(L d)]/N + A2 quadratic."""
     return p.A * stored_lead(p) + p.h1 * self_lead(p) + p.A2 * quadratic_lead(p)
 
 
@@ -273,7 +294,8 @@ def mean_squared(p: StepTwo) -> Pair:
 
 def count_overlap(p: StepTwo) -> Any:
     """2 V Cov of a token's two coefficients, n(n - lam)/(L N^2) as a stored fact and c n(n - 1)/(L N)^2."""
-    return 2 * p.V * p.c / (p.L**3 * p.N**4) * (2 * p.lam**3 + 4 * p.lam**2)
+    covariance = given_counts(p, 2 * p.lam**3 + 4 * p.lam**2, 2 * p.lam**3 + 12 * p.lam**2 + 4 * p.lam)
+    return 2 * p.V * p.c / (p.L**3 * p.N**4) * covariance
 
 
 # --- the noise, by cause: variance of a token's score and, over seeds, of the lead ------------------
@@ -289,9 +311,10 @@ def mean_embedding(p: StepTwo) -> Pair:
 
 def trigger_echo(p: StepTwo) -> Pair:
     """The covariance of the tokens turns the stored trigger: (tau/d) [2 g_t k (m2 - 1)/d + k^2 (m3 - 2 m2 + 1)/d^2],
-    k = e (h1 c^2 rr/L + A c/(L^2 V)), g_t = T0/tau."""
+    k = e (h1 c^2 rr/L + A c/(L^2 V)), g_t = T0/tau. The lead sees k z_trig.Sigma z_trig: 2 (k tau/d)^2/V."""
     d, m, k = p.d, p.moments, echo(p)
-    return p.tau / d * (2 * lead(p) / p.tau * k * (m[2] - 1) / d + k**2 * (m[3] - 2 * m[2] + 1) / d**2), 0 * k
+    token = p.tau / d * (2 * lead(p) / p.tau * k * (m[2] - 1) / d + k**2 * (m[3] - 2 * m[2] + 1) / d**2)
+    return token, 2 * (k * p.tau / d)**2 / p.V
 
 
 def noise_tokens(p: StepTwo) -> Pair:
@@ -326,10 +349,10 @@ def sequence_sampling(p: StepTwo) -> Pair:
     """Each sequence holds a sample of the noise tokens, not their covariance:
     A^2 (c^2/(N L)) [(m2/d) E_i + c b (m2^2 + q)/(N L d^2)] + h1^2 kappa 2 V m2 self^2/d^2, and what beyond A^2 weights
     the covariance of samples."""
-    V, L, d, N, c, lam, tau, m2 = p.V, p.L, p.d, p.N, p.c, p.lam, p.tau, p.moments[2]
-    b = 1 / d + (1 + 1 / lam) / V
+    V, L, d, N, c, tau, m2 = p.V, p.L, p.d, p.N, p.c, p.tau, p.moments[2]
+    b = 1 / d + squared_counts(p) / V
     labels = _label_pull(p)
-    facts = m2 / d * ((1 + 1 / lam) / (d * V) + (1 + 3 / lam + 1 / lam**2) / V**2)
+    facts = m2 / d * (squared_counts(p) / (d * V) + cubed_counts(p) / V**2)
     pull = facts / L**2 + labels
     few, scale, linear = 1 - p.width, c**2 / (N * L), (p.A + p.B)**2 - p.A**2
     norms = p.h1**2 * p.kappa * 2 * V / d**2 * self_pull(p)**2
@@ -342,42 +365,89 @@ def sequence_sampling(p: StepTwo) -> Pair:
                    + weight * seen + linear * tau / d * scale * labels) + tau * norms)
 
 
+def squared_pairs(p: StepTwo) -> Any:
+    """E (n (n - 1))^2/lam^4 of a label's count."""
+    lam = p.lam
+    return given_counts(p, 1 + 4 / lam + 2 / lam**2, 6 / lam + 12 / lam**2 + 2 / lam**3)
+
+
+@record("attention.stored_variance", "Variance over seeds of what is stored along the trigger itself, but for the "
+        "label counts", _ALONE)
+def stored_variance(p: StepTwo) -> Any:
+    """(A tau c/L)^2 (1 + 3 e/d) {(1 - 1/V)^2 [2 n2^2/(L V d)^2 + kappa 4 n22/(d L^2 V^3)] + c^2 W2 m1/(V d)
+    + (n2/d + n3/V) c m2 (1 - 1/(c L))^2/(L d N V) + 2 m2 (1/d + 1/V)/(d (L N)^2)}, n2, n3, n22 of the counts.
+
+    A sum over directions, of which that of the trigger counts twice if it is in the values.
+    """
+    V, L, d, N, c, m2 = p.V, p.L, p.d, p.N, p.c, p.moments[2]
+    n2, n3 = squared_counts(p), cubed_counts(p)
+    stored = ((1 - 1 / V)**2 * (2 * n2**2 / (L * V * d)**2 + p.kappa * 4 / d * squared_pairs(p) / (L**2 * V**3))
+              + (n2 / d + n3 / V) * c * m2 * (1 - 1 / (c * L))**2 / (L * d * N * V)
+              + 2 * m2 * (1 / d + 1 / V) / (L * N)**2 / d
+              + c**2 * pull_of_facts(p) * along_mean(1, p) / (V * d))
+    return (1 - p.width) * (p.A * p.tau * c / L)**2 * (1 + 3 * p.e / d) * stored
+
+
+def lead_with_noise(p: StepTwo, k: int) -> Any:
+    """Covariance over seeds of the lead with c^4 v'Sigma^k v of the value direction v beside the trigger: k = 3 is the
+    tokens' variance, k = 2 is |g|^2.
+
+    With X and Y what informative and noise tokens add to v/L and c v, the lead contains c tau/(L |rbar|^2) v.(X - Y).
+    Besides, the norms of all embeddings scale the lead (inputs once, outputs once) and v'Sigma^k v (k + 1, and 2).
+    """
+    V, L, d, c, m, kernel = p.V, p.L, p.d, p.c, p.moments, p.A + p.B
+    informative, noise = pull_of_facts(p), pull_of_noise(p) / (c * p.N * L)
+    mean, tokens = (p.h1 * p.rr)**2 / V * m[k], kernel**2 * (informative / L**2 + c**2 * noise) * m[k + 1]
+    pulled = p.h1 * p.rr**2 / V * m[k + 1] + kernel * (informative / L**2 + c**2 * noise) * m[k + 2]
+    apart = 2 * p.A * kernel * p.tau * c**5 / (L * p.rr) * (informative / L - c * noise)
+    together = (1 + p.e / d) * apart * pulled / d**(k + 1)
+    scale = p.kappa * 2 * (k + 3) / (d * V)
+    return together + scale * lead(p) * c**4 * (mean + tokens) / d**k
+
+
+@record("attention.lead_skew", "Third cumulant over seeds of the lead at given tau, b0 and Q", _ALONE)
+def lead_third(p: StepTwo) -> Any:
+    """What is stored along the trigger is a sum of squares: a gamma variable, of third cumulant 2 variance^2/mean; and
+    the overlap of the trigger with the rest of g, normal at given |g|, is larger where more is stored."""
+    stored = stored_variance(p)
+    return 2 * stored**2 * lead(p) / maximum(lead(p)**2, stored) + 3 * p.tau / p.d * lead_with_noise(p, 2)
+
+
 def class_covariance(p: StepTwo) -> Pair:
     """The covariance within a class is its own informative token's: m2 (c/L)^2/(V d) [the pull of the class on its
     token + the fluctuation of the token's own], and what of it goes with the stored informative tokens (through the
     class counts) and with `self_pull` (through norms). The lead has, besides, what is stored along the trigger."""
     V, L, d, N, e, tau, lam, c, A = p.V, p.L, p.d, p.N, p.e, p.tau, p.lam, p.c, p.A
-    m2, m3 = p.moments[2], p.moments[3]
-    second = 1 + 3 / lam + 1 / lam**2  # E n^2 (n - 1 ...)^2 / lam^4 of a Poisson count
+    m1, m2, m3 = (p.moments[k] for k in (1, 2, 3))
+    n2, n3 = squared_counts(p), cubed_counts(p)
     W2, kappa, few = pull_of_facts(p), p.kappa, 1 - p.width
-    facts = (1 + 1 / lam) * ((1 + 1 / lam) / (V * L**2) + c * m2 / (N * L)) / d**2
-    noise = second * c * m2 / (V * N * L * d)
-    fluctuation = 4 / lam + 2 / lam**2 + kappa * 4 / d * (1 + 4 / lam + 2 / lam**2)
-    own = m2 * (c / L)**2 / (V * d)
-    alone = own * ((1 + e * tau) * (facts + noise + W2 * c**2 / d) + fluctuation / (V * L)**2)
-    counts = p.b0 * count_overlap(p) * (c**2 * m3 / d**2 + e * c * tau / L * m2 / d)
-    norms = kappa * 4 / d * class_pull(p) * self_pull(p) * V * m2 / d
-    linear = A**2 * (alone + counts + norms)
-    stored = (2 * (1 + 1 / lam)**2 / (L * V * d)**2
-              + ((1 + 1 / lam) / d + second / V) * c * m2 * (1 - 1 / (c * L))**2 / (L * d * N * V)
-              + 2 * m2 * (1 / d + 1 / V) / (L * N)**2 / d
-              + c**2 * W2 / (V * d)
-              + kappa * 4 / d * (1 + 4 / lam + 2 / lam**2) / (L**2 * V**3)
-              + 2 / ((V + d) * (N * L)**2))
+    facts = n2 * (n2 / (V * L**2) + c * m2 / (N * L)) / d**2
+    noise = n3 * c * m2 / (V * N * L * d)
+    fluctuation = (given_counts(p, 4 / lam + 2 / lam**2, 4 / lam + 12 / lam**2 + 2 / lam**3)
+                   + kappa * 4 / d * squared_pairs(p))
+    # a token sees one power of Sigma more than the trigger
+    own = (c / L)**2 / (V * d)
+    pulls, fluctuation = facts + noise + W2 * c**2 / d, fluctuation / (V * L)**2
+    alone = own * ((1 + e * tau) * pulls + fluctuation)
+    alone_seen = own * (pulls + fluctuation)  # what the trigger in the values adds is in `stored_variance`
+    norms = kappa * 4 / d**2 * class_pull(p) * self_pull(p) * V
+    a, overlap = e * c * tau / L, p.b0 * count_overlap(p) / d
+    linear = A**2 * (m2 * (alone + norms) + overlap * (c**2 * m3 / d + a * m2))
+    linear_seen = A**2 * tau * (m1 * (alone_seen + norms) + overlap * (c**2 * m2 / d + 3 * a * m1))
     # what beyond A^2 weights the covariance of facts
     pair, _, _ = _squares(p)
     Ae = (A + p.A2 * p.eta)**2 - A**2
     token, seen = over_facts(p, 1)
-    labels = ((A + p.B)**2 - A**2) * own * (1 + e * tau) * W2 * c**2 / d
+    labels = ((A + p.B)**2 - A**2) * own * W2 * c**2 / d
     weight_pair, weight_fact = p.w0 / (N * V * L) * pair, p.w0 / (V * L)**2 * Ae
     curved = p.w0 / V**2 * Ae * c**2 / L**4 * m2 / d  # along z_trig: on the lead alone
     quadratic = p.A2 * quadratic_lead(p)
     of_counts = (4 / lam + 6 / lam**2 + 1 / lam**3) / V * (quadratic**2 + 2 * quadratic * A * c * tau / (V * L**2))
     # a fact's own |x|^2 and x.z_trig tilt phi' by B/L^2
     tilt = p.w0 / (N * V) * (c * tau)**2 * ((4 * (A + p.B)**2 - 4 * A**2) * tau / d + 2 * p.B**2 / d) / L**4
-    extra = (weight_pair + weight_fact) * seen + tau * labels + tau**2 * curved + of_counts + tilt
-    return (few * (linear + (weight_pair + weight_fact) * token + labels),
-            few * (tau * linear + A**2 * tau**2 * (c / L)**2 * stored + extra))
+    extra = (weight_pair + weight_fact) * seen + tau * m1 * labels + tau**2 * curved + of_counts + tilt
+    return (few * (linear + (weight_pair + weight_fact) * token + m2 * (1 + e * tau) * labels),
+            few * (linear_seen + extra) + stored_variance(p))
 
 
 def mlp_mean_square(p: StepTwo) -> Any:
@@ -387,7 +457,7 @@ def mlp_mean_square(p: StepTwo) -> Any:
     direction that is looked at.
     """
     m, s = p.moments, input_power(p.V, p.L, p.e)
-    own, facts = p.b0 / p.N, 1 / (p.V * p.L**2)
+    own, facts = p.b0 * p.Q / p.N, 1 / (p.V * p.L**2)
     c = own * p.h0 + facts * p.h3
     first = own * s * p.h2 / 2 + facts * (p.h3 + s * p.h5)  # d h0/ds = h2/2, d h3/ds = h5
     second = own * s**2 * p.h4 / 4 + facts * 2 * s * p.h5
@@ -398,8 +468,8 @@ def mlp_mean_square(p: StepTwo) -> Any:
 
 def mlp_mean(p: StepTwo) -> Pair:
     """The finite width turns what all samples share, the mean of phi phi', into a random direction W'1/m:
-    [c^2 + 4 c c' m_4/(m_3 d) + 2 (c'^2 + c c'') m_2/d + (b0/N)^2 (h1^2 eta + h2^2 eta^2/2)]/m tr S Cbar^2, with
-    c = b0 h0/N + h3/(V L^2), its derivatives by a neuron's relative input power, and eta = e tau/L^2 + 1/V."""
+    [c^2 + 4 c c' m_4/(m_3 d) + 2 (c'^2 + c c'') m_2/d + (b0 Q/N)^2 (h1^2 eta + h2^2 eta^2/2)]/m tr S Cbar^2, with
+    c = b0 Q h0/N + h3/(V L^2), its derivatives by a neuron's relative input power, and eta = e tau/L^2 + 1/V."""
     square, (token, seen) = mlp_mean_square(p), mean_squared(p)
     return square * token, square * seen
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from fractions import Fraction
-from math import comb
 from typing import Any
 
 __all__ = ["wishart"]
@@ -64,22 +63,15 @@ def pairings(k: int) -> tuple[tuple[int, int, int], ...]:
 def wishart(k: int, V: Any, d: Any, kappa: Any) -> Any:
     """E tr (d Sigma)^k / d for Sigma the covariance of V embeddings about their mean.
 
-    Exact for Gaussian embeddings (kappa = 1). On the sphere (kappa = 0) to order 1/V for k <= 4; above, the Gaussian
-    moment in the ratio of the Narayana polynomials in (d - 1)/(V - 1) and (d + 1)/(V - 1), right for k = 2.
+    Exact for Gaussian embeddings (kappa = 1). On the sphere (kappa = 0) to order 1/V: repeated tokens have |z|^2 + 1/d
+    more to add if embeddings are Gaussian, and less on the sphere, so that every other order changes its sign.
     """
-    n = V - 1
-    gauss = sum(number * n**i * d**(j - 1) for i, j, number in pairings(k)) / V**k
-    if k == 1:
-        return gauss
-    sphere = gauss * _narayana(k, (d - 1) / n) / _narayana(k, (d + 1) / n)
-    if k == 2:
-        sphere = n * (n + d - 1) / V**2
-    if k == 3:
-        sphere = n * (n**2 + 3 * n * d + d**2 - 3 * (n + d) + 3) / V**3
-    if k == 4:
-        sphere = n * (n**3 + 6 * n**2 * d + 6 * n * d**2 + d**3 - 6 * (n**2 + d**2) - 15 * n * d) / V**4
-    return kappa * gauss + (1 - kappa) * sphere
-
-
-def _narayana(k: int, q: Any) -> Any:
-    return 1 + sum(comb(k, j) * comb(k, j + 1) // k * q**j for j in range(1, k))
+    n, orders = V - 1, [0] * (k + 1)  # by i + j
+    n_to, d_to = [1], [1]
+    for _ in range(k):
+        n_to.append(n_to[-1] * n)
+        d_to.append(d_to[-1] * d)
+    for i, j, number in pairings(k):
+        orders[i + j - 1] = orders[i + j - 1] + number * n_to[i] * d_to[j - 1]
+    even, odd = sum(orders[k::-2]), sum(orders[k - 1::-2])
+    return (even + (2 * kappa - 1) * odd) / V**k
