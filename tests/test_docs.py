@@ -150,8 +150,9 @@ def write() -> None:
         text = page.read_text(encoding="utf-8")
         for command, output in sessions(text):
             text = text.replace(f"$ {command}\n{output}", f"$ {command}\n{as_long_as(output, printed(command))}\n")
-        text = agreement(text) if page.name == "README.md" else text
         page.write_text(text, encoding="utf-8")
+    readme = ROOT / "README.md"
+    readme.write_text(agreement(readme.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
