@@ -62,7 +62,8 @@ def _factors_of_two(setting: Setting) -> list[Change]:
     inside = [change for change in wanted if _allowed(setting, *change)]
     if not inside:
         return [(*change, None) for change in wanted]
-    columns: dict[str, Any] = {size: [value if name == size else getattr(setting, size) for name, value in inside] for size in names}
+    columns: dict[str, Any] = {
+        size: [value if name == size else getattr(setting, size) for name, value in inside] for size in names}
     many = predict_many(**columns, embedding=setting.embedding, trigger_in_value=setting.trigger_in_value,
                         activation=setting.activation)
     known = {change: {o: float(getattr(many, o)[i]) for o in OBSERVABLES} for i, change in enumerate(inside)}

@@ -249,7 +249,7 @@ def _rows(largest: _LargestV, budgets: tuple[Budget, ...] | None) -> tuple[Row, 
                   for v in known for many, place in [largest.predicted[r, v]]}
         ends = None if top is None else {"V_from": start[r], "longest_L": longest[r]}
         common = {"best_accuracy": known[best], "best_V": best, "next": more.get(r),
-                  "remarks": remarks_at(sizes, model.activation, model.embedding, model.trigger_in_value)}
+                  "remarks": remarks_at(sizes, model.activation, model.embedding)}
         rows.append(_row(r, given_N, sizes, largest.predicted[r, V], ends, common, known, spread, target))
     return tuple(rows)
 

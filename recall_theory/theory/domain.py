@@ -2,7 +2,7 @@
 
 It was measured on settings drawn at random (validation/domain.py, which also holds it against them): inside, no
 prediction of a mean was off by more than `INSIDE`, beyond three standard errors of the simulation. Outside,
-`predict` answers too; its remark says why the setting is outside and which error to expect: nineteen of
+`predict` answers too; its remark says why the setting is outside and which error to expect: at least nineteen of
 twenty such settings were off by less. There is no upper end of the sizes: what the theory leaves out falls with them.
 """
 
@@ -20,24 +20,28 @@ from ..activations import gaussian_mean, hermite_coefficients
 from ..numerics.formatting import count, number
 from ..settings import Setting
 
-__all__ = ["INSIDE", "LEAST", "class_of", "is_checked", "linear_share", "remarks", "remarks_at",
-           "share_of_few"]
+__all__ = ["INSIDE", "class_of", "is_checked", "linear_share", "reasons", "remarks", "remarks_at", "share_of_few",
+           "sizes_of"]
+
+FloatArray = NDArray[np.float64]
+Sizes = Mapping[str, FloatArray]
 
 INSIDE = {"attention-only": 0.008, "smooth": 0.010, "rough": 0.025}  # largest errors in the domain, by class
 
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
 LONGEST = {"d/V": 24, "L/V": 16}  # likewise: the largest ratios to V
-SMALL_ERROR = 0.1  # to expect below and beyond these
+BEYOND = 0.08  # error to expect below and beyond these, or where few neurons decide
 
-FEW_TOKENS = 24  # V up to which attention that fails is not the theory's of large V
-FEW_ERROR = 0.04
+FEW_SAMPLES = 56  # N below which counts vary more than the theory has it
+FEW_TOKENS = {"attention-only": 20, "smooth": 23, "rough": 28}  # V below which, by class,
+FEW_NUMBERS = 320  # or V d below which attention is not that of many tokens,
+SHORT = 1 / 4  # but for L of at most so many V, where it hardly fails
+PER_TOKEN = {"attention-only": 0.9, "smooth": 1.2, "rough": 2.0}  # error to expect there and below the least V, times V
 
 LINEAR = 1 / 2  # share of an activation's variance that is linear, below which it counts as rough
 MOST_OF_FEW = 1 / 4  # `share_of_few` above which a few neurons decide
 
 POWER = 2  # |h|^2 of a value with the trigger in it, what a neuron sees in step three
-
-Sizes = Mapping[str, NDArray[np.float64]]
 
 
 @functools.lru_cache(maxsize=256)
@@ -82,60 +86,70 @@ def share_of_few(m: ArrayLike, activation: Any) -> Any:
     return _fourth_moment(activation) / np.asarray(m, dtype=float)
 
 
-def _outside(at: Sizes, activation: Any | None, embedding: str,
-             trigger_in_value: bool) -> Iterator[tuple[NDArray[np.bool_], str, float]]:
-    """Each way out of the domain: where it applies, what to say of it (with {sizes} to fill in) and the error."""
+def _outside(at: Sizes, activation: Any | None, embedding: str) -> Iterator[tuple[FloatArray, str, FloatArray]]:
+    """Each way out of the domain: where it applies, what to say of it (sizes to be filled in), the error to expect."""
     V, L, N = (at[name] for name in "VLN")
+    kind, is_long = class_of(activation), L > SHORT * V
+    by_tokens, beyond = PER_TOKEN[kind] / V, np.full(V.shape, BEYOND)
     for name, least in LEAST.items():
         if name in at or name == "N/V":
             value = N / V if name == "N/V" else at[name]
-            yield value < least, f"{name} = {{{name}}} is below {least}, the least that was checked", SMALL_ERROR
+            yield value < least, f"{name} = {{{name}}} is below {least}, the least that was checked", \
+                by_tokens if name == "V" else beyond
     for name, most in LONGEST.items():
-        yield at[name[0]] / V > most, f"{name} = {{{name}}} is above {most}, the most that was checked", SMALL_ERROR
+        yield at[name[0]] / V > most, f"{name} = {{{name}}} is above {most}, the most that was checked", beyond
+    yield N < FEW_SAMPLES, f"N = {{N}} is below {FEW_SAMPLES}", by_tokens
     if embedding != "orthogonal":
-        yield (V < FEW_TOKENS) & (L > V / 4), f"so few tokens (V = {{V}}, below {FEW_TOKENS}) share long sequences " \
-            "(L = {L}), which the theory of attention takes for independent", FEW_ERROR
+        few = FEW_TOKENS[kind]
+        yield (V < few) & is_long, f"V = {{V}} is below {few} while L = {{L}} is above V/4", by_tokens
+        yield (V * at["d"] < FEW_NUMBERS) & is_long, f"V d is below {FEW_NUMBERS} while L = {{L}} is above V/4", by_tokens
     if activation is not None:
-        few = share_of_few(at["m"], activation)
-        yield few > MOST_OF_FEW * (1 + 1 / 10**9), "few of the m = {m} neurons decide under this activation", \
-            SMALL_ERROR
+        share = share_of_few(at["m"], activation)
+        yield share > MOST_OF_FEW * (1 + 1 / 10**9), "few of the m = {m} neurons decide under this activation", beyond
 
 
-def is_checked(at: Sizes, activation: Any | None, embedding: str, trigger_in_value: bool) -> NDArray[np.bool_]:
+def is_checked(at: Sizes, activation: Any | None, embedding: str) -> NDArray[np.bool_]:
     """Whether settings lie in the domain; `at` holds arrays V, L, d, N and, with an MLP, m of one shape.
 
     >>> sizes = {name: np.array([8.0, 64.0]) for name in "VLdN"}
-    >>> is_checked(sizes, None, "gaussian", True)
+    >>> is_checked(sizes, None, "gaussian")
     array([False,  True])
     """
-    ways = list(_outside(at, activation, embedding, trigger_in_value))
-    return ~np.any([where for where, _, _ in ways], axis=0)
+    return ~np.any([where for where, _, _ in _outside(at, activation, embedding)], axis=0)
+
+
+def reasons(sizes: Mapping[str, float], activation: Any | None, embedding: str) -> tuple[list[str], float]:
+    """Why sizes V, L, d, N and, with an activation, m lie outside the domain, and the largest error to expect, which
+    is `INSIDE` where there is no reason. N may be beyond what a setting allows."""
+    at = {name: np.array(size) for name, size in sizes.items()}
+    ways = [way for way in _outside(at, activation, embedding) if way[0]]
+    shown = {name: count(int(size)) for name, size in sizes.items()}
+    shown |= {f"{name}/V": number(sizes[name] / sizes["V"]) for name in ("N", "d", "L")}
+    error = max((float(error) for _, _, error in ways), default=INSIDE[class_of(activation)])
+    return [text.format(**shown) for _, text, _ in ways], min(error, 1.0)
+
+
+def remarks_at(sizes: Mapping[str, float], activation: Any | None, embedding: str) -> tuple[str, ...]:
+    """The reasons in one sentence with the error to expect; nothing where there are none."""
+    why, error = reasons(sizes, activation, embedding)
+    return (f"Not checked: {'; '.join(why)}. Expect predictions to be off by up to {error:.2g}.",) if why else ()
 
 
 def remarks(setting: Setting) -> tuple[str, ...]:
-    """Why the setting lies outside the domain, in one sentence with the error to expect; nothing where it is inside.
+    """Why predictions were not checked at a setting and the error to expect; nothing inside the domain.
 
     >>> remarks(Setting(V=8, L=2, d=64, N=512))
-    ('No prediction was checked here: V = 8 is below 16, the least that was checked. Expect errors of up to 0.1.',)
+    ('Not checked: V = 8 is below 16, the least that was checked. Expect predictions to be off by up to 0.11.',)
     >>> remarks(Setting(V=256, L=2, d=64, N=512))
     ()
     """
     if not setting.is_limit:
-        return ("No prediction was checked here: eta and gamma are finite, and the theory is of their limit.",)
+        return ("Not checked: eta and gamma are finite, and predictions are of their limit.",)
     if setting.embedding == "orthogonal" and setting.m is not None:
-        return ("No prediction was checked here: there is none for orthogonal embeddings with an MLP.",)
-    sizes = {name: float(size) for name in ("V", "L", "d", "N", "m") if (size := getattr(setting, name)) is not None}
-    return remarks_at(sizes, setting.activation, setting.embedding, setting.trigger_in_value)
+        return ("Not checked: there is no prediction for orthogonal embeddings with an MLP.",)
+    return remarks_at(sizes_of(setting), setting.activation, setting.embedding)
 
 
-def remarks_at(sizes: Mapping[str, float], activation: Any | None, embedding: str,
-               trigger_in_value: bool) -> tuple[str, ...]:
-    """`remarks` for sizes V, L, d, N and, with an activation, m by name; N may be beyond what a setting allows."""
-    at = {name: np.array(size) for name, size in sizes.items()}
-    ways = [way for way in _outside(at, activation, embedding, trigger_in_value) if way[0]]
-    if not ways:
-        return ()
-    shown = {name: count(int(size)) for name, size in sizes.items()}
-    shown |= {f"{name}/V": number(sizes[name] / sizes["V"]) for name in ("N", "d", "L")}
-    why = "; ".join(text.format(**shown) for _, text, _ in ways)
-    return (f"No prediction was checked here: {why}. Expect errors of up to {max(error for _, _, error in ways):g}.",)
+def sizes_of(setting: Setting) -> dict[str, float]:
+    """V, L, d, N and, with an MLP, m."""
+    return {name: float(size) for name in ("V", "L", "d", "N", "m") if (size := getattr(setting, name)) is not None}

@@ -112,7 +112,7 @@ class Predictions:
     def checked(self) -> NDArray[np.bool_]:
         """Where settings lie in the domain in which predictions were checked against simulation."""
         sizes = {"V": self.V, "L": self.L, "d": self.d, "N": self.N} | ({} if self.m is None else {"m": self.m})
-        return is_checked(sizes, self.activation, self.embedding, self.trigger_in_value)
+        return is_checked(sizes, self.activation, self.embedding)
 
     def to_dict(self) -> dict[str, Any]:
         """Columns of a table with one row a setting, by the names that `recall-theory predict --csv` gives them.

@@ -1,0 +1,140 @@
+"""Where predictions were checked: the declared domain, what it promises, and every command that says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import answer, call
+
+from recall_theory import Setting, capacity, phase, predict, predict_many, verify
+from recall_theory.settings import OBSERVABLES
+from recall_theory.theory.domain import INSIDE, class_of, reasons, remarks, share_of_few, sizes_of
+
+DRAWN = Path(__file__).parents[1] / "validation" / "drawn.jsonl"
+NAMES = ("V", "L", "d", "N", "m", "activation", "embedding", "trigger_in_value")
+EVERY = 8  # of the stored settings, one is predicted
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Some of the stored settings: the class, whether it is in the domain, the error beyond three standard errors."""
+    found = []
+    for line in DRAWN.read_text().splitlines()[::EVERY]:
+        row = json.loads(line)
+        setting = Setting(**{name: row[name] for name in NAMES})
+        p = predict(setting)
+        error = max(abs(getattr(p, o) - mean) - 3 * se
+                    for o, mean, se in zip(OBSERVABLES, row["mean"], row["se"], strict=True))
+        expected = reasons(sizes_of(setting), setting.activation, setting.embedding)[1]
+        found.append((row["draw"], class_of(setting.activation), p.checked, error, expected))
+    return found
+
+
+def test_inside_no_prediction_is_off_by_more_than_is_declared(drawn):
+    inside = [(kind, error) for _, kind, checked, error, _ in drawn if checked]
+    assert len(inside) > 15
+    assert all(error <= INSIDE[kind] for kind, error in inside)
+
+
+def test_outside_nineteen_of_twenty_keep_to_their_remark(drawn):
+    outside = [error <= expected for _, _, checked, error, expected in drawn if not checked]
+    assert len(outside) > 10
+    assert np.mean(outside) >= 0.95
+
+
+def test_what_is_asked_for_is_seldom_outside():
+    settings = [Setting(**{name: row[name] for name in NAMES})
+                for row in map(json.loads, DRAWN.read_text().splitlines()) if row["draw"] == "wide"]
+    for rough, most in ((False, 0.1), (True, 0.4)):
+        outside = [bool(remarks(s)) for s in settings if (class_of(s.activation) == "rough") is rough]
+        assert len(outside) >= 20
+        assert np.mean(outside) <= most
+
+
+@pytest.mark.parametrize("changed, why", [
+    ({}, None),
+    ({"V": 8}, "V = 8 is below 16"),
+    ({"d": 5}, "d = 5 is below 8"),
+    ({"N": 40}, "N/V = 0.625 is below 1"),
+    ({"V": 18, "L": 12}, "V = 18 is below 20 while L = 12 is above V/4"),
+    ({"m": 16, "activation": "tanh"}, "m = 16 is below 32"),
+    ({"m": 64, "activation": "x**3 - 3*x"}, "few of the m = 64 neurons decide"),
+    ({"L": 2000}, "L/V = 31.2 is above 16"),
+    ({"eta": 1.0, "gamma": 1.0}, "eta and gamma are finite"),
+    ({"m": 64, "embedding": "orthogonal"}, "no prediction for orthogonal embeddings with an MLP"),
+])
+def test_a_remark_says_why_with_the_sizes(changed, why):
+    setting = Setting(**({"V": 64, "L": 4, "d": 64, "N": 4096} | changed))
+    said = remarks(setting)
+    assert (why is None) == (said == ())
+    if why is not None:
+        assert why in said[0]
+
+
+@pytest.mark.parametrize("phi, fourth", [("relu", 6), ("identity", 3), ("quadratic", 59 / 9)])
+def test_the_share_of_few_neurons_by_hand(phi, fourth):
+    """E phi^4/(E phi^2)^2 of a normal variable of variance 2; x^2 - 1: E = 3, E^4 = 59 (moments 2, 12, 120, 1680)."""
+    if phi == "quadratic":
+        fourth = (1680 - 4 * 120 + 6 * 12 - 4 * 2 + 1) / (12 - 2 * 2 + 1) ** 2
+    assert float(share_of_few(7, phi)) == pytest.approx(fourth / 7, rel=1e-9)
+
+
+def test_classes_go_by_how_linear_an_activation_is():
+    smooth = ("relu", "gelu", "tanh", "erf", "identity", "log(1 + exp(x))", "x/(1 + Abs(x))")
+    assert {class_of(phi) for phi in smooth} == {"smooth"}
+    assert {class_of(phi) for phi in ("Abs(x)", "quadratic", "x**3 - 3*x", "sin(2*x)", "cos(x)")} == {"rough"}
+
+
+def test_arrays_say_it_setting_by_setting():
+    many = predict_many(V=[[8, 64], [32, 12]], L=2, d=32, N=2048)
+    assert many.checked.tolist() == [[False, True], [True, False]]
+    assert many.to_dict()["checked"].tolist() == [False, True, True, False]
+
+
+@pytest.mark.parametrize("argv, where", [
+    ("predict --V 8 --L 2 --d 32 --N 512", lambda a: a),
+    ("solve --for V --d 16 --L 4 --ratio 64 --target 0.5", lambda a: a),
+    ("capacity --d 16 --L 4 --ratio 64 --target 0.5", lambda a: a["rows"][0]),
+    ("sweep --scan V=8,32 --L 2 --d 16 --N 128 --seeds 2 --seed 1", lambda a: a["cells"][0]),
+    ("scaling --of N --in V --values 10,24 --L 2 --d 32 --seeds 8 --seed 1", lambda a: a["points"][0]),
+])
+def test_commands_mark_what_is_outside(argv, where):
+    found = where(answer(*argv.split()))
+    assert found["checked"] is False
+    assert "Not checked" in found["remarks"][0]
+    _, text, _ = call(*argv.split())
+    assert "Not checked" in text
+    assert "*" in text or argv.startswith(("predict", "solve"))
+
+
+def test_phase_marks_cells():
+    diagram = phase("V", "d", (8, 64), (16, 64), cells=(4, 2), L=2, ratio=32, target=0.5)
+    assert diagram.checked.tolist() == [[False, True, True, True]] * 2
+    assert diagram.to_dict()["remarks"][0][0][0].startswith("Not checked: V = 8")
+    _, text, _ = call("phase", "--x", "V=8..64", "--y", "d=16..64", "--L", "2", "--ratio", "32", "--cells", "4x2")
+    assert "* Not checked: V = 8" in text
+
+
+def test_verify_marks_cells():
+    cells = [Setting(V=8, L=2, d=16, N=64), Setting(V=24, L=2, d=16, N=96)]
+    found = verify(cells, seeds=4, seed=1).to_dict()["cells"]
+    assert [cell["checked"] for cell in found] == [False, True]
+    assert found[1]["remarks"] == []
+
+
+@pytest.mark.parametrize("d", [10**6, 10**8])
+def test_the_limit_of_many_samples_has_no_cap(d):
+    """Interference alone bounds the facts then: about half of d^2/(4 ln V) and more are stored, not what 10^15 samples
+    are good for."""
+    row, = capacity(d=d, L=2, ratios=(None,), target=0.9).rows
+    leading = d**2 / (4 * np.log(row.V))
+    assert 0.5 * leading < row.V < 1.5 * leading
+    assert row.limited_by == "recall: interference"
+
+
+def test_compare_does_not_print_its_own_cap():
+    held = {m["memory" if "memory" in m else "name"]: m["facts"] for m in answer("compare", "--d", "1e9")["memories"]}
+    assert 10**15 not in held.values()
