@@ -128,7 +128,7 @@ class Neurons:
         variance = np.maximum(found.power - found.slope**2, LEAST_LEFT * found.power)
         bare = np.maximum(found.wrong_power - found.wrong_slope**2, LEAST_LEFT * found.wrong_power)
         mean, power = flat(found.mean), flat(found.power)
-        walk = power_variance(seeds, mean, power, 3)
+        walk = power_variance(seeds, mean, power, 3 * self.d / (self.d + 2) if self.sphere else 3)
         return Kernel(D, self.m, flat(facts.weight[..., None] * found.weight), flat(found.own), mean, flat(found.slope),
                       flat(variance), flat(found.third / variance**(3 / 2)), flat(found.wrong_mean),
                       flat(found.wrong_slope), flat(bare), flat(found.itself), walk, 2 * np.sqrt(walk),
