@@ -108,9 +108,18 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     left = 1 - changed + total(shift**2) / whole - drawn**2
 
     recall = (nodes.mass * right).sum(-1)
-    by_neurons = recall.sum(-1).reshape(R, -1, D)
-    usual = (of_fact * by_neurons).sum(-1) / np.maximum(of_fact.sum(-1), TINY)
-    moved = (of_fact * (by_neurons - usual[..., None])**2).sum((-1, -2))
+
+    def by_neurons(a: FloatArray) -> FloatArray:
+        """Variance (R,) over the neurons' draw, at a fact."""
+        a = a.reshape(R, -1, D)
+        usual = (of_fact * a).sum(-1) / np.maximum(of_fact.sum(-1), TINY)
+        return np.asarray((of_fact * (a - usual[..., None])**2).sum((-1, -2)))
+
+    # recall is decided by lead^2/square; facts share of the lead's scatter `together`, of the square's shared^2
+    lead = np.log(np.maximum(kernel.own - kernel.mean, kernel.own * SPECK))
+    root = np.log(stored.square) / 2
+    scattered = mean(kernel.together) * by_neurons(lead) + shared**2 * by_neurons(root)
+    neurons = by_neurons(recall.sum(-1)) * np.clip(scattered / np.maximum(by_neurons(lead - root), TINY), 0, 1)
     square = mean(stored.square)
     unit = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1) / square
     pair, triple, four = _cycles(mean(kernel.variance - kernel.common), mean(kernel.linear), d, kernel.width)
@@ -119,7 +128,7 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
                shared=shared, length=mean(nodes.length), gain=gain * wide, cross=unit * mean(kernel.linear) / d,
                pair=unit / (1 + 1 / lam) * pair, triple=unit * triple / np.sqrt(square), four=unit**2 * four,
                mean=mean(kernel.mean), token=mean(kernel.variance + kernel.slope**2),
-               neurons=moved * mean(kernel.together))
+               neurons=neurons)
 
 
 def _cycles(variance: FloatArray, linear: FloatArray, d: FloatArray,
