@@ -1,11 +1,12 @@
 """Where predictions were checked: what theory/domain.py declares, measured against stored simulations.
 
     python -m validation.domain                             hold the declared domain against drawn.jsonl
-    python -m validation.domain RANGES SEED SECONDS NUMBER   simulate more settings and add them
+    python -m validation.domain RANGES SEED SECONDS NUMBER  simulate more settings and add them
 
 Settings are drawn log-uniformly with seeds chosen before: 183 from the ranges that the theory is meant for ("wide",
-seed 101: V 16 to 1,024, L 2 to 256, d 8 to 384, N/V 1 to 500, m 32 to 1,024), others below them ("small", seed 303) and at
-their lower end ("middle", 404). Settings where recall and accuracy are both within 0.03 of 0 or 1 are left out.
+seed 101: V 16 to 1,024, L 2 to 256, d 8 to 384, N/V 1 to 500, m 32 to 1,024), others below them ("small", seed 303)
+and at their lower end ("middle", seed 404). Settings where recall and accuracy are both within 0.03 of 0 or 1 are left
+out.
 """
 
 from __future__ import annotations

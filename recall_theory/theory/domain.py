@@ -86,7 +86,7 @@ def share_of_few(m: ArrayLike, activation: Any) -> Any:
     return _fourth_moment(activation) / np.asarray(m, dtype=float)
 
 
-def _outside(at: Sizes, activation: Any | None, embedding: str) -> Iterator[tuple[FloatArray, str, FloatArray]]:
+def _outside(at: Sizes, activation: Any | None, embedding: str) -> Iterator[tuple[NDArray[np.bool_], str, FloatArray]]:
     """Each way out of the domain: where it applies, what to say of it (sizes to be filled in), the error to expect."""
     V, L, N = (at[name] for name in "VLN")
     kind, is_long = class_of(activation), L > SHORT * V
@@ -102,7 +102,8 @@ def _outside(at: Sizes, activation: Any | None, embedding: str) -> Iterator[tupl
     if embedding != "orthogonal":
         few = FEW_TOKENS[kind]
         yield (V < few) & is_long, f"V = {{V}} is below {few} while L = {{L}} is above V/4", by_tokens
-        yield (V * at["d"] < FEW_NUMBERS) & is_long, f"V d is below {FEW_NUMBERS} while L = {{L}} is above V/4", by_tokens
+        few_numbers = V * at["d"] < FEW_NUMBERS
+        yield few_numbers & is_long, f"V d is below {FEW_NUMBERS} while L = {{L}} is above V/4", by_tokens
     if activation is not None:
         share = share_of_few(at["m"], activation)
         yield share > MOST_OF_FEW * (1 + 1 / 10**9), "few of the m = {m} neurons decide under this activation", beyond
