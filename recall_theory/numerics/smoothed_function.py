@@ -20,8 +20,8 @@ class SmoothedFunction:
 
     x is normal, or at d > 0 sqrt(d) times a coordinate of a uniform unit vector.
 
-    In this order: the mean; the means of (phi - mean) times the Hermite polynomials 1 to 4 of x; the variance; the
-    third central moment; the means of (phi - mean)^2 times the Hermite polynomials 1 and 2.
+    In this order: the mean; the means of (phi - mean) times x's orthogonal polynomials 1 to 4; the variance; the third
+    central moment; the means of (phi - mean)^2 times the first two.
     """
 
     def __init__(self, phi: RealFunction, d: float, widths: FloatArray, n: int, steps: int, reach: int):
@@ -34,7 +34,7 @@ class SmoothedFunction:
         f = phi.phi(v[:, None] + width * x)
         mean = (p * f).sum(-1, keepdims=True)
         off = f - mean
-        polynomials = x, x**2 - 1, x**3 - 3 * x, x**4 - 6 * x**2 + 3
+        polynomials = _orthogonal(x, d)
         moments = [mean[..., 0], *((p * off * h).sum(-1) for h in polynomials), (p * off**2).sum(-1),
                    (p * off**3).sum(-1), *((p * off**2 * h).sum(-1) for h in polynomials[:2])]
         self.rows = np.stack(moments, axis=-1).reshape(-1, len(moments))
@@ -53,6 +53,12 @@ class SmoothedFunction:
                  (f + 1) * f * (f - 1) / 6)
         out = sum(weight[..., None] * self.rows.take(i + k, axis=0) for k, weight in enumerate(cubic, start=-1))
         return np.ascontiguousarray(np.moveaxis(np.asarray(out), -1, 0))
+
+
+def _orthogonal(x: FloatArray, d: float) -> tuple[FloatArray, ...]:
+    """Monic orthogonal polynomials 1 to 4 of a normal x (Hermite), or of a coordinate times sqrt(d) (Gegenbauer)."""
+    a, b = (d / (d + 2), d / (d + 4)) if d else (1.0, 1.0)
+    return x, x**2 - 1, x**3 - 3 * a * x, x**4 - 6 * b * x**2 + 3 * a * b
 
 
 @functools.lru_cache(maxsize=64)

@@ -37,10 +37,11 @@ class Accuracy:
     count: int = 5  # its training samples, of which there are on average `few` or more
     few_count: int = 9  # the same where there are fewer
     # the kernel of the neurons
-    neuron_input: int = 8  # a neuron's input along the value read out, on each side of 0; twice that between kinks
-    neuron_smooth: int = 28  # the same in all, for an activation without kinks that is no polynomial
-    neuron_beside: int = 5  # its input beside that, through the trigger
-    neuron_length: int = 2  # the length of its weights, a gamma variable
+    neuron_input: int = 6  # a neuron's input along the value read out, on each side of 0; twice that between kinks
+    neuron_smooth: int = 24  # the same in all, for an activation without kinks
+    neuron_polynomial: int = 8  # the same for each degree of a polynomial, up to the third
+    neuron_beside: int = 4  # its input beside that, through the trigger
+    neuron_length: int = 3  # the length of its weights, a gamma variable
     neuron_other: int = 24  # its input from another value, on each piece between kinks
     neuron_steps: int = 4  # steps a standard deviation of the table of moments over that input, which a cubic joins
     neuron_laplace: int = 8  # Gauss-Laguerre: the integral that divides by the own value

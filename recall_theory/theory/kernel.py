@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +38,8 @@ MOST_SKEW = 0.5  # guard: of log R, where few neurons of a heavy-tailed activati
 FEWEST = 3.0  # guard: the least dimension that directions of weights have; in one or two the rest of them has no length
 DEAD = 1e-50  # guard: least own value and ratio; below it no neuron is ever active, and nothing is stored
 ALONG = 1e-7  # guard: share of the trigger beside h_k below which it is rounding, and counts as none
+GONE = -1 + 1e-15  # guard: the most that a tilt may take away, where rounding would take more than all there is
+CUBIC = 3  # degree from which on polynomials get no more nodes
 TILT = 4  # of the measure in which fluctuations are taken, in units of 1/own: the mean of x^3 e^-x, that of E R^2
 
 
@@ -129,7 +130,7 @@ class NeuronKernel:
         n, d = self.accuracy, max(self.d, FEWEST)
         shared = bool(tau.any())
         omega, p_omega = gauss_gamma(2 / d, n.neuron_length)  # |w|^2/d
-        y, p_y = gauss_coordinate(d - 1, n.neuron_beside) if shared else (np.zeros(1), np.ones(1))
+        y, p_y = gauss_coordinate(d - 1, n.neuron_beside if shared else 2)  # without z squares of y alone count
         x, p_x = self._inputs(s, omega)  # (R, F, Q, X)
         length = np.sqrt(omega)[:, None]
         across = np.sqrt(np.maximum(1 - x**2 / d, 0) * d / (d - 1))
@@ -143,7 +144,7 @@ class NeuronKernel:
         flat = (*s.shape, -1)
         X, x, across, w = (q.reshape(flat) for q in (self.phi.phi(u), x, across, p_omega[:, None] * p_x))
         removed = self.phi.phi(u.reshape(flat)[..., None] - v.reshape(*flat, len(y))) @ p_y
-        return _Neuron(self.m, d, self.sphere, along, rest, w, p_y, X[..., None], x[..., None], across[..., None] * y,
+        return _Neuron(self.m, d, self.sphere, along, rest, w, p_y, X[..., None], x[..., None], across, y,
                        (w * X * removed).sum(-1), *moments)
 
     def _inputs(self, s: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -156,7 +157,7 @@ class NeuronKernel:
         elif self.phi.degree is None:
             x, p = equal_steps(d, self.accuracy.neuron_smooth)
         else:
-            x, p = gauss_coordinate(d, 2 * n)
+            x, p = gauss_coordinate(d, self.accuracy.neuron_polynomial * min(self.phi.degree, CUBIC))
         shape = (*s.shape, len(omega), len(x))
         return np.broadcast_to(x, shape), np.broadcast_to(p, shape)
 
@@ -165,10 +166,10 @@ class NeuronKernel:
 class _Neuron:
     """One neuron at nodes (..., P, Y) with weights w (..., P) times p (Y,), for facts (...).
 
-    along, rest: z along h_k and beside it. X: phi of its input from h_k; x, y: direction of its weights along h_k and
-    beside it, times sqrt(d). itself: K(z_k, h_k). Of phi at its input from another value, with the weights given: F
-    its mean, G1..G4 products with Hermite polynomials of that input, C its variance, third its third central moment,
-    H1 and H2 products of the squared deviation.
+    along, rest: z along h_k and beside it. X: phi of its input from h_k; x and y = across unit: direction of its
+    weights along h_k and beside it, times sqrt(d). itself: K(z_k, h_k). Of phi at its input from another value, with
+    the weights given: F its mean, G1..G4 products with orthogonal polynomials of that input, C its variance, third its
+    third central moment, H1 and H2 products of the squared deviation.
     """
 
     m: float
@@ -180,7 +181,8 @@ class _Neuron:
     p: FloatArray
     X: FloatArray
     x: FloatArray
-    y: FloatArray
+    across: FloatArray
+    unit: FloatArray
     itself: FloatArray
     F: FloatArray
     G1: FloatArray
@@ -206,32 +208,52 @@ class _Neuron:
         return np.asarray((self.w * self.X[..., 0] * (self.F @ self.p)).sum(-1))
 
     @functools.cached_property
+    def y(self) -> FloatArray:
+        return np.asarray(self.across[..., None] * self.unit)
+
+    @functools.cached_property
     def slip(self) -> FloatArray:
         """F - X mean/own, whose product with X has mean 0."""
         return np.asarray(self.F - (self.mean / self.own)[..., None, None] * self.X)
 
     @functools.cached_property
-    def bent(self) -> float:
-        """The weight of second harmonics, on the sphere 1 + O(1/d)."""
-        return self.d * (self.d + 2) / (self.d - 1)**2 if self.sphere else 1.0
+    def bent(self) -> tuple[float, float]:
+        """The weights of second and third harmonics, on the sphere 1 + O(1/d)."""
+        d = self.d
+        if not self.sphere:
+            return 1.0, 1.0
+        return d * (d + 2) / (d - 1)**2, (d + 2)**3 * (d + 4) / (d * (d - 1))**2
 
     @functools.cached_property
     def parts(self) -> FloatArray:
-        """(..., part, P), with weights: X^2 C; X G1 times x and y; X G2 times x^2, x y, y^2, one of the other
-        squared coordinates and 1; X slip and its square."""
-        X, x, y, p, d = self.X[..., 0], self.x[..., 0], self.y, self.p, self.d
-        flat, bent, tall = self.G2 @ p, (self.G2 * y) @ p, (self.G2 * y**2) @ p
-        terms = [self.square * (self.C @ p), X * (self.G1 @ p) * x, X * ((self.G1 * y) @ p), X * flat * x**2,
-                 X * bent * x, X * tall, X * (flat * (d - x**2) - tall) / (d - 2), X * flat, X * (self.slip @ p),
-                 self.square * (self.slip**2 @ p)]
-        return np.asarray(self.w[..., None, :] * np.stack(terms, axis=-2))
+        """(..., part, P), with weights. 0: X^2 C. 1, 2: X G1 x, X G1 y. 3 to 7: X G2 times x^2, x y, y^2, one of the
+        other squared coordinates r^2, and 1. 8, 9: X slip and its square. 10 to 15: X G3 times x^3, x^2 y, x y^2, y^3,
+        x r^2, y r^2."""
+        X, x, d = self.X[..., 0], self.x[..., 0], self.d
+        left = d - x**2
+
+        powers_of_y = self.p[:, None] * self.unit[:, None]**np.arange(4)
+
+        def powers(q: FloatArray, n: int) -> list[FloatArray]:
+            return [means * self.across**k for k, means in enumerate(np.moveaxis(q @ powers_of_y[:, :n], -1, 0))]
+
+        a, b, c = powers(self.G1, 2), powers(self.G2, 3), powers(self.G3, 4)
+        terms = [X * (self.C @ self.p), a[0] * x, a[1], b[0] * x**2, b[1] * x, b[2], (b[0] * left - b[2]) / (d - 2),
+                 b[0], self.slip @ self.p, X * (self.slip**2 @ self.p), c[0] * x**3, c[1] * x**2, c[2] * x, c[3],
+                 x * (c[0] * left - c[2]) / (d - 2), (c[1] * left - c[3]) / (d - 2)]
+        return np.asarray((self.w * X)[..., None, :] * np.stack(terms, axis=-2))
 
     def pairs_of(self, b: FloatArray) -> FloatArray:
-        """E X X' C over two neurons from the parts (..., part), by the first and second harmonics of another value."""
-        d = self.d
+        """E X X' C over two neurons from the parts (..., part), by the first three harmonics of another value."""
+        d, ball = self.d, float(self.sphere)
         first = (b[..., 1]**2 + b[..., 2]**2) / d
         second = (b[..., 3]**2 + 2 * b[..., 4]**2 + b[..., 5]**2 + (d - 2) * b[..., 6]**2) / d**2
-        return np.asarray(first + self.bent / 2 * (second - self.sphere * b[..., 7]**2 / d))
+        second = second - ball * b[..., 7]**2 / d  # there squares of coordinates sum to d
+        third = (b[..., 10]**2 + 3 * (b[..., 11]**2 + b[..., 12]**2) + b[..., 13]**2
+                 + 3 * (d - 2) * (b[..., 14]**2 + b[..., 15]**2)) / d**3
+        along = b[..., 10] + b[..., 12] + (d - 2) * b[..., 14], b[..., 11] + b[..., 13] + (d - 2) * b[..., 15]
+        third = third - ball * 3 / (d + 2) * (along[0]**2 + along[1]**2) / d**3
+        return np.asarray(first + self.bent[0] / 2 * second + self.bent[1] / 6 * third)
 
     @functools.cached_property
     def power(self) -> FloatArray:
@@ -272,7 +294,7 @@ class _Neuron:
         z, weight = _laguerre(n, k - 1)
         scale = self.m * self.own[..., None]
         lost = np.expm1(-(z / scale)[..., None] * self.square[..., None, :])  # (..., n, P)
-        log_g = np.log1p((lost @ self.w[..., None])[..., 0])
+        log_g = np.log1p(np.maximum((lost @ self.w[..., None])[..., 0], GONE))
         b = (lost + 1) @ np.swapaxes(self.parts, -1, -2) / np.exp(log_g)[..., None]
         return b, weight * np.exp(z + self.m * log_g - gammaln(k)) / scale**k
 
@@ -357,63 +379,67 @@ class _Scatter:
 
 def _scatter(q: _Neuron) -> _Scatter:
     """What the linear parts of sums over neurons, and of sum X X C the part beyond, scatter."""
-    m, d, f = q.m, q.d, q.bent
+    m, d, f = q.m, q.d, q.bent[0]
     damp = np.exp(-TILT / (m * q.own[..., None]) * q.square)
     damp = damp / (q.w * damp).sum(-1, keepdims=True)
-    w = q.w * damp
+    w = (q.w * damp)[..., None] * q.p
     B = np.moveaxis((q.parts * damp[..., None, :]).sum(-1), -1, 0)  # (part, ...)
     X, x, y = q.X, q.x, q.y
-    rest = (d - x**2 - y**2) / (d - 2)
 
-    def mean(g: FloatArray) -> FloatArray:
-        return np.asarray((w * (g @ q.p)).sum(-1))
+    def mean(*factors: FloatArray) -> FloatArray:
+        """E of a product."""
+        return np.asarray(np.einsum(",".join(["...py"] * (1 + len(factors))) + "->...", w, *factors))
 
     def full(g: FloatArray) -> FloatArray:
         return np.asarray(g[..., None, None])
 
     first = full(B[1]) * x + full(B[2]) * y
-    second = (full(B[3]) * x**2 + full(2 * B[4]) * x * y + full(B[5]) * y**2 + full((d - 2) * B[6]) * rest) / d
-    second = f / 2 * (second - full(q.sphere * B[7]))
-    total = m * B[0] + m * (m - 1) * q.pairs_of(np.moveaxis(B, 0, -1))
+    flat = f * full((d * B[6] - d * q.sphere * B[7]) / (2 * d))
+    second = flat + (full(f * (B[3] - B[6])) * x + full(2 * f * B[4]) * y) * x / (2 * d)
+    second += full(f * (B[5] - B[6]) / (2 * d)) * y * y
+    total = np.maximum(m * B[0] + m * (m - 1) * q.pairs_of(np.moveaxis(B, 0, -1)), DEAD)
 
     # a neuron's part in sum X X C, in sum X^2 and in log R, all relative
-    part = X**2 * q.C + 2 * (m - 1) / d * X * (q.G1 * first + q.G2 * second)
-    total = np.maximum(total, DEAD)
+    G = X * q.G1
+    XX = X * X
+    part = XX * q.C
+    part += 2 * (m - 1) / d * (G * first + X * q.G2 * second)
     part = (part - full(mean(part))) / full(total)
-    length = (X**2 / np.maximum(full(mean(X**2 + 0 * y)), DEAD) - 1) / m + 0 * y
+    length = (XX / np.maximum(full((q.w * damp * q.square).sum(-1)), DEAD) - 1) / m
     r = part - 2 * length
 
     # beyond sums: the matrix of X G1 times a direction's coordinates, and its covariance with r
-    a, b, c = X * q.G1 * x - full(B[1]), X * q.G1 * y - full(B[2]), (X * q.G1)**2 * rest
-    T = mean(a**2), mean(a * b), mean(b**2), mean(c)
-    D = mean(r * a**2), mean(r * a * b), mean(r * b**2), mean(r * c)
+    a, b, c = G * x - full(B[1]), G * y - full(B[2]), G * G * ((d - x * x - y * y) / (d - 2))
+    T = mean(a, a), mean(a, b), mean(b, b), mean(c)
+    D = mean(r, a, a), mean(r, a, b), mean(r, b, b), mean(r, c)
+    rr, r_part = mean(r, r), mean(r, part)
     pairs = m * (m - 1) / (d * total)**2
-    loose = 2 * pairs * (T[0]**2 + 2 * T[1]**2 + T[2]**2 + (d - 2) * T[3]**2 + f**2 / 2 * mean((X * q.G2)**2)**2)
+    bent = mean((X * q.G2)**2)
+    loose = 2 * pairs * (T[0]**2 + 2 * T[1]**2 + T[2]**2 + (d - 2) * T[3]**2 + f**2 / 2 * bent**2)
     cube = T[0]**3 + T[2]**3 + 3 * T[1]**2 * (T[0] + T[2]) + (d - 2) * T[3]**3
-    third = (m * mean(r**3) + 6 * pairs * d * total * (mean(r * a)**2 + mean(r * b)**2)
+    third = (m * mean(r, r, r) + 6 * pairs * d * total * (mean(r, a)**2 + mean(r, b)**2)
              + 12 * pairs * (D[0] * T[0] + 2 * D[1] * T[1] + D[2] * T[2] + (d - 2) * D[3] * T[3])
              + 8 * pairs * (m - 2) / (d * total) * cube
-             - 3 * (m * mean(r * part) + loose)**2 + 6 * (m * mean(r * length))**2)  # the logarithm's own
+             - 3 * (m * r_part + loose)**2 + 3 / 2 * (m * (r_part - rr))**2)  # the logarithm's own
+    many = 3 / d**2 * mean(X * second, 2 * q.G3 * first + q.G4 * second)  # with the third and fourth harmonics
     return _Scatter(
-        variance=m * mean(part**2) + loose, covariance=m * mean(part * X * q.slip),
-        skewness=third / np.maximum(m * mean(r**2) + loose, TINY)**(3 / 2),
-        third=(m * mean(X**3 * q.third) + 3 * m * (m - 1) / d * mean(X**2 * (q.H1 * first + q.H2 * second))
-               + m * (m - 1) * (m - 2) * _third_of_many(q, B, mean)))
+        variance=m * mean(part, part) + loose, covariance=m * mean(part, X * q.slip),
+        skewness=third / np.maximum(m * rr + loose, TINY)**(3 / 2),
+        third=(m * mean(XX * X * q.third) + 3 * m * (m - 1) / d * mean(XX * (q.H1 * first + q.H2 * second))
+               + m * (m - 1) * (m - 2) * (_third_of_many(q, B) + many)))
 
 
-def _third_of_many(q: _Neuron, B: FloatArray, mean: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """The third central moment of the kernel over the others at infinite width, from its first and second harmonics."""
-    d, f, x, y = q.d, q.bent, q.x, q.y
+def _third_of_many(q: _Neuron, B: FloatArray) -> FloatArray:
+    """The third cumulant of the kernel's first harmonics with its second, and of these: at infinite width."""
+    d = q.d
     trace = q.sphere * B[7]
-    xx, yy, rr = f * (B[3] - trace), f * (B[5] - trace), f * (B[6] - trace)
-    found = (3 * (B[1]**2 * xx + 2 * f * B[1] * B[2] * B[4] + B[2]**2 * yy) / d**2
-             + (xx**3 + yy**3 + 3 * (f * B[4])**2 * (xx + yy) + (d - 2) * rr**3) / d**3)
-    if not q.sphere:  # the others' lengths vary, and with them overlap and length itself
-        rest = (d - x**2 - y**2) / (d - 2)
-        with_x, with_y, twice = mean(q.X * q.G3 * x * rest), mean(q.X * q.G3 * y * rest), mean(q.X * q.G4 * rest**2)
-        found = (found + 3 * (d - 2) / d**3 * B[6] * (B[1] * with_x + B[2] * with_y)
-                 + 3 / 4 * (d - 2)**2 / d**4 * B[6]**2 * twice)
-    return np.asarray(found)
+    xx, xy, yy, rr = B[3] - trace, B[4], B[5] - trace, B[6] - trace
+    turned = B[1] * xx + B[2] * xy, B[1] * xy + B[2] * yy
+    one = d / (d - 1) if q.sphere else 1.0  # a coordinate of the sphere has thinner tails
+    third = B[10] + B[12] + (d - 2) * B[14], B[11] + B[13] + (d - 2) * B[15]
+    return np.asarray(3 * one * (B[1] * turned[0] + B[2] * turned[1]) / d**2
+                      + q.bent[0] * (xx**3 + yy**3 + 3 * xy**2 * (xx + yy) + (d - 2) * rr**3) / d**3
+                      - q.sphere * q.bent[0] * 6 / (d + 2) * (turned[0] * third[0] + turned[1] * third[1]) / d**3)
 
 
 @functools.lru_cache(maxsize=64)
