@@ -38,6 +38,7 @@ MOST_SKEW = 0.5  # guard: of log R, where few neurons of a heavy-tailed activati
 FEWEST = 3.0  # guard: the least dimension that directions of weights have; in one or two the rest of them has no length
 DEAD = 1e-50  # guard: least own value and ratio; below it no neuron is ever active, and nothing is stored
 ALONG = 1e-7  # guard: share of the trigger beside h_k below which it is rounding, and counts as none
+HARMONICS = 3  # of another value, over which the covariance of two neurons is summed
 GONE = -1 + 1e-15  # guard: the most that a tilt may take away, where rounding would take more than all there is
 CUBIC = 3  # degree from which on polynomials get no more nodes
 TILT = 4  # of the measure in which fluctuations are taken, in units of 1/own: the mean of x^3 e^-x, that of E R^2
@@ -232,12 +233,12 @@ class _Neuron:
         X, x, d = self.X[..., 0], self.x[..., 0], self.d
         left = d - x**2
 
-        powers_of_y = self.p[:, None] * self.unit[:, None]**np.arange(4)
+        powers_of_y = self.p[:, None] * self.unit[:, None]**np.arange(HARMONICS + 1)
 
-        def powers(q: FloatArray, n: int) -> list[FloatArray]:
-            return [means * self.across**k for k, means in enumerate(np.moveaxis(q @ powers_of_y[:, :n], -1, 0))]
+        def powers(q: FloatArray) -> list[FloatArray]:
+            return [means * self.across**k for k, means in enumerate(np.moveaxis(q @ powers_of_y, -1, 0))]
 
-        a, b, c = powers(self.G1, 2), powers(self.G2, 3), powers(self.G3, 4)
+        a, b, c = powers(self.G1), powers(self.G2), powers(self.G3)
         terms = [X * (self.C @ self.p), a[0] * x, a[1], b[0] * x**2, b[1] * x, b[2], (b[0] * left - b[2]) / (d - 2),
                  b[0], self.slip @ self.p, X * (self.slip**2 @ self.p), c[0] * x**3, c[1] * x**2, c[2] * x, c[3],
                  x * (c[0] * left - c[2]) / (d - 2), (c[1] * left - c[3]) / (d - 2)]
