@@ -284,7 +284,7 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     # tokens are V - 1 draws about their mean; on a line they have no other noise than the trigger's
     plain = np.maximum(perp * p.V / (p.V - 1) * (1 - 1 / p.d), LEAST_NOISE * (mean**2 + of_lead) + TINY)
     # Fluctuations with the lead are at most half of the noise at one standard deviation: less only at a few tokens.
-    along = echo * turn_again * spread + st.lead_with_noise(p, 3) / (2 * spread)
+    along = echo * turn_again * spread + st.lead_with_noise(p, 3) / (2 * spread) + st.echo_by_lead(p) * spread / 2
     along = column(along / np.maximum(plain, 2 * np.abs(along) + TINY) / spread)
     scatter = column(plain) * chi[:, None, None, None, :, None, None] * (1 + along * off)**2
     return T, np.maximum(overlap + scatter, TINY), weight[..., None, :, :]

@@ -247,7 +247,7 @@ def mean_pull(p: StepTwo) -> Any:
 
 def echo(p: StepTwo) -> Any:
     """The coefficient of Sigma z_trig in g: through the label noise, and through the classes' own tokens."""
-    return p.e * (p.h1 * p.c**2 * p.rr / p.L + p.A * p.c / (p.L**2 * p.V))
+    return p.e * (p.h1 * p.c**2 * p.rr / p.L + p.A * p.c / p.L**2 * (1 / p.V + (p.Q - 1) / p.N))
 
 
 def _stored(p: StepTwo, strength: Any, a: Any, b: Any) -> Pair:
@@ -309,11 +309,17 @@ def mean_embedding(p: StepTwo) -> Pair:
     return pulled**2 * along_mean(3, p) / (p.V * p.d**3), seen
 
 
+def echo_by_lead(p: StepTwo) -> Any:
+    """2 k (m2 - 1)/d^2, the part of the echo's noise that goes with the stored trigger, per lead."""
+    return 2 * echo(p) * (p.moments[2] - 1) / p.d**2
+
+
 def trigger_echo(p: StepTwo) -> Pair:
     """The covariance of the tokens turns the stored trigger: (tau/d) [2 g_t k (m2 - 1)/d + k^2 (m3 - 2 m2 + 1)/d^2],
-    k = e (h1 c^2 rr/L + A c/(L^2 V)), g_t = T0/tau. The lead sees k z_trig.Sigma z_trig: 2 (k tau/d)^2/V."""
+    k = e (h1 c^2 rr/L + A c/L^2 (1/V + (Q - 1)/N)), g_t = T0/tau. The lead sees k z_trig.Sigma z_trig:
+    2 (k tau/d)^2/V."""
     d, m, k = p.d, p.moments, echo(p)
-    token = p.tau / d * (2 * lead(p) / p.tau * k * (m[2] - 1) / d + k**2 * (m[3] - 2 * m[2] + 1) / d**2)
+    token = lead(p) * echo_by_lead(p) + p.tau / d * k**2 * (m[3] - 2 * m[2] + 1) / d**2
     return token, 2 * (k * p.tau / d)**2 / p.V
 
 
