@@ -14,10 +14,9 @@ from scipy import special, stats
 
 from recall_theory.expressions import Language, evaluate, exact_number, integer_power, parse, to_sympy
 from recall_theory.numerics import quadrature
-from recall_theory.numerics.cumulants import cornish_fisher, gamma_of_score, inverse_cornish_fisher, score_of_gamma
+from recall_theory.numerics.cumulants import gamma_of_score, score_of_gamma, score_of_skewed
 from recall_theory.numerics.unit_sphere import (
     coordinate_of_score,
-    leading_scale,
     peizer_pratt_scale,
     score_of_coordinate,
     wallace_scale,
@@ -28,8 +27,7 @@ PLAIN = Language(("x", "y"), {"exp": (1, 1), "max": (2, 9)}, ValueError, "an exp
 NUMERIC = {"exp": np.exp, "max": np.maximum}
 
 
-@pytest.mark.parametrize(("scale", "tolerance"), [(leading_scale, 0.04), (wallace_scale, 0.02),
-                                                  (peizer_pratt_scale, 1e-3)])
+@pytest.mark.parametrize(("scale", "tolerance"), [(wallace_scale, 0.02), (peizer_pratt_scale, 1e-3)])
 @pytest.mark.parametrize("d", [8.0, 100.0, 1e6])
 def test_the_normal_score_of_a_coordinate(scale, tolerance, d):
     b = np.array([-3.5, -1.0, -0.01, 0.0, 0.5, 2.0]) / math.sqrt(d) * min(1, d / 20)
@@ -45,16 +43,12 @@ def test_the_ends_of_a_coordinate():
     assert (coordinate_of_score(np.array([-np.inf, np.inf]), 10.0) == [-1, 1]).all()
 
 
-@given(u=st.floats(-2, 2), skew=st.floats(-0.1, 0.1), excess=st.floats(-0.1, 0.1))
-def test_cornish_fisher_both_ways(u, skew, excess):
-    there = cornish_fisher(u, skew, excess)
-    assert float(inverse_cornish_fisher(there, skew, excess)) == pytest.approx(u, abs=5e-3)
-
-
-@given(st.floats(-5, 5), st.floats(-5, 5), st.floats(-20, 20), st.floats(0, 10))
-def test_the_inverse_expansion_rises_whatever_the_cumulants(skew, excess, x, step):
-    low, high = (float(inverse_cornish_fisher(v, skew, excess)) for v in (x, x + step))
-    assert high >= low + step / 2 - 1e-9 * (1 + abs(low))
+@given(x=st.floats(-1.4, 4), skew=st.floats(0, 1), sign=st.sampled_from([-1, 1]))
+def test_the_score_of_a_skewed_variable(x, skew, sign):
+    """Of a gamma variable of that skewness or its mirror image, away from its end, where a cube root isn't enough."""
+    shape = 4 / max(skew, 1e-3)**2
+    exact = special.ndtri(stats.gamma.cdf(x * math.sqrt(shape) + shape, shape))
+    assert float(score_of_skewed(sign * x, sign * skew)) == pytest.approx(sign * exact, abs=0.025)
 
 
 @pytest.mark.parametrize("degrees", [20, 1000])

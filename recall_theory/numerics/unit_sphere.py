@@ -1,7 +1,7 @@
 """One coordinate of a uniform unit vector of R^d: its normal score, and back.
 
-A coordinate b has the density (1 - b^2)^((d-3)/2), and its normal score is about sign(b) sqrt(-D ln(1 - b^2)). Three
-choices of the scale D are in use, from the crudest to the best.
+A coordinate b has the density (1 - b^2)^((d-3)/2), and its normal score is about sign(b) sqrt(-D ln(1 - b^2)). Two
+choices of the scale D are in use, the better one last.
 """
 
 from __future__ import annotations
@@ -11,16 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["coordinate_of_score", "leading_scale", "peizer_pratt_scale", "score_of_coordinate", "wallace_scale"]
+__all__ = ["coordinate_of_score", "peizer_pratt_scale", "score_of_coordinate", "wallace_scale"]
 
 FloatArray = NDArray[np.float64]
 
 TINY = float(np.finfo(float).tiny)
-
-
-def leading_scale(d: Any) -> Any:
-    """D = d - 3/2, the leading order at large d."""
-    return np.maximum(d - 3 / 2, 1 / 2)
 
 
 def wallace_scale(d: Any) -> Any:

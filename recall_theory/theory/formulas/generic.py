@@ -27,7 +27,6 @@ __all__ = [
     "power_of_complement",
     "power_of_complement_less_one",
     "sqrt",
-    "where_positive",
 ]
 
 
@@ -98,11 +97,3 @@ def pi(like: Any) -> Any:
     """The number pi, exact where `like` is a sympy expression."""
     sympy = sys.modules.get("sympy")
     return sympy.pi if sympy is not None and isinstance(like, sympy.Basic) else np.pi
-
-
-def where_positive(condition: Any, then: Any, otherwise: Any) -> Any:
-    """`then` where condition > 0, else `otherwise`: np.where, or a sympy Piecewise."""
-    sympy = sys.modules.get("sympy")
-    if sympy is not None and isinstance(condition, sympy.Basic):
-        return sympy.Piecewise((then, condition > 0), (otherwise, True))
-    return np.where(np.asarray(condition) > 0, then, otherwise)
