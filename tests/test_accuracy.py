@@ -89,7 +89,7 @@ def test_fewer_nodes_are_seen():
 @pytest.mark.parametrize("m", [None, 300])
 def test_attention_converges_at_any_size(m):
     rng = np.random.default_rng(7)
-    V, L, d, N = np.rint(np.exp(rng.uniform(np.log((16, 4, 8, 16)), np.log((800, 200, 300, 20000)), (40, 4)))).T
+    V, L, d, N = np.rint(np.exp(rng.uniform(np.log((16, 4, 12, 16)), np.log((800, 200, 300, 20000)), (40, 4)))).T
     for model in (("gaussian", True), ("sphere", True), ("gaussian", False)):
         quick, dense = (law.attention(V, L, d, N, *model, m=m, phi=None if m is None else "gelu", accuracy=a)
                         for a in (QUICK, QUICK.doubled()))

@@ -102,8 +102,8 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_te
     KeyboardInterrupt) with the seeds finished by then where Ctrl-C stops it.
 
     >>> observed = simulate(Setting(V=32, L=4, d=64, N=1024), seeds=4, seed=0)
-    >>> 0 <= observed.recall.mean <= 1 and len(observed.recall.values) == 4
-    True
+    >>> observed.recall.values.tolist(), observed.recall.mean
+    ([0.4375, 0.875, 0.8125, 0.65625], 0.6953125)
     """
     check_seeds(seeds)
     if n_test is not None and not (isinstance(n_test, int) and 1 <= n_test <= 10**9):
