@@ -23,7 +23,7 @@ def test_the_draw_is_what_it_claims():
     seen = shipped("development")
     assert len(seen) >= 150
     kinds = [row["kind"] for row in seen]
-    assert min(kinds.count(kind) for kind in ("attention", "smooth", "rough")) >= 30
+    assert min(kinds.count(kind) for kind in ("attention", "smooth", "rough")) >= 24
     for name, low, high in (("V", 20, 900), ("L", 2, 200), ("d", 10, 350)):
         sizes = [row["setting"][name] for row in seen]
         assert min(sizes) <= low and max(sizes) >= high

@@ -97,8 +97,8 @@ def simulate(setting: GeometricSetting, seeds: int = 32, seed: int | None = None
     large, and `Interrupted` (a KeyboardInterrupt) with the seeds finished by then where Ctrl-C stops it.
 
     >>> observation = simulate(GeometricSetting(N=50, R=3, d=64, code_length=16), seeds=4, seed=0)
-    >>> 0.8 < observation.recall.mean <= 1
-    True
+    >>> [round(float(value), 3) for value in observation.recall.values]
+    [0.993, 0.987, 0.993, 0.993]
     """
     check_affordable(setting)
     return observe_seeds(_recall_by_name, setting, seeds, seed, jobs=jobs, progress=progress)

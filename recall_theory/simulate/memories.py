@@ -52,8 +52,8 @@ def hebbian_recall(n: int, d: int, embedding: str = "gaussian", rank: int | None
     exchangeable, in place of all. Raises `SettingError` where the memory is too large for this machine.
 
     >>> recall = hebbian_recall(64, 32, seeds=4, seed=0)
-    >>> len(recall.values), bool(0 < recall.mean <= 1)
-    (4, True)
+    >>> recall.values.tolist()
+    [0.6875, 0.59375, 0.65625, 0.6875]
     """
     check_hebbian_size(n, d)
     asked = n if questions is None else min(n, questions)
@@ -140,8 +140,8 @@ def zipf_error(alpha: float, d: int, facts: int, weight: Callable[[FloatArray], 
     first so many are, and as many of the others, drawn at random, answer for them.
 
     >>> error = zipf_error(2.0, 32, 50, lambda p: (p >= p[9]) * 1.0, seeds=4, seed=0)
-    >>> bool(0 <= error.mean < 0.5)
-    True
+    >>> round(float(error.mean), 4)
+    0.0702
     """
     p = frequencies(alpha, facts)
     q = weight(p)
