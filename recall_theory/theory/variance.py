@@ -33,8 +33,8 @@ SURE, LOST = -9.0, 2.5  # logarithms of the expected competitors above, beyond w
 class Law:
     """What facts of a seed are like. On points (R, A) of the logarithm of the expected number of competitors above:
 
-    hazards: these. mass: of facts. noise: of the output in the own logit. shift, left: mean and variance of the logit
-    that such a fact's label has where another fact is read out. Logits are in standard deviations of a competitor.
+    hazards: these. mass: of facts. logit: the own. noise: of the output in it. shift, left: mean and variance of the
+    logit that such a fact's label has where another fact is read out. Logits are in standard deviations of a competitor.
     Averages over facts (R,): surplus: Cov(recall, n_k). shared: correlation of two facts' competitors. length: the part
     Q/Theta of the lead that the noise's length moves. gain: of a competitor's logit per unit of its strength. cross: of
     a fact's noise per unit of its overlap with another fact. pair, triple, four: means of products of K around a cycle
@@ -45,6 +45,7 @@ class Law:
 
     hazards: FloatArray
     mass: FloatArray
+    logit: FloatArray
     noise: FloatArray
     shift: FloatArray
     left: FloatArray
@@ -85,6 +86,7 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     usual = (of_fact * kernel.mean.reshape(R, -1, D)).sum(-1) / np.maximum(of_fact.sum(-1), TINY)
     strength = (nodes.surplus / lam[:, None, None] + nodes.share) * np.repeat(usual, D, axis=1)[..., None]
     strength = strength - mean((of_count * strength).sum(-1))[:, None, None]
+    scaled = nodes.logit / np.sqrt(1 + nodes.gain**2 / full(np.maximum(V - 1, 1)))
     shift = full(shared) * noise + (gain[:, None, None] * strength)[..., None]
     changed = (shared / wide)[:, None, None]**2 * nodes.noise + (gain[:, None, None] * strength)**2
     changed = mean((of_count * changed).sum(-1))[:, None]
@@ -124,8 +126,9 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     unit = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1) / square
     pair, triple, four = _cycles(mean(kernel.variance - kernel.common), mean(kernel.linear), d, kernel.width)
     points = np.broadcast_to(np.linspace(SURE, LOST, n), each.shape)
-    return Law(points, each, total(noise) / whole, drawn, left, surplus=mean((recall * nodes.surplus).sum(-1)),
-               shared=shared, length=mean(nodes.length), gain=gain * wide, cross=unit * mean(kernel.linear) / d,
+    return Law(points, each, total(scaled) / whole, total(noise) / whole, drawn, left,
+               surplus=mean((recall * nodes.surplus).sum(-1)), shared=shared, length=mean(nodes.length),
+               gain=gain * wide, cross=unit * mean(kernel.linear) / d,
                pair=unit / (1 + 1 / lam) * pair, triple=unit * triple / np.sqrt(square), four=unit**2 * four,
                mean=mean(kernel.mean), token=mean(kernel.variance + kernel.slope**2),
                neurons=neurons)
@@ -156,7 +159,7 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     inputs = law.four + 2 * e * seeds.tau * turn**2 / d + (1 - f0) ** 2 / V
     overlap = (1 - f0**2) ** 2 / d + inputs
     hazard = h * alone * pairs * np.exp(-A * A / 2 - log_below) / np.sqrt(2 * np.pi)
-    middle = A - law.noise
+    middle = law.logit - law.noise
     push, lead = hazard.sum(-1), (hazard * middle).sum(-1)  # d recall/d(own logit), and /d(its lead's logarithm)
     widen = (hazard * A).sum(-1)  # of a competitor's log deviation
     # a fact's label where another is read out: their overlap K is part of both noises, and of the overlap f of these
@@ -176,7 +179,8 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
         both = ndtr(a) * ndtr(b) + excess * end[:, None, None] / (2 * np.pi)
         shift = law.shift + off[:, None] * (law.noise + tie[:, None])
         left = law.left - ((2 * f0 + off) * off / spread + tie**2 * overlap)[:, None]
-        mutual = log_ndtr((a - shift[:, None, :]) / np.sqrt(np.maximum(left[:, None, :] + mixed, LEAST_LEFT)))
+        left = np.maximum(left[:, None, :] + mixed, LEAST_LEFT)
+        mutual = log_ndtr((law.logit[:, :, None] - shift[:, None, :]) / np.sqrt(left))
         mutual = mutual + mutual.transpose(0, 2, 1)
         joint += wi * (h[:, :, None] * h[:, None, :] * np.exp(
             np.maximum(V - 2, 0)[:, None, None] * np.log(np.maximum(both, TINY)) + mutual)).sum((1, 2))
