@@ -72,7 +72,8 @@ def blocks(result: Scaling) -> list[Block]:
     fixed = described(result.fixed)
     ratios = dict.fromkeys(("predicted", "observed", "observed / predicted"), FOUR_DIGITS)
     points = [{result.along: p.value, "predicted": marked(FOUR_DIGITS(p.predicted), p.remarks),
-               "observed": p.observed, "95 % interval": _interval(p), "observed / predicted": p.observed / p.predicted, "simulated seeds": p.simulated}
+               "observed": p.observed, "95 % interval": _interval(p),
+               "observed / predicted": p.observed / p.predicted, "simulated seeds": p.simulated}
               for p in result.points]
     out: list[Block] = [
         Heading(f"The {result.of} at which {result.observable} is {result.at:g}, along {result.along}"

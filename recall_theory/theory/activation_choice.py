@@ -34,8 +34,8 @@ class Parts:
 class Choice:
     """One activation in one setting; name None is the Attention-only model, without the MLP.
 
-    `remarks` say why the setting lies outside the domain that was checked. `parts` are at the variance of the values, where facts are stored; `parts_of_average` at that of an
-    averaged sequence, where attention is learned.
+    `remarks` say why the setting lies outside the domain that was checked. `parts` are at the variance of the values,
+    where facts are stored; `parts_of_average` at that of an averaged sequence, where attention is learned.
     """
 
     name: str | None
@@ -95,7 +95,7 @@ def compare_activations(setting: Setting | None = None, activations: Sequence[An
     for name in names:
         at = setting.replace(m=None, activation=None) if name is None else setting.replace(activation=name)
         p = predict(at)
-        found.append(Choice(name, p.attention, p.recall, p.accuracy, std=p.std, limited_by=binding(p), remarks=p.remarks,
-                            parts=hermite_parts(name or "identity", of_values),
+        found.append(Choice(name, p.attention, p.recall, p.accuracy, std=p.std, limited_by=binding(p),
+                            remarks=p.remarks, parts=hermite_parts(name or "identity", of_values),
                             parts_of_average=hermite_parts(name or "identity", of_average)))
     return tuple(sorted(found, key=lambda choice: -choice.accuracy))

@@ -50,6 +50,8 @@ def facts(seeds: Seeds, n_zeta: int, accuracy: Accuracy) -> Facts:
     d = seeds.d[:, None, None, None]
     u, w_zeta = gauss_hermite(n_zeta)
     zeta = shape_score(seeds, u)[:, :, None, None]
+    if seeds.sphere:  # a score in units of its spread is sqrt(d) times a coordinate of a unit vector
+        zeta = np.clip(zeta, -np.sqrt(d), np.sqrt(d))
     # Without the trigger in the values a fact's overlap with it plays no part; beside scores it needs less.
     n_p = 1 if not e else accuracy.trigger if n_zeta == 1 else -(-accuracy.trigger // 2)
     free = (n_zeta > 1) + (n_p > 1)  # coordinates of z that have nodes of their own

@@ -18,7 +18,7 @@ from .accuracy import Accuracy
 from .fact import Facts
 from .formulas import recall_formulas
 from .kernel import NeuronKernel, ValueRead
-from .training_attention import Seeds
+from .training_attention import SPECK, Seeds
 
 __all__ = ["InnerProduct", "Kernel", "Neurons", "ReadOut", "power_variance"]
 
@@ -138,6 +138,7 @@ class Neurons:
         """E phi(u) phi(v) over a neuron's weights."""
         x, w = gaussian_rule(self.phi, 1.0)
         y, p = gauss_hermite(self.accuracy.neuron_other)
+        s1 = np.maximum(s1, SPECK)  # a square, which scores far out take below zero
         along = (product / np.sqrt(s1))[..., None, None]
         aside = np.sqrt(np.maximum(s2[..., None, None] - along**2, 0))
         beside = (self.phi.phi(along * x[:, None] + aside * y) * p).sum(-1)
