@@ -1,16 +1,18 @@
 """What an MLP adds: its terms' rates, its moments against plain sampling."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from support import assert_mean
 
 from recall_theory import Setting, predict
-from recall_theory.activations import activation
+from recall_theory.activations import activation, kernel
 from recall_theory.theory import formulas, seed
+from recall_theory.theory.domain import share_of_few
 from recall_theory.theory.formulas import step_two as mlp_terms
 from recall_theory.theory.kernel import NeuronKernel, ValueRead
 from recall_theory.theory.noise_budget import mlp_recall_terms, typical_kernel
-from recall_theory.theory.domain import share_of_few
 
 CAUSES = ("mean bias", "gradient noise", "MLP noise", "interference", "attention overlap")
 SHIPPED = ("identity", "relu", "gelu", "tanh", "erf", "quadratic")
@@ -95,6 +97,53 @@ def test_the_kernel_by_sampling(phi):
     assert variance.std() == pytest.approx(np.sqrt(mass @ (ratio - mass @ ratio) ** 2), rel=0.25)
     assert np.corrcoef(mean, variance)[0, 1] == pytest.approx(
         correlation(lead, ratio, mass), abs=0.2)
+
+
+@pytest.mark.parametrize("sphere", [False, True])
+@pytest.mark.parametrize("phi, e", [("relu", 1), ("erf", 1), ("quadratic", 1), ("relu", 0)])
+def test_the_kernel_of_infinite_width_by_sampling(phi, e, sphere):
+    """Mean, variance and skewness over other values, at d = 20, against values that are drawn."""
+    rng = np.random.default_rng(2)
+    f, d = activation(phi), 20
+    own, trigger = (v / np.linalg.norm(v) for v in rng.standard_normal((2, d)))
+    trigger *= e
+    h = own + trigger
+    z = rng.standard_normal((200_000, d))
+    z = (z / np.linalg.norm(z, axis=1, keepdims=True) if sphere else z / np.sqrt(d)) + trigger
+    k = kernel(f, (z**2).sum(1), h @ h, z @ h)
+    off = k - k.mean()
+    found = NeuronKernel(f, 1e9, d, sphere).law(*(np.array([[v]]) for v in (h @ h, trigger @ h, trigger @ trigger)))
+    assert_mean(k, float(found.mean[0, 0]), 4, 2e-3 * abs(k.mean()))
+    assert found.power[0, 0] == pytest.approx(k.var(), rel=0.015)
+    assert found.skewness[0, 0] == pytest.approx((off**3).mean() / k.var()**1.5, abs=0.03)
+
+
+@pytest.mark.parametrize("e, sphere", [(1, False), (0, True)])
+def test_the_identity_of_many_neurons_is_the_inner_product(e, sphere):
+    rng = np.random.default_rng(0)
+    d, tau = 24, 1.1 * e
+    t = e * (tau + rng.standard_normal((3, 5)) / np.sqrt(d))
+    s, alpha, along = 1 + 2 * t - tau, rng.standard_normal((3, 5)) / d, e * rng.standard_normal((3, 1)) / d
+    found = NeuronKernel(activation("identity"), 1e9, d, sphere).strengths(ValueRead(s, t, tau + 0 * s, alpha, along))
+    expected = {"own": s, "mean": t, "power": s / d, "slope": alpha, "wrong_power": s / d, "wrong_slope": alpha,
+                "itself": s - t, "third": 0 * s, "wrong_mean": 0 * s}
+    for name, value in expected.items():
+        average = (found.weight * getattr(found, name)).sum(-1)
+        assert average == pytest.approx(value, abs=(1e-6 + 2 * d / 1e9) * np.abs(value).max() + 1e-9), name
+
+
+def test_a_row_of_the_kernel_has_no_company():
+    rng = np.random.default_rng(1)
+    tau = rng.uniform(0.3, 2, (6, 1)) + np.zeros((6, 4))
+    t = tau + rng.standard_normal(tau.shape) / 6
+    read = ValueRead(1.2 + 2 * t - tau, t, tau, t / 9, tau / 9)
+    for phi in ("relu", "tanh", "max(x - 1, 0)"):
+        kernel_of = NeuronKernel(activation(phi), 77, 36)
+        together = kernel_of.strengths(read)
+        alone = kernel_of.strengths(ValueRead(*(getattr(read, f.name)[2:3] for f in dataclasses.fields(read))))
+        for f in dataclasses.fields(together):
+            whole, one = getattr(together, f.name)[2:3], getattr(alone, f.name)
+            assert np.abs(one - whole).max() <= 1e-12 * np.abs(whole).max(), f.name
 
 
 def correlation(a, b, mass):
