@@ -36,7 +36,7 @@ def drawn(number, seed, least, most, L):
         V, d, m = (round(np.exp(rng.uniform(*np.log(ends)))) for ends in ((least, most), (8, 200), (32, 1024)))
         N = max(1, round(V * np.exp(rng.uniform(0, np.log(300)))))
         phi = PHI[i // 2 % len(PHI)] if i % 2 else None
-        setting = Setting(V=V, L=L, d=d, N=N, m=m if phi else None, activation=phi, trigger_in_value=i // 4 % 2 == 0,
+        setting = Setting(V=V, L=L, d=d, N=N, m=m if phi else None, activation=phi, trigger_in_value=i // 4 % 2 == 0 and (phi is None or V > d),
                           embedding=("gaussian", "sphere")[i // 2 % 2])
         if phi is None or share_of_few(m, phi) <= MOST_OF_FEW:
             found.append(setting)
@@ -46,12 +46,12 @@ def drawn(number, seed, least, most, L):
 def moved(setting, accuracy):
     """How far means move, and the largest ratio of spreads that count, with another accuracy."""
     a, b = predict(setting), predict(setting, accuracy)
-    spreads = [(a.spread[o], b.spread[o]) for o in OBSERVABLES if max(a.spread[o], b.spread[o]) > 1e-3]
+    spreads = [(a.spread[o], b.spread[o]) for o in OBSERVABLES if max(a.spread[o], b.spread[o]) > 0.01]
     ratio = max((abs(np.log(max(y, 1e-9) / max(x, 1e-9))) for x, y in spreads), default=0.0)
     return max(abs(getattr(a, o) - getattr(b, o)) for o in OBSERVABLES), ratio
 
 
-@pytest.mark.parametrize("setting", [*drawn(22, 1, 64, 400, 1), *drawn(10, 2, 16, 64, 1)], ids=str)
+@pytest.mark.parametrize("setting", [*drawn(26, 1, 64, 400, 1), *drawn(12, 2, 24, 64, 1)], ids=str)
 def test_twice_as_many_nodes_change_nothing(setting):
     mean, spread = moved(setting, QUICK.doubled())
     assert mean < 1e-3 and spread < 0.05

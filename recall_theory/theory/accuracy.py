@@ -35,7 +35,7 @@ class Accuracy:
     length: int = 2  # the rest of its squared norm
     outranking: int = 3  # tokens that outrank its own
     count: int = 5  # its training samples, of which there are on average `few` or more
-    few_count: int = 9  # the same where there are fewer
+    few_count: int = 10  # the same where there are fewer
     # the kernel of the neurons
     neuron_input: int = 6  # a neuron's input along the value read out, on each side of 0; twice that between kinks
     neuron_smooth: int = 24  # the same in all, for an activation without kinks
@@ -68,7 +68,7 @@ class Accuracy:
     answer: int = 21  # points over the logit that answers
 
     reach: float = 7.0  # standard deviations to which normal variables are integrated
-    few: float = 8.0  # training samples of a fact, below which counts get the nodes of `few_count`
+    few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three
     small: float = 64.0  # tokens or dimensions, below which what fluctuates with them gets a node more, as below
     # a half and a quarter of it
