@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .generic import maximum, power_of_complement, power_of_complement_less_one
+from .generic import maximum, minimum, power_of_complement, power_of_complement_less_one, sqrt
 from .registry import formula
 from .wishart_moments import wishart
 
@@ -132,8 +132,10 @@ def input_power(V: Any, L: Any, e: Any) -> Any:
 def given_counts(p: StepTwo, mean: Any, slope: Any) -> Any:
     """A sum over labels of a function of their Poisson counts, given Q: its mean, its derivative by Q at 1 (regressed
     on the second Poisson-Charlier polynomial), and a power of Q between, which keeps it positive; 2/V is Q's variance.
+
+    The power is at most sqrt(V), as far as the mean of Q^power is 1 + power (power - 1)/V: less at N < V alone.
     """
-    power = slope / mean
+    power = minimum(slope / mean, sqrt(p.V))
     return mean * p.Q**power / (1 + power * (power - 1) / p.V)
 
 
