@@ -34,7 +34,7 @@ class Law:
     """What facts of a seed are like. On points (R, A) of the logarithm of the expected number of competitors above:
 
     hazards: these. mass: of facts. logit: the own. noise: of the output in it. shift, left: mean and variance of the
-    logit that such a fact's label has where another fact is read out. Logits are in standard deviations of a competitor.
+    logit that such a fact's label has where another fact is read out. Logits are in a competitor's standard deviations.
     Averages over facts (R,): surplus: Cov(recall, n_k). shared: correlation of two facts' competitors. length: the part
     Q/Theta of the lead that the noise's length moves. gain: of a competitor's logit per unit of its strength. cross: of
     a fact's noise per unit of its overlap with another fact. pair, triple, four: means of products of K around a cycle
@@ -188,5 +188,6 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     lengths = lead**2 * ((f0**2 + inputs) / (2 * d) + law.length**2 * f0**2 / (2 * V))
     rival = push * g / np.sqrt(spread) * law.mean + widen * g**2 / spread * law.token
     counts = (law.surplus - rival) ** 2 / lam
-    return np.asarray(np.maximum((recall - counts) / V - recall**2 + (1 - 1 / V) * joint + noises + lengths
-                                 + law.neurons, 0))
+    found = (recall - counts) / V - recall**2 + (1 - 1 / V) * joint + noises + lengths + law.neurons
+    part = V * recall - np.floor(V * recall)  # recall is a multiple of 1/V: no law of this mean varies less
+    return np.asarray(np.clip(found, part * (1 - part) / V**2, recall * (1 - recall)))
