@@ -26,7 +26,7 @@ __all__ = ["INSIDE", "class_of", "is_checked", "linear_share", "reasons", "remar
 FloatArray = NDArray[np.float64]
 Sizes = Mapping[str, FloatArray]
 
-INSIDE = {"attention-only": 0.008, "smooth": 0.010, "rough": 0.025}  # largest errors in the domain, by class
+INSIDE = {"attention-only": 0.009, "smooth": 0.010, "rough": 0.025}  # largest errors in the domain, by class
 
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
 LEAST_ROUGH = 64  # m of a rough activation
