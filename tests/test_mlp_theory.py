@@ -212,8 +212,8 @@ def test_the_share_of_few_neurons_by_hand(phi, fourth):
 
 
 def test_predict_says_when_few_neurons_decide():
-    sizes = {"V": 64, "L": 4, "d": 32, "N": 2048, "m": 128}
+    sizes = {"V": 64, "L": 4, "d": 32, "N": 2048, "m": 64}
     assert predict(Setting(**sizes, activation="relu")).remarks == ()
     (remark,) = predict(Setting(**sizes, activation="x**3 - 3*x")).remarks
-    assert "m = 128" in remark
+    assert "m = 64" in remark
     assert predict(Setting(**{**sizes, "m": None})).to_dict()["remarks"] == []

@@ -41,6 +41,7 @@ OUTSIDE = 1e-16  # guard: acts beyond the sphere, where no token scores
 NO_MASS = 1e-15  # guard: acts where all seeds of a row lead, or none
 LEAST_NOISE = 1e-20  # guard: acts on a line, where nothing is left beside the trigger
 RARE = 1e-9  # guard: acts where V is so large that no two draws of a sequence agree
+FALLEN = 40  # exponential falls to which a logarithm's left tail is followed: e^-40 is nothing
 LEAST_REST = 1 / 16  # guard: acts where the overlap with the trigger is nearly all of a token's score
 
 
@@ -167,7 +168,7 @@ def gamma_nodes(variance: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     which what depends on it is smooth at small shapes too."""
     shape = 1 / np.maximum(variance, TOO_FLAT)[:, None]
     # in units of the standard deviation, or of the exponential fall of the logarithm's left tail
-    left, right = np.minimum(-8 / np.sqrt(shape), -40 / shape), 8 / np.sqrt(shape) + np.log1p(8 / shape)
+    left, right = np.minimum(-8 / np.sqrt(shape), -FALLEN / shape), 8 / np.sqrt(shape) + np.log1p(8 / shape)
     log = left + (right - left) * np.linspace(0, 1, LOG_STEPS)
     weight = np.exp(shape * (log - np.expm1(log)))
     nodes, w = condense(log, weight / weight.sum(-1, keepdims=True), n)
