@@ -2,9 +2,9 @@
 
     python -m validation.draw --seed 202 [--attention 84 --smooth 63 --rough 24] > draw.json
 
-Sizes are log-uniform: V 16 to 1,024, L 2 to 256, d 8 to 384 (orthogonal embeddings: at least V, in 3 of 10 settings just
-V), N/V 1 to 500, m 32 to 1,024. A setting whose predicted recall and accuracy both lie within 0.03 of 0 or 1 says little
-and is drawn again, and so is one that takes a laptop too long (N L above 2 10^6, or N L d above 6 10^8).
+Sizes are log-uniform: V 16 to 1,024, L 2 to 256, d 8 to 384 (orthogonal embeddings: at least V, in 3 of 10 settings
+just V), N/V 1 to 500, m 32 to 1,024. A setting whose predicted recall and accuracy both lie within 0.03 of 0 or 1 says
+little and is drawn again, and so is one that takes a laptop too long (N L above 2 10^6, or N L d above 6 10^8).
 """
 
 from __future__ import annotations

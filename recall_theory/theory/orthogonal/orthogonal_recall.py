@@ -83,7 +83,8 @@ def _ranked(V: float, L: int, attention: AttentionNodes) -> Groups:
     ratio = attention.lead / attention.sd
     mean = ratio @ attention.weight
     sd = np.sqrt(float((ratio - mean) ** 2 @ attention.weight))
-    dof = np.asarray(attention.dof @ attention.weight)
+    # the squared skewness 8/dof is averaged: dof itself has no mean where skewnesses of both signs occur
+    dof = np.asarray(1 / (attention.weight @ (1 / attention.dof)))
     x, wx = gauss_hermite(NODES_LEAD, symmetric=True)
     u, wu = gauss_legendre(NODES_TOP)
     # The greatest of V uniforms is U^(1/V); its complement keeps the digits at large V.
