@@ -36,8 +36,9 @@ def drawn(number, seed, least, most, L):
         V, d, m = (round(np.exp(rng.uniform(*np.log(ends)))) for ends in ((least, most), (8, 200), (32, 1024)))
         N = max(1, round(V * np.exp(rng.uniform(0, np.log(300)))))
         phi = PHI[i // 2 % len(PHI)] if i % 2 else None
-        setting = Setting(V=V, L=L, d=d, N=N, m=m if phi else None, activation=phi, trigger_in_value=i // 4 % 2 == 0 and (phi is None or V > d),
-                          embedding=("gaussian", "sphere")[i // 2 % 2])
+        setting = Setting(V=V, L=L, d=d, N=N, m=m if phi else None, activation=phi,
+                          embedding=("gaussian", "sphere")[i // 2 % 2],
+                          trigger_in_value=i // 4 % 2 == 0 and (phi is None or V > d))
         if phi is None or share_of_few(m, phi) <= MOST_OF_FEW:
             found.append(setting)
     return found

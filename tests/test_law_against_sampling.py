@@ -115,7 +115,8 @@ def test_a_wrong_law_is_seen(name, monkeypatch):
     assert any((excess(case, seen, predicted(case)) > 0).any() for case, seen in cases)
 
 
-@pytest.mark.parametrize("nodes", [{"neuron_ratio": 1, "neuron_mean": 1}, {"few_count": 1, "count": 1}, {"length": 1, "chi": 1}])
+@pytest.mark.parametrize("nodes", [{"neuron_ratio": 1, "neuron_mean": 1}, {"few_count": 1, "count": 1},
+                                   {"length": 1, "chi": 1}])
 def test_a_fluctuation_left_out_is_seen(nodes):
     wrong = dataclasses.replace(Accuracy(), **nodes)
     assert any((excess(case, seen, predicted(case, wrong)) > 0).any() for case, seen in KEPT if case.L == 1)

@@ -156,7 +156,8 @@ def _wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArr
     i = np.minimum(place.astype(int), 2 * n - 1)
 
     def at(f: FloatArray) -> FloatArray:
-        return np.asarray((i + 1 - place) * np.take_along_axis(f, i, -1) + (place - i) * np.take_along_axis(f, i + 1, -1))
+        low, high = (np.take_along_axis(f, k, -1) for k in (i, i + 1))
+        return np.asarray((i + 1 - place) * low + (place - i) * high)
 
     more = at(tail) / np.maximum(at(above), SPECK)
     return np.asarray(zeta + seeds.snr[:, None] + np.minimum(more, 2))
