@@ -19,7 +19,8 @@ class Accuracy:
 
     # the law of a seed, for attention
     tau_nodes: int = 5  # of |z_trig|^2, a gamma variable
-    scale_nodes: int = 3  # of both factors of |rbar|^2, gamma variables of small spread
+    scale_nodes: int = 3  # of the length of the label noise, a gamma variable of small spread
+    spread_nodes: int = 4  # of the spread of the label counts, another
     noise_nodes: int = 5  # of the tokens' squared noise, a lognormal variable
     lead_nodes: int = 16  # of the lead on either side of 0: Gauss-Legendre over its normal density
     ahead_nodes: int = 9  # of the snr at each tau, where the lead is positive
