@@ -68,6 +68,21 @@ class Accuracy:
     rank: int = 6  # of the token
     answer: int = 21  # points over the logit that answers
 
+    # orthogonal embeddings
+    orthogonal_labels: int = 4  # the sum over labels that moves the scores' variance
+    orthogonal_lead: int = 6  # the lead on either side of 0, given the label counts
+    orthogonal_trigger: int = 12  # the weight of the trigger's direction, where d = V
+    orthogonal_fact: int = 61  # points over a fact's score in attention
+    orthogonal_ratio: int = 8  # the lead where recall is averaged over it
+    orthogonal_top: int = 7  # the greatest score
+    orthogonal_score: int = 16  # a token's score, on either side of what the greatest outranks
+    orthogonal_ranks: int = 6  # ranks told apart; tokens below share the rest
+    orthogonal_cells: int = 4  # cells of counts a standard deviation, where they are too many to sum over
+    orthogonal_sum: int = 6  # frequencies at which the sum of all counts is held to N
+    orthogonal_overlap: int = 4  # a token's overlap with the trigger, where d = V
+
+    orthogonal_certain: float = 2**-40  # share missed by attention below which its spread is 0
+    orthogonal_sure: float = 1e-6  # the same below which recall is as if none were
     reach: float = 7.0  # standard deviations to which normal variables are integrated
     narrow: float = 128.0  # neurons, below which their fluctuation gets a node more of either kind
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`

@@ -17,7 +17,7 @@ from ..settings import PARAMETERS, SettingError
 from .formulas import leading_laws as laws
 from .formulas.generic import lambert_w
 from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
-from .orthogonal.orthogonal_law import orthogonal_prediction
+from .orthogonal import orthogonal_prediction
 from .predict import FloatArray, Predictions, predictions_at
 from .seed import attention
 

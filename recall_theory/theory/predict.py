@@ -21,7 +21,7 @@ from .accuracy import DEFAULT, Accuracy
 from .batch import Batch
 from .domain import is_checked, remarks
 from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
-from .orthogonal.orthogonal_law import orthogonal_prediction, orthogonal_terms
+from .orthogonal import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy
 from .seed import attention_terms, mean_and_std, seed_law
 
@@ -222,7 +222,7 @@ def _arrays(batch: Batch, accuracy: Accuracy) -> _Arrays:
         if batch.m is not None:
             raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
                                "sphere embeddings (simulate takes it)")
-        found = orthogonal_prediction(V, L, d, N, e)
+        found = orthogonal_prediction(V, L, d, N, e, accuracy)
         terms = orthogonal_terms(V, L, d, N, e)
     else:
         if batch.embedding == "sphere":

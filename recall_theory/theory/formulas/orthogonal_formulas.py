@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from .generic import exp, log, power_of_complement, sqrt
+from .generic import exp, log, maximum, power_of_complement, sqrt
 from .registry import formula
 
 __all__ = [
-    "attention_terms", "coverage", "lead", "lead_given", "lead_noise", "label_noise", "least_samples",
-    "noise_counts", "own_sequences", "recall_all", "recall_most", "recall_terms", "shared_sequences",
+    "attention_terms", "coverage", "label_noise", "lead", "lead_given", "lead_noise", "lead_noise_given",
+    "least_samples", "noise_counts", "own_pull", "own_sequences", "pull", "recall_all", "recall_most", "recall_terms",
+    "shared_power_given", "shared_sequences", "shared_sequences_given", "trigger_weight_noise_given",
 ]
 
 _WHERE = "docs/derivations/orthogonal.md"
 _REGIME = "d >= V; V large, N/V at least 1"
 _UNIT = "(gamma eta)^2/(N L)^4"
+_ONE = "gamma eta/(N L)^2"
 
 
 def lead_given(V: Any, L: Any, N: Any, e: Any, x2: Any) -> Any:
@@ -35,22 +37,59 @@ def lead_noise_given(V: Any, L: Any, N: Any, n2: Any, n3: Any) -> Any:
     return (1 - 2 / L) ** 2 * ((1 - 2 / V) * rho * n3 + mu * n2 / V) + 2 * V * (rho / L) ** 2 * n2
 
 
-def noise_counts_given(V: Any, L: Any, N: Any, n2: Any) -> Any:
-    """Token variance from the squared counts of noise tokens at given label counts."""
-    rho = (L - 1) / V
-    return 2 * ((1 - 1 / L) * rho) ** 2 * (n2 * (1 - 2 / V) + (N / V) ** 2)
+def shared_sequences_given(V: Any, L: Any, pairs: Any) -> Any:
+    """Token variance from which tokens happen to share a sequence, pairs = sum n_y (n_y - 1)."""
+    return (1 - 2 / L) * (L - 1) / V**2 * pairs
 
 
-def label_noise_given(V: Any, L: Any, N: Any, e: Any, x2: Any, nx2: Any) -> Any:
-    """Token variance from counts that meet unequal label counts, nx2 = sum n_y (n_y - N/V)^2."""
+@formula("orthogonal.attention.pull", title="What a label adds to a token's score", provenance="derived",
+         reference=_WHERE, regime="exact on average, but for a constant; d > V", unit=_ONE)
+def pull(V: Any, L: Any, N: Any, e: Any, sequences: Any, times: Any) -> Any:
+    """M p - c M r - (s p + M w (P - M p) + M o)/L: a token M times in the noise of a label of n sequences.
+
+    Its pull p = M (1-1/V) - r, w = (L-2)/(n (L-1) - 1), s = M + M (M-1) w, P the pull of all the noise, o that of the
+    informative position.
+    """
+    n, M, slots = sequences, times, sequences * (L - 1)
+    rest, beside = ((N - n) * (L - 1) + N) / V**2, (L - 2) / maximum(slots - 1, 1)
+    each = M * (1 - 1 / V) - rest
+    power = slots * ((1 - 1 / V) * (1 + (slots + n - 1) / V) - rest)
+    label = (slots - M) / V + n * (1 - 1 / V) - (N - n) * (L - 1) / V**2 + e * (n - N / V)
+    same = M + M * (M - 1) * beside
+    return M * each - M * rest * (1 - 1 / L) - (same * each + M * beside * (power - M * each) + M * label) / L
+
+
+@formula("orthogonal.attention.own_pull", title="What a token's own label adds to its score", provenance="derived",
+         reference=_WHERE, regime="exact on average, but for a constant; d > V", unit=_ONE)
+def own_pull(V: Any, L: Any, N: Any, e: Any, sequences: Any, times: Any) -> Any:
+    """M p + n o - c (M + n) r - [(n + M) o + (M + s) p + (n (L-1) - M)(1 + M w) q]/L: M times noise, n times not.
+
+    p = (M + n)(1-1/V) - r, o = p + e (n - N/V), q the mean pull of the label's other noise; w and s as in the other.
+    """
+    n, M, slots = sequences, times, sequences * (L - 1)
+    others, beside = (N - n) * (L - 1) / V**2, (L - 2) / maximum(slots - 1, 1)
+    each = (M + n) * (1 - 1 / V) - others
+    label = each + e * (n - N / V)
+    mean = (1 - 1 / V) * (1 + (slots - M - 1) / (V - 1)) - others - N / V**2
+    same = M + M * (M - 1) * beside
+    spent = (n + M) * label + (M + same) * each + (slots - M) * (1 + M * beside) * mean
+    return M * each + n * label - (M + n) * others * (1 - 1 / L) - spent / L
+
+
+def shared_power_given(V: Any, L: Any, n: Any, own: Any) -> Any:
+    """Variance that the sum over a label's noise of its squared counts brings to a token's score."""
+    slots = n * (L - 1)
+    beside = (L - 2) / maximum(slots - 1, 1) / L
+    power = 2 * slots * (slots - 1) / V * (1 - 1 / V) ** 3
+    return power * (own * (1 / L + slots / V * beside) ** 2 + (1 - own) * slots / V * beside**2)
+
+
+def trigger_weight_noise_given(V: Any, L: Any, N: Any, e: Any, x2: Any, nx2: Any, xn2: Any) -> Any:
+    """For d = V: what the trigger's own value adds to the variance of W, and its covariance with sum_b t_b S_b."""
     rho = (L - 1) / V
     a, k = (1 - N / V) / L, (1 - 1 / L) * rho - (1 + e) / L
-    return rho * (a**2 * N + 2 * a * k * x2 + k**2 * nx2)
-
-
-def shared_sequences_given(V: Any, L: Any, n2: Any) -> Any:
-    """Token variance from which tokens happen to share a sequence."""
-    return (L - 1) / V**2 * n2
+    return (e * (1 - 2 / L) ** 2 * ((rho * x2) ** 2 + rho * nx2 + xn2 / V),
+            e * (1 - 2 / L) * rho * (a * x2 + k * nx2))
 
 
 def _x2(V: Any, N: Any) -> Any:
@@ -64,7 +103,7 @@ def _n2(V: Any, N: Any) -> Any:
 
 
 @formula("orthogonal.attention.lead", title="Lead of the informative token: z_trig.g", provenance="derived",
-         reference=_WHERE, regime=_REGIME + "; exact on average for d > V", unit="gamma eta/(N L)^2",
+         reference=_WHERE, regime=_REGIME + "; exact on average for d > V", unit=_ONE,
          limits="(1 - 1/L)(N^2/V + e N) for V large")
 def lead(V: Any, L: Any, N: Any, e: Any) -> Any:
     """T = (1 + e + rho) x2 + N^2/V - n2/V - [mu (V-1)^2 + rho (V rho + 2 + e/rho) x2 + (1-1/V) n2]/L.
@@ -88,8 +127,8 @@ def lead_noise(V: Any, L: Any, N: Any) -> Any:
 @formula("orthogonal.attention.noise_counts", title="Noise tokens: squares of their counts by label",
          provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
 def noise_counts(V: Any, L: Any, N: Any) -> Any:
-    """2 (1-1/L)^2 rho^2 [n2 (1-2/V) + (N/V)^2]."""
-    return noise_counts_given(V, L, N, _n2(V, N))
+    """2 (1-1/L)^2 rho^2 [n2 (1-2/V) + (N/V)^2] (1-2/V)."""
+    return 2 * ((1 - 1 / L) * (L - 1) / V) ** 2 * (_n2(V, N) * (1 - 2 / V) + (N / V) ** 2) * (1 - 2 / V)
 
 
 @formula("orthogonal.attention.label_noise", title="Noise tokens: counts against unequal label counts",
@@ -97,25 +136,29 @@ def noise_counts(V: Any, L: Any, N: Any) -> Any:
          limits="exceeds the squared counts where L > 2 V")
 def label_noise(V: Any, L: Any, N: Any, e: Any) -> Any:
     """rho sum_y n_y (a + k x_y)^2 with a = (1 - N/V)/L and k = (1-1/L) rho - (1+e)/L."""
-    return label_noise_given(V, L, N, e, _x2(V, N), N * (1 + N / V))
+    rho, lam = (L - 1) / V, N / V
+    a, k = (1 - lam) / L, (1 - 1 / L) * rho - (1 + e) / L
+    return rho * (a**2 * N + 2 * a * k * _x2(V, N) + k**2 * N * (1 + lam))
 
 
 @formula("orthogonal.attention.shared_sequences", title="Noise tokens: which of them share a sequence",
          provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
 def shared_sequences(V: Any, L: Any, N: Any) -> Any:
-    """(L-1) n2/V^2."""
-    return shared_sequences_given(V, L, _n2(V, N))
+    """(1-2/L) (L-1) (n2 - N)/V^2."""
+    return shared_sequences_given(V, L, _n2(V, N) - N)
 
 
 @formula("orthogonal.attention.own_sequences", title="Noise tokens: sequences that store them as facts",
          provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
 def own_sequences(V: Any, L: Any, N: Any, e: Any) -> Any:
-    """Var(A n^2 + B n) + 4 rho E n^3, n ~ Poisson(lam): A = (1+e)(1-1/L) + rho, B = -(e lam + 1)(1-1/L)
-    - 2 rho lam."""
+    """Var(A n^2 + B n) + 4 c rho E[n^2 (c n + a + k x)], n ~ Poisson(lam), c = 1-1/L, A = c (1+e+rho),
+    B = -c (1 + e lam + rho lam), a and k as in the label noise."""
     lam, rho, c = N / V, (L - 1) / V, 1 - 1 / L
-    square, once = (1 + e) * c + rho, -(e * lam * c + 2 * rho * lam + c)
+    square, once = c * (1 + e + rho), -c * (1 + e * lam + rho * lam)
+    a, k = (1 - lam) / L, c * rho - (1 + e) / L
     return (square**2 * (4 * lam**3 + 6 * lam**2 + lam) + once**2 * lam
-            + 2 * square * once * (2 * lam**2 + lam) + 4 * rho * lam * (lam**2 + 3 * lam + 1))
+            + 2 * square * once * (2 * lam**2 + lam)
+            + 4 * c * rho * (c * lam * (lam**2 + 3 * lam + 1) + a * (lam**2 + lam) + k * (2 * lam**2 + lam)))
 
 
 @formula("orthogonal.attention.least_samples", title="Least N for attention with orthogonal embeddings",

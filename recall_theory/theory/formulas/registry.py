@@ -119,6 +119,8 @@ SYMBOLS: dict[str, SymbolInfo] = {
     "average": SymbolInfo(r"\bar\theta", "mean of what labels store", "real", positive=False),
     "rest": SymbolInfo(r"\rho^2", "variance of what a label's wrong picks store", "positive"),
     "count": SymbolInfo("n", "right picks of a label", "at least 0", positive=False),
+    "sequences": SymbolInfo("n", "training sequences of a label", "at least 0", positive=False),
+    "times": SymbolInfo("M", "how often a token stands in them as noise", "at least 0", positive=False),
     "slope": SymbolInfo(r"\ell", "slope of the kernel in the overlap of two values", "positive"),
 }
 

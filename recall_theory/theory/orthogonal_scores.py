@@ -1,0 +1,309 @@
+"""Scores under orthogonal embeddings: their law over tokens and seeds, and the attention that it leaves.
+
+With orthonormal tokens a score is a polynomial of counts. Given how many sequences each label has, the scores of the V
+tokens are independent but for their sum, and each is a sum over labels of a cubic polynomial of how often the token
+stands there, a binomial count. Proofs: docs/derivations/orthogonal.md. All in units of 1/(N L)^2.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, ndtr
+
+from ..numerics.counts import binomial_over_poisson, distinct_competitors
+from ..numerics.cumulants import gamma_of_score, score_of_gamma
+from ..numerics.quadrature import condense, gauss_binomial, gauss_cut_normal, gauss_hermite, gauss_skewed
+from ..numerics.unit_sphere import coordinate_of_score, score_of_coordinate, wallace_scale
+from .accuracy import Accuracy
+from .formulas.orthogonal_formulas import (
+    lead_given,
+    lead_noise_given,
+    own_pull,
+    pull,
+    shared_power_given,
+    shared_sequences_given,
+    trigger_weight_noise_given,
+)
+
+__all__ = ["ALMOST", "TINY", "Labels", "ScoreLaw", "Seeds", "attention", "condensed", "distinct_trials", "label_counts",
+           "seed_law"]
+
+FloatArray = NDArray[np.float64]
+
+TINY = float(np.finfo(float).tiny)
+ALMOST = 1 - 2**-53  # the greatest probability that is not 1
+CUBIC = 6  # Gauss nodes that give the first three cumulants of a cubic exactly
+FARTHEST = 9  # standard deviations of a count that sums run over: what is beyond is e^-40 of it
+SCORES = 5  # standard deviations of a fact's score that are summed over: beyond lie 6e-7 of the facts
+FLAT = 1e-12  # 1/dimension of the sphere that stands for a normal law
+SMALL = 1e-6  # nodes of less probability are left out
+LEAST_SKEW = 1 / 1000  # a skewness below it, or a negative one, is taken as this: the law is then normal
+MOST_SKEW = 8**0.5  # a skewness above that of chi^2 with one degree of freedom is taken as this
+LEAST_PART = 1 / 4  # of its mean, what a variance keeps where its regression would cross zero
+ROUNDING = 2**-40  # a difference of seeds that is less of what differs is rounding
+
+
+@dataclasses.dataclass(frozen=True)
+class Labels:
+    """Counts of a label: cells n (K,), `step` apart, with their probabilities (K,) by the binomial law of a single
+    count and by the Poisson law that leaves it where all are held to a sum of N. `rate` is N/V."""
+
+    n: FloatArray
+    step: int
+    rate: float
+    binomial: FloatArray
+    poisson: FloatArray
+
+
+def label_counts(V: float, N: float, cells: int) -> Labels:
+    """The cells of a label's count: every one where they are few, else `cells` a standard deviation."""
+    rate = N / V
+    step = max(1, round(np.sqrt(rate) / cells))
+    first = step * int(max(0, rate - FARTHEST * np.sqrt(rate)) / step)
+    n = np.arange(first, min(rate + FARTHEST * (1 + np.sqrt(rate)), N) + step, step).astype(float)
+    poisson = n * np.log(rate) - rate - gammaln(n + 1)
+    binomial = np.where(n <= N, poisson + binomial_over_poisson(np.minimum(n, N), N, V), -np.inf)
+    laws = [np.exp(log - log.max()) for log in (binomial, poisson)]
+    return Labels(n, step, rate, *(law / law.sum() for law in laws))
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreLaw:
+    """A token's score over its standard deviation: a coordinate on a sphere, skewed as a chi-squared variable is.
+
+    `flat` is 1/dimension of the sphere; coordinates `taken` leave less of the common square to the others.
+    """
+
+    skew: FloatArray
+    flat: FloatArray
+
+    def coordinate(self, x: FloatArray) -> FloatArray:
+        """The coordinate, of variance 1, at score x."""
+        return score_of_gamma(1 + x * self.skew / 2, self.skew**2 / 4)
+
+    def score(self, u: FloatArray) -> FloatArray:
+        """The score at coordinate u."""
+        return (gamma_of_score(u, self.skew**2 / 4) - 1) * 2 / self.skew
+
+    def quantile(self, u: FloatArray, *taken: FloatArray) -> FloatArray:
+        """The normal quantile of coordinate u, given others."""
+        flat = self.flat.reshape(self.flat.shape + (1,) * (np.ndim(u) - self.flat.ndim))
+        b = u * np.sqrt(flat / self._left(flat, taken))
+        return score_of_coordinate(np.clip(b, -1, 1), wallace_scale(1 / flat - len(taken)), 1 - ALMOST)
+
+    def at_quantile(self, z: FloatArray, *taken: FloatArray) -> FloatArray:
+        """The coordinate at the normal quantile z, given others: the inverse of `quantile`."""
+        scale = wallace_scale(1 / self.flat - len(taken))
+        return coordinate_of_score(z, scale) * np.sqrt(self._left(self.flat, taken) / self.flat)
+
+    @staticmethod
+    def _left(flat: FloatArray, taken: tuple[FloatArray, ...]) -> FloatArray:
+        """What coordinates leave of the square."""
+        result: FloatArray = np.maximum(1 - flat * sum((u * u for u in taken), np.zeros(())), flat)
+        return result
+
+
+@dataclasses.dataclass(frozen=True)
+class Seeds:
+    """Weighted nodes (S,) of the seeds' law; all scores of a seed are in units of their standard deviation over tokens.
+
+    `lead` of the informative token; skew and flat of the law of scores; centre (S, K) and spread (S, K), mean and
+    standard deviation of the score of a token of each count; `changed`, the seed's sum over its label counts,
+    standardised.
+    """
+
+    weight: FloatArray
+    lead: FloatArray
+    skew: FloatArray
+    flat: FloatArray
+    centre: FloatArray
+    spread: FloatArray
+    changed: FloatArray
+
+    def part(self, of: NDArray[np.bool_]) -> Seeds:
+        """Some of the seeds."""
+        return Seeds(*(getattr(self, field.name)[of] for field in dataclasses.fields(self)))
+
+    @property
+    def law(self) -> ScoreLaw:
+        """The law of scores, (S, 1)."""
+        return ScoreLaw(self.skew[:, None], self.flat[:, None])
+
+
+def condensed(seeds: Seeds, n: int) -> Seeds:
+    """A Gauss rule of n leads in the place of all; the rest is averaged, and `changed` regressed on the lead."""
+    mass = seeds.weight.sum()
+    mean = seeds.weight / mass
+    lead, weight = condense(seeds.lead, mean, n)
+    lead, weight = lead[weight > SMALL], weight[weight > SMALL]
+    skew, flat, centre, spread, changed = (np.tile(mean @ x, (len(lead),) + (1,) * (x.ndim - 1)) for x in (
+        seeds.skew, seeds.flat, seeds.centre, seeds.spread, seeds.changed))
+    off = seeds.lead - mean @ seeds.lead
+    slope = mean @ (off * seeds.changed) / np.maximum(mean @ off**2, TINY)
+    return Seeds(weight * mass, lead, skew, flat, centre, spread, changed + slope * (lead - mean @ seeds.lead))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Pull:
+    """Of what one label adds to a token's score, by the label's count (K,): mean, variance, third cumulant, the part of
+    the variance linear in the token's own count M there, and the covariances of M with it and with its square."""
+
+    mean: FloatArray
+    variance: FloatArray
+    third: FloatArray
+    linear: FloatArray
+    with_count: FloatArray
+    square_with_count: FloatArray
+
+
+def _pull(x: FloatArray, m: FloatArray, w: FloatArray) -> _Pull:
+    mean = (w * x).sum(axis=-1)
+    z, c = x - mean[:, None], m - (w * m).sum(axis=-1, keepdims=True)
+    variance, third, shared, count, square = ((w * a).sum(axis=-1) for a in (z**2, z**3, z * c, c * c, z * z * c))
+    return _Pull(mean, variance, third, shared**2 / np.maximum(count, TINY), shared, square)
+
+
+def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, accuracy: Accuracy) -> tuple[
+        Seeds, FloatArray]:
+    """The seeds' law at L >= 2, d >= V, and the law of a label's count (2, K) where `changed` is -1 and 1.
+
+    e: 1 if the trigger is in the values, else 0.
+    """
+    n, p0, x, c, rho = labels.n, labels.binomial, labels.n - labels.rate, 1 - 1 / L, (L - 1) / V
+    m, w = gauss_binomial(n * (L - 1), np.full(n.shape, 1 / V), CUBIC)
+    w = w / w.sum(axis=-1, keepdims=True)
+    other, own = (_pull(f(V, L, N, e, n[:, None], m), m, w) for f in (pull, own_pull))
+    rest, beside = other.variance + shared_power_given(V, L, n, 0), own.variance + shared_power_given(V, L, n, 1)
+    centre = own.mean - other.mean
+    centre = centre - p0 @ centre
+
+    # Seeds differ in the sum over labels of what each adds to the variance over tokens.
+    each = ((1 - 1 / V) * rest + other.linear / (V - 1) + (beside + centre**2) / V
+            + shared_sequences_given(V, L, n**2 - n) - 2 * (c * rho * n / V) ** 2)
+    change, square = (_given_sum(f, x, p0) for f in (each, x * x))
+    size = float(np.sqrt(p0 @ change**2))
+    change = change / size if size > ROUNDING * np.abs(rest).max() else 0 * change
+    free = V * max(float(p0 @ square**2 - (p0 @ (square * change)) ** 2), 0)  # variance of sum x^2 given that sum
+    # Skewed as it is, or as much as keeps it positive.
+    positive = 2 * size / np.sqrt(V) / np.maximum(p0 @ each + 2 * (c * rho * N / V) ** 2 / V, TINY)
+    skewness = np.clip(p0 @ change**3 / np.sqrt(V), min(positive, MOST_SKEW), MOST_SKEW)
+    changed, weight = gauss_skewed(skewness, accuracy.orthogonal_labels * (4 if V < accuracy.small / 4 else 1))
+
+    parts: list[tuple[float, float, float, float, FloatArray, FloatArray]] = []
+    totals: list[float] = []
+    thirds: list[float] = []
+    for by in (0.0, *changed):
+        p = p0 * (1 + change * by / np.sqrt(V))  # by regression, for means only: negative where a count is rare
+        x2, n2, n3, nx2, xn2 = (float(V * p @ f) for f in (x * x, n * n, n**3, n * x * x, (x * n) ** 2))
+        s1, s2 = rho * N, rho**2 * n2
+        common = (float(V * p @ (rest + other.linear / (V - 1))) + 2 * (c / V) ** 2 * max(s1**2 - s2, 0)
+                  + shared_sequences_given(V, L, n2 - N))
+        spread = np.maximum(common - rest + beside, max(common * LEAST_PART, TINY))
+        middle = centre - p @ centre
+        third = V * p @ other.third + 8 * c**3 * (3 * s2 * s1 / V**2 - s1**3 / V**3) - other.third + own.third
+        totals.append(max(float(p @ (spread + middle**2)), totals[0] * LEAST_PART if totals else TINY**0.5))
+        thirds.append(float(p @ (third + 3 * middle * spread + middle**3)))
+        # How the variance over tokens moves with the lead: both hold the counts of a token beside its own label.
+        slope = (1 - 2 / L) * (1 - 1 / V) * n
+        both = slope * own.with_count
+        moved = float(p @ (2 * middle * (both - p @ both) + slope * own.square_with_count)) * V / (V - 1)
+        lead = lead_given(V, L, N, e, x2)
+        noise = (max(lead_noise_given(V, L, N, n2, n3), parts[0][1] * LEAST_PART if parts else TINY**0.5)
+                 + free * (lead_given(V, L, N, e, x2 + 1) - lead) ** 2)
+        extra, shared = trigger_weight_noise_given(V, L, N, e, x2, nx2, xn2) if d == V else (0.0, 0.0)
+        parts.append((lead + (e * c * rho * x2 if d == V else 0), noise + max(extra, 0), moved, shared, middle, spread))
+    # The skewness hardly moves with the sum: the line alone would turn the third cumulant negative.
+    skew = thirds[0] / float(weight @ np.array(totals[1:]) ** (3 / 2))
+    seeds = [_nodes(V if d == V else np.inf, accuracy, skew, total, part)
+             for total, part in zip(totals[1:], parts[1:], strict=True)]
+    seeds = [dataclasses.replace(s, weight=s.weight * f, changed=s.weight * 0 + by)
+             for s, f, by in zip(seeds, weight, changed, strict=True)]
+    if d == V:
+        sides = [s.part(side) for s in seeds for side in (s.lead < 0, s.lead >= 0)]
+        seeds = [condensed(s, accuracy.orthogonal_lead) for s in sides if s.weight.sum() > SMALL**2]
+    change = change - labels.poisson @ change
+    tilted = [labels.poisson * np.maximum(1 + change * by / np.sqrt(V), 0) for by in (-1, 1)]
+    return (Seeds(*(np.concatenate([getattr(s, field.name) for s in seeds]) for field in dataclasses.fields(Seeds))),
+            np.array([law / law.sum() for law in tilted]))
+
+
+def _given_sum(f: FloatArray, x: FloatArray, p: FloatArray) -> FloatArray:
+    """What of f (K,) is left by its mean and its regression on x, whose sum over labels is fixed."""
+    result: FloatArray = f - p @ f - p @ (f * x) / np.maximum(p @ (x * x), TINY) * x
+    return result
+
+
+def _nodes(V: float, accuracy: Accuracy, skew: float, total: float, given: tuple[
+        float, float, float, float, FloatArray, FloatArray]) -> Seeds:
+    """Seeds of one sum over the label counts. V is infinite where the trigger lies beside the tokens (d > V)."""
+    lead, noise, moved, shared, centre, spread = given
+    count = accuracy.orthogonal_lead
+    if np.isinf(V):
+        x, weight = gauss_cut_normal(-lead / np.sqrt(noise), count)
+        leads = big = lead + np.sqrt(noise) * x
+    else:
+        x, weight = (a[:, None] for a in gauss_hermite(accuracy.orthogonal_trigger, symmetric=True))
+        big = lead + np.sqrt(noise) * x
+    own = total * np.maximum(1 + moved / noise * (big - lead) / total, LEAST_PART)
+    if not np.isinf(V):
+        # z_trig = sum_b t_b z_b: the lead is T = W + sum_b t_b S_b, and scores are S_b + W t_b, which is T t_b and what
+        # of S_b is orthogonal to t.
+        rest = np.sqrt(np.maximum(own - shared**2 / noise, own * LEAST_PART))
+        middle = big + shared / noise * (big - lead)
+        z, w = gauss_cut_normal(-(middle / rest)[:, 0], count)
+        leads, weight, own = middle + rest * z, weight * w, (1 - 1 / V) * own + 0 * z
+    variance = own + leads**2 / V
+    leads, share, own, variance, weight = (np.ravel(a) for a in (leads, leads**2 / V / variance, own, variance, weight))
+    part = own / variance
+    return Seeds(weight, leads / np.sqrt(variance), np.clip(skew * part ** (3 / 2), LEAST_SKEW, MOST_SKEW),
+                 np.maximum(share**2 / (V + 2 - 2 * share**2), FLAT), np.sqrt(part / total)[:, None] * centre,
+                 np.sqrt((part / total)[:, None] * spread + share[:, None]), leads)
+
+
+def distinct_trials(V: float, n: float) -> tuple[float, float]:
+    """The binomial law, trials and chance, of the mean and variance of `distinct_competitors`."""
+    mean, variance = distinct_competitors(V, n)
+    return mean / (1 - variance / mean), 1 - variance / mean
+
+
+def attention(V: float, L: int, seeds: Seeds, accuracy: Accuracy) -> tuple[float, float]:
+    """Mean attention and its standard deviation over seeds; L >= 2."""
+    law = seeds.law
+    z = np.linspace(-SCORES, SCORES, accuracy.orthogonal_fact)
+    wz = np.exp(-z * z / 2)
+    wz /= wz.sum()
+    u = law.at_quantile(z)
+    border = law.coordinate(law.score(u) + seeds.lead[:, None])
+    above = ndtr(-law.quantile(border, u))  # (S, z): that a token outscores the fact
+    trials, chance = distinct_trials(V, L - 1)
+    # Where the lead is negative, a copy of the fact's own token among the noise wins too.
+    outside = np.exp((L - 1) * np.log1p(-1 / V))
+    alone = np.where(seeds.lead < 0, outside, 1)[:, None]
+    each = np.exp(trials * np.log1p(-np.minimum(chance * above, ALMOST))) * alone
+    one = each @ wz
+    mean = float(one @ seeds.weight)
+    if mean >= 1 - accuracy.orthogonal_certain:
+        return 1.0, 0.0
+
+    more, wider = distinct_trials(V, 2 * (L - 1))  # of two sequences of one fact
+    same = (np.exp(more * np.log1p(-np.minimum(wider * above, ALMOST))) * alone**2) @ wz
+    row, pair = np.repeat(above[:, :, None], len(z), axis=2), np.tile(wz[:, None] * wz, (len(one), 1, 1))
+    if (seeds.flat > FLAT).any():  # two facts and a competitor share one square
+        row = ndtr(-law.quantile(border[:, :, None], u[:, :, None], u[:, None, :]))
+        square, size = law.flat * u * u, 1 / law.flat
+        left, single = (np.log1p(-np.minimum(s, ALMOST)) for s in (square[:, :, None] + square[:, None, :], square))
+        log = (size - 4)[..., None] * left - ((size - 3) * single)[:, :, None] - ((size - 3) * single)[:, None, :]
+        pair = pair * np.exp(np.minimum(log / 2, FARTHEST))
+        pair = pair / pair.sum(axis=(1, 2), keepdims=True)
+    column, inside = np.swapaxes(row, 1, 2), 1 - outside
+    none = 1 - chance * (row + column - inside * np.minimum(row, column))
+    # That the other fact's token stays below this one's border: a step, of which each node has its share.
+    beats = np.clip((law.quantile(border)[:, :, None] - z) / (z[1] - z[0]) + 1 / 2, 0, 1)
+    other = (1 - inside + inside * beats) * (1 - inside + inside * np.swapaxes(beats, 1, 2))
+    both = np.exp(trials * max(V - 2, 0) / (V - 1) * np.log(np.maximum(none, TINY))) * other * alone[..., None] ** 2
+    two = (both * pair).sum(axis=(1, 2)) - np.einsum("nij,ni->n", pair, each) ** 2
+    variance = float((two * (1 - 1 / V) + (same - one**2) / V + (one - mean) ** 2) @ seeds.weight)
+    return min(mean, 1.0), float(np.sqrt(min(max(variance, 0.0), mean * (1 - mean))))
