@@ -25,6 +25,7 @@ PARTS = {
     "competitors": ("classes", "class_score", "class_above", "competitor", "few_competitor", "logit", "gain"),
     "variance": ("overlap", "angle", "pair"),
     "wrong answers": ("rank", "answer"),
+    "orthogonal": ("orthogonal_",),
 }
 
 
@@ -69,6 +70,9 @@ def test_twice_as_many_nodes_of_one_part_change_nothing_where_attention_fails(pa
                 Setting(V=150, L=20, d=60, N=400, trigger_in_value=False)]
     if part == "neurons":
         settings = [Setting(V=100, L=30, d=40, N=900, m=200, trigger_in_value=False)]
+    if part == "orthogonal":
+        settings = [Setting(V=V, L=L, d=d, N=N, embedding="orthogonal", trigger_in_value=e) for V, L, d, N, e in (
+            (24, 100, 98, 106, False), (40, 183, 149, 217, True), (29, 85, 29, 317, True), (57, 90, 120, 182, False))]
     for setting in settings:
         mean, spread = moved(setting, dataclasses.replace(QUICK, **counts))
         assert mean < 1e-3 and spread < 0.05, setting
