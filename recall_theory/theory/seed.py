@@ -34,6 +34,8 @@ Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`;
 
 TINY = float(np.finfo(float).tiny)  # keeps logarithms and quotients of 0 finite
 MOST_SKEW = 2.0  # guard: acts at a few tokens, where the lead is as skewed as an exponential variable
+LARGEST_SKEW = 10.0  # guard: acts where an activation has next to no linear part, of which cumulants are taken
+LARGEST_EXCESS = 100.0  # guard: the same
 LOG_STEPS = 400  # of a gamma variable's logarithm, from which its Gauss rule is made
 TOO_FLAT = 1e-8  # a fourth cumulant or a variance that changes no score, as far as floats tell
 LEAST_EXCESS = -4 / 3  # guard: acts where scores are flatter than a coordinate in two dimensions, whose excess is -3/2
@@ -319,7 +321,8 @@ def _shape(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, tau:
     third = score_shape.third_cumulants(p, S, stored, square - S, snr * np.sqrt(square))
     skew = sum(third.values()) / square**(3 / 2)
     others = skew - third["class counts"] / square**(3 / 2)  # their fourth cumulant is that of a gamma variable
-    return skew, score_shape.fourth_cumulant(p, S, stored, square - S) / square**2 + 3 * others**2 / 2
+    excess = score_shape.fourth_cumulant(p, S, stored, square - S) / square**2 + 3 * others**2 / 2
+    return np.clip(skew, -LARGEST_SKEW, LARGEST_SKEW), np.minimum(excess, LARGEST_EXCESS)
 
 
 def _noise_spread(p: StepTwo) -> FloatArray:
