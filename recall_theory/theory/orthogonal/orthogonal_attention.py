@@ -34,6 +34,7 @@ NODES_LEAD = 7  # over the lead T given the label counts, and over the trigger's
 NODES_SCORE = 41  # equidistant nodes over a token's standardised score
 REACH = 5  # standard deviations that they span on either side
 TINY = np.finfo(float).tiny
+OVERFLOW = 500  # guard: exponents are kept from overflow, where a chance is nil
 LEAST_SKEW = 1 / 1024  # below it the law is a normal one to the precision wanted
 
 
@@ -201,7 +202,7 @@ def _two_facts(V: float, L: int, number: float, own: FloatArray, s: FloatArray, 
     inside = float(-np.expm1((L - 1) * np.log1p(-1 / V)))  # that a given token is in a sequence
     rest = max(number - inside, 0.0)  # competitors other than the other fact
     row, column = log[:, :, None], log[:, None, :]
-    shared = rest / max(V - 2, 1) * np.expm1(np.minimum(-np.maximum(row, column), 500))
+    shared = rest / max(V - 2, 1) * np.expm1(np.minimum(-np.maximum(row, column), OVERFLOW))
     beats = own[:, None, :] < own[:, :, None] + s[:, :, None]
     other = (1 - inside + inside * beats) * (1 - inside + inside * np.swapaxes(beats, 1, 2))
     both = np.exp(rest * (row + column + np.log1p(shared)))

@@ -29,6 +29,7 @@ NODES_TOP = 8  # Gauss-Legendre nodes over the probability scale of the greatest
 NODES_SCORE = 41
 REACH = 9  # standard deviations of a count that the sums run over
 ALMOST = 1 - np.finfo(float).epsneg  # the greatest number below 1
+LOWEST = 8  # guard: standard deviations below which no token scores, at V beyond 10^14
 ENOUGH = 1000  # with more samples a fact, no count of a fact is twice that of another (e^-0.11 ENOUGH)
 
 
@@ -99,7 +100,7 @@ def _ranked(V: float, L: int, attention: AttentionNodes) -> Groups:
     share = np.zeros((len(lead), RANKS))
     share[:, 0] = (1 + (V - 1) * (1 - below)) / V
     # Tokens below the border: J - 1 of the V - 2 others lie above the token's score plus the lead.
-    floor = np.minimum(-ndtri(1 / (4 * V)), 8)
+    floor = np.minimum(-ndtri(1 / (4 * V)), LOWEST)
     low = np.minimum(-floor, border - 1)
     grid = low[:, None] + (border - low)[:, None] * np.linspace(0, 1, NODES_SCORE)
     density = np.exp(((grid**2).min(axis=1, keepdims=True) - grid**2) / 2)
