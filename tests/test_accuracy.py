@@ -16,7 +16,8 @@ from recall_theory.theory.domain import MOST_OF_FEW, share_of_few
 QUICK = Accuracy()
 PHI = ("relu", "tanh", "gelu", "identity", "abs(x)")
 PARTS = {
-    "seed": ("tau_nodes", "scale_nodes", "lead_nodes", "ahead_nodes", "behind_nodes", "score_steps"),
+    "seed": ("tau_nodes", "scale_nodes", "spread_nodes", "noise_nodes", "lead_nodes", "ahead_nodes", "behind_nodes",
+             "score_steps"),
     "seeds of recall": ("seed_tau", "seed_ahead", "seed_behind"),
     "fact": ("score", "trigger", "length", "outranking", "count", "few_count"),
     "neurons": ("neuron_",),

@@ -19,7 +19,8 @@ class Accuracy:
 
     # the law of a seed, for attention
     tau_nodes: int = 5  # of |z_trig|^2, a gamma variable
-    scale_nodes: int = 3  # of both factors of |rbar|^2, gamma variables of small spread
+    scale_nodes: int = 3  # of the length of the label noise, a gamma variable of small spread
+    spread_nodes: int = 4  # of the spread of the label counts, another
     noise_nodes: int = 5  # of the tokens' squared noise, a lognormal variable
     lead_nodes: int = 16  # of the lead on either side of 0: Gauss-Legendre over its normal density
     ahead_nodes: int = 9  # of the snr at each tau, where the lead is positive
@@ -46,7 +47,7 @@ class Accuracy:
     neuron_steps: int = 4  # steps a standard deviation of the table of moments over that input, which a cubic joins
     neuron_laplace: int = 8  # Gauss-Laguerre: the integral that divides by the own value
     neuron_ratio: int = 3  # the fluctuation over weights of the noise's power in units of the own value
-    neuron_mean: int = 2  # that of the mean, given the power
+    neuron_mean: int = 2  # that of the mean, given the power; one node more of both below `narrow`
     # the correct label
     chi: int = 2  # length of the sum of the output embeddings; one more on the sphere and at `small` sizes
     power: int = 2  # total strength of the competitors
@@ -68,6 +69,7 @@ class Accuracy:
     answer: int = 21  # points over the logit that answers
 
     reach: float = 7.0  # standard deviations to which normal variables are integrated
+    narrow: float = 128.0  # neurons, below which their fluctuation gets a node more of either kind
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three
     small: float = 64.0  # tokens or dimensions, below which what fluctuates with them gets a node more, as below

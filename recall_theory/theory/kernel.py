@@ -101,7 +101,8 @@ class NeuronKernel:
         neuron = self._neuron(s, t, tau)
         free = self._neuron(s, 0 * t, 0 * tau) if tau.any() else neuron
         law = _law(neuron, self.accuracy.neuron_laplace)
-        weight, ratio, mean = _nodes(law, self.accuracy)
+        more = int(self.m < self.accuracy.narrow)
+        weight, ratio, mean = _nodes(law, self.accuracy.neuron_ratio + more, self.accuracy.neuron_mean + more)
         root = np.sqrt(self.d)
         to_token = alpha * root / np.sqrt(s)  # of a unit vector along h_k, and of one along the rest of the trigger
         has_rest = neuron.rest > ALONG * np.sqrt(tau)
@@ -320,9 +321,9 @@ class KernelLaw:
     skewness: FloatArray
 
 
-def _nodes(law: KernelLaw, n: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _nodes(law: KernelLaw, n_ratio: int, n_mean: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weights, R and M at nodes (..., D): log R is a gamma variable; with A = 1/sqrt(R), M A is normal, linear in A."""
-    g, p = gauss_skewed(law.ratio_skewness, n.neuron_ratio)
+    g, p = gauss_skewed(law.ratio_skewness, n_ratio)
     log = np.log1p(law.ratio_variance)  # the variance of log R and its third cumulant
     bend = np.abs(law.ratio_skewness) * np.sqrt(log)
     variance = np.where(law.ratio_skewness > 0, log / (1 + bend), log * (1 + bend))
@@ -336,7 +337,7 @@ def _nodes(law: KernelLaw, n: Accuracy) -> tuple[FloatArray, FloatArray, FloatAr
     on_A = M + EA * AM / np.maximum(VA, TINY)
     variance = M**2 * VA + EA**2 * VM + 2 * M * EA * AM + VM * VA + AM**2
     left = np.sqrt(np.maximum(variance - on_A**2 * VA, 0))
-    b, pb = gauss_hermite(n.neuron_mean)
+    b, pb = gauss_hermite(n_mean)
     B = (M * EA + AM)[..., None, None] + (on_A[..., None] * (A - EA[..., None]))[..., None] + left[..., None, None] * b
     shape = (*M.shape, -1)
     return ((p[..., None] * pb).reshape(shape), (R[..., None] + 0 * B).reshape(shape),

@@ -34,8 +34,8 @@ Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`;
 
 TINY = float(np.finfo(float).tiny)  # keeps logarithms and quotients of 0 finite
 MOST_SKEW = 2.0  # guard: acts at a few tokens, where the lead is as skewed as an exponential variable
-LARGEST_SKEW = 10.0  # guard: acts where an activation has next to no linear part, of which cumulants are taken
-LARGEST_EXCESS = 100.0  # guard: acts in the same cases as that of the skewness
+STEPS = 4  # of Newton's method, after which a shape has its cumulants
+FAR = 8.0  # standard deviations beyond which a gamma variable has no mass, as far as floats tell
 LOG_STEPS = 400  # of a gamma variable's logarithm, from which its Gauss rule is made
 TOO_FLAT = 1e-8  # a fourth cumulant or a variance that changes no score, as far as floats tell
 LEAST_EXCESS = -4 / 3  # guard: acts where scores are flatter than a coordinate in two dimensions, whose excess is -3/2
@@ -170,7 +170,8 @@ def gamma_nodes(variance: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     which what depends on it is smooth at small shapes too."""
     shape = 1 / np.maximum(variance, TOO_FLAT)[:, None]
     # in units of the standard deviation, or of the exponential fall of the logarithm's left tail
-    left, right = np.minimum(-8 / np.sqrt(shape), -FALLEN / shape), 8 / np.sqrt(shape) + np.log1p(8 / shape)
+    left = np.minimum(-FAR / np.sqrt(shape), -FALLEN / shape)
+    right = FAR / np.sqrt(shape) + np.log1p(FAR / shape)
     log = left + (right - left) * np.linspace(0, 1, LOG_STEPS)
     weight = np.exp(shape * (log - np.expm1(log)))
     nodes, w = condense(log, weight / weight.sum(-1, keepdims=True), n)
@@ -213,7 +214,7 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     width, moments = _mlp(sizes, m, phi, shared["e"])
     tau, w_tau = tau_nodes(d1, embedding, accuracy.tau_nodes)
     b0, w_b0 = gamma_nodes(2 / d1, accuracy.scale_nodes)
-    Q, w_Q = gamma_nodes(2 * (1 - 1 / sizes[3]) / (V1 - 1), accuracy.scale_nodes)
+    Q, w_Q = gamma_nodes(2 * (1 - 1 / sizes[3]) / (V1 - 1), accuracy.spread_nodes)
     at = _step_two(sizes, width, moments, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None],
                    Q=Q[:, None, None, :], **shared)
     typical = _step_two(sizes, width, moments, 0, **shared)
@@ -322,7 +323,23 @@ def _shape(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, tau:
     skew = sum(third.values()) / square**(3 / 2)
     others = skew - third["class counts"] / square**(3 / 2)  # their fourth cumulant is that of a gamma variable
     excess = score_shape.fourth_cumulant(p, S, stored, square - S) / square**2 + 3 * others**2 / 2
-    return np.clip(skew, -LARGEST_SKEW, LARGEST_SKEW), np.minimum(excess, LARGEST_EXCESS)
+    # guard: acts at a few tokens; V numbers have no greater cumulants
+    most = (p.V - 2) / np.sqrt(p.V - 1)
+    return _composed(np.clip(skew, -most, most), np.minimum(excess, p.V))
+
+
+def _composed(skew: FloatArray, excess: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What `score_of_normal` has to be given to show these cumulants: a gamma variable of skewness s as a function of a
+    symmetric one of fourth cumulant r has those of s (1 + r/2) and r + 3/2 s^2 (1 + 2 r), to second order in s."""
+    rest = (excess - 3 * skew**2 / 2) / (1 + 3 * skew**2 / 2)
+    for _ in range(STEPS):
+        rest = np.maximum(rest, LEAST_EXCESS)
+        gamma = 3 * (skew / (1 + rest / 2))**2 / 2
+        slope = 1 + gamma * (2 - (1 + 2 * rest) / (1 + rest / 2))
+        rest = rest - (rest + gamma * (1 + 2 * rest) - excess) / np.maximum(slope, 1)
+    rest = np.maximum(rest, LEAST_EXCESS)
+    skew = skew / (1 + rest / 2)
+    return skew, rest + 3 * skew**2 / 2
 
 
 def _noise_spread(p: StepTwo) -> FloatArray:
