@@ -22,7 +22,7 @@ from .seed import seed_law, tau_nodes
 from .strengths import stored
 from .training_attention import TINY, Classes, Seeds, attended_share, classes, sure_classes
 from .variance import law_of_facts, scatter
-from .wrong_answers import wrong_answers
+from .wrong_picks import wrong_answers
 
 __all__ = ["recall_and_accuracy"]
 

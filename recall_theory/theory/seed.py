@@ -223,7 +223,7 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     chi = np.exp(np.sqrt(width_of_log) * z - width_of_log / 2)
 
     T, square, weight = _lead_and_noise(at, chi, accuracy)  # (B, tau, b0, Q, chi, side, x)
-    snr = T / np.sqrt(square)
+    snr = np.nan_to_num(T / np.sqrt(square))  # guard: acts on a line at V near 10^15, where products overflow
     weight = (weight * (w_b0[:, :, None] * w_Q[:, None, :])[:, None, :, :, None, None, None]
               * w_chi[:, None, None])
     B, n_tau = tau.shape
