@@ -149,7 +149,9 @@ def test_the_newest_setting_is_shown(visit, held):
     held.set()
     page.wait_for_selector(DONE)
     assert_shows(page, Setting(119, 8, 32, 4096))
-    assert "not checked" not in page.inner_text("#along-note").lower() or "*" in page.inner_text("#along-note")
+    assert page.inner_text("#along-note") == (
+        "2 of 25 points, from 64 to 91 (* below): Not checked: N/V = 0.538 is below 1, the least that was checked. "
+        "Expect predictions to be off by up to 0.08.")
     page.evaluate("form.dataset.token = 'of another server'")
     enter(page, V="64")
     page.wait_for_selector("#status:text('No answer: the token of this page is missing')")
