@@ -87,7 +87,7 @@ def test_every_node_count_belongs_to_a_part():
 
 def test_fewer_nodes_are_seen():
     """The negative control: one node in the place of several moves what the tests above compare."""
-    for name in ("count", "noise", "power", "trigger", "seed_tau"):
+    for name in ("few_count", "noise", "power", "trigger", "seed_tau"):
         mean, _ = moved(Setting(V=100, L=1, d=40, N=1500), dataclasses.replace(QUICK, **{name: 1}))
         assert mean > 1e-4, name
 

@@ -218,8 +218,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(importlib.import_module("recall_theory.sweep.cluster"), "cluster_map", finished)
     pages = importlib.import_module("recall_theory.commands.pages")
     monkeypatch.setattr(pages, "map_with_progress", lambda jobs, progress: map)
-    monkeypatch.setattr(predict, "_arrays", arrays)
-    monkeypatch.setattr(predict, "_mlp_arrays", arrays)
+    monkeypatch.setattr(predict, "_arrays", lambda batch, accuracy: arrays(batch.V, batch.L, batch.d, batch.N))
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", mapped)
 
     hebbian = importlib.import_module("recall_theory.theory.memories.hebbian_memory")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import subprocess
@@ -134,31 +133,3 @@ def test_functions_are_called_alike_and_say_how(function):
 def test_predicting_twice_gives_the_same_bits():
     setting = recall_theory.Setting(V=64, L=8, d=32, N=512)
     assert recall_theory.predict(setting) == recall_theory.predict(setting)
-
-
-# --- float literals ------------------------------------------------------------------------------
-
-# A number with a decimal point in a formula is where a fitted constant would hide. Each one under theory/ has its
-# reason here. Whole numbers up to 2 (0.0, 1.0, 2.0) only say "as a float", and powers of ten of at most 1e-5 are
-# guards and tolerances: too small to bend a prediction.
-DEFAULT_TARGET = 0.99  # a convention of the interface, in the signature of what searches for a target
-HAS_DEFAULT_TARGET = {"capacity.py", "memories/memory_table.py", "solve.py", "phase.py"}
-
-
-def needs_a_reason(x: object) -> bool:
-    """Whether a literal is a float (or complex) that is no small whole number and no guard 1e-5, 1e-6, ..."""
-    if not isinstance(x, float | complex) or x in (0, 1, 2):
-        return False
-    return isinstance(x, complex) or not (0 < x <= 1e-5 and f"{x:e}".startswith("1.000000e-"))
-
-
-def test_every_float_literal_of_the_theory_has_a_reason():
-    loose = []
-    for path in THEORY:
-        name = path.relative_to(PACKAGE / "theory").as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Constant) or not needs_a_reason(node.value):
-                continue
-            if node.value != DEFAULT_TARGET or name not in HAS_DEFAULT_TARGET:
-                loose.append(f"{name}:{node.lineno}: {node.value}")
-    assert not loose

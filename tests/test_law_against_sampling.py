@@ -12,7 +12,7 @@ from recall_theory import Setting, predict
 from recall_theory.activations import activation
 from recall_theory.theory import competitors, correct_label, fact, read_out, recall, strengths, training_attention
 from recall_theory.theory.accuracy import Accuracy
-from recall_theory.theory.batch import One
+from recall_theory.theory.batch import Batch
 
 # What a prediction may be off by beside three standard errors: attention right, with an MLP, attention given wrongly.
 MARGINS = {"sure": 0.0015, "neurons": 0.004, "at a seed": 0.008}
@@ -32,12 +32,14 @@ def predicted(case, accuracy=None):
         p = predict(Setting(V=V, L=L, d=d, N=N, m=m, activation=phi, embedding=embedding, trigger_in_value=bool(e)),
                     accuracy)
         return p.recall, p.recall, p.accuracy, p.attention, p.spread["recall"]
-    one = One(V, L, d, N, m, None if phi is None else activation(phi), embedding, e)
+    neurons = None if m is None else np.array([float(m)])
+    one = Batch(*(np.array([float(a)]) for a in (V, L, d, N)), neurons, None if phi is None else activation(phi),
+                embedding, e)
     flat = -6 / (d + 2) if sphere else 0.0
     row = (np.array([float(a)]) for a in (V, L, d, N, case.tau, case.snr, 0.0, flat))
     seeds = training_attention.Seeds(*row, e, sphere)
     reader = read_out.InnerProduct() if phi is None else read_out.Neurons(one.phi, m, d, sphere, accuracy)
-    found = recall.recall_given(seeds, reader, recall.rules_of(one, 0.5, accuracy), accuracy)
+    found = recall.recall_given(seeds, reader, recall.rules_of(one, 0, 0.5, accuracy), accuracy)
     right, attended, wrong, variance, attention = (float(a[0]) for a in found)
     return right, attended, attended + wrong, attention, np.sqrt(variance)
 

@@ -16,6 +16,7 @@ REWRITTEN = (
     (re.compile(r"\\(begin|end)\{aligned\}"), r"\\\1{split}"),
     (re.compile(r"\\mathrm\{([A-Za-z]{2,})\}"), r"\\operatorname{\1}"),  # a name, not a product of letters
     (re.compile(r"\\(arg)(?![A-Za-z])"), r"\\operatorname{\1}"),
+    (re.compile(r"\\big(\\[lr]angle)"), r"\1"),  # brackets that the converter does not enlarge
 )
 SIMILAR = "<mi>&#x0007E;</mi>"  # the converter's \sim, a tilde that stands too high
 

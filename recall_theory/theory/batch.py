@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..activations import Activation
 
-__all__ = ["Batch", "One"]
+__all__ = ["Batch"]
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
-class One:
-    """One setting; m and phi are None without an MLP, e is 1 if the trigger is in the values, else 0."""
-
-    V: float
-    L: float
-    d: float
-    N: float
-    m: float | None
-    phi: Activation | None
-    embedding: str
-    e: int
-
-    @property
-    def sphere(self) -> bool:
-        """Whether embeddings have norm 1."""
-        return self.embedding == "sphere"
-
-
-@dataclasses.dataclass(frozen=True)
 class Batch:
-    """Settings that differ in their sizes V, L, d, N and m, arrays (B,); the rest is as in `One`."""
+    """Settings that differ in their sizes V, L, d, N and m, arrays (B,).
+
+    m and phi are None without an MLP, e is 1 if the trigger is in the values, else 0.
+    """
 
     V: FloatArray
     L: FloatArray
@@ -56,8 +39,3 @@ class Batch:
         """Some of the settings."""
         return Batch(self.V[rows], self.L[rows], self.d[rows], self.N[rows], None if self.m is None else self.m[rows],
                      self.phi, self.embedding, self.e)
-
-    def __iter__(self) -> Iterator[One]:
-        for i in range(len(self.V)):
-            yield One(float(self.V[i]), float(self.L[i]), float(self.d[i]), float(self.N[i]),
-                      None if self.m is None else float(self.m[i]), self.phi, self.embedding, self.e)

@@ -66,12 +66,8 @@ class Model:
         how = (self.embedding, self.trigger_in_value)
         if self.embedding == "orthogonal":
             return np.asarray(orthogonal_prediction(V, L, d, N, self.trigger_in_value)["attention"])
-        longer = np.maximum(L, 2)  # a sequence of one token has no rival: its attention is 1
-        if self.activation is None:
-            mean = attention(V, longer, d, N, *how)
-        else:
-            mean = attention(V, longer, d, N, *how, m=at["m"], phi=self.activation)
-        return np.where(L > 1, mean, 1)
+        mean = attention(V, L, d, N, *how, m=at.get("m"), phi=self.activation)
+        return np.where(L > 1, mean, 1)  # a sequence of one token has no rival
 
     def estimate(self, at: Sizes) -> dict[str, FloatArray]:
         """Attention, and a quick guess of recall and accuracy for a search to start from."""

@@ -188,6 +188,7 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
     x = (low[..., None] + (high - low)[..., None] * np.linspace(0, 1, points))[:, :, None] * sigma[..., None]
     x = x + u[..., None] * (slope / V)[..., None] * (x - usual[..., None])
     above = np.zeros_like(x)
+    skew = None if kinds.third is None else u[..., None]**3 * kinds.third[:, :, None] * (1 / sd)**3
     if seeds.sphere:
         d = seeds.d[:, None, None, None]
         D, tail = peizer_pratt_scale(d), -6 / (d + 2)
@@ -195,13 +196,12 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
         for k in range(kinds.weight.shape[1]):
             centre, varies = mean[:, :, None, None, k], kinds.variance[:, :, None, None, k]
             z = tilted_score(x, unit * centre, unit**2 * varies, D, tail)
-            if kinds.third is not None:
-                z = score_of_skewed(z, (u**3 * kinds.third[:, :, None, k] / sd[..., k]**3)[..., None])
+            if skew is not None:
+                z = score_of_skewed(z, skew[..., k, None])
             above += kinds.weight[:, None, None, None, k] * ndtr(-z)
     else:
         steep = 1 / sd
         place = u[..., None] * mean[:, :, None] * steep
-        skew = None if kinds.third is None else u[..., None]**3 * kinds.third[:, :, None] * steep**3
         for k in range(kinds.weight.shape[1]):
             z = steep[..., k, None] * x - place[..., k, None]
             if skew is not None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr
 
-from ..numerics.quadrature import gauss_gamma, gauss_legendre, gauss_poisson
+from ..numerics.quadrature import gauss_gamma, gauss_legendre, gauss_poisson, gauss_skewed
 from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale, score_of_coordinate
 from .accuracy import Accuracy
 from .formulas import recall_formulas as rf
@@ -22,13 +22,12 @@ from .read_out import Kernel
 from .strengths import Stored
 from .training_attention import TINY, Seeds
 
-__all__ = ["Nodes", "counts_of", "nodes_of", "skewed"]
+__all__ = ["Nodes", "counts_of", "nodes_of"]
 
 FloatArray = NDArray[np.float64]
 
 LEAST_POWER = 1 / 8  # of the competitors' total strength per its mean; acts at m of a few neurons
 FAR = 8.0  # standard deviations of noise, beyond which none is
-LEAST_SKEW = 1e-6  # guard: half a skewness below which a gamma variable is normal in double precision
 CLOSE = 1e-12  # of a squared cosine to 1, which has no normal score
 
 
@@ -51,14 +50,6 @@ class Nodes:
     noise: FloatArray
     loose: FloatArray
     length: FloatArray
-
-
-def skewed(skewness: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
-    """A variable of mean 0, variance 1 and the given skewness, a shifted gamma variable: nodes and weights (..., n)."""
-    half = np.maximum(np.abs(skewness) / 2, LEAST_SKEW)
-    x, w = gauss_gamma(half**2, n)
-    x = (x - 1) / half[..., None]
-    return np.where((skewness < 0)[..., None], -x, x), w
 
 
 def counts_of(mean: FloatArray, n: int, each: int) -> tuple[FloatArray, FloatArray]:
@@ -120,7 +111,7 @@ def _density(x: FloatArray) -> FloatArray:
 
 def _lengths(seeds: Seeds, kernel: Kernel, accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The competitors' power per its mean (R, E, 1, powers, 1), chi^2_d/d (R, 1, 1, 1, chis) and their weights."""
-    r, w_r = skewed(kernel.power_skewness, accuracy.power)
+    r, w_r = gauss_skewed(kernel.power_skewness, accuracy.power)
     r = np.maximum(1 + np.sqrt(kernel.power_variance)[..., None] * r, LEAST_POWER)
     chi, w_chi = gauss_gamma(2 / seeds.d, accuracy.chi)
     return (r[:, :, None, :, None], chi[:, None, None, None],

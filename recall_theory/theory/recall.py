@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .accuracy import Accuracy
-from .batch import Batch, One
+from .batch import Batch
 from .competitors import ends_of, hazard, kinds, scaled_logit
 from .correct_label import nodes_of
 from .fact import facts
@@ -22,7 +22,7 @@ from .seed import seed_law, tau_nodes
 from .strengths import stored
 from .training_attention import TINY, Classes, Seeds, attended_share, classes, sure_classes
 from .variance import law_of_facts, scatter
-from .wrong_answers import wrong_answers
+from .wrong_picks import wrong_answers
 
 __all__ = ["recall_and_accuracy"]
 
@@ -48,9 +48,10 @@ class Rules:
     length: int
 
 
-def rules_of(one: One, miss: float, accuracy: Accuracy) -> Rules:
-    """The rules of a setting whose attention misses so much."""
-    V, d, e, lam = one.V, min(one.d, accuracy.wide * one.V), one.e, one.N / one.V
+def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
+    """The rules of setting i, whose attention misses so much."""
+    V, N, e = float(batch.V[i]), float(batch.N[i]), batch.e
+    d, lam = min(float(batch.d[i]), accuracy.wide * V), N / V
     power = (V - 1) * (e / lam + (1 + 1 / lam) * (1 + e) / d)
     apart = e / lam * np.sqrt(d / power)  # logits between two counts of a competitor
     sure = bool(miss < accuracy.sure)
@@ -59,7 +60,7 @@ def rules_of(one: One, miss: float, accuracy: Accuracy) -> Rules:
     return Rules(sure=sure, almost=bool(not sure and miss < accuracy.almost), counts=counts,
                  few=bool(lam < accuracy.few or counts > 0),
                  points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))), gain=accuracy.gain + more,
-                 chi=accuracy.chi + more + int(one.sphere),
+                 chi=accuracy.chi + more + int(batch.sphere),
                  power=accuracy.power + (more if sure else 0), length=accuracy.length + max(more - 1, 0))
 
 
@@ -137,9 +138,8 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
     """
     out = {name: np.zeros(len(missed)) for name in ("recall", "accuracy", "recall_std", "accuracy_std")}
     groups: dict[tuple[Rules, int], list[int]] = {}
-    for i, one in enumerate(batch):
-        rules = rules_of(one, float(missed[i]), accuracy)
-        groups.setdefault((rules, 0 if one.m is None else i), []).append(i)
+    for i, miss in enumerate(missed.tolist()):
+        groups.setdefault((rules_of(batch, i, miss, accuracy), 0 if batch.m is None else i), []).append(i)
     for (rules, _), members in groups.items():
         part = batch.at(np.array(members))
         # larger d acts as this one, embeddings being all but orthogonal

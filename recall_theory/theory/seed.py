@@ -223,7 +223,7 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     chi = np.exp(np.sqrt(width_of_log) * z - width_of_log / 2)
 
     T, square, weight = _lead_and_noise(at, chi, accuracy)  # (B, tau, b0, Q, chi, side, x)
-    snr = T / np.sqrt(square)
+    snr = np.nan_to_num(T / np.sqrt(square))  # acts on a line at V near 10^15, where products overflow
     weight = (weight * (w_b0[:, :, None] * w_Q[:, None, :])[:, None, :, :, None, None, None]
               * w_chi[:, None, None])
     B, n_tau = tau.shape
@@ -269,6 +269,7 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     skew = np.clip(st.lead_third(p) / spread**3, -MOST_SKEW, MOST_SKEW)
     nodes, w = gauss_legendre(accuracy.lead_nodes)
     edge = np.clip(_gamma_inverse(-mean / spread, skew), -accuracy.reach, accuracy.reach)[..., None]
+    edge = np.nan_to_num(edge)  # acts on a line at V near 10^15, where products overflow
     length = np.stack([edge + accuracy.reach, accuracy.reach - edge], axis=-2)
     x = np.concatenate([-accuracy.reach + 0 * edge, edge], axis=-1)[..., None] + length * nodes
     weight = length * w * np.exp(-x**2 / 2)

@@ -40,6 +40,8 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     kept = np.log1p(-best)  # log of the chance that one token is not among the noise
     rank = np.minimum(np.floor(np.log(u) / kept), V - 1)  # tokens that outrank b
     zeta = np.repeat(shape_score(seeds, -ndtri((rank + 1 / 2) / V)), 2, axis=1)
+    if seeds.sphere:  # a score in units of its spread is sqrt(d) times a coordinate of a unit vector
+        zeta = np.clip(zeta, -np.sqrt(d), np.sqrt(d))
     rank, p, weight = np.repeat(rank, 2, axis=1), np.tile(p, n), np.repeat(w_u, 2) * np.tile(w_p, n)
     tau, most = seeds.tau[:, None], np.sqrt(seeds.tau * seeds.d)[:, None]
     snr = np.clip(seeds.snr[:, None], -most, most)
