@@ -18,8 +18,8 @@ from .errors import SettingError
 from .numerics.formatting import count, number
 
 __all__ = ["EMBEDDINGS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "OBSERVABLE_MEANINGS", "PARAMETERS", "BaseSetting",
-           "Parameter", "Setting", "SettingError", "activation_in_use", "check_at_most", "check_integer",
-           "check_proportion", "check_seed", "check_seeds"]
+           "Parameter", "Setting", "SettingError", "above_0", "activation_in_use", "check_at_most", "check_integer",
+           "check_proportion", "check_seed", "check_seeds", "share"]
 
 EMBEDDINGS = ("gaussian", "sphere", "orthogonal")
 OBSERVABLES = ("attention", "recall", "accuracy")  # what is predicted and observed, in the order of tables
@@ -30,6 +30,7 @@ OBSERVABLE_MEANINGS = {
 }
 N_TEST = 4096  # fresh sequences a seed on which attention and accuracy are counted, where nothing else is said
 MOST_SEEDS = 10**7  # of one run
+_ABOVE_0, _BELOW_1 = math.nextafter(0, 1), math.nextafter(1, 0)  # ends of a domain that excludes 0, and 1
 _WORDS = {"choice": "one of {}", "flag": "true or false",
          "activation": "a name (identity, relu, gelu, tanh, erf, quadratic) or an expression in x"}
 
@@ -39,7 +40,7 @@ class Parameter:
     """The declaration of one parameter: where every other part of the project learns of it.
 
     `kind` is "integer", "real", "choice", "flag" or "activation"; `low` and `high` bound the domain, both
-    included; `typical` is the range from which tests draw.
+    included (`share` and `above_0` exclude them); `typical` is the range from which tests draw.
     """
 
     name: str
@@ -58,6 +59,8 @@ class Parameter:
         if self.kind in _WORDS:
             return _WORDS[self.kind].format(", ".join(self.choices))
         noun = "an integer" if self.kind == "integer" else "a number"
+        if self.low == _ABOVE_0:
+            return f"{noun} above 0 and {'below 1' if self.high == _BELOW_1 else f'at most {self.high:g}'}"
         bounds = f"from {self.low:g} to {self.high:g}" if math.isfinite(self.high) else f"of at least {self.low:g}"
         return f"{noun} {bounds}" + (", or none" if self.optional else "")
 
@@ -80,15 +83,21 @@ class Parameter:
                     return float(number)
                 if number == math.floor(number) and number == value:
                     return int(number)
-        raise _not(self.domain, self.name, value)
+        # Python refuses to write integers of thousands of digits.
+        text = "a huge integer" if isinstance(value, int) and abs(value) >= 10**30 else " ".join(repr(value).split())
+        if len(text) > 80:
+            text = text[:77] + "..."
+        raise SettingError(self.name, f"{self.name}={text} is not {self.domain}")
 
 
-def _not(domain: str, name: str, value: Any) -> SettingError:
-    """The error that shows the value in one short line; Python refuses to write integers of thousands of digits."""
-    text = "a huge integer" if isinstance(value, int) and abs(value) >= 10**30 else " ".join(repr(value).split())
-    if len(text) > 80:
-        text = text[:77] + "..."
-    return SettingError(name, f"{name}={text} is not {domain}")
+def share(name: str, meaning: str, default: float | None = None) -> Parameter:
+    """The declaration of a number above 0 and below 1, both excluded."""
+    return Parameter(name, meaning, "real", _ABOVE_0, _BELOW_1, default=default)
+
+
+def above_0(name: str, meaning: str, high: float, default: float | None = None) -> Parameter:
+    """The declaration of a number above 0 and at most `high`."""
+    return Parameter(name, meaning, "real", _ABOVE_0, high, default=default)
 
 
 def _real(value: Any) -> int | float | None:
@@ -111,16 +120,16 @@ PARAMETERS: dict[str, Parameter] = {p.name: p for p in (
     Parameter("L", "sequence length: one informative token and L-1 noise tokens", "integer", 1, 1e9, (4, 256)),
     Parameter("d", "embedding dimension", "integer", 1, 1e9, (16, 512)),
     Parameter("N", "training samples, the same in each of the three steps", "integer", 1, _HUGE, (128, 2_000_000)),
-    Parameter("m", "width of the fixed random MLP; none is the Attention-only model", "integer", 1, 1e9, (64, 8192),
+    Parameter("m", "width of the fixed random MLP; without it, attention only", "integer", 1, 1e9, (64, 8192),
               optional=True),
-    Parameter("activation", "activation phi of the MLP: a name, or an expression in x such as x**3 - 3*x; relu where "
-              "only m is given", "activation", optional=True),
+    Parameter("activation", "activation phi of the MLP: identity, relu, gelu, tanh, erf, quadratic, or an expression "
+              "in x such as x**3 - 3*x; relu where only m is given", "activation", optional=True),
     Parameter("embedding", "law of the random embeddings", "choice", default="gaussian", choices=EMBEDDINGS),
     Parameter("trigger_in_value", "whether the trigger is part of the values, not of the keys alone", "flag",
               default=True),
-    Parameter("eta", "learning rate of the first step; none is the limit eta -> 0", "real", 1e-300, 1e300,
+    Parameter("eta", "learning rate of the first step; the limit eta -> 0 where absent", "real", 1e-300, 1e300,
               optional=True),
-    Parameter("gamma", "learning rate of steps two and three; none is the limit eta*gamma -> infinity", "real",
+    Parameter("gamma", "learning rate of steps two and three; the limit eta*gamma -> infinity where absent", "real",
               1e-300, 1e300, optional=True),
 )}
 
@@ -249,18 +258,12 @@ def activation_in_use(m: object, activation: Any) -> str | None:
 
 def check_proportion(name: str, value: Any) -> float:
     """`value` as a float; `SettingError` unless it is a number above 0 and below 1, both excluded."""
-    number = _real(value)
-    if number is None or not 0 < number < 1:
-        raise _not("a number above 0 and below 1", name, value)
-    return float(number)
+    return float(share(name, "").check(value))
 
 
 def check_at_most(name: str, value: Any, high: float) -> float:
     """`value` as a float; `SettingError` unless it is a number above 0 and at most `high`."""
-    number = _real(value)
-    if number is None or not 0 < number <= high:
-        raise _not(f"a number above 0 and at most {high:g}", name, value)
-    return float(number)
+    return float(above_0(name, "", high).check(value))
 
 
 def check_integer(name: str, value: Any, low: float, high: float = math.inf) -> int:

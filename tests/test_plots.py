@@ -14,7 +14,7 @@ import pytest
 from recall_theory import Setting, phase
 from recall_theory.cli import main
 from recall_theory.errors import SettingError
-from recall_theory.plots.marks import SHAPES, VERDICTS, Mark, draw_marks
+from recall_theory.plots.comparisons import SHAPES, VERDICTS, Mark, draw_marks
 from recall_theory.plots.phase_diagram import phase_figure
 from recall_theory.plots.style import (
     COLOURS,

@@ -124,7 +124,7 @@ def _decoders(output: Output, *, points: int, seed: int | None = None, **values:
 
 
 def _decoder_answer(result: Tightness, points: int) -> Answer:
-    from ..plots.decoder_recall import decoder_figure
+    from ..plots.alternatives import decoder_figure
 
     s = result.setting
     records = [{**s, "x": p.x, "N": p.N, "bound": p.bound, "predicted": p.predicted, "observed": p.observed,

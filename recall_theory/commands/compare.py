@@ -115,7 +115,7 @@ def _zipf_blocks(law: Zipf) -> list[Block]:
 
 def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int | None,
                    **values: Any) -> Answer:
-    from ..plots.embedding_costs import embedding_figure
+    from ..plots.alternatives import embedding_figure
     from ..verification.embedding_comparison import beyond_orthogonal
 
     used = output.seed(seed) if seeds else None

@@ -12,8 +12,9 @@ import click
 
 from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
 from ..numerics.formatting import NOTHING, count, number, plural, sizes
+from ..settings import Parameter
 from .command import Answer, Command, Output
-from .options import Extra, option, setting_options
+from .options import option, setting_options
 from .program import Group
 from .text_layout import Block, Format, Heading, Remark, table
 from .verify import DETAILS, grid_options, verification_answer, verified
@@ -31,9 +32,9 @@ CAUSES = {
     "subjects": "queries about one subject share its embedding",
 }
 ASKED = {"d": "the least embedding dimension", "N": "the most subjects", "R": "the most relations"}
-WIDTH = Extra("mlp_width", "hidden units at most; settles the code length", "integer", 4, 1e12)
-BUDGET = Extra("parameters", "parameters at most, for the best code length and dimension that they buy", "integer",
-               4, 1e18)
+WIDTH = Parameter("mlp_width", "hidden units at most; settles the code length", "integer", 4, 1e12)
+BUDGET = Parameter("parameters", "parameters at most, for the best code length and dimension that they buy", "integer",
+                   4, 1e18)
 CAPACITY_HELP = {
     "d": "embedding dimension",
     "code_length": "coordinates k of a code, for random superposition; the best where absent",

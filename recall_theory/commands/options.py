@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from ..errors import SettingError
 from ..numerics.formatting import parse_integer, parse_real
-from ..settings import PARAMETERS, Parameter
+from ..settings import MOST_SEEDS, N_TEST, OBSERVABLES, PARAMETERS, Parameter, above_0, share
 from .streams import BadInput, shown
 
 if TYPE_CHECKING:
@@ -21,67 +19,36 @@ else:
     ParamType = click.ParamType  # generic in new versions of click only
 
 
-@dataclasses.dataclass(frozen=True)
-class Extra(Parameter):
-    """A parameter of a command, not of a setting; `words` says its domain where the ends don't belong."""
-
-    words: str = ""
-
-    @property
-    def domain(self) -> str:
-        """The allowed values, in words."""
-        return self.words or super().domain
-
-
-_ABOVE_0, _BELOW_1 = math.nextafter(0, 1), math.nextafter(1, 0)
-_SHARE = "a number above 0 and below 1"
-
-EXTRA: dict[str, Parameter] = {
+EXTRA: dict[str, Parameter] = {  # parameters of commands, not of a setting
     p.name: p
     for p in (
-        Extra("target", "accuracy to be reached", "real", _ABOVE_0, _BELOW_1, default=0.99, words=_SHARE),
-        Extra("at", "critical level of the observable, and the boundary in phase diagrams", "real", _ABOVE_0, _BELOW_1,
-              default=0.5, words=_SHARE),
-        Extra("ratio", "training samples a fact, N/V, instead of --N", "real", _ABOVE_0, 1e9,
-              words="a number above 0 and at most 1e+09"),
-        Extra("bits", "bits that a parameter holds, for the bits bound", "real", _ABOVE_0, 1024, default=16.0,
-              words="a number above 0 and at most 1024"),
-        Extra("seeds", "independently drawn models a setting", "integer", 1, 10**7, default=32),
-        Extra("seed", "fixes everything random; drawn and shown where absent", "integer", 0, 2**53),
-        Extra("points", "numbers of samples, or of dimensions, to compute", "integer", 2, 64),
-        Extra("jobs", "processes that share the work; the answer doesn't depend on it", "integer", 1, 1024, default=1),
-        Extra("port", "port of this machine", "integer", 1, 65535),
-        Extra("n_test", "fresh sequences a seed on which attention and accuracy are counted", "integer", 1, 10**9,
-              default=4096),
-        Extra("margin", "largest difference that still counts as agreement", "real", _ABOVE_0, _BELOW_1, default=0.02,
-              words=_SHARE),
-        Extra("observable", "what has to reach the target", "choice", default="accuracy",
-              choices=("attention", "recall", "accuracy")),
-        Extra("facts", "facts to be stored, each with an output of its own", "integer", 2, 1e15),
-        Extra("rank", "rank of a further Hebbian memory, at most d", "integer", 1, 1e9, (2, 16)),
-        Extra("zipf", "exponent of Zipf's law, for facts of unequal frequency", "real", 1.001, 20),
-        Extra("classes", "outputs that the facts of Zipf's law share, at most d/4", "integer", 2, 1e8, (2, 8)),
-        Extra("samples", "samples from which Zipf's facts are learned", "integer", 1, 1e15),
-        Extra("steps", "further steps of gradient descent", "integer", 1, 10**6, default=100),
-        Extra("for", "the size to solve for", "choice", choices=("V", "L", "d", "N", "m")),
-        Extra("normalise", "what is done to the embeddings: nothing, one factor a matrix, or every row to norm 1",
-              "choice", default="none", choices=("none", "scale", "rows")),
+        share("target", "accuracy to be reached", 0.99),
+        share("at", "critical level of the observable, and the boundary in phase diagrams", 0.5),
+        above_0("ratio", "training samples a fact, N/V, instead of --N", 1e9),
+        above_0("bits", "bits that a parameter holds, for the bits bound", 1024, 16.0),
+        share("margin", "largest difference that still counts as agreement", 0.02),
+        Parameter("seeds", "independently drawn models a setting", "integer", 1, MOST_SEEDS, default=32),
+        Parameter("seed", "fixes everything random; drawn and shown where absent", "integer", 0, 2**53),
+        Parameter("points", "numbers of samples, or of dimensions, to compute", "integer", 2, 64),
+        Parameter("jobs", "processes that share the work; the answer doesn't depend on it", "integer", 1, 1024,
+                  default=1),
+        Parameter("port", "port of this machine", "integer", 1, 65535),
+        Parameter("n_test", "fresh sequences a seed on which attention and accuracy are counted", "integer", 1, 10**9,
+                  default=N_TEST),
+        Parameter("observable", "what has to reach the target", "choice", default="accuracy", choices=OBSERVABLES),
+        Parameter("facts", "facts to be stored, each with an output of its own", "integer", 2, 1e15),
+        Parameter("rank", "rank of a further Hebbian memory, at most d", "integer", 1, 1e9, (2, 16)),
+        Parameter("zipf", "exponent of Zipf's law, for facts of unequal frequency", "real", 1.001, 20),
+        Parameter("classes", "outputs that the facts of Zipf's law share, at most d/4", "integer", 2, 1e8, (2, 8)),
+        Parameter("samples", "samples from which Zipf's facts are learned", "integer", 1, 1e15),
+        Parameter("steps", "further steps of gradient descent", "integer", 1, 10**6, default=100),
+        Parameter("for", "the size to solve for", "choice", choices=("V", "L", "d", "N", "m")),
+        Parameter("normalise", "what is done to the embeddings: nothing, one factor a matrix, or every row to norm 1",
+                  "choice", default="none", choices=("none", "scale", "rows")),
     )
 }
 
-# How the help names a parameter of a setting where its declaration says more than fits beside an option.
-IN_HELP = {
-    "V": "vocabulary size",
-    "L": "sequence length",
-    "d": "embedding dimension",
-    "N": "training samples",
-    "m": "width of the random MLP; without it, attention only",
-    "activation": "of the MLP: relu, identity, gelu, tanh, erf, quadratic, or an expression in x",
-    "trigger_in_value": "trigger in values and keys, or in keys alone",
-    "eta": "learning rate of the first step; the limit 0 where absent",
-    "gamma": "learning rate of steps two and three; the limit infinity where absent",
-}
-DOMAIN_IN_HELP = {"activation": "", "for": "", "observable": ""}
+DOMAIN_IN_HELP = {"activation": "", "for": "", "observable": ""}  # where the meaning says it
 
 
 def option_of(name: str) -> str:
@@ -139,7 +106,7 @@ def option(name: str, *, required: bool = False, help: str | None = None,
            among: Mapping[str, Parameter] = PARAMETERS, **more: Any) -> click.Option:
     """The option of one declared parameter. click folds case, so the name is given explicitly."""
     p = among.get(name) or EXTRA[name]
-    text = help or (IN_HELP.get(name, p.meaning) if among is PARAMETERS else p.meaning)
+    text = help or p.meaning
     if p.kind != "flag" and (domain := DOMAIN_IN_HELP.get(name, _brief_domain(p))):
         text += f"; {domain}"
     if required:
@@ -180,21 +147,10 @@ def flag(name: str, help: str, *, switch: bool = False, **more: Any) -> click.Op
     return click.Option([f"{dashed}/--no-{dashed[2:]}" if switch else dashed, name], is_flag=True, help=help, **more)
 
 
-class _OneOf(click.Choice):  # type: ignore[type-arg]
-    """click's choice, with our words for what is none of them."""
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        if value in self.choices:
-            return value
-        assert param is not None
-        several = f"one of {', '.join(self.choices)}"
-        allowed = several if len(self.choices) > 1 else f"{self.choices[0]}, the only choice"
-        raise BadInput(f"{param.opts[0]} {shown(value)} is not {allowed}", ctx)
-
-
 def choice(name: str, choices: Sequence[str], help: str, *, metavar: str, **more: Any) -> click.Option:
-    """An option that takes one of a few words."""
-    return click.Option([option_of(name), name], type=_OneOf(choices), metavar=metavar, help=help, **more)
+    """An option of one command that takes one of a few words."""
+    declared = Declared(Parameter(name, "", "choice", choices=tuple(choices)))
+    return click.Option([option_of(name), name], type=declared, metavar=metavar, help=help, **more)
 
 
 def file_option(name: str, help: str, *, metavar: str = "FILE", **more: Any) -> click.Option:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import count, exact, number, parse_integer, probability
+from ..settings import Parameter
 from .command import Answer, Command, Output, Progress, map_with_progress
-from .options import Extra, bad_setting, file_option, option, plot_option, setting_options
+from .options import bad_setting, file_option, option, plot_option, setting_options
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Verbatim, legend, marked, table
 
 if TYPE_CHECKING:
     from ..theory.phase import PhaseDiagram
 
-SIMULATED = Extra("points", "settings to simulate, spread evenly over the plane", "integer", 0, 1000, default=0)
+SIMULATED = Parameter("points", "settings to simulate, spread evenly over the plane", "integer", 0, 1000, default=0)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 

@@ -10,8 +10,9 @@ import click
 
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, number
+from ..settings import PARAMETERS
 from .command import Answer, Command, Output
-from .options import IN_HELP, file_option, option, setting_options
+from .options import file_option, option, setting_options
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Table, legend, marked, table, words
 
@@ -129,7 +130,7 @@ command = Command(
                     + "; ".join(f"{name} {text}" for name, text in VALUES.items()), metavar="VALUES"),
         option("at", help="what the mean observable has at the critical value"),
         option("observable", help="what is held against --at"),
-        *[option(name, help=f"{IN_HELP[name]}; {usual} where it is neither given nor scaled")
+        *[option(name, help=f"{PARAMETERS[name].meaning}; {usual} where it is neither given nor scaled")
           for name, usual in SIZES.items()],
         *setting_options((), leave_out=(*SIZES, "eta", "gamma")), "ratio",
         option("seeds", default=64, help="seeds of each of the five points around a crossing"), "seed", "jobs",

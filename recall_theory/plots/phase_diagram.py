@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ..sweep.slices import Slice2D
 from ..theory.phase import PhaseDiagram
 from ..verification.results import Cell
-from .marks import Mark, draw_marks, figure_legend, mark_legend
-from .residuals import SIZES
+from .comparisons import SIZES, Mark, draw_marks, figure_legend, mark_legend
 from .style import COLOURS, log_ticks, panel_grid, tint
 
 if TYPE_CHECKING:
@@ -148,32 +147,29 @@ def _logit(p: float | NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.log(clipped / (1 - clipped)))
 
 
-def _scaled(diagram: PhaseDiagram, places: Iterable[Place]) -> NDArray[np.float64]:
-    """Places as shares of the panel, (n, 2)."""
-    low, high = np.log([[v[0], v[-1]] for v in (diagram.x_values, diagram.y_values)]).T
-    span = np.where(high > low, high - low, 1.0)
-    return np.asarray((np.log(np.array(list(places), dtype=float).reshape(-1, 2)) - low) / span)
-
-
 def _with_room(diagram: PhaseDiagram, places: Sequence[Place]) -> list[Place]:
     """The places beside which a number covers no other place."""
-    scaled = _scaled(diagram, places)
+    low, high = np.log([[v[0], v[-1]] for v in (diagram.x_values, diagram.y_values)]).T
+    scaled = (np.log(np.reshape(places, (-1, 2))) - low) / np.where(high > low, high - low, 1.0)
     right, above = (scaled - scaled[:, None]).transpose(2, 0, 1)
     covered = ((right > 0) & (right < NUMBER[0]) & (abs(above) < NUMBER[1])).any(axis=1)
     return [place for place, taken in zip(places, covered, strict=True) if not taken]
 
 
 def _roomiest(diagram: PhaseDiagram, places: Sequence[Place], name: str) -> Place:
-    """Where a region's letter stands: the cell that is farthest from places, lines, other regions and the rim."""
-    grid = [(float(a), float(b)) for b in diagram.y_values for a in diagram.x_values]
-    inside = np.array(diagram.binding).ravel() == name
-    cells, marks = _scaled(diagram, grid), _scaled(diagram, places)
-    within = cells[inside]
-    boundary = _scaled(diagram, diagram.boundary)
-    obstacles = np.concatenate([marks, marks + np.array(NUMBER) / 2, boundary, cells[~inside]])
-    room = np.hypot(*(within[:, None] - obstacles).T).min(axis=0, initial=np.inf)
-    rim = np.minimum(within, 1 - within).min(axis=1) + 0.05  # a lesser obstacle
-    return grid[np.flatnonzero(inside)[np.argmax(np.minimum(room, rim))]]
+    """Where a region's letter stands: the cell farthest from the region's ends, the target's line and the places."""
+    from scipy import ndimage
+
+    x, y = np.log(diagram.x_values), np.log(diagram.y_values)
+    inside = np.array(diagram.binding) == name
+    reached = diagram.accuracy >= diagram.target
+    taken = np.zeros_like(inside)
+    for place_x, place_y in np.log(np.reshape(places, (-1, 2))):
+        taken[np.abs(y - place_y).argmin(), np.abs(x - place_x).argmin()] = True
+    sides = [inside & side & ~taken for side in (reached, ~reached)]
+    depth = np.maximum(*(ndimage.distance_transform_edt(np.pad(side, 1))[1:-1, 1:-1] for side in sides))
+    j, i = np.unravel_index(np.argmax(depth + inside / 2), inside.shape)  # a region of taken cells has a letter too
+    return float(diagram.x_values[i]), float(diagram.y_values[j])
 
 
 def _axis_label(size: str) -> str:
