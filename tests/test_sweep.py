@@ -290,7 +290,8 @@ def test_the_command_line_in_its_forms(tmp_path):
 
 def test_the_table_keeps_significant_digits(tmp_path):
     """Small means and errors, cells that share nothing, and long words: one line a cell at 80 columns."""
-    store, means = str(tmp_path / "sweep.db"), (0.9, 0.0012, 3e-7)
+    (tmp_path / ("long" * 20)).mkdir()
+    store, means = str(tmp_path / ("long" * 20) / "sweep.db"), (0.9, 0.0012, 3e-7)
     with Store(store) as kept:
         for k, more in enumerate(({}, {"m": 99, "activation": "x + tanh(x)"}, {"embedding": "sphere"})):
             setting = Setting(V=1024 << k, L=8 << k, d=512 << k, N=10**6 + k, trigger_in_value=k > 0, **more)

@@ -25,7 +25,7 @@ VALUES = {"V": "64,91,128,181,256", "L": "4:64:x2", "d": "64,91,128,181,256", "N
 FOUR_DIGITS = functools.partial(number, digits=4)
 REMARK = ("The predicted exponent is the same line through the predicted critical values. Pilots only say where to "
           "look; their seeds are not used again.")
-TOO_FEW = "An exponent needs two critical values whose intervals have both ends; more --seeds narrow them."
+TOO_FEW = "An exponent needs two critical values whose intervals have both ends."
 
 
 def run(output: Output, of: str | None, along: str | None, values: str | None, *, at: float, seed: int | None,
@@ -82,14 +82,15 @@ def blocks(result: Scaling) -> list[Block]:
         table(points, formats=ratios | {"95 % interval": words}),
         *legend(p.remarks for p in result.points),
     ]
-    if result.line is None:
-        return [*out, TOO_FEW]
-
-    out.append(_exponents(result))
+    if result.line is not None:
+        out.append(_exponents(result))
     left_out = [count(p.value) for p in result.points if not math.isnan(p.observed) and not p.se_log > 0]
     if left_out:
         out.append(f"Not in the line: {result.along} = {', '.join(left_out)}, whose interval lacks an end; more "
                    "--seeds narrow it.")
+    if result.line is None:
+        return [*out, TOO_FEW]
+
     chance = result.line.p_value
     if not math.isnan(chance):
         bent = ": it bends, and the exponent is that of this range" if chance < 1 / 100 else ""

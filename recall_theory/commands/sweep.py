@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -120,13 +121,13 @@ def _answer(results: Results, run: int, merged: int | None, store: str | None, e
     blocks: list[Block] = []
     if merged is not None:
         data["merged"] = merged
-        blocks.append(f"{plural(merged, 'result')} merged into {store}.")
+        blocks.append(f"{plural(merged, 'result')} merged into {os.path.basename(store or '')}.")
     if not results.problems:
         return Answer(data, results.records(), ["The store holds no result.", *blocks])
 
     done = f"{plural(results.found, 'seed')} of {plural(len(results.problems), 'cell')}: {run:,} simulated now"
     if store is not None:
-        done += f", {results.found - run:,} found in {store}"
+        done += f", {results.found - run:,} found in {os.path.basename(store)}"
     if results.found < results.wanted:
         done += f", {results.wanted - results.found:,} still to do"
     named = f"{'--seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
@@ -145,7 +146,7 @@ def _cells(results: Results) -> list[Block]:
                for name in PARAMETERS}
     varied = sorted((name for name in changes if changes[name]), key=changes.__getitem__)  # the fastest comes last
     fixed = described({name: getattr(settings[0], name) for name in PARAMETERS if name not in varied})
-    what = f"over {' x '.join(varied)}{fixed and f' ({fixed})'}" if varied else f"at {fixed}"
+    what = f"over {', '.join(varied)}{fixed and f' ({fixed})'}" if varied else f"at {fixed}"
 
     numbers = [name for name in varied if name in NUMBERS]
     rows = []
