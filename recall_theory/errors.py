@@ -16,6 +16,9 @@ class SettingError(ValueError):
         super().__init__(message)
         self.name = name
 
+    def __reduce__(self) -> tuple[type[SettingError], tuple[str, str]]:
+        return type(self), (self.name, str(self))  # how it comes back from a worker
+
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run. `partial` is what was finished before it, so that nothing is lost."""

@@ -86,7 +86,7 @@ def test_completion():
 
 def test_help_imports_nothing_heavy():
     code = ("import sys\nfrom recall_theory.cli import main\nmain(['predict', '--help'])\n"
-            "print([m for m in ('numpy', 'scipy', 'sympy', 'rich', 'joblib') if m in sys.modules])")
+            "print([m for m in ('numpy', 'scipy', 'sympy', 'rich', 'cloudpickle') if m in sys.modules])")
     assert run_process(code=code).stdout.splitlines()[-1] == "[]"
 
 

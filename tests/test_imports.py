@@ -37,7 +37,7 @@ def test_theory_imports_no_source_of_chance():
 def test_importing_the_package_is_light():
     heavy = in_new_process(
         "import sys, recall_theory\n"
-        "print([m for m in ('numpy', 'scipy', 'sympy', 'mpmath', 'rich', 'click', 'joblib', 'matplotlib')"
+        "print([m for m in ('numpy', 'scipy', 'sympy', 'mpmath', 'rich', 'click', 'cloudpickle', 'matplotlib')"
         " if m in sys.modules])")
     assert heavy == "[]"
 

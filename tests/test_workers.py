@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -98,9 +99,12 @@ PROGRAM = """
     def interrupt(*_):
         raise KeyboardInterrupt
 
+    seen = set()
+
     def each(result):
+        seen.add(result[1])
         if result[0] == 5:
-            print("ready", flush=True)
+            print("ready", json.dumps(sorted(seen)), flush=True)
 
     signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, interrupt)
@@ -111,15 +115,50 @@ PROGRAM = """
 """
 
 
+@contextlib.contextmanager
+def program_at_work(jobs):
+    """The program after six results, and the workers that it has then."""
+    code = textwrap.dedent(PROGRAM.replace("{jobs}", str(jobs)))
+    with subprocess.Popen([sys.executable, "-c", code], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as program:
+        word, _, workers = program.stdout.readline().partition(" ")
+        assert word == "ready"
+        yield program, json.loads(workers)
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
 def test_a_signal_keeps_results_and_leaves_no_worker(sent, jobs):
-    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(PROGRAM.replace("{jobs}", str(jobs)))], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
-        assert program.stdout.readline() == "ready\n"
+    with program_at_work(jobs) as (program, _):
         program.send_signal(sent)
         out, err = program.communicate(timeout=60)
     assert (program.returncode, err) == (0, "")
     numbers, workers = zip(*json.loads(out), strict=True)
     assert numbers == tuple(range(len(numbers))) and len(numbers) >= 6
     assert not [pid for pid in set(workers) if Path(f"/proc/{pid}").exists()]
+
+
+def test_a_killed_parent_leaves_no_worker_and_no_open_stream():
+    with program_at_work(2) as (program, workers):
+        program.kill()
+        program.communicate(timeout=5)  # the end of both streams
+    end = time.monotonic() + 5
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        assert time.monotonic() < end, "a worker outlives its parent"
+        time.sleep(0.02)
+
+
+def loud(number):
+    """What a task writes must not mix with its result, and what it raises comes back as it was."""
+    os.write(1, b"loud")
+    print("louder", flush=True)
+    if number == 3:
+        raise SettingError("V", "V=3 is refused")
+    return number
+
+
+def test_output_and_errors_of_tasks():
+    with pytest.raises(SettingError, match="V=3 is refused") as error:
+        collect(loud, [(i,) for i in range(6)], jobs=2)
+    assert error.value.name == "V"
+    assert collect(lambda number: loud(number) + 1, [(1,), (2,)], jobs=2) == [2, 3]

@@ -18,14 +18,13 @@ import json
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.sparse import coo_array
 from scipy.stats import qmc
-from threadpoolctl import threadpool_limits
 
 from recall_theory import Setting
 from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.simulate.gradient_readers import READERS, read_gradient
+from recall_theory.simulate.workers import collect, one_thread
 
 LOW, HIGH = (64, 8, 16, 0.5), (256, 256, 256, 16)  # V, L, d, x
 CELLS, SEEDS, MOST_TOKENS = 24, 64, 2e7
@@ -52,14 +51,14 @@ def grid() -> list[Setting]:
 
 
 def read(setting: Setting, number: int, index: int) -> tuple[float, ...]:
-    with threadpool_limits(limits=1):
+    with one_thread():
         return read_gradient(setting, SEED + number, index)
 
 
 def noise_and_signal(setting: Setting, seed: int, index: int) -> tuple[float, float]:
     """Mean square of the wrong logits z_out(j)^T Val1 z_in(k) of ASKED tokens, and mean right logit of all, both in
     units of Val1's own 1/(V L)."""
-    with threadpool_limits(limits=1):
+    with one_thread():
         s_emb, s_samples = np.random.SeedSequence(seed, spawn_key=(index,)).spawn(2)
         emb, samples = draw_embeddings(setting, np.random.default_rng(s_emb)), Samples(setting, s_samples)
         outputs, stored = emb.z_out[emb.label], samples.counts[:, None] * (emb.z_in + emb.z_trig)
@@ -81,16 +80,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "gradient_access.json")
     options = parser.parse_args()
     found = json.loads(options.out.read_text()) if options.out.exists() else {"seed": SEED, "cells": [], "scans": {}}
-    run = Parallel(n_jobs=options.jobs)
     for number, s in list(enumerate(grid()))[len(found["cells"]):]:
-        seen = np.array(run(delayed(read)(s, number, i) for i in range(SEEDS)))  # (SEEDS, readers)
+        seen = np.array(collect(read, [(s, number, i) for i in range(SEEDS)], jobs=options.jobs))  # (SEEDS, readers)
         found["cells"].append({"setting": {k: getattr(s, k) for k in ("V", "L", "d", "N")},
                                "recall": dict(zip(READERS, seen.T.round(5).tolist(), strict=True))})
         print(number, found["cells"][-1]["setting"], seen.mean(axis=0).round(3), flush=True)
         options.out.write_text(json.dumps(found))
     for name, values in list(SCANS.items())[len(found["scans"]):]:
         settings = [Setting(**{**CENTRE, name: value}) for value in values]
-        pairs = run(delayed(noise_and_signal)(s, SEED, i) for s in settings for i in range(SCAN_SEEDS[name]))
+        tasks = [(s, SEED, i) for s in settings for i in range(SCAN_SEEDS[name])]
+        pairs = collect(noise_and_signal, tasks, jobs=options.jobs)
         noise, signal = np.reshape(pairs, (len(values), SCAN_SEEDS[name], 2)).transpose(2, 0, 1).round(6)
         found["scans"][name] = {"sizes": values, "fixed": {k: v for k, v in CENTRE.items() if k != name},
                                 "law": LAW[name], "noise": noise.tolist(), "signal": signal.tolist()}

@@ -8,7 +8,7 @@ import platform
 from .. import __version__
 from . import PROGRAM
 
-PACKAGES = ("numpy", "scipy", "sympy", "mpmath", "click", "rich", "joblib", "threadpoolctl")
+PACKAGES = ("numpy", "scipy", "sympy", "mpmath", "click", "rich", "cloudpickle", "threadpoolctl")
 # Kernels that OpenBLAS falls back to where it doesn't know the processor: half the speed, or less.
 OLD_KERNELS = ("prescott", "nehalem", "core2", "generic", "armv8", "atom", "barcelona")
 

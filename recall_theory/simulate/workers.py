@@ -1,16 +1,28 @@
-"""One parallel map for the whole project: ordered, lazy, interruptible, with what was finished kept.
+"""One parallel map for the whole project: lazy, interruptible, with what was finished kept.
 
 BLAS runs on one thread in every process, so that any number of workers gives the same bits.
+
+Workers are plain processes that read tasks from a pipe. Those of joblib and multiprocessing outlive a parent that is
+killed, by minutes, and hold its standard error; these end with the pipe, which the system closes however their parent
+ends.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import itertools
+import os
+import pickle
+import queue
 import signal
+import subprocess
+import sys
 import threading
-import warnings
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import TypeVar
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import IO, Any, TypeVar
 
 from ..errors import SettingError, interrupted_with
 
@@ -19,20 +31,39 @@ __all__ = ["collect", "one_thread", "ordered_map", "unordered_map"]
 Result = TypeVar("Result")
 Work = Callable[..., Result]
 Tasks = Iterable[tuple[object, ...]]
+Numbered = tuple[int, tuple[object, ...]]
+
+BATCH_TIME = 0.1  # seconds after which a worker hands over what it has: a message takes about 0.2 ms
+MOST_TASKS = 256  # of a batch
+QUEUED = 2  # batches for each worker, so that none waits for this process
+
+# What a worker runs: the path of imports is its first message.
+START = ("import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+         "from recall_theory.simulate.workers import serve; serve()")
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+                            "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def ordered_map(work: Work[Result], tasks: Tasks, jobs: int = 1) -> Generator[Result, None, None]:
     """`work(*task)` of each task, in the order of the tasks, as they become ready.
 
-    Tasks are drawn lazily, a few ahead of the results. `jobs` processes share them; then `work`, the tasks and the
+    Tasks are drawn lazily, some ahead of the results. `jobs` processes share them; then `work`, the tasks and the
     results must pickle. To close the iterator before its end, or an interrupt, ends the processes.
 
-    Raises `SettingError` where a worker is ended from outside.
+    Raises what `work` raises, and `SettingError` where a worker is ended from outside.
 
     >>> list(ordered_map(pow, [(2, 3), (3, 2)]))
     [8, 9]
     """
-    return _map(work, tasks, jobs, "generator")
+    waiting: dict[int, Result] = {}
+    following = 0
+    with contextlib.closing(unordered_map(work, tasks, jobs)) as finished:
+        for number, result in finished:
+            waiting[number] = result
+            while following in waiting:
+                yield waiting.pop(following)
+                following += 1
 
 
 def unordered_map(work: Work[Result], tasks: Tasks, jobs: int = 1) -> Generator[tuple[int, Result], None, None]:
@@ -41,8 +72,12 @@ def unordered_map(work: Work[Result], tasks: Tasks, jobs: int = 1) -> Generator[
     >>> sorted(unordered_map(pow, [(2, 3), (3, 2)]))
     [(0, 8), (1, 9)]
     """
-    numbered = ((number, work, task) for number, task in enumerate(tasks))
-    return _map(_with_number, numbered, jobs, "generator_unordered")
+    if jobs > 1:
+        yield from _shared(work, enumerate(tasks), jobs)
+        return
+    with one_thread():
+        for number, task in enumerate(tasks):
+            yield number, work(*task)
 
 
 def collect(work: Work[Result], tasks: Tasks, *, jobs: int = 1, each: Callable[[Result], None] | None = None,
@@ -82,67 +117,168 @@ def one_thread() -> Iterator[None]:
     """
     from threadpoolctl import threadpool_limits
 
-    with _held("SIGINT", "SIGTERM", "SIGHUP"):
+    with _signals_held():
         limits = threadpool_limits(limits=1)
     with limits:
         yield
 
 
 @contextlib.contextmanager
-def _held(*names: str) -> Iterator[None]:
-    """These signals wait until the end of the block, where the system can make them wait."""
+def _signals_held() -> Iterator[None]:
+    """Ctrl-C and its like wait until the end of the block, where the system can make them wait."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.Signals[name] for name in names})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.Signals[name] for name in SIGNALS})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-@contextlib.contextmanager
-def _ctrl_c_ignored() -> Iterator[None]:
-    """Ctrl-C waits, and workers that are started in the block inherit that it is ignored: their parent ends them, and
-    none prints a traceback. Does nothing outside the main thread."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    with _held("SIGINT"):
-        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+class _Worker:
+    """A process that does batches of tasks until this end of its pipe is closed. It holds no stream of its parent."""
+
+    def __init__(self) -> None:
+        self.parent = os.getpid()
+        with _signals_held():  # the worker inherits that they wait: its parent alone answers them
+            self.process = subprocess.Popen([sys.executable, "-c", START], stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                            env={**os.environ, **ONE_THREAD})
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.to: IO[bytes] = self.process.stdin
+        self.back: IO[bytes] = self.process.stdout
+        with contextlib.suppress(OSError):  # a worker that is gone is told by its first batch
+            pickle.dump(sys.path, self.to)
+            self.to.flush()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it lives and this process started it, not one that this is a fork of."""
+        return self.parent == os.getpid() and self.process.poll() is None
+
+    def do(self, message: bytes) -> tuple[list[Any], Exception | None]:
+        """The results of the first tasks of a pickled (work, tasks), one at least, or what the next one raised."""
+        pickle.dump(message, self.to)
+        self.to.flush()
+        results, error = pickle.load(self.back)
+        return results, error
+
+    def end(self) -> None:
+        """End the process at once."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.to, self.back):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+_idle: list[_Worker] = []  # to be used again: a start takes as long as hundreds of small seeds
+
+
+@atexit.register
+def _end_idle() -> None:
+    while _idle:
+        worker = _idle.pop()
+        if worker.is_ours:
+            worker.end()
+
+
+def _taken() -> _Worker:
+    while _idle:
+        worker = _idle.pop()
+        if worker.is_ours:
+            return worker
+    return _Worker()
+
+
+def _shared(work: Work[Result], tasks: Iterator[Numbered], jobs: int) -> Generator[tuple[int, Result], None, None]:
+    """The results of numbered tasks by `jobs` processes, as they are finished.
+
+    A thread for each process waits for it. A batch holds about as many tasks as its time allows; what a worker leaves
+    of it goes back to the tasks.
+    """
+    import cloudpickle  # unlike pickle it sends functions of a script, too
+
+    workers: list[_Worker] = []
+    free: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+
+    def done(batch: list[Numbered]) -> tuple[list[tuple[int, Result]], list[Numbered]]:
+        message = cloudpickle.dumps((work, [task for _, task in batch]))
+        worker = free.get()
         try:
-            yield
-        finally:  # before the signal is let in, so that a Ctrl-C that came meanwhile is answered
-            signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
+            results, error = worker.do(message)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            raise SettingError("jobs", f"jobs={jobs}: a worker was ended from outside, perhaps for want of memory; "
+                               "fewer jobs need less") from None
+        finally:
+            free.put(worker)
+        if error is not None:
+            raise error
+        return [(number, result) for (number, _), result in zip(batch, results, strict=False)], batch[len(results):]
 
-
-def _with_number(number: int, work: Work[Result], task: tuple[object, ...]) -> tuple[int, Result]:
-    return number, work(*task)
-
-
-def _map(work: Work[Result], tasks: Tasks, jobs: int, return_as: str) -> Generator[Result, None, None]:
-    """Results as joblib's `return_as` orders them."""
-    if jobs == 1:
-        with one_thread():
-            for task in tasks:
-                yield work(*task)
-        return
-    from joblib import Parallel, delayed, parallel_config
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-    # Workers start with one thread for every library. To limit the threads around each task would take a millisecond,
-    # as long as a small seed.
-    with _ctrl_c_ignored(), parallel_config(backend="loky", inner_max_num_threads=1):
-        results = Parallel(n_jobs=jobs, return_as=return_as, batch_size="auto")(
-            delayed(work)(*task) for task in tasks)
+    threads = ThreadPoolExecutor(jobs)
+    running: set[Future[tuple[list[tuple[int, Result]], list[Numbered]]]] = set()
+    returned: list[Numbered] = []
+    size, whole = 1, False
     try:
-        # `yield from` would close joblib's generator before its warnings are off.
-        for result in results:  # noqa: UP028
-            yield result
-    except TerminatedWorkerError:
-        raise SettingError("jobs", f"jobs={jobs}: a worker was ended from outside, perhaps for want of memory; "
-                           "fewer jobs need less") from None
+        while True:
+            while len(running) < QUEUED * jobs:
+                batch, returned = returned[:size], returned[size:]
+                batch += itertools.islice(tasks, size - len(batch))
+                if not batch:
+                    break
+                if len(workers) < jobs:
+                    workers.append(_taken())
+                    free.put(workers[-1])
+                running.add(threads.submit(done, batch))
+            if not running:
+                break
+            ready, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in ready:
+                results, left = future.result()
+                size = len(results) if left else min(max(size, 2 * len(results)), MOST_TASKS)
+                returned += left
+                yield from results
+        whole = True
     finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # joblib's, about results that nobody fetched
-            results.close()
+        with _signals_held():
+            if whole:
+                _idle.extend(workers)
+            for worker in () if whole else workers:
+                worker.end()
+            threads.shutdown(cancel_futures=True)
+
+
+def serve() -> None:
+    """The life of a worker: batches of tasks come by standard input, their results leave by standard output.
+
+    A thread reads, so that the end of the parent is seen in the middle of a task.
+    """
+    import cloudpickle
+
+    inbox, outbox = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what work prints must not mix with results
+    batches: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(inbox, batches), daemon=True).start()
+    while True:
+        results: list[object] = []
+        error = None
+        try:
+            work, tasks = pickle.loads(batches.get())
+            end = time.monotonic() + BATCH_TIME
+            for task in tasks:
+                results.append(work(*task))
+                if time.monotonic() > end:
+                    break
+        except Exception as raised:
+            error = raised
+        outbox.write(cloudpickle.dumps((results, error)))
+        outbox.flush()
+
+
+def _receive(inbox: IO[bytes], batches: queue.SimpleQueue[bytes]) -> None:
+    with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
+        while True:
+            batches.put(pickle.load(inbox))
+    os._exit(0)  # the parent has gone
