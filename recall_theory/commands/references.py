@@ -108,7 +108,6 @@ def _in_full(formula: Formula) -> Answer:
     facts = {
         "Provenance": f"{formula.provenance} ({PROVENANCE[formula.provenance]})", "Reference": formula.reference,
         "Holds": formula.regime, "Reduces to": formula.limits, "Unit": formula.unit,
-        "Margin": "" if formula.margin is None else f"{formula.margin:g}",
     }
     blocks.append("\n".join(f"{name}: {value}" for name, value in facts.items() if value))
     return Answer(data, [record], blocks)

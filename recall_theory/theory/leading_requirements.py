@@ -76,7 +76,6 @@ def _mlp_requirements(setting: Setting) -> list[Requirement]:
     """The laws with an MLP: of the activation's moments where attention is learnt and where facts are stored."""
     from ..activations import activation
     from .formulas import leading_laws as laws
-    from .formulas import mlp_formulas as terms
     from .formulas.step_two import input_power
     from .noise_budget import typical_kernel
     from .seed import activation_moments
@@ -92,12 +91,12 @@ def _mlp_requirements(setting: Setting) -> list[Requirement]:
                     float(laws.attention_dimension(L=L)), d),
         Requirement("mlp.law.recall.interference", "recall: interference of the kernel",
                     "d^2 = 2 V ln V k_v/(k_1 - k_0)^2", "d",
-                    float(terms.law_recall_interference(V=V, k1=k1, k0=k0, kv=kv)) ** (1 / 2), d),
+                    float(laws.law_recall_interference(V=V, k1=k1, k0=k0, kv=kv)) ** (1 / 2), d),
         Requirement("mlp.law.recall.mlp_noise", "recall: the neurons' noise", "m d = 2 V ln V k_z/(k_1 - k_0)^2", "m",
-                    float(terms.law_recall_mlp_noise(V=V, k1=k1, k0=k0, kz=kz)) / d, m),
+                    float(laws.law_recall_mlp_noise(V=V, k1=k1, k0=k0, kz=kz)) / d, m),
         Requirement("mlp.law.recall.mean_bias", "recall: label frequencies carried by what all values share",
                     "N d = 2 V^2 ln V k_0^2/(k_1 - k_0)^2", "N",
-                    float(terms.law_recall_mean_bias(V=V, k1=k1, k0=k0)) / d, N),
+                    float(laws.law_recall_mean_bias(V=V, k1=k1, k0=k0)) / d, N),
         Requirement("law.recall.coverage", "recall: every fact must occur", "N = V ln V", "N",
                     float(laws.recall_coverage(V=V)), N),
     ]
@@ -105,12 +104,12 @@ def _mlp_requirements(setting: Setting) -> list[Requirement]:
         result[1:1] = [
             Requirement("mlp.law.attention.mean_bias", "attention: label frequencies stored with the mean embedding",
                         "N^2 d^3 = 2 V L^4 ln L (h_1/A)^2", "N",
-                        float(terms.law_mean_bias(V=V, L=L, A=k["A"], h1=k["h1"]) / d**3) ** (1 / 2), N),
+                        float(laws.law_mean_bias(V=V, L=L, A=k["A"], h1=k["h1"]) / d**3) ** (1 / 2), N),
             Requirement("mlp.law.attention.mlp_mean", "attention: the mean of phi phi' at finite width",
                         "m N^2 d^2 = 2 V^2 L^4 ln L (h_0/A)^2", "m",
-                        float(terms.law_mlp_mean(V=V, L=L, A=k["A"], h0=k["h0"])) / (N * d) ** 2, m),
+                        float(laws.law_mlp_mean(V=V, L=L, A=k["A"], h0=k["h0"])) / (N * d) ** 2, m),
             Requirement("mlp.law.attention.mlp_noise", "attention: the neurons' noise",
                         "m N^2 d^2 = 2 V^2 L^4 ln L (1/L + 1/d) P_0 P_2/A^2", "m",
-                        float(terms.law_mlp_noise(V=V, L=L, d=d, A=k["A"], P0=k["P0"], P2=k["P2"])) / (N * d) ** 2, m),
+                        float(laws.law_mlp_noise(V=V, L=L, d=d, A=k["A"], P0=k["P0"], P2=k["P2"])) / (N * d) ** 2, m),
         ]
     return result

@@ -10,7 +10,7 @@ what all labels share (trigger and mean embedding), o_y = z_y.z_k. Proofs: docs/
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from scipy.special import gammaln, ndtr
 from ..numerics.cumulants import gamma_of_score
 from ..numerics.quadrature import gauss_charlier, gauss_hermite
 from ..numerics.unit_sphere import score_of_coordinate, wallace_scale
-from .formulas.generic import log
+from .formulas.generic import Real, log
 from .formulas.registry import formula
 
 __all__ = [
@@ -30,8 +30,7 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 
 _WHERE = "docs/derivations/one_step.md"
-_REGIME = "one-step reading; V, d large"
-_UNIT = "(noise/signal)^2"
+_noise = functools.partial(formula, reference=_WHERE, regime="one-step reading; V, d large", unit="(noise/signal)^2")
 TINY = np.finfo(float).tiny
 MOST_COUNTS = 1000  # counts told apart in one sum
 TRIGGER_NODES = 16  # even: at an overlap of exactly nought counts would tie that never do
@@ -45,44 +44,39 @@ LIFTS = 8  # nodes over the competitors' share in the winner's direction
 
 # --- the noise, term by term ------------------------------------------------------------------------
 
-@formula("one_step.sampling", title="Noise tokens stored with the label", provenance="derived",
-         reference=_WHERE, regime=_REGIME, unit=_UNIT, limits="V^2 L/(N d^2): the leading term at N << V L")
-def sampling(V: Any, L: Any, d: Any, N: Any) -> Any:
+@_noise("one_step.sampling", "Noise tokens stored with the label", limits="V^2 L/(N d^2): the leading term at N << V L")
+def sampling(V: Real, L: Real, d: Real, N: Real) -> Real:
     """V^2 (L-1)/(N d^2): overlaps of the L - 1 noise tokens with the token asked for."""
     return V**2 * (L - 1) / (N * d**2)
 
 
-@formula("one_step.own_noise_token", title="The token itself, as noise at other labels",
-         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
-def own_noise_token(V: Any, L: Any, d: Any, N: Any) -> Any:
+@_noise("one_step.own_noise_token", "The token itself, as noise at other labels")
+def own_noise_token(V: Real, L: Real, d: Real, N: Real) -> Real:
     """V (L-1) [1 + (L-1)/V]/(N d)."""
     return V * (L - 1) * (1 + (L - 1) / V) / (N * d)
 
 
-@formula("one_step.interference", title="Interference of the V stored facts", provenance="derived",
-         reference=_WHERE, regime=_REGIME, unit=_UNIT)
-def interference(V: Any, d: Any, N: Any) -> Any:
+@_noise("one_step.interference", "Interference of the V stored facts")
+def interference(V: Real, d: Real, N: Real) -> Real:
     """V (1 + V/N)/d^2."""
     return V * (1 + V / N) / d**2
 
 
-@formula("one_step.trigger_overlap", title="The trigger that all values share", provenance="derived",
-         reference=_WHERE, regime=_REGIME, unit=_UNIT)
-def trigger_overlap(V: Any, d: Any, N: Any, e: Any) -> Any:
+@_noise("one_step.trigger_overlap", "The trigger that all values share")
+def trigger_overlap(V: Real, d: Real, N: Real, e: Real) -> Real:
     """e V^2/(N d^2)."""
     return e * V**2 / (N * d**2)
 
 
-@formula("one_step.mean_embedding", title="The mean embedding that all noise shares", provenance="derived",
-         reference=_WHERE, regime=_REGIME, unit=_UNIT)
-def mean_embedding(V: Any, L: Any, d: Any, N: Any) -> Any:
+@_noise("one_step.mean_embedding", "The mean embedding that all noise shares")
+def mean_embedding(V: Real, L: Real, d: Real, N: Real) -> Real:
     """V (L-1)^2/(N d^2)."""
     return V * (L - 1) ** 2 / (N * d**2)
 
 
-@formula("one_step.law", title="Least N for almost all facts by one step", provenance="derived",
-         reference=_WHERE, regime="N << V L; L << V; d << V", limits="multiplicative in N, d^2 and 1/L")
-def one_step_law(V: Any, L: Any, d: Any) -> Any:
+@formula("one_step.law", "Least N for almost all facts by one step", reference=_WHERE,
+         regime="N << V L; L << V; d << V", limits="multiplicative in N, d^2 and 1/L")
+def one_step_law(V: Real, L: Real, d: Real) -> Real:
     """N d^2 = 2 V^2 L ln V, solved for N.
 
     >>> round(float(one_step_law(64, 8, 32)), 2)

@@ -6,10 +6,11 @@ docs/derivations/bounds.md.
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 from ...numerics.thresholds import bisect
 from .generic import (
+    Real,
     exp,
     lambert_w,
     log,
@@ -18,22 +19,26 @@ from .generic import (
     minimum,
     power_of_complement,
     power_of_complement_less_one,
+    whole,
 )
 from .registry import formula
 
-_BITS = "docs/derivations/bounds.md#bits"
 _DIGITS = 50
 _EQUAL = 1e-30  # V! = 2^(P b) to so much is an equality: what is left is rounding
-_INFORMATION = "docs/derivations/bounds.md#from-information-to-recall"
-_GRADIENT = "docs/derivations/bounds.md#what-a-learner-sees-through-a-gradient"
 _SEES = "rigorous, learners that see the first gradient's mean in noise of N samples' noise tokens; L >= 2"
 
+_PAGE = "docs/derivations/bounds.md"
+_bits = functools.partial(formula, reference=f"{_PAGE}#bits")
+_information = functools.partial(formula, reference=f"{_PAGE}#from-information-to-recall",
+                                 regime="rigorous, any learner and any channel")
+_gradient = functools.partial(formula, reference=f"{_PAGE}#what-a-learner-sees-through-a-gradient", regime=_SEES)
 
-@formula("bound.coverage", title="Recall of the best learner: seen facts, and the last one by "
-         "elimination", provenance="derived", reference="docs/derivations/bounds.md#coverage",
+
+@formula("bound.coverage", "Recall of the best learner: seen facts, and the last one by elimination",
+         reference=f"{_PAGE}#coverage",
          regime="exact up to (V e^(-N/V))^2/(2 V): any learner, whatever it sees of the samples",
          limits="1 as N/V -> infinity")
-def coverage(V: Any, N: Any) -> Any:
+def coverage(V: Real, N: Real) -> Real:
     """recall <= 1 - (1 - 1/V)^N + min(1, V (1 - 1/V)^N) / V, at most 1.
 
     E[#seen]/V is exact; the second part bounds Pr(some fact unseen)/V, what a learner gains that names
@@ -46,50 +51,41 @@ def coverage(V: Any, N: Any) -> Any:
     return minimum(1, minimum(1, V * unseen) / V - power_of_complement_less_one(V, N))
 
 
-@formula("bound.bits", title="Bits that a permutation of V labels holds", provenance="derived",
-         reference=_BITS, unit="bits",
-         regime="exact, any model that recalls all V facts: its parameters hold at least log2 V! bits",
-         limits="V log2(V/e) for large V")
-def permutation_bits(V: Any) -> Any:
+@_bits("bound.bits", "Bits that a permutation of V labels holds",
+       regime="exact, any model that recalls all V facts: its parameters hold at least log2 V! bits",
+       limits="V log2(V/e) for large V", unit="bits")
+def permutation_bits(V: Real) -> Real:
     """log2 V!."""
-    return loggamma(V + 1) / log(_two(V))
+    return loggamma(V + 1) / log(whole(2, V))
 
 
-@formula("bound.bits.errors", title="Bits of a model with at most e wrong answers", provenance="derived",
-         reference=_BITS, unit="bits",
-         regime="rigorous, any model that errs on at most e facts of every permutation, whatever its answers",
-         limits="bound.bits at e = 0")
-def bits_with_errors(V: Any, errors: Any) -> Any:
+@_bits("bound.bits.errors", "Bits of a model with at most e wrong answers",
+       regime="rigorous, any model that errs on at most e facts of every permutation, whatever its answers",
+       limits="bound.bits at e = 0", unit="bits")
+def bits_with_errors(V: Real, errors: Real) -> Real:
     """log2 (V - e)!, for 0 <= e <= V."""
-    return loggamma(V - errors + 1) / log(_two(V))
+    return loggamma(V - errors + 1) / log(whole(2, V))
 
 
-@formula("bound.bits.average", title="Recall of P parameters of b bits, on average over permutations",
-         provenance="derived", reference=_BITS,
-         regime="rigorous, any model, for each integer a >= 0; least at the largest a with a! <= 2^(P b)",
-         limits="the sum of min(1, 2^(P b)/a!) over all a >= 1, divided by V, up to 1/(a^2 V)")
-def average_recall(V: Any, P: Any, b: Any, a: Any) -> Any:
+@_bits("bound.bits.average", "Recall of P parameters of b bits, on average over permutations",
+       regime="rigorous, any model, for each integer a >= 0; least at the largest a with a! <= 2^(P b)",
+       limits="the sum of min(1, 2^(P b)/a!) over all a >= 1, divided by V, up to 1/(a^2 V)")
+def average_recall(V: Real, P: Real, b: Real, a: Real) -> Real:
     """recall <= [a + (a+2)/(a+1) 2^(P b)/(a+1)!]/V, at most 1.
 
     The exponent is cut off where the bound exceeds 1 anyway, so that nothing overflows.
     """
-    above = minimum(P * b * log(_two(V)) - loggamma(a + 2), log(V))
+    above = minimum(P * b * log(whole(2, V)) - loggamma(a + 2), log(V))
     return minimum(1, (a + (a + 2) / (a + 1) * exp(above)) / V)
 
 
-@formula("bound.bits.capacity", title="Most facts that P parameters of b bits can hold, to leading "
-         "order", provenance="derived", reference=_BITS,
-         regime="approximate: leading order of log2 V! = P b, an overestimate by less than a factor e",
-         limits="the exact inverse is `bits_bound`")
-def bits_capacity(P: Any, b: Any) -> Any:
+@_bits("bound.bits.capacity", "Most facts that P parameters of b bits can hold, to leading order",
+       regime="approximate: leading order of log2 V! = P b, an overestimate by less than a factor e",
+       limits="the exact inverse is `bits_bound`")
+def bits_capacity(P: Real, b: Real) -> Real:
     """V = x / W(x / exp(1)), x = P b ln 2 nats, W the Lambert function: V ln(V/e) = x."""
-    x = P * b * log(_two(P))
-    return x / lambert_w(x / exp(x * 0 + 1))
-
-
-def _two(like: Any) -> Any:
-    """The number 2, exact where `like` is symbolic, so that log(2) stays log(2)."""
-    return like * 0 + 2
+    x = P * b * log(whole(2, P))
+    return x / lambert_w(x / exp(whole(1, x)))
 
 
 def bits_bound(P: float, b: float) -> int:
@@ -121,11 +117,10 @@ def recall_of_bits(V: float, P: float, b: float) -> float:
     return float(average_recall(V=float(V), P=float(P), b=float(b), a=float(bits_bound(P, b))))
 
 
-@formula("bound.information", title="Information that a facts answered right take", provenance="derived",
-         reference=_INFORMATION, unit="nats",
-         regime="rigorous, any learner and any channel, a >= 1 facts right in expectation",
-         limits="a ln(a/e) for large a; 0 at a = 1, which chance gives")
-def least_information(a: Any) -> Any:
+@_information("bound.information", "Information that a facts answered right take",
+              regime="rigorous, any learner and any channel, a >= 1 facts right in expectation",
+              limits="a ln(a/e) for large a; 0 at a = 1, which chance gives", unit="nats")
+def least_information(a: Real) -> Real:
     """I >= a ln a - a + 1.
 
     >>> round(float(least_information(a=100.0)), 2)
@@ -134,28 +129,27 @@ def least_information(a: Any) -> Any:
     return a * log(a) - a + 1
 
 
-@formula("bound.information.recall", title="Most facts right that I nats allow", provenance="derived",
-         reference=_INFORMATION, regime="rigorous, any learner and any channel",
-         limits="the inverse of bound.information; 1 at I = 0")
-def most_right(nats: Any) -> Any:
+@_information("bound.information.recall", "Most facts right that I nats allow",
+              limits="the inverse of bound.information; 1 at I = 0")
+def most_right(nats: Real) -> Real:
     """a <= exp(1 + W((I - 1)/exp(1))), W the Lambert function, I >= 0.
 
     >>> round(float(most_right(nats=361.52)), 2)
     100.0
     """
-    return exp(1 + lambert_w((nats - 1) / exp(nats * 0 + 1)))
+    return exp(1 + lambert_w((nats - 1) / exp(whole(1, nats))))
 
 
-@formula("bound.gradient.snr", title="Signal over noise of the first gradient, the same in every direction",
-         provenance="derived", reference=_GRADIENT, regime=_SEES, limits="N/(V L)")
-def gradient_snr(V: Any, L: Any, N: Any) -> Any:
+@_gradient("bound.gradient.snr", "Signal over noise of the first gradient, the same in every direction",
+           limits="N/(V L)")
+def gradient_snr(V: Real, L: Real, N: Real) -> Real:
     """N/((V - 1)(L - 1))."""
     return N / ((V - 1) * (L - 1))
 
 
-@formula("bound.gradient", title="Information about the permutation in a noisy first gradient",
-         provenance="derived", reference=_GRADIENT, unit="nats", regime=_SEES, limits="N d^2/(2 V L) for d < V")
-def gradient_information(V: Any, L: Any, d: Any, N: Any) -> Any:
+@_gradient("bound.gradient", "Information about the permutation in a noisy first gradient",
+           limits="N d^2/(2 V L) for d < V", unit="nats")
+def gradient_information(V: Real, L: Real, d: Real, N: Real) -> Real:
     """I <= (D/2) ln(1 + N/((V-1)(L-1))), D = min(d, V-1)^2.
 
     >>> round(float(gradient_information(V=64.0, L=16.0, d=32.0, N=945.0)), 2)
@@ -164,26 +158,24 @@ def gradient_information(V: Any, L: Any, d: Any, N: Any) -> Any:
     return minimum(d, V - 1) ** 2 * log_of_one_plus(gradient_snr(V, L, N)) / 2
 
 
-@formula("bound.gradient.mlp", title="Information about the permutation in a noisy first gradient, behind an MLP",
-         provenance="derived", reference=_GRADIENT, unit="nats", regime=_SEES + "; any activation; not tight",
-         limits="N d m/(2 V L) for d < V and m < V")
-def gradient_information_mlp(V: Any, L: Any, d: Any, N: Any, m: Any) -> Any:
+@_gradient("bound.gradient.mlp", "Information about the permutation in a noisy first gradient, behind an MLP",
+           regime=_SEES + "; any activation; not tight", limits="N d m/(2 V L) for d < V and m < V", unit="nats")
+def gradient_information_mlp(V: Real, L: Real, d: Real, N: Real, m: Real) -> Real:
     """I <= (D/2) ln(1 + N/((V-1)(L-1))), D = min(d, V-1) min(m, V-1)."""
     return minimum(d, V - 1) * minimum(m, V - 1) * log_of_one_plus(gradient_snr(V, L, N)) / 2
 
 
-@formula("bound.gradient.sampled", title="The same where the gradient is that of N samples, noise added",
-         provenance="derived", reference=_GRADIENT, unit="nats",
-         regime="rigorous, learners that see the first gradient of N samples in independent noise of their noise "
-         "tokens' covariance; no MLP; L >= 2", limits="bound.gradient at N >> V")
-def gradient_information_sampled(V: Any, L: Any, d: Any, N: Any) -> Any:
+@_gradient("bound.gradient.sampled", "The same where the gradient is that of N samples, noise added",
+           regime="rigorous, learners that see the first gradient of N samples in independent noise of their noise "
+           "tokens' covariance; no MLP; L >= 2", limits="bound.gradient at N >> V", unit="nats")
+def gradient_information_sampled(V: Real, L: Real, d: Real, N: Real) -> Real:
     """I <= (D/2) ln(1 + (V+N-2)/((V-1)(L-1))), D = min(d, V-1)^2."""
     return minimum(d, V - 1) ** 2 * log_of_one_plus((V + N - 2) / ((V - 1) * (L - 1))) / 2
 
 
-@formula("bound.gradient.samples", title="Least N for all facts through a noisy first gradient", provenance="derived",
-         reference=_GRADIENT, regime=_SEES, limits="N d^2 = 2 V L ln V!: multiplicative in N, d^2 and 1/L")
-def gradient_samples(V: Any, L: Any, d: Any) -> Any:
+@_gradient("bound.gradient.samples", "Least N for all facts through a noisy first gradient",
+           limits="N d^2 = 2 V L ln V!: multiplicative in N, d^2 and 1/L")
+def gradient_samples(V: Real, L: Real, d: Real) -> Real:
     """N >= 2 (V-1)(L-1) ln V!/min(d, V-1)^2.
 
     >>> round(float(gradient_samples(V=64.0, L=16.0, d=32.0)), 1)

@@ -7,9 +7,9 @@ counts; the registered ones put their means in. Proofs: docs/derivations/orthogo
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
-from .generic import exp, log, maximum, power_of_complement, sqrt
+from .generic import Real, exp, log, maximum, power_of_complement, sqrt, whole
 from .registry import formula
 
 __all__ = [
@@ -23,28 +23,31 @@ _REGIME = "d >= V; V large, N/V at least 1"
 _UNIT = "(gamma eta)^2/(N L)^4"
 _ONE = "gamma eta/(N L)^2"
 
+_attention = functools.partial(formula, reference=_WHERE, regime=_REGIME, unit=_UNIT)
+_mean = functools.partial(formula, reference=_WHERE, regime="exact on average, but for a constant; d > V", unit=_ONE)
+_recall = functools.partial(formula, reference=_WHERE, regime="V large, attention perfect, d > V")
 
-def lead_given(V: Any, L: Any, N: Any, e: Any, x2: Any) -> Any:
+
+def lead_given(V: Real, L: Real, N: Real, e: Real, x2: Real) -> Real:
     """Mean of the lead z_trig.g at given label counts, x2 = sum (n_y - N/V)^2: exact for d > V."""
     rho, mu, n2 = (L - 1) / V, (L - 1) * N / V**2, x2 + N**2 / V
     spent = mu * (V - 1) ** 2 + rho * (V * rho + 2) * x2 + (1 - 1 / V) * n2 + e * x2
     return (1 + e + rho) * x2 + N**2 / V - n2 / V - spent / L
 
 
-def lead_noise_given(V: Any, L: Any, N: Any, n2: Any, n3: Any) -> Any:
+def lead_noise_given(V: Real, L: Real, N: Real, n2: Real, n3: Real) -> Real:
     """Variance of the lead at given label counts, n2 = sum n_y^2 and n3 = sum n_y^3."""
     rho, mu = (L - 1) / V, (L - 1) * N / V**2
     return (1 - 2 / L) ** 2 * ((1 - 2 / V) * rho * n3 + mu * n2 / V) + 2 * V * (rho / L) ** 2 * n2
 
 
-def shared_sequences_given(V: Any, L: Any, pairs: Any) -> Any:
+def shared_sequences_given(V: Real, L: Real, pairs: Real) -> Real:
     """Token variance from which tokens happen to share a sequence, pairs = sum n_y (n_y - 1)."""
     return (1 - 2 / L) * (L - 1) / V**2 * pairs
 
 
-@formula("orthogonal.attention.pull", title="What a label adds to a token's score", provenance="derived",
-         reference=_WHERE, regime="exact on average, but for a constant; d > V", unit=_ONE)
-def pull(V: Any, L: Any, N: Any, e: Any, sequences: Any, times: Any) -> Any:
+@_mean("orthogonal.attention.pull", "What a label adds to a token's score")
+def pull(V: Real, L: Real, N: Real, e: Real, sequences: Real, times: Real) -> Real:
     """M p - c M r - (s p + M w (P - M p) + M o)/L: a token M times in the noise of a label of n sequences.
 
     Its pull p = M (1-1/V) - r, w = (L-2)/(n (L-1) - 1), s = M + M (M-1) w, P the pull of all the noise, o that of the
@@ -59,9 +62,8 @@ def pull(V: Any, L: Any, N: Any, e: Any, sequences: Any, times: Any) -> Any:
     return M * each - M * rest * (1 - 1 / L) - (same * each + M * beside * (power - M * each) + M * label) / L
 
 
-@formula("orthogonal.attention.own_pull", title="What a token's own label adds to its score", provenance="derived",
-         reference=_WHERE, regime="exact on average, but for a constant; d > V", unit=_ONE)
-def own_pull(V: Any, L: Any, N: Any, e: Any, sequences: Any, times: Any) -> Any:
+@_mean("orthogonal.attention.own_pull", "What a token's own label adds to its score")
+def own_pull(V: Real, L: Real, N: Real, e: Real, sequences: Real, times: Real) -> Real:
     """M p + n o - c (M + n) r - [(n + M) o + (M + s) p + (n (L-1) - M)(1 + M w) q]/L: M times noise, n times not.
 
     p = (M + n)(1-1/V) - r, o = p + e (n - N/V), q the mean pull of the label's other noise; w and s as in the other.
@@ -76,7 +78,7 @@ def own_pull(V: Any, L: Any, N: Any, e: Any, sequences: Any, times: Any) -> Any:
     return M * each + n * label - (M + n) * others * (1 - 1 / L) - spent / L
 
 
-def shared_power_given(V: Any, L: Any, n: Any, own: Any) -> Any:
+def shared_power_given(V: Real, L: Real, n: Real, own: Real) -> Real:
     """Variance that the sum over a label's noise of its squared counts brings to a token's score."""
     slots = n * (L - 1)
     beside = (L - 2) / maximum(slots - 1, 1) / L
@@ -84,7 +86,7 @@ def shared_power_given(V: Any, L: Any, n: Any, own: Any) -> Any:
     return power * (own * (1 / L + slots / V * beside) ** 2 + (1 - own) * slots / V * beside**2)
 
 
-def trigger_weight_noise_given(V: Any, L: Any, N: Any, e: Any, x2: Any, nx2: Any, xn2: Any) -> Any:
+def trigger_weight_noise_given(V: Real, L: Real, N: Real, e: Real, x2: Real, nx2: Real, xn2: Real) -> Real:
     """For d = V: what the trigger's own value adds to the variance of W, and its covariance with sum_b t_b S_b."""
     rho = (L - 1) / V
     a, k = (1 - N / V) / L, (1 - 1 / L) * rho - (1 + e) / L
@@ -92,20 +94,19 @@ def trigger_weight_noise_given(V: Any, L: Any, N: Any, e: Any, x2: Any, nx2: Any
             e * (1 - 2 / L) * rho * (a * x2 + k * nx2))
 
 
-def _x2(V: Any, N: Any) -> Any:
+def _x2(V: Real, N: Real) -> Real:
     """E sum (n_y - N/V)^2."""
     return N * (1 - 1 / V)
 
 
-def _n2(V: Any, N: Any) -> Any:
+def _n2(V: Real, N: Real) -> Real:
     """E sum n_y^2."""
     return _x2(V, N) + N**2 / V
 
 
-@formula("orthogonal.attention.lead", title="Lead of the informative token: z_trig.g", provenance="derived",
-         reference=_WHERE, regime=_REGIME + "; exact on average for d > V", unit=_ONE,
-         limits="(1 - 1/L)(N^2/V + e N) for V large")
-def lead(V: Any, L: Any, N: Any, e: Any) -> Any:
+@_mean("orthogonal.attention.lead", "Lead of the informative token: z_trig.g",
+       regime=_REGIME + "; exact on average for d > V", limits="(1 - 1/L)(N^2/V + e N) for V large")
+def lead(V: Real, L: Real, N: Real, e: Real) -> Real:
     """T = (1 + e + rho) x2 + N^2/V - n2/V - [mu (V-1)^2 + rho (V rho + 2 + e/rho) x2 + (1-1/V) n2]/L.
 
     rho = (L-1)/V, mu = rho N/V, x2 = N (1 - 1/V), n2 = x2 + N^2/V.
@@ -116,41 +117,36 @@ def lead(V: Any, L: Any, N: Any, e: Any) -> Any:
     return lead_given(V, L, N, e, _x2(V, N))
 
 
-@formula("orthogonal.attention.lead_noise", title="The lead's variance over seeds at given label counts",
-         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
-def lead_noise(V: Any, L: Any, N: Any) -> Any:
+@_attention("orthogonal.attention.lead_noise", "The lead's variance over seeds at given label counts")
+def lead_noise(V: Real, L: Real, N: Real) -> Real:
     """(1-2/L)^2 [(1-2/V) rho n3 + mu n2/V] + 2 V (rho/L)^2 n2: how often a token stands beside its own."""
     lam = N / V
     return lead_noise_given(V, L, N, _n2(V, N), N * (lam**2 + 3 * lam + 1))
 
 
-@formula("orthogonal.attention.noise_counts", title="Noise tokens: squares of their counts by label",
-         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
-def noise_counts(V: Any, L: Any, N: Any) -> Any:
+@_attention("orthogonal.attention.noise_counts", "Noise tokens: squares of their counts by label")
+def noise_counts(V: Real, L: Real, N: Real) -> Real:
     """2 (1-1/L)^2 rho^2 [n2 (1-2/V) + (N/V)^2] (1-2/V)."""
     return 2 * ((1 - 1 / L) * (L - 1) / V) ** 2 * (_n2(V, N) * (1 - 2 / V) + (N / V) ** 2) * (1 - 2 / V)
 
 
-@formula("orthogonal.attention.label_noise", title="Noise tokens: counts against unequal label counts",
-         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT,
-         limits="exceeds the squared counts where L > 2 V")
-def label_noise(V: Any, L: Any, N: Any, e: Any) -> Any:
+@_attention("orthogonal.attention.label_noise", "Noise tokens: counts against unequal label counts",
+            limits="exceeds the squared counts where L > 2 V")
+def label_noise(V: Real, L: Real, N: Real, e: Real) -> Real:
     """rho sum_y n_y (a + k x_y)^2 with a = (1 - N/V)/L and k = (1-1/L) rho - (1+e)/L."""
     rho, lam = (L - 1) / V, N / V
     a, k = (1 - lam) / L, (1 - 1 / L) * rho - (1 + e) / L
     return rho * (a**2 * N + 2 * a * k * _x2(V, N) + k**2 * N * (1 + lam))
 
 
-@formula("orthogonal.attention.shared_sequences", title="Noise tokens: which of them share a sequence",
-         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
-def shared_sequences(V: Any, L: Any, N: Any) -> Any:
+@_attention("orthogonal.attention.shared_sequences", "Noise tokens: which of them share a sequence")
+def shared_sequences(V: Real, L: Real, N: Real) -> Real:
     """(1-2/L) (L-1) (n2 - N)/V^2."""
     return shared_sequences_given(V, L, _n2(V, N) - N)
 
 
-@formula("orthogonal.attention.own_sequences", title="Noise tokens: sequences that store them as facts",
-         provenance="derived", reference=_WHERE, regime=_REGIME, unit=_UNIT)
-def own_sequences(V: Any, L: Any, N: Any, e: Any) -> Any:
+@_attention("orthogonal.attention.own_sequences", "Noise tokens: sequences that store them as facts")
+def own_sequences(V: Real, L: Real, N: Real, e: Real) -> Real:
     """Var(A n^2 + B n) + 4 c rho E[n^2 (c n + a + k x)], n ~ Poisson(lam), c = 1-1/L, A = c (1+e+rho),
     B = -c (1 + e lam + rho lam), a and k as in the label noise."""
     lam, rho, c = N / V, (L - 1) / V, 1 - 1 / L
@@ -161,10 +157,10 @@ def own_sequences(V: Any, L: Any, N: Any, e: Any) -> Any:
             + 4 * c * rho * (c * lam * (lam**2 + 3 * lam + 1) + a * (lam**2 + lam) + k * (2 * lam**2 + lam)))
 
 
-@formula("orthogonal.attention.least_samples", title="Least N for attention with orthogonal embeddings",
-         provenance="derived", reference=_WHERE, regime="N >> V; d > V",
+@_recall("orthogonal.attention.least_samples", "Least N for attention with orthogonal embeddings",
+         regime="N >> V; d > V",
          limits="below N = V as long as V^3 > 4 L^2 ln L and V^4 > 2 L^3 ln L: attention is then free")
-def least_samples(V: Any, L: Any) -> Any:
+def least_samples(V: Real, L: Real) -> Real:
     """N = 2 L sqrt((1 + L/(2V)) ln(L)/V), where lead^2 = 2 ln L * token variance.
 
     >>> round(float(least_samples(64, 200)), 1)
@@ -173,10 +169,9 @@ def least_samples(V: Any, L: Any) -> Any:
     return 2 * L * sqrt((1 + L / (2 * V)) * log(L) / V)
 
 
-@formula("orthogonal.recall.coverage", title="Recall with the trigger outside the values: facts seen once",
-         provenance="derived", reference=_WHERE, regime="exact, attention perfect, d >= V",
-         limits="1 - exp(-N/V) for V large")
-def coverage(V: Any, N: Any) -> Any:
+@_recall("orthogonal.recall.coverage", "Recall with the trigger outside the values: facts seen once",
+         regime="exact, attention perfect, d >= V", limits="1 - exp(-N/V) for V large")
+def coverage(V: Real, N: Real) -> Real:
     """1 - (1 - 1/V)^(N+1): a fact seen is recalled, one unseen is a guess among V.
 
     >>> round(float(coverage(64, 128)), 4)
@@ -185,32 +180,29 @@ def coverage(V: Any, N: Any) -> Any:
     return 1 - (1 - 1 / V) * power_of_complement(V, N)
 
 
-@formula("orthogonal.recall.most", title="Least N for almost all facts, trigger in the values",
-         provenance="derived", reference=_WHERE, regime="V large, attention perfect, d > V",
+@_recall("orthogonal.recall.most", "Least N for almost all facts, trigger in the values",
          limits="2.59 times coverage's V ln V: the mean bias, with no interference left")
-def recall_most(V: Any) -> Any:
+def recall_most(V: Real) -> Real:
     """N = V ln V/(2 ln 2 - 1), where the greatest of V Poisson counts is twice the mean.
 
     >>> round(float(recall_most(1000) / (1000 * log(1000))), 4)
     2.5887
     """
-    return V * log(V) / (2 * log(2 * (V / V)) - 1)
+    return V * log(V) / (2 * log(whole(2, V)) - 1)
 
 
-@formula("orthogonal.recall.all", title="Least N for all facts at once, trigger in the values",
-         provenance="derived", reference=_WHERE, regime="V large, attention perfect, d > V",
+@_recall("orthogonal.recall.all", "Least N for all facts at once, trigger in the values",
          limits="17.3 times coverage's V ln V")
-def recall_all(V: Any) -> Any:
+def recall_all(V: Real) -> Real:
     """N = V ln V/(1 - e ln(2)/2), where the greatest of V Poisson counts is twice the least.
 
     >>> round(float(recall_all(1000) / (1000 * log(1000))), 4)
     17.2666
     """
-    one = V / V  # keeps the constants exact where V is a symbol
-    return V * log(V) / (1 - exp(one) * log(2 * one) / 2)
+    return V * log(V) / (1 - exp(whole(1, V)) * log(whole(2, V)) / 2)
 
 
-def attention_terms(V: Any, L: Any, d: Any, N: Any, e: Any) -> dict[str, Any]:
+def attention_terms(V: Real, L: Real, d: Real, N: Real, e: Real) -> dict[str, Real]:
     """Named contributions to (noise/signal)^2 of the attention; their sum is about Var(score)/lead^2."""
     signal = lead(V, L, N, e) ** 2
     return {
@@ -223,7 +215,7 @@ def attention_terms(V: Any, L: Any, d: Any, N: Any, e: Any) -> dict[str, Any]:
     }
 
 
-def recall_terms(V: Any, d: Any, N: Any, e: Any) -> dict[str, Any]:
+def recall_terms(V: Real, d: Real, N: Real, e: Real) -> dict[str, Real]:
     """Named contributions to (noise/signal)^2 of the margin (1 + e) n_k - e n_j of recall."""
     lam = N / V
     return {

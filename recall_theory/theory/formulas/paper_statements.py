@@ -6,10 +6,8 @@ expression in the entry's place, and `formulas` shows it beside the derived form
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
-
-from .registry import Provenance, formula
+from .generic import Real
+from .registry import Formula, formulas
 
 _RECALL = "Learning to Recall with Transformers Beyond Orthogonal Embeddings, ICLR 2026, arXiv:2603.15923"
 _GEOMETRIC = "Geometric Factual Recall in Transformers, arXiv:2605.12426"
@@ -18,42 +16,38 @@ _NOTES = "zhaoyang97/Paper-Notes on GitHub, a summary of the paper; our translat
 _MISSING = "the statement's own text was not available: nothing is known of it beyond this sentence"
 
 
-def _said(name: str, arguments: str, title: str, provenance: Provenance, paper: str, source: str, quote: str) -> None:
-    """Register a statement of these sizes without an expression."""
+def _missing(**sizes: Real) -> None:
+    """No expression: the statement's text was not available."""
 
-    def missing(**sizes: Any) -> None:
-        """No expression: the statement's text was not available."""
 
-    named = [inspect.Parameter(a, inspect.Parameter.KEYWORD_ONLY) for a in arguments.split()]
-    missing.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-    formula(f"paper.{name}", title=title, provenance=provenance, reference=paper, source=source, quote=quote,
-            regime=_MISSING)(missing)
+def _said(name: str, arguments: str, title: str, paper: str, source: str, quote: str) -> None:
+    """Register a statement of these sizes without an expression; what is not in an abstract is somebody's account."""
+    formulas.add(Formula(_missing, f"paper.{name}", title, "quoted" if source == _ABSTRACT else "secondary", paper,
+                         _MISSING, source=source, quote=quote, arguments=tuple(arguments.split())))
 
 
 _said("capacity", "V L d N m", "The paper's formulas for storage capacity; which of Theorem 1 and Eq. (6) says what, "
-      "and of which model, is not known here", "quoted", _RECALL, _ABSTRACT,
+      "and of which model, is not known here", _RECALL, _ABSTRACT,
       "Our analysis tracks the ``early phase'' of gradient descent and yields explicit formulas for the model's "
       "storage capacity -- revealing a multiplicative dependence between sample size N, embedding dimension d, and "
       "sequence length L.")
-_said("lower_bound", "V L d N", "The paper's lower bound", "quoted", _RECALL, _ABSTRACT,
+_said("lower_bound", "V L d N", "The paper's lower bound", _RECALL, _ABSTRACT,
       "We validate these scalings numerically and further complement them with a lower bound for the underlying "
       "statistical problem, demonstrating that this multiplicative scaling is intrinsic under non-orthogonal "
       "embeddings.")
-_said("lower_bound.learners", "V L d N", "Whom the paper's lower bound binds", "secondary", _RECALL, _NOTES,
+_said("lower_bound.learners", "V L d N", "Whom the paper's lower bound binds", _RECALL, _NOTES,
       "For any estimator that only has access to gradient information of the initialised Transformer, this "
       "multiplicative trade-off holds, and the lower bound is of the same order as the upper one.")
-_said("phase_diagram", "V L d N m", "The paper's phase diagram", "secondary", _RECALL, _NOTES,
+_said("phase_diagram", "V L d N m", "The paper's phase diagram", _RECALL, _NOTES,
       "The paper further gives a phase diagram, which divides the condition on the needed parameters m d into regions "
       "by the dominant noise: mean bias, gradient noise and MLP noise each dominate in a region of their own, with "
       "thresholds on m d of their own.")
-_said("geometric.dimension", "subjects R", "Embedding dimension that recalls all facts in one layer", "quoted",
-      _GEOMETRIC, _ABSTRACT,
-      "we prove that a logarithmic embedding dimension suffices")
-_said("geometric.dimension.order", "subjects R", "The same, with its order in the number of relations", "secondary",
-      _GEOMETRIC, "a reader's notes on the paper, in a public repository on GitHub",
+_said("geometric.dimension", "subjects R", "Embedding dimension that recalls all facts in one layer", _GEOMETRIC,
+      _ABSTRACT, "we prove that a logarithmic embedding dimension suffices")
+_said("geometric.dimension.order", "subjects R", "The same, with its order in the number of relations", _GEOMETRIC,
+      "a reader's notes on the paper, in a public repository on GitHub",
       "They provide evidence that for N persons with R Relations, d = O(R log N) sufficies.")
-_said("geometric.hops", "subjects R h", "Capacity against depth in multi-hop recall", "quoted",
-      _GEOMETRIC, _ABSTRACT,
+_said("geometric.hops", "subjects R h", "Capacity against depth in multi-hop recall", _GEOMETRIC, _ABSTRACT,
       "We extend these results to the multi-hop setting [...] providing constructions with and without "
       "chain-of-thought that exhibit a provable capacity-depth tradeoff, complemented by a matching "
       "information-theoretic lower bound.")

@@ -7,20 +7,21 @@ are s = 1 + e tau and t = e tau, so that the mean signal is 1. Proofs: docs/deri
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
 
-from .generic import sqrt
+from .generic import Real, sqrt
 from .registry import Function, formula
 
 _PAGE = "docs/derivations/recall.md"
-_RIGHT = "training attention right; signal and noise at typical lengths"
+
+_budget = functools.partial(formula, reference=_PAGE, unit="(noise/signal)^2",
+                            regime="training attention right; signal and noise at typical lengths")
 
 
-@formula("recall.interference", title="The V stored pairs overlap", provenance="derived", reference=_PAGE,
-         regime=_RIGHT, limits="(1 + e tau) V/d^2 = 1/(2 ln V): the law of an optimal linear memory at e = 0",
-         unit="(noise/signal)^2")
-def interference(V: Any, d: Any, e: Any, tau: Any) -> Any:
+@_budget("recall.interference", "The V stored pairs overlap",
+         limits="(1 + e tau) V/d^2 = 1/(2 ln V): the law of an optimal linear memory at e = 0")
+def interference(V: Real, d: Real, e: Real, tau: Real) -> Real:
     """V (1 + e tau)/d^2.
 
     >>> interference(512, 128, 1, 1)
@@ -29,33 +30,29 @@ def interference(V: Any, d: Any, e: Any, tau: Any) -> Any:
     return V * (1 + e * tau) / d**2
 
 
-@formula("recall.gradient_noise", title="The same, through the sampling of the label counts",
-         provenance="derived", reference=_PAGE, regime=_RIGHT, limits="0 as N/V -> infinity",
-         unit="(noise/signal)^2")
-def gradient_noise(V: Any, d: Any, N: Any, e: Any, tau: Any) -> Any:
+@_budget("recall.gradient_noise", "The same, through the sampling of the label counts", limits="0 as N/V -> infinity")
+def gradient_noise(V: Real, d: Real, N: Real, e: Real, tau: Real) -> Real:
     """V^2 (1 + e tau)/(N d^2)."""
     return V**2 * (1 + e * tau) / (N * d**2)
 
 
-@formula("recall.mean_bias", title="Label frequencies' noise carried by what all values share, the trigger",
-         provenance="derived", reference=_PAGE, regime=_RIGHT,
-         limits="0 without the trigger in the values", unit="(noise/signal)^2")
-def mean_bias(V: Any, d: Any, N: Any, e: Any, tau: Any) -> Any:
+@_budget("recall.mean_bias", "Label frequencies' noise carried by what all values share, the trigger",
+         limits="0 without the trigger in the values")
+def mean_bias(V: Real, d: Real, N: Real, e: Real, tau: Real) -> Real:
     """V^2 (e tau)^2/(N d)."""
     return V**2 * (e * tau) ** 2 / (N * d)
 
 
-@formula("recall.token_overlap", title="A competitor's own weight: the overlap of its token and its count",
-         provenance="derived", reference=_PAGE, regime=_RIGHT,
-         limits="all that is left for V << d", unit="(noise/signal)^2")
-def token_overlap(d: Any, N: Any, V: Any, e: Any, tau: Any) -> Any:
+@_budget("recall.token_overlap", "A competitor's own weight: the overlap of its token and its count",
+         limits="all that is left for V << d")
+def token_overlap(d: Real, N: Real, V: Real, e: Real, tau: Real) -> Real:
     """(1 + V/N)(1 + e tau)/d + (e tau)^2 V/N: unlike the others not a noise of the output embeddings."""
     return (1 + V / N) * (1 + e * tau) / d + (e * tau) ** 2 * V / N
 
 
-@formula("recall.weight_square", title="Mean square of a competitor's weight theta", provenance="derived",
-         reference=_PAGE, regime="training attention right; s = 1 + e tau, t = e tau", unit="1/V^2")
-def weight_square(V: Any, d: Any, N: Any, e: Any, tau: Any) -> Any:
+@formula("recall.weight_square", "Mean square of a competitor's weight theta", reference=_PAGE,
+         regime="training attention right; s = 1 + e tau, t = e tau", unit="1/V^2")
+def weight_square(V: Real, d: Real, N: Real, e: Real, tau: Real) -> Real:
     """(e tau)^2 V/N + (1 + V/N)(1 + e tau)/d."""
     return (e * tau) ** 2 * V / N + (1 + V / N) * (1 + e * tau) / d
 
@@ -63,55 +60,56 @@ def weight_square(V: Any, d: Any, N: Any, e: Any, tau: Any) -> Any:
 # --- what the law is made of, at any lengths and any attention --------------------------------------
 
 def _moment(name: str, title: str, regime: str = "exact") -> Callable[[Function], Function]:
-    return formula(f"recall.{name}", title=title, provenance="derived", reference=_PAGE, regime=regime)
+    return formula(f"recall.{name}", title, reference=_PAGE, regime=regime)
 
 
 @_moment("agreement", "Chance that two wrong picks are the same token")
-def agreement(best: Any) -> Any:
+def agreement(best: Real) -> Real:
     """best/(2 - best): the token that r others outrank is picked with probability (1 - best)^r best."""
     return best / (2 - best)
 
 
 @_moment("stored", "Mean that a label stores in the value read out, before the mean over labels is taken off")
-def stored_mean(share: Any, bias: Any, astray: Any) -> Any:
+def stored_mean(share: Real, bias: Real, astray: Real) -> Real:
     """a b + (1 - a) b*."""
     return share * bias + (1 - share) * astray
 
 
 @_moment("stored.rest", "Variance of what a label's wrong picks store", "leading; a class of labels")
-def stored_rest(share: Any, lam: Any, bias: Any, astray: Any, bare: Any, varied: Any, missed: Any, best: Any) -> Any:
+def stored_rest(share: Real, lam: Real, bias: Real, astray: Real, bare: Real, varied: Real, missed: Real,
+                best: Real) -> Real:
     """(1 - a) (b*^2 + v0)/lam + V_a (b - b*)^2 + (1 - a - missed)^2 v0 best/(2 - best)."""
     return ((1 - share) / lam * (astray**2 + bare) + varied * (bias - astray)**2
             + (1 - share - missed)**2 * agreement(best) * bare)
 
 
 @_moment("stored.square", "Mean square of a label's strength", "exact for Poisson counts; a class of labels")
-def stored_square(share: Any, lam: Any, bias: Any, astray: Any, variance: Any, average: Any, rest: Any) -> Any:
+def stored_square(share: Real, lam: Real, bias: Real, astray: Real, variance: Real, average: Real, rest: Real) -> Real:
     """(a b + (1 - a) b* - average)^2 + a b^2/lam + a (a + 1/lam) v + rest."""
     return ((stored_mean(share, bias, astray) - average)**2 + share * bias**2 / lam
             + share * (share + 1 / lam) * variance + rest)
 
 
 @_moment("stored.alone", "Weight of a value's own overlap in the square of its label's strength", "leading")
-def stored_alone(share: Any, lam: Any, missed: Any, best: Any) -> Any:
+def stored_alone(share: Real, lam: Real, missed: Real, best: Real) -> Real:
     """a (a + 1/lam) + (1 - a)/lam + (1 - a - missed)^2 best/(2 - best)."""
     return share * (share + 1 / lam) + (1 - share) / lam + (1 - share - missed)**2 * agreement(best)
 
 
 @_moment("lead", "Strength of the right label")
-def lead(V: Any, lam: Any, count: Any, share: Any, own: Any, astray: Any, average: Any) -> Any:
+def lead(V: Real, lam: Real, count: Real, share: Real, own: Real, astray: Real, average: Real) -> Real:
     """(1 - 1/V) (n K/lam + (1 - a) b* - average)."""
     return (count / lam * own + (1 - share) * astray - average) * (1 - 1 / V)
 
 
 @_moment("astray", "Noise along a label's own output, by what its wrong picks store", "leading")
-def own_astray(share: Any, lam: Any, astray: Any, bare: Any, missed: Any, best: Any) -> Any:
+def own_astray(share: Real, lam: Real, astray: Real, bare: Real, missed: Real, best: Real) -> Real:
     """(1 - a - missed)^2 v0 best/(2 - best) + (1 - a) (b*^2 + v0)/lam."""
     return agreement(best) * bare * (1 - share - missed)**2 + (1 - share) / lam * (astray**2 + bare)
 
 
 @_moment("power_variance", "Relative variance of the sum of the competitors' squared strengths", "attention right")
-def power_variance(V: Any, lam: Any, mean: Any, variance: Any, fourth: Any) -> Any:
+def power_variance(V: Real, lam: Real, mean: Real, variance: Real, fourth: Real) -> Real:
     """(E theta^4/(E theta^2)^2 - 1)/V."""
     i, t2 = 1 / lam, mean**2
     quartic = (t2**2 * (3 * i**2 + i**3) + 6 * t2 * variance * (i + 4 * i**2 + i**3)
@@ -120,20 +118,20 @@ def power_variance(V: Any, lam: Any, mean: Any, variance: Any, fourth: Any) -> A
 
 
 @_moment("cycle.two", "Mean square of the kernel, apart from what all facts share", "leading")
-def cycle_two(slope: Any, d: Any, variance: Any) -> Any:
+def cycle_two(slope: Real, d: Real, variance: Real) -> Real:
     """l^2/d + v, v what the neurons add."""
     return slope**2 / d + variance
 
 
 @_moment("cycle.three", "Mean product of the kernel around three facts, apart from what all share", "leading")
-def cycle_three(slope: Any, d: Any, m: Any, variance: Any) -> Any:
+def cycle_three(slope: Real, d: Real, m: Real, variance: Real) -> Real:
     """l^3/d^2 + 3 (l^2/d) sqrt(v/m) + v sqrt(v/m), v what the neurons add."""
     one = sqrt(variance / m)
     return slope**3 / d**2 + 3 * slope**2 / d * one + variance * one
 
 
 @_moment("cycle.four", "Mean product of the kernel around four facts, apart from what all share", "leading")
-def cycle_four(slope: Any, d: Any, m: Any, variance: Any) -> Any:
+def cycle_four(slope: Real, d: Real, m: Real, variance: Real) -> Real:
     """l^4/d^3 + (l^3/d^2) (2 l/m + 4 sqrt(v/m)) + 6 (l^2/d) v/m + v^2/m, v what the neurons add."""
     one = sqrt(variance / m)
     return (slope**4 / d**3 + slope**3 / d**2 * (2 * slope / m + 4 * one) + 6 * slope**2 / d * one**2

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 if TYPE_CHECKING:
     import sympy
 
+    from .generic import Real
+
 __all__ = ["SYMBOLS", "Formula", "Registry", "SymbolInfo", "formula", "formulas"]
 
 Provenance = Literal["quoted", "secondary", "derived", "kin"]
@@ -33,7 +35,6 @@ MODULES = (
     "orthogonal_formulas",
     ".one_step_memory",
     "leading_laws",
-    "mlp_formulas",
     "lower_bounds",
     "memory_laws",
     "paper_statements",
@@ -48,83 +49,86 @@ class SymbolInfo:
     latex: str
     meaning: str
     domain: str
-    integer: bool = False
-    positive: bool = True
+
+    @property
+    def integer(self) -> bool:
+        """Whether it is a whole number."""
+        return self.domain.startswith("integer")
+
+    @property
+    def positive(self) -> bool:
+        """Whether it is above 0; e and the like may be 0."""
+        return self.domain not in ("real", "0 or 1", "at least 0", "integer from 0 to V")
 
 
-SYMBOLS: dict[str, SymbolInfo] = {
-    "V": SymbolInfo("V", "vocabulary size: tokens, labels and facts", "integer, at least 2", integer=True),
-    "L": SymbolInfo("L", "sequence length", "integer, at least 1", integer=True),
-    "d": SymbolInfo("d", "embedding dimension", "integer, at least 1", integer=True),
-    "N": SymbolInfo("N", "training samples", "integer, at least 1", integer=True),
-    "m": SymbolInfo("m", "width of the MLP", "integer, at least 1", integer=True),
-    "e": SymbolInfo("e", "1 if the trigger is part of the values, else 0", "0 or 1", integer=True,
-                    positive=False),
-    "tau": SymbolInfo(r"\tau", "squared norm of the trigger embedding, near 1", "positive"),
-    "lam": SymbolInfo(r"\lambda", "N/V, the mean number of training samples of a fact", "positive"),
-    "q": SymbolInfo("q", "d/V", "positive"),
-    "s": SymbolInfo("s", "lead of the right answer in standard deviations of a competitor", "real",
-                    positive=False),
-    "K": SymbolInfo("K", "number of alternatives", "at least 1"),
-    "b0": SymbolInfo("b_0", "squared length of the outputs' projection on the label noise, near 1", "positive"),
-    "Q": SymbolInfo("Q", "sum of squared deviations of the label counts in units of its mean, near 1", "positive"),
-    "kappa": SymbolInfo(r"\kappa", "1 for Gaussian embeddings, 0 on the unit sphere", "0 or 1",
-                        positive=False),
-    "A": SymbolInfo("A", "(E phi')^2 over the MLP's inputs in step two: its linear part", "positive"),
-    "B": SymbolInfo("B", "E phi E phi'' over the MLP's inputs in step two", "real", positive=False),
-    "A2": SymbolInfo("A_2", "(E phi'')^2 over the MLP's inputs in step two: its quadratic part", "at least 0",
-                     positive=False),
-    "h0": SymbolInfo("h_0", "E phi phi' over the MLP's inputs in step two", "real", positive=False),
-    "h1": SymbolInfo("h_1", "E (phi phi')' over the MLP's inputs in step two", "real", positive=False),
-    "h2": SymbolInfo("h_2", "E (phi phi')'' over the MLP's inputs in step two", "real", positive=False),
-    "h3": SymbolInfo("h_3", "E phi' E phi'' over the MLP's inputs in step two", "real", positive=False),
-    "h4": SymbolInfo("h_4", "E (phi phi')'''' over the MLP's inputs in step two", "real", positive=False),
-    "h5": SymbolInfo("h_5", "derivative of h3 by the power of the MLP's inputs in step two", "real", positive=False),
-    "P0": SymbolInfo("P_0", "E phi^2 over the MLP's inputs in step two", "positive"),
-    "P2": SymbolInfo("P_2", "E phi'^2 over the MLP's inputs in step two", "positive"),
-    "k1": SymbolInfo("k_1", "kappa(2, 2, 2): the kernel of a value with itself, in step three", "positive"),
-    "k0": SymbolInfo("k_0", "mean kernel of two values in step three: what all values share", "real",
-                     positive=False),
-    "kv": SymbolInfo("k_v", "d times the variance of the kernel over the other values", "positive"),
-    "kz": SymbolInfo("k_z", "m times the variance of the kernel over the weights, at other values", "positive"),
-    "P": SymbolInfo("P", "trainable parameters", "integer, at least 1", integer=True),
-    "b": SymbolInfo("b", "bits a parameter", "positive"),
-    "a": SymbolInfo("a", "facts answered right, on average", "at least 1"),
-    "nats": SymbolInfo("I", "information about the permutation", "at least 0, in nats"),
-    "subjects": SymbolInfo("N", "subjects of geometric recall", "integer, at least 2", integer=True),
-    "R": SymbolInfo("R", "relations of geometric recall", "integer, at least 1", integer=True),
-    "words": SymbolInfo("W", "codes that a subject's embedding superposes", "integer, at least 1", integer=True),
-    "k": SymbolInfo("k", "coordinates of an attribute's code", "integer, at least 1", integer=True),
-    "h": SymbolInfo("h", "relations in a query, or passes", "integer, at least 1", integer=True),
-    "p": SymbolInfo("p", "chance that one pass is right", "from 0 to 1"),
-    "v": SymbolInfo("v", "variance of recall from seed to seed", "positive"),
-    "errors": SymbolInfo("e", "facts that may be wrong", "integer from 0 to V", integer=True,
-                         positive=False),
-    "n": SymbolInfo("n", "facts of a memory, each with an output of its own", "integer, at least 2", integer=True),
-    "rank": SymbolInfo("r", "rank of a memory's matrix", "integer from 1 to d", integer=True),
-    "u": SymbolInfo("u", "normal quantile above which competitors are averaged", "real", positive=False),
-    "alpha": SymbolInfo(r"\alpha", "exponent of Zipf's law: fact x occurs in proportion to x^-alpha", "above 1"),
-    "rho": SymbolInfo(r"\rho", "power of its frequency with which a fact is stored", "above 1/(2 alpha)"),
-    "own": SymbolInfo("K", "kernel of the value read out with itself", "positive"),
-    "mean": SymbolInfo(r"\bar k", "mean of the kernel over other values", "real", positive=False),
-    "variance": SymbolInfo(r"\mathsf{v}", "variance of the kernel over other values", "positive"),
-    "fourth": SymbolInfo(r"\mathsf{k}", "kurtosis of the kernel over other values", "at least 1"),
-    "bias": SymbolInfo("b", "mean overlap that a right pick of a label brings", "real", positive=False),
-    "astray": SymbolInfo(r"b^\ast", "mean overlap that a wrong pick brings", "real", positive=False),
-    "bare": SymbolInfo(r"\mathsf{v}_0", "variance of the kernel with values without the trigger", "positive"),
-    "share": SymbolInfo("a", "share of a label's sequences that are attended rightly", "from 0 to 1"),
-    "varied": SymbolInfo(r"\mathsf{V}_a", "variance of that share in a class of labels", "at least 0", positive=False),
-    "missed": SymbolInfo(r"\bar\epsilon", "share of sequences attended wrongly, over all labels", "from 0 to 1"),
-    "best": SymbolInfo(r"\varpi", "chance that one token is among a sequence's noise", "from 0 to 1"),
-    "average": SymbolInfo(r"\bar\theta", "mean of what labels store", "real", positive=False),
-    "rest": SymbolInfo(r"\rho^2", "variance of what a label's wrong picks store", "positive"),
-    "count": SymbolInfo("n", "right picks of a label", "at least 0", positive=False),
-    "sequences": SymbolInfo("n", "training sequences of a label", "at least 0", positive=False),
-    "times": SymbolInfo("M", "how often a token stands in them as noise", "at least 0", positive=False),
-    "slope": SymbolInfo(r"\ell", "slope of the kernel in the overlap of two values", "positive"),
-}
+SYMBOLS = {name: SymbolInfo(*info) for name, info in {
+    "V": ("V", "vocabulary size: tokens, labels and facts", "integer, at least 2"),
+    "L": ("L", "sequence length", "integer, at least 1"),
+    "d": ("d", "embedding dimension", "integer, at least 1"),
+    "N": ("N", "training samples", "integer, at least 1"),
+    "m": ("m", "width of the MLP", "integer, at least 1"),
+    "e": ("e", "1 if the trigger is part of the values, else 0", "0 or 1"),
+    "tau": (r"\tau", "squared norm of the trigger embedding, near 1", "positive"),
+    "lam": (r"\lambda", "N/V, the mean number of training samples of a fact", "positive"),
+    "q": ("q", "d/V", "positive"),
+    "s": ("s", "lead of the right answer in standard deviations of a competitor", "real"),
+    "K": ("K", "number of alternatives", "at least 1"),
+    "b0": ("b_0", "squared length of the outputs' projection on the label noise, near 1", "positive"),
+    "Q": ("Q", "sum of squared deviations of the label counts in units of its mean, near 1", "positive"),
+    "kappa": (r"\kappa", "1 for Gaussian embeddings, 0 on the unit sphere", "0 or 1"),
+    "A": ("A", "(E phi')^2 over the MLP's inputs in step two: its linear part", "positive"),
+    "B": ("B", "E phi E phi'' over the MLP's inputs in step two", "real"),
+    "A2": ("A_2", "(E phi'')^2 over the MLP's inputs in step two: its quadratic part", "at least 0"),
+    "h0": ("h_0", "E phi phi' over the MLP's inputs in step two", "real"),
+    "h1": ("h_1", "E (phi phi')' over the MLP's inputs in step two", "real"),
+    "h2": ("h_2", "E (phi phi')'' over the MLP's inputs in step two", "real"),
+    "h3": ("h_3", "E phi' E phi'' over the MLP's inputs in step two", "real"),
+    "h4": ("h_4", "E (phi phi')'''' over the MLP's inputs in step two", "real"),
+    "h5": ("h_5", "derivative of h3 by the power of the MLP's inputs in step two", "real"),
+    "P0": ("P_0", "E phi^2 over the MLP's inputs in step two", "positive"),
+    "P2": ("P_2", "E phi'^2 over the MLP's inputs in step two", "positive"),
+    "k1": ("k_1", "kappa(2, 2, 2): the kernel of a value with itself, in step three", "positive"),
+    "k0": ("k_0", "mean kernel of two values in step three: what all values share", "real"),
+    "kv": ("k_v", "d times the variance of the kernel over the other values", "positive"),
+    "kz": ("k_z", "m times the variance of the kernel over the weights, at other values", "positive"),
+    "P": ("P", "trainable parameters", "integer, at least 1"),
+    "b": ("b", "bits a parameter", "positive"),
+    "a": ("a", "facts answered right, on average", "at least 1"),
+    "nats": ("I", "information about the permutation", "at least 0, in nats"),
+    "subjects": ("N", "subjects of geometric recall", "integer, at least 2"),
+    "R": ("R", "relations of geometric recall", "integer, at least 1"),
+    "words": ("W", "codes that a subject's embedding superposes", "integer, at least 1"),
+    "k": ("k", "coordinates of an attribute's code", "integer, at least 1"),
+    "h": ("h", "relations in a query, or passes", "integer, at least 1"),
+    "p": ("p", "chance that one pass is right", "from 0 to 1"),
+    "v": ("v", "variance of recall from seed to seed", "positive"),
+    "errors": ("e", "facts that may be wrong", "integer from 0 to V"),
+    "n": ("n", "facts of a memory, each with an output of its own", "integer, at least 2"),
+    "rank": ("r", "rank of a memory's matrix", "integer from 1 to d"),
+    "u": ("u", "normal quantile above which competitors are averaged", "real"),
+    "alpha": (r"\alpha", "exponent of Zipf's law: fact x occurs in proportion to x^-alpha", "above 1"),
+    "rho": (r"\rho", "power of its frequency with which a fact is stored", "above 1/(2 alpha)"),
+    "own": ("K", "kernel of the value read out with itself", "positive"),
+    "mean": (r"\bar k", "mean of the kernel over other values", "real"),
+    "variance": (r"\mathsf{v}", "variance of the kernel over other values", "positive"),
+    "fourth": (r"\mathsf{k}", "kurtosis of the kernel over other values", "at least 1"),
+    "bias": ("b", "mean overlap that a right pick of a label brings", "real"),
+    "astray": (r"b^\ast", "mean overlap that a wrong pick brings", "real"),
+    "bare": (r"\mathsf{v}_0", "variance of the kernel with values without the trigger", "positive"),
+    "share": ("a", "share of a label's sequences that are attended rightly", "from 0 to 1"),
+    "varied": (r"\mathsf{V}_a", "variance of that share in a class of labels", "at least 0"),
+    "missed": (r"\bar\epsilon", "share of sequences attended wrongly, over all labels", "from 0 to 1"),
+    "best": (r"\varpi", "chance that one token is among a sequence's noise", "from 0 to 1"),
+    "average": (r"\bar\theta", "mean of what labels store", "real"),
+    "rest": (r"\rho^2", "variance of what a label's wrong picks store", "positive"),
+    "count": ("n", "right picks of a label", "at least 0"),
+    "sequences": ("n", "training sequences of a label", "at least 0"),
+    "times": ("M", "how often a token stands in them as noise", "at least 0"),
+    "slope": (r"\ell", "slope of the kernel in the overlap of two values", "positive"),
+}.items()}
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class Formula:
     """One formula with all that is needed to trust it or to check it.
 
@@ -138,17 +142,23 @@ class Formula:
     6907.755278982137
     """
 
-    def __init__(self, function: Callable[..., Any], name: str, title: str, provenance: Provenance,
-                 reference: str, regime: str, limits: str = "", unit: str = "", margin: float | None = None,
-                 quote: str = "", source: str = "", of: type | None = None, arguments: str = ""):
-        self.function = function if of is None else _unpacked(function, of)
-        self.name, self.title, self.provenance = name, title, provenance
-        self.reference, self.regime, self.limits, self.unit = reference, regime, limits, unit
-        self.margin, self.quote, self.source = margin, quote, source
-        self.arguments = tuple(arguments.split() or inspect.signature(function).parameters)
+    function: Callable[..., Real]
+    name: str
+    title: str
+    provenance: Provenance
+    reference: str
+    regime: str
+    limits: str = ""
+    unit: str = ""
+    quote: str = ""
+    source: str = ""
+    arguments: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.arguments = self.arguments or tuple(inspect.signature(self.function).parameters)
         unknown = [a for a in self.arguments if a not in SYMBOLS]
         if unknown:
-            raise TypeError(f"{name}: no symbol is declared for {', '.join(unknown)}")
+            raise TypeError(f"{self.name}: no symbol is declared for {', '.join(unknown)}")
 
     def __repr__(self) -> str:
         return f"Formula({self.name!r}, {self.provenance})"
@@ -192,12 +202,12 @@ class Formula:
 
         return {str(t): t for t in sympy.Add.make_args(self._expression())}
 
-    def __call__(self, **values: Any) -> Any:
+    def __call__(self, **values: Real) -> Real:
         """The formula in floating point; arguments are numbers or arrays that broadcast."""
         self._check(values)
         return self.function(**values)
 
-    def _check(self, values: Mapping[str, Any]) -> None:
+    def _check(self, values: Mapping[str, Real]) -> None:
         missing = [a for a in self.arguments if a not in values]
         extra = [a for a in values if a not in self.arguments]
         if missing or extra:
@@ -223,7 +233,7 @@ class Formula:
 
         return str(Printer().doprint(self._expression()))
 
-    def evaluate(self, dps: int = 50, **values: Any) -> Any:
+    def evaluate(self, dps: int = 50, **values: Real) -> Real:
         """The value to `dps` digits, as an mpmath number; floats count as the exact binary they are."""
         import mpmath
 
@@ -234,17 +244,14 @@ class Formula:
         with mpmath.workdps(dps):
             return +value
 
-    def lambdify(self, backend: str = "scipy") -> Callable[..., Any]:
+    def lambdify(self, backend: str = "scipy") -> Callable[..., Real]:
         """A function of the arguments, in their order. "scipy" (arrays, special functions), "numpy"
         (the same: plain numpy breaks special functions on arrays), "mpmath" or "math"."""
         import sympy
 
-        def lambert_w(x: Any) -> Any:  # of a positive argument: real, where scipy's own is complex
-            from scipy.special import lambertw
+        from .generic import lambert_w
 
-            return lambertw(x).real
-
-        own = {"LambertW": lambert_w}
+        own = {"LambertW": lambert_w}  # real, where SciPy's is complex
         modules: Any = {"scipy": [own, "scipy", "numpy"], "numpy": [own, "scipy", "numpy"],
                         "mpmath": "mpmath", "math": [own, "math"]}.get(backend)
         if modules is None:
@@ -272,12 +279,10 @@ class Formula:
     def to_dict(self) -> dict[str, Any]:
         """All that is known of the formula, for JSON."""
         known = self.expr is not None
+        named = ("name", "title", "provenance", "reference", "source", "quote", "regime", "limits", "unit")
         return {
-            "name": self.name, "title": self.title, "provenance": self.provenance,
-            "reference": self.reference, "source": self.source, "quote": self.quote, "regime": self.regime,
-            "limits": self.limits, "unit": self.unit,
-            "symbols": {a: {"meaning": SYMBOLS[a].meaning, "domain": SYMBOLS[a].domain,
-                            "latex": SYMBOLS[a].latex} for a in self.arguments},
+            **{name: getattr(self, name) for name in named},
+            "symbols": {a: dataclasses.asdict(SYMBOLS[a]) for a in self.arguments},
             "expression": str(self.expr) if known else None,
             "latex": self.latex() if known else None,
             "python": self.python() if known else None,
@@ -337,27 +342,29 @@ class Registry(Mapping[str, Formula]):
 formulas = Registry()
 
 
-def _unpacked(function: Callable[..., Any], of: type) -> Callable[..., Any]:
-    """A function of one dataclass as one of its fields' names; fields that it does not need may be left out."""
-    needed = [f.name for f in dataclasses.fields(of) if f.default is dataclasses.MISSING]
-
-    def of_fields(**values: Any) -> Any:
-        return function(of(**{**dict.fromkeys(needed), **values}))
-
-    return of_fields
-
-
-def formula(name: str, *, title: str, provenance: Provenance, reference: str, regime: str,
-            limits: str = "", unit: str = "", margin: float | None = None, quote: str = "", source: str = "",
-            of: type | None = None, arguments: str = "") -> Callable[[Function], Function]:
+def formula(name: str, title: str, *, provenance: Provenance = "derived", reference: str, regime: str,
+            limits: str = "", unit: str = "", of: type | None = None,
+            arguments: str = "") -> Callable[[Function], Function]:
     """Register the decorated function as a formula; the function itself comes back unchanged.
 
-    A function of one argument, the dataclass `of`, is a formula of the fields that `arguments` names.
+    A function of one argument, the dataclass `of`, is a formula of the fields that `arguments` names. What the formulas
+    of a page have in common is given once, with `functools.partial`.
     """
 
     def register(function: Function) -> Function:
-        formulas.add(Formula(function, name, title, provenance, reference, regime, limits, unit, margin,
-                             quote, source, of, arguments))
+        of_symbols = function if of is None else _unpacked(function, of)
+        formulas.add(Formula(of_symbols, name, title, provenance, reference, regime, limits, unit,
+                             arguments=tuple(arguments.split())))
         return function
 
     return register
+
+
+def _unpacked(function: Callable[..., Real], of: type) -> Callable[..., Real]:
+    """A function of one dataclass as one of its fields' names; fields that it does not need may be left out."""
+    needed = [f.name for f in dataclasses.fields(of) if f.default is dataclasses.MISSING]
+
+    def of_fields(**values: Real) -> Real:
+        return function(of(**{**dict.fromkeys(needed), **values}))
+
+    return of_fields

@@ -8,10 +8,10 @@ docs/derivations/seed.md, "The shape of the scores".
 from __future__ import annotations
 
 from math import comb
-from typing import Any
 
-from .generic import cbrt
+from .generic import Real, cbrt
 from .step_two import (
+    Pair,
     StepTwo,
     class_pull,
     fact_strength,
@@ -23,24 +23,22 @@ from .step_two import (
     self_pull,
 )
 
-__all__ = ["fourth_cumulant", "third_cumulants"]
 
-
-def power_of_norm(k: int, p: StepTwo) -> Any:
+def power_of_norm(k: int, p: StepTwo) -> Real:
     """E |z|^(2k) of a token's embedding."""
-    out: Any = 1
+    out: Real = 1
     for i in range(k):
         out = out * (1 + p.kappa * 2 * i / p.d)
     return out
 
 
-def own_multiplier(k: int, straight: Any, p: StepTwo) -> Any:
+def own_multiplier(k: int, straight: Real, p: StepTwo) -> Real:
     """E h^k of h = z(c^2 Sigma + a)z = rho^2 c^2/V + rho straight, what a token's own coefficient adds to its score."""
     turn = p.c**2 / p.V
     return sum(comb(k, j) * turn**j * straight**(k - j) * power_of_norm(k + j, p) for j in range(k + 1))
 
 
-def by_norm(p: StepTwo, variance: Any, stored: Any, overlap: Any) -> Any:
+def by_norm(p: StepTwo, variance: Real, stored: Real, overlap: Real) -> Real:
     """Derivative of a token's variance by its |z|^2.
 
     `stored` is the part of the variance that comes through the tokens' covariance (mean embedding, noise and
@@ -54,7 +52,7 @@ def by_norm(p: StepTwo, variance: Any, stored: Any, overlap: Any) -> Any:
     return variance + overlap + (stored - embedding) * (stored_rho - 1) + embedding * (mean_rho - 1)
 
 
-def norms(p: StepTwo, slope_of_variance: Any) -> Any:
+def norms(p: StepTwo, slope_of_variance: Real) -> Real:
     """Long embeddings score higher and vary more: own coefficients (rho - 1)/(L V)^2 of the classes' own tokens
     and (rho - 1)/(N L V) of the sequences that hold them.
 
@@ -66,13 +64,13 @@ def norms(p: StepTwo, slope_of_variance: Any) -> Any:
     return 3 * (2 / p.d) * slope * slope_of_variance
 
 
-def directions(p: StepTwo, slope_of_variance: Any) -> Any:
+def directions(p: StepTwo, slope_of_variance: Real) -> Real:
     """Fourth cumulant of a direction alone: minus that which the norm would add to make the score normal; -6/(d + 2) of
     one coordinate of a unit vector."""
     return -(1 - p.kappa) * 6 / (p.d + 2) * slope_of_variance**2
 
 
-def shared_values(p: StepTwo, T: Any) -> Any:
+def shared_values(p: StepTwo, T: Real) -> Real:
     """A token's own coefficient v_b in the value direction enters twice: through h, and times the token's overlap
     with what all values share, c zbar + e z_trig/L, which its score contains as well."""
     a, tight = p.e * p.c * p.tau / p.L, p.moments[2] / p.d
@@ -81,7 +79,7 @@ def shared_values(p: StepTwo, T: Any) -> Any:
     return 6 / p.V * linear * (noise_strength(p) * p.c**2 * tight + fact_strength(p) * (p.c**2 * tight + a)) * shared
 
 
-def own_counts(p: StepTwo) -> tuple[Any, Any, Any]:
+def own_counts(p: StepTwo) -> tuple[Real, Real, Real]:
     """(A, B, Y): a token's own share is A (n^2 - mean) + B n + sqrt(Y) n eta, eta normal: by its class count n as a
     stored fact, n(n - lam)/(L N^2), and c n(n - 1)/(L N)^2 by its class's covariance."""
     lam, a = p.lam, p.e * p.c * p.tau / p.L
@@ -90,33 +88,31 @@ def own_counts(p: StepTwo) -> tuple[Any, Any, Any]:
     return by_fact + by_class, lam * by_fact + (2 * lam - 1) * by_class, by_fact**2 * lam * p.V / p.d
 
 
-def class_counts(p: StepTwo) -> tuple[Any, Any]:
-    """Third and fourth cumulant of A (w^2 - lam) + B w + sqrt(Y) n eta, w = n - lam, n Poisson, eta normal."""
+def class_counts(p: StepTwo) -> Pair:
+    """Third and fourth cumulant of X = A (w^2 - lam) + B w + sqrt(Y) n eta, w = n - lam, n Poisson, eta normal."""
     (A, B, Y), lam = own_counts(p), p.lam
-    m2, m3, m4 = lam, lam, 3 * lam**2 + lam
-    m5, m6 = 10 * lam**2 + lam, 15 * lam**3 + 25 * lam**2 + lam
-    m7 = 105 * lam**3 + 56 * lam**2 + lam
-    m8 = 105 * lam**4 + 490 * lam**3 + 119 * lam**2 + lam
-    s2, s12, s112 = m4 - m2**2, m3, m5 - m2 * m3  # moments of w^2 - lam with w
-    second = A**2 * s2 + 2 * A * B * s12 + B**2 * m2
-    third = (A**3 * (m6 - 3 * lam * m4 + 2 * lam**3) + 3 * A**2 * B * (m5 - 2 * lam * m3)
-             + 3 * A * B**2 * s2 + B**3 * m3)
-    fourth = (A**4 * (m8 - 4 * lam * m6 + 6 * lam**2 * m4 - 3 * lam**4)
-              + 4 * A**3 * B * (m7 - 3 * lam * m5 + 3 * lam**2 * m3)
-              + 6 * A**2 * B**2 * (m6 - 2 * lam * m4 + lam**3)
-              + 4 * A * B**3 * s112 + B**4 * m4)
-    n2, n4 = lam**2 + lam, lam**4 + 6 * lam**3 + 7 * lam**2 + lam
-    # Cov of the first two summands, and of their square, with n^2 = w^2 + 2 lam w + lam^2
-    once = A * s2 + (2 * lam * A + B) * s12 + 2 * lam * B * m2
-    square_w2 = (A**2 * (m6 - 2 * lam * m4 + lam**3) + 2 * A * B * s112 + B**2 * m4) - second * lam
-    square_w = A**2 * (m5 - 2 * lam * m3) + 2 * A * B * s2 + B**2 * m3
-    twice = square_w2 + 2 * lam * square_w
-    return (third + 3 * Y * once, fourth - 3 * second**2 + 6 * Y * twice + 3 * Y**2 * (n4 - n2**2))
+    central = [1]  # moments of w
+    for k in range(1, 9):
+        central.append(lam * sum(comb(k - 1, j) * central[j] for j in range(k - 1)))
+
+    def mean(power: int, j: int = 0) -> Real:
+        """E [A (w^2 - lam) + B w]^power w^j."""
+        return sum(comb(power, i) * A**i * B**(power - i) * sum(
+            comb(i, k) * (-lam)**(i - k) * central[2 * k + power - i + j] for k in range(i + 1))
+            for i in range(power + 1))
+
+    def with_count(power: int) -> Real:
+        """Cov([A (w^2 - lam) + B w]^power, n^2)."""
+        return mean(power, 2) - lam * mean(power) + 2 * lam * mean(power, 1)
+
+    of_square = lam + 6 * lam**2 + 4 * lam**3  # Var n^2
+    return (mean(3) + 3 * Y * with_count(1),
+            mean(4) - 3 * mean(2)**2 + 6 * Y * with_count(2) + 3 * Y**2 * of_square)
 
 
 @record("attention.cumulant.noise_counts", "Third cumulant of the tokens' scores by their counts as noise",
         "V L d N e tau kappa")
-def noise_counts(p: StepTwo) -> Any:
+def noise_counts(p: StepTwo) -> Real:
     """A token stands M_y times as noise with label y, Poisson of mean rho n_y. Its own share is a quadratic form of
     these counts, c sum K_yy' M_y M_y'/(N L)^2 with K the outputs' Gram matrix, and a linear one,
     h sum M_y beta_y/(N L); h = rho^2 c^2/V + rho (c^2/d - e tau/L^2)."""
@@ -137,33 +133,33 @@ def noise_counts(p: StepTwo) -> Any:
             + rho * h3 * unit**3 * thrice)
 
 
-def third_cumulants(p: StepTwo, variance: Any, stored: Any, overlap: Any, lead: Any) -> dict[str, Any]:
+def third_cumulants(p: StepTwo, variance: Real, stored: Real, overlap: Real, lead: Real) -> dict[str, Real]:
     """The third cumulant of a token's score, by cause."""
     return {"norms": norms(p, by_norm(p, variance, stored, overlap)), "shared values": shared_values(p, lead),
             "class counts": class_counts(p)[0], "noise counts": noise_counts(p)}
 
 
-def fourth_cumulant(p: StepTwo, variance: Any, stored: Any, overlap: Any) -> Any:
+def fourth_cumulant(p: StepTwo, variance: Real, stored: Real, overlap: Real) -> Real:
     """That of the class counts, and of a direction alone."""
     return class_counts(p)[1] + directions(p, by_norm(p, variance, stored, overlap))
 
 
 @record("attention.cumulant.class_counts.fourth", "Fourth cumulant of the tokens' scores by their counts as facts",
         "V L d N e tau kappa")
-def class_fourth(p: StepTwo) -> Any:
+def class_fourth(p: StepTwo) -> Real:
     """kappa_4 of the same as `class_cumulant`."""
     return class_counts(p)[1]
 
 
 @record("attention.cumulant.class_counts", "Third cumulant of the tokens' scores by their counts as facts",
         "V L d N e tau kappa")
-def class_cumulant(p: StepTwo) -> Any:
+def class_cumulant(p: StepTwo) -> Real:
     """kappa_3 of A (w^2 - lam) + B w + sqrt(Y) n eta, w = n - lam, n Poisson, eta normal; A, B, Y of `own_counts`."""
     return class_counts(p)[0]
 
 
 @record("attention.cumulant.shared_values", "Third cumulant of the tokens' scores by what all values share",
         "V L d N e tau b0 kappa")
-def shared_cumulant(p: StepTwo) -> Any:
+def shared_cumulant(p: StepTwo) -> Real:
     """That of `shared_values` at the mean lead."""
     return shared_values(p, lead(p))

@@ -11,23 +11,20 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
 
-from .generic import maximum, minimum, power_of_complement, power_of_complement_less_one, sqrt
+from .generic import Real, maximum, minimum, power_of_complement, power_of_complement_less_one, sqrt
 from .registry import formula
 from .wishart_moments import wishart
 
-__all__ = ["CAUSES", "Pair", "StepTwo", "distinct_rivals", "distinct_rivals_variance", "input_power", "lead", "parts",
-           "power_of_complement"]
-
-Pair = tuple[Any, Any]
-Law = Callable[["StepTwo"], Any]
+Pair = tuple[Real, Real]  # what a token's score sees, and what the trigger sees
+Law = Callable[["StepTwo"], Real]
 
 _WHERE = "docs/derivations/seed.md"
 _REGIME = "V, d large at any ratio d/V; L and N/V at least 2"
 _MLP_REGIME = "V, d, m large; L at least 8; N/V at least 2"
 _ALONE = "V L d N e tau b0 Q kappa"
 _NEURONS = "A B A2 h0 h1 h2 h3 h4 h5 P0 P2"
+_exact = functools.partial(formula, reference=_WHERE, regime="exact")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,64 +47,72 @@ class StepTwo:
     P0, P2      E phi^2, the power of a neuron, and E phi'^2, the power of its slope.
     """
 
-    V: Any
-    L: Any
-    d: Any
-    N: Any
-    e: Any = 1
-    kappa: Any = 1
-    tau: Any = 1
-    b0: Any = 1
-    Q: Any = 1
-    m: Any = None
-    A: Any = 1
-    B: Any = 0
-    A2: Any = 0
-    h0: Any = 0
-    h1: Any = 1
-    h2: Any = 0
-    h3: Any = 0
-    h4: Any = 0
-    h5: Any = 0
-    P0: Any = 0
-    P2: Any = 0
+    V: Real
+    L: Real
+    d: Real
+    N: Real
+    e: Real = 1
+    kappa: Real = 1
+    tau: Real = 1
+    b0: Real = 1
+    Q: Real = 1
+    m: Real = None
+    A: Real = 1
+    B: Real = 0
+    A2: Real = 0
+    h0: Real = 0
+    h1: Real = 1
+    h2: Real = 0
+    h3: Real = 0
+    h4: Real = 0
+    h5: Real = 0
+    P0: Real = 0
+    P2: Real = 0
 
     @property
-    def c(self) -> Any:
+    def c(self) -> Real:
         """Share of a sequence's covariance that its own mean leaves."""
         return 1 - 1 / self.L
 
     @property
-    def lam(self) -> Any:
+    def lam(self) -> Real:
         """Samples a fact."""
         return self.N / self.V
 
     @property
-    def rr(self) -> Any:
+    def rr(self) -> Real:
         """|rbar|^2, the power of the label frequencies' noise."""
         return self.b0 * self.Q * (1 - 1 / self.V) / self.N
 
     @property
-    def w0(self) -> Any:
+    def w0(self) -> Real:
         """Two samples' labels pull on each other by the outputs' overlap or by being equal."""
         return 1 / self.d + 1 / self.V + 1 / self.N
 
     @property
-    def eta(self) -> Any:
+    def eta(self) -> Real:
         """Overlap of two averaged embeddings: by the trigger and by the mean embedding."""
         return self.e * self.tau / self.L**2 + 1 / self.V
 
     @property
-    def width(self) -> Any:
+    def width(self) -> Real:
         """1/m, 0 without an MLP."""
         return 0 if self.m is None else 1 / self.m
 
     @functools.cached_property
-    def moments(self) -> dict[int, Any]:
+    def moments(self) -> dict[int, Real]:
         """m_k = E tr (d Sigma)^k/d of the tokens' covariance."""
         return {0: 1, **{k: wishart(k, self.V, self.d, self.kappa) for k in range(1, 9)}}
 
-    def gap(self, k: int) -> Any:
+    def trace(self, k: int) -> Real:
+        """E tr Sigma^k."""
+        return self.moments[k] / self.d**(k - 1)
+
+    def along(self, k: int) -> Real:
+        """z_trig.Sigma^k z_trig."""
+        return self.tau * self.moments[k] / self.d**k
+
+    def gap(self, k: int) -> Real:
         """tr (Sigma - 1/d) Sigma^k / d."""
         return (self.moments[k + 1] - self.moments[k]) / self.d**(k + 1)
 
@@ -115,21 +120,21 @@ class StepTwo:
 def record(name: str, title: str, arguments: str = _ALONE, mlp: bool = False, regime: str = "",
            limits: str = "") -> Callable[[Law], Law]:
     """Register a function of `StepTwo` as a formula of the named arguments."""
-    return formula(name, title=title, provenance="derived", reference=_WHERE,
-                   regime=regime or (_MLP_REGIME if mlp else _REGIME), limits=limits, of=StepTwo, arguments=arguments)
+    return formula(name, title, reference=_WHERE, regime=regime or (_MLP_REGIME if mlp else _REGIME), limits=limits,
+                   of=StepTwo, arguments=arguments)
 
 
-@formula("mlp.input_power", title="Mean squared norm of an averaged embedding: the variance of a neuron's input "
-         "in steps one and two", provenance="derived", reference=_WHERE, regime="exact for tau = 1",
-         limits="1/L at large L and V")
-def input_power(V: Any, L: Any, e: Any) -> Any:
+@_exact("mlp.input_power",
+        "Mean squared norm of an averaged embedding: the variance of a neuron's input in steps one and two",
+        regime="exact for tau = 1", limits="1/L at large L and V")
+def input_power(V: Real, L: Real, e: Real) -> Real:
     """s = 1/L + (1 - 1/L)/V + e/L^2."""
     return 1 / L + (1 - 1 / L) / V + e / L**2
 
 
 # --- the label frequencies' noise ----------------------------------------------------------------
 
-def given_counts(p: StepTwo, mean: Any, slope: Any) -> Any:
+def given_counts(p: StepTwo, mean: Real, slope: Real) -> Real:
     """A sum over labels of a function of their Poisson counts, given Q: its mean, its derivative by Q at 1 (regressed
     on the second Poisson-Charlier polynomial), and a power of Q between, which keeps it positive; 2/V is Q's variance.
 
@@ -139,19 +144,19 @@ def given_counts(p: StepTwo, mean: Any, slope: Any) -> Any:
     return mean * p.Q**power / (1 + power * (power - 1) / p.V)
 
 
-def squared_counts(p: StepTwo) -> Any:
+def squared_counts(p: StepTwo) -> Real:
     """V sum_y n_y^2/N^2."""
     return 1 + p.Q / p.lam
 
 
-def cubed_counts(p: StepTwo) -> Any:
+def cubed_counts(p: StepTwo) -> Real:
     """V^2 sum_y n_y^3/N^3."""
     return given_counts(p, 1 + 3 / p.lam + 1 / p.lam**2, 3 / p.lam + 3 / p.lam**2)
 
 
 @record("attention.pull_of_noise", "Mean squared pull on noise tokens by the correlation of outputs with the label "
         "noise", "V d N b0 Q")
-def pull_of_noise(p: StepTwo) -> Any:
+def pull_of_noise(p: StepTwo) -> Real:
     """W = E sum_y p_y beta_y^2, with beta_y = r_y.rbar and p_y the frequency of label y."""
     V, lam = p.V, p.lam
     rest = 1 - (2 + 1 / lam) / V  # outputs keep V - 1 directions, of which the noise itself takes one
@@ -161,7 +166,7 @@ def pull_of_noise(p: StepTwo) -> Any:
 
 @record("attention.pull_of_facts", "Mean squared pull on informative tokens by the correlation of outputs with the "
         "label noise", "V d N b0 Q")
-def pull_of_facts(p: StepTwo) -> Any:
+def pull_of_facts(p: StepTwo) -> Real:
     """W2 = E sum_y p_y^2 beta_y^2."""
     V, lam = p.V, p.lam
     rest = 1 - (2 + 1 / lam) / V
@@ -169,25 +174,25 @@ def pull_of_facts(p: StepTwo) -> Any:
     return (1 - 1 / V) * (p.b0 * p.Q * squared_counts(p) / p.d * rest + p.b0**2 * skewed / V) / (p.N * V)
 
 
-def noise_strength(p: StepTwo) -> Any:
+def noise_strength(p: StepTwo) -> Real:
     """s: the noise tokens' share of the value direction has covariance s Sigma."""
     return p.c * pull_of_noise(p) / (p.N * p.L)
 
 
-def fact_strength(p: StepTwo) -> Any:
+def fact_strength(p: StepTwo) -> Real:
     """s: the informative tokens' share of the value direction has covariance s Sigma."""
     return pull_of_facts(p) / p.L**2
 
 
 # --- the lead ------------------------------------------------------------------------------------
 
-def self_lead(p: StepTwo) -> Any:
+def self_lead(p: StepTwo) -> Real:
     """The part of the lead that each sample exerts on itself, through |rbar|^2."""
     V, L = p.V, p.L
     return p.c * (1 - 1 / V) * p.tau * p.e * p.b0 * p.Q * (p.tau / L**2 + (1 - 1 / V) / (L * p.d)) / p.N
 
 
-def stored_lead(p: StepTwo) -> Any:
+def stored_lead(p: StepTwo) -> Real:
     """The part of the lead that facts store."""
     V, L, d, N = p.V, p.L, p.d, p.N
     stored = (1 - 1 / N) * (1 + p.e / d) / (L**2 * V) + (p.Q - 1) / (N * L**2)
@@ -196,7 +201,7 @@ def stored_lead(p: StepTwo) -> Any:
 
 @record("mlp.attention.quadratic_lead", "The lead that the quadratic part of the activation adds, per A2",
         "V L d e tau kappa", mlp=True, limits="tau (1 + 2 tau)/(V L^4) at V >> L^2")
-def quadratic_lead(p: StepTwo) -> Any:
+def quadratic_lead(p: StepTwo) -> Real:
     """c tau/V [(1 + 2 e tau + r/d)/L^4 + (1 + 2/d)/(V L^2) + e (1 - 2/L)(1 + 2 m2/d)/(d L^3)],
     r = 2 kappa - 1 + 4 e (1 + tau) + kappa + 3 e tau + 8 e kappa/d."""
     d, e, kappa, tau, L, V = p.d, p.e, p.kappa, p.tau, p.L, p.V
@@ -212,7 +217,7 @@ def quadratic_lead(p: StepTwo) -> Any:
 @record("attention.lead", "The lead T = z_trig.g of the informative token, its mean over seeds at given tau, b0 and Q",
         "V L d N e tau b0 Q", regime="exact at any size (b0 = Q = 1: the mean over both)",
         limits="tau/(L^2 V) at large L, V, N")
-def lead(p: StepTwo) -> Any:
+def lead(p: StepTwo) -> Real:
     """A c (1 - 1/V) tau {(1 - 1/N)(1 + e/d)/(L^2 V) + (Q - 1)/(N L^2)}
     + h1 c (1 - 1/V) tau e b0 Q [tau/L^2 + (1 - 1/V)/(L d)]/N + A2 quadratic."""
     return p.A * stored_lead(p) + p.h1 * self_lead(p) + p.A2 * quadratic_lead(p)
@@ -220,24 +225,25 @@ def lead(p: StepTwo) -> Any:
 
 # --- building blocks -----------------------------------------------------------------------------
 
-def along_mean(k: int, p: StepTwo) -> Any:
-    """V d^k E zbar.Sigma^k zbar: m_k for Gaussian embeddings, whose mean is independent of Sigma; on the sphere
-    less (2/V) sum_j m_j m_(k-j), to first order in 1/V."""
+def along_mean(k: int, p: StepTwo) -> Real:
+    """E zbar.Sigma^k zbar: m_k/(V d^k) for Gaussian embeddings, whose mean is independent of Sigma; on the sphere m_k
+    is less by (2/V) sum_j m_j m_(k-j), to first order in 1/V."""
     m = p.moments
-    return m[k] - (1 - p.kappa) * 2 / p.V * sum(m[j] * m[k - j] for j in range(1, k + 1))
+    tied = (1 - p.kappa) * 2 / p.V * sum(m[j] * m[k - j] for j in range(1, k + 1))
+    return (m[k] - tied) / (p.V * p.d**k)
 
 
-def self_pull(p: StepTwo) -> Any:
+def self_pull(p: StepTwo) -> Real:
     """d/d|z|^2 of a token's mean score: in its own sequence a long embedding pulls more than its neighbours."""
     return p.c**2 * (1 - 1 / p.V) / (p.N * p.L * p.V)
 
 
-def class_pull(p: StepTwo) -> Any:
+def class_pull(p: StepTwo) -> Real:
     """d/d|z|^2 of a token's mean score, from the covariance of its own class."""
     return p.c / (p.L * p.V)**2
 
 
-def mean_pull(p: StepTwo) -> Any:
+def mean_pull(p: StepTwo) -> Real:
     """The coefficient of Sigma zbar in g.
 
     On the sphere the norms about the mean are |z - zbar|^2 = const - 2 z.zbar: the pulls of long embeddings
@@ -247,54 +253,51 @@ def mean_pull(p: StepTwo) -> Any:
     return stored - (1 - p.kappa) * 2 * p.V * (p.h1 * self_pull(p) + p.A * class_pull(p))
 
 
-def echo(p: StepTwo) -> Any:
+def echo(p: StepTwo) -> Real:
     """The coefficient of Sigma z_trig in g: through the label noise, and through the classes' own tokens."""
     return p.e * (p.h1 * p.c**2 * p.rr / p.L + p.A * p.c / p.L**2 * (1 / p.V + (p.Q - 1) / p.N))
 
 
-def _stored(p: StepTwo, strength: Any, a: Any, b: Any) -> Pair:
+def _stored(p: StepTwo, strength: Real, a: Real, b: Real) -> Pair:
     """Variance over tokens of z.(c^2 Sigma + a)v, and of z_trig.(c^2 Sigma + b)v; v has covariance strength Sigma."""
-    c, d, m = p.c, p.d, p.moments
-    token = strength * (c**4 * m[4] / d**3 + 2 * c**2 * a * m[3] / d**2 + a**2 * m[2] / d)
-    seen = strength * p.tau / d * (c**4 * m[3] / d**2 + 2 * c**2 * b * m[2] / d + b**2 * m[1])
-    return token, seen
+    token = p.c**4 * p.trace(4) + 2 * p.c**2 * a * p.trace(3) + a**2 * p.trace(2)
+    seen = p.c**4 * p.along(3) + 2 * p.c**2 * b * p.along(2) + b**2 * p.along(1)
+    return strength * token, strength * seen
 
 
-def _walks(p: StepTwo, k: int) -> tuple[Any, Any, Any, Any]:
-    """The two pieces of V[S^k]: S M S + S tr S M, and z z' tr S M + e (S z'M z + S M z z' + z z'M S).
+def _walks(p: StepTwo, k: int) -> tuple[Pair, Pair]:
+    """The two pieces of V[S^k]: S M S + S tr S M, and z z' tr S M + e (S z'M z + S M z z' + z z'M S), M = S^k.
 
-    For a fixed matrix M, V[M] = E dC M dC with dC the fluctuation of C_i over samples, or of C^k over facts. Of each
-    piece what a token sees, tr S V, and what the trigger sees, z_trig'V z_trig.
+    V[M] = E dC M dC with dC the fluctuation of C_i over samples, or of C^k over facts. A token sees tr S V, and the
+    trigger z_trig'V z_trig.
     """
-    m, d, tau, e = p.moments, p.d, p.tau, p.e
-    trace, own = m[k + 1] / d**k, tau * m[k] / d**k  # tr S M, z'M z
-    tokens = m[k + 3] / d**(k + 2) + m[2] / d * trace
-    tokens_seen = tau * (m[k + 2] / d**(k + 2) + m[1] / d * trace)
-    turned = tau * m[1] / d * trace + e * (m[2] / d * own + 2 * tau * m[k + 2] / d**(k + 2))
-    turned_seen = tau**2 * trace + e * (tau * m[1] / d * own + 2 * tau**2 * m[k + 1] / d**(k + 1))
-    return tokens, tokens_seen, turned, turned_seen
+    trace, along, tau, e = p.trace, p.along, p.tau, p.e
+    walked = trace(k + 3) + trace(2) * trace(k + 1), along(k + 2) + along(1) * trace(k + 1)
+    turned = (along(1) * trace(k + 1) + e * (trace(2) * along(k) + 2 * along(k + 2)),
+              tau**2 * trace(k + 1) + e * (along(1) * along(k) + 2 * tau * along(k + 1)))
+    return walked, turned
 
 
 def over_samples(p: StepTwo, k: int) -> Pair:
     """V[S^k] over samples: (c^2/(L-1)) of the tokens' piece and c/L^2 of the trigger's."""
-    tokens, tokens_seen, turned, turned_seen = _walks(p, k)
-    return (p.c / p.L * tokens + p.c / p.L**2 * turned, p.c / p.L * tokens_seen + p.c / p.L**2 * turned_seen)
+    (token, seen), (turned, turned_seen) = _walks(p, k)
+    return p.c / p.L * token + p.c / p.L**2 * turned, p.c / p.L * seen + p.c / p.L**2 * turned_seen
 
 
 def over_facts(p: StepTwo, k: int) -> Pair:
     """V[S^k] over facts: (c/L)^2 of both pieces."""
-    tokens, tokens_seen, turned, turned_seen = _walks(p, k)
-    return (p.c / p.L)**2 * (tokens + turned), (p.c / p.L)**2 * (tokens_seen + turned_seen)
+    (token, seen), (turned, turned_seen) = _walks(p, k)
+    return (p.c / p.L)**2 * (token + turned), (p.c / p.L)**2 * (seen + turned_seen)
 
 
 def mean_squared(p: StepTwo) -> Pair:
     """The pair for Cbar^2, Cbar = c (S + e z_trig z_trig'/L) the mean covariance of keys and values."""
-    d, e, tau, L, m = p.d, p.e, p.tau, p.L, p.moments
-    token = m[3] / d**2 + e * (2 * tau * m[2] / (d**2 * L) + tau**2 / (L**2 * d))
-    return p.c**2 * token, p.c**2 * (tau * m[2] / d**2 + e * (2 * tau**2 / (d * L) + tau**3 / L**2))
+    d, e, tau, L = p.d, p.e, p.tau, p.L
+    token = p.trace(3) + e * (2 * p.along(2) / L + tau**2 / (L**2 * d))
+    return p.c**2 * token, p.c**2 * (p.along(2) + e * (2 * tau**2 / (d * L) + tau**3 / L**2))
 
 
-def count_overlap(p: StepTwo) -> Any:
+def count_overlap(p: StepTwo) -> Real:
     """2 V Cov of a token's two coefficients, n(n - lam)/(L N^2) as a stored fact and c n(n - 1)/(L N)^2."""
     covariance = given_counts(p, 2 * p.lam**3 + 4 * p.lam**2, 2 * p.lam**3 + 12 * p.lam**2 + 4 * p.lam)
     return 2 * p.V * p.c / (p.L**3 * p.N**4) * covariance
@@ -306,12 +309,11 @@ def mean_embedding(p: StepTwo) -> Pair:
     """The mean embedding is not zero, and label noise stores it: M^2 m3/(V d^3), M = h1 c^2 (1 + 1/L) rr for Gaussian
     embeddings."""
     pulled, turned = mean_pull(p), p.h1 * p.rr * p.e * p.c * p.tau / p.L
-    seen = p.tau / (p.V * p.d) * (pulled**2 * along_mean(2, p) / p.d**2
-                                  + 2 * pulled * turned * along_mean(1, p) / p.d + turned**2)
-    return pulled**2 * along_mean(3, p) / (p.V * p.d**3), seen
+    seen = pulled**2 * along_mean(2, p) + 2 * pulled * turned * along_mean(1, p) + turned**2 / p.V
+    return pulled**2 * along_mean(3, p), p.tau / p.d * seen
 
 
-def echo_by_lead(p: StepTwo) -> Any:
+def echo_by_lead(p: StepTwo) -> Real:
     """2 k (m2 - 1)/d^2, the part of the echo's noise that goes with the stored trigger, per lead."""
     return 2 * echo(p) * (p.moments[2] - 1) / p.d**2
 
@@ -320,9 +322,9 @@ def trigger_echo(p: StepTwo) -> Pair:
     """The covariance of the tokens turns the stored trigger: (tau/d) [2 g_t k (m2 - 1)/d + k^2 (m3 - 2 m2 + 1)/d^2],
     k = e (h1 c^2 rr/L + A c/L^2 (1/V + (Q - 1)/N)), g_t = T0/tau. The lead sees k z_trig.Sigma z_trig:
     2 (k tau/d)^2/V."""
-    d, m, k = p.d, p.moments, echo(p)
-    token = lead(p) * echo_by_lead(p) + p.tau / d * k**2 * (m[3] - 2 * m[2] + 1) / d**2
-    return token, 2 * (k * p.tau / d)**2 / p.V
+    m, turned = p.moments, echo(p) / p.d
+    token = lead(p) * echo_by_lead(p) + p.tau / p.d * turned**2 * (m[3] - 2 * m[2] + 1)
+    return token, 2 * (turned * p.tau)**2 / p.V
 
 
 def noise_tokens(p: StepTwo) -> Pair:
@@ -339,12 +341,12 @@ def informative_tokens(p: StepTwo) -> Pair:
     return _stored(p, (1 - p.width) * (p.A + p.B)**2 * fact_strength(p), a, 3 * a)
 
 
-def _label_pull(p: StepTwo) -> Any:
+def _label_pull(p: StepTwo) -> Real:
     """The part of a sample's squared pull on a random direction that goes by the label noise."""
     return pull_of_noise(p) * (p.e * p.tau / (p.L**2 * p.d) + p.c**2 / (p.V * p.d))
 
 
-def _squares(p: StepTwo) -> tuple[Any, Any, Any]:
+def _squares(p: StepTwo) -> tuple[Real, Real, Real]:
     """Squares of the coefficients with which a sample's covariance is weighted, beyond A^2: pairs of samples, of facts,
     and through norms."""
     Ae, Be = p.A + p.A2 * p.eta, p.B + p.A2 / (p.L * p.d)
@@ -373,7 +375,7 @@ def sequence_sampling(p: StepTwo) -> Pair:
                    + weight * seen + linear * tau / d * scale * labels) + tau * norms)
 
 
-def squared_pairs(p: StepTwo) -> Any:
+def squared_pairs(p: StepTwo) -> Real:
     """E (n (n - 1))^2/lam^4 of a label's count."""
     lam = p.lam
     return given_counts(p, 1 + 4 / lam + 2 / lam**2, 6 / lam + 12 / lam**2 + 2 / lam**3)
@@ -381,7 +383,7 @@ def squared_pairs(p: StepTwo) -> Any:
 
 @record("attention.stored_variance", "Variance over seeds of what is stored along the trigger itself, but for the "
         "label counts", _ALONE)
-def stored_variance(p: StepTwo) -> Any:
+def stored_variance(p: StepTwo) -> Real:
     """(A tau c/L)^2 (1 + 3 e/d) {(1 - 1/V)^2 [2 n2^2/(L V d)^2 + kappa 4 n22/(d L^2 V^3)] + c^2 W2 m1/(V d)
     + (n2/d + n3/V) c m2 (1 - 1/(c L))^2/(L d N V) + 2 m2 (1/d + 1/V)/(d (L N)^2)}, n2, n3, n22 of the counts.
 
@@ -392,11 +394,11 @@ def stored_variance(p: StepTwo) -> Any:
     stored = ((1 - 1 / V)**2 * (2 * n2**2 / (L * V * d)**2 + p.kappa * 4 / d * squared_pairs(p) / (L**2 * V**3))
               + (n2 / d + n3 / V) * c * m2 * (1 - 1 / (c * L))**2 / (L * d * N * V)
               + 2 * m2 * (1 / d + 1 / V) / (L * N)**2 / d
-              + c**2 * pull_of_facts(p) * along_mean(1, p) / (V * d))
+              + c**2 * pull_of_facts(p) * along_mean(1, p))
     return (1 - p.width) * (p.A * p.tau * c / L)**2 * (1 + 3 * p.e / d) * stored
 
 
-def lead_with_noise(p: StepTwo, k: int) -> Any:
+def lead_with_noise(p: StepTwo, k: int) -> Real:
     """Covariance over seeds of the lead with c^4 v'Sigma^k v of the value direction v beside the trigger: k = 3 is the
     tokens' variance, k = 2 is |g|^2.
 
@@ -414,7 +416,7 @@ def lead_with_noise(p: StepTwo, k: int) -> Any:
 
 
 @record("attention.lead_skew", "Third cumulant over seeds of the lead at given tau, b0 and Q", _ALONE)
-def lead_third(p: StepTwo) -> Any:
+def lead_third(p: StepTwo) -> Real:
     """What is stored along the trigger is a sum of squares: a gamma variable, of third cumulant 2 variance^2/mean; and
     the overlap of the trigger with the rest of g, normal at given |g|, is larger where more is stored."""
     stored = stored_variance(p)
@@ -426,7 +428,7 @@ def class_covariance(p: StepTwo) -> Pair:
     token + the fluctuation of the token's own], and what of it goes with the stored informative tokens (through the
     class counts) and with `self_pull` (through norms). The lead has, besides, what is stored along the trigger."""
     V, L, d, N, e, tau, lam, c, A = p.V, p.L, p.d, p.N, p.e, p.tau, p.lam, p.c, p.A
-    m1, m2, m3 = (p.moments[k] for k in (1, 2, 3))
+    m1, m2 = p.moments[1], p.moments[2]
     n2, n3 = squared_counts(p), cubed_counts(p)
     W2, kappa, few = pull_of_facts(p), p.kappa, 1 - p.width
     facts = n2 * (n2 / (V * L**2) + c * m2 / (N * L)) / d**2
@@ -439,9 +441,9 @@ def class_covariance(p: StepTwo) -> Pair:
     alone = own * ((1 + e * tau) * pulls + fluctuation)
     alone_seen = own * (pulls + fluctuation)  # what the trigger in the values adds is in `stored_variance`
     norms = kappa * 4 / d**2 * class_pull(p) * self_pull(p) * V
-    a, overlap = e * c * tau / L, p.b0 * count_overlap(p) / d
-    linear = A**2 * (m2 * (alone + norms) + overlap * (c**2 * m3 / d + a * m2))
-    linear_seen = A**2 * tau * (m1 * (alone_seen + norms) + overlap * (c**2 * m2 / d + 3 * a * m1))
+    a, overlap = e * c * tau / L, p.b0 * count_overlap(p)
+    linear = A**2 * (m2 * (alone + norms) + overlap * (c**2 * p.trace(3) + a * p.trace(2)))
+    linear_seen = A**2 * (tau * m1 * (alone_seen + norms) + overlap * (c**2 * p.along(2) + 3 * a * p.along(1)))
     # what beyond A^2 weights the covariance of facts
     pair, _, _ = _squares(p)
     Ae = (A + p.A2 * p.eta)**2 - A**2
@@ -458,7 +460,7 @@ def class_covariance(p: StepTwo) -> Pair:
             few * (linear_seen + extra) + stored_variance(p))
 
 
-def mlp_mean_square(p: StepTwo) -> Any:
+def mlp_mean_square(p: StepTwo) -> Real:
     """Square of the coefficient of the random direction W'1/m: each sample with itself, and facts with themselves (h3).
 
     A neuron's input power s w'S w differs from neuron to neuron, and is larger where its weights lie along the
@@ -522,7 +524,7 @@ def _on_record(cause: Cause) -> None:
     """Register both variances of a cause, for the model without an MLP and with one."""
     what = (cause.pair.__doc__ or "").split(":")[0].replace("\n", " ").strip()
     for i, noise in enumerate(("variance", "lead_variance")):
-        def function(p: StepTwo, i: int = i) -> Any:
+        def function(p: StepTwo, i: int = i) -> Real:
             return cause.pair(p)[i]
 
         subject = "Token noise" if i == 0 else "Variance of the lead over seeds"
@@ -549,42 +551,46 @@ def parts(p: StepTwo) -> dict[str, Pair]:
 
 # --- the rivals of a sequence ----------------------------------------------------------------------
 
-@formula("attention.rivals", title="Mean number of distinct tokens, other than the informative one, among "
-         "the L - 1 noise tokens", provenance="derived", reference=_WHERE, regime="exact",
-         limits="L - 1 as V -> infinity, V - 1 as L -> infinity")
-def distinct_rivals(V: Any, L: Any) -> Any:
-    """(V - 1) (1 - (1 - 1/V)^(L-1))."""
-    return -(V - 1) * power_of_complement_less_one(V, L - 1)
+def _distinct(these: Real, V: Real, n: Real) -> Pair:
+    """Mean and variance of how many of W tokens, `these`, are among n draws from V.
 
-
-@formula("attention.rivals_variance", title="Variance of the number of distinct tokens, other than the "
-         "informative one, among the L - 1 noise tokens", provenance="derived", reference=_WHERE,
-         regime="exact", limits="0 as V -> infinity at fixed L")
-def distinct_rivals_variance(V: Any, L: Any) -> Any:
-    """(V - 1) [a + (V - 2) b - (V - 1) a^2], a = (1 - 1/V)^(L-1), b = (1 - 2/V)^(L-1).
-
-    Written with 1 - a and b/a^2 - 1 = (1 - 1/(V-1)^2)^(L-1) - 1: a, b and a^2 alone cancel at large V.
+    Written with 1 - a and b/a^2 - 1 = (1 - 1/(V-1)^2)^n - 1, a = (1 - 1/V)^n and b = (1 - 2/V)^n: a, b and a^2 alone
+    cancel at large V.
     """
-    a = power_of_complement(V, L - 1)
-    beside = (V - 2) * a * power_of_complement_less_one((V - 1) ** 2, L - 1)
-    return (V - 1) * a * (beside - power_of_complement_less_one(V, L - 1))
+    missing, present = power_of_complement(V, n), -power_of_complement_less_one(V, n)
+    beside = (these - 1) * missing * power_of_complement_less_one(maximum(V - 1, 1)**2, n)
+    return these * present, these * missing * (beside + present)
 
 
-@formula("attention.others", title="Mean number of distinct tokens among L - 1 noise tokens, none of which is the "
-         "informative one", provenance="derived", reference=_WHERE, regime="exact",
-         limits="L - 1 as V -> infinity, V - 1 as L -> infinity")
-def distinct_others(V: Any, L: Any) -> Any:
+_FEW = {"limits": "L - 1 as V -> infinity, V - 1 as L -> infinity"}
+_SURE = {"limits": "0 as V -> infinity at fixed L"}
+
+
+@_exact("attention.rivals",
+        "Mean number of distinct tokens, other than the informative one, among the L - 1 noise tokens", **_FEW)
+def distinct_rivals(V: Real, L: Real) -> Real:
+    """(V - 1) (1 - (1 - 1/V)^(L-1))."""
+    return _distinct(V - 1, V, L - 1)[0]
+
+
+@_exact("attention.rivals_variance",
+        "Variance of the number of distinct tokens, other than the informative one, among the L - 1 noise tokens",
+        **_SURE)
+def distinct_rivals_variance(V: Real, L: Real) -> Real:
+    """(V - 1) [a + (V - 2) b - (V - 1) a^2], a = (1 - 1/V)^(L-1), b = (1 - 2/V)^(L-1)."""
+    return _distinct(V - 1, V, L - 1)[1]
+
+
+@_exact("attention.others",
+        "Mean number of distinct tokens among L - 1 noise tokens, none of which is the informative one", **_FEW)
+def distinct_others(V: Real, L: Real) -> Real:
     """(V - 1) (1 - (1 - 1/(V - 1))^(L-1))."""
-    return -(V - 1) * power_of_complement_less_one(V - 1, L - 1)
+    return _distinct(V - 1, V - 1, L - 1)[0]
 
 
-@formula("attention.others_variance", title="Variance of the number of distinct tokens among L - 1 noise tokens, none "
-         "of which is the informative one", provenance="derived", reference=_WHERE, regime="exact; V at least 3",
-         limits="0 as V -> infinity at fixed L")
-def distinct_others_variance(V: Any, L: Any) -> Any:
-    """(W) [a + (W - 1) b - W a^2], W = V - 1, a = (1 - 1/W)^(L-1), b = (1 - 2/W)^(L-1)."""
-    W = maximum(V - 1, 1)
-    a = power_of_complement(W, L - 1)
-    ratio = maximum(W - 1, 1)**2
-    beside = (W - 1) * a * power_of_complement_less_one(ratio, L - 1)
-    return W * a * (beside - power_of_complement_less_one(W, L - 1))
+@_exact("attention.others_variance",
+        "Variance of the number of distinct tokens among L - 1 noise tokens, none of which is the informative one",
+        regime="exact; V at least 3", **_SURE)
+def distinct_others_variance(V: Real, L: Real) -> Real:
+    """W [a + (W - 1) b - W a^2], W = V - 1, a = (1 - 1/W)^(L-1), b = (1 - 2/W)^(L-1)."""
+    return _distinct(V - 1, V - 1, L - 1)[1]
