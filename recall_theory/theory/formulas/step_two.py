@@ -24,6 +24,8 @@ _REGIME = "V, d large at any ratio d/V; L and N/V at least 2"
 _MLP_REGIME = "V, d, m large; L at least 8; N/V at least 2"
 _ALONE = "V L d N e tau b0 Q kappa"
 _NEURONS = "A B A2 h0 h1 h2 h3 h4 h5 P0 P2"
+_EITHER = "L - 1 as V -> infinity, V - 1 as L -> infinity"
+_SURE = "0 as V -> infinity at fixed L"
 _exact = functools.partial(formula, reference=_WHERE, regime="exact")
 
 
@@ -562,12 +564,9 @@ def _distinct(these: Real, V: Real, n: Real) -> Pair:
     return these * present, these * missing * (beside + present)
 
 
-_FEW = {"limits": "L - 1 as V -> infinity, V - 1 as L -> infinity"}
-_SURE = {"limits": "0 as V -> infinity at fixed L"}
-
-
 @_exact("attention.rivals",
-        "Mean number of distinct tokens, other than the informative one, among the L - 1 noise tokens", **_FEW)
+        "Mean number of distinct tokens, other than the informative one, among the L - 1 noise tokens",
+        limits=_EITHER)
 def distinct_rivals(V: Real, L: Real) -> Real:
     """(V - 1) (1 - (1 - 1/V)^(L-1))."""
     return _distinct(V - 1, V, L - 1)[0]
@@ -575,14 +574,15 @@ def distinct_rivals(V: Real, L: Real) -> Real:
 
 @_exact("attention.rivals_variance",
         "Variance of the number of distinct tokens, other than the informative one, among the L - 1 noise tokens",
-        **_SURE)
+        limits=_SURE)
 def distinct_rivals_variance(V: Real, L: Real) -> Real:
     """(V - 1) [a + (V - 2) b - (V - 1) a^2], a = (1 - 1/V)^(L-1), b = (1 - 2/V)^(L-1)."""
     return _distinct(V - 1, V, L - 1)[1]
 
 
 @_exact("attention.others",
-        "Mean number of distinct tokens among L - 1 noise tokens, none of which is the informative one", **_FEW)
+        "Mean number of distinct tokens among L - 1 noise tokens, none of which is the informative one",
+        limits=_EITHER)
 def distinct_others(V: Real, L: Real) -> Real:
     """(V - 1) (1 - (1 - 1/(V - 1))^(L-1))."""
     return _distinct(V - 1, V - 1, L - 1)[0]
@@ -590,7 +590,7 @@ def distinct_others(V: Real, L: Real) -> Real:
 
 @_exact("attention.others_variance",
         "Variance of the number of distinct tokens among L - 1 noise tokens, none of which is the informative one",
-        regime="exact; V at least 3", **_SURE)
+        regime="exact; V at least 3", limits=_SURE)
 def distinct_others_variance(V: Real, L: Real) -> Real:
     """W [a + (W - 1) b - W a^2], W = V - 1, a = (1 - 1/W)^(L-1), b = (1 - 2/W)^(L-1)."""
     return _distinct(V - 1, V - 1, L - 1)[1]
