@@ -61,6 +61,7 @@ def _signals_as_interrupts(received: list[int]) -> Iterator[None]:
 def _run(arguments: list[str]) -> int:
     """Run one command line; every way of ending becomes an exit code and at most one line on stderr."""
     import os
+    import warnings
 
     import click
 
@@ -77,10 +78,17 @@ def _run(arguments: list[str]) -> int:
 
             return int(shell_complete(program, {}, PROGRAM, COMPLETE, os.environ[COMPLETE]))
         called = program.command_path(arguments)
-        code = _invoke(arguments)
+        with warnings.catch_warnings():
+            if not os.environ.get(DEBUG):
+                warnings.simplefilter("ignore")  # stderr is for progress and for one line of error
+            # Not program.main(): it turns a broken pipe and Ctrl-C into exit code 1.
+            with program.make_context(program.name, arguments) as context:
+                result = program.invoke(context)
         streams.emit("")  # flushes standard output while a failure can still be told
-        return code
-    except streams.PipeClosed:
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except BrokenPipeError:  # the reader of our output is gone, as after `| head`
         streams.discard_stdout()
         return 0
     except KeyboardInterrupt:
@@ -90,6 +98,10 @@ def _run(arguments: list[str]) -> int:
         bad = bad_setting(error) if isinstance(error, SettingError) else error
         streams.say(f"{called}: {bad.format_message()}")
         return BAD_INPUT
+    except OSError as error:  # a full disk, a file that is not there
+        streams.discard_stdout()
+        streams.say(f"{called}: {error}")
+        return BAD_INPUT
     except Exception as error:
         if os.environ.get(DEBUG):
             import traceback
@@ -97,23 +109,3 @@ def _run(arguments: list[str]) -> int:
             traceback.print_exc()
         streams.say(f"{called}: internal error: {type(error).__name__}: {error} (set {DEBUG}=1 for the traceback)")
         return INTERNAL_ERROR
-
-
-def _invoke(arguments: list[str]) -> int:
-    import os
-    import warnings
-
-    import click
-
-    from .commands.program import program
-
-    with warnings.catch_warnings():
-        if not os.environ.get(DEBUG):
-            warnings.simplefilter("ignore")  # stderr is for progress and for one line of error
-        try:
-            # Not program.main(): it turns a broken pipe and Ctrl-C into exit code 1.
-            with program.make_context(program.name, arguments) as context:
-                result = program.invoke(context)
-                return result if isinstance(result, int) else 0
-        except click.exceptions.Exit as done:
-            return done.exit_code

@@ -24,6 +24,7 @@ Progress = Callable[[int, int], None]
 
 AGREE, DISAGREE, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
 INTERNAL_ERROR, INTERRUPTED = 70, 130
+HELP = {"help_option_names": ["-h", "--help"]}  # settings of click's contexts
 EXIT_CODES = {"agree": AGREE, "disagree": DISAGREE, "inconclusive": INCONCLUSIVE}
 
 
@@ -170,18 +171,6 @@ def map_with_progress(jobs: int, progress: Progress) -> Callable[[Callable[[Any]
     return over
 
 
-def help_option() -> click.Option:
-    """--help, printed by the same hand as all other output."""
-
-    def show(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-        if value and not ctx.resilient_parsing:
-            streams.emit(ctx.get_help() + "\n")
-            ctx.exit()
-
-    return click.Option(["-h", "--help"], is_flag=True, is_eager=True, expose_value=False, callback=show,
-                        help="Show this message and exit.")
-
-
 def epilog_of(examples: Sequence[str]) -> str:
     """The examples below the help of a command."""
     return "\b\nExamples:\n" + "\n".join(f"  recall-theory {e}" for e in examples)
@@ -213,10 +202,8 @@ class Command(click.Command):
                   click.Option(["--output", "file"], metavar="FILE", help="Write the answer to FILE, whole or not at "
                                "all."),
                   click.Option(["-q", "--quiet"], is_flag=True, help="No progress, no remarks: the answer alone.")]
-        super().__init__(name, callback=callback, help=help, epilog=epilog_of(examples), params=given)
-
-    def get_help_option(self, ctx: click.Context) -> click.Option:
-        return help_option()
+        super().__init__(name, callback=callback, help=help, epilog=epilog_of(examples), params=given,
+                         context_settings=HELP)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [record for p in self.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import os
+import platform
 from collections.abc import Mapping, Sequence
 
 import click
 
+from .. import __version__
 from . import COMMANDS, PROGRAM, RENAMED, streams
-from .command import epilog_of, help_option
+from .command import HELP, epilog_of
 from .options import flag
 from .streams import BadInput, shown
 
+PACKAGES = ("numpy", "scipy", "sympy", "mpmath", "click", "rich", "cloudpickle", "threadpoolctl")
+# Kernels that OpenBLAS falls back to where it doesn't know the processor: half the speed, or less.
+OLD_KERNELS = ("prescott", "nehalem", "core2", "generic", "armv8", "atom", "barcelona")
 
 class Group(click.Group):
     """Commands by name, with the place where each is found and its line in the list; without a word it prints help.
@@ -24,7 +30,7 @@ class Group(click.Group):
                  renamed: Mapping[str, str] | None = None, default: str | None = None):
         super().__init__(name, help=help, epilog=epilog_of(examples) + endings, params=[*params], no_args_is_help=False,
                          invoke_without_command=True, callback=_without_command,
-                         context_settings={"max_content_width": 100})
+                         context_settings={**HELP, "max_content_width": 100})
         self.table, self.renamed, self.default = commands, renamed or {}, default
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -61,9 +67,6 @@ class Group(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in self.table.items()])
 
-    def get_help_option(self, ctx: click.Context) -> click.Option:
-        return help_option()
-
     def command_path(self, arguments: Sequence[str]) -> str:
         """The command that the arguments begin with, for the line that says what went wrong."""
         if not arguments or arguments[0] not in self.table:
@@ -76,15 +79,56 @@ class Group(click.Group):
 
 def _without_command(version: bool = False, verbose: bool = False) -> None:
     if version:
-        from .versions import report
-
-        streams.emit(report(verbose))
+        streams.emit(versions(verbose))
         return
     if verbose:
         raise BadInput("--verbose goes with --version")
     ctx = click.get_current_context()
     if ctx.invoked_subcommand is None:
         streams.emit(ctx.get_help() + "\n")
+
+
+def versions(verbose: bool) -> str:
+    """The version in one line; where `verbose`, a line each for the libraries, linear algebra and threads in use."""
+    lines = [f"{PROGRAM} {__version__}"]
+    if verbose:
+        lines += [f"Python {platform.python_version()}", platform.platform()]
+        lines += [f"{name} {_version(name)}" for name in PACKAGES]
+        lines += _linear_algebra()
+        present = os.cpu_count() or 1
+        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else present
+        lines.append(f"cores: {usable} usable of {present}")
+    return "\n".join(lines) + "\n"
+
+
+def _version(name: str) -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "missing"
+
+
+def _linear_algebra() -> list[str]:
+    """A line for each linear algebra library that numpy and scipy load."""
+    import numpy.linalg
+    import scipy.linalg
+    from threadpoolctl import threadpool_info
+
+    assert numpy.linalg and scipy.linalg  # imported for what they load
+    lines = []
+    for library in threadpool_info():
+        if library.get("user_api") != "blas":
+            continue
+        path, kernels = str(library.get("filepath", "")), str(library.get("architecture"))
+        user = next((name for name in ("numpy", "scipy") if name + ".libs" in path), "numpy and scipy")
+        lines.append(f"linear algebra of {user}: {library.get('internal_api')} {library.get('version') or ''}, "
+                     f"{kernels} kernels, threads: {library.get('num_threads')}")
+        if kernels.lower() in OLD_KERNELS and platform.machine().lower() in ("x86_64", "amd64"):
+            lines.append(f"  {kernels} kernels suit old processors. If this one is newer, OPENBLAS_CORETYPE=Haswell "
+                         "(or SkylakeX, Zen) in the environment may double its speed.")
+    return lines
 
 
 ENDINGS = """

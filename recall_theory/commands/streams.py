@@ -20,10 +20,6 @@ class BadInput(click.UsageError):
     """One line that names the option, the value and what is allowed."""
 
 
-class PipeClosed(Exception):
-    """The reader of our output is gone, as after `| head`."""
-
-
 def shown(value: object) -> str:
     """A user's value as an error repeats it: quoted, on one line, not longer than a line."""
     text = str(value)
@@ -42,29 +38,17 @@ def say(message: str) -> None:
 
 
 def emit(text: str) -> None:
-    """Write to standard output at once. Raises `PipeClosed` where the reader has gone."""
-    stream = sys.stdout
-    if stream is None:
+    """Write to standard output at once. Raises `BrokenPipeError` where the reader has gone, `OSError` for a full disk.
+    """
+    if sys.stdout is None or sys.stdout.closed:
         raise BadInput("standard output is closed; name a file with --output")
     try:
-        try:
-            stream.write(text)
-        except UnicodeEncodeError:  # a terminal of another encoding, or a file name that is not text
-            stream.write(_plain(text))
-        stream.flush()
-    except BrokenPipeError:
-        raise PipeClosed from None
-    except OSError as error:
-        discard_stdout()
-        raise BadInput(f"cannot write to standard output: {error.strerror or error}") from None
-    except ValueError:
-        raise BadInput("standard output is closed; name a file with --output") from None
-
-
-def _plain(text: str) -> str:
-    for sign, spelt in _ASCII.items():
-        text = text.replace(sign, spelt)
-    return text.encode("ascii", "backslashreplace").decode("ascii")
+        sys.stdout.write(text)
+    except UnicodeEncodeError:  # a terminal of another encoding, or a file name that is not text
+        for sign, spelt in _ASCII.items():
+            text = text.replace(sign, spelt)
+        sys.stdout.write(text.encode("ascii", "backslashreplace").decode("ascii"))
+    sys.stdout.flush()
 
 
 def discard_stdout() -> None:
@@ -143,7 +127,7 @@ def write(path: str, content: str | bytes) -> None:
         else:
             _replace(os.path.realpath(path), data)
     except BrokenPipeError:
-        raise PipeClosed from None
+        raise
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
 
