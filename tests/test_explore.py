@@ -23,8 +23,7 @@ from browser import serving
 
 from recall_theory import Setting, bounds_at, predict
 from recall_theory.cli import main
-from recall_theory.web.explore_answers import answers
-from recall_theory.web.explore_page import page
+from recall_theory.web.explore_page import answers, page
 from recall_theory.web.explore_server import Server
 
 WAIT = 60  # seconds until a test is taken to hang

@@ -14,7 +14,7 @@ from pages import assert_for_everybody, assert_no_sideways_scroll
 from recall_theory import Setting, bounds_at, predict
 from recall_theory.numerics.formatting import count, deviation, number, probability
 from recall_theory.theory.formulas.registry import formulas
-from recall_theory.web.explore_answers import answers
+from recall_theory.web.explore_page import answers
 from recall_theory.web.explore_page import page as make_page
 from recall_theory.web.explore_server import Server
 

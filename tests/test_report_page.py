@@ -219,6 +219,7 @@ def test_a_regime_leaves_its_comparisons_alone(tab, found, name):
         left = tab.locator(f"#{figure} .mark:not(.off)").evaluate_all("marks => marks.map(m => m.dataset.of)")
         assert set(left) == {f"{i} {o}" for i, o in expected if whole or o == "recall"}
     tab.click("#selection button")
+    tab.locator("#selection output", has_text="21 of 21").wait_for()
     assert len(rows_of(tab)) == 21 and tab.locator(".off").count() == 0
 
 

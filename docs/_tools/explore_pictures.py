@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
-from recall_theory.web.explore_answers import answers
+from recall_theory.web.explore_page import answers
 from recall_theory.web.explore_page import page as make_page
 from recall_theory.web.explore_server import Server
 

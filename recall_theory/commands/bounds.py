@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..numerics.formatting import NOTHING, count, exact, number, plural, probability, sizes
 from .command import Answer, Command, Output
-from .options import flag, option, option_of, plot_option, setting_options
+from .options import flag, option, plot_option, setting_options
 from .streams import BadInput
 from .text_layout import Block, Heading, Remark, table
 
@@ -17,29 +17,28 @@ if TYPE_CHECKING:
 
 PAPER = ("The paper proves a lower bound of its own; its text was not available, and its constant, its noise and "
          "its learners may differ from these.")
-DEFAULTS = {"target": 0.99, "bits": 16.0}
-DECODER_DEFAULTS = {"points": 7, "seeds": 16, "jobs": 1, "trigger_in_value": True}
 DECODERS = {  # as `Point.observed` names them, and the heading of each
     "best assignment": "best assignment", "matched filter": "matched filter", "noisy gradient": "argmax, in noise",
     "gradient": "argmax", "three steps": "three steps",
 }
 
 
-def run(output: Output, decoders: bool, **values: Any) -> Answer:
-    given = {name: value for name, value in values.items() if value is not None}
+def run(output: Output, *, V: int | None, N: int | None, m: int | None, activation: str | None, target: float,
+        bits: float, decoders: bool, points: int, seed: int | None, **values: Any) -> Answer:
     if decoders:
-        for name in ("N", "m", "activation", *DEFAULTS):
-            if name in given:
-                raise BadInput(f"{option_of(name)} doesn't go with --decoders, which draws its own N: leave it out")
-        if "V" not in given:
+        if V is None:
             raise BadInput("--V is missing: --decoders needs --V, --L and --d")
-        return _decoders(output, **{**DECODER_DEFAULTS, **given})
+        from ..verification.decoders import tightness
 
-    if not given.keys() & {"V", "N"}:
-        raise BadInput("--V and --N are both missing: give one of them, or both")
+        used = output.seed(seed)
+        return output.measure("seeds",
+                              lambda progress: tightness(V, points=points, seed=used, progress=progress, **values),
+                              lambda result: _decoders(result, points),
+                              lambda result: f"{len(result.points)} of {points} points")
     from ..theory.bounds import bounds_at
 
-    return _bounds(bounds_at(**{**DEFAULTS, **given}))
+    sizes = {name: values[name] for name in "Ld"}
+    return _bounds(bounds_at(V=V, N=N, m=m, activation=activation, target=target, bits=bits, **sizes))
 
 
 def _bounds(bounds: Bounds) -> Answer:
@@ -79,19 +78,10 @@ def _allowed(bounds: Bounds, b: Bound) -> dict[str, object]:
     if s["V"] is not None and s["N"] is not None:
         row |= {"recall at most": b.recall, "target": "allowed" if b.allows else "out of reach"}
     if s["V"] is not None:
-        row["least N"] = _least_N(b, s["L"])
+        row["least N"] = bounds.least_samples(b)
     if s["N"] is not None:
         row["largest V"] = b.largest_V
     return row
-
-
-def _least_N(b: Bound, L: int) -> str:
-    """The least N; a bound that no N changes either allows the target or does not."""
-    if b.least_N is not None:
-        return count(b.least_N)
-    if b.name == "gradient access":
-        return NOTHING if L == 1 else "over 10^15"
-    return "no N" if b.allows is False else "any"
 
 
 def _details(bounds: Bounds) -> list[Block]:
@@ -113,17 +103,7 @@ def _takes(b: Bound) -> dict[str, object]:
             "unit": unit}
 
 
-def _decoders(output: Output, *, points: int, seed: int | None = None, **values: Any) -> Answer:
-    from ..verification.decoders import tightness
-
-    used = output.seed(seed)
-    return output.measure("seeds",
-                          lambda progress: tightness(points=points, seed=used, progress=progress, **values),
-                          lambda result: _decoder_answer(result, points),
-                          lambda result: f"{len(result.points)} of {points} points")
-
-
-def _decoder_answer(result: Tightness, points: int) -> Answer:
+def _decoders(result: Tightness, points: int) -> Answer:
     from ..plots.alternatives import decoder_figure
 
     s = result.setting
@@ -167,16 +147,16 @@ def _beats_bound(p: Point, name: str) -> bool:
 command = Command(
     "bounds", run,
     params=[*setting_options(("L", "d"), leave_out=("embedding", "trigger_in_value", "eta", "gamma")),
-            option("bits", default=None, help="bits that a parameter holds; 16 where absent"),
-            option("target", default=None, help="recall to be reached on average; 0.99 where absent"),
+            "bits", option("target", help="recall to be reached on average"),
             flag("decoders", "simulate decoders of the first gradient beside its bound, from x = 1/4 to 16"),
-            option("trigger_in_value", default=None),
-            option("points", default=None, help="with --decoders: numbers of samples; 7 where absent"),
-            option("seeds", default=None, help="with --decoders: simulated seeds a point; 16 where absent"),
+            "trigger_in_value",
+            option("points", default=7, help="with --decoders: numbers of samples"),
+            option("seeds", default=16, help="with --decoders: simulated seeds a point"),
             option("seed", help="with --decoders: fixes everything random"),
-            option("jobs", default=None, help="with --decoders: processes that share the seeds"),
+            option("jobs", help="with --decoders: processes that share the seeds"),
             plot_option()],
-    goes_with=dict.fromkeys((*DECODER_DEFAULTS, "seed", "plot"), "decoders"),
+    goes_with=dict.fromkeys(("trigger_in_value", "points", "seeds", "seed", "jobs", "plot"), "decoders"),
+    apart=[("decoders", name) for name in ("N", "m", "activation", "target", "bits")],
     details="What the permutation takes, and whom each bound binds.",
     help="What no learner can beat: coverage (the samples), bits (the size of the model) and access to one noisy "
          "gradient. With V and N: the most recall that each allows. Without N, or without V: the least N, or the "

@@ -10,7 +10,6 @@ from ..settings import PARAMETERS, Setting
 from .command import Answer, Command, Output
 from .options import option, setting_options
 from .predict import OUTSIDE, laws_table
-from .streams import BadInput
 from .text_layout import Block, Heading, Remark, Table, legend, marked, table
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ TELLING = 4  # largest ratio of the ends of a one-seed interval that still says 
 
 
 def run(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) -> Answer:
-    if N is not None and ratio:
-        raise BadInput("--N and --ratio contradict one another: give one of them")
     from ..theory.capacity import capacity
 
     result = capacity(N=N, ratios=ratio or None, **values)
@@ -259,6 +256,7 @@ command = Command(
             option("N", help="training samples in all, instead of N/V"),
             option("ratio", multiple=True, help="training samples a fact, N/V; may be repeated"),
             "target", "bits"],
+    apart=[("N", "ratio")],
     details="Spread, laws, bounds and other memories beside it.",
     help="How many facts does an attention layer, or one with an MLP (--m), store? The largest V whose predicted "
          "accuracy reaches the target: in the limit of many samples, and from the least N/V that stores 16 or more.",

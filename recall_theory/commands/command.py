@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from .text_layout import Block
 
+_COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 
@@ -188,13 +189,14 @@ class Command(click.Command):
     """A command whose callback takes an `Output` and the values of its options, and returns an `Answer`.
 
     `params` are options, or the names of declared ones that are taken as they are. `details` is the help of --details,
-    for a command whose answer has them. `goes_with` names for an option the one without which it means nothing.
+    for a command whose answer has them. `goes_with` names for an option the one without which it means nothing,
+    `apart` are groups of options of which one at most is to be given.
     """
 
     def __init__(self, name: str, callback: Callable[..., Answer], *, help: str, examples: Sequence[str],
                  params: Sequence[click.Parameter | str], details: str = "",
-                 goes_with: Mapping[str, str] | None = None):
-        self.goes_with = goes_with or {}
+                 goes_with: Mapping[str, str] | None = None, apart: Sequence[Sequence[str]] = ()):
+        self.goes_with, self.apart = goes_with or {}, [*apart, ("json", "csv")]
         given = [option(p) if isinstance(p, str) else p for p in params]
         if details:
             given.append(flag("details", details))
@@ -223,17 +225,21 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> int:
+        given = [str(p.name) for p in self.params if ctx.get_parameter_source(str(p.name)) is _COMMANDLINE]
         values: dict[str, Any] = dict(ctx.params)
-        wanted = {field.name: values.pop(field.name) for field in dataclasses.fields(Output) if field.name in values}
-        output = Output(command=ctx.command_path, **wanted)
         for param in self.params:
             if isinstance(param.type, Declared):
                 param.type.check_given(values.get(str(param.name)))
-        for name, other in self.goes_with.items():
-            if values[name] not in (None, ()) and not values[other]:
+        for name in given:
+            other = self.goes_with.get(name, name)
+            if not values[other] and other not in given:
                 raise BadInput(f"{option_of(name)} goes with {option_of(other)}: give that too, or leave it out", ctx)
-        if output.json and output.csv:
-            raise BadInput("--json and --csv contradict one another: give one of them", ctx)
+        for group in self.apart:
+            both = [option_of(name) for name in group if name in given]
+            if len(both) > 1:
+                raise BadInput(f"{' and '.join(both)} contradict one another: give one of them", ctx)
+        output = Output(command=ctx.command_path, **{
+            field.name: values.pop(field.name) for field in dataclasses.fields(Output) if field.name in values})
         if output.file is not None:
             streams.check_writable(output.file)
         assert self.callback is not None

@@ -26,28 +26,21 @@ NO_MLP = "none (Attention-only)"
 PARTS = ("mean", "linear", "quadratic", "higher")
 
 
-def run_memories(output: Output, *, d: int | None, facts: int | None, target: float, rank: int | None, m: int | None,
-                 zipf: float | None, classes: int | None, samples: int | None, seeds: int | None,
-                 seed: int | None) -> Answer:
-    if (d is None) == (facts is None):
-        raise BadInput("give --d for what each memory holds, or --facts for what each needs: one of the two")
-    if d is not None and rank is not None and rank > d:
-        raise BadInput(f"--rank {rank} is above --d {d}: a matrix of d x d numbers has no higher rank")
-    if zipf is not None and d is None:
-        raise BadInput("--zipf needs --d: it asks for the error at a given dimension")
+def run_memories(output: Output, *, d: int | None, zipf: float | None, classes: int | None, samples: int | None,
+                 seeds: int | None, seed: int | None, **asked: Any) -> Answer:
     from ..theory.memories import compare_memories
     from ..theory.memories.zipf_facts import zipf_at
 
-    comparison = compare_memories(d=d, m=m, facts=facts, rank=rank, target=target)
+    comparison = compare_memories(d=d, **asked)
     rows = [memory.to_dict() for memory in comparison.memories]
-    data: dict[str, object] = {"d": d, "facts": facts, "target": target, "memories": rows}
-    blocks = _memory_blocks(comparison)
+    data: dict[str, object] = {"d": d, "facts": comparison.facts, "target": comparison.target, "memories": rows}
     law = None if zipf is None or d is None else zipf_at(zipf, d, classes, samples)
+    blocks = _memory_blocks(comparison)
     if seeds is not None:
         used = output.seed(seed)
         data |= {"seed": used, "seeds": seeds}
-        title = f"Simulated: {plural(seeds, 'memory', 'memories')} each, --seed {used}"
-        blocks.append(table(_simulated(output, comparison, rows, seeds, used), title))
+        blocks.append(table(_simulated(output, comparison, rows, seeds, used),
+                            f"Simulated: {plural(seeds, 'memory', 'memories')} each, --seed {used}"))
     if law is not None:
         data["zipf"] = dataclasses.asdict(law)
         blocks += _zipf_blocks(law)
@@ -70,18 +63,17 @@ def _simulated(output: Output, comparison: Comparison, rows: Sequence[dict[str, 
     shown: list[dict[str, object]] = []
     with output.bar("memories") as progress:
         for done, (memory, row) in enumerate(zip(comparison.memories, rows, strict=True)):
-            facts, d, embedding = memory.facts, memory.d, memory.embedding
-            if facts is None or d is None or embedding is None:
+            n, d, embedding = memory.facts, memory.d, memory.embedding
+            if n is None or d is None or embedding is None:
                 continue
+            progress(done, len(rows))
             try:
-                memories.check_hebbian_size(facts, d)
+                recall = memories.hebbian_recall(n, d, embedding, memory.rank, seeds=seeds, seed=seed)
             except SettingError as error:
                 raise BadInput(f"--seeds: {error}; leave --seeds out for the theory alone") from None
-            progress(done, len(rows))
-            recall = memories.hebbian_recall(facts, d, embedding, memory.rank, seeds=seeds, seed=seed)
-            predicted = float(hebbian_recall(facts, d, embedding, memory.rank))
+            predicted = float(hebbian_recall(n, d, embedding, memory.rank))
             row |= {"predicted": predicted, "observed": {"mean": recall.mean, "se": recall.se}}
-            shown.append({"memory": memory.name, "facts": facts, "d": d, "predicted recall": predicted,
+            shown.append({"memory": memory.name, "facts": n, "d": d, "predicted recall": predicted,
                           "observed": recall.mean, "standard error": recall.se, "difference": recall.mean - predicted})
     return shown
 
@@ -222,7 +214,7 @@ memories = Command(
                    "none below d = 40]"),
             "samples",
             option("seeds", default=None, help="simulate the Hebbian memories, so many of each"), "seed"],
-    goes_with={"classes": "zipf", "samples": "zipf"},
+    goes_with={"zipf": "d", "classes": "zipf", "samples": "zipf"}, apart=[("d", "facts")],
     details="Where each law comes from.",
     help="The other memories at the same embedding dimension, or for the same number of facts: Hebbian memories by a "
          "law for finite size, the best linear memory, what training reached in the literature, orthogonal embeddings, "

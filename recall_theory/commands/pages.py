@@ -101,8 +101,7 @@ def run_explore(output: Output, *, port: int | None, browser: bool) -> Answer:
     if output.file is not None:
         raise BadInput("--output: this page needs the running program, so none is written (report writes pages)")
     from ..simulate.workers import one_thread
-    from ..web.explore_answers import answers
-    from ..web.explore_page import page
+    from ..web.explore_page import answers, page
     from ..web.explore_server import Server
 
     try:

@@ -45,12 +45,9 @@ REFERENCES: tuple[dict[str, str], ...] = (
 
 
 def run_formulas(output: Output, name: str | None, latex: bool, python: bool) -> Answer:
-    flags = {"--latex": latex, "--python": python, "--json": output.json, "--csv": output.csv}
-    given = [flag for flag, is_given in flags.items() if is_given]
-    if len(given) > 1 and (latex or python):
-        raise BadInput(f"{' and '.join(given)} contradict one another: give one of them")
     if (latex or python) and name is None:
-        raise BadInput(f"{given[0]} needs the NAME of a formula, as in: formulas recall.interference {given[0]}")
+        wanted = "--latex" if latex else "--python"
+        raise BadInput(f"{wanted} needs the NAME of a formula, as in: formulas recall.interference {wanted}")
     from ..theory.formulas.registry import formulas
 
     if name is None:
@@ -142,6 +139,7 @@ formulas_command = Command(
         flag("latex", "Print the formula's LaTeX alone."),
         flag("python", "Print the formula's Python alone."),
     ],
+    apart=[("latex", "python", "json", "csv")],
     help="The formulas behind the numbers. Without NAME, the list; with the NAME of a formula, all that is known "
          "of it: LaTeX, symbols and their domains, where it comes from, where it holds and what it reduces to. "
          "With the first part of a name, the list of those.",

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..numerics.formatting import NOTHING, count
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..numerics.thresholds import bisect
 from ..settings import PARAMETERS, SettingError, activation_in_use, check_at_most, check_proportion
@@ -65,6 +66,14 @@ class Bounds:
 
     def __getitem__(self, name: str) -> Bound:
         return next(b for b in self.bounds if b.name == name)
+
+    def least_samples(self, bound: Bound) -> str:
+        """The least N of a bound in words; one that no N changes either allows the target or does not."""
+        if bound.least_N is not None:
+            return count(bound.least_N)
+        if bound.name == "gradient access":
+            return NOTHING if self.setting["L"] == 1 else "over 10^15"
+        return "no N" if bound.allows is False else "any"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory bounds`."""

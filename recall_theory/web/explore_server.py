@@ -89,7 +89,7 @@ class Server(ThreadingTCPServer):
     ----------
     port : port to listen on; 0 takes a free one
     page : the text of the page, given its form and the token with which it has to ask
-    answers : the answers to a form, as `recall_theory.web.explore_answers.answers`
+    answers : the answers to a form, as `recall_theory.web.explore_page.answers`
 
     Raises `OSError` where the port cannot be listened on.
     """

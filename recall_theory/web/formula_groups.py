@@ -1,19 +1,26 @@
-"""The formulas that pages show, by model: which of them, and on which side of them the size stands that they bound."""
+"""The formulas that pages show, by model, as MathML, which browsers typeset without a library or a font."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 from ..settings import Setting
-from ..theory.formulas.registry import SYMBOLS
-from .mathematics import formula_math, symbol_math
+from ..theory.formulas.registry import SYMBOLS, Formula, formulas
 
-__all__ = ["GROUPS", "Group", "groups_of", "model_of"]
+if TYPE_CHECKING:
+    import sympy
+    from sympy.printing.mathml import MathMLPresentationPrinter
+
+__all__ = ["GROUPS", "Group", "formula_math", "groups_of", "math", "model_of"]
 
 SIZES = ("V", "L", "d", "N", "m")
 NOISE = ("noise", "=")
+OF_NOISE = "<msup><mrow><mo>(</mo><mtext>noise</mtext><mo>/</mo><mtext>signal</mtext><mo>)</mo></mrow><mn>2</mn></msup>"
+FUNCTIONS = {"log": "ln", "loggamma": "ln Γ"}  # class of sympy -> how the field writes it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,8 +35,6 @@ class Group:
 
     def formulas(self) -> list[dict[str, str]]:
         """The formulas as a page shows them: name, heading, math (MathML), provenance, reference and regime."""
-        from ..theory.formulas.registry import formulas
-
         return [{"name": name, "heading": _heading(formulas[name].title), "math": formula_math(formulas[name], *bound),
                  "provenance": formulas[name].provenance, "reference": formulas[name].reference,
                  "regime": formulas[name].regime.replace("<<", "≪").replace(">>", "≫")}
@@ -37,10 +42,8 @@ class Group:
 
     def symbols(self) -> list[str]:
         """Each symbol in the formulas that is not a size, as MathML, and its meaning."""
-        from ..theory.formulas.registry import formulas
-
         names = dict.fromkeys(a for name in self.bounds for a in formulas[name].arguments if a not in SIZES)
-        return [f"{symbol_math(name)} {SYMBOLS[name].meaning}" for name in names]
+        return [f"{math(_typeset(name))} {SYMBOLS[name].meaning}" for name in names]
 
 
 GROUPS = {group.key: group for group in (
@@ -86,3 +89,57 @@ def _heading(title: str) -> str:
     """The title without its first part, which the formula itself says: "Least N: every fact must occur"."""
     rest = re.sub(r"^(Least|Largest) \w+: |^[\w^ ]+ that (?=.* asks? for)", "", title)
     return rest[:1].upper() + rest[1:]
+
+
+
+def math(expression: sympy.Basic, before: str = "") -> str:
+    """A sympy expression as a <math> element; `before` is MathML that is to stand in front of it.
+
+    >>> from sympy import Symbol, log
+    >>> math(log(Symbol("L")))
+    '<math><mrow><mi>ln</mi><mrow><mo>(</mo><mi>L</mi><mo>)</mo></mrow></mrow></math>'
+    """
+    return f"<math>{before}{_printer().doprint(expression)}</math>"
+
+
+def formula_math(item: Formula, left: str = "", relation: str = "") -> str:
+    """A registered formula with the symbols of the field, as `left relation expression` in a <math> element.
+
+    `left` is a product of powers of declared symbols, such as "N^2 d^4", or "noise" for (noise/signal)^2. Raises
+    `ValueError` for a formula without an expression.
+
+    >>> from recall_theory.theory.formulas.registry import formulas
+    >>> formula_math(formulas["law.attention.trigger_overlap"], "d", "≥")[:39]
+    '<math><mrow><mi>d</mi></mrow><mo>≥</mo>'
+    """
+    if item.expr is None:
+        raise ValueError(f"{item.name} has no expression: {item.regime}")
+    before = ""
+    if left:
+        product = OF_NOISE if left == "noise" else "<mo>&InvisibleTimes;</mo>".join(map(_power, left.split()))
+        before = f"<mrow>{product}</mrow><mo>{relation}</mo>"
+    return math(item.expr.xreplace({s: _typeset(a) for a, s in item.symbols.items()}), before)
+
+
+def _power(factor: str) -> str:
+    name, _, exponent = factor.partition("^")
+    base = _printer().doprint(_typeset(name))
+    return f"<msup>{base}<mn>{exponent}</mn></msup>" if exponent else str(base)
+
+
+def _typeset(name: str) -> sympy.Symbol:
+    """The symbol under the name that the printer makes letters, Greek ones and indices of."""
+    import sympy
+
+    return sympy.Symbol(SYMBOLS[name].latex.removeprefix("\\"))
+
+
+@functools.cache
+def _printer() -> MathMLPresentationPrinter:
+    from sympy.printing.mathml import MathMLPresentationPrinter
+
+    class Printer(MathMLPresentationPrinter):  # type: ignore[misc]
+        def mathml_tag(self, e: sympy.Basic) -> str:
+            return FUNCTIONS.get(type(e).__name__) or str(super().mathml_tag(e))
+
+    return Printer()

@@ -22,9 +22,8 @@ from ..theory.phase import family
 from ..verification.results import TOO_SKEWED, Cell, Comparison, seeds_wanted
 from ..verification.verdicts import VERDICT_ALPHA
 from .document import asset, render
-from .formula_groups import groups_of, model_of
-from .mathematics import formula_math
-from .mathematics import math as mathml
+from .formula_groups import formula_math, groups_of, model_of
+from .formula_groups import math as mathml
 
 if TYPE_CHECKING:
     import sympy
