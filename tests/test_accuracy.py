@@ -23,7 +23,7 @@ PARTS = {
     "neurons": ("neuron_",),
     "correct label": ("chi", "power", "noise"),
     "competitors": ("classes", "class_score", "class_above", "competitor", "few_competitor", "logit", "gain"),
-    "variance": ("overlap", "angle", "pair"),
+    "variance": ("overlap", "angle", "pair", "cells"),
     "wrong answers": ("rank", "answer"),
     "orthogonal": ("orthogonal_",),
 }

@@ -47,7 +47,7 @@ class Accuracy:
     neuron_steps: int = 4  # steps a standard deviation of the table of moments over that input, which a cubic joins
     neuron_laplace: int = 8  # Gauss-Laguerre: the integral that divides by the own value
     neuron_ratio: int = 3  # the fluctuation over weights of the noise's power in units of the own value
-    neuron_mean: int = 2  # that of the mean, given the power; one node more of both below `narrow`
+    neuron_mean: int = 2  # that of the mean, given the power; one node more of both below `narrow`, as below
     # the correct label
     chi: int = 2  # length of the sum of the output embeddings; one more on the sphere and at `small` sizes
     power: int = 2  # total strength of the competitors
@@ -64,6 +64,7 @@ class Accuracy:
     overlap: int = 3  # of the overlap of two facts
     angle: int = 8  # of the arc over which a bivariate normal law is summed
     pair: int = 28  # points over a fact's score
+    cells: int = 4  # into which nodes are sorted, a step between these points
     # what a wrongly attended token answers
     rank: int = 6  # of the token
     answer: int = 21  # points over the logit that answers
@@ -84,7 +85,9 @@ class Accuracy:
     orthogonal_certain: float = 2**-40  # share missed by attention below which its spread is 0
     orthogonal_sure: float = 1e-6  # the same below which recall is as if none were
     reach: float = 7.0  # standard deviations to which normal variables are integrated
-    narrow: float = 128.0  # neurons, below which their fluctuation gets a node more of either kind
+    narrow: float = 128.0  # neurons, below which their fluctuation gets a node more of either kind, if attention is sure
+    steady: float = 0.25  # relative variance of that power, below which it gets a node less
+    rare: float = 1e-5  # weight of a score below which its node is left out
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three
     small: float = 64.0  # tokens or dimensions, below which what fluctuates with them gets a node more, as below

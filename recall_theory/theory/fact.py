@@ -49,6 +49,9 @@ def facts(seeds: Seeds, n_zeta: int, accuracy: Accuracy) -> Facts:
     R, e = len(seeds.V), seeds.e
     d = seeds.d[:, None, None, None]
     u, w_zeta = gauss_hermite(n_zeta)
+    counts = w_zeta > accuracy.rare
+    u, w_zeta = u[counts], w_zeta[counts] / w_zeta[counts].sum()
+    n_zeta = len(u)
     zeta = shape_score(seeds, u)[:, :, None, None]
     if seeds.sphere:  # a score in units of its spread is sqrt(d) times a coordinate of a unit vector
         zeta = np.clip(zeta, -np.sqrt(d), np.sqrt(d))

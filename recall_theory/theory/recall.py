@@ -61,7 +61,7 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
                  few=bool(lam < accuracy.few or counts > 0),
                  points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))), gain=accuracy.gain + more,
                  chi=accuracy.chi + more + int(batch.sphere),
-                 power=accuracy.power + (more if sure else 0), length=accuracy.length + max(more - 1, 0))
+                 power=accuracy.power + (more if sure else 0), length=accuracy.length + (more if sure else 0))
 
 
 def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accuracy) -> tuple[FloatArray, ...]:
@@ -146,7 +146,8 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
         part = dataclasses.replace(part, d=np.minimum(part.d, accuracy.wide * part.V))
         read_out: ReadOut = InnerProduct()
         if part.phi is not None and part.m is not None:
-            read_out = Neurons(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, accuracy)
+            nodes = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
+            read_out = Neurons(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, nodes)
         seeds, weights, of = seeds_of(part, rules.sure, accuracy)
         columns = recall_given(seeds, read_out, rules, accuracy)
         for k, i in enumerate(members):

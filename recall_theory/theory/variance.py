@@ -91,18 +91,17 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     changed = (shared / wide)[:, None, None]**2 * nodes.noise + (gain[:, None, None] * strength)**2
     changed = mean((of_count * changed).sum(-1))[:, None]
 
-    # each node goes to the two points beside it
+    # nodes go into cells, and the mass of a cell to the two points beside it
+    n, each_point = accuracy.pair, accuracy.cells
+    fine = each_point * (n - 1) + 1
     mass = (W[..., None, None] * nodes.mass).ravel()
-    n = accuracy.pair
-    place = np.clip((log.ravel() - SURE) / (LOST - SURE) * (n - 1), 0, n - 1 - SPECK)
-    below = place.astype(np.intp)
-    cell = below + np.repeat(np.arange(R) * n, len(mass) // R)
-    upper = mass * (place - below)
-    lower = mass - upper
+    place = np.clip((log.ravel() - SURE) * ((fine - 1) / (LOST - SURE)) + 1 / 2, 0, fine - 1 / 2)
+    cell = place.astype(np.intp) + np.repeat(np.arange(R) * fine, len(mass) // R)
+    split = np.maximum(1 - np.abs(np.arange(fine)[:, None] / each_point - np.arange(n)), 0)
 
     def total(a: FloatArray) -> FloatArray:
-        sums = np.bincount(cell, lower * a.ravel(), R * n) + np.bincount(cell + 1, upper * a.ravel(), R * n + 1)[:-1]
-        return np.asarray(sums, dtype=float).reshape(R, n)
+        sums = np.bincount(cell, mass * a.ravel(), R * fine)
+        return np.asarray(sums, dtype=float).reshape(R, fine) @ split
 
     each = total(np.ones(1))
     whole = np.maximum(each, TINY)
