@@ -222,7 +222,7 @@ def test_attention_law_is_where_the_lead_meets_the_competitors():
 
 def test_every_size_gives_probabilities():
     sizes = [(V, L, V + extra, max(1, round(ratio * V))) for V, L, ratio, extra in itertools.product(
-        (2, 3, 5, 64, 10**9, 10**15), (1, 2, 3, 10**5), (1e-3, 1, 30, 1e9), (0, 1))]
+        (2, 3, 64, 10**15), (1, 2, 10**5), (1e-3, 1, 1e9), (0, 1))]
     V, L, d, N = np.array(sizes, dtype=float).T
     for e in (False, True):
         with warnings.catch_warnings():

@@ -105,7 +105,7 @@ def capacity(*, L: int, d: int, N: int | None = None, m: int | None = None, acti
 
     >>> answer = capacity(L=16, d=64, ratios=(64, None), target=0.9)
     >>> [row.V for row in answer.rows]
-    [22, 63]
+    [21, 62]
     """
     d, L = PARAMETERS["d"].check(d), PARAMETERS["L"].check(L)
     N = None if N is None else PARAMETERS["N"].check(N)

@@ -102,7 +102,8 @@ class NeuronKernel:
         free = self._neuron(s, 0 * t, 0 * tau) if tau.any() else neuron
         law = _law(neuron, self.accuracy.neuron_laplace)
         more, less = int(self.m < self.accuracy.narrow), int(law.ratio_variance.max() < self.accuracy.steady)
-        weight, ratio, mean = _nodes(law, self.accuracy.neuron_ratio + more - less, self.accuracy.neuron_mean + more)
+        n_ratio = max(self.accuracy.neuron_ratio + more - less, 1)
+        weight, ratio, mean = _nodes(law, n_ratio, self.accuracy.neuron_mean + more)
         root = np.sqrt(self.d)
         to_token = alpha * root / np.sqrt(s)  # of a unit vector along h_k, and of one along the rest of the trigger
         has_rest = neuron.rest > ALONG * np.sqrt(tau)
