@@ -85,7 +85,7 @@ class Accuracy:
     orthogonal_certain: float = 2**-40  # share missed by attention below which its spread is 0
     orthogonal_sure: float = 1e-6  # the same below which recall is as if none were
     reach: float = 7.0  # standard deviations to which normal variables are integrated
-    narrow: float = 128.0  # neurons, below which their fluctuation gets a node more of either kind, if attention is sure
+    narrow: float = 128.0  # neurons, below which that gets a node more of either kind, if attention is sure
     steady: float = 0.25  # relative variance of that power, below which it gets a node less
     rare: float = 1e-5  # weight of a score below which its node is left out
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
