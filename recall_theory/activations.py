@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
 from .errors import SettingError
-from .expressions import Language, depends_on, evaluate, exact_number, integer_power, parse, to_sympy
+from .expressions import Language, depends_on, evaluate, exact_number, parse, real_power, to_sympy
 from .numerics.gaussian_kernels import (
     arc_cosine_kernel,
     arc_sine_kernel,
@@ -43,42 +43,41 @@ EDGE = 40  # beyond it nothing is examined; a Gaussian of variance 4 is at e^-20
 GRID = np.linspace(-EDGE, EDGE, 80 * 200 + 1)  # where an expression is examined
 MOST_KINKS = 200
 
-FUNCTIONS: dict[str, Function] = {
-    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "sinh": np.sinh,
-    "cosh": np.cosh, "atan": np.arctan, "asinh": np.arcsinh, "erf": special.erf,
-    "gelu": lambda x: x * special.ndtr(x),
-    "sigmoid": special.expit,
-    "softplus": lambda x: np.logaddexp(0, x),
-    "silu": lambda x: x * special.expit(x),
-    "relu": lambda x: np.maximum(x, 0),
-    "abs": np.abs,
-    "sign": np.sign,
-    "heaviside": lambda x: (1 + np.sign(x)) / 2,
-    "max": lambda *x: functools.reduce(np.maximum, x),
-    "min": lambda *x: functools.reduce(np.minimum, x),
+FUNCTIONS: dict[str, tuple[Function, Function]] = {  # of one argument, with their slopes
+    "exp": (np.exp, np.exp),
+    "log": (np.log, np.reciprocal),
+    "sqrt": (np.sqrt, lambda x: 1 / (2 * np.sqrt(x))),
+    "sin": (np.sin, np.cos),
+    "cos": (np.cos, lambda x: -np.sin(x)),
+    "tanh": (np.tanh, lambda x: 1 - np.tanh(x) ** 2),
+    "sinh": (np.sinh, np.cosh),
+    "cosh": (np.cosh, np.sinh),
+    "atan": (np.arctan, lambda x: 1 / (1 + x**2)),
+    "asinh": (np.arcsinh, lambda x: 1 / np.hypot(1, x)),
+    "erf": (special.erf, lambda x: 2 * normal_density(x * np.sqrt(2)) * np.sqrt(2)),
+    "gelu": (lambda x: x * special.ndtr(x), lambda x: x * normal_density(x) + special.ndtr(x)),
+    "sigmoid": (special.expit, lambda x: special.expit(x) * special.expit(-x)),
+    "softplus": (lambda x: np.logaddexp(0, x), special.expit),
+    "silu": (lambda x: x * special.expit(x), lambda x: special.expit(x) * (1 + x * special.expit(-x))),
+    "relu": (lambda x: np.maximum(x, 0), lambda x: np.asarray(x > 0, dtype=float)),
+    "abs": (np.abs, np.sign),
+    "sign": (np.sign, np.zeros_like),
+    "heaviside": (lambda x: (1 + np.sign(x)) / 2, np.zeros_like),
+}
+LARGEST = {"max": np.maximum, "min": np.minimum}  # functions of two arguments or more
+VALUES: dict[str, Callable[..., Any]] = {
+    **{name: value for name, (value, _) in FUNCTIONS.items()},
+    **{name: lambda *x, larger=larger: functools.reduce(larger, x) for name, larger in LARGEST.items()},
 }
 CONSTANTS = {"pi": float(np.pi), "e": float(np.e)}
 
-
-@dataclasses.dataclass(frozen=True)
-class Named:
-    """What a name stands for: the text that gets it, and what would else come from sympy, which no name needs."""
-
-    text: str
-    slope: Function
-    kinks: tuple[float, ...] = ()
-    degree: int | None = None
-    kernel: Function | None = None  # in closed form, of two variances and a covariance
-
-
-NAMED = {
-    "identity": Named("x", np.ones_like, degree=1, kernel=lambda s1, s2, rho: rho),
-    "relu": Named("relu(x)", lambda x: np.asarray(x > 0, dtype=float), kinks=(0.0,), kernel=arc_cosine_kernel),
-    "gelu": Named("gelu(x)", lambda x: x * normal_density(x) + special.ndtr(x)),
-    "tanh": Named("tanh(x)", lambda x: 1 - np.tanh(x) ** 2),
-    "erf": Named("erf(x)", lambda x: 2 * normal_density(x * np.sqrt(2)) * np.sqrt(2), kernel=arc_sine_kernel),
-    "quadratic": Named("x ** 2 - 1", lambda x: 2 * x, degree=2,
-                       kernel=lambda s1, s2, rho: 2 * rho**2 + (s1 - 1) * (s2 - 1)),
+NAMED = {"identity": "x", "relu": "relu(x)", "gelu": "gelu(x)", "tanh": "tanh(x)", "erf": "erf(x)",
+         "quadratic": "x ** 2 - 1"}
+KERNELS: dict[str, Function] = {  # in closed form, of two variances and a covariance
+    "identity": lambda s1, s2, rho: rho,
+    "relu": arc_cosine_kernel,
+    "erf": arc_sine_kernel,
+    "quadratic": lambda s1, s2, rho: 2 * rho**2 + (s1 - 1) * (s2 - 1),
 }
 
 
@@ -87,7 +86,7 @@ class Activation:
     """An activation phi of one real variable.
 
     `name` is a name or the canonical text of an expression in x; `kinks` are the points where the slope jumps;
-    `degree` is that of a polynomial, else None.
+    `degree` is that of a polynomial, None for any other function.
 
     >>> activation("x**3 - 3*x").phi(2.0)
     array(2.)
@@ -96,34 +95,44 @@ class Activation:
     name: str
     kinks: tuple[float, ...]
     degree: int | None
-    _phi: Function
-    _derivative: Function
+    _tree: ast.expr
 
     def phi(self, x: ArrayLike) -> Array:
         """phi(x), elementwise."""
-        return _quietly(self._phi, x)
+        return _value(self._tree, x)
 
     def derivative(self, x: ArrayLike) -> Array:
         """phi'(x), elementwise; at a kink the mean of both sides, but 0 for relu at 0, as gradient descent uses it."""
-        return _quietly(self._derivative, x)
+        return _value(self._tree, x, _slope)
 
     @functools.cached_property
     def expr(self) -> Any:
         """phi as a sympy expression in the real symbol x."""
         import sympy
 
-        relu, step = _bending()
-        bent = _expression(_parsed(self.name)).replace(relu, lambda x: (x + sympy.Abs(x)) / 2)
-        return bent.replace(step, lambda x: (1 + sympy.sign(x)) / 2)
+        def larger(a: Any, b: Any) -> Any:
+            return (a + b + sympy.Abs(a - b)) / 2
+
+        def gate(x: Any) -> Any:
+            return (1 + sympy.tanh(x / 2)) / 2  # 1/(1 + exp(-x)), without overflow
+
+        own: dict[str, Callable[..., Any]] = {
+            "abs": sympy.Abs,
+            "relu": lambda x: larger(x, 0),
+            "heaviside": lambda x: (1 + sympy.sign(x)) / 2,
+            "max": lambda *x: functools.reduce(larger, x),
+            "min": lambda *x: -functools.reduce(larger, [-y for y in x]),
+            "gelu": lambda x: x * (1 + sympy.erf(x / sympy.sqrt(2))) / 2,
+            "sigmoid": gate,
+            "silu": lambda x: x * gate(x),
+            "softplus": lambda x: x / 2 + sympy.log(2 * sympy.cosh(x / 2)),
+        }
+        functions = {name: own.get(name) or getattr(sympy, name) for name in VALUES}
+        names = {"x": sympy.Symbol("x", real=True), "pi": sympy.pi, "e": sympy.E}
+        return to_sympy(self._tree, names, functions)
 
     def __reduce__(self) -> tuple[Callable[[str], Activation], tuple[str]]:
         return activation, (self.name,)
-
-
-def _quietly(function: Function, x: ArrayLike) -> Array:
-    """A function of an array, without warnings: exp(-x) may overflow on its way to 1/(1 + exp(-x)) = 0."""
-    with np.errstate(over="ignore", under="ignore"):
-        return np.asarray(function(np.asarray(x, dtype=float)))
 
 
 def activation(value: Any) -> Activation:
@@ -160,8 +169,8 @@ def kernel(phi: Activation, s1: ArrayLike, s2: ArrayLike, rho: ArrayLike) -> Arr
     limit = np.sqrt(a * b)
     if (np.abs(c) > limit * (1 + 1e-9)).any():
         raise ValueError("a covariance rho may not exceed sqrt(s1 s2)")
-    closed = NAMED[phi.name].kernel if phi.name in NAMED else None
-    return np.asarray((closed or functools.partial(dual_kernel, phi))(a, b, np.clip(c, -limit, limit)))
+    closed = KERNELS.get(phi.name, functools.partial(dual_kernel, phi))
+    return np.asarray(closed(a, b, np.clip(c, -limit, limit)))
 
 
 # Reading
@@ -190,13 +199,13 @@ def _text(value: Any) -> str:
 
 def _parsed(text: str) -> ast.expr:
     """The checked tree of a name or an expression in x."""
-    arguments = {name: (2, 1000) if name in ("max", "min") else (1, 1) for name in FUNCTIONS}
+    arguments = {**dict.fromkeys(FUNCTIONS, (1, 1)), **dict.fromkeys(LARGEST, (2, 1000))}
     language = Language(
         names=("x", *CONSTANTS), functions=arguments, refused=functools.partial(_refused, text),
         example="an expression in x, such as x**3 - 3*x", hint="the variable is x",
         spelled={"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "heaviside", "ReLU": "relu", "E": "e"},
         longest=200, largest_number=LARGEST_NUMBER, largest_power=16)
-    tree = parse(NAMED[text].text if text in NAMED else text, language)
+    tree = parse(NAMED.get(text, text), language)
     if not depends_on(tree, "x"):
         raise _refused(text, "it does not depend on x")
     return tree
@@ -205,84 +214,81 @@ def _parsed(text: str) -> ast.expr:
 @functools.lru_cache(maxsize=256)
 def _of_text(text: str) -> Activation:
     if text.isidentifier() and text not in NAMED and text != "x" and len(text) < 40:
-        if text not in FUNCTIONS or text in ("max", "min"):
+        if text not in FUNCTIONS:
             raise _refused(text, f"the name is not known; there are {', '.join(NAMED)}, and expressions in x "
                            "such as x**3 - 3*x or tanh(2*x)")
         text = f"{text}(x)"  # sin, softplus, ...: functions by their bare name
     tree = _parsed(text)
     written = ast.unparse(tree)
-    value = functools.partial(_value, tree)
-    for name, known in NAMED.items():
-        if written == known.text:
-            return Activation(name, known.kinks, known.degree, FUNCTIONS.get(name, value), known.slope)
-
-    kinks = _examined_kinks(tree, text)
-    derivative, degree = _by_sympy(tree)
-    phi = Activation(written, kinks, degree, value, derivative)
-    _examine(phi, text)
+    name = next((name for name, known in NAMED.items() if known == written), written)
+    phi = Activation(name, _examined_kinks(tree, text), _degree(tree), tree)
+    if name not in NAMED:
+        _examine(phi, text)
     return phi
 
 
-def _value(tree: ast.AST, x: ArrayLike) -> Array:
-    """The value of a tree at x, elementwise and of x's shape."""
+def _degree(node: ast.expr) -> int | None:
+    """The degree of a polynomial in x as it is written; None for any other expression."""
+    if not depends_on(node, "x"):
+        return 0
+    match node:
+        case ast.Name():
+            return 1
+        case ast.UnaryOp():
+            return _degree(node.operand)
+        case ast.BinOp(op=ast.Pow()):
+            base, power = _degree(node.left), exact_number(node.right)
+            return None if base is None or power is None or power < 0 or power % 1 else int(base * power)
+        case ast.BinOp():
+            left, right = _degree(node.left), _degree(node.right)
+            if left is None or right is None or (right and isinstance(node.op, ast.Div)):
+                return None
+            return left + right if isinstance(node.op, ast.Mult | ast.Div) else max(left, right)
+    return None
+
+
+# Values and slopes
+
+
+def _number(node: ast.AST, x: Array) -> Any:
+    """The value of a tree at x, a plain number where it does not depend on x."""
+    return evaluate(node, {"x": x, **CONSTANTS}, VALUES)
+
+
+def _value(tree: ast.AST, x: ArrayLike, of: Callable[[ast.AST, Array], Any] = _number) -> Array:
+    """The value of a tree at x (or its slope there), elementwise and of x's shape.
+
+    There are no warnings: exp(-x) may overflow on its way to 1/(1 + exp(-x)) = 0.
+    """
     x = np.asarray(x, dtype=float)
-    return np.asarray(evaluate(tree, {"x": x, **CONSTANTS}, FUNCTIONS) + np.zeros_like(x))
+    with np.errstate(over="ignore", under="ignore"):
+        result = np.asarray(of(tree, x), dtype=float)
+    return result if result.shape == x.shape else np.full_like(x, result)
 
 
-# Sympy
-
-
-@functools.cache
-def _bending() -> tuple[Any, Any]:
-    """relu and the unit step as sympy functions that know their slopes only: sympy does not look for the sign of what
-    is in them. The slope of the step is 0: what jumps is refused, so that no delta belongs there."""
-    import sympy
-
-    step = type("step", (sympy.Function,), {"nargs": 1, "fdiff": lambda self, index=1: sympy.Integer(0)})
-    return type("relu", (sympy.Function,), {"nargs": 1, "fdiff": lambda self, index=1: step(*self.args)}), step
-
-
-def _expression(tree: ast.AST) -> Any:
-    """A tree in sympy, all that bends written with relu and the step."""
-    import sympy
-
-    relu, step = _bending()
-
-    def gate(x: Any) -> Any:
-        return (1 + sympy.tanh(x / 2)) / 2  # 1/(1 + exp(-x)), without overflow
-
-    def larger(a: Any, b: Any) -> Any:
-        return b + relu(a - b)
-
-    own: dict[str, Callable[..., Any]] = {
-        "abs": lambda x: 2 * relu(x) - x,
-        "relu": relu,
-        "sign": lambda x: 2 * step(x) - 1,
-        "heaviside": step,
-        "max": lambda *x: functools.reduce(larger, x),
-        "min": lambda *x: -functools.reduce(larger, [-y for y in x]),
-        "gelu": lambda x: x * (1 + sympy.erf(x / sympy.sqrt(2))) / 2,
-        "sigmoid": gate,
-        "silu": lambda x: x * gate(x),
-        "softplus": lambda x: x / 2 + sympy.log(2 * sympy.cosh(x / 2)),
-    }
-    functions = {name: own.get(name) or getattr(sympy, name) for name in FUNCTIONS}
-    return to_sympy(tree, {"x": sympy.Symbol("x", real=True), "pi": sympy.pi, "e": sympy.E}, functions)
-
-
-def _by_sympy(tree: ast.AST) -> tuple[Function, int | None]:
-    """The derivative of a tree as a function of arrays, and its degree if it is a polynomial."""
-    import sympy
-
-    expression = _expression(tree)
-    (x,) = expression.free_symbols or {sympy.Symbol("x", real=True)}
-    power = sympy.Function("power")
-    slope = sympy.diff(expression, x).replace(lambda e: e.is_Pow and e.exp.is_Integer, lambda e: power(e.base, e.exp))
-    numeric = FUNCTIONS | {"power": integer_power, "step": FUNCTIONS["heaviside"]}
-    at = sympy.lambdify(x, slope, [numeric, "numpy"], cse=True)
-    polynomial = expression.as_poly(x)
-    degree = None if polynomial is None or polynomial.is_zero else int(polynomial.degree())
-    return lambda values: at(values) + np.zeros_like(values), degree
+def _slope(node: ast.AST, x: Array) -> Any:
+    """The derivative of a tree at x, by the rules of differentiation."""
+    match node:
+        case ast.Constant() | ast.Name():
+            return float(isinstance(node, ast.Name) and node.id == "x")
+        case ast.UnaryOp():
+            return -_slope(node.operand, x) if isinstance(node.op, ast.USub) else _slope(node.operand, x)
+        case ast.Call(func=ast.Name(id=name), args=[inner]):
+            return FUNCTIONS[name][1](np.asarray(_number(inner, x), dtype=float)) * _slope(inner, x)
+        case ast.Call(func=ast.Name(id=name), args=[*others, last]):
+            rest = others[0] if len(others) == 1 else ast.Call(ast.Name(name), others, [])
+            ahead = np.sign(_number(rest, x) - _number(last, x)) * (1 if name == "max" else -1)
+            return ((1 + ahead) * _slope(rest, x) + (1 - ahead) * _slope(last, x)) / 2
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            n = _number(right, x)
+            return n * real_power(_number(left, x), n - 1) * _slope(left, x) if n else 0.0
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _slope(left, x) * _number(right, x) + _number(left, x) * _slope(right, x)
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return (_slope(left, x) - _number(node, x) * _slope(right, x)) / _number(right, x)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            return _slope(left, x) + (1 if isinstance(op, ast.Add) else -1) * _slope(right, x)
+    raise TypeError(f"{type(node).__name__} is no part of an expression")
 
 
 # Checks
