@@ -67,7 +67,7 @@ def _run(arguments: list[str]) -> int:
 
     from .commands import PROGRAM, streams
     from .commands.command import BAD_INPUT, INTERNAL_ERROR
-    from .commands.options import bad_setting
+    from .commands.options import complaint
     from .commands.program import program
     from .errors import SettingError
 
@@ -95,8 +95,7 @@ def _run(arguments: list[str]) -> int:
         streams.say(f"{called}: interrupted")
         return INTERRUPTED
     except (SettingError, click.ClickException) as error:
-        bad = bad_setting(error) if isinstance(error, SettingError) else error
-        streams.say(f"{called}: {bad.format_message()}")
+        streams.say(f"{called}: {complaint(error)}")
         return BAD_INPUT
     except OSError as error:  # a full disk, a file that is not there
         streams.discard_stdout()

@@ -89,7 +89,7 @@ def command_line(rng, files, geometric):
     often, seldom = rng.choice([(1.0, 0.1), (0.95, 0.3), (0.7, 0.7)])
     argv = words.split()
     for param in command.params:
-        if rng.random() >= (often if getattr(param.type, "needed", False) or param.name in likely else seldom):
+        if rng.random() >= (often if param.required or param.name in likely else seldom):
             continue
         if isinstance(param, click.Argument):
             argv.append(value_of(param, rng, files, wildness))

@@ -11,7 +11,7 @@ import click
 
 from ..errors import Interrupted
 from . import streams
-from .options import Declared, flag, option, option_of
+from .options import flag, option, option_of
 from .streams import BadInput, say, shown
 
 if TYPE_CHECKING:
@@ -207,11 +207,6 @@ class Command(click.Command):
         super().__init__(name, callback=callback, help=help, epilog=epilog_of(examples), params=given,
                          context_settings=HELP)
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [record for p in self.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]
-        with formatter.section("Options"):
-            formatter.write_dl([(names.replace(" / --no-", "/--no-"), text) for names, text in rows], col_max=23)
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
             # click lets the last of several values win without a word.
@@ -227,9 +222,6 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> int:
         given = [str(p.name) for p in self.params if ctx.get_parameter_source(str(p.name)) is _COMMANDLINE]
         values: dict[str, Any] = dict(ctx.params)
-        for param in self.params:
-            if isinstance(param.type, Declared):
-                param.type.check_given(values.get(str(param.name)))
         for name in given:
             other = self.goes_with.get(name, name)
             if not values[other] and other not in given:

@@ -242,8 +242,8 @@ activations = Command(
     params=[*setting_options(("V", "L", "d", "N", "m"), leave_out=("activation", "eta", "gamma")),
             option("activation", multiple=True, help="an activation to compare, may be repeated; all that have a name "
                    "where absent"),
-            flag("attention_only", "with the model without an MLP beside them  [default: yes]", switch=True,
-                 default=True)],
+            flag("attention_only", "with the model without an MLP beside them", switch=True, default=True,
+                 show_default=True)],
     help="The predicted accuracy of each activation in one setting, and why: its mean, linear and higher Hermite "
          "parts.",
     examples=["compare activations --V 512 --L 32 --d 64 --N 65536 --m 1024",

@@ -64,18 +64,21 @@ def bad_setting(error: SettingError) -> BadInput:
     return BadInput(f"{name}: {message}")
 
 
+def complaint(error: SettingError | click.ClickException) -> str:
+    """What is wrong with the input, in one line that names the option."""
+    if isinstance(error, SettingError):
+        return bad_setting(error).format_message()
+    if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option):
+        return f"{error.param.opts[0]} is missing: {error.param.help}"
+    return error.format_message()
+
+
 class Declared(ParamType):
     """The type of an option that sets a declared parameter; every complaint names its domain."""
 
-    def __init__(self, parameter: Parameter, needed: bool = False):
-        self.parameter, self.needed = parameter, needed
+    def __init__(self, parameter: Parameter):
+        self.parameter = parameter
         self.name = {"integer": "integer", "real": "number"}.get(parameter.kind, "name")
-
-    def check_given(self, value: object) -> None:
-        """Raise `BadInput` where the option is needed and was not given."""
-        p = self.parameter
-        if self.needed and value is None:
-            raise BadInput(f"{option_of(p.name)} is missing: {p.domain} ({p.meaning})")
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
         p = self.parameter
@@ -109,16 +112,12 @@ def option(name: str, *, required: bool = False, help: str | None = None,
     text = help or p.meaning
     if p.kind != "flag" and (domain := DOMAIN_IN_HELP.get(name, _brief_domain(p))):
         text += f"; {domain}"
-    if required:
-        text += "  [required]"
-    else:
+    if not required:
         more.setdefault("default", p.default)
-        if more["default"] is not None:
-            text += f"  [default: {_default_in_help(more['default'])}]"
-
     if p.kind == "flag":
-        return flag(name, text, switch=True, **more)
-    return click.Option([option_of(name), name], type=Declared(p, required), help=text, **more)
+        return flag(name, text, switch=True, show_default=True, **more)
+    return click.Option([option_of(name), name], type=Declared(p), help=text, required=required, show_default=True,
+                        **more)
 
 
 def _brief_domain(p: Parameter) -> str:
@@ -127,12 +126,6 @@ def _brief_domain(p: Parameter) -> str:
         return ", ".join(p.choices)
     domain = p.domain.removesuffix(", or none")
     return domain.removeprefix("an integer ").removeprefix("a number ").replace("e+", "e").replace("e0", "e")
-
-
-def _default_in_help(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def setting_options(required: Sequence[str] = ("V", "L", "d", "N"), leave_out: Sequence[str] = (),

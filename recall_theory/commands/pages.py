@@ -24,7 +24,7 @@ PAGES = ("html", "htm")
 FIGURES = ("agreement", "residuals", "phase", "scaling")
 
 
-def run_report(output: Output, *, store: str | None, at: float, jobs: int, figure: str | None, width: str | None,
+def run_report(output: Output, *, store: str, at: float, jobs: int, figure: str | None, width: str,
                observable: Sequence[str]) -> Answer:
     ending = Path(output.file or "").suffix.lstrip(".").lower()
     is_text = output.json or output.csv
@@ -35,8 +35,6 @@ def run_report(output: Output, *, store: str | None, at: float, jobs: int, figur
     if wants_figure and ending not in FORMATS:
         named = "is missing: a file" if output.file is None else f"{shown(output.file)} is not a file"
         raise BadInput(f"--output {named} that ends in {', '.join('.' + kind for kind in FORMATS)}")
-    if store is None:
-        raise BadInput("--store is missing: the file of a sweep or a scaling")
     if wants_page or wants_figure:
         check_drawable("output")
     summary = _summary(output, store, at, jobs, figure == "phase" or wants_page or (figure is None and output.json))
@@ -54,7 +52,7 @@ def run_report(output: Output, *, store: str | None, at: float, jobs: int, figur
 
     drawn = store_figure(summary, figure, tuple(dict.fromkeys(observable)) or OBSERVABLES)
     words = [drawn.describe(item) for item in drawn.items.values()]
-    document = picture(partial(drawn.whole, width or "double"), ending) if wants_figure else None
+    document = picture(partial(drawn.whole, width), ending) if wants_figure else None
     return dataclasses.replace(answer, data={**answer.data, "words": words}, blocks=words, document=document)
 
 
@@ -132,12 +130,12 @@ def _open(address: str) -> None:
 report_command = Command(
     "report", run_report,
     params=[
-        file_option("store", "the store of a sweep or a scaling  [required]"),
+        file_option("store", "the store of a sweep or a scaling", required=True),
         choice("figure", FIGURES, "one figure for print, written by --output FILE.pdf, FILE.svg or FILE.png: agreement "
                "(predicted against observed), residuals (what is left, against each size), phase (predicted regions "
                "with simulated cells on them) or scaling (critical sizes)", metavar="FIGURE"),
-        choice("width", tuple(WIDTHS), "width of the figure: a column of print (3.4 in) or two (7 in)  [default: "
-               "double]", metavar="single|double"),
+        choice("width", tuple(WIDTHS), "width of the figure: a column of print (3.4 in) or two (7 in)",
+               metavar="single|double", default="double", show_default=True),
         choice("observable", OBSERVABLES, "attention, recall or accuracy in the figure; may be repeated; all where "
                "absent", metavar="OBSERVABLE", multiple=True),
         option("at", help="the level whose crossing is critical, and the boundary in phase diagrams"),
@@ -156,8 +154,8 @@ explore_command = Command(
     "explore", run_explore,
     params=[
         option("port", help="port of 127.0.0.1 to serve on; a free one where absent"),
-        flag("browser", "open the page in the browser, or only print its address  [default: browser]", switch=True,
-             default=True),
+        flag("browser", "open the page in the browser, or only print its address", switch=True, default=True,
+             show_default=True),
     ],
     help="A page with a slider for each size that shows attention, recall, accuracy, the noise budget and the bounds "
          "as they move. It is served to this machine alone until Ctrl-C.",

@@ -21,7 +21,7 @@ SIMULATED = Parameter("points", "settings to simulate, spread evenly over the pl
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int, seeds: int, seed: int | None,
+def run(output: Output, *, x: str, y: str, cells: str, points: int, seeds: int, seed: int | None,
         jobs: int, **values: Any) -> Answer:
     (x_name, x_range), (y_name, y_range) = _axis("--x", x), _axis("--y", y)
     given = {name: value for name, value in values.items() if value is not None}
@@ -56,10 +56,8 @@ def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int
         lambda diagram: f"{len(diagram.y_values)} of {rows} rows of cells and {len(diagram.points)} of {points} points")
 
 
-def _axis(name: str, text: str | None) -> tuple[str, tuple[float, float]]:
+def _axis(name: str, text: str) -> tuple[str, tuple[float, float]]:
     """The size and the ends of NAME=LOW..HIGH."""
-    if text is None:
-        raise BadInput(f"{name} is missing: an axis such as N=2^10..2^18")
     parts = re.fullmatch(r"\s*([A-Za-z*]+)\s*=\s*(.+?)\s*\.\.\s*(.+?)\s*", text)
     low, high = (parse_integer(parts[2]), parse_integer(parts[3])) if parts else (None, None)
     if parts is None or low is None or high is None:
@@ -126,10 +124,11 @@ def _boundary(diagram: PhaseDiagram) -> Block:
 command = Command(
     "phase", run,
     params=[
-        file_option("x", "axis across; two of V, N, d, L, m and m*d  [required]", metavar="NAME=LOW..HIGH"),
-        file_option("y", "axis up  [required]", metavar="NAME=LOW..HIGH"),
+        file_option("x", "axis across, such as N=2^10..2^18; two of V, N, d, L, m and m*d", required=True,
+                    metavar="NAME=LOW..HIGH"),
+        file_option("y", "axis up", required=True, metavar="NAME=LOW..HIGH"),
         *setting_options((), leave_out=("eta", "gamma")), "ratio", "target",
-        file_option("cells", "cells of the plane  [default: 17x13]", metavar="COLUMNSxROWS", default="17x13"),
+        file_option("cells", "cells of the plane", metavar="COLUMNSxROWS", default="17x13", show_default=True),
         plot_option(),
         option("points", among={"points": SIMULATED}), option("seeds", default=8), "seed", "jobs",
     ],
