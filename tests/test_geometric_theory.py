@@ -22,33 +22,28 @@ from recall_theory.settings import SettingError
 from recall_theory.theory import forced_choice
 from recall_theory.theory import relation_counting as counting
 from recall_theory.theory.formulas import geometric_laws as laws
-from recall_theory.theory.random_walk_moments import squared_length_moments, squared_length_rule
+from recall_theory.theory.random_walk_moments import squared_length_rule
 from validation import geometric as validation
 
 VALIDATION = Path(__file__).parent.parent / "validation"
 
 
-@given(n=st.integers(1, 12), d=st.integers(1, 40))
-def test_moments_of_a_flight_by_recursion(n, d):
-    """|x + u|^2 = |x|^2 + 2 |x| y + 1, y one coordinate of a unit vector: a second way to every moment."""
-    count = 6
-    even = [mpmath.mpf(1)]  # E y^(2i)
-    for i in range(1, count):
-        even.append(even[-1] * (2 * i - 1) / (d + 2 * i - 2))
-    moments = [mpmath.mpf(1)] + [mpmath.mpf(0)] * (count - 1)
-    for _ in range(n):
-        moments = [mpmath.fsum(math.comb(j, 2 * i) * 4**i * even[i] * math.comb(j - 2 * i, m) * moments[m + i]
-                               for i in range(j // 2 + 1) for m in range(j - 2 * i + 1)) for j in range(count)]
-    assert all(map(mpmath.almosteq, squared_length_moments(n, d, count), moments, [1e-12] * count))
-
-
-@pytest.mark.parametrize("n, d", [(2, 2), (3, 2), (5, 7), (2, 300), (40, 3), (10**5, 640), (3, 10**9)])
-def test_the_gauss_rule_has_the_moments(n, d):
+@pytest.mark.parametrize("n, d", [(1, 5), (2, 2), (3, 2), (5, 7), (2, 300), (12, 40), (40, 3), (3, 10**9)])
+def test_the_rule_of_a_flight_has_its_moments(n, d):
+    """|x + u|^2 = |x|^2 + 2 |x| y + 1, y one coordinate of a unit vector, step by step in many digits."""
+    count = 24
+    with mpmath.workdps(60):
+        even = [mpmath.mpf(1)]  # E y^(2i)
+        for i in range(1, count):
+            even.append(even[-1] * (2 * i - 1) / (d + 2 * i - 2))
+        moments = [mpmath.mpf(1)] + [mpmath.mpf(0)] * (count - 1)
+        for _ in range(n):
+            moments = [mpmath.fsum(math.comb(j, 2 * i) * 4**i * even[i] * math.comb(j - 2 * i, m) * moments[m + i]
+                                   for i in range(j // 2 + 1) for m in range(j - 2 * i + 1)) for j in range(count)]
     points, weights = squared_length_rule(n, d, 12)
-    assert np.all(points >= 0) and np.all(weights > 0) and np.all(points <= n * n)
-    exact = squared_length_moments(n, d, 24, digits=400)
-    for j in range(24):
-        assert weights @ (points / n) ** j == pytest.approx(float(exact[j] / mpmath.mpf(n) ** j), rel=1e-9)
+    assert np.all(points >= 0) and np.all(weights > 0) and np.all(points <= n * n * (1 + 1e-12))
+    for j in range(count):
+        assert weights @ (points / n) ** j == pytest.approx(float(moments[j] / mpmath.mpf(n) ** j), rel=1e-9)
 
 
 def by_integration(N, k, d):
