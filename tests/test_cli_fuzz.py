@@ -184,18 +184,17 @@ def quick(monkeypatch):
     """Cheap stand-ins for the theory's quadratures and for training: what is tested here is what lies around."""
     predict = importlib.import_module("recall_theory.theory.predict")
 
-    def arrays(*given):
-        V, L, d, N = given[:4]
+    def predicted(sizes, *more):
+        V, L, d, N = (sizes[name] for name in "VLdN")
         score = d / (d + np.sqrt(V) + L / 10 + V / N)
         values = {o: score / (1 + i / 50) for i, o in enumerate(predict.OBSERVABLES)}
         spread = {o: v * (1 - v) / 10 for o, v in values.items()}
         terms = {"attention": {"one": 1 / d, "two": L / d}, "recall": {"three": V / d**2}}
-        return predict._Arrays(**values, std=spread, spread=spread, terms=terms)
+        return {**values, "std": spread, "spread": spread, "terms": terms}
 
     def estimate(model, at):
         """A quick guess, in place of the theory's."""
-        found = arrays(at["V"], at["L"], at["d"], at["N"])
-        return {o: getattr(found, o) for o in predict.OBSERVABLES}
+        return predicted(at)
 
     model = importlib.import_module("recall_theory.theory.batch_predictor").Model
     monkeypatch.setattr(model, "estimate", estimate)
@@ -218,7 +217,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(importlib.import_module("recall_theory.sweep.cluster"), "cluster_map", finished)
     pages = importlib.import_module("recall_theory.commands.pages")
     monkeypatch.setattr(pages, "map_with_progress", lambda jobs, progress: map)
-    monkeypatch.setattr(predict, "_arrays", lambda batch, accuracy: arrays(batch.V, batch.L, batch.d, batch.N))
+    monkeypatch.setattr(predict, "_predicted", predicted)
     monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", mapped)
 
     hebbian = importlib.import_module("recall_theory.theory.memories.hebbian_memory")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import EMBEDDINGS, N_TEST, OBSERVABLES, PARAMETERS, Setting, SettingError, activation_in_use
 from .accuracy import DEFAULT, Accuracy
 from .batch import Batch
-from .domain import is_checked, remarks
+from .domain import is_checked, remarks, sizes_of
 from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy
@@ -29,6 +29,8 @@ LAW = 2  # the version of what is predicted, in every JSON with predictions: rai
 
 # Spreads are roots of differences: below these, of seeds and of an observation, they are rounding, and given as 0.
 RESOLVED, OBSERVABLE = 1 / 2_000_000, 1 / 10**8
+
+SIZES = ("V", "L", "d", "N", "m")
 
 FloatArray = NDArray[np.float64]
 
@@ -74,18 +76,6 @@ class Prediction:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Arrays:
-    """Means, spreads and terms of flat arrays of settings."""
-
-    attention: FloatArray
-    recall: FloatArray
-    accuracy: FloatArray
-    std: dict[str, FloatArray]
-    spread: dict[str, FloatArray]
-    terms: dict[str, dict[str, FloatArray]]
-
-
-@dataclasses.dataclass(frozen=True)
 class Predictions:
     """`Prediction` for arrays of settings: sizes and observables are arrays of the broadcast shape.
 
@@ -111,7 +101,7 @@ class Predictions:
     @property
     def checked(self) -> NDArray[np.bool_]:
         """Where settings lie in the domain in which predictions were checked against simulation."""
-        sizes = {"V": self.V, "L": self.L, "d": self.d, "N": self.N} | ({} if self.m is None else {"m": self.m})
+        sizes = {name: x for name in SIZES if (x := getattr(self, name)) is not None}
         return is_checked(sizes, self.activation, self.embedding)
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,14 +114,13 @@ class Predictions:
         ([256, 512], 2)
         """
         rows = self.V.size
-        sizes: dict[str, Any] = {name: np.rint(getattr(self, name).reshape(-1)).astype(np.int64)
-                                 for name in ("V", "L", "d", "N")}
-        sizes["m"] = [None] * rows if self.m is None else np.rint(self.m.reshape(-1)).astype(np.int64)
+        sizes: dict[str, Any] = {name: [None] * rows if x is None else np.rint(x.reshape(-1)).astype(np.int64)
+                                 for name in SIZES for x in [getattr(self, name)]}
         shared = {name: [getattr(self, name)] * rows for name in ("activation", "embedding", "trigger_in_value")}
-        means = {o: getattr(self, o).reshape(-1) for o in OBSERVABLES}
-        spreads = {f"std.{o}": v.reshape(-1) for o, v in self.std.items()}
-        terms = {f"terms.{step}.{name}": v.reshape(-1) for step, of in self.terms.items() for name, v in of.items()}
-        return {**sizes, **shared, **means, **spreads, **terms, "checked": self.checked.reshape(-1)}
+        columns = {o: getattr(self, o) for o in OBSERVABLES} | {f"std.{o}": x for o, x in self.std.items()}
+        columns |= {f"terms.{step}.{name}": x for step, of in self.terms.items() for name, x in of.items()}
+        columns["checked"] = self.checked
+        return {**sizes, **shared, **{name: x.reshape(-1) for name, x in columns.items()}}
 
 
 def predict(setting: Setting, accuracy: Accuracy = DEFAULT) -> Prediction:
@@ -147,17 +136,9 @@ def predict(setting: Setting, accuracy: Accuracy = DEFAULT) -> Prediction:
     if not setting.is_limit:
         raise SettingError("eta", "predict describes the limit eta -> 0, eta*gamma -> infinity: leave "
                            f"eta={setting.eta:g} and gamma={setting.gamma:g} out (simulate takes them)")
-    V, L, d, N = (np.array([x], dtype=float) for x in (setting.V, setting.L, setting.d, setting.N))
-    m = None if setting.m is None else np.array([setting.m], dtype=float)
-    phi = None if m is None else setting.activation or "relu"
-    many = _arrays(Batch(V, L, d, N, m, None if phi is None else activation_of(phi), setting.embedding,
-                         int(setting.trigger_in_value)), accuracy)
-    return Prediction(
-        setting, float(many.attention[0]), float(many.recall[0]), float(many.accuracy[0]),
-        std={o: float(v[0]) for o, v in many.std.items()},
-        spread={o: float(v[0]) for o, v in many.spread.items()},
-        terms={k: {n: float(t[0]) for n, t in v.items()} for k, v in many.terms.items()},
-    )
+    sizes = {name: np.array([size]) for name, size in sizes_of(setting).items()}
+    found = _predicted(sizes, setting.activation, setting.embedding, setting.trigger_in_value, accuracy)
+    return Prediction(setting, **_each(found, lambda x: float(x[0])))
 
 
 def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: ArrayLike | None = None,
@@ -175,18 +156,18 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: A
         raise SettingError("m", "m holds None beside widths: ask for the settings without an MLP in another call, "
                            "without m")
     given = (V, L, d, N) if m is None else (V, L, d, N, m)
-    sizes = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in given))
-    for name, values in zip(("V", "L", "d", "N", "m"), sizes, strict=False):
+    arrays = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in given))
+    sizes = dict(zip(SIZES, arrays, strict=False))
+    for name, values in sizes.items():
         p = PARAMETERS[name]
         bad = ~((values >= p.low) & (values <= p.high) & (values == np.floor(values)))
         if bad.any():
             raise SettingError(name, f"{name}={values[bad].flat[0]:g} is not {p.domain}")
     if embedding not in EMBEDDINGS:
         raise SettingError("embedding", f"embedding={embedding!r} is not {PARAMETERS['embedding'].domain}")
-    if embedding == "orthogonal" and (sizes[2] < sizes[0]).any():
+    if embedding == "orthogonal" and (sizes["d"] < sizes["V"]).any():
         raise SettingError("d", "orthogonal embeddings need d of at least V in every setting")
-    return predictions_at(dict(zip(("V", "L", "d", "N", "m"), sizes, strict=False)), activation_in_use(m, activation),
-                          embedding, trigger_in_value, accuracy)
+    return predictions_at(sizes, activation_in_use(m, activation), embedding, trigger_in_value, accuracy)
 
 
 def predictions_at(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str, trigger_in_value: bool,
@@ -198,63 +179,49 @@ def predictions_at(sizes: Mapping[str, FloatArray], phi: str | None, embedding: 
     shape, number = sizes["V"].shape, sizes["V"].size
     rows = {name: np.ascontiguousarray(x).reshape(-1) if number else np.array([2.0])  # the laws want one
             for name, x in sizes.items()}
-
-    def shaped(x: FloatArray) -> FloatArray:
-        return x[:number].reshape(shape)
-
-    flat = _arrays(Batch(rows["V"], rows["L"], rows["d"], rows["N"], rows.get("m"),
-                         None if phi is None else activation_of(phi), embedding, int(trigger_in_value)), accuracy)
-    return Predictions(
-        V=shaped(rows["V"]), L=shaped(rows["L"]), d=shaped(rows["d"]), N=shaped(rows["N"]),
-        m=None if phi is None else shaped(rows["m"]),
-        activation=phi, embedding=embedding, trigger_in_value=bool(trigger_in_value),
-        attention=shaped(flat.attention), recall=shaped(flat.recall), accuracy=shaped(flat.accuracy),
-        std={o: shaped(v) for o, v in flat.std.items()},
-        spread={o: shaped(v) for o, v in flat.spread.items()},
-        terms={k: {n: shaped(t) for n, t in v.items()} for k, v in flat.terms.items()},
-    )
+    found = _predicted(rows, phi, embedding, trigger_in_value, accuracy)
+    arrays = _each({**rows, **found}, lambda x: x[:number].reshape(shape))
+    return Predictions(**{"m": None, **arrays}, activation=phi, embedding=embedding,
+                       trigger_in_value=bool(trigger_in_value))
 
 
-def _arrays(batch: Batch, accuracy: Accuracy) -> _Arrays:
-    """The prediction for flat arrays of valid sizes."""
-    V, L, d, N, e = batch.V, batch.L, batch.d, batch.N, bool(batch.e)
-    if batch.embedding == "orthogonal":
-        if batch.m is not None:
+def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dict[str, Any]:
+    """The same dictionary of dictionaries, with a function of each array in its place."""
+    return {name: _each(x, of_array) if isinstance(x, Mapping) else of_array(x) for name, x in tree.items()}
+
+
+def _predicted(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str, trigger_in_value: bool,
+               accuracy: Accuracy) -> dict[str, Any]:
+    """The fields of `Prediction` for flat arrays of valid sizes."""
+    V, L, d, N, e, m = *(sizes[name] for name in "VLdN"), bool(trigger_in_value), sizes.get("m")
+    if embedding == "orthogonal":
+        if m is not None:
             raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
                                "sphere embeddings (simulate takes it)")
         found = orthogonal_prediction(V, L, d, N, e, accuracy)
         terms = orthogonal_terms(V, L, d, N, e)
     else:
-        if batch.embedding == "sphere":
+        if embedding == "sphere":
             d = np.maximum(d, 2)  # a line has no directions to average over: the circle stands in for it
-            batch = dataclasses.replace(batch, d=d)
-        law = seed_law(V, L, d, N, batch.embedding, e, m=batch.m, phi=batch.phi, accuracy=accuracy)
+        batch = Batch(V, L, d, N, m, None if phi is None else activation_of(phi), embedding, int(e))
+        law = seed_law(V, L, d, N, embedding, e, m=m, phi=batch.phi, accuracy=accuracy)
         mean, std, finite = mean_and_std(law, accuracy)
         found = recall_and_accuracy(batch, np.where(L > 1, 1 - mean, 0), finite, accuracy)
         found["attention"] = np.where(L > 1, mean, 1.0)
         found["attention_std"] = np.where(L > 1, std, 0.0)
-        budget = attention_terms(V, L, d, N, batch.embedding, e, m=batch.m, phi=batch.phi)
+        budget = attention_terms(V, L, d, N, embedding, e, m=m, phi=batch.phi)
         terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},
                  "recall": recall_terms(V, d, N, e) if batch.phi is None else
-                 mlp_recall_terms(typical_kernel(batch.phi, d, batch.e), V, d, N, batch.m)}
+                 mlp_recall_terms(typical_kernel(batch.phi, d, batch.e), V, d, N, m)}
     # quadrature weights sum to 1 but for rounding
-    values = tuple(np.clip(found[o], 0, 1) for o in OBSERVABLES)
-    spread = _resolved(found)
-    attention, recall, right = values
-    return _Arrays(attention, recall, right, _observed_std(values, spread), spread, terms)
+    means = {o: np.clip(found[o], 0, 1) for o in OBSERVABLES}
+    spread = {o: np.where(found[o + "_std"] > RESOLVED, found[o + "_std"], 0) for o in OBSERVABLES}
+    # recall is counted over all tokens: nothing is sampled
+    observed = {o: spread[o] if o == "recall" else _observed_std(means[o], spread[o]) for o in OBSERVABLES}
+    return {**means, "std": observed, "spread": spread, "terms": terms}
 
 
-def _resolved(found: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """The spreads over seeds that are more than rounding."""
-    return {o: np.where(found[o + "_std"] > RESOLVED, found[o + "_std"], 0) for o in OBSERVABLES}
-
-
-def _observed_std(values: tuple[FloatArray, ...], spread: dict[str, FloatArray]) -> dict[str, FloatArray]:
+def _observed_std(mean: FloatArray, spread: FloatArray) -> FloatArray:
     """Spread over seeds with the sampling of `N_TEST` sequences, E p(1-p)/n, that an observation adds."""
-    observed = dict(spread)
-    for name, mean in zip(OBSERVABLES, values, strict=True):
-        if name != "recall":  # recall is counted over all tokens: nothing is sampled
-            sampling = np.maximum(mean * (1 - mean) - spread[name] ** 2, 0) / N_TEST
-            total = np.sqrt(spread[name] ** 2 + sampling)
-            observed[name] = np.where(total > OBSERVABLE, total, 0)
-    return observed
+    total = np.sqrt(spread ** 2 + np.maximum(mean * (1 - mean) - spread ** 2, 0) / N_TEST)
+    return np.where(total > OBSERVABLE, total, 0)
