@@ -151,13 +151,12 @@ def test_searches_share_their_rounds():
     points, rounds = grid(1, 10**6, 8), []
     known = {i: {} for i in range(5)}
 
-    def evaluate(wanted):
+    def values(wanted):
         rounds.append(len(wanted))
-        for i, x in wanted:
-            known[i][x] = 1 / (1 + x / 10 ** (i + 1))
+        return [1 / (1 + x / 10 ** (i + 1)) for i, x in wanted]
 
     searches = {i: interval_search(points, 1 / (1 + points / 300), 0.5, known[i], True) for i in range(5)}
-    answer = run_searches(searches, known, evaluate)
+    answer = run_searches(searches, known, values)
     assert {i: interval.high for i, interval in answer.items()} == {i: 10 ** (i + 1) for i in range(5)}
     assert len(rounds) < 20
 

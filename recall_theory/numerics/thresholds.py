@@ -93,9 +93,8 @@ def logit(p: float) -> float:
 
 
 def run_searches(searches: Mapping[Key, Search[Result]], known: Mapping[Key, Known],
-                 evaluate: Callable[[list[tuple[Key, int]]], None]) -> dict[Key, Result]:
-    """The results of searches that run in step: `evaluate` gets all (key, integer) of a round and puts their values
-    into `known`."""
+                 values: Callable[[list[tuple[Key, int]]], Iterable[float]]) -> dict[Key, Result]:
+    """The results of searches that run in step: `values` gives those of all (key, integer) of a round."""
     results: dict[Key, Result] = {}
     running = dict(searches)
     while running:
@@ -108,18 +107,14 @@ def run_searches(searches: Mapping[Key, Search[Result]], known: Mapping[Key, Kno
                 del running[key]
         new = [(key, x) for key, x in dict.fromkeys(wanted) if x not in known[key]]
         if new:
-            evaluate(new)
+            for (key, x), value in zip(new, values(new), strict=True):
+                known[key][x] = float(value)
     return results
 
 
 def run_search(search: Search[Result], known: Known, values: Callable[[list[int]], Iterable[float]]) -> Result:
     """The result of one search; `values` gives those of the integers of a round."""
-
-    def evaluate(wanted: list[tuple[None, int]]) -> None:
-        integers = [x for _, x in wanted]
-        known.update(zip(integers, map(float, values(integers)), strict=True))
-
-    return run_searches({None: search}, {None: known}, evaluate)[None]
+    return run_searches({None: search}, {None: known}, lambda wanted: values([x for _, x in wanted]))[None]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,8 +21,6 @@ from .orthogonal import orthogonal_prediction
 from .predict import FloatArray, Predictions, predictions_at
 from .seed import attention
 
-__all__ = ["LIMIT", "Model", "Sizes", "along", "bearable"]
-
 Sizes = dict[str, FloatArray]  # V, L, d, N and, with an MLP, m
 
 LIMIT = 1e18  # N/V that stands for infinity: at V up to 10^15, d up to 10^9 and L up to 10^7 all that N divides is
@@ -62,17 +60,16 @@ class Model:
 
     def attention(self, at: Sizes) -> FloatArray:
         """Predicted attention alone: a small part of what a whole prediction costs."""
-        V, L, d, N = (at[name] for name in ("V", "L", "d", "N"))
-        how = (self.embedding, self.trigger_in_value)
         if self.embedding == "orthogonal":
-            return np.asarray(orthogonal_prediction(V, L, d, N, self.trigger_in_value)["attention"])
-        mean = attention(V, L, d, N, *how, m=at.get("m"), phi=self.activation)
-        return np.where(L > 1, mean, 1)  # a sequence of one token has no rival
+            return self.estimate(at)["attention"]
+        sizes = (at[name] for name in "VLdN")
+        mean = attention(*sizes, self.embedding, self.trigger_in_value, m=at.get("m"), phi=self.activation)
+        return np.where(at["L"] > 1, mean, 1)  # a sequence of one token has no rival
 
     def estimate(self, at: Sizes) -> dict[str, FloatArray]:
         """Attention, and a quick guess of recall and accuracy for a search to start from."""
         if self.embedding == "orthogonal":
-            return orthogonal_prediction(at["V"], at["L"], at["d"], at["N"], self.trigger_in_value)
+            return orthogonal_prediction(*(at[name] for name in "VLdN"), self.trigger_in_value)
         recall, attention = self.estimate_recall(at), self.attention(at)
         return {"attention": attention, "recall": recall, "accuracy": recall * attention}
 
@@ -80,7 +77,7 @@ class Model:
         """A quick guess of recall: the terms as Gaussian noise."""
         V, d, N = at["V"], at["d"], at["N"]
         if self.embedding == "orthogonal":
-            return np.asarray(orthogonal_prediction(V, at["L"], d, N, self.trigger_in_value)["recall"])
+            return self.estimate(at)["recall"]
         if self.activation is None:
             terms = recall_terms(V, d, N, self.trigger_in_value)
         else:

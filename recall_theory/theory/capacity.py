@@ -7,7 +7,7 @@ Accuracy is not monotone in V: at a fixed number of samples a fact, attention ri
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from .bounds import most_facts_from_samples, most_facts_on_average
 from .domain import remarks_at
 from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
+from .noise_budget import limit
 from .predict import LAW, FloatArray, Prediction, Predictions
 from .solve import COARSE
 
@@ -33,32 +34,29 @@ MORE = ("m", "d", "N")  # what can be had more of, for twice the facts
 NEARER = 5 / 2  # logits: the same with an MLP, whose predictions cost more
 MOST = 64  # times the d that there is: more is not looked at
 
-NO_V = ("V", "V_from", "V_seeds", "accuracy", "recall", "attention", "std", "facts_per_parameter", "bits_per_parameter",
-        "coverage_bound", "coverage_V", "longest_L")  # fields of a row without a V
-
 Budget = float | None  # N/V; None is the limit N -> infinity, or N samples in all where N is given
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Row:
     """The capacity at one sample budget: N/V = ratio (None: the limit), or N samples in all."""
 
     ratio: float | None
     N: int | None
-    V: int | None
-    V_from: int | None  # about the least V of the interval that V ends
-    V_seeds: tuple[int | None, int | None] | None  # about the V of a seed one standard deviation down, up
-    accuracy: float | None
-    recall: float | None
-    attention: float | None
-    std: dict[str, float] | None
+    V: int | None = None
+    V_from: int | None = None  # about the least V of the interval that V ends
+    V_seeds: tuple[int | None, int | None] | None = None  # about the V of a seed one standard deviation down, up
+    accuracy: float | None = None
+    recall: float | None = None
+    attention: float | None = None
+    std: dict[str, float] | None = None
     limited_by: str
-    facts_per_parameter: float | None
-    bits_per_parameter: float | None
-    coverage_bound: float | None
-    coverage_V: int | None  # the largest V that any learner could reach the target at, from the same samples
+    facts_per_parameter: float | None = None
+    bits_per_parameter: float | None = None
+    coverage_bound: float | None = None
+    coverage_V: int | None = None  # the largest V that any learner could reach the target at, from the same samples
     next: dict[str, int | None] | None  # with an MLP: 2 V (or best_V), and about the m, d or N alone that it takes
-    longest_L: int | None  # up to which attention still reaches the target, at this V and N; None: any
+    longest_L: int | None = None  # up to which attention still reaches the target, at this V and N; None: any
     best_accuracy: float
     best_V: int
     checked: bool  # whether that V, or best_V where there is none, lies in the domain that was checked
@@ -82,15 +80,7 @@ class Capacity:
 
 def limiting_term(prediction: Prediction) -> str:
     """The largest noise term of the step that falls shorter: attention or recall."""
-    return _limiting_term(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms)
-
-
-def _limiting_term(attention: float, recall: float, ratio: float, terms: Mapping[str, Mapping[str, float]]) -> str:
-    rounding = 1 / 10**12  # of what hardly ever fails, one as little as the other
-    step = "attention" if recall - attention > rounding else "recall"
-    if step == "recall" and np.exp(-ratio) > max((1 - recall) / 2, rounding):
-        return "recall: facts never seen"
-    return f"{step}: {max(terms[step], key=lambda name: terms[step][name])}"
+    return limit(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms)
 
 
 def capacity(*, L: int, d: int, N: int | None = None, m: int | None = None, activation: Any = None,
@@ -120,7 +110,8 @@ def capacity(*, L: int, d: int, N: int | None = None, m: int | None = None, acti
                            f"least {PARAMETERS['V'].low:g}")
     model = Model(embedding, trigger_in_value, activation_in_use(m, activation))
     sizes = {name: float(size) for name, size in (("d", d), ("L", L), ("m", m), ("N", N)) if size is not None}
-    rows = _rows(_LargestV(model, sizes, target), ratios if N is None else (None,))
+    largest = _LargestV(model, sizes, target)
+    rows = largest.rows((None,) if N is not None else largest.default_budgets() if ratios is None else ratios)
     parameters = _trained(sizes) + d
     return Capacity(
         setting={"d": d, "L": L, "N": N, "m": m, **model.fixed},
@@ -159,27 +150,31 @@ class _LargestV:
         self.attention: dict[Budget, FloatArray] = {}  # at `points`
         self.predicted: dict[tuple[Budget, int], tuple[Predictions, int]] = {}  # where each prediction is
 
-    def sizes_at(self, wanted: list[tuple[Budget, int]]) -> Sizes:
-        """The sizes of each (budget, V), as arrays (len(wanted),)."""
-        sizes = {name: np.full(len(wanted), size) for name, size in self.fixed.items()}
-        sizes["V"] = np.array([float(v) for _, v in wanted])
-        if "N" not in sizes:
-            sizes["N"] = np.array([float(samples(np.array(v), np.inf if r is None else r)) for r, v in wanted])
-        return sizes
+    def sizes(self, budget: Budget, V: int) -> dict[str, float]:
+        """All sizes at a V."""
+        N = self.fixed.get("N", float(samples(np.array(V), np.inf if budget is None else budget)))
+        return {**self.fixed, "V": float(V), "N": N}
 
-    def evaluate(self, wanted: list[tuple[Budget, int]]) -> None:
-        """Predict each (budget, V) in full."""
+    def sizes_at(self, wanted: Iterable[tuple[Budget, int]]) -> Sizes:
+        """The sizes of each (budget, V), as arrays (len(wanted),)."""
+        return self.stacked([self.sizes(r, v) for r, v in wanted])
+
+    def stacked(self, sizes: Sequence[Mapping[str, float]]) -> Sizes:
+        """Sizes as arrays."""
+        return {name: np.array([at[name] for at in sizes]) for name in self.model.sizes}
+
+    def evaluate(self, wanted: list[tuple[Budget, int]]) -> list[float]:
+        """Predict each (budget, V) in full: the accuracies."""
         many = self.model.predict(self.sizes_at(wanted))
-        for place, (r, v) in enumerate(wanted):
-            self.accuracy[r][v] = float(many.accuracy[place])
-            self.predicted[r, v] = many, place
+        self.predicted |= {at: (many, place) for place, at in enumerate(wanted)}
+        return many.accuracy.tolist()
 
     def search(self, budgets: Iterable[Budget]) -> None:
         """Find the interval of V that ends the highest, for each budget that is not known yet."""
         new = [r for r in dict.fromkeys(budgets) if r not in self.found]
         if not new:
             return
-        guess = self.model.estimate(self.sizes_at([(r, int(v)) for r in new for v in self.points]))
+        guess = self.model.estimate(self.sizes_at((r, int(v)) for r in new for v in self.points))
         accuracy, attention = (guess[o].reshape(len(new), -1) for o in ("accuracy", "attention"))
         worth = bearable(attention, self.target)
         self.accuracy |= {r: {} for r in new}
@@ -187,7 +182,7 @@ class _LargestV:
         far = FAR if self.model.activation is None else NEARER
         searches = {r: interval_search(self.points, accuracy[i], self.target, self.accuracy[r], highest=True,
                                        worth=worth[i], both_ends=False, far=far) for i, r in enumerate(new)}
-        self.found |= run_searches(searches, {r: self.accuracy[r] for r in new}, self.evaluate)
+        self.found |= run_searches(searches, self.accuracy, self.evaluate)
 
     def default_budgets(self) -> tuple[Budget, ...]:
         """The budgets of an answer without any: multiples of the least N/V that stores a few facts, and the limit."""
@@ -195,7 +190,7 @@ class _LargestV:
         enough = self.points[self.points >= FEW_FACTS]
         if not enough.size:
             return (None,)
-        guess = self.model.estimate_recall(self.sizes_at([(r, int(v)) for r in powers for v in enough]))
+        guess = self.model.estimate_recall(self.sizes_at((r, int(v)) for r in powers for v in enough))
         reaching = np.flatnonzero((guess.reshape(len(powers), -1) >= self.target).any(axis=1))
         # The guess is optimistic: about half of what it takes, less with an MLP.
         k = min(int(reaching[0]) + 1 if reaching.size else len(powers), len(powers) - 1)
@@ -217,161 +212,135 @@ class _LargestV:
         interval = self.found[budget]
         return interval is not None and interval.high >= FEW_FACTS
 
+    def rows(self, budgets: tuple[Budget, ...]) -> tuple[Row, ...]:
+        """A row a budget."""
+        self.search(budgets)
+        tops = {r: top.high for r in budgets if (top := self.found[r]) is not None}
+        # The neighbourhood of each V, for what a lucky or unlucky seed reaches.
+        around = {(r, min(max(V * n // 8, int(self.low)), int(self.high))): None
+                  for r, V in tops.items() for n in NEIGHBOURS}
+        lucky = bearable(self.model.attention(self.sizes_at(around)), self.target) if around else ()
+        wanted = [at for at, worth in zip(around, lucky, strict=True) if worth and at not in self.predicted]
+        if wanted:
+            for (r, V), value in zip(wanted, self.evaluate(wanted), strict=True):
+                self.accuracy[r][V] = value
+        best = {r: max(self.accuracy[r], key=self.accuracy[r].__getitem__) for r in budgets}
+        more = {} if self.model.activation is None else self._next(
+            {r: self.sizes(r, 2 * tops[r] if r in tops else best[r]) for r in budgets})
+        start, longest = self._starts(tops), self._longest(tops)
 
-def _rows(largest: _LargestV, budgets: tuple[Budget, ...] | None) -> tuple[Row, ...]:
-    """A row a budget."""
-    model, target, sizes_at = largest.model, largest.target, largest.sizes_at
-    given_N = "N" in largest.fixed
-    if budgets is None:
-        budgets = largest.default_budgets()
-    largest.search(budgets)
-    found = {r: largest.found[r] for r in budgets}
-    # The neighbourhood of each V, for what a lucky or unlucky seed reaches.
-    around = {(r, min(max(top.high * n // 8, int(largest.low)), int(largest.high))): None
-              for r, top in found.items() if top is not None for n in NEIGHBOURS}
-    lucky = bearable(model.attention(sizes_at(list(around))), target) if around else ()
-    if wanted := [at for at, worth in zip(around, lucky, strict=True) if worth and at not in largest.predicted]:
-        largest.evaluate(wanted)
-    tops = {r: sizes_at([(r, top.high)]) for r, top in found.items() if top is not None}
-    start = _starts(largest, found)
-    longest = _longest(tops, target, model)
-    best_V = {r: max(largest.accuracy[r], key=largest.accuracy[r].__getitem__) for r in found}
-    wanted_V = {r: best_V[r] if top is None else 2 * top.high for r, top in found.items()}
-    more = {} if model.activation is None else _next(
-        {r: sizes_at([(r, V)]) for r, V in wanted_V.items()}, given_N, target, model)
+        rows = []
+        for r in budgets:
+            row = self._row(r, tops.get(r, best[r]), best_accuracy=self.accuracy[r][best[r]], best_V=best[r],
+                            next=more.get(r))
+            if r in tops:
+                row = dataclasses.replace(row, V_from=start[r], longest_L=longest[r], **self._at_top(r, tops[r]))
+            rows.append(row)
+        return tuple(rows)
 
-    rows = []
-    for r in budgets:
-        best, top, known = best_V[r], found[r], largest.accuracy[r]
-        V = best if top is None else top.high
-        sizes = {name: float(x[0]) for name, x in sizes_at([(r, V)]).items()}
-        spread = {v: float(many.spread["accuracy"][place])
-                  for v in known for many, place in [largest.predicted[r, v]]}
-        ends = None if top is None else {"V_from": start[r], "longest_L": longest[r]}
-        common = {"best_accuracy": known[best], "best_V": best, "next": more.get(r),
-                  "remarks": remarks_at(sizes, model.activation, model.embedding)}
-        rows.append(_row(r, given_N, sizes, largest.predicted[r, V], ends, common, known, spread, target))
-    return tuple(rows)
+    def _row(self, budget: Budget, V: int, **best: Any) -> Row:
+        """What is said of a budget whether or not a V reaches the target."""
+        (many, place), sizes, N = self.predicted[budget, V], self.sizes(budget, V), self.fixed.get("N")
+        terms = {step: {name: float(x[place]) for name, x in of.items()} for step, of in many.terms.items()}
+        remarks = remarks_at(sizes, self.model.activation, self.model.embedding)
+        return Row(ratio=budget if N is None else N / V, N=None if N is None else int(N), checked=not remarks,
+                   remarks=remarks, limited_by=limit(float(many.attention[place]), float(many.recall[place]),
+                                                     sizes["N"] / V, terms), **best)
 
+    def _at_top(self, budget: Budget, V: int) -> dict[str, Any]:
+        """The fields of a row at the largest V."""
+        (many, place), N, trained = self.predicted[budget, V], self.sizes(budget, V)["N"], _trained(self.fixed)
+        is_limit = budget is None and "N" not in self.fixed
+        return {
+            "N": None if is_limit else int(N),
+            "V": V,
+            "V_seeds": (self._reached(budget, -1, V), self._reached(budget, 1, V)),
+            **{o: float(getattr(many, o)[place]) for o in OBSERVABLES},
+            "std": {o: float(x[place]) for o, x in many.std.items()},
+            "facts_per_parameter": V / trained,
+            "bits_per_parameter": float(permutation_bits(V=float(V))) / trained,
+            "coverage_bound": float(coverage(V=float(V), N=N)),
+            "coverage_V": None if is_limit else most_facts_from_samples(int(N), self.target),
+        }
 
-def _next(at: dict[Budget, Sizes], given: bool, target: float, model: Model) -> dict[Budget, dict[str, int | None]]:
-    """About the m, the d and the N, one at a time, at which the sizes of each budget reach the target; None where
-    none does. In the limit N is not sought, `given` says that N is one number for all V."""
-    sought = [(r, name) for r in at for name in MORE if name != "N" or given or r is not None]
-    known: dict[tuple[Budget, str], Known] = {key: {} for key in sought}
-    base = {(i, name): {size: float(x[0]) for size, x in at[i].items()} for i, name in sought}
-    searches = {}
-    for i, name in sought:
-        start, high = base[i, name][name], model.search_range(name, base[i, name], target)[1]
-        if name == "d":
-            high = min(high, MOST * start)
-        searches[i, name] = rising_search(int(start), int(high), target, known[i, name])
+    def _next(self, at: dict[Budget, dict[str, float]]) -> dict[Budget, dict[str, int | None]]:
+        """About the m, the d and the N, one at a time, at which the sizes of each budget reach the target; None where
+        none does. In the limit N is not sought."""
+        sought = [(r, name) for r in at for name in MORE if name != "N" or "N" in self.fixed or r is not None]
+        known: dict[tuple[Budget, str], Known] = {key: {} for key in sought}
+        searches = {}
+        for r, name in sought:
+            start, high = at[r][name], self.model.search_range(name, at[r], self.target)[1]
+            if name == "d":
+                high = min(high, MOST * start)
+            searches[r, name] = rising_search(int(start), int(high), self.target, known[r, name])
 
-    def evaluate(wanted: list[tuple[tuple[Budget, str], int]]) -> None:
-        each = [tuple((base[key] | {key[1]: float(x)})[size] for size in model.sizes) for key, x in wanted]
-        different = list(dict.fromkeys(each))  # the searches of a budget begin at the same sizes
-        many = model.predict(dict(zip(model.sizes, np.array(different).T, strict=True)))
-        value = dict(zip(different, many.accuracy.tolist(), strict=True))
-        for (key, x), sizes in zip(wanted, each, strict=True):
-            known[key][x] = value[sizes]
+        def values(wanted: list[tuple[tuple[Budget, str], int]]) -> list[float]:
+            each = [tuple((at[r] | {name: float(x)})[size] for size in self.model.sizes) for (r, name), x in wanted]
+            different = list(dict.fromkeys(each))  # the searches of a budget begin at the same sizes
+            many = self.model.predict(dict(zip(self.model.sizes, np.array(different).T, strict=True)))
+            value = dict(zip(different, many.accuracy.tolist(), strict=True))
+            return [value[sizes] for sizes in each]
 
-    found = run_searches(searches, known, evaluate)
-    result: dict[Budget, dict[str, int | None]] = {
-        i: {"V": int(sizes["V"][0])} | dict.fromkeys(MORE, None) for i, sizes in at.items()}
-    for (i, name), size in found.items():
-        result[i][name] = size
-    return result
+        found = run_searches(searches, known, values)
+        return {r: {"V": int(sizes["V"]), **{name: found.get((r, name)) for name in MORE}} for r, sizes in at.items()}
 
+    def _starts(self, tops: dict[Budget, int]) -> dict[Budget, int]:
+        """About the least V of each budget's interval. There attention decides, which is quick to compute; recall
+        is taken from the least V that was predicted."""
+        shares: dict[Budget, float] = {}
+        searches, known = {}, {}
+        for r in tops:
+            accuracy = self.accuracy[r]
+            least = min(v for v in accuracy if accuracy[v] >= self.target)
+            there = float(self.model.attention(self.sizes_at([(r, least)]))[0])
+            shares[r] = min(1.0, max(self.target, accuracy[least] / there)) if there > 0 else 1.0
+            below = self.points < least
+            known[r] = {int(v): float(a) * shares[r]
+                        for v, a in zip(self.points[below], self.attention[r][below], strict=True)}
+            known[r][least] = accuracy[least]
+            searches[r] = interval_search(np.append(self.points[below], least), np.array(list(known[r].values())),
+                                          self.target, known[r], highest=True)
 
-def _starts(largest: _LargestV, found: dict[Budget, Interval | None]) -> dict[Budget, int]:
-    """About the least V of each budget's interval. There attention decides, which is quick to compute; recall
-    is taken from the least V that was predicted."""
-    searches, values = {}, {}
-    attention, sizes_at, points, target = largest.model.attention, largest.sizes_at, largest.points, largest.target
-    for r, top in found.items():
-        if top is None:
-            continue
-        known = largest.accuracy[r]
-        least = min(v for v in known if known[v] >= target)
-        below = points <= least
-        at_least = float(attention(sizes_at([(r, least)]))[0])
-        share = min(1.0, max(target, known[least] / at_least)) if at_least > 0 else 1.0
-        values[r] = {int(v): float(a) * share
-                     for v, a in zip(points[below], largest.attention[r][below], strict=True)}
-        values[r][least] = known[least]
-        grid_below = np.append(points[points < least], least)
-        guess = np.array([values[r][int(v)] for v in grid_below])
-        searches[r] = interval_search(grid_below, guess, target, values[r], highest=True), share
+        def values(wanted: list[tuple[Budget, int]]) -> list[float]:
+            attention = self.model.attention(self.sizes_at(wanted)).tolist()
+            return [a * shares[r] for (r, _), a in zip(wanted, attention, strict=True)]
 
-    def evaluate(wanted: list[tuple[Budget, int]]) -> None:
-        for (r, v), a in zip(wanted, attention(sizes_at(wanted)).tolist(), strict=True):
-            values[r][v] = a * searches[r][1]
+        return {r: top.low for r, top in run_searches(searches, known, values).items() if top is not None}
 
-    low = run_searches({r: s for r, (s, _) in searches.items()}, values, evaluate)
-    return {r: top.low for r, top in low.items() if top is not None}
+    def _longest(self, tops: dict[Budget, int]) -> dict[Budget, int | None]:
+        """The longest L at which attention reaches the target, at the sizes of each budget's V; None: any."""
+        points = grid(*self.model.search_range("L", {}, self.target), 2)
+        known: dict[Budget, Known] = {r: {} for r in tops}
 
+        def values(wanted: list[tuple[Budget, int]]) -> list[float]:
+            sizes = self.stacked([self.sizes(r, tops[r]) | {"L": float(L)} for r, L in wanted])
+            return self.model.attention(sizes).tolist()
 
-def _longest(tops: dict[Budget, Sizes], target: float, model: Model) -> dict[Budget, int | None]:
-    """The longest L at which attention reaches the target, at the sizes of each budget's V; None: any."""
-    low, high = model.search_range("L", {}, target)
-    points = grid(low, high, 2)
-    known: dict[Budget, Known] = {i: {} for i in tops}
+        falling = np.linspace(1, 0, len(points))  # attention falls with L: start anywhere
+        searches = {r: interval_search(points, falling, self.target, known[r], highest=True, both_ends=False)
+                    for r in tops}
+        return {r: None if found is None or not found.bounded else found.high
+                for r, found in run_searches(searches, known, values).items()}
 
-    def evaluate(wanted: list[tuple[Budget, int]]) -> None:
-        sizes = {name: np.concatenate([tops[i][name] for i, _ in wanted]) for name in model.sizes}
-        sizes["L"] = np.array([v for _, v in wanted], dtype=float)
-        for (i, v), a in zip(wanted, model.attention(sizes).tolist(), strict=True):
-            known[i][v] = a
+    def _reached(self, budget: Budget, deviations: int, V: int) -> int | None:
+        """About the largest V at which a seed so many standard deviations from the mean reaches the target.
 
-    falling = np.linspace(1, 0, len(points))  # attention falls with L: start anywhere
-    searches = {i: interval_search(points, falling, target, known[i], highest=True, both_ends=False) for i in tops}
-    found_L = run_searches(searches, known, evaluate)
-    return {i: None if top is None or not top.bounded else top.high for i, top in found_L.items()}
-
-
-def _row(budget: Budget, is_given_N: bool, sizes: Mapping[str, float], prediction: tuple[Predictions, int],
-         ends: dict[str, Any] | None, common: dict[str, Any], known: Known, spread: Known, target: float) -> Row:
-    """The row of one budget, from what its search found: the `prediction` is that at its V, `ends` what else was
-    searched for, None where no V reaches the target, `common` the fields that it has even then."""
-    many, place = prediction
-    seen: dict[str, Any] = {o: float(getattr(many, o)[place]) for o in OBSERVABLES}
-    terms = {step: {name: float(x[place]) for name, x in of.items()} for step, of in many.terms.items()}
-    V, N = int(sizes["V"]), int(sizes["N"])
-    is_limit = budget is None and not is_given_N
-    common = {**common, "checked": not common["remarks"], "ratio": N / V if is_given_N else budget,
-              "limited_by": _limiting_term(seen["attention"], seen["recall"], sizes["N"] / V, terms)}
-    if ends is None:
-        nothing: dict[str, Any] = dict.fromkeys(NO_V)
-        return Row(N=N if is_given_N else None, **common, **nothing)
-    trained = _trained(dict(sizes))
-    return Row(
-        N=None if is_limit else N,
-        V=V,
-        V_seeds=(_reached(-1, V, known, spread, target), _reached(1, V, known, spread, target)),
-        std={o: float(x[place]) for o, x in many.std.items()},
-        facts_per_parameter=V / trained,
-        bits_per_parameter=float(permutation_bits(V=float(V))) / trained,
-        coverage_bound=float(coverage(V=float(V), N=sizes["N"])),
-        coverage_V=None if is_limit else most_facts_from_samples(N, target),
-        **seen, **ends, **common,
-    )
-
-
-def _reached(deviations: int, V: int, known: Known, spread: Known, target: float) -> int | None:
-    """About the largest V at which a seed so many standard deviations from the mean reaches the target.
-
-    A straight line in ln V between the predictions that the search for V has made, or beyond the last of
-    them along the last two; None where no V reaches it.
-    """
-    x = np.array(sorted(v for v in known if (v <= V) == (deviations < 0) or v == V), dtype=float)
-    lead = np.array([known[int(v)] + deviations * spread[int(v)] - target for v in x])
-    reached = np.flatnonzero(lead >= 0)
-    if not reached.size:
-        return None
-    i = int(reached[-1])
-    if i == len(x) - 1:
-        i = max(i - 1, 0)
-        if deviations < 0 or len(x) == 1 or lead[i + 1] >= lead[i]:
-            return int(x[-1])
-    share = lead[i] / (lead[i] - lead[i + 1])
-    return max(1, round(float(x[i] * (x[i + 1] / x[i]) ** share)))
+        A straight line in ln V between the predictions that the search for V has made, or beyond the last of
+        them along the last two; None where no V reaches it.
+        """
+        known = self.accuracy[budget]
+        places = sorted(v for v in known if (v <= V) == (deviations < 0) or v == V)
+        spread = [float(many.spread["accuracy"][i]) for v in places for many, i in [self.predicted[budget, v]]]
+        x = np.array(places, dtype=float)
+        lead = np.array([known[v] + deviations * s - self.target for v, s in zip(places, spread, strict=True)])
+        reached = np.flatnonzero(lead >= 0)
+        if not reached.size:
+            return None
+        i = int(reached[-1])
+        if i == len(x) - 1:
+            i = max(i - 1, 0)
+            if deviations < 0 or len(x) == 1 or lead[i + 1] >= lead[i]:
+                return int(x[-1])
+        share = lead[i] / (lead[i] - lead[i + 1])
+        return max(1, round(float(x[i] * (x[i + 1] / x[i]) ** share)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from .accuracy import DEFAULT
 from .formulas import recall_formulas as rt
 from .kernel import NeuronKernel
 
-__all__ = ["TypicalKernel", "mlp_recall_terms", "recall_terms", "typical_kernel"]
+__all__ = ["TypicalKernel", "limit", "mlp_recall_terms", "recall_terms", "typical_kernel"]
 
 FloatArray = NDArray[np.float64]
 
+ROUNDING = 1 / 10**12  # of what hardly ever fails, one step as little as the other
 WIDE = 1e6  # neurons at which the kernel of infinite width is taken, and what one neuron adds to it
 
 
@@ -86,3 +88,16 @@ def mlp_recall_terms(k: TypicalKernel, V: Any, d: Any, N: Any, m: Any) -> dict[s
         "mean bias: trigger": scale * k.mean * (k.mean - k.of_mean) / lam,
         "gradient noise: own count": k.own**2 / lam / k.lead**2 / d,
     }
+
+
+def limit(attention: float, recall: float, ratio: float, terms: Mapping[str, Mapping[str, float]],
+          group: Callable[[str], str] = str) -> str:
+    """The step that falls shorter, attention or recall, and the largest of its terms, added up by `group`: "recall:
+    mean bias". `ratio` is N/V; "recall: facts never seen" where they are most of what is missed."""
+    step = "attention" if recall - attention > ROUNDING else "recall"
+    if step == "recall" and np.exp(-ratio) > max((1 - recall) / 2, ROUNDING):
+        return "recall: facts never seen"
+    total: dict[str, float] = {}
+    for name, value in terms[step].items():
+        total[group(name)] = total.get(group(name), 0) + value
+    return f"{step}: {max(total, key=total.__getitem__)}"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import Interrupted
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
+from .noise_budget import limit
 from .predict import FloatArray, Prediction, predict
 
 AXES = ("V", "N", "d", "L", "m", "m*d")
@@ -113,13 +114,7 @@ def binding(prediction: Prediction) -> str:
     >>> binding(predict(Setting(V=1024, L=64, d=256, N=65536)))
     'recall: mean bias'
     """
-    step = "attention" if prediction.attention < prediction.recall else "recall"
-    if step == "recall" and math.exp(-prediction.setting.ratio) > (1 - prediction.recall) / 2:
-        return "recall: facts never seen"
-    total: dict[str, float] = {}
-    for name, value in prediction.terms[step].items():
-        total[family(name)] = total.get(family(name), 0) + value
-    return f"{step}: {max(total, key=lambda name: total[name])}"
+    return limit(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms, family)
 
 
 def place(x: str, y: str, a: float, b: float, fixed: dict[str, Any], ratio: float | None = None) -> Setting:

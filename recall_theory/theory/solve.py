@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,8 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
     check_proportion("target", target)
     if observable not in OBSERVABLES:
         raise SettingError("observable", f"observable={observable!r} is not one of {', '.join(OBSERVABLES)}")
-    model = _model(unknown, embedding, trigger_in_value, activation, sizes)
+    width = "m" if "m" in sizes or unknown == "m" else None
+    model = Model(embedding, trigger_in_value, activation_in_use(width, activation))
     needed = [name for name in model.sizes if name != unknown and (name != "N" or ratio is None)]
     if list(sizes) != needed:
         raise SettingError("sizes", f"to solve for {unknown} give {', '.join(needed)}, not "
@@ -69,9 +69,3 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
     worth = bearable(guess["attention"], target) if observable == "accuracy" else None
     search = interval_search(points, guess[observable], target, known, highest, worth=worth)
     return run_search(search, known, values)
-
-
-def _model(unknown: str, embedding: str, trigger_in_value: bool, activation: Any, sizes: Mapping[str, int]) -> Model:
-    """The model that the given sizes mean: an MLP where m is among them or is the unknown."""
-    width = "m" if "m" in sizes or unknown == "m" else None
-    return Model(embedding, trigger_in_value, activation_in_use(width, activation))

@@ -87,119 +87,95 @@ def compare_memories(*, d: int | None = None, m: int | None = None, facts: int |
     m = None if m is None else check_integer("m", m, 1, WIDEST)
     rank = None if rank is None else check_integer("rank", rank, 1, WIDEST if d is None else d)
     check_proportion("target", target)
-    ask = _At(d, facts, target, rank, m)
-    return Comparison(d, facts, target, tuple(ask.rows()))
+    kinds = _kinds(target, rank, m)
+    return Comparison(d, facts, target, tuple(kind.memory(d, facts) for kind in kinds))
 
 
 @dataclasses.dataclass(frozen=True)
-class _At:
-    """What is asked, and how each memory answers: by its capacity at d, or by the dimension that the facts take."""
+class _Kind:
+    """A kind of memory: its leading law, solved for the facts at d and for the d that facts take, and what is known
+    beyond it, `capacity` and `dimension`; None where the law is all."""
 
-    d: int | None
-    facts: int | None
-    target: float
-    rank: int | None
-    m: int | None
+    name: str
+    criterion: Criterion
+    law: str
+    formula: str
+    leading_facts: Callable[[float], float]
+    leading_d: Callable[[float], float]
+    capacity: Callable[[int], int | None] | None = None
+    dimension: Callable[[int], int | None] | None = None
+    parameters: Callable[[int], float] = lambda d: float(d) ** 2
+    embedding: str | None = None
+    rank: int | None = None
 
-    def rows(self) -> list[Memory]:
-        found = [
-            self._hebbian("Gaussian", "almost all"),
-            self._hebbian("sphere", "almost all"),
-            self._hebbian("Gaussian", "all"),
-            self._hebbian("sphere", "all"),
-        ]
-        if self.rank is not None:
-            found.insert(2, self._rank(self.rank))
-        found += [
-            self._row("best linear memory", "all", linear_capacity, linear_dimension, laws.linear_best,
-                      lambda n: math.sqrt(2 * n * math.log(n)), "d^2 = 2 n ln n", "memory.linear.load"),
-            self._law("trained linear memory, a fit", "almost all", laws.linear_trained, 13 / 10, "d^2 = 1.3 n ln n",
-                      "memory.linear.trained"),
-            self._mlp(),
-            self._attention(),
-            self._row("orthogonal embeddings", "all", lambda d: d if d >= 2 else None, int, float, float, "d = n",
-                      "memory.orthogonal"),
-            self._row(f"any memory of d^2 numbers of {BITS} bits, a bound", "all",
-                      lambda d: bits_bound(float(d) ** 2, BITS), _bits_dimension,
-                      lambda d: float(bits_bound(float(d) ** 2, BITS)), lambda n: float(_bits_dimension(n)),
-                      f"{BITS} d^2 = log2 n!", "bound.bits"),
-        ]
-        return found
-
-    def _row(self, name: str, criterion: Criterion, capacity: Callable[[int], int | None],
-             dimension: Callable[[int], int | None], leading_facts: Callable[[float], Any],
-             leading_d: Callable[[float], float], law: str, formula: str,
-             parameters: Callable[[int], float] = lambda d: float(d) ** 2, embedding: str | None = None,
-             rank: int | None = None) -> Memory:
+    def memory(self, d: int | None, facts: int | None) -> Memory:
+        """Its row at a given d, or for so many facts."""
         from ..formulas.registry import formulas
 
-        facts, d = self.facts, self.d
         if d is not None:
-            facts = capacity(d)
-            leading = float(leading_facts(float(d)))
+            leading = float(self.leading_facts(float(d)))
+            of_law = int(leading) if leading >= 2 else None
+            facts = self.capacity(d) if self.capacity else of_law
         elif facts is not None:
-            d = dimension(facts)
-            leading = float(leading_d(float(facts)))
-        source = formulas[formula]
-        return Memory(name, criterion, facts, d, None if d is None else parameters(d), law, leading, source.provenance,
-                      source.reference, embedding, rank)
-
-    def _hebbian(self, embedding: str, criterion: Criterion) -> Memory:
-        every = criterion == "all"
-        how: dict[str, Any] = {"embedding": embedding.lower(), "all_right": every}
-        c = 8 if every else 2
-        return self._row(
-            f"Hebbian, {embedding}", criterion,
-            lambda d: hebbian_capacity(d, self.target, **how), lambda n: hebbian_dimension(n, self.target, **how),
-            laws.hebbian_all if every else laws.hebbian_most, lambda n: math.sqrt(c * n * math.log(n)),
-            f"d^2 = {c} n ln n", "memory.hebbian.all" if every else "memory.hebbian.most",
-            embedding=embedding.lower())
-
-    def _rank(self, rank: int) -> Memory:
-        return self._row(
-            f"Hebbian, Gaussian, rank {rank:,}", "almost all",
-            lambda d: hebbian_capacity(d, self.target, rank=rank),
-            lambda n: hebbian_dimension(n, self.target, rank=rank),
-            lambda d: laws.rank_most(d, rank), lambda n: 2 * n * math.log(n) / rank, "d r = 2 n ln n",
-            "memory.rank.most", lambda d: 2.0 * d * rank, "gaussian", rank)
-
-    def _attention(self) -> Memory:
-        law = functools.partial(recall_interference, e=1, tau=1)
-
-        def leading_d(n: float) -> float:
-            return math.sqrt(4 * n * math.log(n))
-
-        return self._row("attention layer, three steps, N -> inf", "almost all",
-                         lambda d: attention_capacity(d, self.target, float(law(float(d)))),
-                         lambda n: attention_dimension(n, self.target, leading_d(n)), law, leading_d,
-                         "d^2 = 4 n ln n", "law.recall.interference")
-
-    def _law(self, name: str, criterion: Criterion, law: Callable[[float], Any], constant: float, text: str,
-             formula: str) -> Memory:
-        """A row whose only number is the leading law."""
-        return self._row(name, criterion, lambda d: _whole(law(float(d))),
-                         lambda n: math.ceil(math.sqrt(constant * n * math.log(n))), law,
-                         lambda n: math.sqrt(constant * n * math.log(n)), text, formula)
-
-    def _mlp(self) -> Memory:
-        def width(d: float) -> float:
-            return WIDTH * d if self.m is None else self.m
-
-        def dimension(n: float) -> float:
-            size = 7 / 20 * n * math.log(n)
-            return math.sqrt(size / WIDTH) if self.m is None else size / self.m
-
-        name = f"trained MLP memory, m = {'4 d' if self.m is None else f'{self.m:,}'}, a fit"
-        return self._row(name, "almost all", lambda d: _whole(laws.mlp_trained(float(d), float(width(d)))),
-                         lambda n: math.ceil(dimension(n)), lambda d: laws.mlp_trained(d, width(d)), dimension,
-                         "m d = 0.35 n ln n", "memory.mlp.trained", lambda d: 2.0 * d * width(d))
+            leading = float(self.leading_d(float(facts)))
+            d = self.dimension(facts) if self.dimension else math.ceil(leading)
+        source = formulas[self.formula]
+        return Memory(self.name, self.criterion, facts, d, None if d is None else self.parameters(d), self.law, leading,
+                      source.provenance, source.reference, self.embedding, self.rank)
 
 
-def _whole(n: float) -> int | None:
-    """A number of facts as an integer; None below two."""
-    return int(n) if n >= 2 else None
+def _kinds(target: float, rank: int | None, m: int | None) -> list[_Kind]:
+    """Every memory of the table."""
+    attention = functools.partial(recall_interference, e=1, tau=1)
+    projected = [] if rank is None else [_hebbian("Gaussian", target, "almost all", rank)]
+    return [
+        _hebbian("Gaussian", target, "almost all"),
+        _hebbian("sphere", target, "almost all"),
+        *projected,
+        _hebbian("Gaussian", target, "all"),
+        _hebbian("sphere", target, "all"),
+        _Kind("best linear memory", "all", "d^2 = 2 n ln n", "memory.linear.load", laws.linear_best, _root(2),
+              linear_capacity, linear_dimension),
+        _Kind("trained linear memory, a fit", "almost all", "d^2 = 1.3 n ln n", "memory.linear.trained",
+              laws.linear_trained, _root(13 / 10)),
+        _trained_mlp(m),
+        _Kind("attention layer, three steps, N -> inf", "almost all", "d^2 = 4 n ln n", "law.recall.interference",
+              attention, _root(4), lambda d: attention_capacity(d, target, float(attention(float(d)))),
+              lambda n: attention_dimension(n, target, _root(4)(n))),
+        _Kind("orthogonal embeddings", "all", "d = n", "memory.orthogonal", float, float),
+        _Kind(f"any memory of d^2 numbers of {BITS} bits, a bound", "all", f"{BITS} d^2 = log2 n!", "bound.bits",
+              lambda d: bits_bound(d ** 2, BITS), lambda n: math.ceil(math.sqrt(permutation_bits(n) / BITS)),
+              lambda d: bits_bound(float(d) ** 2, BITS)),
+    ]
 
 
-def _bits_dimension(n: float) -> int:
-    """The least d with 16 d^2 >= log2 n!."""
-    return math.ceil(math.sqrt(float(permutation_bits(float(n))) / BITS))
+def _root(constant: float) -> Callable[[float], float]:
+    """d of the law d^2 = constant n ln n."""
+    return lambda n: math.sqrt(constant * n * math.log(n))
+
+
+def _hebbian(embedding: str, target: float, criterion: Criterion, rank: int | None = None) -> _Kind:
+    how: dict[str, Any] = {"embedding": embedding.lower(), "all_right": criterion == "all", "rank": rank}
+    name, c = f"Hebbian, {embedding}", 8 if criterion == "all" else 2
+    kind = _Kind(name, criterion, f"d^2 = {c} n ln n", f"memory.hebbian.{'all' if c == 8 else 'most'}",
+                 laws.hebbian_all if c == 8 else laws.hebbian_most, _root(c),
+                 lambda d: hebbian_capacity(d, target, **how), lambda n: hebbian_dimension(n, target, **how),
+                 embedding=embedding.lower(), rank=rank)
+    if rank is None:
+        return kind
+    return dataclasses.replace(kind, name=f"{name}, rank {rank:,}", law="d r = 2 n ln n", formula="memory.rank.most",
+                               leading_facts=lambda d: laws.rank_most(d, rank),
+                               leading_d=lambda n: 2 * n * math.log(n) / rank, parameters=lambda d: 2.0 * d * rank)
+
+
+def _trained_mlp(m: int | None) -> _Kind:
+    def width(d: float) -> float:
+        return WIDTH * d if m is None else m
+
+    def dimension(n: float) -> float:
+        size = 7 / 20 * n * math.log(n)
+        return math.sqrt(size / WIDTH) if m is None else size / m
+
+    name = f"trained MLP memory, m = {'4 d' if m is None else f'{m:,}'}, a fit"
+    return _Kind(name, "almost all", "m d = 0.35 n ln n", "memory.mlp.trained",
+                 lambda d: laws.mlp_trained(d, float(width(d))), dimension, parameters=lambda d: 2.0 * d * width(d))
