@@ -62,14 +62,14 @@ class Model:
         """Predicted attention alone: a small part of what a whole prediction costs."""
         if self.embedding == "orthogonal":
             return self.estimate(at)["attention"]
-        sizes = (at[name] for name in "VLdN")
-        mean = attention(*sizes, self.embedding, self.trigger_in_value, m=at.get("m"), phi=self.activation)
+        mean = attention(at["V"], at["L"], at["d"], at["N"], self.embedding, self.trigger_in_value, m=at.get("m"),
+                         phi=self.activation)
         return np.where(at["L"] > 1, mean, 1)  # a sequence of one token has no rival
 
     def estimate(self, at: Sizes) -> dict[str, FloatArray]:
         """Attention, and a quick guess of recall and accuracy for a search to start from."""
         if self.embedding == "orthogonal":
-            return orthogonal_prediction(*(at[name] for name in "VLdN"), self.trigger_in_value)
+            return orthogonal_prediction(at["V"], at["L"], at["d"], at["N"], self.trigger_in_value)
         recall, attention = self.estimate_recall(at), self.attention(at)
         return {"attention": attention, "recall": recall, "accuracy": recall * attention}
 
