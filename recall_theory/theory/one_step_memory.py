@@ -10,10 +10,12 @@ what all labels share (trigger and mean embedding), o_y = z_y.z_k. Proofs: docs/
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import map_coordinates
 from scipy.special import gammaln, ndtr
 
 from ..numerics.cumulants import gamma_of_score
@@ -21,11 +23,6 @@ from ..numerics.quadrature import gauss_charlier, gauss_hermite
 from ..numerics.unit_sphere import score_of_coordinate, wallace_scale
 from .formulas.generic import Real, log
 from .formulas.registry import formula
-
-__all__ = [
-    "interference", "mean_embedding", "one_step_law", "one_step_recall", "one_step_terms",
-    "own_noise_token", "sampling", "trigger_overlap",
-]
 
 FloatArray = NDArray[np.float64]
 
@@ -106,7 +103,7 @@ def one_step_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embed
 # --- the law of recall --------------------------------------------------------------------------------
 
 def one_step_recall(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-                    trigger_in_value: bool = True, noise: float = 0) -> FloatArray:
+                    trigger_in_value: bool = True, *, noise: float = 0) -> FloatArray:
     """Expected fraction (B,) of facts that the first gradient step alone recalls.
 
     V >= 2, L >= 1, d >= 1 (d >= V if orthogonal), N >= 1 broadcast. `embedding` as in `Setting`. `noise` is the
@@ -118,14 +115,10 @@ def one_step_recall(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embe
     """
     if noise < 0 or (noise > 0 and embedding == "orthogonal"):
         raise ValueError(f"noise={noise!r} is not a number of at least 0, which orthogonal embeddings have to be")
-    e = int(trigger_in_value)
-    values = []
-    for v, length, dim, n in zip(*(x.ravel().tolist() for x in _sizes(V, L, d, N)), strict=True):
-        if embedding == "orthogonal":
-            values.append(_orthogonal(v, length, dim, n, e))
-        else:
-            values.append(_random(v, length, dim, n, e, embedding == "sphere", noise))
-    return np.array(values).reshape(_sizes(V, L, d, N)[0].shape)
+    sizes = _sizes(V, L, d, N)
+    readings = [Reading(*at, int(trigger_in_value), embedding, noise)
+                for at in zip(*(x.ravel().tolist() for x in sizes), strict=True)]
+    return np.array([reading.recall() for reading in readings]).reshape(sizes[0].shape)
 
 
 def _sizes(*sizes: ArrayLike) -> list[FloatArray]:
@@ -137,89 +130,94 @@ def _gamma(z: FloatArray, variance: ArrayLike) -> FloatArray:
     return np.maximum(gamma_of_score(z, variance), 0)
 
 
-def _random(V: float, L: float, d: float, N: float, e: int, sphere: bool, noise: float) -> float:
-    """Gaussian and sphere: an average over s, A, the competitors' total and the winner's own noise."""
-    n, wn = gauss_charlier(N / V, LABEL_NODES)
-    x, wx = gauss_hermite(5, symmetric=True)
-    if sphere:
-        s, ws = np.ones(1), np.ones(1)
-    else:
-        z, ws = gauss_hermite(3, symmetric=True)
-        s = np.maximum(_gamma(z, 2 / d), np.finfo(float).eps)
-    total = 0.0
-    for si, wi in zip(s, ws, strict=True):
-        spread = np.sqrt(si / d * (e + (L - 1) ** 2 / V))
-        for xi, wj in zip(x, wx, strict=True):
-            total += wi * wj * _given_shared(V, L, d, N, float(si), float(spread * xi), n, wn, sphere, noise)
-    return min(total, 1.0)
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """One reading: sizes, 1 or 0 for the trigger in the values, embeddings, and the noise added to the gradient."""
 
+    V: float
+    L: float
+    d: float
+    N: float
+    e: int
+    embedding: str
+    noise: float
 
-def _given_shared(V: float, L: float, d: float, N: float, s: float, shared: float, n: FloatArray,
-                  wn: FloatArray, sphere: bool, noise: float) -> float:
-    """Recall given s = |z_k|^2 and what all labels share."""
-    lam, rho = N / V, (L - 1) / V
-    added = noise * lam * (L - 1)  # to each label as so many more noise tokens, but Gaussian
-    m, wm = gauss_charlier(rho * n, NOISE_NODES)
-    mean = ((n - lam) * shared)[:, None] + (m - lam * rho) * s
-    variance = ((n * (n + L - 1) + added) * s / d + added * s * s / V)[:, None] + 0 * mean
-    weight = wn[:, None] * wm
-    mean, variance, weight = mean.ravel(), variance.ravel(), weight.ravel()
-    second = float(weight @ (mean**2 + variance))
-    fourth = float(weight @ (mean**4 + 6 * mean**2 * variance + 3 * variance**2))
-    # The winner's own coefficient theta: counts n, and 5 nodes of the overlaps of its noise tokens.
-    x, wx = gauss_hermite(5, symmetric=True)
-    own_mean = n * s * (1 - 1 / V) + (n - lam) * (shared + rho * s)
-    own_sd = np.sqrt((n * (L - 1) + added) * s * (s / V + 1 / d))
-    theta = (own_mean[:, None] + own_sd[:, None] * x).ravel()
-    w_theta = (wn[:, None] * wx).ravel()
-    q, wq = gauss_hermite(3, symmetric=True)
-    second *= 1 - 1 / V  # about the mean of all labels, which is subtracted
-    rivals = (V - 1) * second * _gamma(q, np.clip((fourth / second**2 - 1) / V, 0, 1))
-    z, wz = gauss_hermite(11, symmetric=True)
-    chi, wc = gauss_hermite(3, symmetric=True)
-    theta, rivals = theta[:, None, None, None], rivals[:, None, None]
-    weights = w_theta[:, None, None, None] * wq[:, None, None] * wz[:, None] * wc
-    if sphere:
-        rest = max(d - 1, 1) * _gamma(chi, 2 / max(d - 1, 1))
-        own = theta + np.sqrt(rivals / d) * z[:, None]
-        length = np.sqrt(np.maximum((own**2 + rivals * rest / d) / d, TINY))
-        lead = own / length
-        lift = ((z[:, None] ** 2 + rest) / d + theta * z[:, None] / np.sqrt(rivals * d)) / length
-    else:
-        norm = np.sqrt(d * _gamma(chi, 2 / d))
-        both = np.sqrt(rivals + theta**2)
-        lead = (norm * theta + np.sqrt(rivals) * z[:, None]) / both
-        lift = (norm - theta * z[:, None] / np.sqrt(rivals)) / both
-    # In units of the competitors' spread: lift * theta_j is what a competitor has of its own.
-    lift = lift * np.sqrt(second)
-    # The coefficients sum to zero, so that competitors have -theta/(V - 1) each: as if the lead were higher.
-    lead = lead + lift * theta / ((V - 1) * np.sqrt(second))
-    return _beat(V, d, lead, lift, weights, mean / np.sqrt(second), variance / second, weight, sphere)
+    def recall(self) -> float:
+        """Gaussian and sphere: an average over s, A, the competitors' total and the winner's own noise."""
+        if self.embedding == "orthogonal":
+            return _orthogonal(self.V, self.L, self.d, self.N, self.e)
+        x, wx = gauss_hermite(5, symmetric=True)
+        if self.embedding == "sphere":
+            s, ws = np.ones(1), np.ones(1)
+        else:
+            z, ws = gauss_hermite(3, symmetric=True)
+            s = np.maximum(_gamma(z, 2 / self.d), np.finfo(float).eps)
+        total = 0.0
+        for si, wi in zip(s, ws, strict=True):
+            spread = np.sqrt(si / self.d * (self.e + (self.L - 1) ** 2 / self.V))
+            for xi, wj in zip(x, wx, strict=True):
+                total += wi * wj * self.given_shared(float(si), float(spread * xi))
+        return min(total, 1.0)
 
+    def given_shared(self, s: float, shared: float) -> float:
+        """Recall given s = |z_k|^2 and what all labels share."""
+        V, L, d, lam, rho = self.V, self.L, self.d, self.N / self.V, (self.L - 1) / self.V
+        added = self.noise * lam * (L - 1)  # to each label as so many more noise tokens, but Gaussian
+        n, wn = gauss_charlier(lam, LABEL_NODES)
+        m, wm = gauss_charlier(rho * n, NOISE_NODES)
+        mean = ((n - lam) * shared)[:, None] + (m - lam * rho) * s
+        variance = ((n * (n + L - 1) + added) * s / d + added * s * s / V)[:, None] + 0 * mean
+        weight = wn[:, None] * wm
+        mean, variance, weight = mean.ravel(), variance.ravel(), weight.ravel()
+        second = float(weight @ (mean**2 + variance))
+        fourth = float(weight @ (mean**4 + 6 * mean**2 * variance + 3 * variance**2))
+        # The winner's own coefficient theta: counts n, and 5 nodes of the overlaps of its noise tokens.
+        x, wx = gauss_hermite(5, symmetric=True)
+        own_mean = n * s * (1 - 1 / V) + (n - lam) * (shared + rho * s)
+        own_sd = np.sqrt((n * (L - 1) + added) * s * (s / V + 1 / d))
+        theta = (own_mean[:, None] + own_sd[:, None] * x).ravel()
+        w_theta = (wn[:, None] * wx).ravel()
+        q, wq = gauss_hermite(3, symmetric=True)
+        second *= 1 - 1 / V  # about the mean of all labels, which is subtracted
+        rivals = (V - 1) * second * _gamma(q, np.clip((fourth / second**2 - 1) / V, 0, 1))
+        z, wz = gauss_hermite(11, symmetric=True)
+        chi, wc = gauss_hermite(3, symmetric=True)
+        theta, rivals, z = theta[:, None, None, None], rivals[:, None, None], z[:, None]
+        weights = w_theta[:, None, None, None] * wq[:, None, None] * wz[:, None] * wc
+        if self.embedding == "sphere":
+            rest = max(d - 1, 1) * _gamma(chi, 2 / max(d - 1, 1))
+            own = theta + np.sqrt(rivals / d) * z
+            length = np.sqrt(np.maximum((own**2 + rivals * rest / d) / d, TINY))
+            lead = own / length
+            lift = ((z**2 + rest) / d + theta * z / np.sqrt(rivals * d)) / length
+        else:
+            norm = np.sqrt(d * _gamma(chi, 2 / d))
+            both = np.sqrt(rivals + theta**2)
+            lead = (norm * theta + np.sqrt(rivals) * z) / both
+            lift = (norm - theta * z / np.sqrt(rivals)) / both
+        # In units of the competitors' spread: lift * theta_j is what a competitor has of its own. The coefficients sum
+        # to zero, so that competitors have -theta/(V - 1) each: as if the lead were higher.
+        lead, lift = lead + lift * theta / (V - 1), lift * np.sqrt(second)
+        wins = self.none_above(lead, lift, mean / np.sqrt(second), variance / second, weight)
+        return float((wins * weights).sum())
 
-def _beat(V: float, d: float, lead: FloatArray, lift: FloatArray, weights: FloatArray, mean: FloatArray,
-          variance: FloatArray, weight: FloatArray, sphere: bool) -> float:
-    """Probability that a score `lead` beats V - 1 independent ones of lift * theta_j + unit noise."""
-    low, high = float(lift.min()), float(lift.max())
-    g = np.linspace(low, max(high, low + TINY), LIFTS)[:, None, None]
-    bottom, top = float(lead.min()), float(lead.max())
-    widest = float(np.sqrt(1 + (g**2 * (mean**2 + variance)).max()))
-    a = np.linspace(max(bottom, -LOWEST), max(min(top, HIGHEST * widest), 1 - LOWEST), THRESHOLDS)[:, None]
-    sd = np.sqrt(g**2 * variance + np.maximum(1 - (mean**2 + variance) / V, TINY))
-    # On the sphere a score is |Y| times a coordinate of a unit vector, tilted by theta_j: never above |Y|.
-    threshold = score_of_coordinate(a / np.sqrt(d), wallace_scale(d)) if sphere else a
-    above = ndtr((g * mean - threshold) / sd) @ weight  # (LIFTS, THRESHOLDS)
-    below = (V - 1) * np.log1p(-np.minimum(above, 1 - np.finfo(float).eps))
-    # linear interpolation in the lift, and in the lead
-    position = (lift - low) / max(high - low, TINY) * (LIFTS - 1)
-    i = np.clip(position.astype(int), 0, LIFTS - 2)
-    place = np.clip((lead - a[0, 0]) / (a[1, 0] - a[0, 0]), 0, THRESHOLDS - 1)
-    j = np.clip(place.astype(int), 0, THRESHOLDS - 2)
-    u, v = position - i, place - j
-    wins = np.exp(below)
-    value = ((1 - u) * ((1 - v) * wins[i, j] + v * wins[i, j + 1])
-             + u * ((1 - v) * wins[i + 1, j] + v * wins[i + 1, j + 1]))
-    return float((value * weights).sum())
+    def none_above(self, lead: FloatArray, lift: FloatArray, mean: FloatArray, variance: FloatArray,
+                   weight: FloatArray) -> FloatArray:
+        """Probability that a score `lead` beats V - 1 independent ones of lift * theta_j + unit noise: a table over
+        both, interpolated linearly."""
+        low, high = float(lift.min()), float(lift.max())
+        g = np.linspace(low, max(high, low + TINY), LIFTS)[:, None, None]
+        widest = float(np.sqrt(1 + (g**2 * (mean**2 + variance)).max()))
+        a = np.linspace(max(float(lead.min()), -LOWEST), max(min(float(lead.max()), HIGHEST * widest), 1 - LOWEST),
+                        THRESHOLDS)[:, None]
+        sd = np.sqrt(g**2 * variance + np.maximum(1 - (mean**2 + variance) / self.V, TINY))
+        # On the sphere a score is |Y| times a coordinate of a unit vector, tilted by theta_j: never above |Y|.
+        sphere = self.embedding == "sphere"
+        threshold = score_of_coordinate(a / np.sqrt(self.d), wallace_scale(self.d)) if sphere else a
+        above = ndtr((g * mean - threshold) / sd) @ weight  # (LIFTS, THRESHOLDS)
+        wins = np.exp((self.V - 1) * np.log1p(-np.minimum(above, 1 - np.finfo(float).eps)))
+        places = (lift - low) / max(high - low, TINY) * (LIFTS - 1), (lead - a[0, 0]) / (a[1, 0] - a[0, 0])
+        return map_coordinates(wins, np.broadcast_arrays(*places), order=1, mode="nearest")
 
 
 def _orthogonal(V: float, L: float, d: float, N: float, e: int) -> float:
