@@ -196,7 +196,7 @@ def quick(monkeypatch):
         """A quick guess, in place of the theory's."""
         return predicted(at)
 
-    model = importlib.import_module("recall_theory.theory.batch_predictor").Model
+    model = importlib.import_module("recall_theory.theory.solve").Model
     monkeypatch.setattr(model, "estimate", estimate)
     monkeypatch.setattr(model, "estimate_recall", lambda model, at: estimate(model, at)["recall"])
     monkeypatch.setattr(model, "attention", lambda model, at: estimate(model, at)["attention"])

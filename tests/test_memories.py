@@ -17,7 +17,7 @@ from recall_theory.simulate.memories import separate
 from recall_theory.theory import memories
 from recall_theory.theory.capacity import capacity
 from recall_theory.theory.formulas import memory_laws as laws
-from recall_theory.theory.memories.attention_memory import attention_capacity, attention_dimension
+from recall_theory.theory.memories.memory_table import attention_capacity, attention_dimension
 from recall_theory.theory.memories.zipf_facts import tail, zipf_at
 
 

@@ -17,10 +17,10 @@ from recall_theory.simulate.memories import hebbian_recall as simulated
 from recall_theory.theory import forced_choice
 from recall_theory.theory.formulas import memory_laws as laws
 from recall_theory.theory.memories import (
-    finite_size,
     hebbian_capacity,
     hebbian_dimension,
     hebbian_errors,
+    hebbian_memory,
     hebbian_recall,
 )
 from validation import hebbian
@@ -126,8 +126,8 @@ def test_two_facts_by_hand():
 @pytest.mark.parametrize("n, d", [(40, 20), (1000, 128), (10**6, 5000), (10**12, 7 * 10**6)])
 def test_more_nodes_change_nothing(n, d, embedding, monkeypatch):
     before = float(hebbian_errors(n, d, embedding))
-    monkeypatch.setattr(finite_size, "NODES", 30)
-    monkeypatch.setattr(finite_size, "STEP", 1 / 24)
+    monkeypatch.setattr(hebbian_memory, "NODES", 30)
+    monkeypatch.setattr(hebbian_memory, "STEP", 1 / 24)
     assert before == pytest.approx(float(hebbian_errors(n, d, embedding)), rel=1e-5, abs=1e-6)
 
 

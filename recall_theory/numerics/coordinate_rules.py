@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from .quadrature import condense
 
-__all__ = ["equal_steps", "split_at", "split_at_zero"]
-
 FloatArray = NDArray[np.float64]
 
 END = 9.0  # standard deviations where a normal variable's rule ends; its density is 1e-18 there

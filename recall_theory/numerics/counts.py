@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expi, gammaln, ndtr, xlog1py
 
-__all__ = ["binomial_over_poisson", "distinct_competitors", "log_of_one_plus", "shared_places", "thinned"]
-
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 

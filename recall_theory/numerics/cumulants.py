@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["gamma_of_score", "score_of_gamma", "score_of_skewed"]
-
 FloatArray = NDArray[np.float64]
-
 
 
 def gamma_of_score(z: Any, variance: Any) -> FloatArray:

@@ -17,8 +17,6 @@ from scipy.special import erfcx, log_ndtr, ndtri
 
 from .thresholds import bisect_arrays
 
-__all__ = ["forced_choice", "forced_choice_complement", "forced_choice_inverse", "forced_choice_log"]
-
 FloatArray = NDArray[np.float64]
 
 DEPTH = 40  # nats below its peak at which the integrand is cut: e^-40 is a hundredth of a rounding

@@ -15,10 +15,6 @@ from numpy.polynomial.legendre import leggauss
 from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["RealFunction", "arc_cosine_kernel", "arc_sine_kernel", "dual_kernel", "gaussian_mean", "gaussian_rule",
-           "hermite_coefficients", "hermite_projection", "kernel_by_quadrature", "kernel_by_series", "normal_density",
-           "stein_means"]
-
 Array = NDArray[np.float64]
 
 REACH = 14.0  # standard deviations; the density is 1e-43 there

@@ -13,9 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, pdtrc, roots_sh_legendre
 
-__all__ = ["condense", "gauss_beta", "gauss_binomial", "gauss_charlier", "gauss_coordinate", "gauss_cut_normal",
-           "gauss_gamma", "gauss_hermite", "gauss_legendre", "gauss_poisson", "gauss_skewed", "golub_welsch"]
-
 FloatArray = NDArray[np.float64]
 
 TINY = float(np.finfo(float).tiny)

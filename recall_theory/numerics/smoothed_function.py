@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from .coordinate_rules import split_at
 from .gaussian_kernels import RealFunction
 
-__all__ = ["SmoothedFunction", "smoothed"]
-
 FloatArray = NDArray[np.float64]
 
 

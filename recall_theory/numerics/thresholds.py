@@ -16,9 +16,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FAR", "Interval", "Known", "bisect", "bisect_arrays", "grid", "interval_search", "known_interval",
-           "last_reaching", "rising_search", "run_search", "run_searches"]
-
 FloatArray = NDArray[np.float64]
 Known = dict[int, float]  # the values that are known so far, by integer
 Key = TypeVar("Key")

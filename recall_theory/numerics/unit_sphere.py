@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["coordinate_of_score", "peizer_pratt_scale", "score_of_coordinate", "wallace_scale"]
-
 FloatArray = NDArray[np.float64]
 
 TINY = float(np.finfo(float).tiny)

@@ -22,8 +22,6 @@ from .formulas.lower_bounds import (
     permutation_bits,
 )
 
-__all__ = ["Bound", "Bounds", "bounds_at", "most_facts_from_samples", "most_facts_on_average"]
-
 BITS = 16  # bits a parameter
 MOST_BITS = 1024
 TARGET = 99 / 100

@@ -15,14 +15,13 @@ import numpy as np
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..numerics.thresholds import FAR, Interval, Known, grid, interval_search, rising_search, run_searches
 from ..settings import OBSERVABLES, PARAMETERS, SettingError, activation_in_use, check_at_most, check_proportion
-from .batch_predictor import Model, Sizes, bearable, samples
 from .bounds import most_facts_from_samples, most_facts_on_average
 from .domain import remarks_at
 from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
 from .noise_budget import limit
 from .predict import LAW, FloatArray, Prediction, Predictions
-from .solve import COARSE
+from .solve import COARSE, Model, Sizes, bearable, samples
 
 FEW_FACTS = 16  # a V from which on a capacity is worth a row
 MULTIPLES = (1, 4, 16)  # of the least N/V that stores so many: the rows where no budgets are given, beside the limit

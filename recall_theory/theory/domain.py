@@ -20,9 +20,6 @@ from ..activations import gaussian_mean, hermite_coefficients
 from ..numerics.formatting import count, number
 from ..settings import Setting
 
-__all__ = ["INSIDE", "class_of", "is_checked", "linear_share", "reasons", "remarks", "remarks_at", "share_of_few",
-           "sizes_of"]
-
 FloatArray = NDArray[np.float64]
 Sizes = Mapping[str, FloatArray]
 

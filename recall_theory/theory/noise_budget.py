@@ -15,8 +15,6 @@ from .accuracy import DEFAULT
 from .formulas import recall_formulas as rt
 from .kernel import NeuronKernel
 
-__all__ = ["TypicalKernel", "limit", "mlp_recall_terms", "recall_terms", "typical_kernel"]
-
 FloatArray = NDArray[np.float64]
 
 ROUNDING = 1 / 10**12  # of what hardly ever fails, one step as little as the other

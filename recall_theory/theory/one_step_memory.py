@@ -116,8 +116,8 @@ def one_step_recall(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embe
     if noise < 0 or (noise > 0 and embedding == "orthogonal"):
         raise ValueError(f"noise={noise!r} is not a number of at least 0, which orthogonal embeddings have to be")
     sizes = _sizes(V, L, d, N)
-    readings = [Reading(*at, int(trigger_in_value), embedding, noise)
-                for at in zip(*(x.ravel().tolist() for x in sizes), strict=True)]
+    readings = [Reading(v, length, dim, n, int(trigger_in_value), embedding, noise)
+                for v, length, dim, n in zip(*(x.ravel().tolist() for x in sizes), strict=True)]
     return np.array([reading.recall() for reading in readings]).reshape(sizes[0].shape)
 
 

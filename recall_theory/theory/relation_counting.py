@@ -11,8 +11,6 @@ import math
 
 from ..errors import SettingError
 
-__all__ = ["MOST_TABLES", "count_answers", "count_tables", "hops_bits", "tables_bits"]
-
 MOST_TABLES = 10**6  # tables of R bijections that an enumeration goes through
 
 Table = tuple[tuple[int, ...], ...]

@@ -1,18 +1,138 @@
-"""`solve_for`: the inverse of a prediction for any one size."""
+"""`solve_for`: the inverse of a prediction for any one size, and the model that a search predicts.
+
+Searches run over the sizes V, L, d, N and, with an MLP, m; a `Model` holds what stays, and predicts arrays of sizes
+at three prices: in full, attention alone, and a guess from the leading terms.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..numerics.forced_choice import forced_choice
 from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
 from ..settings import OBSERVABLES, PARAMETERS, SettingError, activation_in_use, check_proportion
-from .batch_predictor import Model, Sizes, along, bearable
-from .predict import FloatArray
+from .formulas import leading_laws as laws
+from .formulas.generic import lambert_w
+from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
+from .orthogonal import orthogonal_prediction
+from .predict import FloatArray, Predictions, predictions_at
+from .seed import attention
 
+Sizes = dict[str, FloatArray]  # V, L, d, N and, with an MLP, m
+
+LIMIT = 1e18  # N/V that stands for infinity: at V up to 10^15, d up to 10^9 and L up to 10^7 all that N divides is
+# below 10^-6 of the signal, and nothing is yet lost in rounding
+LUCK = 2  # attention may miss so many times what accuracy may: a wrong pick is right by luck at most half the time
+FAR = 8  # a search for V goes so many times beyond what the leading laws leave
+LEAST_FAR = 64  # and at least to here
+LARGEST = {"d": 10**6, "L": 10**7, "m": 10**9}  # that a search considers
 COARSE = 8  # points a decade where a crossing is looked for
-LARGEST = ("V", "L")  # sizes whose largest value is sought
+SOUGHT_LARGEST = ("V", "L")  # sizes whose largest value is sought
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """Embeddings and architecture; `activation` None is the Attention-only model, without the size m."""
+
+    embedding: str = "gaussian"
+    trigger_in_value: bool = True
+    activation: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.activation is not None and self.embedding == "orthogonal":
+            raise SettingError("embedding", "embedding='orthogonal': with an MLP the theory describes gaussian and "
+                               "sphere embeddings (simulate takes it)")
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of its sizes."""
+        return ("V", "L", "d", "N") if self.activation is None else ("V", "L", "d", "N", "m")
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """Its fields that are parameters of a `Setting`."""
+        return dataclasses.asdict(self)
+
+    def predict(self, at: Sizes) -> Predictions:
+        """Everything, in full."""
+        return predictions_at(at, self.activation, self.embedding, self.trigger_in_value)
+
+    def attention(self, at: Sizes) -> FloatArray:
+        """Predicted attention alone: a small part of what a whole prediction costs."""
+        if self.embedding == "orthogonal":
+            return self.estimate(at)["attention"]
+        mean = attention(at["V"], at["L"], at["d"], at["N"], self.embedding, self.trigger_in_value, m=at.get("m"),
+                         phi=self.activation)
+        return np.where(at["L"] > 1, mean, 1)  # a sequence of one token has no rival
+
+    def estimate(self, at: Sizes) -> dict[str, FloatArray]:
+        """Attention, and a quick guess of recall and accuracy for a search to start from."""
+        if self.embedding == "orthogonal":
+            return orthogonal_prediction(at["V"], at["L"], at["d"], at["N"], self.trigger_in_value)
+        recall, attention = self.estimate_recall(at), self.attention(at)
+        return {"attention": attention, "recall": recall, "accuracy": recall * attention}
+
+    def estimate_recall(self, at: Sizes) -> FloatArray:
+        """A quick guess of recall: the terms as Gaussian noise."""
+        V, d, N = at["V"], at["d"], at["N"]
+        if self.embedding == "orthogonal":
+            return self.estimate(at)["recall"]
+        if self.activation is None:
+            terms = recall_terms(V, d, N, self.trigger_in_value)
+        else:
+            terms = mlp_recall_terms(self._kernel(d), V, d, N, at["m"])
+        noise = np.maximum(sum(terms.values()), np.finfo(float).tiny)
+        return np.asarray(forced_choice(1 / np.sqrt(noise), V) * -np.expm1(-N / V))
+
+    def _kernel(self, d: Any) -> Any:
+        from ..activations import activation
+
+        return typical_kernel(activation(self.activation), d, int(self.trigger_in_value))
+
+    def interference(self, d: float, m: float | None = None, e: int | None = None) -> float:
+        """The V that interference and the MLP's noise leave at any N, to leading order."""
+        if self.activation is None or m is None:
+            return float(laws.recall_interference(d=d, e=int(self.trigger_in_value) if e is None else e, tau=1))
+        k = self._kernel(d)
+        x = float(d * k.lead**2 / (2 * (k.variance + k.noise / m)))  # V ln V
+        return x / float(lambert_w(x))
+
+    def search_range(self, unknown: str, fixed: dict[str, float], target: float) -> tuple[float, float]:
+        """Where the unknown can lie. Above it V is beyond what interference leaves at any N."""
+        low, high = PARAMETERS[unknown].low, PARAMETERS[unknown].high
+        if unknown == "V" and self.embedding == "orthogonal":
+            high = fixed["d"]
+        elif unknown == "V":
+            left = self.interference(fixed["d"], fixed.get("m"), e=0)
+            high = min(high, max(LEAST_FAR, FAR * left, FAR / target))
+        elif unknown == "d" and self.embedding == "orthogonal":
+            low = fixed["V"]
+        return low, min(high, LARGEST.get(unknown, high))
+
+
+def bearable(attention: FloatArray, target: float) -> NDArray[np.bool_]:
+    """Where accuracy can reach the target at all: what attention misses is answered right by luck only."""
+    return (1 - attention) <= LUCK * (1 - target)
+
+
+def along(unknown: str, x: FloatArray, fixed: dict[str, float], ratio: float | None) -> Sizes:
+    """All sizes along the values x of one of them, as arrays of the shape of x; `ratio` sets N = ratio V, and an
+    infinite one the limit of many samples."""
+    sizes: Sizes = {name: np.full(x.shape, size) for name, size in fixed.items()} | {unknown: x}
+    if ratio is not None:
+        sizes["N"] = samples(sizes["V"], ratio)
+    return sizes
+
+
+def samples(V: FloatArray, ratio: float) -> FloatArray:
+    """N = ratio V, at least 1 and no more than is allowed; beyond that for an infinite ratio, the limit."""
+    if ratio == np.inf:
+        return LIMIT * V
+    return np.clip(np.rint(ratio * V), 1, PARAMETERS["N"].high)
 
 
 def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", *,
@@ -52,7 +172,7 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
     low, high = model.search_range(unknown, fixed, target)
     if low > high:
         return None
-    points, highest = grid(low, high, COARSE), unknown in LARGEST
+    points, highest = grid(low, high, COARSE), unknown in SOUGHT_LARGEST
 
     def sizes_at(x: FloatArray) -> Sizes:
         return along(unknown, x, fixed, ratio)

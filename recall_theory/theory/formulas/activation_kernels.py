@@ -10,8 +10,6 @@ from typing import Any
 
 from ...activations import Activation
 
-__all__ = ["symbolic_hermite", "symbolic_kernel"]
-
 
 def symbolic_hermite(phi: Activation, n: int) -> Any:
     """c_n(s) = E phi(sqrt(s) u) He_n(u)/sqrt(n!) in the symbol s, or None without a closed form.

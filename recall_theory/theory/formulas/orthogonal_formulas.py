@@ -12,12 +12,6 @@ import functools
 from .generic import Real, exp, log, maximum, power_of_complement, sqrt, whole
 from .registry import formula
 
-__all__ = [
-    "attention_terms", "coverage", "label_noise", "lead", "lead_given", "lead_noise", "lead_noise_given",
-    "least_samples", "noise_counts", "own_pull", "own_sequences", "pull", "recall_all", "recall_most", "recall_terms",
-    "shared_power_given", "shared_sequences", "shared_sequences_given", "trigger_weight_noise_given",
-]
-
 _WHERE = "docs/derivations/orthogonal.md"
 _REGIME = "d >= V; V large, N/V at least 1"
 _UNIT = "(gamma eta)^2/(N L)^4"

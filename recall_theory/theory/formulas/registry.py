@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from .generic import Real
 
-__all__ = ["SYMBOLS", "Formula", "Registry", "SymbolInfo", "formula", "formulas"]
-
 Provenance = Literal["quoted", "secondary", "derived", "kin"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -16,8 +16,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["wishart"]
-
 
 def _partitions(k: int, largest: int) -> Iterator[list[int]]:
     if k == 0:

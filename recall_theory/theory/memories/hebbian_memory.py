@@ -1,6 +1,9 @@
 """What a Hebbian memory recalls at finite size: W = sum_x u_f(x) e_x^T, answer argmax_y <u_y, W e_x>.
 
-`finite_size` holds the law; here are recall, and its inverses in n and in d.
+With Gaussian embeddings the scores of all n outputs are, given the value read out, one vector whose length along the
+coefficients is known and which is Gaussian across them. Rotation leaves three independent random numbers, over which
+recall is integrated. On the sphere the same three numbers appear, and competitors follow tilted von Mises-Fisher
+laws. Derivation, with what is dropped: docs/derivations/hebbian.md.
 """
 
 from __future__ import annotations
@@ -10,13 +13,13 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr, ndtr
 
+from ...numerics.quadrature import gauss_beta, gauss_gamma
 from ...numerics.thresholds import last_reaching
+from ...numerics.unit_sphere import peizer_pratt_scale
 from ...settings import SettingError
 from ..formulas import memory_laws as laws
-from .finite_size import gaussian_errors, sphere_errors
-
-__all__ = ["hebbian_capacity", "hebbian_dimension", "hebbian_errors", "hebbian_recall"]
 
 FloatArray = NDArray[np.float64]
 
@@ -25,6 +28,14 @@ PART = 1 / 10**7  # to which sizes are found, exactly where it is below 1
 MOST_FACTS = 10**15  # floats hold every integer up to here
 MOST_STORED = 10**19  # of a search: more than the widest memory holds
 WIDEST = 10**9  # the largest d, as in a Setting
+NODES = 12  # of a Gauss rule over a length
+STEP, REACH = 1 / 8, 9  # of the trapezoid rule over the right output's own noise, in standard deviations
+OWN_NODES = 5  # of the rule over a competitor's own coefficient, on either side of 0
+BELOW_ONE = 1 - np.finfo(float).eps
+TINY = np.finfo(float).tiny
+FARTHEST = 12  # standard deviations beyond which a competitor is not followed
+CAP = 49 / 50  # greatest mean cosine of a competitor
+FLAT = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
 
 
 def hebbian_recall(n: ArrayLike, d: ArrayLike, embedding: str = "gaussian",
@@ -117,3 +128,86 @@ def _margin(target: float, embedding: str, rank: float | None, all_right: bool) 
         return math.log(allowed) - math.log(max(errors, math.ulp(0)))
 
     return margin
+
+
+# --- the chance of an error, at one pair of sizes ------------------------------------------------------
+
+def gaussian_errors(n: float, d: float, outputs: float) -> float:
+    """The chance of a wrong answer with n facts, keys of d and outputs of so many dimensions, Gaussian."""
+    share, w_share = gauss_beta(d / 2, (n - 1) / 2, NODES)  # of the squared coefficients, the query's own
+    square, w_square = gauss_gamma(2 / outputs, NODES)
+    noise, w_noise = _noise()
+    c, s = np.sqrt(share)[:, None, None], np.sqrt(1 - share)[:, None, None]
+    R = np.sqrt(outputs * np.maximum(square, 0))[:, None]
+    lead = c * R - s * noise
+    along = s * R + c * noise
+    above = np.minimum(_one_competitor(lead, along, n - 1), BELOW_ONE)
+    wrong = -np.expm1((n - 1) * np.log1p(-above)) + _together(lead, along, n - 1)
+    return float(w_share @ (wrong @ w_noise) @ w_square)
+
+
+def _one_competitor(lead: FloatArray, along: FloatArray, m: float) -> FloatArray:
+    """The chance that one of m competitors scores above `lead`: along v plus sqrt(1 - v^2) times a standard normal,
+    v a coordinate of a uniform unit vector of R^m."""
+    square, weight = gauss_beta(1 / 2, (m - 1) / 2, OWN_NODES) if m > 1 else (np.ones(1), np.ones(1))
+    above = np.zeros_like(lead)
+    for v, rest, w in zip(np.sqrt(square), np.sqrt(np.maximum(1 - square, TINY)), weight, strict=True):
+        above += w / 2 * (ndtr((along * v - lead) / rest) + ndtr((-along * v - lead) / rest))
+    return above
+
+
+def _together(lead: FloatArray, along: FloatArray, m: float) -> FloatArray:
+    """What the chance that none of m competitors scores above `lead` lacks of a product: their squares add up."""
+    variance = (along**2 + m - 1) / m
+    z2 = lead**2 / variance
+    shared = 1 - (m - 1) / (m * variance**2)
+    below = np.exp((m - 2) * log_ndtr(lead / np.sqrt(variance)))
+    return np.asarray(shared * (m - 1) * z2 / 4 * np.exp(-z2) / (2 * math.pi) * below)
+
+
+def sphere_errors(n: float, d: float) -> float:
+    """The same with unit vectors, d at least 2."""
+    spread = 2 * (d - 1) / ((n - 1) * (d + 2))  # relative variance of the others' squared coefficients
+    total, w_total = gauss_gamma(spread, NODES)
+    square, w_square = gauss_gamma(2 / (d - 1), NODES)
+    noise, w_noise = _noise()
+    S = ((n - 1) / d * np.maximum(total, 0))[:, None, None]
+    along = np.sqrt(S / d) * noise  # of the others' sum, to the right output
+    across = S * (d - 1) / d * np.maximum(square, 0)[:, None]  # its square, across
+    length = np.sqrt((1 + along) ** 2 + across)
+    lead = (1 + along) / length  # cosine of the right output with the value read out
+    others = (along * (1 + along) + across) / length
+    gain = (d / (d - 1) * others) ** 2 / (S * (n - 1))  # variance of a competitor's cosine by its own coefficient
+    wrong = -np.expm1((n - 1) * log_ndtr(_tilted(lead, gain, d)))
+    return float(w_total @ (wrong @ w_noise) @ w_square)
+
+
+def _noise() -> tuple[FloatArray, FloatArray]:
+    """A standard normal variable by the trapezoid rule: what follows may be steep in it."""
+    x = np.arange(-REACH, REACH + STEP, STEP)
+    return x, np.exp(-x * x / 2) * STEP / math.sqrt(2 * math.pi)
+
+
+def _tilted(x: FloatArray, variance: FloatArray, d: float) -> FloatArray:
+    """The normal score of a cosine x that follows a von Mises-Fisher law whose mean cosine is itself random, of mean 0
+    and so large a variance.
+
+    At mean m the score is the signed root of 2 (psi(x) - psi(m)), psi(x) = -(D/2) ln(1 - x^2). It is linearised at
+    the m that is likeliest given x, found by repetition from 0.
+    """
+    D = float(peizer_pratt_scale(d))
+    inside = np.log1p(-np.minimum(x * x, 1 - np.finfo(float).eps))
+    m: FloatArray = np.zeros_like(x)
+    for _ in range(3):
+        rest, gap = 1 - m * m, x - m
+        root = np.sqrt(np.maximum(D * (np.log(rest) - inside - 2 * m * gap / rest), 0))
+        z = np.copysign(root, gap)
+        flat = np.abs(gap) < FLAT
+        slope = D * (1 + m * m) / rest**2 * np.where(flat, np.sqrt(rest**2 / ((1 + m * m) * D)),
+                                                     gap / np.where(flat, 1, z))
+        total = 1 + slope**2 * variance
+        z = (z + slope * m) / np.sqrt(total)
+        m = np.clip(variance * slope / np.sqrt(total) * z, -CAP, CAP)
+    t = np.clip(z, -FARTHEST, FARTHEST)
+    lighter = 6 / (d + 2) * (1 - 1 / total) ** 2 / 24  # its coefficient is a cosine too: of lighter tails
+    return np.asarray(t + lighter * (t**3 - 3 * t))

@@ -8,18 +8,27 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ...numerics.thresholds import bisect, known_interval, last_reaching
 from ...settings import SettingError, check_integer, check_proportion
+from ..accuracy import DEFAULT
+from ..batch import Batch
 from ..formulas import memory_laws as laws
 from ..formulas.leading_laws import recall_interference
 from ..formulas.lower_bounds import bits_bound, permutation_bits
-from .attention_memory import attention_capacity, attention_dimension
-from .hebbian_memory import MOST_FACTS, WIDEST, hebbian_capacity, hebbian_dimension
-from .linear_memory import linear_capacity, linear_dimension
+from ..recall import recall_and_accuracy
+from ..solve import LIMIT
+from .hebbian_memory import MOST_FACTS, MOST_STORED, PART, WIDEST, hebbian_capacity, hebbian_dimension
 
-__all__ = ["Comparison", "Memory", "compare_memories"]
+FloatArray = NDArray[np.float64]
 
 BITS = 16  # a parameter, for the bound
 WIDTH = 4  # of the MLP over d, as transformers have it
+STEPS = 24  # of a search over sizes, before it is narrowed down
+DIGITS = 4  # after the first one: capacities of more are rounded down to these
+SPAN = 64  # sizes are sought from the leading law's over this to twice it
 
 Criterion = Literal["almost all", "all"]
 
@@ -179,3 +188,86 @@ def _trained_mlp(m: int | None) -> _Kind:
     name = f"trained MLP memory, m = {'4 d' if m is None else f'{m:,}'}, a fit"
     return _Kind(name, "almost all", "m d = 0.35 n ln n", "memory.mlp.trained",
                  lambda d: laws.mlp_trained(d, float(width(d))), dimension, parameters=lambda d: 2.0 * d * width(d))
+
+
+# --- the best linear memory: some d x d matrix ranks every right output first --------------------------
+
+def linear_load(share: float) -> float:
+    """Greatest load n/d^2 at which some linear memory lets each fact lead the average of the strongest `share` of its
+    competitors (the tail-average margin).
+
+    share: above 0 and at most 1; at 1 the load is 2, at 1/(n - 1) the strongest competitor alone counts.
+    Raises ValueError outside. Provenance: kin, see `formulas["memory.linear.load"]`.
+
+    >>> linear_load(1.0), round(linear_load(1e-3), 4)
+    (2.0, 0.0811)
+    """
+    from scipy.special import ndtri
+
+    if not 0 < share <= 1:
+        raise ValueError(f"share, of the competitors, must be above 0 and at most 1: got {share:g}")
+    return 2.0 if share == 1 else float(laws.linear_load(-ndtri(share)))
+
+
+def linear_capacity(d: float) -> int:
+    """The most facts n whose load n/d^2 is at most `linear_load(1/(n - 1))`, at least 2.
+
+    A law for large d: at small d true capacities scatter, and the extrapolation from a fixed share of competitors to
+    one of them is not proved.
+
+    >>> linear_capacity(256), round(float(laws.linear_best(256)))
+    (4342, 3956)
+    """
+    most = last_reaching(lambda n: math.log(linear_load(1 / (n - 1))) - math.log(n / d**2), 0, 2, MOST_STORED,
+                         float(laws.linear_best(float(d))), relative=PART, scale=float)
+    return 2 if most is None else most
+
+
+def linear_dimension(n: float) -> int:
+    """The least d at which `linear_capacity` allows n facts (at least 2): n/d^2 <= linear_load(1/(n - 1)).
+
+    >>> linear_dimension(4342), linear_dimension(2)
+    (256, 1)
+    """
+    load = linear_load(1 / (n - 1))
+    return bisect(lambda d: n <= d * d * load, math.ceil(math.sqrt(n / load)) + 1, 0)
+
+
+# --- the attention layer: three steps, training attention right, as many samples as it takes -----------
+
+def recall_at(V: FloatArray, d: FloatArray) -> FloatArray:
+    """Recall of V facts at dimension d, both (n,), mean over seeds."""
+    V, d = np.broadcast_arrays(np.asarray(V, dtype=float), np.asarray(d, dtype=float))
+    sure = np.zeros_like(V)
+    settings = Batch(V, sure + 1, d, LIMIT * V, None, None, "gaussian", 1)
+    return recall_and_accuracy(settings, sure, sure, DEFAULT)["recall"]
+
+
+def attention_capacity(d: int, target: float, leading: float) -> int | None:
+    """The most facts of which a share `target` is recalled at dimension d; None below 2. `leading` is a law's answer.
+
+    >>> attention_capacity(256, 0.99, 2136)
+    704
+    """
+    unit = 10 ** max(0, math.floor(math.log10(max(leading, 1))) - DIGITS)
+    V = _sizes(leading / unit, 2)
+    found = known_interval(lambda x: recall_at(x * unit, np.full(x.shape, float(d))), target, V, highest=True)
+    return None if found is None else found.high * unit
+
+
+def attention_dimension(facts: int, target: float, leading: float) -> int | None:
+    """The least dimension at which a share `target` of so many facts is recalled.
+
+    >>> attention_dimension(702, 0.99, 135)
+    256
+    """
+    d = _sizes(leading * SPAN / 4, 1)
+    found = known_interval(lambda x: recall_at(np.full(x.shape, float(facts)), x), target, d, highest=True)
+    return None if found is None else found.low
+
+
+def _sizes(leading: float, least: int) -> FloatArray:
+    """Sizes below and above a leading law's answer, where a search begins."""
+    high = max(2 * leading, 8 * least)
+    sizes: FloatArray = np.unique(np.rint(np.geomspace(max(high / (2 * SPAN), least), math.ceil(high), STEPS)))
+    return sizes

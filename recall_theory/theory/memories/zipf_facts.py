@@ -16,8 +16,6 @@ from ...settings import SettingError
 from ..formulas import memory_laws as laws
 from .hebbian_memory import MOST_FACTS, MOST_STORED, hebbian_errors
 
-__all__ = ["Thresholded", "Zipf", "best_threshold", "threshold_error", "unseen", "zipf_at"]
-
 _ALPHA = (1 + 1 / 1000, 20)
 
 
