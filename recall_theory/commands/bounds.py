@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..numerics.formatting import NOTHING, count, exact, number, plural, probability, sizes
+from ..numerics.formatting import count, exact, number, plural, probability, sizes, with_error
 from .command import Answer, Command, Output
 from .options import flag, option, plot_option, setting_options
 from .streams import BadInput
@@ -130,13 +130,6 @@ def _decoders(result: Tightness, points: int) -> Answer:
                       "the gradient: they use the samples again.")
     whole = len(result.points) == points
     return Answer(result.to_dict(), records, blocks, figure=partial(decoder_figure, result) if whole else None)
-
-
-def with_error(mean: float | None, error: float | None) -> str:
-    """A mean over seeds with its standard error, short enough for a table of several."""
-    if mean is None:
-        return NOTHING
-    return probability(mean) if error is None else f"{mean:.3f} ± {error:.3f}"
 
 
 def _beats_bound(p: Point, name: str) -> bool:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
-from ..numerics.formatting import NOTHING, count, exact, number, percent, plural, sizes
+from ..numerics.formatting import NOTHING, count, exact, number, percent, plural, sizes, with_error
 from ..settings import Setting
-from .bounds import with_error
 from .command import Answer, Command, Output
 from .options import flag, option, plot_option, setting_options
 from .program import Group
@@ -140,20 +139,16 @@ def _embedding_blocks(result: BeyondOrthogonal) -> list[Block]:
         table(map(_needed, result.facts), f"The samples that they need, at {sizes(s, 'd')}: least N for {target}"),
     ]
     if result.seeds:
-        blocks.append(table([{"V": f.V, "random": _accuracy(f, "gaussian"), "orthogonal": _accuracy(f, "orthogonal")}
-                             for f in result.facts],
-                            f"Accuracy observed at that N, {plural(result.seeds, 'seed')} each "
-                            f"(--seed {result.seed}), ± standard error"))
+        observed = [{"V": f.V, "random": NOTHING, "orthogonal": NOTHING} | {
+            {"gaussian": "random"}.get(e, e): with_error(need.observed, need.se) for e, need in f.needs.items()}
+                    for f in result.facts]
+        blocks.append(table(observed, f"Accuracy observed at that N, {plural(result.seeds, 'seed')} each (--seed "
+                            f"{result.seed}), ± standard error"))
     return blocks
 
 
 def _or_none(size: int | None) -> str:
     return "none" if size is None else count(size)
-
-
-def _accuracy(facts: FactsStored, embedding: str) -> str:
-    need = facts.needs.get(embedding)
-    return NOTHING if need is None else with_error(need.observed, need.se)
 
 
 def _needed(facts: FactsStored) -> dict[str, object]:

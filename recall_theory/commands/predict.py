@@ -72,7 +72,6 @@ def _factors_of_two(setting: Setting) -> list[Change]:
 
 def _allowed(setting: Setting, name: str, value: int) -> bool:
     try:
-        PARAMETERS[name].check(value)
         setting.replace(**{name: value})
     except SettingError:
         return False

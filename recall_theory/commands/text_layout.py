@@ -7,6 +7,7 @@ there a table is as wide as it needs, and words are wrapped to 80 columns.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
@@ -150,23 +151,28 @@ def _bold(text: str, colour: bool) -> str:
 def _table(table: Table, width: int | None, colour: bool) -> str:
     if not table.columns:
         return ""
-    formats = list(table.columns.values())
-    rows = [[value if isinstance(value, str) else form(value) for form, value in zip(formats, row, strict=True)]
-            for row in table.rows]
-    least_words = LEAST_WORDS[width is None or width >= DEFAULT_WIDTH]
-    columns = [_Column(name, form in (words, label), form is words, [row[i] for row in rows], least_words)
+    is_wide = width is None or width >= DEFAULT_WIDTH
+    rows = [[value if isinstance(value, str) else form(value)
+             for form, value in zip(table.columns.values(), row, strict=True)] for row in table.rows]
+    columns = [_Column(name, form, [row[i] for row in rows], LEAST_WORDS[is_wide])
                for i, (name, form) in enumerate(table.columns.items())]
-    available = max(DEFAULT_WIDTH, _least_width(columns, GAPS[0])) if width is None else width
-    gap = GAPS[available >= DEFAULT_WIDTH and _least_width(columns, GAPS[0]) > available]
-    too_wide = _least_width(columns, gap) > available
-    if too_wide and available >= DEFAULT_WIDTH and table.narrower:
-        return "\n\n".join(_block(block, width, colour) for block in table.narrower)
+
+    def total(gap: str) -> int:
+        return sum(c.width for c in columns) + len(gap) * (len(columns) - 1)
+
+    available = max(DEFAULT_WIDTH, total(GAPS[0])) if width is None else width
+    gap = GAPS[is_wide and total(GAPS[0]) > available]
     lines = [_bold(_wrapped(table.title, width or DEFAULT_WIDTH), colour)] if table.title else []
-    if too_wide:
+    if total(gap) > available:
+        if is_wide and table.narrower:
+            return "\n\n".join(_block(block, width, colour) for block in table.narrower)
         return "\n".join([*lines, *_list_lines(table.labels, columns, rows, available, colour)])
 
-    _share(available - _least_width(columns, gap), columns)
-    lines += [_bold(_drawn_row(columns, [c.name for c in columns], gap), colour), "─" * _least_width(columns, gap)]
+    for of_words in (True, False):  # what is left goes to columns of words first, then to headings
+        while total(gap) < available and (
+                growing := [c for c in columns if c.of_words == of_words and c.width < c.full]):
+            min(growing, key=lambda c: c.width).width += 1
+    lines += [_bold(_drawn_row(columns, [c.name for c in columns], gap), colour), "─" * total(gap)]
     lines += [_bold(_drawn_row(columns, row, gap), colour and i in table.marked) for i, row in enumerate(rows)]
     return "\n".join(lines)
 
@@ -174,8 +180,8 @@ def _table(table: Table, width: int | None, colour: bool) -> str:
 class _Column:
     """A column's heading, its width, at first the least that it can have, and the full width of its cells."""
 
-    def __init__(self, name: str, of_words: bool, wraps: bool, cells: Sequence[str], least_words: int):
-        self.name, self.of_words = name, of_words
+    def __init__(self, name: str, form: Format, cells: Sequence[str], least_words: int):
+        self.name, self.of_words, wraps = name, form in (words, label), form is words
         self.full = max(1, *map(len, [name, *cells]))
         # Words may wrap between one another, and so may a heading; the numbers below it may not.
         parts = [word for cell in [name, *cells] for word in cell.split()] if wraps else [*name.split(), *cells]
@@ -188,25 +194,11 @@ class _Column:
         return [part.ljust(self.width) if self.of_words else part.rjust(self.width) for part in parts]
 
 
-def _least_width(columns: Sequence[_Column], gap: str) -> int:
-    return sum(c.width for c in columns) + len(gap) * (len(columns) - 1)
-
-
-def _share(left: int, columns: Sequence[_Column]) -> None:
-    """Give the columns that are left to columns of words first, then to headings."""
-    for of_words in (True, False):
-        growing = [c for c in columns if c.of_words == of_words and c.width < c.full]
-        while left > 0 and growing:
-            min(growing, key=lambda c: c.width).width += 1
-            left -= 1
-            growing = [c for c in growing if c.width < c.full]
-
-
 def _drawn_row(columns: Sequence[_Column], cells: Sequence[str], gap: str) -> str:
     parts = [c.lines(cell) for c, cell in zip(columns, cells, strict=True)]
-    height = max(map(len, parts))
-    padded = [part + [" " * c.width] * (height - len(part)) for c, part in zip(columns, parts, strict=True)]
-    return "\n".join(gap.join(line).rstrip() for line in zip(*padded, strict=True))
+    lines = itertools.zip_longest(*parts)
+    return "\n".join(gap.join(part or " " * c.width for c, part in zip(columns, line, strict=True)).rstrip()
+                     for line in lines)
 
 
 def _list_lines(labels: int, columns: Sequence[_Column], rows: Sequence[Sequence[str]], width: int,

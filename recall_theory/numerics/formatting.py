@@ -134,15 +134,15 @@ def brief(p: float, decimals: int = 3) -> str:
     return text[1:] if text.startswith("0") else text[:4]
 
 
-def with_error(mean: float, error: float) -> str:
-    """A mean probability with its standard error, to two significant digits of the error; none where it is NaN.
+def with_error(mean: float | None, error: float | None) -> str:
+    """A mean probability with its standard error, to two significant digits of the error; none where it is missing.
 
     >>> with_error(0.7361, 0.0539), with_error(0.0009766, 0.0003121), with_error(0.5, math.nan), with_error(1.0, 0.0)
     ('.736 ± .054', '.00098 ± .00031', '.500', '1.00 ± 0')
     """
-    if math.isnan(mean):
+    if mean is None or math.isnan(mean):
         return NOTHING
-    if math.isnan(error):
+    if error is None or math.isnan(error):
         return brief(mean)
     decimals = max(3, min(MOST_DECIMALS, 1 - math.floor(math.log10(error)))) if error else 3
     return f"{brief(mean, decimals)} ± {brief(error, decimals)}"
