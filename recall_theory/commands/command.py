@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import Interrupted
+from ..settings import check_seed
 from . import streams
 from .options import flag, option, option_of
 from .streams import BadInput, say, shown
@@ -77,9 +78,7 @@ class Output:
         """The seed itself, or a fresh one that is shown at once, so that an interrupted run can be repeated."""
         if seed is not None:
             return seed
-        import secrets
-
-        drawn = secrets.randbits(32)
+        drawn = check_seed(None)
         if self.progress:
             self.note(f"--seed {drawn}")
         return drawn

@@ -7,7 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ..errors import SettingError
 from ..numerics.formatting import count, deviation, number, plural, probability, signed
@@ -18,15 +17,12 @@ from ..sweep.scaling_experiment import Scaling
 from ..sweep.slices import Slice2D, described
 from ..sweep.store_analysis import StoreAnalysis, StoreSummary, attention_sure, limited_by
 from ..sweep.sweep_problem import SIMULATION_VERSION
+from ..theory.formulas.registry import formulas
 from ..theory.phase import family
 from ..verification.results import TOO_SKEWED, Cell, Comparison, seeds_wanted
 from ..verification.verdicts import VERDICT_ALPHA
 from .document import asset, render
 from .formula_groups import formula_math, groups_of, model_of
-from .formula_groups import math as mathml
-
-if TYPE_CHECKING:
-    import sympy
 
 __all__ = ["page"]
 
@@ -232,28 +228,21 @@ def _drawings(summary: StoreSummary, kind: str, cells: Mapping[int, Cell]) -> li
 
 
 def _laws(summary: StoreSummary, cells: Mapping[int, Cell]) -> Iterator[Law]:
-    import sympy
-
     every = [(scanned.slice, x) for scanned in summary.slices for x in scanned.scalings]
     for (plane, x), drawing in zip(every, _drawings(summary, "scaling", cells), strict=True):
         assert x.line is not None
-        left = f"<msub><mi>{x.of}</mi><mn>{x.at:g}</mn></msub><mo>"
-        constant = sympy.Symbol(number(math.exp(x.line.intercept)))
-        fitted = mathml(sympy.Mul(constant, _power(x.along, x.line.slope), evaluate=False), f"{left}≈</mo>")
-        predicted = ""
-        if not math.isnan(x.predicted_exponent):
-            predicted = mathml(_power(x.along, x.predicted_exponent), f"{left}∝</mo>")
+        fitted = _power_law(x, "≈", x.line.slope, f"<mn>{number(math.exp(x.line.intercept))}</mn>")
+        predicted = "" if math.isnan(x.predicted_exponent) else _power_law(x, "∝", x.predicted_exponent)
         points = [(count(p.value), number(p.predicted, 4), number(p.observed, 4),
                    p.reason or f"{number(p.interval[0], 4)} to {number(p.interval[1], 4)}") for p in x.points]
         yield Law(x, drawing, fitted, predicted, *_binding(summary, plane, x), points)
 
 
-def _power(size: str, exponent: float) -> sympy.Expr:
-    """A size to an exponent of three decimals: digits as they are, which sympy would turn into a fraction or 10^-16."""
-    import sympy
-
-    digits = f"{exponent + 0.0:.3f}".replace("-0.000", "0.000").replace("-", "\N{MINUS SIGN}")
-    return sympy.Pow(sympy.Symbol(size), sympy.Symbol(digits), evaluate=False)
+def _power_law(x: Scaling, relation: str, exponent: float, constant: str = "") -> str:
+    """A critical size as a power of the size along which it scales, as MathML."""
+    digits = f"{round(exponent, 3) + 0.0:.3f}".replace("-", "\N{MINUS SIGN}")
+    return (f"<math><msub><mi>{x.of}</mi><mn>{x.at:g}</mn></msub><mo>{relation}</mo>{constant}"
+            f"<msup><mi>{x.along}</mi><mn>{digits}</mn></msup></math>")
 
 
 def _binding(summary: StoreSummary, plane: Slice2D, x: Scaling) -> tuple[str, list[str]]:
@@ -269,8 +258,6 @@ def _binding(summary: StoreSummary, plane: Slice2D, x: Scaling) -> tuple[str, li
 
 def _laws_of(binding: str, model: str) -> list[str]:
     """The leading laws of a step and a family of noise terms; where there are none, the noise itself."""
-    from ..theory.formulas.registry import formulas
-
     step, kind = binding.split(": ")
     for group in groups_of([model]):
         laws = [formula_math(formulas[law], *bound) for law, bound in group.bounds.items()
