@@ -88,9 +88,9 @@ def test_solve_for_says_none_where_the_target_is_out_of_reach():
 
 @pytest.mark.parametrize(("arguments", "words"), [
     ({"unknown": "x", "V": 2, "L": 2, "d": 2}, "not one of V, L, d, N, m"),
-    ({"unknown": "V", "L": 2, "d": 2}, "give L, d, N, not L, d"),
+    ({"unknown": "V", "L": 2, "d": 2}, "N is missing: to solve for V give L, d, N"),
     ({"unknown": "N", "ratio": 4, "V": 2, "L": 2, "d": 2}, "leave it out"),
-    ({"unknown": "V", "V": 2, "L": 2, "d": 2, "N": 2}, "not V, L, d, N"),
+    ({"unknown": "V", "V": 2, "L": 2, "d": 2, "N": 2}, "V must be left out"),
     ({"unknown": "V", "L": 8, "d": 32, "ratio": 64, "activation": "tanh"}, "needs an MLP"),
     ({"unknown": "V", "L": 2, "d": 2, "N": 2, "target": 1}, "target=1"),
     ({"unknown": "V", "L": 2, "d": 2, "N": 2, "target": math.nan}, "target=nan"),

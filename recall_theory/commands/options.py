@@ -59,8 +59,9 @@ def option_of(name: str) -> str:
 def bad_setting(error: SettingError) -> BadInput:
     """The library's complaint about a parameter, in terms of the option that set it."""
     message, name = str(error), option_of(error.name)
-    if message.startswith(f"{error.name}="):
-        return BadInput(f"{name} {message.removeprefix(f'{error.name}=')}")
+    for start in (f"{error.name}=", f"{error.name} "):
+        if message.startswith(start):
+            return BadInput(f"{name} {message.removeprefix(start)}")
     return BadInput(f"{name}: {message}")
 
 
@@ -82,19 +83,15 @@ class Declared(ParamType):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
         p = self.parameter
-        typed = value
-        domain = p.domain.replace(", or none", "; leave it out for none")
-        refusal = BadInput(f"{option_of(p.name)} {shown(value)} is not {domain}", ctx)
-        if isinstance(value, str) and p.kind in ("integer", "real"):
-            typed = parse_integer(value) if p.kind == "integer" else parse_real(value)
-            if typed is None:
-                raise refusal
+        read = {"integer": parse_integer, "real": parse_real}.get(p.kind)
+        typed = read(value) if read and isinstance(value, str) else None
         try:
-            checked: object = p.check(typed)
+            checked: object = p.check(value if typed is None else typed)
         except SettingError as error:
             if p.kind == "activation":  # it says what is wrong with the expression
                 raise bad_setting(error) from None
-            raise refusal from None
+            domain = p.domain.replace(", or none", "; leave it out for none")
+            raise BadInput(f"{option_of(p.name)} {shown(value)} is not {domain}", ctx) from None
         return checked
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:

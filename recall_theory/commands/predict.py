@@ -10,7 +10,6 @@ from ..numerics.formatting import NOTHING, count, exact, number, percent, sizes
 from ..settings import OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, Setting
 from .command import Answer, Command, Output
 from .options import option, setting_options
-from .streams import BadInput
 from .text_layout import Block, Heading, Remark, Table, table
 
 if TYPE_CHECKING:
@@ -140,7 +139,6 @@ def laws_table(laws: Sequence[Requirement], title: str) -> Table:
 def run_solve(output: Output, target: float, observable: str, ratio: float | None, **values: Any) -> Answer:
     unknown: str = values.pop("for")
     known = {name: value for name in SIZES if (value := values.pop(name)) is not None}
-    _check_given(unknown, known, ratio)
     from ..theory.leading_requirements import requirements
     from ..theory.predict import predict
     from ..theory.solve import solve_for
@@ -178,17 +176,6 @@ def run_solve(output: Output, target: float, observable: str, ratio: float | Non
         table(beside, "The leading laws beside it, one cause alone each", formats={f"its {unknown}": number}),
         *prediction.remarks,
     ])
-
-
-def _check_given(unknown: str, known: Mapping[str, int], ratio: float | None) -> None:
-    if unknown in known:
-        raise BadInput(f"--{unknown} is what --for {unknown} solves for: leave it out")
-    if ratio is not None and (unknown == "N" or "N" in known):
-        raise BadInput("--ratio gives N as a multiple of V: leave --N and --for N out beside it")
-    not_needed = {unknown, "m"} if ratio is None else {unknown, "m", "N"}
-    for name in SIZES:
-        if name not in not_needed and name not in known:
-            raise BadInput(f"--{name} is missing: {PARAMETERS[name].domain} ({PARAMETERS[name].meaning})")
 
 
 def _ends(unknown: str, interval: Interval) -> str:

@@ -164,9 +164,10 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
     width = "m" if "m" in sizes or unknown == "m" else None
     model = Model(embedding, trigger_in_value, activation_in_use(width, activation))
     needed = [name for name in model.sizes if name != unknown and (name != "N" or ratio is None)]
-    if list(sizes) != needed:
-        raise SettingError("sizes", f"to solve for {unknown} give {', '.join(needed)}, not "
-                           f"{', '.join(sizes) or 'nothing'}")
+    for name in given:
+        if (name in sizes) != (name in needed):
+            wrong = "must be left out" if name in sizes else "is missing"
+            raise SettingError(name, f"{name} {wrong}: to solve for {unknown} give {', '.join(needed)}")
     fixed = {name: float(PARAMETERS[name].check(value)) for name, value in sizes.items()}
 
     low, high = model.search_range(unknown, fixed, target)
