@@ -72,7 +72,7 @@ def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, share: FloatArray, sh
     count, weight = counts_of(seeds.lam[:, None, None] * share, accuracy.count, counts)
     a = share[..., None]
     lead = rf.lead(V, lam, count, a, kernel.own[..., None, None], stored.off[..., None, None],
-                   stored.mean[..., None, None])
+                   average=stored.mean[..., None, None])
     surplus, weight = count - lam * a, share_weight[..., None] * weight
     lead, share, surplus, weight = (np.broadcast_to(q, lead.shape).reshape(R, E, -1)
                                     for q in (lead, a, surplus, weight))

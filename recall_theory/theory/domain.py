@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,7 +42,7 @@ POWER = 2  # |h|^2 of a value with the trigger in it, what a neuron sees in step
 
 
 @functools.lru_cache(maxsize=256)
-def linear_share(activation: Any, power: float = POWER) -> float:
+def linear_share(activation: str, power: float = POWER) -> float:
     """The share of Var phi(x) that is linear in x, for normal x of variance `power`.
 
     >>> round(linear_share("relu"), 3), linear_share("x**2 - 1")
@@ -55,7 +54,7 @@ def linear_share(activation: Any, power: float = POWER) -> float:
     return float(linear**2 / (energy - mean**2))
 
 
-def class_of(activation: Any | None) -> str:
+def class_of(activation: str | None) -> str:
     """"attention-only" for None, "smooth" for an activation most of whose variance is linear, else "rough".
 
     >>> class_of(None), class_of("relu"), class_of("x**3 - 3*x")
@@ -67,13 +66,13 @@ def class_of(activation: Any | None) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def _fourth_moment(activation: Any) -> float:
+def _fourth_moment(activation: str) -> float:
     phi = find(activation)
     second = float(gaussian_mean(phi, lambda x: phi.phi(x) ** 2, POWER))
     return float(gaussian_mean(phi, lambda x: phi.phi(x) ** 4, POWER)) / second**2
 
 
-def share_of_few(m: ArrayLike, activation: Any) -> Any:
+def share_of_few(m: ArrayLike, activation: str) -> FloatArray:
     """E phi^4/(m (E phi^2)^2): the relative variance of a value's squared features over the neurons' weights.
 
     The theory takes sums over neurons for nearly normal. Where phi^2 has a heavy tail (x^3 - 3x) that asks for many.
@@ -81,10 +80,10 @@ def share_of_few(m: ArrayLike, activation: Any) -> Any:
     >>> round(float(share_of_few(600, "relu")), 6)
     0.01
     """
-    return _fourth_moment(activation) / np.asarray(m, dtype=float)
+    return np.asarray(_fourth_moment(activation) / np.asarray(m, dtype=float))
 
 
-def _outside(at: Sizes, activation: Any | None, embedding: str) -> Iterator[tuple[NDArray[np.bool_], str, FloatArray]]:
+def _outside(at: Sizes, activation: str | None, embedding: str) -> Iterator[tuple[NDArray[np.bool_], str, FloatArray]]:
     """Each way out of the domain: where it applies, what to say of it (sizes to be filled in), the error to expect."""
     V, L, N = (at[name] for name in "VLN")
     kind, is_long = class_of(activation), L > SHORT * V
@@ -108,7 +107,7 @@ def _outside(at: Sizes, activation: Any | None, embedding: str) -> Iterator[tupl
         yield share > MOST_OF_FEW * (1 + 1 / 10**9), "few of the m = {m} neurons decide under this activation", beyond
 
 
-def is_checked(at: Sizes, activation: Any | None, embedding: str) -> NDArray[np.bool_]:
+def is_checked(at: Sizes, activation: str | None, embedding: str) -> NDArray[np.bool_]:
     """Whether settings lie in the domain; `at` holds arrays V, L, d, N and, with an MLP, m of one shape.
 
     >>> sizes = {name: np.array([8.0, 64.0]) for name in "VLdN"}
@@ -118,7 +117,7 @@ def is_checked(at: Sizes, activation: Any | None, embedding: str) -> NDArray[np.
     return ~np.any([where for where, _, _ in _outside(at, activation, embedding)], axis=0)
 
 
-def reasons(sizes: Mapping[str, float], activation: Any | None, embedding: str) -> tuple[list[str], float]:
+def reasons(sizes: Mapping[str, float], activation: str | None, embedding: str) -> tuple[list[str], float]:
     """Why sizes V, L, d, N and, with an activation, m lie outside the domain, and the largest error to expect, which
     is `INSIDE` where there is no reason. N may be beyond what a setting allows."""
     at = {name: np.array(size) for name, size in sizes.items()}
@@ -129,7 +128,7 @@ def reasons(sizes: Mapping[str, float], activation: Any | None, embedding: str) 
     return [text.format(**shown) for _, text, _ in ways], min(error, 1.0)
 
 
-def remarks_at(sizes: Mapping[str, float], activation: Any | None, embedding: str) -> tuple[str, ...]:
+def remarks_at(sizes: Mapping[str, float], activation: str | None, embedding: str) -> tuple[str, ...]:
     """The reasons in one sentence with the error to expect; nothing where there are none."""
     why, error = reasons(sizes, activation, embedding)
     return (f"Not checked: {'; '.join(why)}. Expect predictions to be off by up to {error:.2g}.",) if why else ()

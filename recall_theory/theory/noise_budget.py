@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,7 +71,8 @@ def _typical(phi: Activation, d: float, e: int) -> tuple[float, ...]:
     return own, float(law.mean[0]), variance, of_mean, noise, float(law.slant_variance[0]) * own**2 * WIDE
 
 
-def mlp_recall_terms(k: TypicalKernel, V: Any, d: Any, N: Any, m: Any) -> dict[str, Any]:
+def mlp_recall_terms(k: TypicalKernel, V: FloatArray, d: FloatArray, N: FloatArray,
+                     m: FloatArray) -> dict[str, FloatArray]:
     """The same with an MLP of m neurons. Every name begins with one of "mean bias", "gradient noise", "MLP noise",
     "interference"."""
     lam = N / V

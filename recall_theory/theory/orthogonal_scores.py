@@ -213,7 +213,7 @@ def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, accur
         lead = lead_given(V, L, N, e, x2)
         noise = (max(lead_noise_given(V, L, N, n2, n3), parts[0][1] * LEAST_PART if parts else TINY**0.5)
                  + free * (lead_given(V, L, N, e, x2 + 1) - lead) ** 2)
-        extra, shared = trigger_weight_noise_given(V, L, N, e, x2, nx2, xn2) if d == V else (0.0, 0.0)
+        extra, shared = trigger_weight_noise_given(V, L, N, e, x2, nx2=nx2, xn2=xn2) if d == V else (0.0, 0.0)
         parts.append((lead + (e * c * rho * x2 if d == V else 0), noise + max(extra, 0), moved, shared, middle, spread))
     # The skewness hardly moves with the sum: the line alone would turn the third cumulant negative.
     skew = thirds[0] / float(weight @ np.array(totals[1:]) ** (3 / 2))

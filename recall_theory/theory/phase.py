@@ -186,17 +186,15 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
 
     def diagram() -> PhaseDiagram:
         """Of the rows that are whole."""
-        rows = len(predictions) // len(across)
-        shape = (rows, len(across))
-        whole = predictions[:rows * len(across)]
-        seen = {o: np.array([getattr(p, o) for p in whole]).reshape(shape) for o in OBSERVABLES}
-        names = np.array([binding(p) for p in whole], dtype=object).reshape(shape)
-        rows_of = range(0, len(whole), len(across))
-        remarks = tuple(tuple(p.remarks for p in whole[i:i + len(across)]) for i in rows_of)
-        shown = {**fixed, **({} if ratio is None else {"ratio": ratio})}
-        return PhaseDiagram(x, y, across, up[:rows], shown, target, seen["attention"], seen["recall"],
-                            seen["accuracy"], tuple(tuple(row) for row in names.tolist()),
-                            _crossings(across, up[:rows], seen["accuracy"], target), remarks)
+        width = len(across)
+        rows = [predictions[i:i + width] for i in range(0, len(predictions) - width + 1, width)]
+        seen = {o: np.array([[getattr(p, o) for p in row] for row in rows]).reshape(-1, width) for o in OBSERVABLES}
+        return PhaseDiagram(
+            x, y, across, up[:len(rows)], fixed | ({} if ratio is None else {"ratio": ratio}), target,
+            seen["attention"], seen["recall"], seen["accuracy"],
+            binding=tuple(tuple(map(binding, row)) for row in rows),
+            boundary=_crossings(across, up[:len(rows)], seen["accuracy"], target),
+            remarks=tuple(tuple(p.remarks for p in row) for row in rows))
 
     try:
         for prediction in (mapped or map)(predict, settings):

@@ -211,7 +211,7 @@ def _predicted(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str,
         found["attention_std"] = np.where(L > 1, std, 0.0)
         budget = attention_terms(V, L, d, N, embedding, e, m=m, phi=batch.phi)
         terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},
-                 "recall": recall_terms(V, d, N, e) if batch.phi is None else
+                 "recall": recall_terms(V, d, N, e) if batch.phi is None or m is None else
                  mlp_recall_terms(typical_kernel(batch.phi, d, batch.e), V, d, N, m)}
     # quadrature weights sum to 1 but for rounding
     means = {o: np.clip(found[o], 0, 1) for o in OBSERVABLES}

@@ -55,9 +55,10 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) ->
     # Wrong picks fall on few tokens, so that their overlap with w is common to all labels.
     best, every = best_pick(seeds)[:, None, None], missed[:, None, None]
     rest_variance = rf.stored_rest(share, lam, bias, wrong, kernel.bare_variance[..., None],
-                                   groups.share_variance[:, None], every, best)
+                                   groups.share_variance[:, None], missed=every, best=best)
     mean = (weight * rf.stored_mean(share, bias, wrong)).sum(-1)
-    square = (weight * rf.stored_square(share, lam, bias, wrong, spread, mean[..., None], rest_variance)).sum(-1)
+    square = rf.stored_square(share, lam, bias, wrong, spread, mean[..., None], rest=rest_variance)
+    square = (weight * square).sum(-1)
     # nothing attended rightly, and nothing wrongly by chance
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
     alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * (kernel.variance - kernel.common)

@@ -80,7 +80,8 @@ def shared_power_given(V: Real, L: Real, n: Real, own: Real) -> Real:
     return power * (own * (1 / L + slots / V * beside) ** 2 + (1 - own) * slots / V * beside**2)
 
 
-def trigger_weight_noise_given(V: Real, L: Real, N: Real, e: Real, x2: Real, nx2: Real, xn2: Real) -> Real:
+def trigger_weight_noise_given(V: Real, L: Real, N: Real, e: Real, x2: Real, *, nx2: Real,
+                               xn2: Real) -> tuple[Real, Real]:
     """For d = V: what the trigger's own value adds to the variance of W, and its covariance with sum_b t_b S_b."""
     rho = (L - 1) / V
     a, k = (1 - N / V) / L, (1 - 1 / L) * rho - (1 + e) / L

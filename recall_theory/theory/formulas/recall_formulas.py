@@ -76,15 +76,16 @@ def stored_mean(share: Real, bias: Real, astray: Real) -> Real:
 
 
 @_moment("stored.rest", "Variance of what a label's wrong picks store", "leading; a class of labels")
-def stored_rest(share: Real, lam: Real, bias: Real, astray: Real, bare: Real, varied: Real, missed: Real,
-                best: Real) -> Real:
+def stored_rest(share: Real, lam: Real, bias: Real, astray: Real, bare: Real, varied: Real, *,
+                missed: Real, best: Real) -> Real:
     """(1 - a) (b*^2 + v0)/lam + V_a (b - b*)^2 + (1 - a - missed)^2 v0 best/(2 - best)."""
     return ((1 - share) / lam * (astray**2 + bare) + varied * (bias - astray)**2
             + (1 - share - missed)**2 * agreement(best) * bare)
 
 
 @_moment("stored.square", "Mean square of a label's strength", "exact for Poisson counts; a class of labels")
-def stored_square(share: Real, lam: Real, bias: Real, astray: Real, variance: Real, average: Real, rest: Real) -> Real:
+def stored_square(share: Real, lam: Real, bias: Real, astray: Real, variance: Real, average: Real, *,
+                  rest: Real) -> Real:
     """(a b + (1 - a) b* - average)^2 + a b^2/lam + a (a + 1/lam) v + rest."""
     return ((stored_mean(share, bias, astray) - average)**2 + share * bias**2 / lam
             + share * (share + 1 / lam) * variance + rest)
@@ -97,7 +98,7 @@ def stored_alone(share: Real, lam: Real, missed: Real, best: Real) -> Real:
 
 
 @_moment("lead", "Strength of the right label")
-def lead(V: Real, lam: Real, count: Real, share: Real, own: Real, astray: Real, average: Real) -> Real:
+def lead(V: Real, lam: Real, count: Real, share: Real, own: Real, astray: Real, *, average: Real) -> Real:
     """(1 - 1/V) (n K/lam + (1 - a) b* - average)."""
     return (count / lam * own + (1 - share) * astray - average) * (1 - 1 / V)
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+
+from .generic import Real
 
 
 def _partitions(k: int, largest: int) -> Iterator[list[int]]:
@@ -58,7 +59,7 @@ def pairings(k: int) -> tuple[tuple[int, int, int], ...]:
     return tuple((i, j, int(number)) for (i, j), number in sorted(total.items()) if number)
 
 
-def wishart(k: int, V: Any, d: Any, kappa: Any) -> Any:
+def wishart(k: int, V: Real, d: Real, kappa: Real) -> Real:
     """E tr (d Sigma)^k / d for Sigma the covariance of V embeddings about their mean.
 
     Exact for Gaussian embeddings (kappa = 1). On the sphere (kappa = 0) to order 1/V: repeated tokens have |z|^2 + 1/d
