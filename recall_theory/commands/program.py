@@ -90,24 +90,17 @@ def _without_command(version: bool = False, verbose: bool = False) -> None:
 
 def versions(verbose: bool) -> str:
     """The version in one line; where `verbose`, a line each for the libraries, linear algebra and threads in use."""
+    from importlib import metadata
+
     lines = [f"{PROGRAM} {__version__}"]
     if verbose:
         lines += [f"Python {platform.python_version()}", platform.platform()]
-        lines += [f"{name} {_version(name)}" for name in PACKAGES]
+        lines += [f"{name} {metadata.version(name)}" for name in PACKAGES]
         lines += _linear_algebra()
         present = os.cpu_count() or 1
         usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else present
         lines.append(f"cores: {usable} usable of {present}")
     return "\n".join(lines) + "\n"
-
-
-def _version(name: str) -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "missing"
 
 
 def _linear_algebra() -> list[str]:
