@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; `argv` is `sys.argv[1:]` where None.
 
     0: done, or theory and simulation agree. 1: they disagree. 2: bad input. 3: inconclusive. 70: an
-    internal error. 129, 130, 143: interrupted by SIGHUP, Ctrl-C, SIGTERM.
+    internal error. 75: a cluster has no worker left. 129, 130, 143: interrupted by SIGHUP, Ctrl-C, SIGTERM.
     """
     received: list[int] = []
     try:
@@ -66,10 +66,10 @@ def _run(arguments: list[str]) -> int:
     import click
 
     from .commands import PROGRAM, streams
-    from .commands.command import BAD_INPUT, INTERNAL_ERROR
+    from .commands.command import BAD_INPUT, INTERNAL_ERROR, NO_WORKERS
     from .commands.options import complaint
     from .commands.program import program
-    from .errors import SettingError
+    from .errors import NoWorkers, SettingError
 
     called = PROGRAM
     try:
@@ -96,7 +96,7 @@ def _run(arguments: list[str]) -> int:
         return INTERRUPTED
     except (SettingError, click.ClickException) as error:
         streams.say(f"{called}: {complaint(error)}")
-        return BAD_INPUT
+        return NO_WORKERS if isinstance(error, NoWorkers) else BAD_INPUT
     except OSError as error:  # a full disk, a file that is not there
         streams.discard_stdout()
         streams.say(f"{called}: {error}")

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["Interrupted", "SettingError", "interrupted_with"]
+__all__ = ["Interrupted", "NoWorkers", "SettingError", "interrupted_with"]
 
 
 class SettingError(ValueError):
@@ -18,6 +18,10 @@ class SettingError(ValueError):
 
     def __reduce__(self) -> tuple[type[SettingError], tuple[str, str]]:
         return type(self), (self.name, str(self))  # how it comes back from a worker
+
+
+class NoWorkers(SettingError):
+    """A cluster that has had no worker for too long; what was finished is kept."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plots")
     sweep(product({"d": [6, 12, 24], "L": [2, 4]}, V=12, N=96), seeds=48, seed=3, store=folder / "sweep.db")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recall_theory.sweep.slices.DIAGRAM_CELLS", (3, 2))
+        patch.setattr("recall_theory.sweep.store_summary.DIAGRAM_CELLS", (3, 2))
         yield folder
 
 

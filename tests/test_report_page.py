@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     sweep(CELLS, seeds=48, seed=3, store=folder / "sweep.db")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recall_theory.sweep.slices.DIAGRAM_CELLS", (3, 2))  # coarse phase diagrams
+        patch.setattr("recall_theory.sweep.store_summary.DIAGRAM_CELLS", (3, 2))  # coarse phase diagrams
         for file, more in (("page.html", []), ("again.html", []), ("page.json", ["--json"])):
             line = ["report", "--store", str(folder / "sweep.db"), "--at", "0.4", "--output", str(folder / file)]
             assert main([*line, *more]) == 0
@@ -322,7 +322,7 @@ def test_cells_without_a_prediction_are_named(tmp_path):
 
 
 def test_a_large_store_shows_what_disagrees_first(monkeypatch):
-    from recall_theory.sweep.store_analysis import summarise_store
+    from recall_theory.sweep.store_summary import summarise_store
 
     results = sweep(product({"d": [16, 32], "L": [2, 4]}, V=16, N=128), seeds=3, seed=1)
     summary = summarise_store(results, diagram_cells=None)

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -139,6 +140,101 @@ def test_a_flushed_result_is_in_the_file_though_the_store_is_never_closed(tmp_pa
     store.close()
 
 
+def test_a_commit_waits_for_the_disk():
+    with Store() as store:
+        assert store._db.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA: FULL, and the journal's end too
+
+
+HOT = """
+import os, signal, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("PRAGMA cache_size = 1")
+db.execute("BEGIN IMMEDIATE")
+db.executemany("INSERT INTO problem (key, problem) VALUES (?, ?)", [(str(i), "x" * 999) for i in range(99)])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_store_killed_in_mid_commit_is_read_where_it_cannot_be_written(path, monkeypatch):
+    before = held(path)
+    subprocess.run([sys.executable, "-c", HOT, str(path)], timeout=60)
+    journal = path.with_name("store.db-journal")
+    assert journal.exists() and path.stat().st_size > 50_000  # half of a transaction is in the file
+    files = path.read_bytes(), journal.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(library.os, "access", lambda *_: False)
+        assert held(path) == before
+        with pytest.raises(SettingError, match="can't be used"):
+            sweep(CELLS, seeds=3, seed=5, store=path)
+    assert (path.read_bytes(), journal.read_bytes()) == files
+    assert held(path) == before and not journal.exists()
+
+
+# Two sweeps at once
+
+SHARED = """
+import json, sys, time
+from recall_theory.sweep import product, sweep
+import recall_theory.sweep.run_sweep as library
+inner = library.one_seed
+library.one_seed = lambda *task: (time.sleep(0.01), inner(*task))[1]
+cells = product({"d": [4, 8, 16, 32], "L": [2, 4, 8]}, V=8, N=32)
+print("ready", flush=True)
+sys.stdin.readline()
+print(sweep(cells, 30, 5, store=sys.argv[1]).simulated, flush=True)
+"""
+
+
+@pytest.fixture
+def two_sweeps(tmp_path):
+    """Two processes that sweep over the same cells into one store."""
+    path = tmp_path / "shared.db"
+    command = [sys.executable, "-c", SHARED, str(path)]
+    pair = [subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
+    for process in pair:
+        assert process.stdout.readline() == "ready\n"
+    for process in pair:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    yield path, pair
+    for process in pair:
+        process.kill()
+        process.communicate()
+
+
+def test_two_sweeps_share_the_work_and_run_nothing_twice(two_sweeps):
+    path, pair = two_sweeps
+    one, two = (int(process.communicate(timeout=60)[0]) for process in pair)
+    assert one + two == 360 and min(one, two) > 30
+    assert {problem: len(known) for problem, known in held(path).items()} == {SweepProblem(c, 5): 30 for c in CELLS}
+    with Store(path) as store:
+        assert store._db.execute("SELECT count(*) FROM claim").fetchone() == (0,)
+
+
+def test_of_two_sweeps_one_is_killed_and_the_other_does_all(two_sweeps):
+    path, (killed, other) = two_sweeps
+    while not path.exists() or sum(map(len, held(path).values())) < 40:
+        time.sleep(0.02)
+    killed.kill()
+    killed.wait()
+    finished_before = sum(map(len, held(path).values()))
+    simulated = int(other.communicate(timeout=60)[0])
+    assert 360 - finished_before <= simulated < 360
+    assert np.array_equal(sweep(CELLS, 30, 5, store=path).values, sweep(CELLS, 30, 5).values)
+
+
+def test_claims_expire_and_those_of_the_living_are_waited_for(path, monkeypatch):
+    """A claim from a machine that can't be asked: waited for until its time is over."""
+    with Store(path) as elsewhere:
+        monkeypatch.setattr(elsewhere, "_owner", "far 1 x")
+        elsewhere.check_writable()
+        monkeypatch.setattr(library, "EXPIRY", 1.0)
+        lines = []
+        assert len(elsewhere.claim(iter([(SweepProblem(CELLS[0], 5), 2)]), 1)[0]) == 1
+        results = sweep(CELLS, 3, 5, store=path, note=lines.append)
+    assert results.simulated == 12 and lines == ["waiting for another sweep, which is at 1 seed"]
+
+
 # Broken files
 
 
@@ -214,7 +310,8 @@ def test_a_full_disk_is_one_line_and_costs_nothing_that_was_written(path, tmp_pa
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
         assert done.stderr.count("\n") == 1 and "can't be used" in done.stderr
         assert "rollback" not in done.stderr  # the cause, not what followed
-    assert held(path) == before
+    now = held(path)
+    assert all(known.items() <= now[problem].items() for problem, known in before.items())
 
 
 def test_a_directory_and_what_is_no_file_name_are_refused(tmp_path):

@@ -5,17 +5,27 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 
 import numpy as np
 import pytest
-from command_line import answer, call, refused
+from command_line import answer, call, read_json, refused
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_theory.errors import Interrupted
 from recall_theory.settings import PARAMETERS, Setting, SettingError
 from recall_theory.simulate.run import one_seed, simulate
-from recall_theory.sweep import Store, SweepProblem, product, run_sweep, sweep, sweep_results
+from recall_theory.sweep import (
+    Store,
+    SweepProblem,
+    product,
+    run_sweep,
+    store_analysis,
+    store_summary,
+    sweep,
+    sweep_results,
+)
 from recall_theory.sweep.sweep_grid import load_plan, scan
 from recall_theory.sweep.sweep_problem import SIMULATION_VERSION
 from recall_theory.verification import grids
@@ -178,6 +188,39 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
 def test_bad_values_are_refused_before_anything_is_run(cells, more, words):
     with pytest.raises(SettingError, match=words):
         sweep(cells, **more)
+
+
+# Seeds planned for verdicts
+
+
+def test_a_sweep_plans_the_seeds_of_its_verdicts_and_says_so(tmp_path):
+    """By default as many seeds as `verify` plans, a line before, and a report that opens with a verdict."""
+    store = str(tmp_path / "auto.db")
+    cells = ["sweep", "--scan", "d=64,128", "--V", "16", "--L", "2", "--N", "512", "--seed", "1", "--store", store]
+    lines = []
+    sweep(product({"d": [64, 128]}, V=16, L=2, N=512), seed=1, store=store, announce=lines.append)
+    planned = [int(n.replace(",", "")) for n in re.findall(r"takes? ([0-9,]+) seeds", " ".join(lines))]
+    assert len(planned) == len(lines) <= 2 and all("to be run, about" in line for line in lines)
+    code, out, err = call(*cells)
+    assert (code, err) == (0, "") and "0 simulated now" in out
+    with Store(store) as kept:
+        assert sum(len(kept.known(p)) for p in kept.current()) == planned[-1] > 100
+    assert f"{planned[-1]} seeds" in out.replace(",", "")
+    _, report, _ = call("report", "--store", store)
+    assert "Verdict: agree" in report or "Verdict: disagree" in report
+
+    again = read_json(call(*cells, "--seeds", "auto", "--json")[1])
+    assert (again["run"], again["found"]) == (0, planned[-1])  # the same plan, from what the store holds
+    with Store(store) as kept:
+        results = sweep_results.gathered(kept, kept.current())
+    (repeat,) = store_summary.summarise_store(results, diagram_cells=None).reproductions
+    assert "--seeds" not in repeat.command
+
+
+def test_cells_without_a_prediction_have_a_usual_number_of_seeds():
+    described, refused = Setting(16, 2, 64, 512), Setting(16, 2, 64, 512, m=8, embedding="orthogonal")
+    plan = store_analysis.planned_for_verdicts([described, refused])
+    assert plan[0] > plan[1] == store_analysis.UNJUDGED_SEEDS
 
 
 # The problem's hash

@@ -11,9 +11,8 @@ import time
 
 import numpy as np
 import pytest
-from command_line import refused
+from command_line import call, refused
 
-from recall_theory.settings import SettingError
 from recall_theory.sweep import Store, product, sweep
 from recall_theory.sweep import cluster as cluster_library
 from recall_theory.sweep.cluster import run_chunk
@@ -34,24 +33,26 @@ def test_without_dask_a_cluster_is_one_line(monkeypatch):
     assert "--scheduler" in line and "recall-theory[cluster]" in line
 
 
+def started(tmp_path, kind, *arguments):
+    return subprocess.Popen([sys.executable, "-m", f"distributed.cli.dask_{kind}", "--scheduler-file",
+                             str(tmp_path / "scheduler.json"), "--host", "127.0.0.1", "--no-dashboard", *arguments],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def start_worker(tmp_path):
+    return started(tmp_path, "worker", "--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path))
+
+
 @pytest.fixture
 def cluster(tmp_path):
     """The address of a scheduler, and its process before those of its two workers."""
-    file = tmp_path / "scheduler.json"
-
-    def started(kind, *arguments):
-        return subprocess.Popen([sys.executable, "-m", f"distributed.cli.dask_{kind}", "--scheduler-file", str(file),
-                                 "--host", "127.0.0.1", "--no-dashboard", *arguments], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
-
-    processes = [started("scheduler", "--port", "0")]
+    processes = [started(tmp_path, "scheduler", "--port", "0")]
     try:
         end = time.monotonic() + 90
-        while (address := address_in(file)) is None:
+        while (address := address_in(tmp_path / "scheduler.json")) is None:
             assert time.monotonic() < end, "the scheduler did not come up"
             time.sleep(0.02)
-        processes += [started("worker", "--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path))
-                      for _ in range(2)]
+        processes += [start_worker(tmp_path) for _ in range(2)]
         yield address, processes
     finally:
         for process in processes:
@@ -148,10 +149,33 @@ def test_the_command_line_on_a_cluster_that_works_and_fails(tmp_path, cluster):
 
 
 @needs_dask
-def test_a_cluster_without_workers_is_one_line(monkeypatch):
-    from distributed import LocalCluster
+def test_workers_gone_are_told_waited_for_and_given_up(tmp_path, cluster, monkeypatch):
+    """All workers die after 100 of 720 results and one joins later: it goes on. It dies too: exit 75, rows kept."""
+    address, (_, *workers) = cluster
+    monkeypatch.setattr(cluster_library, "TOLD_AFTER", 0.1)
+    lines, joined, path = [], [], str(tmp_path / "store.db")
 
-    monkeypatch.setattr(cluster_library, "FIRST_WORKER", 0.5)
-    with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None) as empty, \
-            pytest.raises(SettingError, match="no worker has joined"):
-        sweep(CELLS, 1, 1, scheduler=empty.scheduler_address)
+    def kill(done, wanted):
+        if done == 100:
+            for worker in workers:
+                worker.kill()
+
+    def told(line):
+        lines.append(line)
+        joined.append(start_worker(tmp_path))
+
+    try:
+        found = sweep(CELLS, 60, 5, store=path, scheduler=address, progress=kill, note=told)
+    finally:
+        for worker in joined:
+            worker.kill()
+            worker.wait()
+    assert np.array_equal(found.values, sweep(CELLS, 60, 5).values)
+    assert "has no worker; waiting for one for 300 s in all" in lines[-1]
+
+    monkeypatch.setattr(cluster_library, "LONGEST_WAIT", 1)
+    code, out, err = call("sweep", *SIZES, "90", "--store", path, "--scheduler", address)
+    assert (code, out, err.count("\n")) == (75, "", 2), err
+    assert "no worker for 1 s; what was finished is kept, and the same command goes on" in err
+    with Store(path) as store:
+        assert sum(len(store.known(problem)) for problem in store.current()) == 720

@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 
 AGREE, DISAGREE, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
-INTERNAL_ERROR, INTERRUPTED = 70, 130
+INTERNAL_ERROR, NO_WORKERS, INTERRUPTED = 70, 75, 130
 HELP = {"help_option_names": ["-h", "--help"]}  # settings of click's contexts
 EXIT_CODES = {"agree": AGREE, "disagree": DISAGREE, "inconclusive": INCONCLUSIVE}
 

@@ -18,7 +18,7 @@ from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, table
 
 if TYPE_CHECKING:
-    from ..sweep.store_analysis import StoreSummary
+    from ..sweep.store_summary import StoreSummary
 
 PAGES = ("html", "htm")
 FIGURES = ("agreement", "residuals", "phase", "scaling")
@@ -58,9 +58,8 @@ def run_report(output: Output, *, store: str, at: float, jobs: int, figure: str 
 
 def _summary(output: Output, store: str, at: float, jobs: int, phases: bool) -> StoreSummary:
     """What the store shows; `phases` is whether phase diagrams are wanted, which take seconds."""
-    from ..sweep.slices import DIAGRAM_CELLS
     from ..sweep.store import Store
-    from ..sweep.store_analysis import summarise_store
+    from ..sweep.store_summary import DIAGRAM_CELLS, summarise_store
     from ..sweep.sweep_results import gathered
 
     with Store(store, must_exist=True) as kept:

@@ -68,7 +68,7 @@ def _values(along: str, text: str | None) -> list[Any]:
 
 def blocks(result: Scaling) -> list[Block]:
     """The critical sizes, and the exponent where there is one; `report` shows them too."""
-    from ..sweep.slices import described
+    from ..sweep.store_summary import described
 
     fixed = described(result.fixed)
     ratios = dict.fromkeys(("predicted", "observed", "observed / predicted"), FOUR_DIGITS)

@@ -9,10 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from ..numerics.formatting import plural, with_error
 from ..settings import OBSERVABLES, PARAMETERS
 from .command import Answer, Command, Output, Progress
-from .options import file_option, option, option_of
+from .options import EXTRA, Declared, file_option, option, option_of
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, legend, marked
 from .verify import one_line, variant
@@ -22,13 +24,13 @@ if TYPE_CHECKING:
     from ..sweep.sweep_grid import SweepPlan
     from ..sweep.sweep_results import Results
 
-SEEDS = 8
+AUTO = "auto"
 NUMBERS = ("V", "L", "d", "N", "eta", "gamma")
 MOST_ROWS = 200  # of the table for people; a longer one is for programs
 TO_RUN = "give --scan, --grid or the sizes of a setting"
 
 
-def run(output: Output, *, scan: Sequence[str], grid: str | None, ratio: float | None, seeds: int | None,
+def run(output: Output, *, scan: Sequence[str], grid: str | None, ratio: float | None, seeds: int | str | None,
         seed: int | None, jobs: int, n_test: int | None, store: str | None, part: str | None, scheduler: str | None,
         merge: Sequence[str], export: Sequence[str], **values: Any) -> Answer:
     from ..sweep.run_sweep import sweep
@@ -42,16 +44,16 @@ def run(output: Output, *, scan: Sequence[str], grid: str | None, ratio: float |
         raise BadInput("--merge needs --store FILE, into which the others go")
     if store is None and not plan.cells:
         raise BadInput(f"nothing to run: {TO_RUN}, or --store FILE to see what it holds")
+    wanted = plan.seeds or AUTO if seeds is None else seeds
     of_a_run = {"seeds": seeds, "seed": seed, "n_test": n_test, "part": part, "scheduler": scheduler}
     for name, value in of_a_run.items():
         if value is not None and not plan.cells:
             raise BadInput(f"{option_of(name)} is for what is to be run: {TO_RUN}")
-    before = present = -1  # results in the store when the work begins, and now
 
     def answer(results: Results) -> Answer:
         for path in export:
             export_results(results, path)
-        return _answer(results, present - before, merged, store, export)
+        return _answer(results, merged, store, export)
 
     with contextlib.ExitStack() as stack:
         # The others first: where one of them is missing, no new store is left behind.
@@ -65,13 +67,12 @@ def run(output: Output, *, scan: Sequence[str], grid: str | None, ratio: float |
         used = _seed(output, kept, plan.seed if seed is None else seed)
 
         def work(progress: Progress) -> Results:
-            def advance(done: int, wanted: int) -> None:
-                nonlocal before, present
-                before, present = done if before < 0 else before, done
-                progress(done, wanted)
+            def say(line: str) -> None:
+                output.note(f"{output.command}: {line}")
 
-            return sweep(plan.cells, seeds or plan.seeds or SEEDS, used, n_test=n_test or plan.n_test, jobs=jobs,
-                         store=kept, part=share, scheduler=scheduler, progress=advance)
+            return sweep(plan.cells, None if wanted == AUTO else int(wanted), used, n_test=n_test or plan.n_test,
+                         jobs=jobs, store=kept, part=share, scheduler=scheduler, progress=progress,
+                         announce=say if output.progress else None, note=say)
 
         where = "goes on from here" if store else "and --store FILE would go on from where it was"
         return output.measure("seeds", work, answer, lambda results: (
@@ -112,8 +113,9 @@ def _seed(output: Output, kept: Store, seed: int | None) -> int:
     return seeds[0] if seeds else output.seed(None)
 
 
-def _answer(results: Results, run: int, merged: int | None, store: str | None, export: Sequence[str]) -> Answer:
-    """The results; `run` seeds are new, `merged` results came from other stores."""
+def _answer(results: Results, merged: int | None, store: str | None, export: Sequence[str]) -> Answer:
+    """The results; `merged` of them came from other stores."""
+    run = results.simulated
     data = results.to_dict() | {"run": run}
     seeds = sorted({problem.seed for problem in results.problems})
     if len(seeds) == 1:
@@ -138,7 +140,7 @@ def _answer(results: Results, run: int, merged: int | None, store: str | None, e
 
 def _cells(results: Results) -> list[Block]:
     """What is the same in all cells, and a line a cell: what differs, and its means with their standard errors."""
-    from ..sweep.slices import described
+    from ..sweep.store_summary import described
     from ..theory.domain import remarks
 
     settings = [p.setting for p in results.problems]
@@ -170,6 +172,13 @@ def _cells(results: Results) -> list[Block]:
     return blocks
 
 
+class _SeedsOrAuto(Declared):
+    """A number of seeds, or "auto"."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
+        return AUTO if value == AUTO else super().convert(value, param, ctx)
+
+
 # An option for each parameter of a setting, None where it is absent: a scan or a grid may say what it is.
 _USUAL = {name: "yes" if p.default is True else p.default for name, p in PARAMETERS.items() if p.default is not None}
 _PARAMETERS = [option(name, default=None, help=f"{p.meaning}; {_USUAL[name]} where absent" if name in _USUAL else None)
@@ -183,7 +192,9 @@ command = Command(
         file_option("grid", "in place of --scan: a TOML file with sizes, a table [scan], seeds, seed and n_test; or a "
                     "shipped grid: default, full, attention-only, mlp"),
         *_PARAMETERS, "ratio",
-        option("seeds", default=None, help=f"independently drawn models a cell; {SEEDS} where absent"),
+        click.Option(["--seeds", "seeds"], type=_SeedsOrAuto(EXTRA["seeds"]), metavar="INTEGER|auto",
+                     help="independently drawn models a cell; auto, also where absent, is as many as a verdict on the "
+                     "theory takes, as verify plans them"),
         option("seed", help="fixes everything random; the store's own, else drawn and shown, where absent"), "jobs",
         option("n_test", default=None, help="fresh sequences a seed; where absent, all are summed over exactly"),
         file_option("store", "keep results in FILE: a sweep that was ended at any moment goes on from there. Alone: "

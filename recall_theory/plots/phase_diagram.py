@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sweep.slices import Slice2D
+from ..sweep.store_summary import Slice2D
 from ..theory.phase import PhaseDiagram
 from ..verification.results import Cell
 from .comparisons import SIZES, Mark, draw_marks, figure_legend, mark_legend

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import SettingError
 from ..settings import OBSERVABLES
 from ..sweep.scaling_experiment import CriticalSize, Scaling
-from ..sweep.store_analysis import StoreSummary
+from ..sweep.store_summary import StoreSummary
 from ..theory.phase import PhaseDiagram
 from ..verification.results import Cell
 from .comparisons import (
@@ -61,7 +61,7 @@ def store_figure(summary: StoreSummary, name: str, observables: Sequence[str] = 
     Raises `SettingError` where the store has nothing for it to show.
 
     >>> from recall_theory.sweep import product, sweep
-    >>> from recall_theory.sweep.store_analysis import summarise_store
+    >>> from recall_theory.sweep.store_summary import summarise_store
     >>> summary = summarise_store(sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=3, seed=1))
     >>> figure = store_figure(summary, "agreement")
     >>> figure.describe("recall")[:46]

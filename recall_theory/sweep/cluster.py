@@ -9,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import queue
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from ..errors import NoWorkers
 from ..settings import SettingError
 from ..simulate.workers import one_thread
 from .sweep_problem import SIMULATION_VERSION
@@ -19,22 +22,23 @@ from .sweep_problem import SIMULATION_VERSION
 CHUNK = 16  # tasks that travel together: a message costs the scheduler about a millisecond
 WINDOW = 4  # chunks under way for each thread of the cluster, so that none waits for the next
 CONNECTING = 30  # seconds to reach the scheduler
-FIRST_WORKER = 300  # seconds until the first worker has joined: a queue may hold them up
+LOOK = 1.0  # seconds without a result after which the workers are counted
+TOLD_AFTER, LONGEST_WAIT = 10, 300  # seconds without a worker, which a queue may hold up
 LOGS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 
 Result = TypeVar("Result")
 
 
-def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]],
-                address: str) -> Generator[tuple[int, Result], None, None]:
+def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]], address: str,
+                say: Callable[[str], None]) -> Generator[tuple[int, Result], None, None]:
     """As `simulate.workers.unordered_map`, by the workers of the Dask scheduler at `address`: (number of the task, its
-    result), each once. What a lost worker had is run again by another.
+    result), each once. What a lost worker had is run again by another. Where there is no worker, `say` is told.
 
-    Raises `SettingError` where distributed isn't installed, the scheduler can't be reached or is lost, no worker
-    comes, or the workers can't do the work or keep dying.
+    Raises `NoWorkers` where there is none for 300 s, and `SettingError` where distributed isn't installed, the
+    scheduler can't be reached or is lost, or the workers can't do the work or keep dying.
     """
     try:
-        from distributed import CancelledError, Client, KilledWorker, as_completed
+        from distributed import CancelledError, Client, KilledWorker
 
         client = Client(address, timeout=CONNECTING)
     except ImportError:
@@ -43,28 +47,51 @@ def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]]
     except (OSError, ValueError) as error:
         raise SettingError("scheduler", f"scheduler={address!r} can't be reached: {error}") from None
     numbered = enumerate(tasks)
-    chunks = iter(lambda: list(itertools.islice(numbered, CHUNK)), [])
-    futures = (client.submit(run_chunk, SIMULATION_VERSION, work, chunk, pure=False) for chunk in chunks)
+    finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    under_way: set[Any] = set()
     with _quiet_logs(), client:
         try:
-            client.wait_for_workers(1, timeout=FIRST_WORKER)
-            threads = sum(client.nthreads().values())
-            under_way = as_completed(itertools.islice(futures, WINDOW * threads), with_results=True)
-            for _, results in under_way:
-                if isinstance(results, CancelledError):  # handed out like a result
-                    raise results
-                yield from results
-                under_way.update(itertools.islice(futures, 1))
-            return
-        except TimeoutError:
-            why = f"no worker has joined it within {FIRST_WORKER} s"
+            threads = _threads(client, address, say)
+            while True:
+                while len(under_way) < WINDOW * threads and (chunk := list(itertools.islice(numbered, CHUNK))):
+                    future = client.submit(run_chunk, SIMULATION_VERSION, work, chunk, pure=False)
+                    under_way.add(future)
+                    future.add_done_callback(finished.put)
+                if not under_way:
+                    return
+                try:
+                    future = finished.get(timeout=LOOK)
+                except queue.Empty:
+                    threads = _threads(client, address, say)
+                    continue
+                under_way.remove(future)
+                yield from future.result()
+        except NoWorkers:
+            raise
         except KilledWorker:
             why = "workers keep dying on the same seeds, perhaps for want of memory"
-        except (CancelledError, OSError):
+        except (CancelledError, OSError, TimeoutError):
             why = "the connection to the scheduler was lost"
         except Exception as error:  # what a worker raised, as it is: distributed hands it on
             why = f"a worker failed: {type(error).__name__}: {error}"
         raise SettingError("scheduler", f"scheduler={address!r}: {why}; what was finished is kept")
+
+
+def _threads(client: Any, address: str, say: Callable[[str], None]) -> int:
+    """Threads of all workers, once there is one: at once as a rule."""
+    began, told = time.monotonic(), False
+    while not (threads := sum(client.nthreads().values())):
+        if client.status != "running":
+            raise OSError("lost")
+        waited = time.monotonic() - began
+        if waited > LONGEST_WAIT:
+            raise NoWorkers("scheduler", f"scheduler={address!r} has had no worker for {LONGEST_WAIT} s; what was "
+                            "finished is kept, and the same command goes on")
+        if waited > TOLD_AFTER and not told:
+            say(f"scheduler={address!r} has no worker; waiting for one for {LONGEST_WAIT} s in all")
+            told = True
+        time.sleep(LOOK / 4)
+    return threads
 
 
 @contextlib.contextmanager

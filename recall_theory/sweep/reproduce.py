@@ -30,9 +30,11 @@ class Reproduction:
         return " \\\n  ".join(lines).replace("\0", " ")
 
 
-def reproductions(problems: Sequence[SweepProblem], seeds: Sequence[int]) -> list[Reproduction]:
+def reproductions(problems: Sequence[SweepProblem], seeds: Sequence[int],
+                  planned: bool = False) -> list[Reproduction]:
     """One command for each seed, number of test sequences and number of seeds in the store. Where cells have many
-    different numbers of seeds, as after an interruption, one command gives all of them as many as the fullest has.
+    different numbers of seeds, as after an interruption, one command gives all of them as many as the fullest has,
+    or as many as are `planned` where these are in the store.
 
     >>> from recall_theory.sweep import product
     >>> cells = product({"d": [16, 32], "L": [2, 4]}, V=16, N=128)
@@ -40,7 +42,8 @@ def reproductions(problems: Sequence[SweepProblem], seeds: Sequence[int]) -> lis
     'recall-theory sweep --scan L=2,4 --scan d=16,32 --V 16 --N 128 --seeds 8 --seed 1 --store again.db'
     """
     most = max(seeds)
-    uneven = len(set(seeds)) > MOST_COUNTS
+    planned = planned and len(set(seeds)) > 1
+    uneven = planned or len(set(seeds)) > MOST_COUNTS
     runs: dict[tuple[int, int | None, int], list[Setting]] = {}
     for problem, n in zip(problems, seeds, strict=True):
         runs.setdefault((problem.seed, problem.n_test, most if uneven else n), []).append(problem.setting)
@@ -48,8 +51,8 @@ def reproductions(problems: Sequence[SweepProblem], seeds: Sequence[int]) -> lis
     for number, ((seed, n_test, n), settings) in enumerate(runs.items(), start=1):
         file = "cells.toml" if len(runs) == 1 else f"cells-{number}.toml"
         cells = _scans(settings)
-        words = ["recall-theory sweep", cells or f"--grid {file}", f"--seeds {n} --seed {seed}",
-                 *([] if n_test is None else [f"--n-test {n_test}"]), "--store again.db"]
+        words = ["recall-theory sweep", cells or f"--grid {file}", *([] if planned else [f"--seeds {n}"]),
+                 f"--seed {seed}", *([] if n_test is None else [f"--n-test {n_test}"]), "--store again.db"]
         made.append(Reproduction(" ".join(words), "" if cells else _grid(settings)))
     return made
 

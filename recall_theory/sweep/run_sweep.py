@@ -3,81 +3,203 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import itertools
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from ..errors import interrupted_with
+from ..numerics.formatting import plural
 from ..settings import Setting, SettingError, check_integer, check_seed, check_seeds
 from ..simulate.run import check_affordable, one_seed
 from ..simulate.workers import unordered_map
-from .store import Store, opened
+from .store import Place, Store, Triple, opened
+from .store_analysis import planned_for_open_verdicts, planned_for_verdicts
 from .sweep_problem import SweepProblem
 from .sweep_results import Results, gathered
 
-FLUSH = 1.0  # seconds of work that a kill may cost
+FLUSH = 1.0  # seconds of work that a kill may cost, and about as many that are claimed at a time
+LOOK_AGAIN = 0.5  # seconds between looks at what another sweep is at
+TOKENS_A_SECOND = 4e7  # about what a core takes
+SECONDS_A_SEED = 5e-4  # beside that
+
+Finished = Generator[tuple[int, Triple], None, None]
 
 
-def sweep(cells: Sequence[Setting], seeds: int = 8, seed: int | None = None, *, n_test: int | None = None,
+def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None = None, *, n_test: int | None = None,
           jobs: int = 1, store: str | os.PathLike[str] | Store | None = None, part: tuple[int, int] = (1, 1),
-          scheduler: str | None = None, flush: float = FLUSH,
-          progress: Callable[[int, int], None] | None = None) -> Results:
+          scheduler: str | None = None, flush: float = FLUSH, progress: Callable[[int, int], None] | None = None,
+          announce: Callable[[str], None] | None = None, note: Callable[[str], None] | None = None) -> Results:
     """Simulate `seeds` seeds of every setting in `cells`; what the store holds is not simulated again.
 
+    Where `seeds` is None each cell has as many as a verdict on the theory takes, as `verify` plans them: first by the
+    predicted spread, then more in the cells whose verdict is still open.
+
     `store` is a file (or an open `Store`) to which finished results are added, at the latest after `flush`
-    seconds; None keeps them in memory. Observables are summed over all sequences exactly where `n_test` is None.
+    seconds; None keeps them in memory. Sweeps that run at once into one store share the work: none does what another
+    is at. Observables are summed over all sequences exactly where `n_test` is None.
     `scheduler` is the address of a Dask cluster that does the work in the place of `jobs` local processes.
     `part=(i, n)` does the i-th of n equal shares, so that n machines split a sweep. `progress` is called with
-    (done, wanted), results from the store included.
+    (done, wanted), results from the store included, `announce` with a line on what planned seeds take, before they are
+    run, and `note` with a line where another sweep or a cluster's workers are waited for.
 
     Streams are keyed by seed and setting: neither jobs, parts, order nor interruptions change a bit.
-    Raises `SettingError` for bad values and broken stores, and `Interrupted` with the results so far on Ctrl-C.
+    Raises `SettingError` for bad values and broken stores, `NoWorkers` where a cluster has lost all of its own, and
+    `Interrupted` with the results so far on Ctrl-C.
 
     >>> from recall_theory.sweep import product
     >>> results = sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=2, seed=1)
     >>> results.values.shape
     (2, 2, 3)
     """
-    check_seeds(seeds)
+    if seeds is not None:
+        check_seeds(seeds)
     seed = check_seed(seed)
     share, shares = part
     check_integer("part", share, 1, check_integer("part", shares, 1))
-    problems = [SweepProblem(setting, seed, n_test) for setting in dict.fromkeys(cells)]
-    if not problems:
+    say = note or (lambda line: None)
+    settings = list(dict.fromkeys(cells))
+    if not settings:
         raise SettingError("grid", "the grid holds no setting")
-    for problem in problems:
-        check_affordable(problem.setting)
-        if n_test is None and not problem.setting.is_limit:
+    for setting in settings:
+        check_affordable(setting)
+        if n_test is None and not setting.is_limit:
             raise SettingError("n_test", "n_test must be given with eta and gamma: a sum over all sequences is "
                                "for the limit only")
-
+    problems = [SweepProblem(setting, seed, n_test) for setting in settings]
     with opened(store) as kept:
-        results = gathered(kept, problems, seeds)
-        kept.check_writable()
-        missing = [(c, i) for c, i in results.missing() if (c * seeds + i) % shares == share - 1]
-        tasks = ((problems[c].setting, problems[c].cell_seed, i, n_test, None) for c, i in missing)
-        if scheduler is None or not missing:
-            finished = unordered_map(one_seed, tasks, jobs)
-        else:
-            from .cluster import cluster_map
+        run = _Run(kept, problems, (share - 1, shares), _workers(jobs, scheduler, say), flush,
+                   progress or (lambda done, wanted: None), say)
+        if seeds is not None:
+            return run.finish([seeds] * len(problems))
+        cores = jobs if scheduler is None else 1
+        plan = planned_for_verdicts(settings)
+        tell = announce or (lambda line: None)
+        tell(f"verdicts on {plural(len(plan), 'cell')} take {run.in_words(plan, cores)}")
+        results = run.finish(plan)
+        more = plan if results.missing() else planned_for_open_verdicts(results)
+        if more == plan:
+            return results
+        tell(f"what is still open takes {run.in_words(more, cores)}")
+        return run.finish(more)
 
-            finished = cluster_map(one_seed, tasks, scheduler)
 
-        done = results.found
-        wanted = done + len(missing)
+def _workers(jobs: int, scheduler: str | None, say: Callable[[str], None]) -> Callable[[Iterator[Place]], Finished]:
+    """What simulates seeds: (their number among those that were drawn, the observables), as they are finished."""
+
+    def work(places: Iterator[Place]) -> Finished:
+        tasks = ((p.setting, p.cell_seed, number, p.n_test, None) for p, number in places)
+        if scheduler is None:
+            return unordered_map(one_seed, tasks, jobs)
+        from .cluster import cluster_map
+
+        return cluster_map(one_seed, tasks, scheduler, say)
+
+    return work
+
+
+@dataclasses.dataclass
+class _Run:
+    """One sweep: its problems, and the seeds of them that are still missing, which are claimed a second's work at a
+    time, simulated and stored. `part` is (own, parts)."""
+
+    kept: Store
+    problems: Sequence[SweepProblem]
+    part: tuple[int, int]
+    work: Callable[[Iterator[Place]], Finished]
+    flush: float
+    progress: Callable[[int, int], None]
+    say: Callable[[str], None]
+    missing: list[Place] = dataclasses.field(default_factory=list)
+    simulated: int = 0
+    done: int = 0
+    wanted: int = 0
+
+    def results(self, plan: Sequence[int]) -> Results:
+        """What the store has of the plan."""
+        return gathered(self.kept, self.problems, plan, self.simulated)
+
+    def to_do(self, plan: Sequence[int], results: Results) -> list[tuple[int, int]]:
+        """(cell, seed) of what is missing in this part of the sweep."""
+        first = list(itertools.accumulate(plan, initial=0))  # number of each cell's first seed
+        own, parts = self.part
+        return [(c, i) for c, i in results.missing() if (first[c] + i) % parts == own]
+
+    def in_words(self, plan: Sequence[int], cores: int) -> str:
+        """What a plan takes, and about how long that lasts."""
+        missing = self.to_do(plan, self.results(plan))
+        seconds = sum(SECONDS_A_SEED + tokens_of_seed(self.problems[c].setting) / TOKENS_A_SECOND for c, _ in missing)
+        each = f"{min(plan):,} to {max(plan):,}" if min(plan) < max(plan) else f"{plan[0]:,}"
+        return (f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, about {in_words(seconds / cores)} on "
+                f"{plural(cores, 'core')}")
+
+    def finish(self, plan: Sequence[int]) -> Results:
+        """Simulate until none is missing; those that another sweep is at are waited for, or taken over."""
+        before = self.results(plan)
+        self.kept.check_writable()
+        self.missing = [(self.problems[c], i) for c, i in self.to_do(plan, before)]
+        self.done, self.wanted = before.found, before.found + len(self.missing)
+        self.progress(self.done, self.wanted)
+        waits = False
+        with interrupted_with(lambda: self.results(plan)), self.kept.claiming():
+            while self.missing:
+                if not self._one_round() and self.missing:
+                    if not waits:
+                        self.say(f"waiting for another sweep, which is at {plural(len(self.missing), 'seed')}")
+                    waits = True
+                    time.sleep(LOOK_AGAIN)
+        return self.results(plan)
+
+    def _one_round(self) -> int:
+        """Simulate what nobody else is at; how many seeds that was."""
+        places, self.missing = self.missing, []
+        drawn: list[Place] = []
         last = time.monotonic()
-        if progress is not None:
-            progress(done, wanted)
-        with interrupted_with(lambda: results), contextlib.closing(finished), contextlib.ExitStack() as at_the_end:
-            at_the_end.callback(kept.flush)  # whatever ends the work
+        with contextlib.closing(self.work(self._claimed(places, drawn))) as finished:
             for number, triple in finished:
-                cell, index = missing[number]
-                results.values[cell, index] = triple
-                kept.add(problems[cell], index, triple)
-                done += 1
-                if progress is not None:
-                    progress(done, wanted)
-                if time.monotonic() - last >= flush:
-                    kept.flush()
+                self.kept.add(*drawn[number], triple)
+                self.simulated += 1
+                self._advance(1)
+                if time.monotonic() - last >= self.flush:
+                    self.kept.flush()
                     last = time.monotonic()
-        return results
+        return len(drawn)
+
+    def _claimed(self, places: list[Place], drawn: list[Place]) -> Iterator[Place]:
+        """The places that nobody else is at, each claimed and noted in `drawn`; those of others stay missing."""
+        rest, most = iter(places), 1
+        while True:
+            began = time.monotonic()
+            taken, found, others = self.kept.claim(rest, most)
+            self.missing += others
+            self._advance(len(found))
+            for place in taken:
+                drawn.append(place)
+                yield place
+            if len(taken) < most:
+                return
+            most = 2 * most if time.monotonic() - began < FLUSH else max(1, most // 2)
+
+    def _advance(self, by: int) -> None:
+        self.done += by
+        if by:
+            self.progress(self.done, self.wanted)
+
+
+def tokens_of_seed(s: Setting) -> float:
+    """What a seed costs, in tokens: about the samples, the embeddings and the attention's d by d matrix, and V^2 d
+    multiplications at a hundred to a token."""
+    return float(s.N) * s.L + float(s.d) * (s.d + s.V + s.L + (s.m or 0)) + float(s.V) ** 2 * s.d / 100
+
+
+def in_words(seconds: float) -> str:
+    """A duration to two digits or less.
+
+    >>> in_words(0.2), in_words(75), in_words(9000)
+    ('1 s', '80 s', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{max(1.0, float(f'{seconds:.1g}')):.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:,.1f} h"

@@ -17,7 +17,7 @@ from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_pro
 from ..simulate.run import check_affordable
 from ..theory.domain import remarks
 from ..theory.predict import predict
-from .run_sweep import sweep
+from .run_sweep import sweep, tokens_of_seed
 from .scaling_fit import Z95, Crossing, FloatArray, Line, straight_line
 from .scaling_search import PILOT_DOUBLINGS, SizeRange, predicted_crossing, search_crossing
 from .store import Store, opened
@@ -198,19 +198,14 @@ class _Family:
         return setting_of({**self.given, self.of: size})
 
     def accepts(self, size: int, most_work: float | None = None) -> bool:
-        """Whether the size is allowed and, where `most_work` is given, a seed takes no more than that.
-
-        A seed costs, in tokens, about the samples, the embeddings and the attention's d by d matrix, and V^2 d
-        multiplications at a hundred to a token.
-        """
+        """Whether the size is allowed and, where `most_work` is given, a seed takes no more than that, in tokens."""
         try:
             s = self.setting(size)
             if most_work is not None:
                 check_affordable(s)
         except SettingError:
             return False
-        work = float(s.N) * s.L + float(s.d) * (s.d + s.V + s.L + (s.m or 0)) + float(s.V) ** 2 * s.d / 100
-        return most_work is None or work <= most_work
+        return most_work is None or tokens_of_seed(s) <= most_work
 
     def sizes(self) -> SizeRange:
         """The allowed sizes around a start (orthogonal embeddings need V <= d): the usual size, else the first allowed

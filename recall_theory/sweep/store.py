@@ -3,14 +3,22 @@
 SQLite with a rollback journal: a transaction is in the file or it isn't. Not its write-ahead log, which needs
 memory shared on one machine (so no network disk) and leaves results in a second file that a copy forgets.
 Every result carries a checksum, for SQLite doesn't notice a flipped bit inside a number.
+
+Sweeps into one store share its work by claims: who is at which seed, and until when that may be believed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import socket
 import sqlite3
 import struct
+import tempfile
+import threading
+import time
+import uuid
 import zlib
 from collections.abc import Iterator, Sequence
 
@@ -21,7 +29,9 @@ FORMAT = 1
 APPLICATION = 0x52544853  # "RTHS": what the file says it is
 HEADER = 100  # bytes that every SQLite file begins with
 WAIT = 60.0  # seconds that a writer waits for another one
+EXPIRY = 60.0  # seconds for which a claim is believed; a sweep that lives renews its claims four times in them
 
+Place = tuple[SweepProblem, int]  # a problem and the number of one of its seeds
 Triple = tuple[float, float, float]  # attention, recall, accuracy
 
 SCHEMA = (
@@ -34,6 +44,9 @@ SCHEMA = (
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {FORMAT}",
 )
+# Made by the first sweep that claims, also in the stores of earlier versions.
+CLAIMS = ("CREATE TABLE IF NOT EXISTS claim (problem INTEGER NOT NULL, number INTEGER NOT NULL, owner TEXT NOT NULL,"
+          " until REAL NOT NULL, PRIMARY KEY (problem, number)) WITHOUT ROWID")
 
 
 class Store:
@@ -55,11 +68,12 @@ class Store:
     def __init__(self, path: str | os.PathLike[str] | None = None, *, must_exist: bool = False, name: str = "store"):
         self.name, self.path = name, None if path is None else os.fspath(path)
         self._waiting: list[tuple[SweepProblem, int, Triple]] = []
+        self._claims = False  # whether any may be held
+        self._owner = f"{socket.gethostname()} {os.getpid()} {uuid.uuid4().hex}"
         if self.path is not None:
             self._check_path(self.path, must_exist)
         with self._database_errors():
-            # Transactions are begun by hand, so that each is a whole batch.
-            self._db = sqlite3.connect(self.path or ":memory:", timeout=WAIT, isolation_level=None)
+            self._db = _connected(self.path)
         try:
             self._prepare()
         except BaseException:
@@ -87,13 +101,16 @@ class Store:
                     if self._is_empty():  # nobody was quicker
                         for statement in SCHEMA:
                             self._db.execute(statement)
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            application, version, fault = (self._db.execute(f"PRAGMA {name}").fetchone()[0]
-                                           for name in ("application_id", "user_version", "quick_check(1)"))
+            self._db.execute("PRAGMA synchronous = EXTRA")  # what is committed survives a power failure, too
+            application, version, fault, pages, size = (
+                self._db.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("application_id", "user_version", "quick_check(1)", "page_count", "page_size"))
         if application != APPLICATION:
             raise self._error("is an SQLite file, but no store of recall-theory")
         if version != FORMAT:
             raise self._error(f"is a store of format {version}, and this version reads format {FORMAT}")
+        if self.path is not None and os.path.getsize(self.path) < pages * size:
+            fault = "cut short"
         if fault != "ok":
             raise self._error(f"is broken ({' '.join(fault.split())}); it is left as it is")
 
@@ -125,19 +142,80 @@ class Store:
 
     def flush(self) -> None:
         """Write all results that wait, in one transaction: after it no kill can lose them."""
-        if not self._waiting:
-            return
-        with self._transaction():
-            self._db.executemany("INSERT OR IGNORE INTO problem (key, problem) VALUES (?, ?)",
-                                 {p.key: p.to_json() for p, _, _ in self._waiting}.items())
-            self._db.executemany("INSERT OR IGNORE INTO result SELECT id, ?, ?, ?, ?, ? FROM problem WHERE key = ?",
-                                 ((n, *triple, checksum(p.key, n, triple), p.key) for p, n, triple in self._waiting))
-        self._waiting.clear()
+        if self._waiting:
+            with self._transaction():
+                self._write_waiting()
+            self._waiting.clear()
+
+    def _write_waiting(self) -> None:
+        """Within a transaction: the results that wait, whose claims are at an end."""
+        rows = [(n, *triple, checksum(p.key, n, triple), self._number_of(p)) for p, n, triple in self._waiting]
+        self._db.executemany("INSERT OR IGNORE INTO result VALUES (?6, ?1, ?2, ?3, ?4, ?5)", rows)
+        if self._claims:
+            self._db.executemany("DELETE FROM claim WHERE problem = ? AND number = ?", [(r[-1], r[0]) for r in rows])
+
+    def _number_of(self, problem: SweepProblem) -> int:
+        """Within a transaction: the problem's number in the file, where it is entered if need be."""
+        for _ in range(2):
+            row = self._db.execute("SELECT id FROM problem WHERE key = ?", (problem.key,)).fetchone()
+            if row is not None:
+                return int(row[0])
+            self._db.execute("INSERT INTO problem (key, problem) VALUES (?, ?)", (problem.key, problem.to_json()))
+        raise AssertionError
 
     def check_writable(self) -> None:
         """Raise `SettingError` where results could not be added: said before the work, not after it."""
         with self._transaction():
-            pass
+            self._db.execute(CLAIMS)
+
+    def claim(self, places: Iterator[Place], most: int) -> tuple[list[Place], list[Place], list[Place]]:
+        """Draw places until `most` of them are claimed, or all are drawn; what waits is written too.
+
+        Returns those that are claimed now, those that have a result, and those that another sweep claims.
+        """
+        taken: list[Place] = []
+        found: list[Place] = []
+        others: list[Place] = []
+        with self._transaction():
+            self._write_waiting()
+            for (owner,) in self._db.execute("SELECT DISTINCT owner FROM claim").fetchall():
+                dead = _has_died(owner)
+                self._db.execute("DELETE FROM claim WHERE owner = ? AND (? OR until < ?)", (owner, dead, time.time()))
+            until = time.time() + EXPIRY
+            while len(taken) < most and (place := next(places, None)) is not None:
+                at = self._number_of(place[0]), place[1]
+                if self._db.execute("SELECT 1 FROM result WHERE problem = ? AND number = ?", at).fetchone():
+                    found.append(place)
+                elif self._db.execute("INSERT OR IGNORE INTO claim VALUES (?, ?, ?, ?)",
+                                      (*at, self._owner, until)).rowcount:
+                    taken.append(place)
+                else:
+                    others.append(place)
+        self._waiting.clear()
+        return taken, found, others
+
+    @contextlib.contextmanager
+    def claiming(self) -> Iterator[None]:
+        """The claims that are made in the block are renewed in it, and given up at its end."""
+        self.check_writable()
+        self._claims, ended = True, threading.Event()
+        renewing = threading.Thread(target=self._renew_claims, args=(ended,), daemon=True)
+        try:
+            if self.path is not None:  # else nobody else can come
+                renewing.start()
+            yield
+        finally:
+            ended.set()
+            self.flush()
+            with self._transaction():
+                self._db.execute("DELETE FROM claim WHERE owner = ?", (self._owner,))
+            self._claims = False
+
+    def _renew_claims(self, ended: threading.Event) -> None:
+        assert self.path is not None
+        while not ended.wait(EXPIRY / 4):
+            with contextlib.suppress(sqlite3.Error), contextlib.closing(_connected(self.path)) as db:
+                db.execute("UPDATE claim SET until = ? WHERE owner = ?", (time.time() + EXPIRY, self._owner))
 
     def known(self, problem: SweepProblem, below: int | None = None) -> dict[int, Triple]:
         """The results of a problem by number of the seed, those below a number where one is given."""
@@ -208,8 +286,9 @@ class Store:
         """SQLite's errors as one line that names the file."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
-            damaged = getattr(error, "sqlite_errorcode", 0) & 255 in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a broken name makes a message that isn't text
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 255
+            damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
             what = "is broken or no store at all" if damaged else "can't be used"
             raise self._error(f"{what} ({error}); it is left as it is") from None
 
@@ -222,3 +301,39 @@ def checksum(key: str, number: int, triple: Sequence[float]) -> int:
 def opened(store: str | os.PathLike[str] | Store | None) -> contextlib.AbstractContextManager[Store]:
     """The store itself, left open, or that of a file (None: of memory), closed at the end."""
     return contextlib.nullcontext(store) if isinstance(store, Store) else Store(store)
+
+
+def _connected(path: str | None) -> sqlite3.Connection:
+    """The database of a file, or of memory.
+
+    What a kill left in the middle of a transaction has to be undone first. Where the file can't be written, that is
+    done to a copy in memory, which can't be written either.
+    """
+    # Transactions are begun by hand, so that each is a whole batch.
+    db = sqlite3.connect(path or ":memory:", timeout=WAIT, isolation_level=None)
+    writable = path is None or all(os.access(p, os.W_OK) for p in (path, os.path.dirname(os.path.abspath(path))))
+    if path is None or writable or not os.path.exists(f"{path}-journal"):
+        return db
+    db.close()
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ("", "-journal"):
+            shutil.copyfile(f"{path}{ending}", os.path.join(folder, f"store{ending}"))
+        with contextlib.closing(sqlite3.connect(os.path.join(folder, "store"))) as copy:
+            copy.backup(db)
+    db.execute("PRAGMA query_only = ON")
+    return db
+
+
+def _has_died(owner: str) -> bool:
+    """Whether a claim's owner ran on this machine and runs no more."""
+    host, process, _ = owner.split(" ")
+    if host != socket.gethostname() or os.name != "posix":
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # another user's
+        pass
+    return False

@@ -1,25 +1,26 @@
-"""What a store says of the theory: every cell judged beside its prediction, phase diagrams with the cells on them,
-critical sizes, and the commands that simulate it again."""
+"""What results say of the theory: every cell judged beside its prediction, and how many seeds verdicts take."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from ..numerics.plain_data import SCHEMA_VERSION
-from ..settings import OBSERVABLES, Setting, SettingError, check_proportion
-from ..theory.phase import PhaseDiagram, binding
+from ..settings import OBSERVABLES, Setting, SettingError
+from ..theory.phase import binding
 from ..theory.predict import Prediction, predict
 from ..verification import verdicts
+from ..verification.planning import STAGES, planned_seeds, second_stage
 from ..verification.problem import THREE_STEP_RECALL
 from ..verification.results import Cell, Comparison, compare
-from .reproduce import Reproduction, reproductions
-from .scaling_experiment import Scaling
-from .slices import DIAGRAM_CELLS, SettingMap, Slice2D, critical_scalings, phase_diagram_of, slices_of
 from .sweep_problem import SIMULATION_VERSION, SweepProblem
 from .sweep_results import Results
 
 SURE_ATTENTION = 0.9  # predicted attention from which attention counts as sure
-LEVEL = 0.5  # the level whose crossings are critical
+UNJUDGED_SEEDS = 32  # of a cell that the theory doesn't describe: there is no verdict to plan for
+
+SettingMap = Callable[[Callable[[Setting], Any], Sequence[Setting]], Iterable[Any]]  # `map`, or a parallel one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,13 +36,15 @@ class RefusedCell:
 class StoreAnalysis:
     """The judged cells of a store, each with the problem that was simulated, and the refused ones.
 
-    `confidence` is that of each interval, so that all together hold at 99.8 %.
+    `confidence` is that of each interval, so that all together hold at 99.8 % after each of two stages. `planned` is
+    whether every cell has the seeds of the first stage that `sweep` plans.
     """
 
     problems: tuple[SweepProblem, ...]
     cells: tuple[Cell, ...]
     refused: tuple[RefusedCell, ...]
     confidence: float
+    planned: bool
 
     @property
     def verdict(self) -> str:
@@ -91,38 +94,6 @@ class StoreAnalysis:
                 for observable, c in cell.comparisons.items()]
 
 
-@dataclasses.dataclass(frozen=True)
-class SliceSummary:
-    """A slice of the cells with its predicted phase diagram (or why there is none) and its critical sizes."""
-
-    slice: Slice2D
-    diagram: PhaseDiagram | str
-    scalings: tuple[Scaling, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """The slice and its diagram as the JSON contract has them."""
-        where = {"x": self.slice.x, "y": self.slice.y, "fixed": self.slice.fixed, "reason": self.diagram}
-        return {"cells": list(self.slice.cells), **(where if isinstance(self.diagram, str) else self.diagram.to_dict())}
-
-
-@dataclasses.dataclass(frozen=True)
-class StoreSummary:
-    """What a store shows. `at` is the level of critical sizes and of the boundaries in phase diagrams, `more_slices`
-    counts the slices beyond those in `slices`."""
-
-    analysis: StoreAnalysis
-    at: float
-    slices: tuple[SliceSummary, ...]
-    more_slices: int
-    reproductions: tuple[Reproduction, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """The JSON contract of `recall-theory report`."""
-        return {**self.analysis.to_dict(), "at": self.at, "phase": [s.to_dict() for s in self.slices],
-                "scaling": [x.to_dict() for s in self.slices for x in s.scalings],
-                "repeat": [r.command for r in self.reproductions]}
-
-
 def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysis:
     """Judge the cells of a sweep by the rules and declared margins of `verify`, one family for all comparisons.
 
@@ -134,8 +105,7 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     (2, 'inconclusive')
     """
     predictions = list(mapped(predict_or_reason, [p.setting for p in results.problems]))
-    described = sum(isinstance(p, Prediction) for p in predictions)
-    confidence = verdicts.family_confidence(len(OBSERVABLES) * described, verdicts.VERDICT_ALPHA)
+    confidence = _confidence(predictions)
     problems, cells, refused = [], [], []
     for c, (problem, prediction) in enumerate(zip(results.problems, predictions, strict=True)):
         finished = results.finished(c)
@@ -146,36 +116,36 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
         claimed = {o: getattr(prediction, o) for o in OBSERVABLES}
         cells.append(compare(THREE_STEP_RECALL, problem.setting, claimed, finished, prediction,
                              margin=verdicts.declared_margin(problem.setting), confidence=confidence))
-    return StoreAnalysis(tuple(problems), tuple(cells), tuple(refused), confidence)
+    settings = [problem.setting for problem in results.problems]
+    planned = all(n >= least for n, least in zip(results.counts, _first_stage(settings, predictions), strict=True))
+    return StoreAnalysis(tuple(problems), tuple(cells), tuple(refused), confidence, planned)
 
 
-def summarise_store(results: Results, at: float = LEVEL, *, diagram_cells: tuple[int, int] | None = DIAGRAM_CELLS,
-                    mapped: SettingMap = map) -> StoreSummary:
-    """What the results of a sweep show: judged cells, slices with phase diagrams and critical sizes, commands.
+def planned_for_verdicts(settings: Sequence[Setting]) -> list[int]:
+    """The seeds of each cell for a verdict, by the predicted spread, as `verify` plans its first stage."""
+    return _first_stage(settings, list(map(predict_or_reason, settings)))
 
-    `at`, above 0 and below 1, is the level whose crossings are critical. Phase diagrams have `diagram_cells` (columns,
-    rows), and are left out where that is None; `mapped` may be a parallel map, which predicts. Raises `SettingError`
-    where there is no result.
 
-    >>> from recall_theory.sweep import product, sweep
-    >>> cells = product({"d": [8, 16, 32], "L": [2, 4]}, V=16, N=128)
-    >>> summary = summarise_store(sweep(cells, seeds=8, seed=1), diagram_cells=(3, 2))
-    >>> summary.slices[0].diagram.accuracy.shape
-    (2, 3)
-    """
-    if not results.found:
-        raise SettingError("store", "the store holds no result of the present model")
-    check_proportion("at", at)
-    analysis = analyse_cells(results, mapped=mapped)
-    settings = [cell.setting for cell in analysis.cells]
-    slices, more = slices_of(settings)
-    summaries = []
-    for s in slices:
-        diagram = "" if diagram_cells is None else phase_diagram_of(s, settings, at, cells=diagram_cells, mapped=mapped)
-        scalings = critical_scalings(s, analysis.cells, at, analysis.problems[s.cells[0]].seed)
-        summaries.append(SliceSummary(s, diagram, tuple(scalings)))
-    commands = reproductions(analysis.all_problems, analysis.seed_counts)
-    return StoreSummary(analysis, at, tuple(summaries), more, tuple(commands))
+def _first_stage(settings: Sequence[Setting], predictions: Sequence[Prediction | str]) -> list[int]:
+    confidence = _confidence(predictions)
+    return [UNJUDGED_SEEDS if isinstance(prediction, str) else
+            planned_seeds(THREE_STEP_RECALL.moments(prediction).values(), verdicts.declared_margin(setting), confidence)
+            for setting, prediction in zip(settings, predictions, strict=True)]
+
+
+def planned_for_open_verdicts(results: Results) -> list[int]:
+    """The seeds of each cell after a first stage: more where a verdict is open, if no cell disagrees."""
+    analysis = analyse_cells(results)
+    still_open = {p for p, cell in zip(analysis.problems, analysis.cells, strict=True) if cell.is_open}
+    if analysis.verdict == verdicts.DISAGREE:
+        still_open = set()
+    return second_stage(results.counts.tolist(), {c for c, p in enumerate(results.problems) if p in still_open})
+
+
+def _confidence(predictions: Sequence[Prediction | str]) -> float:
+    """The confidence of every interval where cells are judged after each of two stages."""
+    described = sum(not isinstance(prediction, str) for prediction in predictions)
+    return verdicts.family_confidence(STAGES * len(OBSERVABLES) * described, verdicts.VERDICT_ALPHA)
 
 
 def predict_or_reason(setting: Setting) -> Prediction | str:

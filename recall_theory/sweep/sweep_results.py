@@ -32,11 +32,14 @@ EXPORTS: dict[str, tuple[str, ...]] = {".csv": (), ".parquet": ("pandas", "pyarr
 class Results:
     """What is known of each cell: `values` has shape (cells, seeds, 3), NaN where a seed wasn't run.
 
-    The last axis is attention, recall, accuracy.
+    The last axis is attention, recall, accuracy. `planned` has the seeds wanted of each cell (None: all that there is
+    room for), and `simulated` is how many of all were simulated now.
     """
 
     problems: tuple[SweepProblem, ...]
     values: NDArray[np.float64]
+    planned: tuple[int, ...] | None = None
+    simulated: int = 0
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -51,11 +54,12 @@ class Results:
     @property
     def wanted(self) -> int:
         """Seeds of all cells."""
-        return self.values.shape[0] * self.values.shape[1]
+        return self.values.shape[0] * self.values.shape[1] if self.planned is None else sum(self.planned)
 
     def missing(self) -> list[tuple[int, int]]:
         """(cell, seed) of all that wasn't run, in order."""
-        return [(c, i) for c, i in np.argwhere(np.isnan(self.values[:, :, 0])).tolist()]
+        missing = np.argwhere(np.isnan(self.values[:, :, 0])).tolist()
+        return [(c, i) for c, i in missing if self.planned is None or i < self.planned[c]]
 
     def finished(self, cell: int) -> NDArray[np.float64]:
         """The observables of the seeds of a cell that were run, (seeds, 3)."""
@@ -115,16 +119,16 @@ class Results:
                               coords=coordinates)
 
 
-def gathered(store: Store, problems: Sequence[SweepProblem], seeds: int | None = None) -> Results:
-    """What the store holds of the problems; all their seeds where `seeds` is None."""
-    known = [store.known(problem, seeds) for problem in problems]
-    if seeds is None:
-        seeds = 1 + max((number for numbers in known for number in numbers), default=-1)
-    values = np.full((len(problems), seeds, len(OBSERVABLES)), np.nan)
+def gathered(store: Store, problems: Sequence[SweepProblem], plan: Sequence[int] | None = None,
+             simulated: int = 0) -> Results:
+    """What the store holds of the problems: as many seeds as planned of each, or all where `plan` is None."""
+    known = [store.known(problem, None if plan is None else plan[c]) for c, problem in enumerate(problems)]
+    planned = plan or [1 + max(numbers, default=-1) for numbers in known]
+    values = np.full((len(problems), max(planned, default=0), len(OBSERVABLES)), np.nan)
     for cell, numbers in enumerate(known):
         for number, triple in numbers.items():
             values[cell, number] = triple
-    return Results(tuple(problems), values)
+    return Results(tuple(problems), values, tuple(planned), simulated)
 
 
 def check_export(path: str) -> str:

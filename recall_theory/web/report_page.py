@@ -14,8 +14,8 @@ from ..plots.store_figures import store_figure
 from ..plots.style import check_drawable, picture
 from ..settings import OBSERVABLES, PARAMETERS
 from ..sweep.scaling_experiment import Scaling
-from ..sweep.slices import Slice2D, described
-from ..sweep.store_analysis import StoreAnalysis, StoreSummary, attention_sure, limited_by
+from ..sweep.store_analysis import StoreAnalysis, attention_sure, limited_by
+from ..sweep.store_summary import Slice2D, StoreSummary, described
 from ..sweep.sweep_problem import SIMULATION_VERSION
 from ..theory.formulas.registry import formulas
 from ..theory.phase import family
@@ -83,7 +83,7 @@ def page(summary: StoreSummary) -> str:
     Raises `SettingError` where matplotlib, which draws the figures, isn't installed.
 
     >>> from recall_theory.sweep import product, sweep
-    >>> from recall_theory.sweep.store_analysis import summarise_store
+    >>> from recall_theory.sweep.store_summary import summarise_store
     >>> summary = summarise_store(sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=3, seed=1))
     >>> page(summary).count("<figure")            # predicted and observed thrice, residuals against d
     4

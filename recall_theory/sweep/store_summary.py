@@ -1,4 +1,4 @@
-"""Slices of a store: cells that scan two sizes while all else is the same, their phase diagram and critical sizes.
+"""What a store shows: its judged cells, and slices that scan two sizes, with phase diagrams and critical sizes.
 
 Critical sizes are read off between cells. Between the two sizes on either side of a crossing the logit of the mean is
 taken for a straight line in the logarithm of the size; where noise crosses the level several times, the line goes
@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
+from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
 from ..theory.phase import PhaseDiagram, phase
 from ..verification.results import Cell
+from .reproduce import Reproduction, reproductions
 from .scaling_experiment import CriticalSize, Scaling
 from .scaling_fit import Crossing, FloatArray, crossing_between
+from .store_analysis import SettingMap, StoreAnalysis, analyse_cells
+from .sweep_results import Results
 
 ACROSS = ("N", "d", "m", "V", "L")  # of two sizes the first is drawn across
 MOST_SLICES = 4  # a store of many scans has more
@@ -29,8 +32,7 @@ BEYOND = 1.25  # a diagram reaches so much beyond the outermost cells, as a fact
 FEWEST_SEEDS = 8  # at every size that an observed line goes through
 FEW_SEEDS = 0.5  # sizes with a smaller share of the seeds of the fullest, such as those of a pilot, blur the crossing
 FEWEST_POINTS = 2  # crossings of a scaling
-
-SettingMap = Callable[[Callable[[Setting], Any], Sequence[Setting]], Iterable[Any]]  # `map`, or a parallel one
+LEVEL = 0.5  # the level whose crossings are critical
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,3 +166,64 @@ def crossing_of_scan(log_sizes: FloatArray, values: Sequence[FloatArray], at: fl
         return Crossing(reason="0 or 1 next to the crossing: a finer scan would tell")
     return crossing_between(log_sizes[beside], values[beside], at, 1) or Crossing(
         reason="no curve can be laid through the sizes beside the crossing")
+
+
+@dataclasses.dataclass(frozen=True)
+class SliceSummary:
+    """A slice of the cells with its predicted phase diagram (or why there is none) and its critical sizes."""
+
+    slice: Slice2D
+    diagram: PhaseDiagram | str
+    scalings: tuple[Scaling, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """The slice and its diagram as the JSON contract has them."""
+        where = {"x": self.slice.x, "y": self.slice.y, "fixed": self.slice.fixed, "reason": self.diagram}
+        return {"cells": list(self.slice.cells), **(where if isinstance(self.diagram, str) else self.diagram.to_dict())}
+
+
+@dataclasses.dataclass(frozen=True)
+class StoreSummary:
+    """What a store shows. `at` is the level of critical sizes and of the boundaries in phase diagrams, `more_slices`
+    counts the slices beyond those in `slices`."""
+
+    analysis: StoreAnalysis
+    at: float
+    slices: tuple[SliceSummary, ...]
+    more_slices: int
+    reproductions: tuple[Reproduction, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON contract of `recall-theory report`."""
+        return {**self.analysis.to_dict(), "at": self.at, "phase": [s.to_dict() for s in self.slices],
+                "scaling": [x.to_dict() for s in self.slices for x in s.scalings],
+                "repeat": [r.command for r in self.reproductions]}
+
+
+def summarise_store(results: Results, at: float = LEVEL, *, diagram_cells: tuple[int, int] | None = DIAGRAM_CELLS,
+                    mapped: SettingMap = map) -> StoreSummary:
+    """What the results of a sweep show: judged cells, slices with phase diagrams and critical sizes, commands.
+
+    `at`, above 0 and below 1, is the level whose crossings are critical. Phase diagrams have `diagram_cells` (columns,
+    rows), and are left out where that is None; `mapped` may be a parallel map, which predicts. Raises `SettingError`
+    where there is no result.
+
+    >>> from recall_theory.sweep import product, sweep
+    >>> cells = product({"d": [8, 16, 32], "L": [2, 4]}, V=16, N=128)
+    >>> summary = summarise_store(sweep(cells, seeds=8, seed=1), diagram_cells=(3, 2))
+    >>> summary.slices[0].diagram.accuracy.shape
+    (2, 3)
+    """
+    if not results.found:
+        raise SettingError("store", "the store holds no result of the present model")
+    check_proportion("at", at)
+    analysis = analyse_cells(results, mapped=mapped)
+    settings = [cell.setting for cell in analysis.cells]
+    slices, more = slices_of(settings)
+    summaries = []
+    for s in slices:
+        diagram = "" if diagram_cells is None else phase_diagram_of(s, settings, at, cells=diagram_cells, mapped=mapped)
+        scalings = critical_scalings(s, analysis.cells, at, analysis.problems[s.cells[0]].seed)
+        summaries.append(SliceSummary(s, diagram, tuple(scalings)))
+    commands = reproductions(analysis.all_problems, analysis.seed_counts, analysis.planned)
+    return StoreSummary(analysis, at, tuple(summaries), more, tuple(commands))
