@@ -131,8 +131,8 @@ class _Run:
         missing = self.to_do(plan, self.results(plan))
         seconds = sum(SECONDS_A_SEED + tokens_of_seed(self.problems[c].setting) / TOKENS_A_SECOND for c, _ in missing)
         each = f"{min(plan):,} to {max(plan):,}" if min(plan) < max(plan) else f"{plan[0]:,}"
-        return (f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, about {in_words(seconds / cores)} on "
-                f"{plural(cores, 'core')}")
+        lasts = f"about {in_words(seconds / cores)} on {plural(cores, 'core')}"
+        return f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, {lasts}"
 
     def finish(self, plan: Sequence[int]) -> Results:
         """Simulate until none is missing; those that another sweep is at are waited for, or taken over."""
