@@ -93,6 +93,8 @@ class Accuracy:
     small: float = 64.0  # tokens or dimensions, below which what fluctuates with them gets a node more, as below
     # a half and a quarter of it
     apart: float = 0.5  # logits between a competitor's neighbouring counts, from which on each count is a kind
+    sharp: float = 1.0  # logits between a fact's own neighbouring counts, the same where there are `few`
+    last_count: float = 1e-7  # chance of more training samples than are counted each
     sure: float = 1e-4  # share missed by attention below which training counts as attended rightly
     almost: float = 0.025  # share missed below which scores get half their nodes
 

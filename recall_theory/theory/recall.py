@@ -11,6 +11,7 @@ import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import pdtrik
 
 from .accuracy import Accuracy
 from .batch import Batch
@@ -34,12 +35,14 @@ LARGEST = 5.0  # logarithm of the expected number of competitors above, from whe
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """Which quadrature a setting gets: one class of attention if it is sure, few scores if almost; so many counts each
-    by itself if they are far apart (else 0), more nodes over them if there are few; so many points and nodes."""
+    """Which quadrature a setting gets: one class of attention if it is sure, few scores if almost; so many counts of a
+    competitor, and of the fact itself, each by itself if they are far apart (else 0), more nodes over them if there are
+    few; so many points and nodes."""
 
     sure: bool
     almost: bool
     counts: int
+    own: int
     few: bool
     points: int
     gain: int
@@ -53,11 +56,14 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     V, N, e = float(batch.V[i]), float(batch.N[i]), batch.e
     d, lam = min(float(batch.d[i]), accuracy.wide * V), N / V
     power = (V - 1) * (e / lam + (1 + 1 / lam) * (1 + e) / d)
-    apart = e / lam * np.sqrt(d / power)  # logits between two counts of a competitor
+    unit = np.sqrt(d / power) / lam  # logits between two counts of a competitor that stores e, of the fact 1 + e
     sure = bool(miss < accuracy.sure)
     more = int(np.clip(np.ceil(np.log2(accuracy.small / min(V, d))), 0, 3 if sure else 1))
-    counts = int(2 ** np.ceil(np.log2(lam + 7 * np.sqrt(lam) + 8))) if apart > accuracy.apart else 0
+    every = 4 * int(np.ceil((pdtrik(1 - accuracy.last_count, lam) + 1) / 4))
+    sharp = (1 + e) * unit > accuracy.sharp and lam < accuracy.few
+    counts = every if sharp or e * unit > accuracy.apart else 0
     return Rules(sure=sure, almost=bool(not sure and miss < accuracy.almost), counts=counts,
+                 own=every if sharp or sure and counts else 0,
                  few=bool(lam < accuracy.few or counts > 0),
                  points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))), gain=accuracy.gain + more,
                  chi=accuracy.chi + more + int(batch.sphere),
@@ -90,9 +96,7 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accura
         store = stored(part, group, of, picked[i])
         others = kinds(part, group, of, store, rules.counts, accuracy)
         ends = ends_of(part, others, of)
-        # a share that varies blurs the fact's own count, though not the labels that are attended for sure
-        own_counts = rules.counts if rules.sure else 0
-        nodes = nodes_of(part, of, store, share[i], share_weight[i], own_counts, ends, accuracy)
+        nodes = nodes_of(part, of, store, share[i], share_weight[i], rules.own, ends, accuracy)
         scaled, shape = scaled_logit(part, nodes), (*of.own.shape, -1)
         log = hazard(part, others, nodes, scaled, rules.points, accuracy).at(scaled, nodes.gain.reshape(shape))
         right = np.exp(-np.exp(np.minimum(log, LARGEST))).reshape(nodes.mass.shape)
