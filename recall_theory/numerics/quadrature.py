@@ -182,16 +182,16 @@ def condense(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArr
     spread = np.sqrt((w * (x - mean)**2).sum(-1, keepdims=True)) + TINY
     t = np.where(spread > ROUNDING * np.abs(mean), (x - mean) / spread, 0)
     now, before, b = np.sqrt(w), np.zeros_like(w), np.zeros((*w.shape[:-1], 1))
-    basis = [now]
-    for _ in range(n):
+    basis = np.empty((*w.shape[:-1], n, w.shape[-1]))
+    for k in range(n):
+        basis[..., k, :] = now
         step = t * now - b * before
         a = (step * now).sum(-1, keepdims=True)
         step = step - a * now
-        for old in basis:  # rounding would lose the orthogonality
-            step = step - old * (step * old).sum(-1, keepdims=True)
+        old = basis[..., : k + 1, :]  # rounding would lose the orthogonality
+        step = step - ((step[..., None, :] @ np.swapaxes(old, -1, -2)) @ old)[..., 0, :]
         b = np.sqrt((step**2).sum(-1, keepdims=True))
         before, now = now, step / np.maximum(b, TINY)
-        basis.append(now)
         diagonal.append(a)
         beside.append(b)
     nodes, weights = golub_welsch(np.concatenate(diagonal, -1), np.concatenate(beside[:-1], -1))

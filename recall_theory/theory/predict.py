@@ -204,11 +204,14 @@ def _predicted(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str,
         if embedding == "sphere":
             d = np.maximum(d, 2)  # a line has no directions to average over: the circle stands in for it
         batch = Batch(V, L, d, N, m, None if phi is None else activation_of(phi), embedding, int(e))
-        law = seed_law(V, L, d, N, embedding, e, m=m, phi=batch.phi, accuracy=accuracy)
-        mean, std, finite = mean_and_std(law, accuracy)
-        found = recall_and_accuracy(batch, np.where(L > 1, 1 - mean, 0), finite, accuracy)
-        found["attention"] = np.where(L > 1, mean, 1.0)
-        found["attention_std"] = np.where(L > 1, std, 0.0)
+        mean, std, finite = np.ones_like(V), np.zeros_like(V), np.zeros_like(V)
+        longer = np.flatnonzero(L > 1)  # a sequence of one token attends to it
+        if len(longer):
+            part = batch.at(longer)
+            law = seed_law(part.V, part.L, part.d, part.N, embedding, e, m=part.m, phi=part.phi, accuracy=accuracy)
+            mean[longer], std[longer], finite[longer] = mean_and_std(law, accuracy)
+        found = recall_and_accuracy(batch, 1 - mean, finite, accuracy)
+        found |= {"attention": mean, "attention_std": std}
         budget = attention_terms(V, L, d, N, embedding, e, m=m, phi=batch.phi)
         terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},
                  "recall": recall_terms(V, d, N, e) if batch.phi is None or m is None else

@@ -63,7 +63,7 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     sharp = (1 + e) * unit > accuracy.sharp and lam < accuracy.few
     counts = every if sharp or e * unit > accuracy.apart else 0
     return Rules(sure=sure, almost=bool(not sure and miss < accuracy.almost), counts=counts,
-                 own=every if sharp or sure and counts else 0,
+                 own=every if sharp or (sure and counts) else 0,
                  few=bool(lam < accuracy.few or counts > 0),
                  points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))), gain=accuracy.gain + more,
                  chi=accuracy.chi + more + int(batch.sphere),
@@ -88,8 +88,10 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accura
     kernel = read_out.moments(seeds, read)
     D = kernel.nodes
     share, share_weight, picked = (np.repeat(a, D, axis=1) for a in (share, share_weight, read.picked))
-    parts, start, rows = [], 0, 1
-    while start < len(seeds.V):
+    each_row = kernel.own.shape[1] * share.shape[-1] * (rules.own or accuracy.count) * accuracy.noise
+    rows = max(1, ENTRIES // (each_row * accuracy.chi * accuracy.power))
+    parts = []
+    for start in range(0, len(seeds.V), rows):
         i = slice(start, start + rows)
         part, of = seeds.at(i), kernel.at(i)
         group = Classes(*(getattr(groups, f.name)[i] for f in dataclasses.fields(groups)))
@@ -107,8 +109,6 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accura
         law = law_of_facts(part, group, of, store, nodes, right, log.reshape(right.shape), accuracy)
         own = scatter(part, law, accuracy)
         parts.append((recall, attended, own))
-        start += rows
-        rows = max(1, int(ENTRIES / max(nodes.mass[0].size, 1)))
     recall, attended, own = (np.concatenate(column) for column in zip(*parts, strict=True))
     wrong = 0 * recall if rules.sure else wrong_answers(seeds, groups, read_out, accuracy)
     return recall, attended, wrong, own, (read.weight * (share[:, ::D] * share_weight[:, ::D]).sum(-1)).sum(-1)
