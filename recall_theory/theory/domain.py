@@ -29,7 +29,8 @@ LEAST_ROUGH = 64  # m of a rough activation
 LONGEST = {"d/V": 24, "L/V": 16}  # likewise: the largest ratios to V
 BEYOND = 0.08  # error to expect below and beyond these, or where few neurons decide
 
-FEW_SAMPLES, FEW_ORTHOGONAL = 56, 72  # N below which counts vary more than the theory has it
+FEW_SAMPLES, FEW_ORTHOGONAL = 56, 32  # N below which counts vary more than the theory has it,
+FEW_FOR_LONG = 112  # and below which they do where sequences are long
 FEW_TOKENS = {"attention-only": 20, "smooth": 23, "rough": 24}  # V below which, by class,
 FEW_NUMBERS = 320  # or V d below which attention is not that of many tokens,
 SHORT = 1 / 4  # but for L of at most so many V, where it hardly fails
@@ -97,6 +98,9 @@ def _outside(at: Sizes, activation: str | None, embedding: str) -> Iterator[tupl
         yield at[name[0]] / V > most, f"{name} = {{{name}}} is above {most}, the most that was checked", beyond
     samples = FEW_ORTHOGONAL if embedding == "orthogonal" else FEW_SAMPLES
     yield N < samples, f"N = {{N}} is below {samples}", by_tokens
+    if activation is None:
+        yield (N >= samples) & (N < FEW_FOR_LONG) & is_long, \
+            f"N = {{N}} is below {FEW_FOR_LONG} while L = {{L}} is above V/4", by_tokens
     if embedding != "orthogonal":
         few = FEW_TOKENS[kind]
         yield (V < few) & is_long, f"V = {{V}} is below {few} while L = {{L}} is above V/4", by_tokens
