@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from support import assert_mean, drawn, standard_error
 
-from recall_theory.numerics.counts import distinct_competitors, thinned
+from recall_theory.numerics.counts import thinned
 from recall_theory.numerics.quadrature import gauss_binomial
 from recall_theory.settings import Setting
 from recall_theory.simulate import simulate, three_step
 from recall_theory.theory import orthogonal, orthogonal_scores
 from recall_theory.theory.accuracy import DEFAULT
 from recall_theory.theory.formulas import orthogonal_formulas as terms
+from recall_theory.theory.formulas.step_two import distinct_tokens
 from recall_theory.theory.orthogonal import NAMES, orthogonal_prediction, orthogonal_terms
 
 MEANS = ("attention", "recall", "accuracy")
@@ -168,14 +169,14 @@ def test_moments_of_scores_are_those_of_the_count_tables(V, L, N, e):
 
 
 @pytest.mark.parametrize(("V", "n"), [(2, 3), (5, 1), (5, 12), (40, 25)])
-def test_distinct_competitors_are_those_of_the_occupancy_chain(V, n):
+def test_distinct_tokens_are_those_of_the_occupancy_chain(V, n):
     """Draw by draw: a new token other than the given one, with probability (V - 1 - D)/V."""
     law = np.zeros(V)
     law[0] = 1
     for _ in range(n):
         new = law * (V - 1 - np.arange(V)) / V
         law = law - new + np.roll(new, 1)
-    mean, variance = distinct_competitors(V, n)
+    mean, variance = distinct_tokens(V - 1, V, n)
     assert mean == pytest.approx(law @ np.arange(V), rel=1e-12)
     assert variance == pytest.approx(law @ (np.arange(V) - mean) ** 2, rel=1e-9)
 

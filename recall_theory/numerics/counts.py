@@ -1,4 +1,4 @@
-"""Counts: how many tokens are distinct, binomial thinning, and places shared by ties."""
+"""Counts: binomial thinning, and places shared by ties."""
 
 from __future__ import annotations
 
@@ -13,21 +13,6 @@ TINY = float(np.finfo(float).tiny)
 EXACT = 1000  # trials below which factorials are computed; from there on Stirling's formula is good to 1e-4
 FEW = 1 / 1000  # ties below which the first two terms of a series are all of it
 MANY = 700  # ties above which e^-ties is nothing
-
-
-def distinct_competitors(V: float, n: float) -> tuple[float, float]:
-    """Mean and variance of the number of distinct tokens, one given token aside, among n >= 1 drawn from V.
-
-    >>> mean, variance = distinct_competitors(64, 199)
-    >>> round(mean, 4), round(variance, 4)
-    (60.2566, 2.2617)
-    """
-    one = np.exp(n * np.log1p(-1 / V))
-    two = np.exp(n * np.log1p(-2 / V)) if V > 2 else 0.0
-    # The two large parts cancel at V >> n, where at most n/V of them is left.
-    variance = (V - 1) * one * (1 - one) + (V - 1) * (V - 2) * (two - one * one)
-    return (float(-(V - 1) * np.expm1(n * np.log1p(-1 / V))),
-            float(min(max(variance, 0.0), (V - 1) * one * (1 - one))))
 
 
 def binomial_over_poisson(n: FloatArray, N: float, V: float) -> FloatArray:

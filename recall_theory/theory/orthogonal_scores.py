@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr
 
-from ..numerics.counts import binomial_over_poisson, distinct_competitors
+from ..numerics.counts import binomial_over_poisson
 from ..numerics.cumulants import gamma_of_score, score_of_gamma
 from ..numerics.quadrature import condense, gauss_binomial, gauss_cut_normal, gauss_hermite, gauss_skewed
 from ..numerics.unit_sphere import coordinate_of_score, score_of_coordinate, wallace_scale
@@ -27,6 +27,7 @@ from .formulas.orthogonal_formulas import (
     shared_sequences_given,
     trigger_weight_noise_given,
 )
+from .formulas.step_two import distinct_tokens
 
 __all__ = ["ALMOST", "TINY", "Labels", "ScoreLaw", "Seeds", "attention", "condensed", "distinct_trials", "label_counts",
            "seed_law"]
@@ -264,8 +265,8 @@ def _nodes(V: float, accuracy: Accuracy, skew: float, total: float, given: tuple
 
 
 def distinct_trials(V: float, n: float) -> tuple[float, float]:
-    """The binomial law, trials and chance, of the mean and variance of `distinct_competitors`."""
-    mean, variance = distinct_competitors(V, n)
+    """The binomial law, trials and chance, of the mean and variance of the distinct tokens among n, one given aside."""
+    mean, variance = distinct_tokens(V - 1, V, n)
     return mean / (1 - variance / mean), 1 - variance / mean
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.quadrature import condense, gauss_beta
+from ..numerics.quadrature import condense, gauss_coordinate
 
 FloatArray = NDArray[np.float64]
 
@@ -35,19 +35,12 @@ def squared_length_rule(n: int, d: float, nodes: int) -> tuple[FloatArray, Float
     if n == 1:
         return np.ones(1), np.ones(1)
     (one, w_one), (other, w_other) = (squared_length_rule(m, d, nodes) for m in (n // 2, n - n // 2))
-    u, w = coordinate_rule(d, nodes)
+    u, w = gauss_coordinate(d, nodes, least=2)
     one, w_one = one[:, None, None], w_one[:, None, None]
     other, w_other = other[:, None], w_other[:, None]
-    total = np.maximum(one + other + 2 * np.sqrt(one * other) * u, 0)
+    total = np.maximum(one + other + 2 * np.sqrt(one * other / d) * u, 0)
     squared, weights = condense(total.ravel(), (w_one * w_other * w).ravel(), nodes)
     return np.maximum(squared, 0), weights
-
-
-@functools.lru_cache(maxsize=64)
-def coordinate_rule(d: float, nodes: int) -> tuple[FloatArray, FloatArray]:
-    """Gauss rule for one coordinate of a uniform unit vector in R^d, 2 beta - 1 with both parameters (d - 1)/2."""
-    share, weights = gauss_beta((d - 1) / 2, (d - 1) / 2, nodes)
-    return 2 * share - 1, weights
 
 
 @functools.lru_cache(maxsize=64)
@@ -59,7 +52,7 @@ def random_walk_rule(n: int, d: float, lengths: int, directions: int) -> RandomW
     0.1875
     """
     squared, length_weights = squared_length_rule(n, d, lengths)
-    u, u_weights = coordinate_rule(d, directions)
+    u, u_weights = gauss_coordinate(d, directions, least=2)
     shape = (len(squared), len(u))
     return RandomWalk(np.broadcast_to(squared[:, None], shape).ravel(),
-                      (np.sqrt(squared)[:, None] * u).ravel(), (length_weights[:, None] * u_weights).ravel())
+                      (np.sqrt(squared / d)[:, None] * u).ravel(), (length_weights[:, None] * u_weights).ravel())

@@ -49,15 +49,6 @@ def count_answers(N: int, R: int, h: int) -> int:
     return len({_answers(table, 0, h) for table in _tables(N, R)})
 
 
-def count_tables(N: int, R: int, h: int) -> int:
-    """How many different tables of answers to all words and subjects there are: at most (N!)^R.
-
-    >>> count_tables(3, 1, 2)       # the squares of the permutations of three
-    3
-    """
-    return len({tuple(_answers(table, s, h) for s in range(N)) for table in _tables(N, R)})
-
-
 def _tables(N: int, R: int) -> itertools.product[Table]:
     if R * math.lgamma(N + 1) > math.log(MOST_TABLES) + 1e-9:
         raise SettingError("N", f"N={N}: {R} bijections of {N} subjects make (N!)^R tables, and {MOST_TABLES} is the "

@@ -553,7 +553,7 @@ def parts(p: StepTwo) -> dict[str, Pair]:
 
 # --- the rivals of a sequence ----------------------------------------------------------------------
 
-def _distinct(these: Real, V: Real, n: Real) -> Pair:
+def distinct_tokens(these: Real, V: Real, n: Real) -> Pair:
     """Mean and variance of how many of W tokens, `these`, are among n draws from V.
 
     Written with 1 - a and b/a^2 - 1 = (1 - 1/(V-1)^2)^n - 1, a = (1 - 1/V)^n and b = (1 - 2/V)^n: a, b and a^2 alone
@@ -569,7 +569,7 @@ def _distinct(these: Real, V: Real, n: Real) -> Pair:
         limits=_EITHER)
 def distinct_rivals(V: Real, L: Real) -> Real:
     """(V - 1) (1 - (1 - 1/V)^(L-1))."""
-    return _distinct(V - 1, V, L - 1)[0]
+    return distinct_tokens(V - 1, V, L - 1)[0]
 
 
 @_exact("attention.rivals_variance",
@@ -577,7 +577,7 @@ def distinct_rivals(V: Real, L: Real) -> Real:
         limits=_SURE)
 def distinct_rivals_variance(V: Real, L: Real) -> Real:
     """(V - 1) [a + (V - 2) b - (V - 1) a^2], a = (1 - 1/V)^(L-1), b = (1 - 2/V)^(L-1)."""
-    return _distinct(V - 1, V, L - 1)[1]
+    return distinct_tokens(V - 1, V, L - 1)[1]
 
 
 @_exact("attention.others",
@@ -585,7 +585,7 @@ def distinct_rivals_variance(V: Real, L: Real) -> Real:
         limits=_EITHER)
 def distinct_others(V: Real, L: Real) -> Real:
     """(V - 1) (1 - (1 - 1/(V - 1))^(L-1))."""
-    return _distinct(V - 1, V - 1, L - 1)[0]
+    return distinct_tokens(V - 1, V - 1, L - 1)[0]
 
 
 @_exact("attention.others_variance",
@@ -593,4 +593,4 @@ def distinct_others(V: Real, L: Real) -> Real:
         regime="exact; V at least 3", limits=_SURE)
 def distinct_others_variance(V: Real, L: Real) -> Real:
     """W [a + (W - 1) b - W a^2], W = V - 1, a = (1 - 1/W)^(L-1), b = (1 - 2/W)^(L-1)."""
-    return _distinct(V - 1, V - 1, L - 1)[1]
+    return distinct_tokens(V - 1, V - 1, L - 1)[1]
