@@ -210,7 +210,7 @@ def quick(monkeypatch):
             else:
                 yield (0.75, 0.5, 0.25, 0.5, 0.5) if work.__name__ == "observe" else (0.75, 0.5, 0.25)
 
-    def finished(work, todo, jobs):
+    def finished(work, todo, where, say=None):
         return ((number, (0.75, 0.5, 0.25)) for number, _ in enumerate(todo))
 
     monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run_sweep"), "unordered_map", finished)

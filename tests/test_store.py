@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -129,6 +130,25 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_written(tmp_path):
     os.close(started)
     assert known > 0
     assert np.array_equal(sweep(CELLS, 60, 5, store=path).values, sweep(CELLS, 60, 5).values)
+
+
+@pytest.mark.parametrize("sent, code", [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)],
+                         ids=lambda value: getattr(value, "name", ""))
+def test_a_signal_ends_a_sweep_of_two_processes(tmp_path, sent, code):
+    """Rows are stored, a line says how to go on, and the streams end with the process: no worker holds them."""
+    path = tmp_path / "store.db"
+    argv = [sys.executable, "-m", "recall_theory", "sweep", "--scan", "d=8:32:x2", "--V", "32", "--L", "4", "--N",
+            "1024", "--seeds", "100000", "--seed", "5", "--jobs", "2", "--store", str(path)]
+    with subprocess.Popen(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while not path.exists() or not (before := sum(map(len, held(path).values()))):
+            time.sleep(0.05)
+        process.send_signal(sent)
+        out, err = process.communicate(timeout=10)
+    assert process.returncode == code
+    assert sum(map(len, held(path).values())) >= before
+    if sent != signal.SIGKILL:
+        assert "Interrupted after" in out and err.count("\n") == 1
+        assert "of 300000 seeds; the same with --seed 5 goes on from here" in err
 
 
 def test_a_flushed_result_is_in_the_file_though_the_store_is_never_closed(tmp_path):
