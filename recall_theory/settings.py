@@ -17,10 +17,11 @@ from typing import Any, ClassVar, Self
 from .errors import SettingError
 from .numerics.formatting import count, number
 
-__all__ = ["EMBEDDINGS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "OBSERVABLE_MEANINGS", "PARAMETERS", "BaseSetting",
-           "Parameter", "Setting", "SettingError", "above_0", "activation_in_use", "check_at_most", "check_integer",
-           "check_proportion", "check_seed", "check_seeds", "share"]
+__all__ = ["EMBEDDINGS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "OBSERVABLE_MEANINGS", "PARAMETERS", "SIZES",
+           "BaseSetting", "Parameter", "Setting", "SettingError", "above_0", "activation_in_use", "check_at_most",
+           "check_integer", "check_proportion", "check_seed", "check_seeds", "share"]
 
+SIZES = ("V", "L", "d", "N", "m")  # of a setting; each but the last has a value in all settings
 EMBEDDINGS = ("gaussian", "sphere", "orthogonal")
 OBSERVABLES = ("attention", "recall", "accuracy")  # what is predicted and observed, in the order of tables
 OBSERVABLE_MEANINGS = {
@@ -229,7 +230,7 @@ class Setting(BaseSetting):
         >>> Setting(V=1024, L=64, d=256, N=65536).describe()
         'V = 1,024, L = 64, d = 256, N = 65,536'
         """
-        parts = [f"{name} = {count(getattr(self, name))}" for name in ("V", "L", "d", "N")]
+        parts = [f"{name} = {count(getattr(self, name))}" for name in SIZES[:4]]
         if self.embedding != "gaussian":
             parts.append(f"{self.embedding} embeddings")
         if self.m is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, exact, number, percent, plural, sizes, with_error
-from ..settings import Setting
+from ..settings import SIZES, Setting
 from .command import Answer, Command, Output
 from .options import flag, option, plot_option, setting_options
 from .program import Group
@@ -176,7 +176,7 @@ def run_activations(output: Output, activation: tuple[str, ...], attention_only:
                    for part in ("s", *PARTS)}} for c in choices]
     best = choices[0]
     blocks: list[Block] = [
-        Heading(f"Which activation remembers best at {sizes(known, ('V', 'L', 'd', 'N', 'm'))}?"),
+        Heading(f"Which activation remembers best at {sizes(known, SIZES)}?"),
         table([{"activation": marked(c.name or NO_MLP, c.remarks), "accuracy": c.accuracy, "std": c.std["accuracy"],
                 "attention": c.attention, "recall": c.recall, "limited by": c.limited_by} for c in choices],
               marked=[0]),
@@ -234,7 +234,7 @@ embeddings = Command(
 
 activations = Command(
     "activations", run_activations,
-    params=[*setting_options(("V", "L", "d", "N", "m"), leave_out=("activation", "eta", "gamma")),
+    params=[*setting_options(SIZES, leave_out=("activation", "eta", "gamma")),
             option("activation", multiple=True, help="an activation to compare, may be repeated; all that have a name "
                    "where absent"),
             flag("attention_only", "with the model without an MLP beside them", switch=True, default=True,

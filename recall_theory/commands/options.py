@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from ..errors import SettingError
 from ..numerics.formatting import parse_integer, parse_real
-from ..settings import MOST_SEEDS, N_TEST, OBSERVABLES, PARAMETERS, Parameter, above_0, share
+from ..settings import MOST_SEEDS, N_TEST, OBSERVABLES, PARAMETERS, SIZES, Parameter, above_0, share
 from .streams import BadInput, shown
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ EXTRA: dict[str, Parameter] = {  # parameters of commands, not of a setting
         Parameter("classes", "outputs that the facts of Zipf's law share, at most d/4", "integer", 2, 1e8, (2, 8)),
         Parameter("samples", "samples from which Zipf's facts are learned", "integer", 1, 1e15),
         Parameter("steps", "further steps of gradient descent", "integer", 1, 10**6, default=100),
-        Parameter("for", "the size to solve for", "choice", choices=("V", "L", "d", "N", "m")),
+        Parameter("for", "the size to solve for", "choice", choices=SIZES),
         Parameter("normalise", "what is done to the embeddings: nothing, one factor a matrix, or every row to norm 1",
                   "choice", default="none", choices=("none", "scale", "rows")),
     )
@@ -125,7 +125,7 @@ def _brief_domain(p: Parameter) -> str:
     return domain.removeprefix("an integer ").removeprefix("a number ").replace("e+", "e").replace("e0", "e")
 
 
-def setting_options(required: Sequence[str] = ("V", "L", "d", "N"), leave_out: Sequence[str] = (),
+def setting_options(required: Sequence[str] = SIZES[:4], leave_out: Sequence[str] = (),
                     among: Mapping[str, Parameter] = PARAMETERS) -> list[click.Parameter]:
     """An option for each parameter of a setting, in the order of their declaration."""
     return [option(name, required=name in required, among=among) for name in among if name not in leave_out]

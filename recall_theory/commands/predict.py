@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, exact, number, percent, sizes
-from ..settings import OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, Setting
+from ..settings import OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, SIZES, Setting
 from .command import Answer, Command, Output
 from .options import option, setting_options
 from .text_layout import Block, Heading, Remark, Table, table
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..theory.predict import Prediction
 
 OUTSIDE = "outside its regime"  # said in place of a law's value that means nothing
-SIZES = ("V", "L", "d", "N", "m")
 SOUGHT = {"V": "largest", "L": "longest", "d": "least", "N": "least", "m": "least"}
 Change = tuple[str, int, Mapping[str, float] | None]  # a size, its new value, the observables there if it is allowed
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SHAPES = {"attention": "^", "recall": "o", "accuracy": "s"}
 VERDICTS = ("agree", "inconclusive", "disagree")  # the last is drawn on top
-SIZES = {"V": "vocabulary", "L": "sequence length", "d": "embedding dimension", "N": "training samples",
+SIZE_WORDS = {"V": "vocabulary", "L": "sequence length", "d": "embedding dimension", "N": "training samples",
          "m": "MLP width", "N/V": "samples a fact"}
 DOTTED = (0, (1, 2))
 APART = 0.012  # of the axis: the observables of a cell stand side by side
@@ -153,7 +153,7 @@ def _having(cells: Mapping[int, Cell], size: str) -> dict[int, float]:
 
 def varied_sizes(cells: Mapping[int, Cell]) -> list[str]:
     """The sizes that differ among the cells: of V, L, d, N, m and N/V."""
-    return [size for size in SIZES if len(set(_having(cells, size).values())) > 1]
+    return [size for size in SIZE_WORDS if len(set(_having(cells, size).values())) > 1]
 
 
 def residual_figure(cells: Mapping[int, Cell], observables: Sequence[str], sizes: Sequence[str],
@@ -180,7 +180,7 @@ def residual_figure(cells: Mapping[int, Cell], observables: Sequence[str], sizes
             log_ticks(panel, "x", min(values), max(values))
             draw_marks(panel, of_panel, size=3.4)
             panel.margins(x=0.06)
-            panel.set(ylabel=label, xlabel=size if size == "N/V" else f"{SIZES[size]} {size}")
+            panel.set(ylabel=label, xlabel=size if size == "N/V" else f"{SIZE_WORDS[size]} {size}")
     mark_legend(figure, drawn, columns=6 if width == "double" else 3)
     return figure
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..sweep.store_summary import Slice2D
 from ..theory.phase import PhaseDiagram
 from ..verification.results import Cell
-from .comparisons import SIZES, Mark, draw_marks, figure_legend, mark_legend
+from .comparisons import SIZE_WORDS, Mark, draw_marks, figure_legend, mark_legend
 from .style import COLOURS, log_ticks, panel_grid, tint
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _roomiest(diagram: PhaseDiagram, places: Sequence[Place], name: str) -> Plac
 
 
 def _axis_label(size: str) -> str:
-    return f"{SIZES[size]} {size}" if size in SIZES else "m d"
+    return f"{SIZE_WORDS[size]} {size}" if size in SIZE_WORDS else "m d"
 
 
 def describe_slice(cells: Mapping[int, Cell], of: tuple[Slice2D, PhaseDiagram]) -> str:

@@ -18,7 +18,7 @@ from ..theory.phase import PhaseDiagram
 from ..verification.results import Cell
 from .comparisons import (
     SHAPES,
-    SIZES,
+    SIZE_WORDS,
     agreement_figure,
     describe_agreement,
     describe_residuals,
@@ -108,7 +108,7 @@ def scaling_figure(scalings: Sequence[Scaling], width: str) -> Figure:
         along = [p.value for p in scaling.points]
         log_ticks(panel, "x", min(along), max(along))
         log_ticks(panel, "y", low / short, high * short)
-        panel.set(xlabel=f"{SIZES[scaling.along]} {scaling.along}", ylim=(low / short, high * short),
+        panel.set(xlabel=f"{SIZE_WORDS[scaling.along]} {scaling.along}", ylim=(low / short, high * short),
                   ylabel=f"{scaling.of} at which {scaling.observable} is {scaling.at:g}")
         panel.margins(x=0.08)
         panel.legend(fontsize=6.5, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, handlelength=2.2)

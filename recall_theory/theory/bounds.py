@@ -10,7 +10,7 @@ from typing import Any
 from ..numerics.formatting import NOTHING, count
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..numerics.thresholds import bisect
-from ..settings import PARAMETERS, SettingError, activation_in_use, check_at_most, check_proportion
+from ..settings import PARAMETERS, SIZES, SettingError, activation_in_use, check_at_most, check_proportion
 from .formulas.lower_bounds import (
     average_recall,
     bits_bound,
@@ -99,7 +99,7 @@ def bounds_at(*, V: int | None = None, L: int, d: int, N: int | None = None, m: 
         activation_in_use(m, activation)
     check_at_most("bits", bits, MOST_BITS)
     check_proportion("target", target)
-    V, L, d, N, m = (given[name] for name in ("V", "L", "d", "N", "m"))
+    V, L, d, N, m = (given[name] for name in SIZES)
     parameters = d * (m or d) + d
     parts = (_coverage(V, N, target), *_bits(V, parameters, bits, target), _gradient(V, L, d, N, m, target))
     return Bounds(given, target, float(bits), parameters, parts)

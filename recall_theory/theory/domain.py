@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..activations import activation as find
 from ..activations import gaussian_mean, hermite_coefficients
 from ..numerics.formatting import count, number
-from ..settings import Setting
+from ..settings import SIZES, Setting
 
 FloatArray = NDArray[np.float64]
 Sizes = Mapping[str, FloatArray]
@@ -155,4 +155,4 @@ def remarks(setting: Setting) -> tuple[str, ...]:
 
 def sizes_of(setting: Setting) -> dict[str, float]:
     """V, L, d, N and, with an MLP, m."""
-    return {name: float(size) for name in ("V", "L", "d", "N", "m") if (size := getattr(setting, name)) is not None}
+    return {name: float(size) for name in SIZES if (size := getattr(setting, name)) is not None}

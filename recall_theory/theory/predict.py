@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..activations import activation as activation_of
 from ..numerics.plain_data import SCHEMA_VERSION
-from ..settings import EMBEDDINGS, N_TEST, OBSERVABLES, PARAMETERS, Setting, SettingError, activation_in_use
+from ..settings import EMBEDDINGS, N_TEST, OBSERVABLES, PARAMETERS, SIZES, Setting, SettingError, activation_in_use
 from .accuracy import DEFAULT, Accuracy
 from .batch import Batch
 from .domain import is_checked, remarks, sizes_of
@@ -30,7 +30,6 @@ LAW = 2  # the version of what is predicted, in every JSON with predictions: rai
 # Spreads are roots of differences: below these, of seeds and of an observation, they are rounding, and given as 0.
 RESOLVED, OBSERVABLE = 1 / 2_000_000, 1 / 10**8
 
-SIZES = ("V", "L", "d", "N", "m")
 
 FloatArray = NDArray[np.float64]
 

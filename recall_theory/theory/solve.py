@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..numerics.forced_choice import forced_choice
 from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
-from ..settings import OBSERVABLES, PARAMETERS, SettingError, activation_in_use, check_proportion
+from ..settings import OBSERVABLES, PARAMETERS, SIZES, SettingError, activation_in_use, check_proportion
 from .formulas import leading_laws as laws
 from .formulas.generic import lambert_w
 from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
@@ -50,7 +50,7 @@ class Model:
     @property
     def sizes(self) -> tuple[str, ...]:
         """The names of its sizes."""
-        return ("V", "L", "d", "N") if self.activation is None else ("V", "L", "d", "N", "m")
+        return SIZES[:4] if self.activation is None else SIZES
 
     @property
     def fixed(self) -> dict[str, Any]:

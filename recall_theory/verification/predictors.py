@@ -29,10 +29,9 @@ from types import ModuleType
 from typing import Any, cast
 
 from ..expressions import Language, evaluate, parse
-from ..settings import OBSERVABLES, Setting, SettingError
+from ..settings import OBSERVABLES, SIZES, Setting, SettingError
 from .problem import P, Problem, S
 
-SIZES = ("V", "L", "d", "N", "m")
 CONSTANTS = {"pi": math.pi, "E": math.e, "e": math.e}
 ANY = 1000  # arguments
 LONGEST_FILE = 20_000  # characters

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..numerics.formatting import number, plural
+from ..settings import SIZES
 from ..theory.phase import binding
 from .results import Cell, Comparison, Verification
 from .verdicts import DISAGREE
 
-SIZES = ("V", "L", "d", "N", "m")
 MOST_CERTAIN = 0.999  # a probability beyond it says little of its noise
 SPARE_CELLS = 3  # beyond the number of unknowns, so that a fit means something
 

@@ -16,9 +16,8 @@ from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 if TYPE_CHECKING:
     from ..theory.predict import Prediction
 
-__all__ = ["SIZES", "Curve", "predicted"]
+__all__ = ["Curve", "predicted"]
 
-SIZES = ("V", "L", "d", "N", "m")
 
 SPAN = 64  # the curve reaches this factor to either side of the setting
 INTERVALS = 24

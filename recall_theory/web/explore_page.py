@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 
 from ..activations import NAMED
 from ..numerics.formatting import BEYOND, count, number, parse_integer, parse_real, probability
-from ..settings import EMBEDDINGS, OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, Setting, SettingError
+from ..settings import EMBEDDINGS, OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, SIZES, Setting, SettingError
 from .document import asset, fragment, render, text
-from .explore_curve import SIZES, Curve, predicted
+from .explore_curve import Curve, predicted
 
 __all__ = ["answers", "page"]
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from ..settings import Setting
+from ..settings import SIZES, Setting
 from ..theory.formulas.registry import SYMBOLS, Formula, formulas
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GROUPS", "Group", "formula_math", "groups_of", "math", "model_of"]
 
-SIZES = ("V", "L", "d", "N", "m")
 NOISE = ("noise", "=")
 OF_NOISE = "<msup><mrow><mo>(</mo><mtext>noise</mtext><mo>/</mo><mtext>signal</mtext><mo>)</mo></mrow><mn>2</mn></msup>"
 FUNCTIONS = {"log": "ln", "loggamma": "ln Γ"}  # class of sympy -> how the field writes it

@@ -12,7 +12,7 @@ from ..errors import SettingError
 from ..numerics.formatting import count, deviation, number, plural, probability, signed
 from ..plots.store_figures import store_figure
 from ..plots.style import check_drawable, picture
-from ..settings import OBSERVABLES, PARAMETERS
+from ..settings import OBSERVABLES, PARAMETERS, SIZES
 from ..sweep.scaling_experiment import Scaling
 from ..sweep.store_analysis import StoreAnalysis, attention_sure, limited_by
 from ..sweep.store_summary import Slice2D, StoreSummary, described
@@ -27,7 +27,6 @@ from .formula_groups import formula_math, groups_of, model_of
 __all__ = ["page"]
 
 MOST_CELLS = 300  # in the table and in figures
-SIZES = ("V", "L", "d", "N")
 WORDS = ("variant", "observable", "verdict", "limited by", "reason", "interval by")  # columns of text
 # Columns that are shown on demand, with their classes: tips leave out technical ones.
 DETAILS = {"reason": "detail", **dict.fromkeys(("standard error", "interval by", "design effect", "detectable bias"),
@@ -157,7 +156,7 @@ def _ranges(analysis: StoreAnalysis) -> str:
     """The sizes of all cells: "V = 12, L = 2 to 4, d = 6 to 24"."""
     settings = [p.setting for p in analysis.all_problems]
     parts = []
-    for name in (*SIZES, "m"):
+    for name in SIZES:
         values = sorted({value for s in settings if (value := getattr(s, name)) is not None})
         if values:
             parts.append(f"{name} = {count(values[0])}" + (f" to {count(values[-1])}" if len(values) > 1 else ""))
@@ -173,10 +172,10 @@ def _ranges(analysis: StoreAnalysis) -> str:
 
 def _row(number_of_cell: int, cell: Cell, observable: str, c: Comparison) -> Row:
     setting, single = cell.setting.to_dict(), len(c.observed.values) < 2
-    variant = described({name: value for name, value in setting.items() if name not in SIZES})
+    variant = described({name: value for name, value in setting.items() if name not in SIZES[:4]})
     interval = "none" if single else f"{signed(c.low)} to {signed(c.high)}"
     values: dict[str, Value] = {
-        **{name: (count(setting[name]), setting[name]) for name in SIZES},
+        **{name: (count(setting[name]), setting[name]) for name in SIZES[:4]},
         "variant": (variant or "attention only", None),
         "observable": (observable, None),
         "verdict": (c.verdict, None),
@@ -206,7 +205,7 @@ def _choices(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 def _shared(rows: Sequence[Row]) -> dict[str, str]:
     """The sizes and the variant that all rows share, which need no column."""
-    values = {name: {row.values[name][0] for row in rows} for name in (*SIZES, "variant")}
+    values = {name: {row.values[name][0] for row in rows} for name in (*SIZES[:4], "variant")}
     return {name: of.pop() for name, of in values.items() if len(of) == 1}
 
 
