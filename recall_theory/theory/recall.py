@@ -59,7 +59,7 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     unit = np.sqrt(d / power) / lam  # logits between two counts of a competitor that stores e, of the fact 1 + e
     sure = bool(miss < accuracy.sure)
     more = int(np.clip(np.ceil(np.log2(accuracy.small / min(V, d))), 0, 3 if sure else 1))
-    most = np.nan_to_num(pdtrik(1 - accuracy.last_count, lam))  # no number from lambda = 10^11 on, where none is counted
+    most = np.nan_to_num(pdtrik(1 - accuracy.last_count, lam))  # NaN from lambda = 10^11 on, where none counts
     every = 4 * int(np.ceil((most + 1) / 4))
     sharp = (1 + e) * unit > accuracy.sharp and lam < accuracy.few
     counts = every if sharp or e * unit > accuracy.apart else 0
