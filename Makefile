@@ -1,7 +1,7 @@
 # Two commands do everything, on a machine with Python 3.11 or newer and nothing else prepared:
 #
 #   make verify    set up, then lay predicted beside observed recall over the default grid
-#   make test      set up, then lint, type-check and test
+#   make test      set up, then lint, type-check and test; then a smoke set on the lowest versions and the newest Python
 #
 # Both put what they need into .venv and are quick to run again. PYTHON=/path/to/python chooses the
 # interpreter; ARGS="--grid full" passes options on to `recall-theory verify`, TESTS=... names tests.
@@ -34,11 +34,12 @@ help:
 verify: $(RUN_READY)
 	@$(BIN)/recall-theory verify $(ARGS) || [ $$? -eq 3 ]
 
-# pytest comes last, so that its summary closes the output.
+# The whole suite, then some of it as users install the package, unless TESTS names what is to run.
 test: $(TEST_READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+	@$(if $(TESTS),:,$(BIN)/python tests/smoke.py --jobs $(JOBS))
 
 docs: $(TEST_READY)
 	@$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
@@ -49,7 +50,7 @@ pictures: $(TEST_READY)
 	@$(BIN)/python docs/_tools/explore_pictures.py
 
 clean:
-	rm -rf $(VENV) docs/_build docs/reference .pytest_cache .mypy_cache .ruff_cache build *.egg-info
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest docs/_build docs/reference .pytest_cache .mypy_cache .ruff_cache build *.egg-info
 
 $(VENV)/.made:
 	@set -e; \

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import collections
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import recall_theory
@@ -15,6 +17,13 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 OUTSIDE_THEORY = [path for path in FILES if path.relative_to(PACKAGE).parts[0] != "theory"]
 CONTRACT = {"simulate", "predict", "capacity", "phase", "forced_choice"}  # names that other people's code uses
 MOST_ANY = 250
+
+
+def test_the_lowest_versions_are_those_that_are_declared():
+    declared = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]["dependencies"]
+    constraints = (Path(__file__).parent / "lowest-versions.txt").read_text()
+    lowest = re.findall(r"^(\w+)==([\d.]+?)(?:\.0)*$", constraints, re.MULTILINE)
+    assert lowest == [re.match(r"(\w+)>=([\d.]+?)(?:\.0)*(?:,|$)", requirement).groups() for requirement in declared]
 
 
 def functions(path: Path) -> list[ast.FunctionDef]:
