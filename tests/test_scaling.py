@@ -18,8 +18,14 @@ from recall_theory import solve_for
 from recall_theory.settings import Setting, SettingError
 from recall_theory.sweep import sweep
 from recall_theory.sweep.scaling_experiment import scaling, stage_seed
-from recall_theory.sweep.scaling_fit import crossing, logistic, straight_line
-from recall_theory.sweep.scaling_search import PILOT_SEEDS, SizeRange, search_crossing
+from recall_theory.sweep.scaling_search import (
+    PILOT_SEEDS,
+    SizeRange,
+    crossing,
+    logistic,
+    search_crossing,
+    straight_line,
+)
 from recall_theory.theory.predict import predict
 
 # Fits

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from recall_theory import Setting, SettingError, predict
 from recall_theory.sweep import Results, Store, SweepProblem, product, store_analysis, sweep
-from recall_theory.sweep.reproduce import reproductions
 from recall_theory.sweep.store_analysis import analyse_cells
 from recall_theory.sweep.store_summary import crossing_of_scan, phase_diagram_of, slices_of, summarise_store
+from recall_theory.sweep.sweep_grid import reproductions
 from recall_theory.theory.phase import PhaseDiagram
 from recall_theory.verification.planning import STAGES
 from recall_theory.verification.problem import THREE_STEP_RECALL

@@ -18,8 +18,17 @@ from ..simulate.run import check_affordable
 from ..theory.domain import remarks
 from ..theory.predict import predict
 from .run_sweep import sweep, tokens_of_seed
-from .scaling_fit import Z95, Crossing, FloatArray, Line, straight_line
-from .scaling_search import PILOT_DOUBLINGS, SizeRange, predicted_crossing, search_crossing
+from .scaling_search import (
+    PILOT_DOUBLINGS,
+    Z95,
+    Crossing,
+    FloatArray,
+    Line,
+    SizeRange,
+    predicted_crossing,
+    search_crossing,
+    straight_line,
+)
 from .store import Store, opened
 from .sweep_grid import check_names, setting_of
 

@@ -18,10 +18,10 @@ import numpy as np
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
 from ..theory.phase import PhaseDiagram, phase
 from ..verification.results import Cell
-from .reproduce import Reproduction, reproductions
 from .scaling_experiment import CriticalSize, Scaling
-from .scaling_fit import Crossing, FloatArray, crossing_between
+from .scaling_search import Crossing, FloatArray, crossing_between
 from .store_analysis import SettingMap, StoreAnalysis, analyse_cells
+from .sweep_grid import Reproduction, reproductions
 from .sweep_results import Results
 
 ACROSS = ("N", "d", "m", "V", "L")  # of two sizes the first is drawn across

@@ -1,10 +1,14 @@
-"""Grids of settings: every combination of scanned values, as people write them (`d=64:512:x2`) and as TOML files."""
+"""Grids of settings: every combination of scanned values, as people write them (`d=64:512:x2`) and as TOML files; and
+the commands, with such scans or files, that simulate a store again."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import math
+import shlex
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -12,9 +16,11 @@ from ..numerics.formatting import parse_integer, parse_real
 from ..settings import PARAMETERS, Parameter, Setting, SettingError, check_integer
 from ..verification.grids import cells_of, read_table
 from ..verification.problem import THREE_STEP_RECALL
+from .sweep_problem import SweepProblem
 
 MOST_CELLS = 1_000_000
 MOST_VALUES = 100_000  # of one scan
+MOST_COUNTS = 3  # different numbers of seeds that have commands of their own
 
 SCANNED = {**PARAMETERS, "ratio": Parameter("ratio", "N as a multiple of V", "real", 1e-300, 1e9)}
 OF_THE_RUN = ("seeds", "seed", "n_test")
@@ -172,3 +178,83 @@ def _plan(table: Mapping[str, Any]) -> SweepPlan:
         else:
             raise SettingError("grid", f"scan.{name} is neither a list nor a text such as \"64:512:x2\"")
     return SweepPlan(product(scans, **fixed), **run)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reproduction:
+    """A command line, and the text of the grid file that it reads ("" where it needs none)."""
+
+    command: str
+    grid: str = ""
+
+    def wrapped(self) -> str:
+        """The command over several lines of a shell, broken between its words only."""
+        words = " ".join(shlex.quote(word).replace(" ", "\0") for word in shlex.split(self.command))
+        lines = textwrap.wrap(words, 76, break_long_words=False, break_on_hyphens=False)
+        return " \\\n  ".join(lines).replace("\0", " ")
+
+
+def reproductions(problems: Sequence[SweepProblem], seeds: Sequence[int],
+                  planned: bool = False) -> list[Reproduction]:
+    """One command for each seed, number of test sequences and number of seeds in the store. Where cells have many
+    different numbers of seeds, as after an interruption, one command gives all of them as many as the fullest has,
+    or as many as are `planned` where these are in the store.
+
+    >>> from recall_theory.sweep import product
+    >>> cells = product({"d": [16, 32], "L": [2, 4]}, V=16, N=128)
+    >>> reproductions([SweepProblem(s, seed=1) for s in cells], [8] * 4)[0].command
+    'recall-theory sweep --scan L=2,4 --scan d=16,32 --V 16 --N 128 --seeds 8 --seed 1 --store again.db'
+    """
+    most = max(seeds)
+    planned = planned and len(set(seeds)) > 1
+    uneven = planned or len(set(seeds)) > MOST_COUNTS
+    runs: dict[tuple[int, int | None, int], list[Setting]] = {}
+    for problem, n in zip(problems, seeds, strict=True):
+        runs.setdefault((problem.seed, problem.n_test, most if uneven else n), []).append(problem.setting)
+    made = []
+    for number, ((seed, n_test, n), settings) in enumerate(runs.items(), start=1):
+        file = "cells.toml" if len(runs) == 1 else f"cells-{number}.toml"
+        cells = _scans(settings)
+        words = ["recall-theory sweep", cells or f"--grid {file}", *([] if planned else [f"--seeds {n}"]),
+                 f"--seed {seed}", *([] if n_test is None else [f"--n-test {n_test}"]), "--store again.db"]
+        made.append(Reproduction(" ".join(words), "" if cells else _grid(settings)))
+    return made
+
+
+def _scans(settings: Sequence[Setting]) -> str | None:
+    """The cells as options of `sweep`; None where they aren't all combinations of some values."""
+    rows = [s.to_dict() for s in settings]
+    if len({s.ratio for s in settings}) < len({s.N for s in settings}):
+        rows = [{**row, "N": None, "ratio": s.ratio} for row, s in zip(rows, settings, strict=True)]
+    values = {name: list(dict.fromkeys(row[name] for row in rows)) for name in rows[0]}
+    if math.prod(map(len, values.values())) != len(settings):
+        return None
+    scanned, fixed = [], []
+    for name, of in values.items():
+        texts = [_text(value) for value in of]
+        option = name.replace("_", "-")
+        if len(of) > 1 and any("," in text for text in texts):  # an activation of two arguments, say
+            return None
+        if len(of) > 1:
+            scanned.append(f"--scan {shlex.quote(name + '=' + ','.join(texts))}")
+        elif isinstance(of[0], bool):
+            fixed += [] if of[0] else [f"--no-{option}"]
+        elif of[0] != SCANNED[name].default:
+            fixed.append(f"--{option} {shlex.quote(texts[0])}")
+    return " ".join([*scanned, *fixed])
+
+
+def _text(value: object) -> str:
+    """A value as `sweep` reads it."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _grid(settings: Sequence[Setting]) -> str:
+    """The cells as a TOML file that `sweep --grid` reads; TOML writes these values as JSON does."""
+    tables = []
+    for s in settings:
+        lines = [f"{name} = {json.dumps(v)}" for name, v in s.to_dict().items() if v != SCANNED[name].default]
+        tables.append("\n".join(["[[cell]]", *lines]))
+    return "\n\n".join(tables) + "\n"
