@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 OUTSIDE = "outside its regime"  # said in place of a law's value that means nothing
 SOUGHT = {"V": "largest", "L": "longest", "d": "least", "N": "least", "m": "least"}
-Change = tuple[str, int, Mapping[str, float] | None]  # a size, its new value, the observables there if it is allowed
 
 
 def run(output: Output, **values: Any) -> Answer:
@@ -33,9 +33,7 @@ def run(output: Output, **values: Any) -> Answer:
     predicted = data["predicted"]
     record = {**data["setting"], **{o: predicted[o] for o in OBSERVABLES}, "std": predicted["std"],
               "terms": data["terms"], "checked": data["checked"]}
-    data["factors_of_two"] = [{"size": name, "value": value, **(there or dict.fromkeys(OBSERVABLES))}
-                              for name, value, there in changes]
-    data["laws"] = _laws_data(laws)
+    data |= {"factors_of_two": changes, "laws": _laws_data(laws)}
     return Answer(data, [record], _blocks(prediction, changes, laws))
 
 
@@ -51,32 +49,26 @@ def _required(law: Requirement) -> str:
     return number(law.value) if law.value < 10 else count(law.value)
 
 
-def _factors_of_two(setting: Setting) -> list[Change]:
-    """The observables with each size doubled and halved; None where that is outside the domain."""
+def _factors_of_two(setting: Setting) -> list[dict[str, Any]]:
+    """Each size doubled and halved, with the observables there; these are None where it is outside the domain."""
     from ..theory.predict import predict_many
 
     names = [name for name in ("N", "d", "V", "L", "m") if getattr(setting, name) is not None]
-    wanted = [(name, value) for name in names for value in (2 * getattr(setting, name), getattr(setting, name) // 2)]
-    inside = [change for change in wanted if _allowed(setting, *change)]
-    if not inside:
-        return [(*change, None) for change in wanted]
-    columns: dict[str, Any] = {
-        size: [value if name == size else getattr(setting, size) for name, value in inside] for size in names}
-    many = predict_many(**columns, embedding=setting.embedding, trigger_in_value=setting.trigger_in_value,
+    rows = [{"size": name, "value": value, **dict.fromkeys(OBSERVABLES)}
+            for name in names for value in (2 * getattr(setting, name), getattr(setting, name) // 2)]
+    inside: list[tuple[dict[str, Any], Setting]] = []
+    for row in rows:
+        with contextlib.suppress(SettingError):
+            inside.append((row, setting.replace(**{row["size"]: row["value"]})))
+    sizes_inside: dict[str, Any] = {size: [getattr(there, size) for _, there in inside] for size in names}
+    many = predict_many(**sizes_inside, embedding=setting.embedding, trigger_in_value=setting.trigger_in_value,
                         activation=setting.activation)
-    known = {change: {o: float(getattr(many, o)[i]) for o in OBSERVABLES} for i, change in enumerate(inside)}
-    return [(*change, known.get(change)) for change in wanted]
+    for i, (row, _) in enumerate(inside):
+        row |= {o: float(getattr(many, o)[i]) for o in OBSERVABLES}
+    return rows
 
 
-def _allowed(setting: Setting, name: str, value: int) -> bool:
-    try:
-        setting.replace(**{name: value})
-    except SettingError:
-        return False
-    return True
-
-
-def _blocks(prediction: Prediction, changes: Sequence[Change], laws: Sequence[Requirement]) -> list[Block]:
+def _blocks(prediction: Prediction, changes: Sequence[Mapping[str, Any]], laws: Sequence[Requirement]) -> list[Block]:
     from ..theory.capacity import limiting_term
 
     blocks: list[Block] = [
@@ -112,13 +104,14 @@ def _budget(step: str, terms: Mapping[str, float]) -> Table:
     return table(rows, title, marked=[0])
 
 
-def _doubling(prediction: Prediction, changes: Sequence[Change]) -> Table:
+def _doubling(prediction: Prediction, changes: Sequence[Mapping[str, Any]]) -> Table:
     as_it_is = {o: getattr(prediction, o) for o in OBSERVABLES}
     rows: list[dict[str, object]] = [{"a factor of two": "as it is", **as_it_is}]
-    for i, (name, value, there) in enumerate(changes):
-        label = f"{'twice' if i % 2 == 0 else 'half'} the {name}: {count(value)}"
-        label += " (not possible)" if there is None else ""
-        rows.append({"a factor of two": label, **(there or dict.fromkeys(OBSERVABLES))})
+    for change in changes:
+        name, value = change["size"], change["value"]
+        label = f"{'twice' if value > getattr(prediction.setting, name) else 'half'} the {name}: {count(value)}"
+        label += " (not possible)" if change["accuracy"] is None else ""
+        rows.append({"a factor of two": label, **{o: change[o] for o in OBSERVABLES}})
     return table(rows, "What a factor of two would do")
 
 
