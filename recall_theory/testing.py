@@ -52,7 +52,7 @@ def assert_agrees(predictor: Predictor, grid: Grid = "default", seeds: int | Non
 
 def assert_not_rejected(predictor: Predictor, grid: Grid = "default", seeds: int | None = None,
                         seed: int | None = None, **options: Unpack[Options]) -> Verification:
-    """Raise AssertionError where any comparison disagrees: less than one run in 1,000 of a right formula does."""
+    """Raise AssertionError where a comparison or pooled test disagrees, as one run in 1,000 of a right formula does."""
     result = verify(grid, seeds, seed, predictor=predictor, **options)
     return _without(result, (DISAGREE,), "escape rejection")
 
@@ -80,8 +80,12 @@ def _without(result: Verification, failures: Sequence[str], what: str) -> Verifi
         for name, c in cell.comparisons.items():
             if c.verdict in failures:
                 why = f" ({c.reason})" if c.reason else ""
+                low, high = c.usual
                 lines.append(f"  {sizes}: {name} predicted {c.predicted:.4f}, observed {c.observed.mean:.4f}, "
-                             f"difference in [{c.low:+.4f}, {c.high:+.4f}], margin {cell.margin:g}: {c.verdict}{why}")
+                             f"difference in [{low:+.4f}, {high:+.4f}], margin {c.margin:.2g}: {c.verdict}{why}")
+    for test in result.biased:
+        lines.append(f"  {test.model}, {test.regime}, {test.cells} cells: mean {test.observable} predicted "
+                     f"{test.predicted:.4f}, observed {test.observed:.4f}, margin {test.margin:.2g}: {test.verdict}")
     if lines:
         raise AssertionError(f"the predictor does not {what} (seed={result.seed}):\n" + "\n".join(lines))
     return result

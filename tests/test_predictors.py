@@ -186,8 +186,8 @@ def as_seen(grid, truth, wrong, seeds=1500):
     for setting in grid:
         values = np.clip(truth(setting) + 0.01 * np.sin(np.arange(seeds))[:, None], 0, 1).repeat(3, axis=1)
         claimed, _ = claim_of(wrong, setting)
-        cells.append(compare(THREE_STEP_RECALL, setting, claimed, values, predict(setting), margin=0.02,
-                             confidence=0.9999))
+        cells.append(compare(THREE_STEP_RECALL, setting, claimed, values, predict(setting),
+                             margins=dict.fromkeys(claimed, 0.02), confidence=0.9999))
     return Verification(0, 0.9999, tuple(cells))
 
 
@@ -268,4 +268,5 @@ def test_margins_of_a_predictor_are_its_own():
     assert verify(SURE, seeds=4, seed=0, predictor=law).cells[0].margin == 0.6
     assert verify(SURE, seeds=4, seed=0, margin=0.3, predictor=law).cells[0].margin == 0.3
     deep = [Setting(V=32, L=2, d=64, N=256, m=64)]
-    assert verify(deep, seeds=2, seed=0, predictor=lambda s: 0.5).cells[0].margin == 0.03
+    assert verify(deep, seeds=2, seed=0, predictor=lambda s: 0.5).cells[0].margin == 0.02
+    assert verify(deep, seeds=2, seed=0, predictor=lambda s: 0.1).cells[0].margin == pytest.approx(0.01)

@@ -17,7 +17,6 @@ from recall_theory.sweep.store_analysis import analyse_cells
 from recall_theory.sweep.store_summary import crossing_of_scan, phase_diagram_of, slices_of, summarise_store
 from recall_theory.sweep.sweep_grid import reproductions
 from recall_theory.theory.phase import PhaseDiagram
-from recall_theory.verification.planning import STAGES
 from recall_theory.verification.problem import THREE_STEP_RECALL
 from recall_theory.verification.results import compare
 from recall_theory.verification.verdicts import VERDICT_ALPHA, family_confidence
@@ -52,10 +51,10 @@ def claims(setting):
 def test_cells_are_judged_as_verify_judges():
     results = sweep(SMALL, seeds=20, seed=2)
     analysis = analyse_cells(results)
-    confidence = family_confidence(STAGES * 3 * len(SMALL), VERDICT_ALPHA)
-    judged = [compare(THREE_STEP_RECALL, setting, claims(setting), values, predict_once(setting), margin=cell.margin,
-                      confidence=confidence)
-              for setting, values, cell in zip(SMALL, results.values, analysis.cells, strict=True)]
+    confidence = family_confidence(2 * 3 * len(SMALL))
+    judged = [compare(THREE_STEP_RECALL, setting, claims(setting), values, predict_once(setting),
+                      margins=THREE_STEP_RECALL.margins(setting, claims(setting)), confidence=confidence)
+              for setting, values in zip(SMALL, results.values, strict=True)]
     assert [cell.to_dict() for cell in judged] == [cell.to_dict() for cell in analysis.cells]
 
 
@@ -71,7 +70,7 @@ def test_what_has_no_prediction_is_refused_and_not_in_the_family():
     odd = Setting(V=8, L=2, d=8, N=32, eta=1e-3, gamma=1e3)
     analysis = analyse_cells(around([SMALL[0], odd], [[0.5] * 3] * 2, seeds=8))
     assert [r.problem.setting for r in analysis.refused] == [odd] and "limit" in analysis.refused[0].reason
-    assert analysis.confidence == family_confidence(STAGES * 3, VERDICT_ALPHA)
+    assert analysis.confidence == family_confidence(2 * 3, VERDICT_ALPHA)
     assert analysis.to_dict()["refused"][0]["seeds"] == 8
 
 

@@ -13,10 +13,10 @@ from recall_theory import Setting, SettingError, predict, verify
 from recall_theory.errors import Interrupted
 from recall_theory.geometric import GeometricSetting
 from recall_theory.geometric import predict as predict_geometric
-from recall_theory.simulate import workers
 from recall_theory.verification.grids import load_grid
 from recall_theory.verification.planning import planned_seeds
 from recall_theory.verification.problem import GEOMETRIC_RECALL, THREE_STEP_RECALL, Moments
+from recall_theory.verification.results import pooled_groups
 from recall_theory.verification.verdicts import AGREE, DISAGREE, INCONCLUSIVE, VERDICT_ALPHA, family_confidence
 
 # Cheap cells in which recall or attention is in transition: a wrong formula shows here.
@@ -92,72 +92,104 @@ def test_until_conclusive_stops_where_a_verdict_stands():
     few = verify(grid, 70, seed=secrets.randbits(32), predictor=lambda s: 1.0, until="conclusive")
     assert (right.verdict, wrong.verdict, few.verdict) == (AGREE, DISAGREE, INCONCLUSIVE)
     assert wrong.cells[0].seeds == 64 and few.cells[0].seeds == 70 and 64 < right.cells[0].seeds < 3000
+    assert not right.pooled  # these intervals hold for cells alone
     assert {c.comparisons["recall"].method for v in (right, wrong) for c in v.cells} == {"anytime"}
 
 
-@pytest.fixture
-def observed(monkeypatch):
-    """Replaces the simulation by normal values of given means; Ctrl-C after `stop` seeds."""
+class Stopping:
+    """A problem of normal values of given means, with Ctrl-C after `stop` seeds; the theory says what `theory` does."""
 
-    def replace(means, std=0.15, stop=float("inf")):
-        rng, made = np.random.default_rng(8), 0
+    def __init__(self, means, std=0.15, stop=float("inf")):
+        self.means, self.std, self.stop, self.made = means, std, stop, 0
+        self.rng = np.random.default_rng(3)
 
-        def ordered_map(work, tasks, jobs):
-            nonlocal made
-            for _, setting, _, indices in tasks:
-                yield [(x, x, x) for x in rng.normal(means[setting], std, len(indices)).clip(0, 1).tolist()]
-                made += len(indices)
-                if made >= stop:
-                    raise KeyboardInterrupt
+    def observe(self, setting, seed, index):
+        self.made += 1
+        if self.made > self.stop:
+            raise KeyboardInterrupt
+        return (min(max(self.rng.normal(self.means[setting], self.std), 0.0), 1.0),) * 3
 
-        monkeypatch.setattr(workers, "ordered_map", ordered_map)
+    def problem(self):
+        def nothing(setting):
+            raise SettingError("V", "the theory says nothing here")
 
-    return replace
+        return dataclasses.replace(THREE_STEP_RECALL, predict=nothing, observe=self.observe)
 
 
-def test_stopping_at_will_keeps_what_was_observed(observed):
-    observed(dict.fromkeys(CELLS, 1.0), stop=8)
+def test_stopping_at_will_keeps_what_was_observed():
+    stopping = Stopping(dict.fromkeys(CELLS, 1.0), stop=8)
     with pytest.raises(Interrupted) as caught:
-        verify(CELLS[:2], until="conclusive", seed=1)
+        verify(CELLS[:2], until="conclusive", seed=1, predictor=lambda s: 0.5, problem=stopping.problem())
     assert [c.seeds for c in caught.value.partial.cells] == [8]
 
 
-FIRST = planned_seeds([Moments(0.5, 0.15, 0.15)], 0.02, family_confidence(6, VERDICT_ALPHA))
+PLAN = planned_seeds({"recall": Moments(0.5, 0.15)}, {"recall": 0.02})
+MORE = int(2.5 * PLAN)
 
 
-@pytest.mark.parametrize("third, stop, seeds, verdict", [
-    (0.5, float("inf"), [FIRST, 4 * FIRST, FIRST], AGREE),  # a second stage where a verdict is open
-    (0.7, float("inf"), [FIRST] * 3, DISAGREE),  # none where the whole disagrees already
-    (0.5, 4 * FIRST, [FIRST] * 3, INCONCLUSIVE),  # Ctrl-C in the second stage leaves the first
-], ids=["second stage", "no second stage", "interrupted"])
-def test_stages_of_a_verification(observed, monkeypatch, third, stop, seeds, verdict):
-    """A fixed seed: nothing to fail by chance."""
-    observed(dict(zip(CELLS[:3], (0.5, 0.511, third), strict=True)), stop=stop)
-
-    def nothing(setting):
-        raise SettingError("V", "the theory says nothing here")
-
-    problem = dataclasses.replace(THREE_STEP_RECALL, predict=nothing)
+@pytest.mark.parametrize("means, stop, seeds, verdict", [
+    ((0.5, 0.511, 0.5), float("inf"), [PLAN, MORE, PLAN], AGREE),  # more seeds where a verdict is open
+    ((0.5, 0.513, 0.555), float("inf"), [PLAN] * 3, DISAGREE),  # none where the whole disagrees already
+    ((0.5, 0.511, 0.5), 3 * PLAN + 99, [PLAN] * 3, INCONCLUSIVE),  # Ctrl-C in the last look leaves the one before
+    ((0.5, 0.513, 0.9), float("inf"), [PLAN // 8] * 3, DISAGREE),  # a hopeless formula ends the run
+], ids=["third look", "no third look", "interrupted", "early"])
+def test_looks_of_a_verification(means, stop, seeds, verdict):
+    """A fixed seed: nothing to fail by chance. A margin of one's own, so that the mean over cells has that too."""
+    problem = Stopping(dict(zip(CELLS[:3], means, strict=True)), stop=stop).problem()
     try:
-        result = verify(CELLS[:3], seed=1, predictor=lambda s: 0.5, problem=problem)
+        result = verify(CELLS[:3], seed=1, predictor=lambda s: 0.5, problem=problem, margin=0.02)
     except Interrupted as stopped:
         result = stopped.partial
     assert [c.seeds for c in result.cells] == seeds and result.verdict == verdict
-    assert result.confidence == family_confidence(6, VERDICT_ALPHA)
+    assert result.confidence == family_confidence(3 * (3 + 1), VERDICT_ALPHA)
+    assert result.seeds_planned == (3 * PLAN if seeds[0] < PLAN else None)
     assert result.cells[1].is_open == (verdict != AGREE)
 
 
+def test_a_bias_too_small_for_any_cell_is_found_over_the_grid():
+    """Each of 30 cells is 0.008 off, well within its margin of 0.02; the mean over cells is not."""
+    grid = [Setting(V=64, L=4, d=64, N=4096 + i) for i in range(30)]
+    found = {}
+    for name, off in (("right", 0.0), ("biased", 0.008)):
+        problem = Stopping(dict.fromkeys(grid, 0.5), std=0.05).problem()
+        found[name] = verify(grid, 400, seed=1, predictor=lambda s, off=off: 0.5 + off, problem=problem)
+        assert all(cell.verdict == AGREE for cell in found[name].cells)
+    (right,), (biased,) = (v.pooled for v in found.values())
+    assert found["right"].verdict == right.verdict == AGREE
+    assert found["biased"].verdict == biased.verdict == DISAGREE and found["biased"].biased == [biased]
+    assert biased.bias == pytest.approx(0.008, abs=0.003) and biased.relative == pytest.approx(0.016, abs=0.006)
+    assert biased.margin == pytest.approx(0.0025, rel=0.02) and biased.cells == 30
+    assert biased.family[0] < biased.usual[0] < biased.bias < biased.usual[1] < biased.family[1]
+    kept = found["biased"].to_dict()
+    assert kept["pooled"][0]["interval"] == list(biased.family) and kept["verdict"] == DISAGREE
+
+
+def test_groups_are_models_in_regimes_and_all_of_them():
+    grid = [s.replace(**more) for more in ({}, {"m": 64}, {"embedding": "sphere"}) for s in CELLS[:3]][:-1]
+    groups = pooled_groups(THREE_STEP_RECALL, grid, [{"recall"}] * len(grid))
+    assert {name[:2]: members for name, members in groups.items()} == {
+        ("attention-only", "gaussian"): [0, 1, 2], ("MLP", "gaussian"): [3, 4, 5], ("all", "all"): [*range(8)]}
+
+
+@pytest.mark.parametrize("wrong", [shifted(L=0.01), lambda s: {"recall": 1.0}], ids=["L dropped", "all known"])
+def test_a_hopeless_formula_ends_the_default_run_early(wrong):
+    found = verify(LONG + CELLS[3:], seed=secrets.randbits(32), predictor=wrong)
+    assert found.verdict == DISAGREE and sum(c.seeds for c in found.cells) <= found.seeds_planned / 4
+
+
 def test_the_instrument_tells_wrong_formulas_from_right_ones():
-    """The shipped study: beyond doubt at most 1e-3 false alarms, and power at least 0.99 where three cells are off."""
+    """The shipped study: at most 6 false alarms in 2,000 whole runs. Power is 0.99 where a formula is off by more than
+    twice the margin in many cells or over a group; docs/verdict.md lists the others."""
     kept = shipped("false_alarms")
     assert kept["cells"] == len(load_grid("default"))
-    for name, f in kept["right"].items():
-        assert f["runs"] >= 20_000 and f["high"] <= 1e-3, name
+    assert kept["right"]["the true mean"]["runs"] >= 2000 and kept["right"]["the true mean"]["hits"] <= 6
+    for f in kept["right"].values():
+        assert f["hits"] <= 0.003 * f["runs"]
+    for name in ("recall and accuracy 2 % low", "N >= dL", "L dropped", "sqrt(d) for d", "2V for V", "d 10 % up"):
+        assert kept["wrong"][name]["low"] >= 0.98, name
     for name, f in kept["wrong"].items():
-        assert ("runs" in f) == (f["cells_off"] >= 3), name
-        assert f["cells_off"] < 3 or f["low"] >= 0.99, name
-    assert {"L dropped", "d 10 % down", "off at random in three cells"} <= {n for n, f in kept["wrong"].items()
-                                                                           if f["cells_off"] >= 3}
+        assert max(f["cell_margins"] / 4, f["pooled_margins"] / 6) < 1 or f["low"] >= 0.98, name
+    assert kept["theory"]["disagree"]["hits"] == 0
 
 
 def test_design_effects_are_those_of_the_values():

@@ -17,8 +17,8 @@ from recall_theory.simulate.workers import collect
 from recall_theory.verification.grids import load_grid
 
 HERE = Path(__file__).parent
-SEEDS = 2400
-SEED = 20261121
+SEEDS = 3000
+SEED = 20261122
 SCALE = 2**16 - 1
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     found = []
     for number, setting in enumerate(load_grid("default")):
         tasks = ((setting, SEED, number * SEEDS + i, None, None) for i in range(SEEDS))
-        found.append(np.array(collect(one_seed, tasks)))
+        found.append(np.array(collect(one_seed, tasks, jobs=2)))
         print(number, found[-1].mean(axis=0).round(4), flush=True)
     assert np.shape(found)[1:] == (SEEDS, len(OBSERVABLES))
     np.savez_compressed(HERE / "bank.npz", values=np.rint(np.array(found) * SCALE).astype(np.uint16))

@@ -1,10 +1,12 @@
-"""How often the intervals of `verify` hold the true mean, on named laws of per-seed values, skewed ones included.
+"""How often the intervals of `verify` hold the true mean: of cells of the default grid, and on named laws.
 
     python -m validation.coverage [--repeats 20000] [--write]
 
-For each law and number of seeds: how often each method of the rule applies, and how often its interval covers. The last
-block looks at the interval for any number of seeds after every seed, and counts the runs that it ever leaves the truth
-out of. --write keeps the figures in coverage.json, which the docs quote and a test recomputes in part.
+`cells` resamples recall and accuracy of ten cells of the default grid from bank.npz (see bank.py). The laws are harder:
+for each of them and number of seeds, how often each method of the rule applies, and how often its interval covers.
+`stopped` are runs of those cells that look three times, as `verify` does, and end at the first verdict. `ever_missed`
+looks at the interval for any number of seeds often, and counts the runs that it ever leaves the truth out of. --write
+keeps the figures in coverage.json, which the docs quote and a test recomputes in part.
 """
 
 from __future__ import annotations
@@ -19,13 +21,18 @@ from typing import Any
 import numpy as np
 from scipy import integrate, stats
 
+from recall_theory.settings import OBSERVABLES
+from recall_theory.verification.grids import load_grid
 from recall_theory.verification.intervals import anytime_interval, mean_intervals
+from validation.bank import values
 
 HERE = Path(__file__).parent
 SEEDS = (8, 16, 32, 64, 128, 512)
 CONFIDENCE = 0.95
 LOOKS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # the more looks, the more chances to err
-METHODS = ("t", "BCa", "any law")
+METHODS = ("t", "rare failures", "any law")
+CELLS = (0, 3, 5, 7, 10, 12, 17, 20, 27, 40)  # of the default grid, few and many right, with and without an MLP
+STAGES = (24, 192, 480)  # looks of a run that may stop early
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
@@ -103,6 +110,34 @@ def coverage(law: Law, seeds: int, repeats: int, rng: np.random.Generator,
     return result
 
 
+def of_cells() -> dict[str, Law]:
+    """The laws of ten cells' recall and accuracy, as the bank has them."""
+    laws, bank, grid = {}, values(), load_grid("default")
+    for c in CELLS:
+        s = grid[c]
+        mlp = "" if s.m is None else f", {s.activation} {s.m}"
+        for o in ("recall", "accuracy"):
+            x = bank[c][:, OBSERVABLES.index(o)]
+            laws[f"{o} at V = {s.V}, L = {s.L}, d = {s.d}, N = {s.N}{mlp}, {s.embedding}"] = Law(
+                lambda rng, size, x=x: x[rng.integers(len(x), size=size)], float(x.mean()))
+    return laws
+
+
+def stopped(law: Law, repeats: int, rng: np.random.Generator, margin: float = 0.03) -> float:
+    """How often the last interval of a run covers that ends as soon as a formula 0.03 off has a verdict."""
+    rows, confidence = law.draw(rng, (repeats, STAGES[-1])), 1 - (1 - CONFIDENCE) / len(STAGES)
+    going, hit, claim = np.ones(repeats, dtype=bool), np.zeros(repeats, dtype=bool), law.mean + margin
+    for n in STAGES:
+        found = mean_intervals(rows[going, :n], confidence)
+        hit[going] = (found.low <= law.mean) & (law.mean <= found.high)
+        decided = (found.low - claim > margin) | (found.high - claim < -margin)
+        decided |= (np.abs(found.low - claim) < margin) & (np.abs(found.high - claim) < margin)
+        going[going] = ~decided
+        if not going.any():
+            break
+    return float(hit.mean())
+
+
 def ever_missed(law: Law, repeats: int, rng: np.random.Generator, confidence: float = CONFIDENCE) -> float:
     """Share of runs in which the anytime interval leaves out the truth at any of the looks."""
     values = law.draw(rng, (repeats, LOOKS[-1]))
@@ -122,6 +157,10 @@ def main() -> None:
     rng = np.random.default_rng(options.seed)
     fixed: dict[str, Any] = {}
     anytime: dict[str, float] = {}
+    cells = {name: {str(n): coverage(law, n, options.repeats, rng)["covered"] for n in SEEDS[1:]}
+             for name, law in of_cells().items()}
+    early = {name: stopped(law, options.repeats, rng) for name, law in of_cells().items()}
+    print(json.dumps({"cells": cells, "stopped": early}, indent=1), flush=True)
     for name, law in LAWS.items():
         fixed[name] = {str(n): coverage(law, n, options.repeats, rng) for n in SEEDS}
         anytime[name] = ever_missed(law, options.repeats // 10, rng)
@@ -133,7 +172,7 @@ def main() -> None:
         print(f"{name:28s}  ever missed {anytime[name]:.4f}", flush=True)
     if options.write:
         kept = {"confidence": CONFIDENCE, "repeats": options.repeats, "repeats_anytime": options.repeats // 10,
-                "looks": LOOKS, "fixed": fixed, "ever_missed": anytime}
+                "looks": LOOKS, "cells": cells, "stopped": early, "fixed": fixed, "ever_missed": anytime}
         (HERE / "coverage.json").write_text(json.dumps(kept, indent=1) + "\n")
 
 

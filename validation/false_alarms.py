@@ -1,18 +1,19 @@
 """How often `verify` errs at its default budget: right formulas called wrong, and wrong ones let pass.
 
-    python -m validation.false_alarms [--part right|wrong|theory|biases] [--repeats 20000] [--write]
+    python -m validation.false_alarms [--part right|wrong|theory|biases] [--runs 2000] [--jobs 2] [--write]
 
-Every repeat is a whole `verify` of the default grid, of which each seed is drawn with replacement from the observations
-in bank.npz (see bank.py). A cell's law is then that of the bank, and its true mean the bank's mean. Right formulas are
-that mean, and two that are off by the whole margin everywhere, the worst that still counts as right; their false alarms
-are an upper bound, as they are looked for at the second stage of every cell, open or not. Wrong ones are the theory
-with an error in it, and the mean off by the margin and the smallest detectable bias together in three cells drawn anew
-each time. Intervals for the shares are Clopper and Pearson's.
+Every run is a `verify` of the default grid, of which each seed is drawn with replacement from the observations in
+bank.npz (see bank.py). A cell's law is then that of the bank, and its true mean the bank's mean. Right formulas are
+that mean, and two that are off by the whole margin in every cell, the worst that still counts as right there; of these
+only the cells' verdicts count, as their bias over the grid is wrong. Wrong ones are the theory with an error in it.
+They are judged at the first two looks, the third could only find more. Intervals for the shares are Clopper and
+Pearson's.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -24,53 +25,46 @@ from scipy import stats
 from recall_theory import Prediction, Setting, predict
 from recall_theory.numerics.forced_choice import forced_choice
 from recall_theory.settings import OBSERVABLES
+from recall_theory.simulate.workers import ordered_map
+from recall_theory.verification.engine import verify
 from recall_theory.verification.grids import load_grid
-from recall_theory.verification.intervals import mean_intervals
-from recall_theory.verification.planning import STAGES, planned_seeds, second_stage
+from recall_theory.verification.intervals import mean_intervals, pooled_interval
+from recall_theory.verification.planning import LOOKS, early_look, planned_cell
 from recall_theory.verification.problem import THREE_STEP_RECALL
 from recall_theory.verification.residual_analysis import noise
-from recall_theory.verification.verdicts import (
-    AGREE,
-    DISAGREE,
-    INCONCLUSIVE,
-    VERDICT_ALPHA,
-    declared_margin,
-    family_confidence,
-    judge,
-    smallest_detectable_bias,
-    worst,
-)
+from recall_theory.verification.results import Verification, pooled_groups
+from recall_theory.verification.verdicts import AGREE, DISAGREE, INCONCLUSIVE, family_confidence, pooled_margin
 from validation.bank import values
 
 HERE = Path(__file__).parent
-SURELY_NOT = 4  # standard errors beyond the margin: ends that a claim in [0, 1] can pass by are 4.49 or more away
+MOST_DRAWN = 24_000  # seeds of a cell in any run
 
-Law = Callable[[Setting, Prediction], tuple[float, float, float]]
-Claims = np.ndarray  # (cells, 3)
+Claim = tuple[float, float, float]
+Law = Callable[[Setting, Prediction], Claim]
 
 
-def means(p: Prediction) -> tuple[float, float, float]:
+def means(p: Prediction) -> Claim:
     return p.attention, p.recall, p.accuracy
 
 
-def at(**factors: float) -> Law:
-    """The theory at sizes multiplied by the factors."""
+def at(**wrong: Callable[[Setting], float]) -> Law:
+    """The theory at other sizes."""
 
-    def law(s: Setting, p: Prediction) -> tuple[float, float, float]:
-        wrong = {k: max(1, round(getattr(s, k) * f)) for k, f in factors.items()}
-        if s.embedding == "orthogonal":
-            wrong["d"] = max(wrong.get("d", s.d), s.V)
-        return means(predict(s.replace(**wrong)))
+    def law(s: Setting, p: Prediction) -> Claim:
+        sizes = {name: max(1, round(size(s))) for name, size in wrong.items()}
+        if s.embedding == "orthogonal" and "d" in sizes:
+            sizes["d"] = max(sizes["d"], s.V)
+        return means(predict(s.replace(**sizes)))
 
     return law
 
 
-def without(step: str, term: str) -> Law:
-    """The theory without one of its terms: (noise/signal)^2 less that term gives attention or recall."""
+def scaled(step: str, term: str, factor: float) -> Law:
+    """The theory with one of its terms times a factor: (noise/signal)^2 with that term gives attention or recall."""
 
-    def law(s: Setting, p: Prediction) -> tuple[float, float, float]:
+    def law(s: Setting, p: Prediction) -> Claim:
         before, places = getattr(p, step), s.L if step == "attention" else s.V
-        left = noise(before, places) - p.terms[step].get(term, 0)
+        left = noise(before, places) + (factor - 1) * p.terms[step].get(term, 0)
         if np.isnan(left):  # so near to 1, or to chance, that the noise is not known
             return means(p)
         after = 1.0 if left <= 0 else float(forced_choice(left**-0.5, places))
@@ -80,75 +74,84 @@ def without(step: str, term: str) -> Law:
     return law
 
 
+def twice_the_labels(s: Setting, p: Prediction) -> Claim:
+    """Recall by a choice among 2V labels in place of V."""
+    left = noise(p.recall, s.V)
+    recall = p.recall if np.isnan(left) else float(forced_choice(left**-0.5, 2 * s.V))
+    return p.attention, recall, p.accuracy * recall / p.recall
+
+
+def naive(s: Setting, p: Prediction) -> Claim:
+    """All is known from N = dL samples on, and nothing before."""
+    known = float(s.N >= s.d * s.L)
+    return 1.0, known, known
+
+
+def low_everywhere(s: Setting, p: Prediction) -> Claim:
+    """Recall and accuracy 2 % below the theory's."""
+    return p.attention, 0.98 * p.recall, 0.98 * p.accuracy
+
+
 def wrong_laws(predictions: list[Prediction]) -> dict[str, Law]:
     laws: dict[str, Law] = {
-        "L dropped": at(L=0), "half of L": at(L=0.5), "d 10 % up": at(d=1.1), "d 10 % down": at(d=0.9),
-        "half of N": at(N=0.5)}
+        "recall and accuracy 2 % low": low_everywhere,
+        "N >= dL": naive,
+        "L dropped": at(L=lambda s: 1),
+        "sqrt(d) for d": at(d=lambda s: s.d**0.5),
+        "2V for V": twice_the_labels,
+        "d 10 % up": at(d=lambda s: 1.1 * s.d),
+        "half of N": at(N=lambda s: 0.5 * s.N),
+    }
     for step in ("attention", "recall"):
         names = dict.fromkeys(name for p in predictions for name in p.terms[step])
-        laws |= {f"{step} without {name}": without(step, name) for name in names}
+        for name in names:
+            for word, factor in (("left out", 0), ("x 1.3", 1.3), ("x 1.1", 1.1)):
+                laws[f"{step}, {name}, {word}"] = scaled(step, name, factor)
     return laws
 
 
 class Instrument:
     """`verify` of the default grid, on resampled seeds."""
 
-    def __init__(self, rng: np.random.Generator):
-        self.rng, self.bank, self.grid = rng, values(), load_grid("default")
-        self.confidence = family_confidence(STAGES * len(OBSERVABLES) * len(self.grid), VERDICT_ALPHA)
-        self.margins = [declared_margin(s) for s in self.grid]
-        self.predictions = [predict(s) for s in self.grid]
-        self.first = [planned_seeds(THREE_STEP_RECALL.moments(p).values(), m, self.confidence)
-                      for p, m in zip(self.predictions, self.margins, strict=True)]
-        self.truth: Claims = np.array([v.mean(axis=0) for v in self.bank])
+    def __init__(self, jobs: int = 1):
+        self.grid = load_grid("default")
+        self.theory = list(ordered_map(predict, [(s,) for s in self.grid], jobs))
+        self.bank = [np.ascontiguousarray(v) for v in values()]
+        self.truth = np.array([v.mean(axis=0) for v in self.bank])
+        self.plan = [planned_cell(THREE_STEP_RECALL, s, p) for s, p in zip(self.grid, self.theory, strict=True)]
+        self.groups = pooled_groups(THREE_STEP_RECALL, self.grid, [OBSERVABLES] * len(self.grid))
 
-    def seeds(self, c: int, n: int) -> np.ndarray:
-        return self.bank[c][self.rng.integers(len(self.bank[c]), size=n)]
+    def run(self, claim: np.ndarray, number: int) -> Verification:
+        """The verification of a claim (cells, 3), as `verify` itself makes it."""
+        rng = np.random.default_rng((SEED, number))
+        index = {s: c for c, s in enumerate(self.grid)}
+        rows = [list(map(tuple, v[rng.integers(len(v), size=MOST_DRAWN)].tolist())) for v in self.bank]
+        resampled = dataclasses.replace(
+            THREE_STEP_RECALL, predict=lambda s: self.theory[index[s]],
+            observe=lambda s, seed, i: rows[index[s]][i])  # type: ignore[arg-type, return-value]
+        return verify(self.grid, seed=0, problem=resampled,
+                      predictor=lambda s: dict(zip(OBSERVABLES, claim[index[s]].tolist(), strict=True)))
 
-    def verdicts(self, c: int, seen: np.ndarray, claim: np.ndarray) -> list[str]:
-        found = mean_intervals(seen.T, self.confidence)
-        return [judge(low - p, high - p, self.margins[c])
-                for low, high, p in zip(found.low, found.high, claim, strict=True)]
-
-    def disagree(self, c: int, seen: np.ndarray, claims: np.ndarray) -> np.ndarray:
-        """Which of the claims (claims, 3) any verdict calls wrong, at little cost where it is plain that none does."""
-        mean = seen.sum(axis=0) / len(seen)
-        error = np.sqrt((np.einsum("ij,ij->j", seen, seen) / len(seen) - mean**2).clip(0) / len(seen))
-        near = np.abs(mean - claims) - self.margins[c] > SURELY_NOT * error
-        return np.array([bool(some.any()) and DISAGREE in self.verdicts(c, seen[:, some], claim[some])
-                         for claim, some in zip(claims, near, strict=True)])
-
-    def alarms(self, claims: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """Which claims (claims, cells, 3) are called wrong in any cell, at the first stage or at one with so many times
-        the seeds (claims,)."""
-        hit = np.zeros(len(claims), dtype=bool)
-        for c, n in enumerate(self.first):
-            seen = self.seeds(c, n * times.max())
-            hit |= self.disagree(c, seen[:n], claims[:, c])
-            for k in np.unique(times):
-                hit[times == k] |= self.disagree(c, seen[:n * k], claims[times == k, c])
-        return hit
-
-    def whole(self, claim: Claims, order: np.ndarray) -> tuple[str, list[int]]:
-        """The verdict of a whole `verify` and its plan; `order` names the cells that are likely to disagree first."""
-        seen = {c: self.seeds(c, self.first[c]) for c in order.tolist()}
-        if any(self.disagree(c, seen[c], claim[None, c])[0] for c in seen):
-            return DISAGREE, self.first
-        still = {c for c in seen if INCONCLUSIVE in self.verdicts(c, seen[c], claim[c])}
-        plan = second_stage(self.first, still)
-        again = [v for c in still
-                 for v in self.verdicts(c, np.concatenate([seen[c], self.seeds(c, plan[c] - self.first[c])]), claim[c])]
-        return worst([AGREE, *again]), plan
-
-    def detectable(self) -> Claims:
-        """The smallest detectable bias of every comparison after a second stage."""
-        found = []
-        for c, n in enumerate(self.first):
-            seen = self.seeds(c, max(second_stage(self.first, {c})[c], n))
-            ends = mean_intervals(seen.T, self.confidence)
-            found.append([smallest_detectable_bias(v.mean(), low, high, v.std(ddof=1) / len(v) ** 0.5)
-                          for v, low, high in zip(seen.T, ends.low, ends.high, strict=True)])
-        return np.array(found)
+    def found_wrong(self, claims: np.ndarray, margins: np.ndarray, number: int) -> np.ndarray:
+        """Which of the claims (laws, cells, 3) disagree at the first or second look."""
+        rng = np.random.default_rng((SEED, number))
+        confidence = family_confidence(LOOKS * (3 * len(self.grid) + len(self.groups)))
+        seen = [v[rng.integers(len(v), size=n)] for v, n in zip(self.bank, self.plan, strict=True)]
+        wrong = np.zeros(len(claims), dtype=bool)
+        for look in (early_look(self.plan), self.plan):
+            had = [x[:n] for x, n in zip(seen, look, strict=True)]
+            for c, x in enumerate(had):
+                ends = mean_intervals(np.ascontiguousarray(x.T), confidence)
+                beyond = (claims[:, c] - ends.high > margins[:, c]) | (ends.low - claims[:, c] > margins[:, c])
+                wrong |= beyond.any(axis=1)
+            for (_, _, name), members in self.groups.items():
+                o = OBSERVABLES.index(name)
+                samples = [had[c][:, o] for c in members]
+                low, high, _ = pooled_interval(samples, confidence)
+                margin = pooled_margin(float(np.mean([x.mean() for x in samples])))
+                claim = claims[:, members, o].mean(axis=1)
+                wrong |= (claim - high > margin) | (low - claim > margin)
+        return wrong
 
 
 def share(hits: int, runs: int) -> dict[str, Any]:
@@ -157,89 +160,108 @@ def share(hits: int, runs: int) -> dict[str, Any]:
     return {"runs": runs, "hits": hits, "low": float(low), "high": float(high)}
 
 
-def false_alarms(it: Instrument, repeats: int) -> dict[str, Any]:
+def false_alarms(it: Instrument, runs: int, jobs: int) -> dict[str, Any]:
     """How often right formulas are called wrong."""
-    margins = np.array(it.margins)[:, None]
+    margins = np.array([list(THREE_STEP_RECALL.margins(s, dict(zip(OBSERVABLES, t, strict=True))).values())
+                        for s, t in zip(it.grid, it.truth.tolist(), strict=True)])
     inward = margins * np.where(it.truth < 0.5, 1, -1)
-    right = {"the true mean": it.truth, "off by the margin, towards 1/2": it.truth + inward,
-             "off by the margin, away from 1/2": np.clip(it.truth - inward, 0, 1)}
-    # With everything off by the margin every cell is open, and the second stage has twice the seeds.
-    claims, times = np.array(list(right.values())), np.array([4, 2, 2])
-    hits = sum(it.alarms(claims, times).astype(int) for _ in range(repeats))
-    return {name: share(int(n), repeats) for name, n in zip(right, hits, strict=True)}
-
-
-def power(it: Instrument, repeats: int) -> dict[str, Any]:
-    """How often wrong formulas are called wrong."""
-    margins, detectable = np.array(it.margins)[:, None], it.detectable()
-    found: dict[str, Any] = {}
-    for name, law in wrong_laws(it.predictions).items():
-        claim = np.array([law(s, p) for s, p in zip(it.grid, it.predictions, strict=True)])
-        beyond = (np.abs(claim - it.truth) - margins - detectable).max(axis=1)
-        found[name] = {"cells_off": int((beyond > 0).sum())}
-        if found[name]["cells_off"] >= 3:
-            order = np.argsort(-beyond)
-            found[name] |= share(sum(it.whole(claim, order)[0] == DISAGREE for _ in range(repeats)), repeats)
-    hits = 0
-    for _ in range(repeats):
-        claim, cells = it.truth.copy(), it.rng.choice(len(it.grid), 3, replace=False)
-        for c in cells:
-            i = it.rng.integers(len(OBSERVABLES))
-            size = margins[c, 0] + detectable[c, i]
-            claim[c, i] += size * it.rng.choice([s for s in (-1, 1) if 0 <= claim[c, i] + s * size <= 1])
-        hits += it.whole(claim, np.r_[cells, np.setdiff1d(np.arange(len(it.grid)), cells)])[0] == DISAGREE
-    found["off at random in three cells"] = {"cells_off": 3, **share(int(hits), repeats)}
+    found = {}
+    whole = ordered_map(_verdicts, [(it, it.truth, i) for i in range(runs)], jobs)
+    found["the true mean"] = share(sum(verdict == DISAGREE for verdict, _ in whole), runs)
+    for sign, name in ((1, "towards 1/2"), (-1, "away from 1/2")):
+        # The margin of the claim itself would be another where it is relative: 0.9 of it keeps within both.
+        claim = np.clip(it.truth + sign * 0.9 * inward, 0, 1)
+        cells = ordered_map(_verdicts, [(it, claim, i) for i in range(runs // 10)], jobs)
+        found[f"off by nine tenths of the margin, {name}"] = share(sum(wrong for _, wrong in cells), runs // 10)
     return found
 
 
-def own_theory(it: Instrument, repeats: int) -> dict[str, Any]:
+def _verdicts(it: Instrument, claim: np.ndarray, number: int) -> tuple[str, bool]:
+    """The verdict of a whole run, and whether any cell disagrees."""
+    result = it.run(claim, number)
+    return result.verdict, any(cell.verdict == DISAGREE for cell in result.cells)
+
+
+def power(it: Instrument, runs: int, jobs: int) -> dict[str, Any]:
+    """How often wrong formulas are called wrong, and by how many margins they are off the theory."""
+    laws = wrong_laws(it.theory)
+    theory = np.array([means(p) for p in it.theory])
+    claims = np.array([[law(s, p) for s, p in zip(it.grid, it.theory, strict=True)] for law in laws.values()])
+    margins = np.array([[list(THREE_STEP_RECALL.margins(s, dict(zip(OBSERVABLES, c, strict=True))).values())
+                         for s, c in zip(it.grid, claim, strict=True)] for claim in claims.tolist()])
+    moved = np.abs(claims - theory)
+    pooled = np.max([np.abs((claims - theory)[:, members, OBSERVABLES.index(name)].mean(axis=1))
+                     / pooled_margin(float(it.truth[members, OBSERVABLES.index(name)].mean()))
+                     for (_, _, name), members in it.groups.items()], axis=0)
+    hits = sum(ordered_map(_found_wrong, [(it, claims, margins, i) for i in range(runs)], jobs))
+    in_cell = (moved / margins).max(axis=(1, 2))
+    return {name: {"cell_margins": float(cell), "pooled_margins": float(group), **share(int(n), runs)}
+            for name, cell, group, n in zip(laws, in_cell, pooled, np.asarray(hits), strict=True)}
+
+
+def _found_wrong(it: Instrument, claims: np.ndarray, margins: np.ndarray, number: int) -> np.ndarray:
+    return it.found_wrong(claims, margins, number).astype(int)
+
+
+def own_theory(it: Instrument, runs: int, jobs: int) -> dict[str, Any]:
     """What the library's own theory is called, and how many seeds that takes."""
-    theory: Claims = np.array([means(p) for p in it.predictions])
-    runs = [it.whole(theory, np.arange(len(it.grid))) for _ in range(repeats)]
-    words = [word for word, _ in runs]
-    found = {word: share(words.count(word), repeats) for word in (AGREE, INCONCLUSIVE, DISAGREE)}
-    return {**found, "seeds": float(np.mean([sum(plan) for _, plan in runs]))}
+    theory = np.array([means(p) for p in it.theory])
+    found = list(ordered_map(_own, [(it, theory, i) for i in range(runs // 10)], jobs))
+    words = [word for word, _, _ in found]
+    result: dict[str, Any] = {word: share(words.count(word), len(words)) for word in (AGREE, INCONCLUSIVE, DISAGREE)}
+    result["seeds"] = float(np.mean([seeds for _, seeds, _ in found]))
+    result["pooled"] = {"; ".join(group): [words[i] for _, _, words in found].count(AGREE) / len(found)
+                        for i, group in enumerate(it.groups)}
+    return result
 
 
-def biases(it: Instrument, most: int) -> list[dict[str, Any]]:
-    """The cells in which the library's own theory is furthest off, in margins."""
-    theory: Claims = np.array([means(p) for p in it.predictions])
+def _own(it: Instrument, theory: np.ndarray, number: int) -> tuple[str, int, list[str]]:
+    result = it.run(theory, number)
+    return result.verdict, sum(c.seeds for c in result.cells), [test.verdict for test in result.pooled]
+
+
+def biases(it: Instrument, runs: int, jobs: int) -> dict[str, Any]:
+    """The cells in which the library's own theory is furthest off, in margins, and its bias over each group."""
+    theory = np.array([means(p) for p in it.theory])
+    margins = np.array([list(THREE_STEP_RECALL.margins(s, dict(zip(OBSERVABLES, t, strict=True))).values())
+                        for s, t in zip(it.grid, theory.tolist(), strict=True)])
+    se = np.array([v.std(axis=0, ddof=1) / len(v) ** 0.5 for v in it.bank])
     off = it.truth - theory
-    worst_first = np.argsort(-(np.abs(off) / np.array(it.margins)[:, None]).max(axis=1))
-    found = []
-    for c in worst_first[:most]:
-        i = np.abs(off[c]).argmax()
-        found.append({"setting": it.grid[c].to_dict(), "observable": OBSERVABLES[i], "margin": it.margins[c],
-                      "bias": float(off[c, i]), "se": float(it.bank[c][:, i].std(ddof=1) / len(it.bank[c]) ** 0.5)})
-    return found
+    cells = []
+    for c in np.argsort(-(np.abs(off) / margins).max(axis=1))[:5]:
+        i = (np.abs(off[c]) / margins[c]).argmax()
+        cells.append({"setting": it.grid[c].to_dict(), "observable": OBSERVABLES[i], "margin": float(margins[c, i]),
+                      "bias": float(off[c, i]), "se": float(se[c, i])})
+    groups = []
+    for (model, regime, name), members in it.groups.items():
+        i = OBSERVABLES.index(name)
+        observed = float(it.truth[members, i].mean())
+        groups.append({"group": f"{model}, {regime}", "observable": name, "cells": len(members), "observed": observed,
+                       "bias": float(-off[members, i].mean()), "margin": pooled_margin(observed),
+                       "se": float((se[members, i] ** 2).sum() ** 0.5 / len(members))})
+    return {"cells": cells, "groups": groups}
 
 
-SEED = 20261121
-PARTS = {  # each with its repeats and its seed
-    "right": (false_alarms, 20_000, SEED),
-    "wrong": (power, 1000, (SEED, 1)),
-    "theory": (own_theory, 400, (SEED, 2)),
-    "biases": (biases, 5, SEED),
-}
+SEED = 20261122
+PARTS = {"biases": biases, "theory": own_theory, "wrong": power, "right": false_alarms}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=PARTS)
-    parser.add_argument("--repeats", type=int)
-    parser.add_argument("--seed", type=int)
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    path = HERE / "false_alarms.json"
-    for part, (study, repeats, seed) in PARTS.items():
+    path, it = HERE / "false_alarms.json", Instrument(options.jobs)
+    for part, study in PARTS.items():
         if options.part not in (None, part):
             continue
-        it = Instrument(np.random.default_rng(options.seed or seed))
-        found = {part: study(it, options.repeats or repeats)}
+        found = {part: study(it, options.runs, options.jobs)}
         print(json.dumps(found, indent=1), flush=True)
         if options.write:
             kept = json.loads(path.read_text()) if path.exists() else {}
-            kept |= {"cells": len(it.grid), "seeds": sum(it.first), "bank": len(it.bank[0]), **found}
+            kept |= {"cells": len(it.grid), "seeds": sum(it.plan), "bank": len(it.bank[0]), **found}
             path.write_text(json.dumps(kept, indent=1) + "\n")
 
 

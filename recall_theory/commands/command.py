@@ -61,8 +61,8 @@ class Output:
 
     @property
     def progress(self) -> bool:
-        """Whether to show progress: to a person who hasn't asked for quiet."""
-        return not self.quiet and streams.stderr_is_terminal()
+        """Whether to show progress: to a person, who may be reading stderr."""
+        return streams.stderr_is_terminal()
 
     @property
     def document(self) -> bool:
@@ -202,7 +202,8 @@ class Command(click.Command):
         given += [flag("json", "Print one JSON object."), flag("csv", "Print comma-separated values."),
                   click.Option(["--output", "file"], metavar="FILE", help="Write the answer to FILE, whole or not at "
                                "all."),
-                  click.Option(["-q", "--quiet"], is_flag=True, help="No progress, no remarks: the answer alone.")]
+                  click.Option(["-q", "--quiet"], is_flag=True,
+                               help="No remarks: the answer alone, and progress on a terminal.")]
         super().__init__(name, callback=callback, help=help, epilog=epilog_of(examples), params=given,
                          context_settings=HELP)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from .text_layout import Block, Remark, Table, label, legend, marked, table
 if TYPE_CHECKING:
     from ..settings import Setting
     from ..verification.problem import P, Problem, S
-    from ..verification.results import Comparison, Verification
+    from ..verification.results import Comparison, PooledTest, Verification
 
 SIZES = ("V", "L", "d", "N")
 _WORD_AND_SIZE = re.compile(r"(.*?)( [0-9,]+)?$")  # "relu 1,024"
@@ -128,23 +129,73 @@ def verification_answer(result: Verification[S, P], grid: str, wanted: int, size
     tally = ", ".join(f"{sum(c.verdict == verdict for _, _, c in comparisons):,} {verdict}" for verdict in EXIT_CODES)
     done = plural(wanted, "cell") if len(result.cells) == wanted else f"{len(result.cells):,} of {wanted:,} cells"
     cell, name, worst = max(comparisons, key=lambda item: abs(item[2].difference))
-    margins = sorted({cell.margin for cell in result.cells})
-    within = f"{margins[0]:g} to {margins[-1]:g}" if len(margins) > 2 else " or ".join(f"{x:g}" for x in margins)
+    seeds = sum(c.seeds for c in result.cells)
+    early = ""
+    if result.seeds_planned is not None:
+        early = f" The verdict is certain: the run ended after {seeds:,} of {result.seeds_planned:,} planned seeds."
     blocks: list[Block] = [
-        f"Verdict on {subject}: {result.verdict}. Of {plural(len(comparisons), 'comparison')}: {tally}.",
-        f"Grid {grid}: {done}, {sum(c.seeds for c in result.cells):,} seeds in all, --seed {result.seed}. Largest "
+        f"Verdict on {subject}: {result.verdict}. Of {plural(len(comparisons), 'comparison')}: {tally}."
+        f"{_bias(result)}{early}",
+        f"Grid {grid}: {done}, {seeds:,} seeds in all, --seed {result.seed}. Largest "
         f"difference: {signed(worst.difference)}, {name} at {_sizes(cell.setting, sizes)}."
         + _seeds_for_verdicts(result),
         _cells(result, sizes, variant),
         *legend(cell.remarks for cell in result.cells),
-        Remark(f"Each column: predicted/observed. A cell agrees when the interval of every difference lies within the "
-               f"margin ({within})."),
+        *_pooled(result),
+        Remark(f"Each column: predicted/observed. A cell agrees when the 95 % interval of every difference lies within "
+               f"its margin ({_margins(result)}); it disagrees when the interval corrected for the number of "
+               "comparisons lies outside."),
     ]
-    records = [{**cell.setting.to_dict(), "seed": result.seed, "seeds": cell.seeds, "margin": cell.margin,
+    records = [{**cell.setting.to_dict(), "seed": result.seed, "seeds": cell.seeds, "margin": c.margin,
                 **({} if cell.remarks is None else {"checked": not cell.remarks}), "observable": name, **c.record()}
                for cell, name, c in comparisons]
     return Answer(result.to_dict(), records, blocks, lambda: _details(result, sizes, variant),
                   EXIT_CODES[result.verdict])
+
+
+def _bias(result: Verification[S, P]) -> str:
+    """In words over which groups of cells the predictions are biased, where they are."""
+    if not result.biased:
+        return ""
+    agrees = all(cell.verdict == "agree" for cell in result.cells)
+    where = "Agree in each cell, biased over the grid" if agrees else "Biased over the grid"
+    worst = sorted(result.biased, key=lambda test: -abs(test.bias) / test.margin)
+    groups = "; ".join(f"{_group(test)} {test.observable} {_percent(test)} %" for test in worst[:MOST_BIASED])
+    more = f"; and {len(worst) - MOST_BIASED} more" if len(worst) > MOST_BIASED else ""
+    return f" {where}: {groups}{more}."
+
+
+def _group(test: PooledTest) -> str:
+    if test.regime == "all":
+        return "all"
+    return ", ".join([test.model, *(word for word in test.regime.split(", ") if word != "gaussian")])
+
+
+def _percent(test: PooledTest) -> str:
+    """A pooled bias in per cent of what is observed, with the half width of its 95 % interval."""
+    half = (test.usual[1] - test.usual[0]) / 2 / test.observed if test.observed else math.inf
+    digits = 2 if max(abs(test.relative), half) < 1 else 0
+    return f"{100 * test.relative:+.{digits}f} ± {100 * half:.{digits}f}".replace("-", "−")
+
+
+def _pooled(result: Verification[S, P]) -> list[Block]:
+    """One line a group of cells, with its mean error on each observable."""
+    if not result.pooled:
+        return []
+    rows: dict[str, dict[str, object]] = {}
+    for test in result.pooled:
+        row = rows.setdefault(_group(test), {"group": _group(test)})
+        row[test.observable] = f"{_percent(test)} {MARKS[test.verdict]}"
+    return [
+        table(rows.values(), "Bias over the grid, predicted − observed, in % of observed", formats={"group": label}),
+        Remark("Each with its 95 % interval. The margin is 0.5 % or 0.001, the larger; ! is beyond it, ? is not "
+               "decided, which leaves the verdict to the cells."),
+    ]
+
+
+def _margins(result: Verification[S, P]) -> str:
+    margins = sorted({c.margin for _, _, c in result.comparisons})
+    return f"{margins[0]:.2g} to {margins[-1]:.2g}" if len(margins) > 2 else " or ".join(f"{x:.2g}" for x in margins)
 
 
 def _sizes(setting: object, sizes: Sequence[str]) -> str:
@@ -161,11 +212,10 @@ def _seeds_for_verdicts(result: Verification[S, P]) -> str:
     had = " to ".join(f"{n:,}" for n in sorted({min(c.seeds for c in still_open), max(c.seeds for c in still_open)}))
     if any(c.method == "anytime" for c in still_open[0].comparisons.values()):
         return f" More than {had} seeds a cell may decide what is inconclusive."
-    least, widest = seeds_wanted(result.comparisons, result.confidence)
-    if max(least, widest) <= min(cell.seeds for cell in still_open):
+    widest = seeds_wanted(result.comparisons)
+    if widest <= min(cell.seeds for cell in still_open):
         return f" What is inconclusive lies near the margin: only many more seeds than {had} a cell would decide it."
-    by_spread = f" ({widest:,} for the widest interval)" if widest > least else ""
-    return f" A verdict takes {least:,} seeds a cell or more{by_spread}; here {had}."
+    return f" Verdicts take some {widest:,} seeds a cell; here {had}."
 
 
 def _cells(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> Table:
@@ -189,15 +239,15 @@ def _pairs(comparisons: Sequence[Comparison | None]) -> list[str | None]:
     return [pair and f"{pair[0]:>{left}}/{pair[1]:<{right}}" for pair in texts]
 
 
+MOST_BIASED = 3  # groups that are named above the table
+MARKS = {"agree": " ", "disagree": "!", "inconclusive": "?"}
 SHORT_REASONS = {"too skewed to judge": "too skewed", "too few seeds to show rare failures": "too few seeds"}
 
 
 def _details(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> list[Block]:
-    """Each comparison with its interval, design effect and detectable bias: a table for each observable."""
-    from ..verification.verdicts import VERDICT_ALPHA
-
+    """Each comparison with its interval, margin and design effect: a table for each observable."""
     cells = [{"cell": i, **{size: getattr(cell.setting, size) for size in sizes}, "variant": variant(cell.setting),
-              "seeds": cell.seeds, "margin": cell.margin} for i, cell in enumerate(result.cells, start=1)]
+              "seeds": cell.seeds} for i, cell in enumerate(result.cells, start=1)]
     blocks: list[Block] = [one_line(cells, "Cells", labels=len(sizes) + 2)]
     for observable in dict.fromkeys(name for _, name, _ in result.comparisons):
         rows = [_in_detail(i, cell.comparisons[observable]) for i, cell in enumerate(result.cells, start=1)
@@ -205,22 +255,20 @@ def _details(result: Verification[S, P], sizes: Sequence[str], variant: Callable
         blocks.append(table(rows, observable.capitalize(), formats={"verdict": label}))
     return [
         *blocks,
-        Remark(f"Difference is observed - predicted, with the half width of its interval over seeds at "
-               f"{100 * result.confidence:.7g} % ({100 * (1 - VERDICT_ALPHA):g} % for all comparisons together). A "
-               "comparison agrees when the interval lies within the margin of zero, disagrees when it lies wholly "
-               "outside, and is inconclusive otherwise: also where the values of its seeds are too skewed for an "
-               "interval, and where they are too few to show rare failures. The design effect is the variance over "
-               "seeds in units of that of as many independent facts. A bias of the margin and the detectable bias "
-               "together is found 9 times in 10."),
+        Remark("Difference is observed - predicted, with the half width of its 95 % interval over seeds. A comparison "
+               "agrees when that lies within the margin of zero, and disagrees when its interval at "
+               f"{100 * result.confidence:.7g} %, corrected for all comparisons and looks, lies wholly outside. It is "
+               "inconclusive otherwise: also where the values of its seeds are too skewed for an interval, and where "
+               "they are too few to show rare failures. The design effect is the variance over seeds in units of that "
+               "of as many independent facts."),
     ]
 
 
 def _in_detail(cell: int, c: Comparison) -> dict[str, object]:
-    width = deviation((c.high - c.low) / 2) if len(c.observed.values) > 1 else NOTHING  # one seed says nothing
+    width = deviation((c.usual[1] - c.usual[0]) / 2) if len(c.observed.values) > 1 else NOTHING  # one seed says nothing
     return {"cell": cell, "predicted": c.predicted, "observed": c.observed.mean,
-            "difference": f"{signed(c.difference)} ± {width}", "design effect": c.design_effect,
-            "detectable bias": deviation(c.detectable) if c.detectable < 1 else NOTHING,
-            "verdict": SHORT_REASONS.get(c.reason, c.verdict)}
+            "difference": f"{signed(c.difference)} ± {width}", "margin": f"{c.margin:.2g}",
+            "design effect": c.design_effect, "verdict": SHORT_REASONS.get(c.reason, c.verdict)}
 
 
 def grid_options(grids: str) -> list[click.Parameter]:
@@ -234,21 +282,23 @@ def grid_options(grids: str) -> list[click.Parameter]:
     ]
 
 
-DETAILS = "Each comparison with its interval, design effect and detectable bias."
+DETAILS = "Each comparison with its interval, margin and design effect."
 command = Command(
     "verify", run,
     params=[
         *grid_options("default, full, attention-only, mlp"),
-        choice("until", ["conclusive"], "go on in each cell until its verdicts are conclusive, or until it has had "
-               "--seeds (50,000); the intervals are wider, and hold however long that takes", metavar="conclusive"),
+        choice("until", ["conclusive"], "go on in each cell until its verdicts are conclusive, any cell disagrees, or "
+               "it has had --seeds (50,000); the intervals are wider, and hold however long that takes",
+               metavar="conclusive"),
         file_option("predictor", "judge your own formula: module:function, law.py:function, or a file of expressions "
                     "in V, L, d, N, m", metavar="PREDICTOR"),
-        option("margin", default=None, help="largest difference that still counts as agreement; what each formula "
-               "declares where absent"),
+        option("margin", default=None, help="largest difference that still counts as agreement, in a cell or over a "
+               "group; what each formula declares where absent"),
     ],
     details=DETAILS,
     help="Lay predictions beside simulations over a grid of settings. Each observable of each cell gets a verdict: "
-         "agree, disagree, or inconclusive. Exit code 0 if all agree, 1 if any disagrees, else 3.",
+         "agree, disagree, or inconclusive; and so does the mean error over each group of cells. Exit code 0 if all "
+         "agree, 1 if any disagrees, else 3.",
     examples=["verify", "verify --grid my_grid.toml --seeds 200 --seed 7 --json --output verdict.json",
               "verify --predictor mylaws:recall --until conclusive"],
 )

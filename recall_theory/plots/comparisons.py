@@ -107,11 +107,11 @@ def agreement_figure(cells: Mapping[int, Cell], observables: Sequence[str], widt
 
     figure, panels = panel_grid(len(observables), width, height=1, columns=3, legend_rows=2)
     muted = COLOURS["muted"]
-    margins = sorted({cell.margin for cell in cells.values()})
+    margin = max(cell.margin for cell in cells.values())
     marks = {o: [_mark(i, o, cell) for i, cell in cells.items()] for o in observables}
     for panel, (observable, of_panel) in zip(panels, marks.items(), strict=True):
         panel.axline((0, 0), slope=1, color=muted, lw=0.8)
-        for offset in (*margins, *(-margin for margin in margins)):
+        for offset in (margin, -margin):
             panel.axline((0, offset), slope=1, color=muted, lw=0.6, ls=DOTTED)
         draw_marks(panel, of_panel)
         panel.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal", xlabel=f"{observable}, predicted",
@@ -160,7 +160,7 @@ def residual_figure(cells: Mapping[int, Cell], observables: Sequence[str], sizes
                     width: str) -> Figure:
     """Two panels for each size: differences with bars of one standard error, and differences in standard errors."""
     figure, panels = panel_grid(2 * len(sizes), width, height=0.6, legend_rows=2)
-    margins = sorted({cell.margin for cell in cells.values()})
+    margin = max(cell.margin for cell in cells.values())
     drawn: list[Mark] = []
     for size, left, right in zip(sizes, panels[::2], panels[1::2], strict=True):
         marks = _marks(cells, size, observables)
@@ -168,11 +168,10 @@ def residual_figure(cells: Mapping[int, Cell], observables: Sequence[str], sizes
         standardised = [dataclasses.replace(m, y=m.y / (m.high - m.y), low=None, high=None)
                         for m in marks if m.high is not None]
         ends = [abs(end) for m in marks for end in (m.y, m.low, m.high) if end is not None]
-        reach = max(1.5 * margins[-1], 1.1 * max(ends))
+        reach = max(1.5 * margin, 1.1 * max(ends))
         left.set_ylim(-reach, reach)
-        for margin in margins:
-            for sign in (1, -1):
-                left.axhline(sign * margin, color=COLOURS["muted"], lw=0.6, ls=DOTTED)
+        for level in (margin, -margin):
+            left.axhline(level, color=COLOURS["muted"], lw=0.6, ls=DOTTED)
         values = _having(cells, size).values()
         for panel, of_panel, label in ((left, marks, "observed − predicted"),
                                        (right, standardised, "in standard errors")):

@@ -11,13 +11,14 @@ from ..settings import OBSERVABLES, Setting, SettingError
 from ..theory.phase import binding
 from ..theory.predict import Prediction, predict
 from ..verification import verdicts
-from ..verification.planning import STAGES, planned_seeds, second_stage
+from ..verification.planning import planned_cell, second_stage
 from ..verification.problem import THREE_STEP_RECALL
 from ..verification.results import Cell, Comparison, compare
 from .sweep_problem import SIMULATION_VERSION, SweepProblem
 from .sweep_results import Results
 
 SURE_ATTENTION = 0.9  # predicted attention from which attention counts as sure
+STAGES = 2  # of a sweep that plans its seeds: each has half of the error
 UNJUDGED_SEEDS = 32  # of a cell that the theory doesn't describe: there is no verdict to plan for
 
 SettingMap = Callable[[Callable[[Setting], Any], Sequence[Setting]], Iterable[Any]]  # `map`, or a parallel one
@@ -89,7 +90,7 @@ class StoreAnalysis:
     def records(self) -> list[dict[str, object]]:
         """One flat record a comparison, as the CSV output of `recall-theory report` has them."""
         return [{**cell.setting.to_dict(), "seed": p.cell_seed, "n_test": p.n_test, "seeds": cell.seeds,
-                 "margin": cell.margin, "observable": observable, **c.record()}
+                 "margin": c.margin, "observable": observable, **c.record()}
                 for p, cell in zip(self.problems, self.cells, strict=True)
                 for observable, c in cell.comparisons.items()]
 
@@ -115,7 +116,7 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
         problems.append(problem)
         claimed = {o: getattr(prediction, o) for o in OBSERVABLES}
         cells.append(compare(THREE_STEP_RECALL, problem.setting, claimed, finished, prediction,
-                             margin=verdicts.declared_margin(problem.setting), confidence=confidence))
+                             margins=THREE_STEP_RECALL.margins(problem.setting, claimed), confidence=confidence))
     settings = [problem.setting for problem in results.problems]
     planned = all(n >= least for n, least in zip(results.counts, _first_stage(settings, predictions), strict=True))
     return StoreAnalysis(tuple(problems), tuple(cells), tuple(refused), confidence, planned)
@@ -127,9 +128,8 @@ def planned_for_verdicts(settings: Sequence[Setting]) -> list[int]:
 
 
 def _first_stage(settings: Sequence[Setting], predictions: Sequence[Prediction | str]) -> list[int]:
-    confidence = _confidence(predictions)
     return [UNJUDGED_SEEDS if isinstance(prediction, str) else
-            planned_seeds(THREE_STEP_RECALL.moments(prediction).values(), verdicts.declared_margin(setting), confidence)
+            planned_cell(THREE_STEP_RECALL, setting, prediction)
             for setting, prediction in zip(settings, predictions, strict=True)]
 
 
@@ -145,7 +145,7 @@ def planned_for_open_verdicts(results: Results) -> list[int]:
 def _confidence(predictions: Sequence[Prediction | str]) -> float:
     """The confidence of every interval where cells are judged after each of two stages."""
     described = sum(not isinstance(prediction, str) for prediction in predictions)
-    return verdicts.family_confidence(STAGES * len(OBSERVABLES) * described, verdicts.VERDICT_ALPHA)
+    return verdicts.family_confidence(STAGES * len(OBSERVABLES) * described)
 
 
 def predict_or_reason(setting: Setting) -> Prediction | str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Generic
@@ -15,18 +14,19 @@ from ..errors import interrupted_with
 from ..settings import SettingError, check_proportion, check_seed, check_seeds
 from ..simulate import workers
 from .grids import load_grid
-from .planning import STAGES, planned_seeds, second_stage
+from .planning import LOOKS, early_look, planned_seeds, second_stage
 from .predictors import claim_of
 from .problem import THREE_STEP_RECALL, Moments, P, Problem, S
-from .results import Cell, Verification, compare
+from .results import Cell, Verification, compare, pooled_groups, pooled_tests
 from .sampling import cell_seed
-from .verdicts import INCONCLUSIVE, VERDICT_ALPHA, family_confidence
+from .verdicts import DISAGREE, INCONCLUSIVE, family_confidence
 
 __all__ = ["Verification", "verify"]
 
 FIRST_CHECK, GROWTH = 64, 1.25  # with no fixed number of seeds: verdicts at 64 of them, and at each quarter more
 MOST_SEEDS_UNTIL = 50_000
-USUAL = Moments(0.5, 0.15, 0.15)  # where the library's theory doesn't say: about the widest that recall shows
+WIDEST_SPREAD = 0.15  # where the library's theory doesn't say: about the most that recall shows
+FEW = 8  # predictions that are made at once: processes take longer to start
 TASK = 16  # seeds that a worker takes at a time: handing them over one by one takes a fifth of a small seed's time
 SHARES = 8  # at least, for each worker, of every cell
 
@@ -42,14 +42,15 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     Parameters
     ----------
     grid : a list of settings, the name of a shipped grid, or a TOML file.
-    seeds : seeds a cell. Where None they are planned from the predicted spread: for a first stage, and for a second
-        with four times as many where a verdict is open and none is "disagree".
+    seeds : seeds a cell. Where None they are planned from the predicted spread, and the run looks at an eighth of them,
+        at all, and at 2.5 times as many where a cell is open; it ends as soon as the verdict is certain.
     seed : fixes all draws; drawn, and kept in the result, where None. Any number of `jobs` gives the same bits.
-    margin : the largest difference that still counts as agreement, above 0 and below 1; what the predictor or else
-        the theory declares at each setting where None.
+    margin : the largest difference that still counts as agreement, above 0 and below 1, also over a group of cells.
+        Where None what the predictor says, or else what the theory declares, which is less where probabilities are
+        small.
     predictor : a function of a setting (see `recall_theory.verification.predictors`); the library's own where None.
-    until : "conclusive": every cell goes on until its verdicts are conclusive, or until it has had `seeds` seeds
-        (50,000 where None); its intervals hold however long that takes.
+    until : "conclusive": every cell goes on until its verdicts are conclusive, until it has had `seeds` seeds (50,000
+        where None), or until any cell disagrees; intervals hold however long that takes. Groups are not tested.
     progress : called with (seeds done, seeds in all, setting).
     problem : `THREE_STEP_RECALL` or `GEOMETRIC_RECALL` of `recall_theory.verification.problem`.
 
@@ -74,18 +75,21 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     for setting in settings:
         problem.check(setting)
 
-    library: Callable[[S], P] = functools.cache(problem.predict)
-    judged = library if predictor is None or predictor is problem.predict else predictor
+    own = predictor is None or predictor is problem.predict
+    claims = [] if own else [claim_of(predictor, setting, problem) for setting in settings]
+    theories = _predictions(problem.predict, settings, jobs)
     cells = []
-    for setting in settings:
-        claimed, own_margin = claim_of(judged, setting, problem)
-        theory = None
-        with contextlib.suppress(SettingError):
-            theory = library(setting)
-        cells.append(_Sampled(setting, claimed, theory, margin or own_margin or problem.margin(setting)))
+    for number, (setting, theory) in enumerate(zip(settings, theories, strict=True)):
+        if own:
+            claims.append(claim_of(problem.predict if theory is None else lambda _, p=theory: p, setting, problem))
+        claimed, own_margin = claims[number]
+        given = margin or own_margin
+        margins = problem.margins(setting, claimed) if given is None else dict.fromkeys(claimed, given)
+        cells.append(_Sampled(setting, claimed, theory, margins, given or 0))
 
-    stages = STAGES if until is None and seeds is None else 1
-    confidence = family_confidence(stages * sum(len(cell.claimed) for cell in cells), VERDICT_ALPHA)
+    groups = {} if until else pooled_groups(problem, settings, [cell.claimed for cell in cells])
+    looks = LOOKS if until is None and seeds is None else 1
+    confidence = family_confidence(looks * (len(groups) + sum(len(cell.claimed) for cell in cells)))
     run = _Run(problem, cells, seed, jobs, progress, confidence, anytime=until is not None)
     with interrupted_with(lambda: run.verification() if any(cell.values for cell in cells) else None):
         if until is not None:
@@ -93,18 +97,22 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
         elif seeds is not None:
             run.extend([seeds] * len(cells), whole=True)
         else:
-            run.two_stages()
+            run.planned()
     return run.verification()
 
 
 @dataclasses.dataclass
 class _Sampled(Generic[S, P]):
-    """A cell of the grid: what is claimed of it, what the library predicts, and the values of its seeds so far."""
+    """A cell of the grid: what is claimed of it, what the library predicts, and the values of its seeds so far.
+
+    `given_margin` is the margin that the caller or the claim gave, 0 where the declared ones hold.
+    """
 
     setting: S
     claimed: dict[str, float]
     theory: P | None
-    margin: float
+    margins: dict[str, float]
+    given_margin: float
     values: list[Value] = dataclasses.field(default_factory=list)
 
 
@@ -119,9 +127,10 @@ class _Run(Generic[S, P]):
     progress: Callable[[int, int, S], None] | None
     confidence: float
     anytime: bool
+    seeds_planned: int | None = None
 
-    def extend(self, plan: Sequence[int], *, whole: bool) -> None:
-        """Simulate until every cell has as many seeds as planned.
+    def extend(self, plan: Sequence[int], *, whole: bool, most: int = 0) -> None:
+        """Simulate until every cell has as many seeds as planned; progress shows `most` seeds where these are more.
 
         An interrupt keeps what was finished; if `whole`, it leaves every cell with the seeds of whole stages.
         """
@@ -133,7 +142,7 @@ class _Run(Generic[S, P]):
         tasks = ((self.problem.observe, self.cells[c].setting, cell_seed(self.seed, c), indices)
                  for c, indices in batches)
         done = sum(before)
-        total = done + sum(len(indices) for _, indices in batches)
+        total = max(most, done + sum(len(indices) for _, indices in batches))
         try:
             with contextlib.closing(workers.ordered_map(_observe_seeds, tasks, self.jobs)) as finished:
                 for (c, indices), values in zip(batches, finished, strict=False):
@@ -147,22 +156,29 @@ class _Run(Generic[S, P]):
                     del cell.values[had:]
             raise
 
-    def two_stages(self) -> None:
-        """As planned; where no cell disagrees after that, a second stage of the cells that are open. Each stage has
-        half of the error."""
-        first = []
+    def planned(self) -> None:
+        """Look at an eighth of the planned seeds, at all of them, and at more of the cells that are still open then.
+
+        The first look only ends the run where the verdict is disagree. Each look has a third of the error.
+        """
+        plan = []
         for cell in self.cells:
-            moments = {} if cell.theory is None else self.problem.moments(cell.theory)
-            first.append(planned_seeds([moments.get(o, USUAL) for o in cell.claimed], cell.margin,
-                                       self.confidence))
-        self.extend(first, whole=True)
+            moments = {o: Moments(0.5, WIDEST_SPREAD) for o in cell.claimed}
+            if cell.theory is not None:
+                moments = {o: m for o, m in self.problem.moments(cell.theory).items() if o in moments}
+            plan.append(planned_seeds(moments, cell.margins))
+        self.extend(early_look(plan), whole=True, most=sum(plan))
+        if self.verification().verdict == DISAGREE:
+            self.seeds_planned = sum(plan)
+            return
+        self.extend(plan, whole=True)
         result = self.verification()
         if result.verdict == INCONCLUSIVE:
             still_open = {c for c, cell in enumerate(result.cells) if cell.is_open}
-            self.extend(second_stage(first, still_open), whole=True)
+            self.extend(second_stage(plan, still_open), whole=True)
 
     def until_conclusive(self, most: int) -> None:
-        """Each cell goes on until its verdicts are conclusive, or until it has had `most` seeds.
+        """Each cell goes on until its verdicts are conclusive, it has had `most` seeds, or any cell disagrees.
 
         The intervals hold for any number of seeds: after a Ctrl-C a cell's stage need not be whole.
         """
@@ -171,19 +187,42 @@ class _Run(Generic[S, P]):
         while still_open:
             plan = [min(target, most) if c in still_open else 0 for c in range(len(self.cells))]
             self.extend(plan, whole=False)
-            still_open = {c for c in still_open if target < most and self.compared(self.cells[c]).is_open}
+            cells = {c: self.compared(self.cells[c]) for c in still_open}
+            if any(cell.verdict == DISAGREE for cell in cells.values()):
+                return
+            still_open = {c for c, cell in cells.items() if target < most and cell.is_open}
             target = math.ceil(target * GROWTH)
 
     def compared(self, cell: _Sampled[S, P]) -> Cell[S, P]:
         """What the values of a cell say."""
         values = np.array(cell.values, dtype=float).reshape(-1, len(self.problem.observables))
-        return compare(self.problem, cell.setting, cell.claimed, values, cell.theory, margin=cell.margin,
+        return compare(self.problem, cell.setting, cell.claimed, values, cell.theory, margins=cell.margins,
                        confidence=self.confidence, anytime=self.anytime)
 
     def verification(self) -> Verification[S, P]:
         """What the cells say that have any values."""
-        margin = self.cells[0].margin if self.problem.has_one_margin else None
-        return Verification(self.seed, self.confidence, tuple(self.compared(c) for c in self.cells if c.values), margin)
+        sampled = [cell for cell in self.cells if cell.values]
+        cells = tuple(self.compared(cell) for cell in sampled)
+        admitted = min(cell.given_margin for cell in sampled)
+        pooled = () if self.anytime else pooled_tests(self.problem, cells, self.confidence, admitted)
+        declared = self.problem.margin(sampled[0].setting) if self.problem.has_one_margin else None
+        margin = declared and (admitted or declared)
+        return Verification(self.seed, self.confidence, cells, margin, pooled, self.seeds_planned)
+
+
+def _predictions(predict: Callable[[S], P], settings: Sequence[S], jobs: int) -> list[P | None]:
+    """What the library predicts of each setting, None where it doesn't."""
+    if jobs == 1 or len(settings) <= FEW:
+        return [_predicted(predict, setting) for setting in settings]
+    with contextlib.closing(workers.ordered_map(_predicted, [(predict, s) for s in settings], jobs)) as predictions:
+        return list(predictions)
+
+
+def _predicted(predict: Callable[[S], P], setting: S) -> P | None:
+    try:
+        return predict(setting)
+    except SettingError:
+        return None
 
 
 def _observe_seeds(observe: Callable[[S, int, int], Value], setting: S, seed: int, indices: range) -> list[Value]:

@@ -1,32 +1,33 @@
 """Intervals for a mean over seeds, and the rule, fixed beforehand, that says which one applies.
 
 A fact is not a sample: the facts of one seed share its trigger, attention vector and label frequencies. Everything here
-counts seeds. The error of a t interval in its thinner tail is off by the factor exp(D) to leading order,
+counts seeds. Intervals are Student's, shifted for skewness by the first term of Cornish and Fisher (Johnson 1978):
+mean + e (c +- z), z the quantile of t, e the standard error and c = (2 z^2 + 1) g/6, g the skewness of the mean. With q
+the normal quantile of the confidence, an unshifted interval's error in one tail is off by the factor exp(D) to leading
+order,
 
-    D = |skewness| z^3 / (3 sqrt(n)),        z the normal quantile of the confidence.
+    D = |g| q^3 / 3.
 
-Up to D of 1/4 the interval is Student's t. Up to 1 it is BCa, with the error alpha exp(-2D) in the place of alpha.
-Beyond, it is one that holds for any law on [0, 1], from betting on the values (Orabona and Jun 2021) and from their
-range. A t or BCa interval never excludes the means that a share `unseen_share` of seeds at 0, or at 1, would bring,
-taken at a third of the error. The page docs/verdict.md says why, and how often these intervals hold the true mean.
+Where D is above 1 no expansion is trusted, and the interval is one that holds for any law on [0, 1]: from betting on
+the values (Orabona and Jun 2021) and their range, or for a mean over cells Bernstein's with the observed variances
+(Maurer and Pontil 2009). The page docs/verdict.md says why, and how often these intervals hold the true mean.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.thresholds import bisect_arrays
 
 FloatArray = NDArray[np.float64]
-Number = TypeVar("Number", float, FloatArray)
 
-T_UP_TO, BCA_UP_TO = 0.25, 1.0  # of D
-SELECTED = 2.0  # BCa intervals have the error alpha exp(-SELECTED D)
+EXPANSION_UP_TO = 1.0  # of D
+NEAR_ONE = 0.9  # means above it may hide failures of a few seeds
 UNSEEN = 1 / 3  # share of the error that failures which no seed shows may take
 HALVINGS = 60
 MOST_U = 1 - 2.0**-50
@@ -35,7 +36,7 @@ FLAT = 1e-14  # range of values at most 1 below which they are equal but for rou
 
 @dataclasses.dataclass(frozen=True)
 class Intervals:
-    """Ends of intervals (R,) in [0, 1] and the method of each: "t", "BCa" or "any law"."""
+    """Ends of intervals (R,) in [0, 1] and the method of each: "t", "rare failures" or "any law"."""
 
     low: FloatArray
     high: FloatArray
@@ -45,6 +46,9 @@ class Intervals:
 def mean_intervals(rows: FloatArray, confidence: float) -> Intervals:
     """Intervals for the means of rows of values (R, n) in [0, 1], one value a seed.
 
+    Where the mean is above 0.9 the lower end leaves room for failures that no seed shows ("rare failures" where that
+    decides it), and so do both ends where all values are the same.
+
     >>> rng = np.random.default_rng(0)
     >>> mean_intervals(rng.normal(0.5, 0.1, size=(2, 500)), 0.95).method.tolist()
     ['t', 't']
@@ -52,41 +56,67 @@ def mean_intervals(rows: FloatArray, confidence: float) -> Intervals:
     count, n = rows.shape
     if n < 2:
         return Intervals(np.zeros(count), np.ones(count), np.full(count, "any law"))
-    log_error = tail_error(skewness(rows), n, confidence)
-    method = np.where(log_error <= T_UP_TO, "t", np.where(log_error <= BCA_UP_TO, "BCa", "any law"))
-    low, high = student_interval(rows, confidence)
-    bent, wild = method == "BCa", method == "any law"
-    if bent.any():
-        low[bent], high[bent] = bca_interval(rows[bent], bca_confidence(log_error[bent], confidence))
-    p, mean = unseen_share(n, 1 - UNSEEN * (1 - confidence)), rows.mean(axis=1)
-    low = np.minimum(low, mean * (1 - p))
-    high = np.maximum(high, 1 - (1 - mean) * (1 - p))
+    mean, variance, third = _moments_of_means(rows)
+    low, high, log_error = _skewed_t(mean, variance, third, n - 1, confidence)
+
+    p, flat = unseen_share(n, 1 - UNSEEN * (1 - confidence)), variance == 0
+    with_failures = np.where((mean > NEAR_ONE) | flat, mean * (1 - p), 1)
+    method = np.where(with_failures < low, "rare failures", "t")
+    low = np.minimum(low, with_failures)
+    high = np.where(flat, 1 - (1 - mean) * (1 - p), high)
+
+    wild = log_error > EXPANSION_UP_TO
     if wild.any():
         low[wild], high[wild] = guaranteed_interval(rows[wild], confidence)
+        method = np.where(wild, "any law", method)
     return Intervals(np.clip(low, 0, 1), np.clip(high, 0, 1), method)
 
 
-def tail_error(skew: Number, n: int, confidence: float) -> Number:
-    """D of the rule: the logarithm of the factor by which a t interval's error in one tail is off."""
-    from scipy.special import ndtri
+def pooled_interval(samples: Sequence[FloatArray], confidence: float) -> tuple[float, float, str]:
+    """The interval of the mean over cells of their means, and its method, from the values (n,) of each cell.
 
-    return abs(skew) * float(ndtri((1 + confidence) / 2)) ** 3 / (3 * math.sqrt(n))
+    Cells are independent of one another and weigh the same, however many seeds they have.
+
+    >>> rng = np.random.default_rng(0)
+    >>> low, high, method = pooled_interval([rng.normal(0.5, 0.1, size=n) for n in (100, 400)], 0.95)
+    >>> low < 0.5 < high, high - low < 0.03, method
+    (True, True, 't')
+    """
+    if min(len(x) for x in samples) < 2:
+        return -math.inf, math.inf, "any law"
+    seeds, cells = np.array([len(x) for x in samples]), len(samples)
+    means, variances, thirds = np.concatenate([_moments_of_means(x[None]) for x in samples], axis=1)
+    mean, variance = means.mean(), variances.sum() / cells**2
+    freedom = variances.sum() ** 2 / max(float((variances**2 / (seeds - 1)).sum()), 1e-300)  # Welch and Satterthwaite's
+    low, high, log_error = _skewed_t(mean, variance, thirds.sum() / cells**3, max(freedom, 1), confidence)
+    if log_error > EXPANSION_UP_TO:
+        log_tail = math.log(4 / (1 - confidence))
+        half = math.sqrt(2 * variance * log_tail) + 7 / 3 * log_tail / (cells * (seeds.min() - 1))
+        return float(mean - half), float(mean + half), "any law"
+    p, flat = -np.expm1(math.log(UNSEEN * (1 - confidence) / 2) / seeds), variances == 0
+    # Failures that no seed shows, all in the cell where they weigh most.
+    below = float((p * means)[(means > NEAR_ONE) | flat].max(initial=0)) / cells
+    above = float((p * (1 - means))[flat].max(initial=0)) / cells
+    return min(float(low), float(mean) - below), max(float(high), float(mean) + above), "t"
 
 
-def bca_confidence(log_error: Number, confidence: float) -> Number:
-    """The confidence of a BCa interval whose t interval would be off by the factor exp(log_error)."""
-    return 1 - (1 - confidence) * np.exp(-SELECTED * log_error)
+def _moments_of_means(rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The mean of each row (R, n), and the estimated variance and third central moment of that mean, each (R,)."""
+    n, mean = rows.shape[1], rows.mean(axis=1)
+    off = np.where(np.ptp(rows, axis=1) > FLAT, rows.T - mean, 0).T
+    return mean, (off**2).sum(axis=1) / (n * (n - 1)), (off**3).mean(axis=1) / n**2
 
 
-def skewness(rows: FloatArray) -> FloatArray:
-    """The third standardised moment (R,) of rows (R, n); 0 where all values of a row are the same."""
-    from scipy import stats
+def _skewed_t(mean: ArrayLike, variance: ArrayLike, third: ArrayLike, freedom: float,
+              confidence: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Low and high ends of a t interval shifted for skewness, and D of the rule, from moments of means."""
+    from scipy.special import ndtri, stdtrit
 
-    result = np.zeros(len(rows))
-    varied = np.ptp(rows, axis=1) > FLAT
-    if varied.any():
-        result[varied] = stats.skew(rows[varied], axis=1)
-    return result
+    error = np.sqrt(variance)
+    skew = np.divide(third, error**3, out=np.zeros_like(error), where=error > 0)
+    z = float(stdtrit(freedom, (1 + confidence) / 2))
+    centre, half = np.asarray(mean) + error * skew * (2 * z**2 + 1) / 6, error * z
+    return centre - half, centre + half, np.abs(skew) * float(ndtri((1 + confidence) / 2)) ** 3 / 3
 
 
 def student_interval(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
@@ -98,53 +128,6 @@ def student_interval(values: FloatArray, confidence: float) -> tuple[FloatArray,
         return mean - math.inf, mean + math.inf
     half = stdtrit(n - 1, (1 + confidence) / 2) * values.std(axis=-1, ddof=1) / math.sqrt(n)
     return mean - half, mean + half
-
-
-def bca_interval(rows: FloatArray, confidence: float | FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The BCa bootstrap interval (Efron 1987) of the means of rows (R, n), without resampling: low and high (R,).
-
-    `confidence` is one for all rows, or one a row.
-
-    For a mean the acceleration is skewness/(6 sqrt(n)), and so is the bias correction to the same order. Quantiles of
-    the bootstrap mean come from its saddlepoint approximation (Davison and Hinkley 1988), which is good far into the
-    tails: a corrected confidence of 1 - 1e-5 would take millions of resamples.
-    """
-    from scipy.special import ndtri
-
-    a = skewness(rows) / (6 * math.sqrt(rows.shape[1]))
-    ends = []
-    for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
-        z = a + ndtri(tail)
-        ends.append(_bootstrap_quantile(rows, a + z / (1 - a * z)))
-    return ends[0], ends[1]
-
-
-def _bootstrap_quantile(rows: FloatArray, z: FloatArray) -> FloatArray:
-    """The mean of n draws from each row that the bootstrap exceeds with probability 1 - Phi(z), |z| not small.
-
-    At tilt t the tilted mean has r = sign(t) sqrt(2n (t K' - K)) and v = t sqrt(n K''), and lies at the normal score
-    r + log(v/r)/r (Barndorff-Nielsen's form), which grows with t: the tilt is found by halving.
-    """
-    n = rows.shape[1]
-    mean, scale = rows.mean(axis=1), rows.std(axis=1)
-    y = (rows - mean[:, None]) / np.where(scale > 0, scale, 1)[:, None]
-    sign = np.sign(z)
-
-    def tilted(size: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The tilted mean in standard deviations, and its normal score."""
-        t = sign * size
-        top = (t[:, None] * y).max(axis=1)
-        weight = np.exp(t[:, None] * y - top[:, None])
-        total = weight.mean(axis=1)
-        position = (weight * y).mean(axis=1) / total
-        variance = (weight * (y - position[:, None]) ** 2).mean(axis=1) / total
-        r = np.sqrt(np.maximum(2 * n * (t * position - np.log(total) - top), 1e-12))
-        v = size * np.sqrt(n * np.maximum(variance, 1e-300))
-        return position, r + np.log(v / r) / r
-
-    largest = np.full(len(rows), 8.0) * (1 + np.abs(z)) / math.sqrt(n)
-    size, _ = bisect_arrays(lambda size: ~(tilted(size)[1] >= np.abs(z)), np.zeros(len(rows)), largest, HALVINGS)
-    return mean + scale * tilted(size)[0]
 
 
 def anytime_interval(rows: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:

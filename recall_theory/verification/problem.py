@@ -18,7 +18,7 @@ from ..settings import OBSERVABLES, BaseSetting, Setting, SettingError
 from ..simulate.run import Triple, check_affordable, one_seed
 from ..theory.domain import remarks
 from ..theory.predict import Prediction, predict
-from .verdicts import GEOMETRIC, declared_margin
+from .verdicts import GEOMETRIC, declared_margin, margin_at
 
 # Types of settings and predictions; where nothing else is said, those of recall by three steps.
 if TYPE_CHECKING:  # `typing` has defaults of type variables from Python 3.13 on
@@ -31,15 +31,12 @@ else:
 
     S, P = TypeVar("S"), TypeVar("P")
 
-MLP_SPREAD = 5 / 4  # with an MLP spreads over seeds may exceed the predicted ones by this factor
-
 
 class Moments(NamedTuple):
-    """The predicted mean of an observable, its deviation from seed to seed, and the largest that a plan allows for."""
+    """The predicted mean of an observable and its deviation from seed to seed."""
 
     mean: float
     spread: float
-    largest_spread: float
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -50,8 +47,9 @@ class Problem(Generic[S, P]):
     `SettingError` where a setting can't be verified, `predict` where the library has no prediction.
     `observe(setting, seed, index)` is the observables of one of the seeds, the number itself where there is one.
     `margin` is the declared one of the library's own prediction, `has_one_margin` says whether all settings share it,
-    and `facts` is how many a seed asks: the independent samples of a design effect. `remarks` say of a setting why the
-    library's prediction was not checked there, where there is a declared domain.
+    and `facts` is how many a seed asks: the independent samples of a design effect. `group` is the model and the regime
+    of a setting: what cells are pooled by. `remarks` say of a setting why the library's prediction was not checked
+    there, where there is a declared domain.
     """
 
     name: str
@@ -65,6 +63,7 @@ class Problem(Generic[S, P]):
     observe: Callable[[S, int, int], float | tuple[float, ...]]
     margin: Callable[[S], float]
     facts: Callable[[S], int]
+    group: Callable[[S], tuple[str, str]]
     remarks: Callable[[S], tuple[str, ...]] | None = None
 
     def __repr__(self) -> str:
@@ -74,6 +73,11 @@ class Problem(Generic[S, P]):
     def required(self) -> list[str]:
         """The parameters that every setting has to give."""
         return [p.name for p in self.setting_type.parameters.values() if p.default is None and not p.optional]
+
+    def margins(self, setting: S, claimed: Mapping[str, float]) -> dict[str, float]:
+        """The declared margin of each claimed observable."""
+        declared = self.margin(setting)
+        return {name: margin_at(value, declared) for name, value in claimed.items()}
 
     def describe(self, setting: S) -> str:
         """The required parameters of a setting, in one short line."""
@@ -88,8 +92,12 @@ def _check_three_steps(setting: Setting) -> None:
 
 
 def _moments_of_three_steps(prediction: Prediction) -> dict[str, Moments]:
-    allowance = 1 if prediction.setting.m is None else MLP_SPREAD
-    return {o: Moments(getattr(prediction, o), spread, allowance * spread) for o, spread in prediction.spread.items()}
+    return {o: Moments(getattr(prediction, o), spread) for o, spread in prediction.spread.items()}
+
+
+def _group_of_three_steps(setting: Setting) -> tuple[str, str]:
+    trigger = "" if setting.trigger_in_value else ", keys only"
+    return "attention-only" if setting.m is None else "MLP", f"{setting.embedding}{trigger}"
 
 
 def observe_exactly(setting: Setting, seed: int, index: int) -> Triple:
@@ -110,6 +118,7 @@ THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
     observe=observe_exactly,
     margin=declared_margin,
     facts=lambda setting: setting.V,
+    group=_group_of_three_steps,
     remarks=remarks,
 )
 
@@ -121,8 +130,9 @@ GEOMETRIC_RECALL: Problem[GeometricSetting, GeometricPrediction] = Problem(
     has_one_margin=True,
     check=geometric_simulation.check_affordable,
     predict=predict_geometric,
-    moments=lambda prediction: {"recall": Moments(prediction.recall, prediction.std, prediction.std)},
+    moments=lambda prediction: {"recall": Moments(prediction.recall, prediction.std)},
     observe=geometric_simulation.one_seed,
     margin=lambda setting: GEOMETRIC,
     facts=lambda setting: setting.N * setting.R,
+    group=lambda setting: ("geometric", setting.construction),
 )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Generic
 
 import numpy as np
@@ -16,29 +17,44 @@ from numpy.typing import NDArray
 from ..numerics.plain_data import SCHEMA_VERSION, cleaned
 from ..simulate.observation import Observable
 from ..theory.predict import LAW
-from .intervals import Intervals, anytime_interval, mean_intervals
-from .planning import seeds_planned, seeds_to_rule_out
+from .intervals import Intervals, anytime_interval, mean_intervals, pooled_interval
+from .planning import seeds_planned
 from .problem import P, Problem, S
-from .verdicts import INCONCLUSIVE, judge, smallest_detectable_bias, worst
+from .verdicts import (
+    AGREE,
+    AGREE_CONFIDENCE,
+    DISAGREE,
+    INCONCLUSIVE,
+    judge,
+    pooled_margin,
+    smallest_detectable_bias,
+    worst,
+)
 
 TOO_SKEWED = "too skewed to judge"
 TOO_FEW = "too few seeds to show rare failures"
+REASONS = {"any law": TOO_SKEWED, "rare failures": TOO_FEW}
+FEWEST_POOLED = 3  # cells of a group: fewer are no more than cells
+
+Interval = tuple[float, float]
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
     """One observable of one cell: what is claimed, what was observed, and the verdict.
 
-    `low` and `high` are the ends of the family-wise interval of observed - predicted, by the `method` "t", "BCa", "any
-    law" or "anytime". `reason` says why a comparison is inconclusive where it isn't the width alone. `design_effect` is
-    the variance over seeds in units of that of as many independent facts (NaN where nothing varies). `detectable` is
-    the bias beyond the margin that would be found with probability 0.9. `predicted_std` is the spread that the
-    library's own theory predicts (NaN where it describes none).
+    `usual` is the 95 % interval of observed - predicted, by the `method` "t", "rare failures", "any law" or "anytime";
+    `low` and `high` are the ends of the family-wise one. `reason` says why a comparison is inconclusive where it isn't
+    the width alone. `design_effect` is the variance over seeds in units of that of as many independent facts (NaN where
+    nothing varies). `detectable` is the bias beyond the margin that would be found with probability 0.9.
+    `predicted_std` is the spread that the library's own theory predicts (NaN where it describes none).
     """
 
     predicted: float
     predicted_std: float
     observed: Observable
+    margin: float
+    usual: Interval
     low: float
     high: float
     method: str
@@ -62,7 +78,7 @@ class Comparison:
 
 @dataclasses.dataclass(frozen=True)
 class Cell(Generic[S, P]):
-    """One setting of the grid with its margin and its comparisons, by observable.
+    """One setting of the grid and its comparisons, by observable.
 
     `theory` is the library's own prediction there, None where it has none. `remarks` say why that was not checked
     there; None where no domain is declared.
@@ -70,10 +86,14 @@ class Cell(Generic[S, P]):
 
     setting: S
     seeds: int
-    margin: float
     comparisons: dict[str, Comparison]
     theory: P | None
     remarks: tuple[str, ...] | None = None
+
+    @property
+    def margin(self) -> float:
+        """The largest margin of its comparisons."""
+        return max(c.margin for c in self.comparisons.values())
 
     @property
     def verdict(self) -> str:
@@ -97,10 +117,12 @@ class Cell(Generic[S, P]):
             **of_domain,
             "seeds": self.seeds,
             "margin": self.margin,
+            "margins": each(lambda c: c.margin),
             "predicted": {**each(lambda c: c.predicted), "std": each(lambda c: c.predicted_std)},
             "observed": each(lambda c: {"mean": c.observed.mean, "se": c.observed.se, "std": c.observed.std}),
             "difference": each(lambda c: c.difference),
             "interval": each(lambda c: [c.low, c.high]),
+            "agreement_interval": each(lambda c: list(c.usual)),
             "method": each(lambda c: c.method),
             "design_effect": each(lambda c: c.design_effect),
             "smallest_detectable_bias": each(lambda c: c.detectable),
@@ -110,17 +132,62 @@ class Cell(Generic[S, P]):
 
 
 @dataclasses.dataclass(frozen=True)
-class Verification(Generic[S, P]):
-    """All cells of a grid and the verdict on the whole.
+class PooledTest:
+    """The mean error of one observable over the cells of a group: a model in a regime.
 
-    `confidence` is that of each interval. `margin` is the margin of every cell where the problem has one for all; JSON
-    then shows it once, and else with each cell.
+    `predicted` and `observed` are means over the cells, `se` is the standard error of the latter over seeds. `usual`
+    and `family` are the 95 % and the family-wise interval of `bias`, predicted - observed.
+    """
+
+    model: str
+    regime: str
+    observable: str
+    cells: int
+    predicted: float
+    observed: float
+    se: float
+    margin: float
+    usual: Interval
+    family: Interval
+
+    @property
+    def bias(self) -> float:
+        """By how much the prediction is too high over the group."""
+        return self.predicted - self.observed
+
+    @property
+    def relative(self) -> float:
+        """The bias in units of what is observed."""
+        return self.bias / self.observed if self.observed else math.nan
+
+    @property
+    def verdict(self) -> str:
+        """agree, disagree or inconclusive."""
+        return judge(self.usual, self.family, self.margin)
+
+    def to_dict(self) -> dict[str, object]:
+        """The test as the JSON contract has it."""
+        whole = dataclasses.asdict(self)
+        family, usual = whole.pop("family"), whole.pop("usual")
+        return {**whole, "bias": self.bias, "relative": self.relative, "interval": family,
+                "agreement_interval": usual, "verdict": self.verdict}
+
+
+@dataclasses.dataclass(frozen=True)
+class Verification(Generic[S, P]):
+    """All cells of a grid, the tests of their groups, and the verdict on the whole.
+
+    `confidence` is that of each family-wise interval. `margin` is the declared one of every cell where the problem has
+    one for all; JSON then shows it once, and else with each cell. `seeds_planned` counts those of all cells where the
+    run ended early, because its verdict was certain.
     """
 
     seed: int
     confidence: float
     cells: tuple[Cell[S, P], ...]
     margin: float | None = None
+    pooled: tuple[PooledTest, ...] = ()
+    seeds_planned: int | None = None
 
     @property
     def comparisons(self) -> list[tuple[Cell[S, P], str, Comparison]]:
@@ -128,73 +195,113 @@ class Verification(Generic[S, P]):
         return [(cell, o, c) for cell in self.cells for o, c in cell.comparisons.items()]
 
     @property
+    def biased(self) -> list[PooledTest]:
+        """The groups over which the prediction is wrong beyond doubt."""
+        return [test for test in self.pooled if test.verdict == DISAGREE]
+
+    @property
     def verdict(self) -> str:
-        """disagree if any comparison disagrees, else inconclusive if any is, else agree."""
-        return worst(cell.verdict for cell in self.cells)
+        """disagree if any comparison or pooled test disagrees, else inconclusive if any comparison is, else agree."""
+        return worst([*(cell.verdict for cell in self.cells), DISAGREE if self.biased else AGREE])
 
     def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory verify` and `recall-theory geometric verify`."""
         shared = {} if self.margin is None else {"margin": self.margin}
         cells = [{name: value for name, value in c.to_dict().items() if name not in shared} for c in self.cells]
         return {"schema_version": SCHEMA_VERSION, "law": LAW, "seed": self.seed, **shared,
-                "confidence": self.confidence, "cells": cells, "verdict": self.verdict}
+                "confidence": self.confidence, "cells": cells, "pooled": [cleaned(t.to_dict()) for t in self.pooled],
+                "seeds_planned": self.seeds_planned, "verdict": self.verdict}
 
 
-def seeds_wanted(comparisons: Iterable[tuple[Cell[S, P], str, Comparison]], confidence: float) -> tuple[int, int]:
-    """The seeds that any verdict takes at the smallest margin, and those that the widest inconclusive comparison would
-    take by the mean and spread that it shows (0 where none is inconclusive)."""
-    given = list(comparisons)
-    least = seeds_to_rule_out(min(cell.margin for cell, _, _ in given), confidence)
-    wanted = [seeds_planned(c.observed.mean, c.observed.std, cell.margin, confidence)
-              for cell, _, c in given if c.verdict == INCONCLUSIVE and len(c.observed.values) > 1]
-    return least, max(wanted, default=0)
+def seeds_wanted(comparisons: Iterable[tuple[Cell[S, P], str, Comparison]]) -> int:
+    """The seeds that a verdict on the widest inconclusive comparison would take by the mean and spread that it shows (0
+    where none is inconclusive)."""
+    return max((seeds_planned(c.observed.mean, c.observed.std, c.margin) for _, _, c in comparisons
+                if c.verdict == INCONCLUSIVE and len(c.observed.values) > 1), default=0)
 
 
 def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], values: NDArray[np.float64],
-            theory: P | None, *, margin: float, confidence: float, anytime: bool = False) -> Cell[S, P]:
+            theory: P | None, *, margins: Mapping[str, float], confidence: float, anytime: bool = False) -> Cell[S, P]:
     """The cell of a setting, from a claim and what was observed.
 
-    `claimed` has a mean for one or more of the problem's observables, `values` (seeds, observables) a row a seed.
-    `theory` is what the library itself predicts there. Each interval has the confidence, with `anytime` for all numbers
-    of seeds together.
+    `claimed` and `margins` have a mean and its margin for one or more of the problem's observables, `values` (seeds,
+    observables) a row a seed. `theory` is what the library itself predicts there. `confidence` is that of the intervals
+    that may say disagree. With `anytime` all intervals hold for all numbers of seeds together.
 
     >>> from recall_theory import Setting, predict
     >>> from recall_theory.verification.problem import THREE_STEP_RECALL
     >>> setting, values = Setting(V=16, L=2, d=32, N=128), np.full((400, 3), 0.9)
-    >>> compare(THREE_STEP_RECALL, setting, {"recall": 0.5}, values, predict(setting), margin=0.02,
+    >>> compare(THREE_STEP_RECALL, setting, {"recall": 0.5}, values, predict(setting), margins={"recall": 0.02},
     ...         confidence=0.95).verdict
     'disagree'
     """
     names = [name for name in problem.observables if name in claimed]
     rows = np.ascontiguousarray(values.T[[problem.observables.index(name) for name in names]])
-    if anytime:
-        ends = Intervals(*anytime_interval(rows, confidence), np.full(len(rows), "anytime"))
-    else:
-        ends = mean_intervals(rows, confidence)
 
-    seeds = len(values)
+    def intervals(level: float) -> Intervals:
+        if anytime:
+            return Intervals(*anytime_interval(rows, level), np.full(len(rows), "anytime"))
+        return mean_intervals(rows, level)
+
+    usual, family = intervals(AGREE_CONFIDENCE), intervals(confidence)
     moments = {} if theory is None else problem.moments(theory)
     comparisons = {}
-    for name, row, low, high, method in zip(names, rows, ends.low.tolist(), ends.high.tolist(), ends.method.tolist(),
-                                            strict=True):
-        observed, predicted = Observable(row), claimed[name]
-        verdict = judge(low - predicted, high - predicted, margin)
-        reason = ""
-        if verdict == INCONCLUSIVE and method == "any law" and seeds > 1:
-            reason = TOO_SKEWED
-        elif verdict == INCONCLUSIVE and not anytime and seeds < seeds_to_rule_out(margin, confidence):
-            reason = TOO_FEW
+    for i, name in enumerate(names):
+        observed, predicted = Observable(rows[i]), claimed[name]
+        low, high = float(family.low[i]), float(family.high[i])
+        inner = float(usual.low[i]) - predicted, float(usual.high[i]) - predicted
+        verdict = judge(inner, (low - predicted, high - predicted), margins[name])
+        method = str(usual.method[i])
         comparisons[name] = Comparison(
             predicted=predicted,
             predicted_std=moments[name].spread if name in moments else math.nan,
             observed=observed,
+            margin=margins[name],
+            usual=inner,
             low=low - predicted,
             high=high - predicted,
             method=method,
             verdict=verdict,
-            reason=reason,
+            reason=REASONS.get(method, "") if verdict == INCONCLUSIVE else "",
             design_effect=observed.design_effect(problem.facts(setting)),
             detectable=smallest_detectable_bias(observed.mean, low, high, observed.se),
         )
     remarks = None if problem.remarks is None else problem.remarks(setting)
-    return Cell(setting, seeds, margin, comparisons, theory, remarks)
+    return Cell(setting, len(values), comparisons, theory, remarks)
+
+
+def pooled_groups(problem: Problem[S, P], settings: Sequence[S],
+                  claims: Sequence[Collection[str]]) -> dict[tuple[str, str, str], list[int]]:
+    """The cells, by number, of each (model, regime, observable) that is among the claims in three cells or more.
+
+    Where there are several models or regimes, ("all", "all", observable) is all of them together.
+    """
+    groups: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for number, (setting, claimed) in enumerate(zip(settings, claims, strict=True)):
+        for name in claimed:
+            groups[*problem.group(setting), name].append(number)
+    if len({group[:2] for group in groups}) > 1:
+        for (_, _, name), members in list(groups.items()):
+            groups["all", "all", name] += members
+    return {group: members for group, members in groups.items() if len(members) >= FEWEST_POOLED}
+
+
+def pooled_tests(problem: Problem[S, P], cells: Sequence[Cell[S, P]], confidence: float,
+                 least_margin: float = 0) -> tuple[PooledTest, ...]:
+    """The test of the mean error over each group of cells, cells weighing the same.
+
+    Cells are independent; attention, recall and accuracy of one seed are not, so that each has a test of its own.
+    `least_margin` is what a claim itself admits, where that is more than the margin of pooled tests.
+    """
+    tests = []
+    groups = pooled_groups(problem, [cell.setting for cell in cells], [cell.comparisons for cell in cells])
+    for (model, regime, name), members in groups.items():
+        group = [cells[i].comparisons[name] for i in members]
+        samples = [c.observed.values for c in group]
+        predicted, observed = (float(np.mean(x)) for x in ([c.predicted for c in group], [x.mean() for x in samples]))
+        usual, family = ((predicted - high, predicted - low) for low, high, _ in
+                         (pooled_interval(samples, AGREE_CONFIDENCE), pooled_interval(samples, confidence)))
+        se = math.sqrt(sum(c.observed.se**2 for c in group)) / len(group)
+        margin = max(pooled_margin(observed), least_margin)
+        tests.append(PooledTest(model, regime, name, len(group), predicted, observed, se, margin, usual, family))
+    return tuple(tests)

@@ -32,7 +32,7 @@ WORDS = ("variant", "observable", "verdict", "limited by", "reason", "interval b
 DETAILS = {"reason": "detail", **dict.fromkeys(("standard error", "interval by", "design effect", "detectable bias"),
                                                "detail technical")}
 CAPTIONS = {
-    "agreement": "Predicted and observed {}: on the line they are equal, between the dotted lines within the margin.",
+    "agreement": "Predicted and observed {}: on the line they are equal, the dotted lines are the largest margin.",
     "residuals": "Observed − predicted against {}.",
     "phase": "What binds over {}, predicted; marks are simulated.",
     "scaling": "The {}.",
@@ -99,7 +99,6 @@ def page(summary: StoreSummary) -> str:
                 ("repeat", "How to run it again", True), ("formulas", "The formulas", True)]
     problems, seeds = analysis.all_problems, analysis.seed_counts
     shared = _shared(rows)
-    least_seeds, widest = seeds_wanted(analysis.comparisons, analysis.confidence) if analysis.cells else (0, 0)
     return render(
         "report.html.jinja", style=asset("report.css"), script=asset("report.js") if rows else "",
         style_attributes=True,
@@ -108,8 +107,9 @@ def page(summary: StoreSummary) -> str:
         rows=rows, columns=[name for name in rows[0].values if name not in shared] if rows else [],
         shared=shared, choices=_choices(rows), agreement=agreement, residuals=residuals, phases=phases, laws=laws,
         groups=groups_of({model_of(p.setting) for p in problems}),
-        seeds=seeds, uneven=len(set(seeds)) > 1, least_seeds=least_seeds, widest=widest,
-        margins=" or ".join(f"{m:g}" for m in sorted({cell.margin for cell in analysis.cells})),
+        seeds=seeds, uneven=len(set(seeds)) > 1, widest=seeds_wanted(analysis.comparisons),
+        margins=" to ".join(dict.fromkeys(f"{end(c.margin for _, _, c in analysis.comparisons):.2g}"
+                                          for end in (min, max)) if analysis.cells else ()),
         ranges=_ranges(analysis), exact={p.n_test for p in problems} == {None},
         random_seeds=sorted({p.seed for p in problems}),
         verdicts=["", *analysis.tally()],
@@ -173,7 +173,7 @@ def _ranges(analysis: StoreAnalysis) -> str:
 def _row(number_of_cell: int, cell: Cell, observable: str, c: Comparison) -> Row:
     setting, single = cell.setting.to_dict(), len(c.observed.values) < 2
     variant = described({name: value for name, value in setting.items() if name not in SIZES[:4]})
-    interval = "none" if single else f"{signed(c.low)} to {signed(c.high)}"
+    interval = "none" if single else f"{signed(c.usual[0])} to {signed(c.usual[1])}"
     values: dict[str, Value] = {
         **{name: (count(setting[name]), setting[name]) for name in SIZES[:4]},
         "variant": (variant or "attention only", None),
@@ -183,7 +183,7 @@ def _row(number_of_cell: int, cell: Cell, observable: str, c: Comparison) -> Row
         "predicted": (probability(c.predicted), c.predicted),
         "observed": (probability(c.observed.mean), c.observed.mean),
         "difference": (signed(c.difference), c.difference),
-        "its interval": (interval, c.high - c.low),
+        "its interval": (interval, c.usual[1] - c.usual[0]),
         "seeds": (count(cell.seeds), cell.seeds),
         "reason": (c.reason, None),
         "standard error": (deviation(c.observed.se), c.observed.se),
