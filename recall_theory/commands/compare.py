@@ -139,9 +139,11 @@ def _embedding_blocks(result: BeyondOrthogonal) -> list[Block]:
         table(map(_needed, result.facts), f"The samples that they need, at {sizes(s, 'd')}: least N for {target}"),
     ]
     if result.seeds:
-        observed = [{"V": f.V, "random": NOTHING, "orthogonal": NOTHING} | {
-            {"gaussian": "random"}.get(e, e): with_error(need.observed, need.se) for e, need in f.needs.items()}
-                    for f in result.facts]
+        observed: list[dict[str, object]] = []
+        for facts in result.facts:
+            shown = {"gaussian": NOTHING, "orthogonal": NOTHING}
+            shown |= {name: with_error(need.observed, need.se) for name, need in facts.needs.items()}
+            observed.append({"V": facts.V, "random": shown["gaussian"], "orthogonal": shown["orthogonal"]})
         blocks.append(table(observed, f"Accuracy observed at that N, {plural(result.seeds, 'seed')} each (--seed "
                             f"{result.seed}), ± standard error"))
     return blocks
