@@ -121,7 +121,7 @@ def test_the_command_line():
     (["capacity", "--d", "32", "--L", "8", "--activation", "tanh"], "needs an MLP"),
     (["capacity", "--d", "32", "--L", "8", "--m", "64", "--embedding", "orthogonal"], "gaussian and sphere"),
     (["capacity", "--d", "32", "--L", "8", "--m", "0"], "--m '0' is not an integer"),
-    (["solve", "--for", "m", "--m", "64", "--V", "32", "--L", "8", "--d", "32", "--N", "4096"], "leave it out"),
+    (["solve", "--for", "m", "--m", "64", "--V", "32", "--L", "8", "--d", "32", "--N", "4096"], "must be left out"),
 ])
 def test_bad_input_is_one_line(argv, words):
     assert words in refused(*argv)

@@ -114,7 +114,7 @@ def _outside(at: Sizes, activation: str | None, embedding: str) -> Iterator[tupl
 def is_checked(at: Sizes, activation: str | None, embedding: str) -> NDArray[np.bool_]:
     """Whether settings lie in the domain; `at` holds arrays V, L, d, N and, with an MLP, m of one shape.
 
-    >>> sizes = {name: np.array([8.0, 64.0]) for name in "VLdN"}
+    >>> sizes = {name: np.array([8.0, 128.0]) for name in "VLdN"}
     >>> is_checked(sizes, None, "gaussian")
     array([False,  True])
     """
