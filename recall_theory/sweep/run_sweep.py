@@ -22,7 +22,7 @@ from .sweep_results import Results, gathered
 FLUSH = 1.0  # seconds of work that a kill may cost, and about as many that are claimed at a time
 LOOK_AGAIN = 0.5  # seconds between looks at what another sweep is at
 TOKENS_A_SECOND = 4e7  # about what a core takes
-SECONDS_A_SEED = 5e-4  # beside that
+SECONDS_A_SEED = 1e-3  # beside that
 
 Finished = Generator[tuple[int, Triple], None, None]
 
