@@ -77,15 +77,15 @@ def _summary(output: Output, store: str, at: float, jobs: int, phases: bool) -> 
 def _tally(summary: StoreSummary, store: str) -> list[Block]:
     """The verdicts counted, what has no prediction, critical sizes; the page has each comparison."""
     analysis = summary.analysis
+    verdict = f"Verdict: {analysis.verdict}. " if analysis.cells else ""
     blocks: list[Block] = [
         Heading(f"Does the theory agree with the simulations in {store}?"),
-        f"{plural(len(analysis.all_problems), 'cell')}, {plural(sum(analysis.seed_counts), 'seed')} in all.",
+        f"{verdict}{plural(len(analysis.all_problems), 'cell')}, {plural(sum(analysis.seed_counts), 'seed')} in all.",
     ]
     if analysis.cells:
         cell, name, worst = analysis.largest
         blocks += [table({"observable": o or "all", **analysis.tally(o)} for o in (*OBSERVABLES, None)),
-                   f"Largest difference: {signed(worst.difference)}, {name} at {cell.setting.describe()}.\n"
-                   f"Verdict: {analysis.verdict}."]
+                   f"Largest difference: {signed(worst.difference)}, {name} at {cell.setting.describe()}."]
     if analysis.refused:
         blocks.append(f"Without a prediction: {plural(len(analysis.refused), 'cell')}; {analysis.refused[0].reason}.")
     for scaling in (scaling for s in summary.slices for scaling in s.scalings):
