@@ -27,7 +27,7 @@ def gaussian(*shape):
 
 @pytest.mark.parametrize("V", [50, 64])  # a power of two is drawn in a way of its own
 def test_redrawn_blocks_are_the_kept_ones(monkeypatch, V):
-    monkeypatch.setattr(data, "BLOCK_TOKENS", 1000)
+    monkeypatch.setattr(data, "LAYOUT_TOKENS", 1000)
     monkeypatch.setattr(data, "DRAW_TOKENS", 3000)
     setting = Setting(V=V, L=11, d=16, N=2000)
     kept = three_step.train(setting, *drawn(setting))
@@ -58,7 +58,7 @@ def test_samples_are_uniform(V):
     """Counts of informative and of noise tokens, and of pairs of neighbours, by their chi-square."""
     _, samples = drawn(Setting(V=V, L=9, d=4, N=40_000))
     noise, pairs = np.zeros(V), np.zeros(V * V)
-    for block in samples:
+    for block in samples.blocks():
         tokens = block.noise.astype(np.intp)
         noise += np.bincount(tokens.ravel(), minlength=V)
         pairs += np.bincount((tokens[:, :-1] * V + tokens[:, 1:]).ravel(), minlength=V * V)
@@ -71,7 +71,7 @@ def test_samples_are_uniform(V):
 
 @pytest.mark.parametrize("V", [70_000, 2**17])
 def test_large_vocabularies_are_drawn_whole(V):
-    noise = next(iter(drawn(Setting(V=V, L=4, d=2, N=5000))[1])).noise
+    noise = next(drawn(Setting(V=V, L=4, d=2, N=5000))[1].blocks()).noise
     assert noise.max() < V and noise.max() > 0.99 * V
 
 
