@@ -25,6 +25,7 @@ from .workers import collect
 Triple = tuple[float, float, float]
 
 MEMORY_BLOCK = 24 << 20  # bytes, below the 32 MiB up to which the C library learns
+LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container, in bytes
 LIBRARIES = 200 << 20  # bytes of an interpreter with NumPy, SciPy and numba, and of blocks of fixed size
 MOST_TOKENS = 1e13  # tokens a seed; some days of work
 MOST_WORK = 1e16  # multiplications a seed; some days too
@@ -79,9 +80,9 @@ def memory_needed(setting: Setting) -> float:
 def memory_there() -> float:
     """Bytes that this process and its workers may take: the machine's, or what a container or a batch system allows."""
     found = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))]
-    for limit in (*Path("/sys/fs/cgroup").glob("memory.max"), *Path("/sys/fs/cgroup/memory").glob("*limit_in_bytes")):
+    for path in LIMITS:
         with contextlib.suppress(OSError, ValueError):  # "max" is no limit
-            found.append(float(limit.read_text()))
+            found.append(float(Path(path).read_text()))
     return min(found)
 
 
