@@ -1,4 +1,4 @@
-"""The fast path beside the explicit one and beside plain PyTorch: same data, same thread, in turns.
+"""The fast path beside what others would write: same data, same thread, in turns.
 
 Prints seconds of processor time and of the wall clock (equal on an idle machine), the medians over
 rounds, and the median over rounds of the ratio to the fast path; then how far the three agree. Run as
@@ -25,12 +25,16 @@ from recall_theory.simulate import data, run
 from recall_theory.simulate import reference as explicit
 from recall_theory.simulate import three_step as counts
 
+import numba_three_steps  # isort: skip
+import scipy_three_steps  # isort: skip
+
 try:
     import torch
     import torch_three_steps
 except ImportError:
     torch = None
 
+MOST_EMBEDDED = 1e9  # numbers that the paths which embed all samples are given
 FAST_REPEATS = 5  # fast runs a round; their median stands for the round
 
 
@@ -56,22 +60,31 @@ def main(V: int = 1024, L: int = 64, d: int = 128, N: int = 32768, rounds: int =
         fixed = tuple(torch.from_numpy(z) for z in (emb.z_in, emb.z_out, emb.z_trig, task.z_eos))
         del parts
 
-        def by_torch(chunk: int) -> Any:
-            torch_three_steps.CHUNK = chunk
+        def by_torch(chunk: int, bag: bool = False) -> Any:
+            torch_three_steps.CHUNK, torch_three_steps.BAG = chunk, bag
             model = torch_three_steps.train(fixed, given)
             return torch_three_steps.logits(fixed, model).numpy()[:, emb.label]
 
         best = torch_three_steps.CHUNK
-        paths["PyTorch, plain"] = lambda: by_torch(N)
-        paths["PyTorch, best chunks"] = lambda: by_torch(best)
-    paths["explicit NumPy"] = lambda: explicit.trained(task, explicit.train(task)).logits
+        if N * L * d <= MOST_EMBEDDED:
+            paths["PyTorch, plain"] = lambda: by_torch(N)
+            paths["PyTorch, best chunks"] = lambda: by_torch(best)
+            paths["PyTorch, embedding_bag"] = lambda: by_torch(best, True)
+    if N * L * d <= MOST_EMBEDDED:
+        paths["explicit NumPy"] = lambda: explicit.trained(task, explicit.train(task)).logits
+    blocks = list(samples.blocks())
+    informative, noise = (np.concatenate([getattr(b, name) for b in blocks]) for name in ("informative", "noise"))
+    arrays = (emb.z_in, emb.u, emb.z_trig, informative, noise)
+    paths["scipy.sparse, 25 lines"] = lambda: scipy_three_steps.train(*arrays)
+    paths["numba, 50 lines"] = lambda: numba_three_steps.train(*arrays)
     paths["fast path"] = lambda: counts.train(setting, emb, samples).logits
     paths["fast path, whole seed"] = lambda: run.one_seed(setting, 0, 0, None)
 
     cpu: dict[str, list[float]] = {name: [] for name in paths}
     wall: dict[str, list[float]] = {name: [] for name in paths}
     outcome: dict[str, Any] = {}
-    paths["fast path"](), paths["fast path, whole seed"]()  # first touch of the memory
+    for name in ("fast path", "fast path, whole seed", "numba, 50 lines"):
+        paths[name]()  # compiled, and the memory touched
     for _ in range(rounds):
         for name, f in paths.items():
             repeats = FAST_REPEATS if "fast" in name else 1
@@ -90,8 +103,8 @@ def main(V: int = 1024, L: int = 64, d: int = 128, N: int = 32768, rounds: int =
         print(f"{name:24}{statistics.median(cpu[name]):9.3f}{statistics.median(wall[name]):9.3f}"
               f"{ratios[0]:14.1f}{ratios[1]:15.1f}")
     fast = outcome["fast path"]
-    for name in ("PyTorch, plain", "PyTorch, best chunks", "explicit NumPy"):
-        if name in outcome:
+    for name in paths:
+        if "fast" not in name:
             difference = np.abs(outcome[name] - fast).max() / np.abs(fast).max()
             print(f"logits of {name} and the fast path differ by {difference:.1e} of the largest")
 

@@ -21,7 +21,7 @@ from recall_theory.theory.formulas.wishart_moments import pairings, wishart
 def scores(setting, seed, index):
     """T, the tokens' scores and tau of one seed."""
     emb, samples = drawn(setting, seed, index)
-    g = counts.step_two(setting, emb, samples, *counts.step_one(setting, emb, samples))
+    g = counts.step_two(setting, emb, samples, counts.step_one(setting, emb, samples))
     return float(emb.z_trig @ g), emb.z_in @ g, float(emb.z_trig @ emb.z_trig)
 
 

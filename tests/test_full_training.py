@@ -111,7 +111,7 @@ def test_checkpoints():
 
 @pytest.mark.parametrize("setting, more, name", [
     (SMALL.replace(m=8), {}, "m"), (SMALL, {"steps": 10**15}, "steps"), (SMALL, {"seeds": 0}, "seeds"),
-    (SMALL, {"seed": -1}, "seed"), (Setting(V=10**6, L=2, d=10, N=10), {}, "V"),
+    (SMALL, {"seed": -1}, "seed"), (Setting(V=10**9, L=2, d=10, N=10), {}, "V"),
 ])
 def test_what_is_too_much_is_refused_before_any_work(setting, more, name, monkeypatch):
     monkeypatch.setattr(module, "SeedTraining", None)

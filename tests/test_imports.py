@@ -42,6 +42,14 @@ def test_importing_the_package_is_light():
     assert heavy == "[]"
 
 
+@pytest.mark.parametrize("argv", [["simulate", "--help"], ["capacity", "--d", "64", "--L", "4", "--ratio", "1e3"],
+                                  ["predict", "--V", "64", "--L", "4", "--d", "32", "--N", "1024"]])
+def test_numba_waits_for_a_simulation(argv):
+    loaded = in_new_process("import sys\nfrom recall_theory.cli import main\n"
+                            f"main({argv})\nprint('numba' in sys.modules)")
+    assert loaded.endswith("False")
+
+
 @pytest.mark.parametrize("name", recall_theory.__all__)
 def test_a_public_name_is_that_of_its_object(name):
     assert getattr(recall_theory, name).__name__ == name

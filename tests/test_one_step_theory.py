@@ -19,7 +19,7 @@ def test_noise_terms_are_the_variance_of_a_logit():
     ratio = []
     for i in range(24):
         emb, samples = drawn(setting, 5, i)
-        _, val1 = step_one(setting, emb, samples)
+        val1 = step_one(setting, emb, samples)
         logits = emb.z_in @ val1.T @ emb.z_out[emb.label].T
         signal = np.diagonal(logits).mean()
         off = logits - np.diag(np.diagonal(logits))

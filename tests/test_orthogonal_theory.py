@@ -136,7 +136,7 @@ def test_moments_of_scores_are_those_of_the_count_tables(V, L, N, e):
     leads, spreads, by_count = [], [], {n: [] for n in range(5)}
     for i in range(200):
         emb, samples = drawn(setting, 3, i)
-        g = three_step.step_two(setting, emb, samples, *three_step.step_one(setting, emb, samples))
+        g = three_step.step_two(setting, emb, samples, three_step.step_one(setting, emb, samples))
         unit = (setting.N * setting.L) ** 2
         scores = emb.z_in @ g * unit
         leads.append(float(emb.z_trig @ g) * unit)

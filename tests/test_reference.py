@@ -79,14 +79,16 @@ def test_the_fast_path_is_the_explicit_limit(setting):
 def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
     setting = Setting(V=12, L=7, d=10, N=333, **layer)
     whole = fast(draw(setting, 2))
-    for module, name, size in ((data, "BLOCK_TOKENS", 50), (reference, "BLOCK_NUMBERS", 400),
-                               (three_step, "MOST_WAITING", 50), (three_step_mlp, "CHUNK", 100),
+    for module, name, size in ((data, "DRAW_TOKENS", 50), (data, "LAYOUT_TOKENS", 20),
+                               (reference, "BLOCK_NUMBERS", 400), (three_step, "TABLE", 12),
+                               (three_step, "FEWEST_ROWS", 5), (observables, "BLOCK_LOGITS", 30),
                                (three_step_mlp, "BLOCK", 70), (three_step_mlp, "NEURONS", 12 * 4)):
         monkeypatch.setattr(module, name, size)
     again = draw(setting, 2)  # samples are drawn block by block: other sizes draw others
-    assert len(list(again.samples)) > 30 and len(list(reference.blocks(again))) > 30
+    assert len(list(again.samples.blocks())) > 30 and len(list(reference.blocks(again))) > 30
     assert_same(fast(again), by_definition(again), setting)
-    monkeypatch.setattr(data, "BLOCK_TOKENS", 1 << 16)
+    monkeypatch.setattr(data, "DRAW_TOKENS", 1 << 21)
+    monkeypatch.setattr(data, "LAYOUT_TOKENS", 1 << 16)
     assert_same(fast(draw(setting, 2)), whole, setting)
 
 
@@ -95,10 +97,11 @@ def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
 
 def test_attention_that_ties_is_shared():
     task = draw(Setting(V=6, L=3, d=7, N=30, embedding="orthogonal"), 4)
-    part, = three_step.training_attention(task.samples, np.zeros(6), 0.0)
-    assert part.share == pytest.approx(np.full(30, 1 / 3))
-    assert np.asarray(part.rest.sum(axis=1)).ravel() == pytest.approx(np.full(30, 2 / 3))
-    assert not part.right.any() and part.wrong.nnz == 0
+    block, = task.samples.blocks()
+    attention = three_step.argmax_attention(np.zeros(6), 0.0, block)
+    assert attention.share == pytest.approx(np.full(30, 1 / 3))
+    assert attention.each == pytest.approx(np.full(30, 1 / 3))
+    assert len(attention.tied) == 30 and len(attention.lost) == 0
 
 
 @pytest.mark.parametrize("layer", [{}, {"m": 10, "activation": "relu"}, {"m": 10, "activation": "tanh"}])
@@ -114,8 +117,8 @@ def test_tokens_that_share_an_embedding_tie_alike_in_both_paths(layer, trigger_i
         assert_same(model, reference.trained(task, plain), setting)
         attended, _ = reference.answered(task, plain, every_sequence(task))
         assert observables.exactly(model, 4)[0] == pytest.approx(attended.mean(), abs=1e-9)
-        tied += sum(len(p.label) for p in three_step.training_attention(task.samples, model.scores,
-                                                                        model.trigger_score))
+        tied += sum(len(three_step.argmax_attention(model.scores, model.trigger_score, block).tied)
+                    for block in task.samples.blocks())
         if not layer:
             some = reference.on_fresh_sequences(task, plain, np.random.default_rng(seed), 300)
             assert observables.on_fresh_sequences(model, 4, np.random.default_rng(seed), 300) == pytest.approx(some)
@@ -129,7 +132,7 @@ def test_what_rounding_leaves_of_step_two_is_a_tie(layer):
     cases = 0
     for seed in range(20):
         task = draw(setting, seed)
-        block = next(iter(task.samples))
+        block = next(task.samples.blocks())
         if (block.noise == block.informative[:, None]).all():
             cases += 1
             for model in (fast(task), by_definition(task)):
@@ -171,7 +174,7 @@ def test_the_loss_is_that_of_a_uniform_guess_and_falls_along_the_three_steps():
 
 def test_every_sequence_of_a_block_holds_its_token_at_its_position():
     task = draw(Setting(V=11, L=5, d=4, N=200))
-    first, seq = next(iter(task.samples)), next(reference.blocks(task))
+    first, seq = next(task.samples.blocks()), next(reference.blocks(task))
     informative = seq.tokens[np.arange(200), seq.position]
     assert np.array_equal(informative, first.informative)
     assert np.array_equal(seq.label, task.emb.label[informative])

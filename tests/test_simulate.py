@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -27,7 +30,7 @@ def gaussian(*shape):
 
 @pytest.mark.parametrize("V", [50, 64])  # a power of two is drawn in a way of its own
 def test_redrawn_blocks_are_the_kept_ones(monkeypatch, V):
-    monkeypatch.setattr(data, "BLOCK_TOKENS", 1000)
+    monkeypatch.setattr(data, "LAYOUT_TOKENS", 1000)
     monkeypatch.setattr(data, "DRAW_TOKENS", 3000)
     setting = Setting(V=V, L=11, d=16, N=2000)
     kept = three_step.train(setting, *drawn(setting))
@@ -58,7 +61,7 @@ def test_samples_are_uniform(V):
     """Counts of informative and of noise tokens, and of pairs of neighbours, by their chi-square."""
     _, samples = drawn(Setting(V=V, L=9, d=4, N=40_000))
     noise, pairs = np.zeros(V), np.zeros(V * V)
-    for block in samples:
+    for block in samples.blocks():
         tokens = block.noise.astype(np.intp)
         noise += np.bincount(tokens.ravel(), minlength=V)
         pairs += np.bincount((tokens[:, :-1] * V + tokens[:, 1:]).ravel(), minlength=V * V)
@@ -71,7 +74,7 @@ def test_samples_are_uniform(V):
 
 @pytest.mark.parametrize("V", [70_000, 2**17])
 def test_large_vocabularies_are_drawn_whole(V):
-    noise = next(iter(drawn(Setting(V=V, L=4, d=2, N=5000))[1])).noise
+    noise = next(drawn(Setting(V=V, L=4, d=2, N=5000))[1].blocks()).noise
     assert noise.max() < V and noise.max() > 0.99 * V
 
 
@@ -91,6 +94,46 @@ def test_embeddings_have_their_law(embedding, d):
         assert np.allclose(emb.z_out @ emb.z_out.T, np.eye(30))
         if d > 30:
             assert np.allclose(emb.z_in @ emb.z_trig, 0)
+
+
+# --- sizes ---
+
+
+MEASURED = """
+import resource
+from recall_theory.settings import Setting
+from recall_theory.simulate import run
+setting = Setting({})
+run.one_seed(setting, 0, 0)
+print(run.memory_needed(setting) / (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
+"""
+
+
+@pytest.mark.parametrize("size", ["V=64, L=3, d=8, N=100", "V=2000, L=4, d=1000, N=2000", "V=6000, L=4, d=16, N=20000",
+                                  "V=2000, L=3, d=8, N=200, m=9000", "V=256, L=16, d=16, N=10**6"])
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is counted in another unit")
+def test_the_memory_that_is_asked_for_is_what_a_seed_takes(size):
+    ratio = float(subprocess.check_output([sys.executable, "-c", MEASURED.format(size)], text=True))
+    assert 1 / 1.5 < ratio < 1.5
+
+
+def test_memory_counts_jobs_and_the_limit_of_a_container(monkeypatch):
+    large = Setting(V=35_000, L=4, d=128, N=1000)
+    monkeypatch.setattr(run, "memory_there", lambda: 1.5 * run.memory_needed(large))
+    run.check_affordable(large)
+    with pytest.raises(SettingError, match="2 seeds at a time"):
+        run.check_affordable(large, jobs=2)
+    monkeypatch.setattr(run, "memory_there", lambda: np.inf)
+    with pytest.raises(SettingError, match="multiplies"):
+        run.check_affordable(Setting(V=10**7, L=4, d=1000, N=1000))
+
+
+def test_a_limit_of_a_container_counts(monkeypatch, tmp_path):
+    limit = tmp_path / "memory.max"
+    for text, expected in (("1048576\n", 2**20), ("max\n", None)):
+        limit.write_text(text)
+        monkeypatch.setattr(run, "LIMITS", (str(limit), str(tmp_path / "absent")))
+        assert (run.memory_there() == expected) == (expected is not None)
 
 
 # --- users' own embeddings ---

@@ -83,7 +83,7 @@ def run(output: Output, *, seeds: int, seed: int | None, jobs: int, n_test: int,
     setting = Setting(**values)
     from ..simulate.run import check_affordable, simulate
 
-    check_affordable(setting)
+    check_affordable(setting, jobs)
     matrices = None if embeddings is None else _loaded(embeddings)
     used = output.seed(seed)
     return output.measure(

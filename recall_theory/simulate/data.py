@@ -1,8 +1,7 @@
 """What a simulation draws: embeddings, the permutation, the fixed layer and the training samples of one seed.
 
-Samples come sorted by label. They are iid, so their order carries nothing, and neighbours that share a label let the
-fast path read its tables row by row. Noise tokens come in draws, each from a stream of its own, so that a draw can be
-repeated instead of being kept; a draw is handed out in smaller blocks.
+Samples come sorted by label. They are iid, so their order carries nothing, and a group of labels is a run of samples.
+Noise tokens come in draws, each from a stream of its own, so that a draw can be repeated instead of being kept.
 """
 
 from __future__ import annotations
@@ -23,9 +22,15 @@ IntArray = NDArray[np.intp]
 TokenArray = NDArray[np.unsignedinteger[Any]]
 
 DRAW_TOKENS = 1 << 21  # noise tokens drawn at a time, from a stream of their own
-BLOCK_TOKENS = 1 << 16  # noise tokens a block: what is computed from them stays in the cache
-BLOCK_ROWS = 1 << 12  # samples a block, at most
+LAYOUT_TOKENS = 1 << 16  # of a draw, so many are for a group of samples, position by position
+LAYOUT_ROWS = 1 << 12  # samples of such a group, at most
+BLOCK_ROWS = 1 << 16  # samples handed out together, at most
 KEEP_BYTES = 1 << 28  # draws are kept, not repeated, while all of them fit in this
+
+
+def token_type(V: int) -> np.dtype[Any]:
+    """The type of integers that tokens are drawn in."""
+    return np.dtype(np.uint16 if V <= 1 << 16 else np.uint32)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,11 +42,15 @@ class Embeddings:
     z_trig: FloatArray
     label: IntArray
 
+    @property
+    def u(self) -> FloatArray:
+        """(V, d): z_out(pi(k)), the output of each token's label."""
+        return self.z_out[self.label]
+
     @functools.cached_property
     def residuals(self) -> FloatArray:
-        """r (V, d): z_out(pi(k)) less the mean over labels, the residual direction at uniform output."""
-        u = self.z_out[self.label]
-        return u - u.mean(axis=0)
+        """r (V, d): u less its mean over labels, the residual direction at uniform output."""
+        return self.u - self.z_out.mean(axis=0)
 
     def informative_values(self, setting: Setting) -> FloatArray:
         """(V, d): the value at the informative position, of each token."""
@@ -104,40 +113,38 @@ def draw_embeddings(setting: Setting, rng: np.random.Generator) -> Embeddings:
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Neighbouring samples: informative (n,) tokens, which ascend, and noise (n, L-1) tokens.
-
-    In memory the noise lies position by position, so noise.T is contiguous.
-    """
+    """Neighbouring samples: informative (n,) tokens, which ascend, and noise (n, L-1) tokens."""
 
     informative: IntArray
     noise: TokenArray
 
 
 class Samples:
-    """The N training samples of one seed, as a re-iterable sequence of blocks. `counts` (V,) are those of the
-    informative tokens."""
+    """The N training samples of one seed, sorted by label. `counts` (V,) are those of the informative tokens."""
 
     def __init__(self, setting: Setting, seed: np.random.SeedSequence):
         counts_seed, self._noise_seed = seed.spawn(2)
         self.V, self.N, self.noise_length = setting.V, setting.N, setting.L - 1
         self.counts = np.random.default_rng(counts_seed).multinomial(self.N, np.full(self.V, 1.0 / self.V))
-        self._ends = np.cumsum(self.counts)
+        self._starts = np.concatenate([[0], np.cumsum(self.counts)])
         tokens = max(1, self.noise_length)
         self._draw_rows = max(1, DRAW_TOKENS // tokens)
-        self._block_rows = max(1, min(BLOCK_ROWS, BLOCK_TOKENS // tokens))
-        self._dtype: np.dtype[Any] = np.dtype(np.uint16 if self.V <= 1 << 16 else np.uint32)
+        self._layout_rows = max(1, min(LAYOUT_ROWS, LAYOUT_TOKENS // tokens))
+        self._dtype = token_type(self.V)
         self._keeps = self.N * self.noise_length * self._dtype.itemsize <= KEEP_BYTES
-        self._kept: dict[int, list[Block]] = {}
+        self._held: dict[int, TokenArray] = {}
 
-    def _informative(self, start: int, stop: int) -> IntArray:
-        """(stop - start,) the informative tokens of samples start..stop, from their counts."""
-        first = int(np.searchsorted(self._ends, start, side="right"))
-        last = int(np.searchsorted(self._ends, stop, side="left"))
-        edges = np.concatenate([[start], self._ends[first:last], [stop]])
-        return np.repeat(np.arange(first, first + len(edges) - 1), np.diff(edges))
+    def _draw(self, number: int) -> TokenArray:
+        """(rows, L-1) noise tokens of one draw, which is kept if all are, else until the next one."""
+        if number not in self._held:
+            if not self._keeps:
+                self._held.clear()
+            rows = min(self._draw_rows, self.N - number * self._draw_rows)
+            self._held[number] = self._laid_out(self._fresh(number, rows * self.noise_length), rows)
+        return self._held[number]
 
-    def _draw(self, number: int, size: int) -> TokenArray:
-        """(size,) noise tokens of one draw."""
+    def _fresh(self, number: int, size: int) -> TokenArray:
+        """(size,) noise tokens as the generator gives them."""
         key = (*self._noise_seed.spawn_key, number)
         rng = np.random.default_rng(np.random.SeedSequence(self._noise_seed.entropy, spawn_key=key))
         if self.V & (self.V - 1):
@@ -148,20 +155,25 @@ class Samples:
         noise &= self._dtype.type(self.V - 1)
         return noise
 
-    def _blocks(self, number: int) -> Iterator[Block]:
-        """One draw, block by block."""
-        first, stop = number * self._draw_rows, min((number + 1) * self._draw_rows, self.N)
-        noise = self._draw(number, (stop - first) * self.noise_length)
-        for start in range(first, stop, self._block_rows):
-            end = min(start + self._block_rows, stop)
-            part = noise[(start - first) * self.noise_length:(end - first) * self.noise_length]
-            yield Block(self._informative(start, end), part.reshape(self.noise_length, end - start).T)
+    def _laid_out(self, fresh: TokenArray, rows: int) -> TokenArray:
+        """The tokens by sample: they are drawn position by position, for some samples at a time."""
+        tokens = np.empty((rows, self.noise_length), dtype=self._dtype)
+        for start in range(0, rows, self._layout_rows):
+            part = tokens[start:start + self._layout_rows]
+            part[:] = fresh[start * self.noise_length:][:part.size].reshape(part.shape[::-1]).T
+        return tokens
 
-    def __iter__(self) -> Iterator[Block]:
-        for number in range(-(-self.N // self._draw_rows)):
-            if not self._keeps:
-                yield from self._blocks(number)
-                continue
-            if number not in self._kept:
-                self._kept[number] = list(self._blocks(number))
-            yield from self._kept[number]
+    def _informative(self, start: int, stop: int) -> IntArray:
+        """(stop - start,) the informative tokens of samples start..stop, from their counts."""
+        first, last = (int(np.searchsorted(self._starts, i, side="right")) for i in (start, stop - 1))
+        edges = np.concatenate([[start], self._starts[first:last], [stop]])
+        return np.repeat(np.arange(first - 1, last), np.diff(edges))
+
+    def blocks(self, labels: slice | None = None, rows: int = BLOCK_ROWS) -> Iterator[Block]:
+        """The samples of a range of informative tokens, or all, in blocks of at most so many rows."""
+        start, stop = (0, self.N) if labels is None else self._starts[[labels.start, labels.stop]].tolist()
+        while start < stop:
+            number, offset = divmod(start, self._draw_rows)
+            end = min(stop, start + rows, (number + 1) * self._draw_rows)
+            yield Block(self._informative(start, end), self._draw(number)[offset:offset + end - start])
+            start = end

@@ -150,7 +150,7 @@ class SeedTraining:
     def linear(self) -> float:
         """Recall of the best linear memory found for the values of the facts themselves."""
         emb = self.task.emb
-        return separate(emb.informative_values(self.task.setting), emb.z_out[emb.label]).recall
+        return separate(emb.informative_values(self.task.setting), emb.u).recall
 
     def stages(self, steps: int, step_done: Callable[[], None]) -> Iterator[Measures]:
         """What is measured at every stage, in order."""

@@ -31,7 +31,7 @@ def draw_gradient(setting: Setting, seed: int, index: int) -> tuple[Embeddings, 
     """Embeddings and Val1 (d, d) of `run.one_seed(setting, seed, index)`, and a stream that is free for noise."""
     s_emb, s_samples, s_noise = np.random.SeedSequence(seed, spawn_key=(index,)).spawn(3)
     emb = draw_embeddings(setting, np.random.default_rng(s_emb))
-    _, val1 = step_one(setting, emb, Samples(setting, s_samples))
+    val1 = step_one(setting, emb, Samples(setting, s_samples))
     return emb, val1, s_noise
 
 
@@ -58,7 +58,7 @@ def gradient_noise(setting: Setting, emb: Embeddings, rng: np.random.Generator) 
 
 def argmax_reading(emb: Embeddings, gradient: FloatArray) -> float:
     """Fraction of the V tokens k whose label has the largest logit z_out(j)^T gradient z_in(k), ties shared."""
-    logits = emb.z_in @ gradient.T @ emb.z_out[emb.label].T
+    logits = emb.z_in @ gradient.T @ emb.u.T
     return float(credit(logits, np.arange(len(logits))).mean())
 
 

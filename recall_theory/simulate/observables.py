@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import FloatArray, IntArray
-from .three_step import TIE, Trained, argmax_attention, ranking
+from .data import Block, FloatArray, IntArray, token_type
+from .three_step import TIE, Trained, argmax_attention, tie_width
 
 BLOCK_LOGITS = 1 << 20  # logits handled together
 
@@ -24,22 +24,35 @@ def credit(logits: FloatArray, right: IntArray) -> FloatArray:
     return near[np.arange(len(logits)), right] / np.count_nonzero(near, axis=1)
 
 
+def in_parts(indices: IntArray, V: int) -> list[IntArray]:
+    """The indices, so many at a time that their logits are a block."""
+    rows = 1 + BLOCK_LOGITS // V
+    return np.split(indices, range(rows, len(indices), rows))
+
+
+def known_facts(model: Trained) -> FloatArray:
+    """(V,) of 1 where the value of informative token k names its label, 1/ties where others share the place."""
+    V = len(model.scores)
+    return np.concatenate([credit(model.right[k] @ model.out, k) for k in in_parts(np.arange(V), V)])
+
+
 def on_fresh_sequences(model: Trained, L: int, rng: np.random.Generator, n_test: int) -> tuple[float, float, float]:
     """Attention, recall and accuracy; attention and accuracy as frequencies over n_test sequences."""
     V = len(model.scores)
-    known = credit(model.logits, np.arange(V))
-    k = rng.integers(V, size=n_test)
-    noise = rng.integers(V, size=(n_test, L - 1))
-    attended = argmax_attention(ranking(model.scores, model.trigger_score), k, noise)
+    known = known_facts(model)
+    fresh = Block(rng.integers(V, size=n_test), rng.integers(V, size=(n_test, L - 1)).astype(token_type(V)))
+    attention = argmax_attention(model.scores, model.trigger_score, fresh)
 
-    right = attended.share * known[k]
-    tokens, row = np.unique(attended.best[attended.lost], return_inverse=True)
-    near = answers(model.wrong_logits[tokens])  # of each token that holds some attention, once
-    right[attended.lost] = near[row, k[attended.lost]] / np.count_nonzero(near, axis=1)[row]
-    for i, rest in zip(attended.tied, attended.rest, strict=True):  # the values mix as the attention does
-        mixed = attended.share[i] * model.logits[k[i]] + rest @ model.wrong_logits[noise[i]]
-        right[i] = credit(mixed[None], k[i:i + 1])[0]
-    return float(attended.share.mean()), float(known.mean()), float(right.mean())
+    right = attention.share * known[fresh.informative]
+    lost = np.flatnonzero(attention.each == 1)
+    for some in in_parts(lost[np.argsort(attention.token[lost])], V):
+        tokens, row = np.unique(attention.token[some], return_inverse=True)
+        near = answers(model.wrong[tokens] @ model.out)  # of each token that holds some attention, once
+        right[some] = near[row, fresh.informative[some]] / np.count_nonzero(near, axis=1)[row]
+    for some in in_parts(attention.tied, V):  # the values mix as the attention does
+        mixed = attention.mixed(fresh, some, model.right, model.wrong)
+        right[some] = credit(mixed @ model.out, fresh.informative[some])
+    return float(attention.share.mean()), float(known.mean()), float(right.mean())
 
 
 def exactly(model: Trained, L: int) -> tuple[float, float, float]:
@@ -49,26 +62,26 @@ def exactly(model: Trained, L: int) -> tuple[float, float, float]:
     the tied positions drawn by lot, not that of the mixture of their values.
     """
     V = len(model.scores)
-    by = ranking(model.scores, model.trigger_score)
-    ranked = model.scores[by.order]
+    scale = tie_width(model.scores, model.trigger_score)
+    order = np.argsort(model.scores, kind="stable")
+    ranked = model.scores[order]
     informative = model.scores + model.trigger_score
-    less = np.searchsorted(ranked, informative - by.scale, side="left") / V  # (V,) share of tokens below,
-    upto = np.searchsorted(ranked, informative + by.scale, side="right") / V  # and of those below or tied
+    less = np.searchsorted(ranked, informative - scale, side="left") / V  # (V,) share of tokens below,
+    upto = np.searchsorted(ranked, informative + scale, side="right") / V  # and of those below or tied
     attention = _share_of_greatest(less, upto, L)
-    known = credit(model.logits, np.arange(V))
+    known = known_facts(model)
     accuracy = float(attention @ known) / V
     if L > 1:
         # Of the noise, one of the tokens that tie with token j holds the greatest score with probability
         # high^(L-1) - low^(L-1); each of them is as likely as another.
-        start = np.flatnonzero(~by.crowded[by.order])  # where a new score begins, upwards
+        start = np.flatnonzero(np.diff(ranked, prepend=-np.inf) > scale)  # where a new score begins, upwards
         size = np.diff(start, append=V)
         group = np.empty(V, dtype=np.intp)
-        group[by.order] = np.repeat(np.arange(len(start)), size)
-        step = 1 + BLOCK_LOGITS // V
-        for i in range(0, V, step):
-            near = answers(model.wrong_logits[i:i + step])
-            j, k = np.nonzero(near)  # token i + j answers with the label of token k
-            among = group[i + j]
+        group[order] = np.repeat(np.arange(len(start)), size)
+        for tokens in in_parts(np.arange(V), V):
+            near = answers(model.wrong[tokens] @ model.out)
+            j, k = np.nonzero(near)  # tokens[j] answers with the label of token k
+            among = group[tokens[j]]
             low, high = start[among] / V, (start + size)[among] / V
             lost = high ** (L - 1) - np.where(low >= upto[k], low ** (L - 1), attention[k])
             lost[high <= less[k]] = 0  # the informative token outscores it

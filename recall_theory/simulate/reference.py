@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 
 from ..settings import Setting, SettingError
 from .data import Embeddings, FloatArray, IntArray, Mlp, Samples
-from .observables import credit
+from .observables import credit, known_facts
 from .three_step import TIE, Trained, cancels
 
 BLOCK_NUMBERS = 1 << 19  # entries of the largest array of a block: 4 MB, which a cache can hold
@@ -84,7 +84,7 @@ def blocks(task: Task) -> Iterator[Sequences]:
     """The N training sequences, the same at every call, in blocks of bounded size."""
     rng = np.random.default_rng(task.seed)
     rows = task.rows_of_block
-    for block in task.samples:
+    for block in task.samples.blocks():
         for i in range(0, len(block.informative), rows):
             part = slice(i, i + rows)
             yield place(block.informative[part], block.noise[part], task.emb.label, rng)
@@ -198,9 +198,8 @@ def trained(task: Task, model: Model) -> Trained:
     query = model.W @ task.z_eos  # (d,)
     if task.setting.is_limit:
         query /= task.z_eos @ task.z_eos
-    right, wrong = (logits(task, model.Val, values)[:, emb.label]  # column k becomes the logit of pi(k)
-                    for values in (emb.informative_values(task.setting), emb.z_in))
-    return Trained(emb.z_in @ query, float(emb.z_trig @ query), right, wrong)
+    right, wrong = (features(task, values) for values in (emb.informative_values(task.setting), emb.z_in))
+    return Trained(emb.z_in @ query, float(emb.z_trig @ query), right, wrong, model.Val.T @ emb.u.T)
 
 
 def answered(task: Task, model: Model, seq: Sequences) -> tuple[FloatArray, FloatArray]:
@@ -216,7 +215,7 @@ def on_fresh_sequences(task: Task, model: Model, rng: np.random.Generator, n_tes
     """Attention, recall and accuracy; the first and the last as frequencies over n_test sequences, attended to as
     softly as the finite learning rates leave it."""
     V, L = task.setting.V, task.setting.L
-    recall = credit(trained(task, model).logits, np.arange(V)).mean()
+    recall = known_facts(trained(task, model)).mean()
     informative = rng.integers(V, size=n_test)
     noise = rng.integers(V, size=(n_test, L - 1))
     parts = []

@@ -6,16 +6,18 @@ any number of workers gives the same bits.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..settings import N_TEST, Setting, SettingError, check_seed, check_seeds
 from . import observables, reference, three_step, three_step_mlp
-from .data import Samples, draw_embeddings, draw_mlp
+from .data import KEEP_BYTES, Samples, draw_embeddings, draw_mlp, token_type
 from .observation import Observable, Observation
 from .user_embeddings import UserEmbeddings, check_embeddings, distance_from_random
 from .workers import collect
@@ -23,7 +25,10 @@ from .workers import collect
 Triple = tuple[float, float, float]
 
 MEMORY_BLOCK = 24 << 20  # bytes, below the 32 MiB up to which the C library learns
+LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container, in bytes
+LIBRARIES = 200 << 20  # bytes of an interpreter with NumPy, SciPy and numba, and of blocks of fixed size
 MOST_TOKENS = 1e13  # tokens a seed; some days of work
+MOST_WORK = 1e16  # multiplications a seed; some days too
 
 
 @functools.cache
@@ -62,27 +67,41 @@ def one_seed(setting: Setting, seed: int, index: int, n_test: int | None = N_TES
 
 
 def memory_needed(setting: Setting) -> float:
-    """Bytes that one seed takes: tables of tokens by labels, embeddings and a block of samples."""
-    V, d, N = float(setting.V), float(setting.d), float(setting.N)
-    tables = 6 * V * V + 8 * V * d + 2 * d * d
+    """Bytes that one seed takes: the libraries, the tokens that are kept, embeddings and what is made of them, some
+    rows of a table of tokens by labels, and with a layer some tables of labels by neurons."""
+    V, d, N, L = float(setting.V), float(setting.d), float(setting.N), float(setting.L)
+    tokens = N * (L - 1) * token_type(setting.V).itemsize
+    numbers = 5.5 * V * d + 2 * d * d + V * min(V, three_step.FEWEST_ROWS)
     if setting.m is not None:
-        tables += 4 * min(V * setting.m, three_step_mlp.NEURONS) + 3 * setting.m * d + 4 * three_step_mlp.CHUNK
-    if not setting.is_limit:
-        tables += 2 * V * V
-    return 8 * (tables + min(N, 2**21) * 6) + 2**29
+        numbers += 6 * min(V * setting.m, three_step_mlp.NEURONS) + 3 * setting.m * d
+    return 8 * numbers + min(tokens, KEEP_BYTES) + (LIBRARIES if setting.is_limit else LIBRARIES / 2)
 
 
-def check_affordable(setting: Setting) -> None:
-    """Raise `SettingError` where a seed would not fit this machine's memory, or would take days."""
-    need = memory_needed(setting)
-    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+def memory_there() -> float:
+    """Bytes that this process and its workers may take: the machine's, or what a container or a batch system allows."""
+    found = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))]
+    for path in LIMITS:
+        with contextlib.suppress(OSError, ValueError):  # "max" is no limit
+            found.append(float(Path(path).read_text()))
+    return min(found)
+
+
+def check_affordable(setting: Setting, jobs: int = 1) -> None:
+    """Raise `SettingError` where `jobs` seeds at a time would not fit in memory, or one would take days."""
+    V, d, N, L, m = (float(x or 0) for x in (setting.V, setting.d, setting.N, setting.L, setting.m))
+    need, have = jobs * memory_needed(setting), memory_there()
     if need > 0.9 * have:
-        raise SettingError("V", f"V={setting.V}: one seed of this simulation takes {need / 2**30:.3g} GiB of memory "
-                           f"and this machine has {have / 2**30:.3g} GiB; lower V or d (predict has no such limit)")
-    tokens = float(setting.N) * setting.L
-    if tokens > MOST_TOKENS:
-        raise SettingError("N", f"N={setting.N}: one seed of this simulation draws {tokens:.3g} tokens, and "
+        at_once = "one seed" if jobs == 1 else f"{jobs} seeds at a time"
+        raise SettingError("V", f"V={setting.V}: {at_once} of this simulation take{'s' * (jobs == 1)} "
+                           f"{need / 2**30:.3g} GiB of memory and {have / 2**30:.3g} GiB are there; lower V or d"
+                           f"{', or jobs' * (jobs > 1)} (predict has no such limit)")
+    if N * L > MOST_TOKENS:
+        raise SettingError("N", f"N={setting.N}: one seed of this simulation draws {N * L:.3g} tokens, and "
                            f"{MOST_TOKENS:.0e} is the most it takes on; lower N or L (predict has no such limit)")
+    work = 6 * V * V * d + 6 * N * m * d
+    if work > MOST_WORK:
+        raise SettingError("V", f"V={setting.V}: one seed of this simulation multiplies {work:.3g} numbers, and "
+                           f"{MOST_WORK:.0e} is the most it takes on; lower V, d, N or m (predict has no such limit)")
 
 
 def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_test: int | None = N_TEST,
@@ -109,7 +128,7 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_te
     if n_test is not None and not (isinstance(n_test, int) and 1 <= n_test <= 10**9):
         raise SettingError("n_test", f"n_test={n_test!r} is not an integer from 1 to 1e9, or none")
     used = check_seed(seed)
-    check_affordable(setting)
+    check_affordable(setting, jobs)
     given = None if embeddings is None else check_embeddings(embeddings, setting, normalise)
     report = None if given is None else distance_from_random(given)
 

@@ -10,89 +10,66 @@ Rows are indexed by the informative token, as in `three_step`.
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
-from scipy import sparse
 
 from ..settings import Setting
-from .data import Embeddings, FloatArray, IntArray, Mlp, Samples
-from .three_step import Trained, TrainingAttention, cancels, training_attention
+from . import loops
+from .activation_tables import fast_activation
+from .data import Block, Embeddings, FloatArray, Mlp, Samples
+from .three_step import Trained, attended_sums, cancels
 
 NEURONS = 1 << 24  # entries of a table of labels by neurons
-CHUNK = 1 << 21  # entries of a chunk's mean embeddings, and of its tokens
 BLOCK = 1 << 18  # entries of a block of pre-activations: it should stay in the cache
 
 
-@dataclasses.dataclass(frozen=True)
-class Chunk:
-    """Some sequences, sorted by label. `mean` (n, d) are their mean values hbar, `tokens` (n, V) sparse counts of the
-    noise tokens, `informative` (n,)."""
-
-    informative: IntArray
-    tokens: sparse.csr_array
-    mean: FloatArray
-
-    def blocks(self, m: int) -> Iterator[slice]:
-        """Rows, so few at a time that their pre-activations (n, m) stay in the cache."""
-        rows = max(16, BLOCK // m)
-        for start in range(0, len(self.informative), rows):
-            yield slice(start, start + rows)
+def rows_of_block(mlp: Mlp) -> int:
+    """How many sequences a block takes."""
+    return max(16, BLOCK // len(mlp.W_in))
 
 
-def chunks(setting: Setting, emb: Embeddings, samples: Samples) -> Iterator[Chunk]:
-    """The N training sequences, in chunks of bounded size."""
-    V, L = setting.V, setting.L
-    rows = max(1, CHUNK // max(setting.d, L))
-    informative = emb.informative_values(setting)
-    for block in samples:
-        for i in range(0, len(block.informative), rows):
-            k, noise = block.informative[i:i + rows], block.noise[i:i + rows]
-            n = len(k)
-            ends = np.arange(n + 1, dtype=np.int32) * np.int32(L - 1)
-            tokens = sparse.csr_array((np.ones(n * (L - 1)), noise.astype(np.int32).ravel(), ends), shape=(n, V))
-            mean = tokens @ emb.z_in
-            mean += informative[k]
-            mean /= L
-            yield Chunk(k, tokens, mean)
+def mean_values(setting: Setting, emb: Embeddings, samples: Samples, rows: int) -> Iterator[tuple[Block, FloatArray]]:
+    """The training sequences with their mean values hbar (n, d), `rows` at a time."""
+    informative, level = emb.informative_values(setting), np.zeros(setting.V)  # all tokens score alike
+    for block in samples.blocks(rows=rows):
+        n = len(block.informative)
+        mean = informative[block.informative]
+        loops.add_noise(mean, block.noise, level, np.zeros(n), np.ones(n), emb.z_in)
+        mean /= setting.L
+        yield block, mean
 
 
-def add_by_label(total: FloatArray, label: IntArray, rows: FloatArray) -> None:
-    """Add each of `rows` (n, ...) to the entry of `total` (V, ...) of its label; labels ascend."""
-    starts = np.flatnonzero(np.diff(label, prepend=-1)).tolist()
-    for start, end in itertools.pairwise([*starts, len(label)]):
-        total[label[start]] += rows[start:end].sum(axis=0)
+def add_by_label(total: FloatArray, block: Block, rows: FloatArray) -> None:
+    """Add each of `rows` (n, width) to the row of `total` (V, width) of its label."""
+    loops.add_rows(total, block.informative[:, None], rows, np.arange(len(rows)))
 
 
-def step_one(chunked: Iterable[Chunk], mlp: Mlp, V: int) -> FloatArray:
+def step_one(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp) -> FloatArray:
     """(V, m): the sum of phi(W_in hbar) over the sequences of each label."""
-    m = len(mlp.W_in)
-    total = np.zeros((V, m))
+    phi, _ = fast_activation(mlp.phi)
     weights = np.ascontiguousarray(mlp.W_in.T)
-    for chunk in chunked:
-        for rows in chunk.blocks(m):
-            add_by_label(total, chunk.informative[rows], mlp.phi.phi(chunk.mean[rows] @ weights))
+    total = np.zeros((setting.V, len(mlp.W_in)))
+    for block, mean in mean_values(setting, emb, samples, rows_of_block(mlp)):
+        add_by_label(total, block, phi(mean @ weights))
     return total
 
 
-def step_two(setting: Setting, emb: Embeddings, chunked: Iterable[Chunk], mlp: Mlp, pull: FloatArray) -> FloatArray:
+def step_two(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp, pull: FloatArray) -> FloatArray:
     """This layer's share of N g (d,): sum over sequences of C_i b_i, C_i the covariance of keys and values and
     b_i = W_in^T (phi'(W_in hbar_i) * pull of its label); pull is (V, m)."""
+    _, derivative = fast_activation(mlp.phi)
     weights = np.ascontiguousarray(mlp.W_in.T)
     of_noise, of_informative = np.zeros_like(emb.z_in), np.zeros_like(emb.z_in)  # sums of b by token that is held
     centre, centre_weight = np.zeros(setting.d), 0.0
-    for chunk in chunked:
-        b = np.empty_like(chunk.mean)
-        for rows in chunk.blocks(len(mlp.W_in)):
-            slopes = mlp.phi.derivative(chunk.mean[rows] @ weights)
-            slopes *= pull[chunk.informative[rows]]
-            np.matmul(slopes, mlp.W_in, out=b[rows])
-        of_noise += chunk.tokens.T @ b
-        add_by_label(of_informative, chunk.informative, b)
-        along = np.einsum("nd,nd->n", chunk.mean, b)
-        centre += along @ chunk.mean
+    for block, mean in mean_values(setting, emb, samples, rows_of_block(mlp)):
+        slopes = derivative(mean @ weights)
+        slopes *= pull[block.informative]
+        b = slopes @ mlp.W_in
+        loops.add_rows(of_noise, block.noise, b, np.arange(len(b)))
+        add_by_label(of_informative, block, b)
+        along = np.einsum("nd,nd->n", mean, b)
+        centre += along @ mean
         centre_weight += float(along.sum())
 
     # (1/L) sum over positions of key (value . b), less mean key (mean value . b)
@@ -103,21 +80,15 @@ def step_two(setting: Setting, emb: Embeddings, chunked: Iterable[Chunk], mlp: M
     return g / setting.L - centre
 
 
-def step_three(setting: Setting, emb: Embeddings, attended: list[TrainingAttention],
-               mlp: Mlp) -> tuple[FloatArray, FloatArray]:
+def step_three(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp, scores: FloatArray,
+               trigger_score: float) -> tuple[FloatArray, FloatArray]:
     """This layer's share of Val2 phi(W_in h), up to 1/(N m): (V, d) for h the value of each informative token, and
     (V, d) for that of each noise token."""
-    weights = mlp.W_in.T
-    noise = emb.z_in @ weights  # pre-activations (V, m)
-    informative = emb.informative_values(setting) @ weights
-    of_informative, of_noise = mlp.phi.phi(informative), mlp.phi.phi(noise)
-    total = np.zeros_like(noise)  # by label
-    rows = max(1, BLOCK // len(mlp.W_in))
-    for part in attended:
-        total += part.right[:, None] * of_informative + part.wrong @ of_noise
-        for i in range(0, len(part.label), rows):  # values mix as the attention does, before phi
-            some = slice(i, i + rows)
-            np.add.at(total, part.label[some], mlp.phi.phi(part.mixed(informative, noise, some)))
+    phi, _ = fast_activation(mlp.phi)
+    noise, informative = emb.z_in @ mlp.W_in.T, emb.informative_values(setting) @ mlp.W_in.T  # (V, m)
+    of_noise, of_informative = phi(noise), phi(informative)
+    total = attended_sums(samples, scores, trigger_score, of_informative, of_noise,
+                          lambda attention, block, some: phi(attention.mixed(block, some, informative, noise)))
     val = emb.residuals.T @ total  # (d, m)
     return of_informative @ val.T, of_noise @ val.T
 
@@ -130,21 +101,17 @@ def train(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp) -> Trai
     residual = emb.residuals  # (V, d)
     g, size = np.zeros(setting.d), 0.0
     for layer in layers:
-        sums = step_one(chunks(setting, emb, samples), layer, V)
-        val1 = residual.T @ sums  # N sqrt(m) Val1
+        val1 = residual.T @ step_one(setting, emb, samples, layer)  # N sqrt(m) Val1
         size += float((val1**2).sum()) / (float(N)**2 * m)
-        pull = residual @ val1  # for each label
-        g += step_two(setting, emb, chunks(setting, emb, samples), layer, pull)
+        g += step_two(setting, emb, samples, layer, residual @ val1)
     g /= float(N) * N * m
     if cancels(setting, emb, size**0.5, g, mlp):
         g = np.zeros_like(g)
     scores, trigger_score = emb.z_in @ g, float(emb.z_trig @ g)
 
-    attended = list(training_attention(samples, scores, trigger_score))
-    of_informative, of_noise = np.zeros_like(emb.z_in), np.zeros_like(emb.z_in)
+    right, wrong = np.zeros_like(emb.z_in), np.zeros_like(emb.z_in)
     for layer in layers:
-        informative, noise = step_three(setting, emb, attended, layer)
-        of_informative += informative
-        of_noise += noise
-    out = emb.z_out[emb.label].T / (float(N) * m)  # (d, V)
-    return Trained(scores, trigger_score, of_informative @ out, of_noise @ out)
+        informative, noise = step_three(setting, emb, samples, layer, scores, trigger_score)
+        right += informative
+        wrong += noise
+    return Trained(scores, trigger_score, right, wrong, emb.u.T / (float(N) * m))

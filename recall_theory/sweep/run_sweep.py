@@ -63,7 +63,7 @@ def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None =
     if not settings:
         raise SettingError("grid", "the grid holds no setting")
     for setting in settings:
-        check_affordable(setting)
+        check_affordable(setting, jobs if scheduler is None else 1)
         if n_test is None and not setting.is_limit:
             raise SettingError("n_test", "n_test must be given with eta and gamma: a sum over all sequences is "
                                "for the limit only")

@@ -41,7 +41,7 @@ def observe_settings(settings: Sequence[Setting], seeds: int, seed: int, result:
     first settings, those whose seeds are all there.
     """
     for setting in settings:
-        check_affordable(setting)
+        check_affordable(setting, jobs)
 
     def of_whole_settings(rows: list[Values]) -> R:
         blocks = [np.array(rows[i:i + seeds]) for i in range(0, len(rows) - seeds + 1, seeds)]

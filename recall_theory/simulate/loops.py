@@ -1,0 +1,134 @@
+"""The loops over training tokens, which numba compiles to machine code.
+
+In all of them `informative` (n,) are the informative tokens of n sequences, which ascend, and `noise` (n, L-1) the
+tokens at the other positions. NumPy has no function for any of them that passes over the tokens once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+FloatArray = NDArray[np.float64]
+Tokens = NDArray[np.integer[Any]]
+IntArray = NDArray[np.intp]
+
+
+def compiled(function: Function) -> Function:
+    """The function as machine code, made when it is first called and kept on disk for the next process.
+
+    Until then numba is not imported, so that commands that train nothing start without it.
+    """
+
+    @functools.cache
+    def machine_code() -> Callable[..., Any]:
+        from numba import njit
+
+        try:
+            return njit(cache=True, nogil=True)(function)
+        except RuntimeError:  # there is no folder that it may write to
+            return njit(nogil=True)(function)
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        return machine_code()(*arguments)
+
+    return call  # type: ignore[return-value]
+
+
+@compiled
+def count(row: Tokens, noise: Tokens, table: FloatArray) -> None:
+    """Add 1 to table[row[i], token] for each noise token of each sequence i."""
+    for i in range(len(row)):
+        for position in range(noise.shape[1]):
+            table[row[i], noise[i, position]] += 1
+
+
+@compiled
+def add_pulls(row: Tokens, noise: Tokens, pull: FloatArray, own_pull: FloatArray, weight: FloatArray,
+              own_weight: FloatArray) -> None:
+    """Add each position's pull, less the mean over its sequence, to weight (V,) of its token, or to own_weight of its
+    row at the informative position.
+
+    pull (rows, V) is that of tokens as noise, own_pull (rows,) that of the informative position.
+    """
+    for i in range(len(row)):
+        k = row[i]
+        mean = own_pull[k]
+        for position in range(noise.shape[1]):
+            mean += pull[k, noise[i, position]]
+        mean /= noise.shape[1] + 1
+
+        own_weight[k] += own_pull[k] - mean
+        for position in range(noise.shape[1]):
+            token = noise[i, position]
+            weight[token] += pull[k, token] - mean
+
+
+@compiled
+def attend(informative: Tokens, noise: Tokens, scores: FloatArray, trigger_score: float,
+           scale: float) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+    """Attention on the greatest score, shared by those within `scale` of it.
+
+    Four arrays (n,): the share of the informative position; that of each noise position that scores at least as much
+    as the third says; and the token at the last of these.
+    """
+    n = len(informative)
+    share, each, least, token = np.empty(n), np.zeros(n), np.empty(n), np.zeros(n, dtype=np.intp)
+    for i in range(n):
+        own = scores[informative[i]] + trigger_score
+        greatest = -np.inf
+        for position in range(noise.shape[1]):
+            greatest = max(greatest, scores[noise[i, position]])
+
+        least[i] = max(own, greatest) - scale
+        share[i] = own >= least[i]
+        if greatest >= least[i]:
+            tied = share[i]
+            for position in range(noise.shape[1]):
+                if scores[noise[i, position]] >= least[i]:
+                    tied += 1
+                    token[i] = noise[i, position]
+            share[i] /= tied
+            each[i] = 1 / tied
+    return share, each, least, token
+
+
+@compiled
+def add_noise(total: FloatArray, noise: Tokens, scores: FloatArray, least: FloatArray, each: FloatArray,
+              values: FloatArray) -> None:
+    """Add to total[i] each[i] times the values (V, width) of those noise tokens of sequence i whose score is at least
+    least[i]."""
+    for i in range(len(noise)):
+        for position in range(noise.shape[1]):
+            token = noise[i, position]
+            if scores[token] >= least[i]:
+                for column in range(values.shape[1]):
+                    total[i, column] += each[i] * values[token, column]
+
+
+@compiled
+def add_rows(total: FloatArray, index: Tokens, rows: FloatArray, row: Tokens) -> None:
+    """Add rows[row[i]], of rows (any, width), to total[index[i, j]] for every j."""
+    for i in range(len(index)):
+        for j in range(index.shape[1]):
+            for column in range(rows.shape[1]):
+                total[index[i, j], column] += rows[row[i], column]
+
+
+@compiled
+def piecewise(pieces: FloatArray, start: float, per_unit: float, x: FloatArray, result: FloatArray) -> None:
+    """The piecewise polynomial of degree 5 at x (n, width): pieces (number, 6) hold its coefficients, lowest first, in
+    the distance from each piece's lower end, in its lengths; there are `per_unit` of them a unit, from `start` on."""
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            place = (x[i, j] - start) * per_unit
+            piece = int(place)
+            t = place - piece
+            c = pieces[piece]
+            result[i, j] = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))
