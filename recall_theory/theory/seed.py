@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +21,7 @@ from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre
 from .accuracy import DEFAULT, Accuracy
 from .formulas import score_shape
 from .formulas import step_two as st
-from .formulas.generic import power_of_complement
+from .formulas.generic import Real, power_of_complement
 from .formulas.step_two import StepTwo
 
 __all__ = ["SeedLaw", "activation_moments", "attention", "attention_and_scatter", "attention_given",
@@ -70,7 +69,7 @@ class SeedLaw:
 
 # --- the shape of the tokens' scores ---------------------------------------------------------------
 
-def score_of_normal(u: Any, skew: Any, excess: Any) -> Any:
+def score_of_normal(u: Real, skew: Real, excess: Real) -> Real:
     """The standardised score at the normal quantile u: increasing in u, of the third and fourth cumulant given, to
     second order in the skewness.
 
@@ -80,7 +79,7 @@ def score_of_normal(u: Any, skew: Any, excess: Any) -> Any:
     return _gamma(_symmetric(u, excess - 3 * skew**2 / 2), skew)
 
 
-def normal_score(x: Any, skew: Any, excess: Any) -> Any:
+def normal_score(x: Real, skew: Real, excess: Real) -> Real:
     """The normal quantile of a standardised score, the inverse of `score_of_normal`.
 
     >>> round(float(normal_score(score_of_normal(1.5, 0.4, 0.1), 0.4, 0.1)), 12)
@@ -89,21 +88,21 @@ def normal_score(x: Any, skew: Any, excess: Any) -> Any:
     return _symmetric_inverse(_gamma_inverse(x, skew), excess - 3 * skew**2 / 2)
 
 
-def _gamma(u: Any, skew: Any) -> Any:
+def _gamma(u: Real, skew: Real) -> Real:
     """A standardised gamma variable of that skewness at the normal quantile u (Wilson and Hilferty's cube)."""
     a = skew / 6
     w = u - a
     return w + a * w**2 + a**2 * w**3 / 3
 
 
-def _gamma_inverse(x: Any, skew: Any) -> Any:
+def _gamma_inverse(x: Real, skew: Real) -> Real:
     """u of `_gamma`."""
     a = skew / 6
     root = np.cbrt(1 + 3 * a * x)
     return a + 3 * x / (root * (root + 1) + 1)
 
 
-def _coordinate(excess: Any) -> tuple[Any, Any]:
+def _coordinate(excess: Real) -> tuple[Real, Real]:
     """1/(d - 3/2) and 1/d of the dimension whose unit vectors' coordinates have this fourth cumulant, -6/(d + 2).
 
     No coordinate has one below -3/2, that of two dimensions, where u has no finite range: it is kept above -4/3.
@@ -112,14 +111,14 @@ def _coordinate(excess: Any) -> tuple[Any, Any]:
     return -excess / (6 + 7 * excess / 2), -excess / (6 + 2 * excess)
 
 
-def _sine(excess: Any) -> tuple[Any, Any]:
+def _sine(excess: Real) -> tuple[Real, Real]:
     """theta and scale: sinh(theta u)/scale has unit variance and this fourth cumulant, (w + 3)(w - 1)/2 with
     w = exp(2 theta^2)."""
     more = np.sqrt(4 + 2 * np.maximum(excess, TOO_FLAT)) - 2  # w - 1
     return np.sqrt(np.log1p(more) / 2), np.sqrt(more / 2)
 
 
-def _symmetric(u: Any, excess: Any) -> Any:
+def _symmetric(u: Real, excess: Real) -> Real:
     """A standardised symmetric variable of that fourth cumulant at the normal quantile u. The coordinate x/sqrt(d) of a
     unit vector has u^2 = -(d - 3/2) ln(1 - x^2/d)."""
     leading, inverse = _coordinate(excess)
@@ -128,7 +127,7 @@ def _symmetric(u: Any, excess: Any) -> Any:
     return np.where(np.asarray(excess) < 0, flat, np.sinh(theta * u) / scale)
 
 
-def _symmetric_inverse(x: Any, excess: Any) -> Any:
+def _symmetric_inverse(x: Real, excess: Real) -> Real:
     """u of `_symmetric`. Beyond the sphere, where no token scores, the quantile of 1e-300."""
     leading, inverse = _coordinate(excess)
     theta, scale = _sine(excess)
@@ -139,12 +138,12 @@ def _symmetric_inverse(x: Any, excess: Any) -> Any:
 
 # --- the law over seeds ----------------------------------------------------------------------------
 
-def _sizes(*values: Any) -> list[FloatArray]:
+def _sizes(*values: Real) -> list[FloatArray]:
     """Arrays (B,)."""
     return [a.reshape(-1) for a in np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in values))]
 
 
-def activation_moments(phi: Activation, s: Any) -> Moments:
+def activation_moments(phi: Activation, s: Real) -> Moments:
     """The moments of phi at input power s, a number or an array, that step two needs, by parts: phi's own derivative
     is not asked for.
 
@@ -178,7 +177,7 @@ def gamma_nodes(variance: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     return np.exp(nodes), w
 
 
-def _step_two(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, axes: int, **more: Any) -> StepTwo:
+def _step_two(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, axes: int, **more: Real) -> StepTwo:
     """The moments' arguments with so many axes after that of settings, for quadrature nodes."""
     shape = (-1,) + (1,) * axes
     V, L, d, N = (a.reshape(shape) for a in sizes)
@@ -186,7 +185,8 @@ def _step_two(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, a
     return StepTwo(V, L, d, N, m=None if m is None else m.reshape(shape), **activation, **more)
 
 
-def _mlp(sizes: list[FloatArray], m: ArrayLike | None, phi: Any, e: int) -> tuple[FloatArray | None, Moments]:
+def _mlp(sizes: list[FloatArray], m: ArrayLike | None, phi: Activation | str | None,
+         e: int) -> tuple[FloatArray | None, Moments]:
     """The width (B,) and the moments (B,) of the activation; None and nothing without an MLP."""
     if m is None:
         return None, {}
@@ -200,7 +200,7 @@ def _noise(p: StepTwo) -> dict[str, st.Pair]:
 
 
 def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-             trigger_in_value: bool = True, *, m: ArrayLike | None = None, phi: Any = None,
+             trigger_in_value: bool = True, *, m: ArrayLike | None = None, phi: Activation | str | None = None,
              accuracy: Accuracy = DEFAULT) -> SeedLaw:
     """Quadrature nodes over seeds for tau and the snr, with their weights: fields of shape (B, K).
 
@@ -210,7 +210,7 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     V1, L1, d1, _ = sizes
     sizes[1] = np.maximum(L1, 2)  # a sequence of one token has no rival: its snr does not matter
     kappa = int(embedding == "gaussian")
-    shared: dict[str, Any] = {"e": int(trigger_in_value), "kappa": kappa}
+    shared: dict[str, Real] = {"e": int(trigger_in_value), "kappa": kappa}
     width, moments = _mlp(sizes, m, phi, shared["e"])
     tau, w_tau = tau_nodes(d1, embedding, accuracy.tau_nodes)
     b0, w_b0 = gamma_nodes(2 / d1, accuracy.scale_nodes)
@@ -242,7 +242,7 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     number, chance, alone = (np.where(behind, one[:, None, None], other[:, None, None])
                              for one, other in zip(_rivals(V1, L1, True), _rivals(V1, L1, False), strict=True))
 
-    def flat(values: Any) -> FloatArray:
+    def flat(values: Real) -> FloatArray:
         return np.broadcast_to(values, nodes.shape).reshape(B, -1)
 
     return SeedLaw(weight=flat(w_tau[:, :, None] * weights), tau=flat(tau[:, :, None]), snr=flat(nodes),
@@ -275,7 +275,7 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     weight = length * w * np.exp(-x**2 / 2)
     weight = weight / weight.sum(axis=(-2, -1), keepdims=True)
 
-    def column(value: Any) -> Any:
+    def column(value: Real) -> Real:
         """Beside chi, side and x."""
         return np.asarray(value)[..., None, None, None] if np.ndim(value) else value
 
@@ -307,7 +307,7 @@ def _rivals(V: FloatArray, L: FloatArray, behind: bool) -> tuple[FloatArray, Flo
 
 
 def _shape(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, tau: FloatArray, snr: FloatArray,
-           shared: Mapping[str, Any]) -> tuple[Any, Any]:
+           shared: Mapping[str, Real]) -> tuple[Real, Real]:
     """Third and fourth cumulant (B, tau, K) of the standardised scores, of the typical noise at this snr.
 
     That of the linear part of an activation: what the rest adds is taken as normal.
@@ -357,7 +357,7 @@ def _noise_spread(p: StepTwo) -> FloatArray:
     return out
 
 
-def _turn(p: StepTwo) -> tuple[Any, Any]:
+def _turn(p: StepTwo) -> tuple[Real, Real]:
     """Cov(z_trig.Sigma g, T) and Cov(z_trig.Sigma^2 g, T), of g beside the trigger: the lead's fluctuation comes with a
     tilt of the tokens' scores."""
     c, tau, V, L = p.c, p.tau, p.V, p.L
@@ -367,9 +367,9 @@ def _turn(p: StepTwo) -> tuple[Any, Any]:
     neurons = st.mlp_mean_square(p) * c**2
     a = p.e * tau / L
 
-    def joint(k: int) -> Any:
+    def joint(k: int) -> Real:
         """Cov(z_trig.(Sigma - 1/d) Sigma^(k-1) g, T): vector by vector, token's and trigger's matrices."""
-        def tilt(token: Any, trigger: Any) -> Any:
+        def tilt(token: Real, trigger: Real) -> Real:
             return c**4 * p.gap(k + 2) + c**2 * (token + trigger) * p.gap(k + 1) + token * trigger * p.gap(k)
 
         return tau * (linear * (st.noise_strength(p) * tilt(-a / L, a * (c - 2 / L))
@@ -454,7 +454,7 @@ def mean_and_std(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray
 
 
 def attention(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-              trigger_in_value: bool = True, *, m: ArrayLike | None = None, phi: Any = None,
+              trigger_in_value: bool = True, *, m: ArrayLike | None = None, phi: Activation | str | None = None,
               accuracy: Accuracy = DEFAULT) -> FloatArray:
     """(B,): predicted probability that the argmax attention is the informative position."""
     law = seed_law(V, L, d, N, embedding, trigger_in_value, m=m, phi=phi, accuracy=accuracy)
@@ -469,7 +469,7 @@ def attention_std(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedd
 
 def attention_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
                     trigger_in_value: bool = True, *, m: ArrayLike | None = None,
-                    phi: Any = None) -> dict[str, FloatArray]:
+                    phi: Activation | str | None = None) -> dict[str, FloatArray]:
     """Contributions (B,) to (noise/signal)^2 of attention, by cause; signal is the mean lead at tau = 1."""
     sizes = _sizes(V, L, d, N)
     sizes[1] = np.maximum(sizes[1], 2)  # as in `seed_law`
