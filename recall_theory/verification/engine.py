@@ -167,7 +167,10 @@ class _Run(Generic[S, P]):
             moments = {o: Moments(0.5, WIDEST_SPREAD) for o in cell.claimed}
             if cell.theory is not None:
                 moments = {o: m for o, m in self.problem.moments(cell.theory).items() if o in moments}
-            plan.append(planned_seeds(moments, cell.margins))
+            margins = cell.margins
+            if not cell.given_margin:  # at the theory's means: a claim near 0 would ask for far too many
+                margins = self.problem.margins(cell.setting, {o: m.mean for o, m in moments.items()})
+            plan.append(planned_seeds(moments, margins))
         self.extend(early_look(plan), whole=True, most=sum(plan))
         if self.verification().verdict == DISAGREE:
             self.seeds_planned = sum(plan)
