@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
-from support import VALIDATION, shipped
+from support import ROOT, VALIDATION, shipped
 
 from recall_theory import Setting, SettingError, predict, verify
 from recall_theory.errors import Interrupted
@@ -274,3 +276,20 @@ def test_geometric_cells_name_their_margin_once():
     assert first != second  # cells do not share draws
     facts = verify(grid[:1], 8, 1, problem=GEOMETRIC_RECALL).cells[0].comparisons["recall"]
     assert facts.design_effect == pytest.approx(facts.observed.design_effect(40))
+
+
+@pytest.mark.parametrize("code, theory, predictor", [(0, True, True), (1, False, False), (3, True, False)])
+def test_make_passes_inconclusive_for_the_theory_alone(code, theory, predictor, tmp_path):
+    """With a program that ends with a given code in the place of `recall-theory`."""
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    for name in ("python", "recall-theory"):
+        (programs / name).write_text(f"#!/bin/sh\nexit {code}\n")
+        (programs / name).chmod(0o755)
+    for stamp in (".made", ".ready-run"):
+        (tmp_path / ".venv" / stamp).touch()
+    for arguments, passes in (([], theory), (["ARGS=--predictor law.txt"], predictor)):
+        ended = subprocess.run(["make", "verify", *arguments], cwd=tmp_path, capture_output=True, check=False)
+        assert (ended.returncode == 0) == passes, ended.stderr

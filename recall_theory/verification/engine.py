@@ -75,14 +75,15 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     for setting in settings:
         problem.check(setting)
 
-    own = predictor is None or predictor is problem.predict
-    claims = [] if own else [claim_of(predictor, setting, problem) for setting in settings]
+    judged: Callable[[S], object] = predictor or problem.predict
+    own = judged is problem.predict
+    claims = [] if own else [claim_of(judged, setting, problem) for setting in settings]
     theories = _predictions(problem.predict, settings, jobs)
+    known = dict(zip(settings, theories, strict=True))
+    if own:
+        claims = [claim_of(lambda s: known[s] or judged(s), setting, problem) for setting in settings]
     cells = []
-    for number, (setting, theory) in enumerate(zip(settings, theories, strict=True)):
-        if own:
-            claims.append(claim_of(problem.predict if theory is None else lambda _, p=theory: p, setting, problem))
-        claimed, own_margin = claims[number]
+    for setting, theory, (claimed, own_margin) in zip(settings, theories, claims, strict=True):
         given = margin or own_margin
         margins = problem.margins(setting, claimed) if given is None else dict.fromkeys(claimed, given)
         cells.append(_Sampled(setting, claimed, theory, margins, given or 0))
@@ -166,7 +167,10 @@ class _Run(Generic[S, P]):
             moments = {o: Moments(0.5, WIDEST_SPREAD) for o in cell.claimed}
             if cell.theory is not None:
                 moments = {o: m for o, m in self.problem.moments(cell.theory).items() if o in moments}
-            plan.append(planned_seeds(moments, cell.margins))
+            margins = cell.margins
+            if not cell.given_margin:  # at the theory's means: a claim near 0 would ask for far too many
+                margins = self.problem.margins(cell.setting, {o: m.mean for o, m in moments.items()})
+            plan.append(planned_seeds(moments, margins))
         self.extend(early_look(plan), whole=True, most=sum(plan))
         if self.verification().verdict == DISAGREE:
             self.seeds_planned = sum(plan)
