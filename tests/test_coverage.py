@@ -11,7 +11,7 @@ from scipy import stats
 from support import assert_mean, shipped
 
 from recall_theory.verification.intervals import mean_intervals, student_interval
-from validation import coverage as study
+from validation import interval_coverage as study
 
 FRESH = secrets.randbits(64)
 

@@ -141,7 +141,7 @@ def test_interrupted_training_keeps_what_is_finished(monkeypatch):
 
 
 @pytest.mark.parametrize("argv, words", [
-    (("predict", "--R", "3"), "--N is missing: an integer from 2"),
+    (("predict", "--R", "3"), "--N is missing: subjects"),
     (("predict", "--N", "10", "--R", "3"), "--d"),
     (("predict", "--N", "1", "--R", "3"), "--N '1' is not an integer from 2"),
     (("predict", "--N", "nan", "--R", "3"), "--N 'nan' is not an integer from 2"),

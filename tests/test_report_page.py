@@ -82,7 +82,7 @@ def test_the_first_screen_is_the_answer_and_the_table_fits(tab, found):
     counts = {v: verdicts.count(v) for v in ("agree", "disagree", "inconclusive")}
     answer = " ".join(tab.locator("#verdict").text_content().split())
     assert " ".join(f"{n} {v}," for v, n in counts.items())[:-1] in answer
-    assert re.search(r"takes [\d,]+ seeds a cell at least; these have 48\.", answer)
+    assert re.search(r"have 48 seeds; by its spread, the widest open one would take about [\d,]+\.", answer)
     for element in ("h1", "#verdict", "#comparisons", "#cells thead"):
         box = tab.locator(element).bounding_box()
         assert box["y"] + box["height"] <= 800, element
@@ -158,7 +158,7 @@ def tells(tab, found, of):
     assert told["observable"] == observable and told["d"] == str(cell["setting"]["d"])
     assert told["predicted"] == probability(cell["predicted"][observable])
     assert told["observed"] == probability(cell["observed"][observable]["mean"])
-    assert told["its interval"] == " to ".join(map(signed, cell["interval"][observable]))
+    assert told["its interval"] == " to ".join(map(signed, cell["agreement_interval"][observable]))
     assert told["verdict"] == cell["verdict"][observable]
 
 

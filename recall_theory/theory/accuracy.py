@@ -59,7 +59,7 @@ class Accuracy:
     competitor: int = 5  # training samples
     few_competitor: int = 8  # the same where there are few
     logit: int = 16  # points over the correct label's logit
-    gain: int = 3  # points over a competitor's gain; one more at `small` sizes
+    gain: int = 3  # points over a competitor's gain; one more at `small` sizes, two at `sharp` counts
     # the variance over seeds
     overlap: int = 3  # of the overlap of two facts
     angle: int = 8  # of the arc over which a bivariate normal law is summed

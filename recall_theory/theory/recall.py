@@ -66,8 +66,8 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     return Rules(sure=sure, almost=bool(not sure and miss < accuracy.almost), counts=counts,
                  own=every if sharp or (sure and counts) else 0,
                  few=bool(lam < accuracy.few or counts > 0),
-                 points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))), gain=accuracy.gain + more,
-                 chi=accuracy.chi + more + int(batch.sphere),
+                 points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))),
+                 gain=accuracy.gain + more + 2 * int(sharp), chi=accuracy.chi + more + int(batch.sphere),
                  power=accuracy.power + (more if sure else 0), length=accuracy.length + (more if sure else 0))
 
 

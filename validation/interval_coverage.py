@@ -1,6 +1,6 @@
 """How often the intervals of `verify` hold the true mean: of cells of the default grid, and on named laws.
 
-    python -m validation.coverage [--repeats 20000] [--write]
+    python -m validation.interval_coverage [--repeats 20000] [--write]
 
 `cells` resamples recall and accuracy of ten cells of the default grid from bank.npz (see bank.py). The laws are harder:
 for each of them and number of seeds, how often each method of the rule applies, and how often its interval covers.
