@@ -25,6 +25,9 @@ endif
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
+# Tests start hundreds of processes: byte code is kept also where the environment says otherwise.
+test: export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help verify test docs pictures clean
 
 help:
@@ -39,7 +42,7 @@ verify: $(RUN_READY)
 test: $(TEST_READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS)
 	@$(if $(TESTS),:,$(BIN)/python tests/smoke.py --jobs $(JOBS))
 
 docs: $(TEST_READY)

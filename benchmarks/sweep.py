@@ -36,7 +36,7 @@ def main() -> None:
     scan = {"N": range(64, 64 + wanted // 4), "L": [2, 3, 4, 6]}
     cells = product(scan, V=32, d=32)
     folder = tempfile.mkdtemp()
-    todo = [(p.setting, p.cell_seed, 0, None, None) for p in (Problem(s, 1) for s in cells)]
+    todo = [(p.setting, p.cell_seed, 0, None) for p in (Problem(s, 1) for s in cells)]
 
     def loop(tasks: list) -> None:
         with threadpool_limits(1):

@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Self
 from .errors import SettingError
 from .numerics.formatting import count, number
 
-__all__ = ["EMBEDDINGS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "OBSERVABLE_MEANINGS", "PARAMETERS", "SIZES",
-           "BaseSetting", "Parameter", "Setting", "SettingError", "above_0", "activation_in_use", "check_at_most",
-           "check_integer", "check_proportion", "check_seed", "check_seeds", "share"]
+__all__ = ["EMBEDDINGS", "MOST_BITS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "OBSERVABLE_MEANINGS", "PARAMETERS",
+           "SIZES", "BaseSetting", "Parameter", "Setting", "SettingError", "above_0", "activation_in_use", "beta_of",
+           "check_at_most", "check_integer", "check_proportion", "check_seed", "check_seeds", "share"]
 
 SIZES = ("V", "L", "d", "N", "m")  # of a setting; each but the last has a value in all settings
 EMBEDDINGS = ("gaussian", "sphere", "orthogonal")
@@ -31,6 +31,8 @@ OBSERVABLE_MEANINGS = {
 }
 N_TEST = 4096  # fresh sequences a seed on which attention and accuracy are counted, where nothing else is said
 MOST_SEEDS = 10**7  # of one run
+MOST_BITS = 64  # of an entry of Val
+SMALL_RATES = 1e-3  # logits after step one, and eta/gamma, up to which eta counts as tending to 0
 _ABOVE_0, _BELOW_1 = math.nextafter(0, 1), math.nextafter(1, 0)  # ends of a domain that excludes 0, and 1
 _WORDS = {"choice": "one of {}", "flag": "true or false",
          "activation": "a name (identity, relu, gelu, tanh, erf, quadratic) or an expression in x"}
@@ -208,10 +210,7 @@ class Setting(BaseSetting):
         if self.embedding == "orthogonal" and self.d < self.V:
             raise SettingError("d", f"d={self.d} is too small: orthogonal embeddings need d of at "
                                f"least V={self.V}")
-        if (self.eta is None) != (self.gamma is None):
-            missing = "eta" if self.eta is None else "gamma"
-            raise SettingError(missing, "eta and gamma go together: give both, or neither for the "
-                               f"limit ({missing} is missing)")
+        beta_of(self.eta, self.gamma)
         object.__setattr__(self, "activation", activation_in_use(self.m, self.activation))
 
     @property
@@ -223,6 +222,44 @@ class Setting(BaseSetting):
     def is_limit(self) -> bool:
         """Whether the learning rates are taken to the limit that the theory describes."""
         return self.eta is None
+
+    @property
+    def beta(self) -> float:
+        """eta*gamma, the inverse temperature of the attention per unit of score; infinity in the limit."""
+        return math.inf if self.eta is None or self.gamma is None else self.eta * self.gamma
+
+    @property
+    def logits_after_step_one(self) -> float:
+        """A bound on the root mean square of the logits that step one leaves, over labels and seeds; 0 in the limit.
+
+        It is eta |f| |fbar| sqrt((1/V + 1/N) (1/d + 1/V)), where f = h and fbar = hbar are the value of one position
+        and the mean of a sequence, |h|^2 = 1 + e and |hbar|^2 = (1 + e/L)/L with e = 1 if the trigger is in the
+        values, else 0; with an MLP |f|^2 is the mean of phi(x)^2 over normal x of variance |h|^2, and so for hbar. See
+        the derivation of finite rates.
+
+        >>> round(Setting(V=1024, L=64, d=256, N=65536, eta=1e-3, gamma=1e11).logits_after_step_one, 10)
+        3.921e-07
+        """
+        if self.eta is None:
+            return 0.0
+        e = int(self.trigger_in_value)
+        powers = [1.0 + e, (1 + e / self.L) / self.L]
+        if self.activation is not None:
+            from .activations import activation, gaussian_mean
+
+            phi = activation(self.activation)
+            powers = [float(gaussian_mean(phi, lambda x: phi.phi(x) ** 2, power)) for power in powers]
+        return self.eta * math.sqrt(powers[0] * powers[1] * (1 / self.V + 1 / self.N) * (1 / self.d + 1 / self.V))
+
+    @property
+    def has_small_rates(self) -> bool:
+        """Whether eta is as good as 0: logits after step one, and step one's share in Val, of `SMALL_RATES` at most.
+
+        Then only beta = eta*gamma matters, and the limit eta -> 0 at this beta is what is simulated.
+        """
+        if self.eta is None or self.gamma is None:
+            return True
+        return self.logits_after_step_one <= SMALL_RATES and self.eta / self.gamma <= SMALL_RATES
 
     def describe(self) -> str:
         """The setting in one line of words.
@@ -240,6 +277,21 @@ class Setting(BaseSetting):
         if not self.is_limit:
             parts.append(f"eta = {number(self.eta)}, gamma = {number(self.gamma)}")
         return ", ".join(parts)
+
+
+def beta_of(eta: float | None, gamma: float | None) -> float | None:
+    """eta*gamma, None where neither is given, which is the limit.
+
+    Raises `SettingError` where only one is given, or one is outside its domain.
+
+    >>> beta_of(1e-6, 1e14), beta_of(None, None)
+    (100000000.0, None)
+    """
+    if (eta is None) != (gamma is None):
+        missing = "eta" if eta is None else "gamma"
+        raise SettingError(missing, f"eta and gamma go together: give both, or neither for the limit ({missing} is "
+                           "missing)")
+    return None if eta is None else float(PARAMETERS["eta"].check(eta)) * float(PARAMETERS["gamma"].check(gamma))
 
 
 def activation_in_use(m: object, activation: Any) -> str | None:

@@ -1,6 +1,7 @@
 """Settings that all tests share, and the browser in which pages are tested."""
 
 import contextlib
+import signal
 
 import pytest
 from browser import BROWSERS, PATIENCE, browser_path, headless_chromium
@@ -10,6 +11,13 @@ from hypothesis import settings
 # of a function pays for its imports.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=False)
 settings.load_profile("repeatable")
+
+# A suite that runs in the background or under nohup begins with some signals ignored, which every process that it
+# starts would inherit: a Ctrl-C that a test sends would do nothing.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL),
+                        (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 PHONE = {"viewport": {"width": 375, "height": 812}, "is_mobile": True, "has_touch": True}
 

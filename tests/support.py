@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from recall_theory.simulate.data import Samples, draw_embeddings
 
 ROOT = Path(__file__).parent.parent
 VALIDATION = ROOT / "validation"
+PATIENCE = 120  # seconds after which what has not come never will, on a machine that is busy elsewhere too
 
 
 def shipped(name):
@@ -34,6 +36,14 @@ def assert_mean(values, expected, errors, margin=0.0):
     """That the mean of the values is `expected`, but for some of its standard errors and a margin."""
     off = abs(np.mean(values) - expected)
     assert off < margin + errors * standard_error(values), (np.mean(values), expected)
+
+
+def wait_until(come, otherwise):
+    """Until `come()` is true; AssertionError with what did not come after PATIENCE."""
+    end = time.monotonic() + PATIENCE
+    while not come():
+        assert time.monotonic() < end, otherwise
+        time.sleep(0.02)
 
 
 def assert_refused(name, function, *arguments, **keywords):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -12,21 +13,10 @@ from recall_theory.settings import OBSERVABLES
 from recall_theory.theory import seed as law
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.domain import MOST_OF_FEW, share_of_few
+from validation.doubling import PARTS, doubled
 
 QUICK = Accuracy()
 PHI = ("relu", "tanh", "gelu", "identity", "abs(x)")
-PARTS = {
-    "seed": ("tau_nodes", "scale_nodes", "spread_nodes", "noise_nodes", "lead_nodes", "ahead_nodes", "behind_nodes",
-             "score_steps"),
-    "seeds of recall": ("seed_tau", "seed_ahead", "seed_behind"),
-    "fact": ("score", "trigger", "length", "outranking", "count", "few_count"),
-    "neurons": ("neuron_",),
-    "correct label": ("chi", "power", "noise"),
-    "competitors": ("classes", "class_score", "class_above", "competitor", "few_competitor", "logit", "gain"),
-    "variance": ("overlap", "angle", "pair", "cells"),
-    "wrong answers": ("rank", "answer"),
-    "orthogonal": ("orthogonal_",),
-}
 
 
 def drawn(number, seed, least, most, L):
@@ -46,26 +36,39 @@ def drawn(number, seed, least, most, L):
     return found
 
 
+quick = functools.cache(predict)  # several tests compare with the same
+
+
 def moved(setting, accuracy):
     """How far means move, and the largest ratio of spreads that count, with another accuracy."""
-    a, b = predict(setting), predict(setting, accuracy)
+    a, b = quick(setting), predict(setting, accuracy)
     spreads = [(a.spread[o], b.spread[o]) for o in OBSERVABLES if max(a.spread[o], b.spread[o]) > 0.01]
     ratio = max((abs(np.log(max(y, 1e-9) / max(x, 1e-9))) for x, y in spreads), default=0.0)
     return max(abs(getattr(a, o) - getattr(b, o)) for o in OBSERVABLES), ratio
 
 
-@pytest.mark.parametrize("setting", [*drawn(26, 1, 64, 400, 1), *drawn(12, 2, 24, 64, 1)], ids=str)
-def test_twice_as_many_nodes_change_nothing(setting):
-    mean, spread = moved(setting, QUICK.doubled())
-    assert mean < 1e-3 and spread < 0.05
+def more_nodes(part):
+    """Twice as many nodes of one part."""
+    return doubled(PARTS[part])
+
+
+DRAWN = [*drawn(26, 1, 64, 400, 1), *drawn(12, 2, 24, 64, 1)]
+IN_TURN = [part for part in PARTS if part != "orthogonal"]
+
+
+@pytest.mark.parametrize("number", range(len(DRAWN)))
+def test_twice_as_many_nodes_change_nothing(number):
+    """Of all parts at once without an MLP; with one that takes a minute each and is `validation`'s, and here it is of
+    one part, of each of them in turn."""
+    setting = DRAWN[number]
+    mean, spread = moved(setting, QUICK.doubled() if setting.m is None else
+                         more_nodes(IN_TURN[number // 2 % len(IN_TURN)]))
+    assert mean < 1e-3 and spread < 0.05, setting
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_twice_as_many_nodes_of_one_part_change_nothing_where_attention_fails(part):
     """All parts at once is `validation`'s: where attention fails they cost a hundred predictions each."""
-    counts = {f.name: 2 * getattr(QUICK, f.name) for f in dataclasses.fields(QUICK)
-              if f.name.startswith(PARTS[part]) and f.type == "int"}
-    assert counts
     settings = [Setting(V=100, L=60, d=40, N=1500), Setting(V=60, L=30, d=30, N=300, embedding="sphere"),
                 Setting(V=150, L=20, d=60, N=400, trigger_in_value=False)]
     if part == "neurons":
@@ -74,7 +77,7 @@ def test_twice_as_many_nodes_of_one_part_change_nothing_where_attention_fails(pa
         settings = [Setting(V=V, L=L, d=d, N=N, embedding="orthogonal", trigger_in_value=e) for V, L, d, N, e in (
             (24, 100, 98, 106, False), (40, 183, 149, 217, True), (29, 85, 29, 317, True), (57, 90, 120, 182, False))]
     for setting in settings:
-        mean, spread = moved(setting, dataclasses.replace(QUICK, **counts))
+        mean, spread = moved(setting, more_nodes(part))
         assert mean < 1e-3 and spread < 0.05, setting
 
 
@@ -94,9 +97,12 @@ def test_fewer_nodes_are_seen():
 
 @pytest.mark.parametrize("m", [None, 300])
 def test_attention_converges_at_any_size(m):
+    """At forty settings without an MLP, twenty with one, each of one model in turn; `validation` has all kinds."""
     rng = np.random.default_rng(7)
-    V, L, d, N = np.rint(np.exp(rng.uniform(np.log((16, 4, 12, 16)), np.log((800, 200, 300, 20000)), (40, 4)))).T
-    for model in (("gaussian", True), ("sphere", True), ("gaussian", False)):
+    sizes = np.rint(np.exp(rng.uniform(np.log((16, 4, 12, 16)), np.log((800, 200, 300, 20000)), (40, 4))))
+    models = (("gaussian", True), ("sphere", True), ("gaussian", False))
+    for k, model in enumerate(models):
+        V, L, d, N = sizes[:20 if m else 40][k::len(models)].T
         quick, dense = (law.attention(V, L, d, N, *model, m=m, phi=None if m is None else "gelu", accuracy=a)
                         for a in (QUICK, QUICK.doubled()))
         assert np.abs(quick - dense).max() < 1e-3

@@ -65,7 +65,10 @@ def test_what_is_asked_for_is_seldom_outside():
     ({"m": 80, "activation": "x**3 - 3*x"}, "few of the m = 80 neurons decide"),
     ({"m": 48, "activation": "Abs(x)"}, "m = 48 is below 64"),
     ({"L": 2000}, "L/V = 31.2 is above 16"),
-    ({"eta": 1.0, "gamma": 1.0}, "eta and gamma are finite"),
+    ({"eta": 1.0, "gamma": 1e4}, "leave logits of up to"),
+    ({"V": 48, "eta": 1e-6, "gamma": 1e9}, "V = 48 is below 64, the least that was checked at finite rates"),
+    ({"L": 40, "eta": 1e-6, "gamma": 1e9}, "L/V = 0.625 is above 0.5, the most that was checked at finite rates"),
+    ({"eta": 1e-6, "gamma": 1e9}, None),
     ({"m": 64, "embedding": "orthogonal"}, "no prediction for orthogonal embeddings with an MLP"),
 ])
 def test_a_remark_says_why_with_the_sizes(changed, why):

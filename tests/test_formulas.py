@@ -38,6 +38,13 @@ RANGES: dict[str, tuple[float, float] | list[float]] = {
     "s": [-3, -1, 0, 0.5, 2, 8], "e": [0, 1], "kappa": [0, 1], "errors": [0, 1, 2],
 }
 
+# The same for the capacity, whose laws are of large sizes, one of them least; k1 above k0.
+LARGE: dict[str, tuple[float, float] | list[float]] = {
+    "V": (1e3, 1e6), "d": (256, 1e4), "N": (1e6, 1e9), "L": (16, 1e3), "m": (1e3, 1e5), "K": (100, 1e9), "lam": (5, 50),
+    "e": [1], "count": [4, 9], "target": [0.5, 0.9, 0.99], "spread": [1, 2], "shared": [0.4, 1], "x": (1e-6, 1e-2),
+    "k1": (2, 3),
+    "k0": (0.3, 1), "B": (0.05, 0.5), "h0": (0.05, 0.5), "h1": (0.3, 1)}
+
 
 def where(name: str) -> tuple[float, float] | list[float]:
     info = SYMBOLS[name]
@@ -53,7 +60,9 @@ def draw(item: Formula, rng: np.random.Generator, n: int = DRAWS) -> dict[str, n
     """n random values of each argument, inside its declared domain."""
     values = {}
     for name in item.arguments:
-        place = where(name)
+        place = LARGE[name] if item.name.startswith("capacity.") and name in LARGE else where(name)
+        if item.name.startswith("finite.law.") and name in ("share", "missed"):
+            place = (0.5, 0.99) if name == "share" else (0.01, 0.5)  # the informative token has the greatest weight
         if isinstance(place, list):
             values[name] = rng.choice(place, n).astype(float)
         else:
@@ -67,7 +76,11 @@ def rng(request):
     return np.random.default_rng([ord(c) for c in request.node.name])
 
 
-@pytest.mark.parametrize("name", KNOWN)
+# The least of many branches, which tests/test_capacity_laws.py compares with each of them.
+LEAST = {name for name in KNOWN if name.startswith("capacity.") and "attention_" in name}
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if name not in LEAST])
 def test_all_ways_to_compute_agree(name, rng):
     """On arrays and one number at a time, compiled, as printed source, and to 50 and 100 digits."""
     item = formulas[name]
@@ -91,7 +104,7 @@ def test_all_ways_to_compute_agree(name, rng):
     assert compiled == pytest.approx(exact, rel=1e-6, abs=1e-12)
     source = item.python()
     assert "\n" not in source
-    names = {"math": math, "scipy": scipy, "__builtins__": {"max": max, "min": min}}
+    names = {"math": math, "scipy": scipy, "__builtins__": {"max": max, "min": min, "True": True}}
     for i, one in enumerate(settings[:5]):
         assert eval(source, names, one) == pytest.approx(exact[i], rel=1e-6, abs=1e-12)
 
@@ -214,8 +227,8 @@ def test_a_name_serves_once_and_symbols_are_declared():
     registry.add(item)
     with pytest.raises(ValueError, match=r"'a\.b' exists already"):
         registry.add(item)
-    with pytest.raises(TypeError, match="no symbol is declared for zeta"):
-        Formula(lambda V, zeta: V, "a.c", *about)
+    with pytest.raises(TypeError, match="no symbol is declared for omicron"):
+        Formula(lambda V, omicron: V, "a.c", *about)
 
 
 def test_arguments_are_checked():

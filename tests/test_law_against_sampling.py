@@ -39,7 +39,7 @@ def predicted(case, accuracy=None):
     row = (np.array([float(a)]) for a in (V, L, d, N, case.tau, case.snr, 0.0, flat))
     seeds = training_attention.Seeds(*row, e, sphere)
     reader = read_out.InnerProduct() if phi is None else read_out.Neurons(one.phi, m, d, sphere, accuracy)
-    found = recall.recall_given(seeds, reader, recall.rules_of(one, 0, 0.5, accuracy), accuracy)
+    found = recall.recall_given(seeds, reader, recall.rules_of(one, 0, 0.5, accuracy))
     right, attended, wrong, variance, attention = (float(a[0]) for a in found)
     return right, attended, attended + wrong, attention, np.sqrt(variance)
 
@@ -99,7 +99,7 @@ MUTATIONS = {
     "no skewness of the neurons' kernel": patched(read_out.Neurons, "moments", kernel_without(skewness=0)),
     "a tenth less variance of the kernel": patched(read_out.InnerProduct, "moments", kernel_without(variance=0.9)),
     "no overlap of a token with another": patched(recall, "stored", scaled_store(spread=0)),
-    "a floor that always acts": lambda monkeypatch: monkeypatch.setattr(competitors, "LEAST_LEFT", 1.1),
+    "a floor that always acts": patched(competitors, "left_of", lambda f: lambda *a: 0 * f(*a) + 1.1),
     "wrong picks that are all different": patched(strengths, "best_pick", lambda f: lambda seeds: 1e-6 * f(seeds)),
     "a fifth more tokens in a sequence": patched(
         recall, "attended_share", lambda f: lambda seeds, *rest: f(dataclasses.replace(seeds, L=1.2 * seeds.L), *rest)),

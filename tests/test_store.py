@@ -7,12 +7,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from command_line import call
+from support import PATIENCE, wait_until
 
 from recall_theory.settings import Setting, SettingError
 from recall_theory.sweep import Store, SweepProblem, product, sweep
@@ -121,7 +121,7 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_written(tmp_path):
     started = os.open(tmp_path / "started", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     for part in range(3):
         subprocess.run([sys.executable, str(script), str(path), str(started), "12", str(part)], check=True,
-                       timeout=120, pass_fds=(started,))
+                       timeout=PATIENCE, pass_fds=(started,))
         kills += 12
         known = sum(map(len, held(path).values()))
         # Each result is flushed at once here, so a kill costs the one in the works: nothing else is run twice.
@@ -140,10 +140,13 @@ def test_a_signal_ends_a_sweep_of_two_processes(tmp_path, sent, code):
     argv = [sys.executable, "-m", "recall_theory", "sweep", "--scan", "d=8:32:x2", "--V", "32", "--L", "4", "--N",
             "1024", "--seeds", "100000", "--seed", "5", "--jobs", "2", "--store", str(path)]
     with subprocess.Popen(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        while not path.exists() or not (before := sum(map(len, held(path).values()))):
-            time.sleep(0.05)
-        process.send_signal(sent)
-        out, err = process.communicate(timeout=10)
+        try:
+            wait_until(lambda: path.exists() and any(held(path).values()), "nothing is stored")
+            before = sum(map(len, held(path).values()))
+            process.send_signal(sent)
+            out, err = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
     assert process.returncode == code
     assert sum(map(len, held(path).values())) >= before
     if sent != signal.SIGKILL:
@@ -177,7 +180,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_a_store_killed_in_mid_commit_is_read_where_it_cannot_be_written(path, monkeypatch):
     before = held(path)
-    subprocess.run([sys.executable, "-c", HOT, str(path)], timeout=60)
+    subprocess.run([sys.executable, "-c", HOT, str(path)], timeout=PATIENCE)
     journal = path.with_name("store.db-journal")
     assert journal.exists() and path.stat().st_size > 50_000  # half of a transaction is in the file
     files = path.read_bytes(), journal.read_bytes()
@@ -224,7 +227,7 @@ def two_sweeps(tmp_path):
 
 def test_two_sweeps_share_the_work_and_run_nothing_twice(two_sweeps):
     path, pair = two_sweeps
-    one, two = (int(process.communicate(timeout=60)[0]) for process in pair)
+    one, two = (int(process.communicate(timeout=PATIENCE)[0]) for process in pair)
     assert one + two == 360 and min(one, two) > 30
     assert {problem: len(known) for problem, known in held(path).items()} == {SweepProblem(c, 5): 30 for c in CELLS}
     with Store(path) as store:
@@ -233,12 +236,11 @@ def test_two_sweeps_share_the_work_and_run_nothing_twice(two_sweeps):
 
 def test_of_two_sweeps_one_is_killed_and_the_other_does_all(two_sweeps):
     path, (killed, other) = two_sweeps
-    while not path.exists() or sum(map(len, held(path).values())) < 40:
-        time.sleep(0.02)
+    wait_until(lambda: path.exists() and sum(map(len, held(path).values())) >= 40, "too little is stored")
     killed.kill()
     killed.wait()
     finished_before = sum(map(len, held(path).values()))
-    simulated = int(other.communicate(timeout=60)[0])
+    simulated = int(other.communicate(timeout=PATIENCE)[0])
     assert 360 - finished_before <= simulated < 360
     assert np.array_equal(sweep(CELLS, 30, 5, store=path).values, sweep(CELLS, 30, 5).values)
 
@@ -326,7 +328,7 @@ def test_a_full_disk_is_one_line_and_costs_nothing_that_was_written(path, tmp_pa
     before = held(path)
     for limit, file, seeds in ((4096, tmp_path / "new.db", 2), (os.path.getsize(path), path, 200)):
         done = subprocess.run([sys.executable, "-c", limited, str(limit), *argv, "--seeds", str(seeds), "--store",
-                               str(file)], capture_output=True, text=True, timeout=120)
+                               str(file)], capture_output=True, text=True, timeout=PATIENCE)
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
         assert done.stderr.count("\n") == 1 and "can't be used" in done.stderr
         assert "rollback" not in done.stderr  # the cause, not what followed

@@ -18,7 +18,7 @@ from recall_theory.sweep.store_summary import crossing_of_scan, phase_diagram_of
 from recall_theory.sweep.sweep_grid import reproductions
 from recall_theory.theory.phase import PhaseDiagram
 from recall_theory.verification.problem import THREE_STEP_RECALL
-from recall_theory.verification.results import compare
+from recall_theory.verification.results import compare, pooled_tests
 from recall_theory.verification.verdicts import VERDICT_ALPHA, family_confidence
 
 RISING = product({"V": [16, 32], "d": [4, 8, 16, 32]}, N=512, L=2)
@@ -51,11 +51,23 @@ def claims(setting):
 def test_cells_are_judged_as_verify_judges():
     results = sweep(SMALL, seeds=20, seed=2)
     analysis = analyse_cells(results)
-    confidence = family_confidence(2 * 3 * len(SMALL))
+    confidence = family_confidence(2 * (3 * len(SMALL) + 3))  # a pooled test for each observable
     judged = [compare(THREE_STEP_RECALL, setting, claims(setting), values, predict_once(setting),
                       margins=THREE_STEP_RECALL.margins(setting, claims(setting)), confidence=confidence)
               for setting, values in zip(SMALL, results.values, strict=True)]
     assert [cell.to_dict() for cell in judged] == [cell.to_dict() for cell in analysis.cells]
+    assert analysis.pooled == pooled_tests(THREE_STEP_RECALL, judged, confidence) and len(analysis.pooled) == 3
+    assert [test["bias"] for test in analysis.to_dict()["pooled"]] == [test.bias for test in analysis.pooled]
+
+
+def test_a_bias_too_small_for_any_cell_is_found_over_the_store():
+    """Every mean is 1.2 % of it off: within the margin of each cell, beyond that of their mean."""
+    means = np.array([list(claims(s).values()) for s in SMALL])
+    right, biased = (analyse_cells(around(SMALL, means * factor)) for factor in (1, 1.012))
+    assert right.verdict == "agree" and not right.biased
+    assert {cell.verdict for cell in biased.cells} == {"agree"} and biased.verdict == "disagree"
+    recall, = (test for test in biased.biased if test.observable == "recall")
+    assert recall.relative == pytest.approx(1 / 1.012 - 1, rel=1e-6)
 
 
 def test_a_right_theory_agrees_and_a_wrong_one_does_not(monkeypatch):

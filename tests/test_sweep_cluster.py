@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from command_line import call, refused
+from support import PATIENCE, wait_until
 
 from recall_theory.sweep import Store, product, sweep
 from recall_theory.sweep import cluster as cluster_library
@@ -46,14 +45,16 @@ def start_worker(tmp_path):
 
 @pytest.fixture
 def cluster(tmp_path):
-    """The address of a scheduler, and its process before those of its two workers."""
+    """The address of a scheduler with two workers, and its process before theirs."""
+    from distributed import Client
+
     processes = [started(tmp_path, "scheduler", "--port", "0")]
     try:
-        end = time.monotonic() + 90
-        while (address := address_in(tmp_path / "scheduler.json")) is None:
-            assert time.monotonic() < end, "the scheduler did not come up"
-            time.sleep(0.02)
+        wait_until(lambda: address_in(tmp_path / "scheduler.json"), "the scheduler did not come up")
+        address = address_in(tmp_path / "scheduler.json")
         processes += [start_worker(tmp_path) for _ in range(2)]
+        with Client(address, timeout=PATIENCE) as client:
+            client.wait_for_workers(2, timeout=PATIENCE)
         yield address, processes
     finally:
         for process in processes:
@@ -72,7 +73,7 @@ def address_in(file):
 def run_script(tmp_path, text, *arguments):
     (tmp_path / "script.py").write_text(text)
     return subprocess.run([sys.executable, str(tmp_path / "script.py"), *map(str, arguments)], capture_output=True,
-                          text=True, timeout=180)
+                          text=True, timeout=4 * PATIENCE)
 
 
 KILLING = """
@@ -150,15 +151,20 @@ def test_the_command_line_on_a_cluster_that_works_and_fails(tmp_path, cluster):
 
 
 @needs_dask
-@pytest.mark.skipif(not os.environ.get("KILL_TESTS"), reason="in some runs the second worker never comes: KILL_TESTS=1")
 def test_workers_gone_are_told_waited_for_and_given_up(tmp_path, cluster, monkeypatch):
-    """All workers die after 100 of 720 results and one joins later: it goes on. It dies too: exit 75, rows kept."""
+    """All workers die after 100 of 720 results, with finished chunks that nobody has fetched, and one joins later: it
+    goes on. It dies too: exit 75, rows kept.
+    """
+    from distributed import default_client
+
     address, (_, *workers) = cluster
     monkeypatch.setattr(cluster_library, "TOLD_AFTER", 0.1)
     lines, joined, path = [], [], str(tmp_path / "store.db")
 
     def kill(done, wanted):
         if done == 100:
+            under_way = default_client().futures.values()
+            wait_until(lambda: all(state.status == "finished" for state in list(under_way)), "nothing was finished")
             for worker in workers:
                 worker.kill()
 

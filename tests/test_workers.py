@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support import PATIENCE, wait_until
 
 from recall_theory.errors import Interrupted
 from recall_theory.settings import SettingError
@@ -135,7 +136,7 @@ def program_at_work(jobs):
 def test_a_signal_keeps_results_and_leaves_no_worker(sent, jobs):
     with program_at_work(jobs) as (program, _):
         program.send_signal(sent)
-        out, err = program.communicate(timeout=60)
+        out, err = program.communicate(timeout=PATIENCE)
     assert (program.returncode, err) == (0, "")
     numbers, workers = zip(*json.loads(out), strict=True)
     assert numbers == tuple(range(len(numbers))) and len(numbers) >= 6
@@ -145,11 +146,8 @@ def test_a_signal_keeps_results_and_leaves_no_worker(sent, jobs):
 def test_a_killed_parent_leaves_no_worker_and_no_open_stream():
     with program_at_work(2) as (program, workers):
         program.kill()
-        program.communicate(timeout=5)  # the end of both streams
-    end = time.monotonic() + 5
-    while any(Path(f"/proc/{pid}").exists() for pid in workers):
-        assert time.monotonic() < end, "a worker outlives its parent"
-        time.sleep(0.02)
+        program.communicate(timeout=PATIENCE)  # the end of both streams
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers), "a worker outlives its parent")
 
 
 def loud(number):

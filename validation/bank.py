@@ -31,7 +31,7 @@ def values() -> list[np.ndarray]:
 def main() -> None:
     found = []
     for number, setting in enumerate(load_grid("default")):
-        tasks = ((setting, SEED, number * SEEDS + i, None, None) for i in range(SEEDS))
+        tasks = ((setting, SEED, number * SEEDS + i, None) for i in range(SEEDS))
         found.append(np.array(collect(one_seed, tasks, jobs=2)))
         print(number, found[-1].mean(axis=0).round(4), flush=True)
     assert np.shape(found)[1:] == (SEEDS, len(OBSERVABLES))

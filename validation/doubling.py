@@ -19,11 +19,19 @@ from recall_theory import Setting, predict
 from recall_theory.settings import OBSERVABLES
 from recall_theory.theory.accuracy import DEFAULT, Accuracy
 
-PARTS = (("tau_nodes", "scale_nodes", "spread_nodes", "noise_nodes", "lead_nodes", "ahead_nodes", "behind_nodes"),
-         ("score_steps",), ("seed_tau", "seed_ahead", "seed_behind"), ("score",), ("trigger", "length"),
-         ("outranking", "count", "few_count"), ("neuron_",), ("chi", "power", "noise"),
-         ("classes", "class_score", "class_above", "competitor", "few_competitor", "logit", "gain"),
-         ("overlap", "angle", "pair", "cells"), ("rank", "answer"), ("orthogonal_",))
+PARTS = {
+    "seed": ("tau_nodes", "scale_nodes", "spread_nodes", "noise_nodes", "lead_nodes", "ahead_nodes", "behind_nodes",
+             "score_steps"),
+    "seeds of recall": ("seed_tau", "seed_ahead", "seed_behind"),
+    "fact": ("score", "trigger", "length", "outranking", "count", "few_count", "strength"),
+    "neurons": ("neuron_",),
+    "correct label": ("chi", "power", "noise"),
+    "competitors": ("classes", "class_score", "class_above", "competitor", "few_competitor", "logit", "gain"),
+    "variance": ("overlap", "angle", "pair", "cells"),
+    "wrong answers": ("rank", "answer"),
+    "orthogonal": ("orthogonal_",),
+    "finite rates": ("soft_",),
+}
 RANGES = {"usual": ((16, 1024), (2, 256), (8, 384), (1, 500), (32, 1024)),
           "tiny": ((2, 24), (1, 32), (2, 32), (0.5, 50), (4, 64)),
           "extreme": ((1000, 10**9), (1, 10**5), (2, 10**5), (0.1, 10**6), (2, 10**6))}
@@ -56,7 +64,7 @@ def moves(setting: Setting) -> tuple[float, float]:
     before = predict(setting)
     sure = before.attention > 1 - DEFAULT.sure
     mean = spread = 0.0
-    for accuracy in [DEFAULT.doubled()] if sure else [doubled(part) for part in PARTS]:
+    for accuracy in [DEFAULT.doubled()] if sure else [doubled(part) for part in PARTS.values()]:
         after = predict(setting, accuracy)
         mean += max(abs(getattr(after, o) - getattr(before, o)) for o in OBSERVABLES)
         ratios = [abs(np.log(after.spread[o] / before.spread[o])) for o in OBSERVABLES

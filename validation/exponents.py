@@ -84,7 +84,7 @@ def measure(scan: Scan, seed: int, jobs: int) -> dict[str, object]:
         assert found is not None, (scan, sizes)
         points = np.unique(np.rint(found.low * AROUND)).astype(int)
         settings = [Setting(**{**sizes, scan.of: int(p)}) for p in points]
-        tasks = ((s, cell_seed(seed, 100 * number + i), j, None, None)
+        tasks = ((s, cell_seed(seed, 100 * number + i), j, None)
                  for i, s in enumerate(settings) for j in range(scan.seeds))
         column = OBSERVABLES.index(scan.observable)
         values = np.array(collect(one_seed, tasks, jobs=jobs))[:, column].reshape(len(points), scan.seeds)

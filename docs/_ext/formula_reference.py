@@ -15,8 +15,11 @@ TOPICS = {
     "law": ("Leading laws", "What sizes must reach, one noise term at a time, and how they trade against one another."),
     "attention": ("Attention", "Step two: the lead of the informative token, and what the scores of the others are."),
     "recall": ("Recall", "Step three: the signal of a stored fact and the noise on the classes."),
+    "finite": ("Finite rates", "Rates that leave attention soft: its weights, what they cost, and what L does."),
+    "sharp": ("The sharp constant", "Where almost all facts are kept and where almost none, and the curve between."),
     "one_step": ("One step", "Reading the first gradient directly."),
     "orthogonal": ("Orthogonal embeddings", "The classical setting: no overlaps, so all noise is in the counts."),
+    "capacity": ("The capacity", "Each leading law solved for one size, to second order, and the least of them."),
     "bound": ("Bounds", "What no learner, or no model of a given size, can beat."),
     "mlp": ("Attention-MLP", "The same two steps with a fixed random MLP behind the attention."),
     "geometric": ("Geometric recall", "Facts in the geometry of subject embeddings: dimensions, chains, bounds, kin."),
@@ -39,7 +42,10 @@ LINE = 110  # characters of LaTeX on one line, about
 AT: dict[str, float] = {"V": 1024, "L": 64, "d": 256, "N": 65536, "m": 1024, "e": 1, "kappa": 1, "errors": 1,
                         "P": 65536, "b": 16, "K": 1024, "s": 3, "lam": 64, "q": 0.25,
                         "subjects": 1024, "R": 8, "words": 8, "k": 64, "h": 2, "p": 0.9, "v": 0.001,
-                        "n": 1024, "rank": 64, "u": 2, "alpha": 2, "rho": 1}
+                        "n": 1024, "rank": 64, "u": 2, "alpha": 2, "rho": 1,
+                        "beta": 16777216, "eta": 1e-6, "logit": 4, "heat": 0.5, "snr": 8, "share": 0.5, "second": 0.3,
+                        "squares": 0.01, "tie": 0.1, "zeta": 1, "varied": 0.01, "missed": 0.01, "tau": 1,
+                        "target": 0.99, "x": 0.01}
 
 
 def display(item: Formula) -> str:

@@ -51,7 +51,9 @@ def _bounds(bounds: Bounds) -> Answer:
         table(_allowed(bounds, b) for b in bounds.bounds),
         Remark(f"Recall is that of a uniformly random permutation, on average: one that happens to suit a learner "
                f"proves nothing. Its target is {exact(bounds.target)}. - is no limit. P = {count(bounds.parameters)} "
-               f"parameters of b = {number(bounds.bits)} bits."),
+               f"parameters of b = {number(bounds.bits)} bits. Factor: how far the best decoder with a closed form is "
+               "from the bound, in V or N: 1 is attained; of the gradient in noise it is argmax's N, and assignment "
+               "decoders (--decoders) come nearer."),
     ]
     if reading is not None:
         blocks.append(f"Beside the gradient bound: reading the first gradient of these samples directly, with no noise "
@@ -74,13 +76,14 @@ def _one_step(bounds: Bounds) -> float | None:
 def _allowed(bounds: Bounds, b: Bound) -> dict[str, object]:
     """What a bound allows at the sizes that are given."""
     s = bounds.setting
-    row: dict[str, object] = {"bound": b.name, "strength": b.strength}
+    row: dict[str, object] = {"bound": b.name, "sees": b.access, "strength": b.strength}
     if s["V"] is not None and s["N"] is not None:
         row |= {"recall at most": b.recall, "target": "allowed" if b.allows else "out of reach"}
     if s["V"] is not None:
         row["least N"] = bounds.least_samples(b)
     if s["N"] is not None:
         row["largest V"] = b.largest_V
+    row["factor"] = b.factor
     return row
 
 
@@ -91,7 +94,8 @@ def _details(bounds: Bounds) -> list[Block]:
     for b in bounds.bounds:
         kind = b.name.partition(":")[0]
         says = f"{kinds[kind]['says']}; {b.statement}" if kind in kinds else b.statement
-        kinds[kind] = {"bound": kind, "says": says, "binds": b.binds, "broken by": b.broken_by}
+        kinds[kind] = {"bound": kind, "sees": b.access, "says": says, "binds": b.binds,
+                       "broken by": b.broken_by}
     return [table(takes, "What the permutation takes"), table(kinds.values(), "Whom they bind")]
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..numerics.formatting import NOTHING, count, exact, number, percent, probability, sizes
+from ..numerics.formatting import NOTHING, count, exact, number, percent, plural, probability, sizes
 from ..settings import PARAMETERS, Setting
 from .command import Answer, Command, Output
-from .options import option, setting_options
+from .options import QUANTISED, option, setting_options
 from .predict import OUTSIDE, laws_table
 from .text_layout import Block, Heading, Remark, Table, legend, marked, table
 
 if TYPE_CHECKING:
     from ..theory.capacity import Capacity, Row
+    from ..theory.stored_bits import StoredBits
 
 # What a family of noise terms is, for a reader who has seen none of the docs; with the step where that matters.
 IN_WORDS = {
+    "quantisation": "the entries of Val have too few bits",
     "interference": "all facts share one matrix, and what the others left there drowns the one that is asked for",
     "token overlap": "some other token resembles the one that is asked for by chance, and its label is answered",
     "mean bias": "labels that occurred more often than others in training are favoured, whatever is asked",
@@ -33,6 +37,8 @@ IN_WORDS = {
     "label noise": "tokens that met the frequent labels are attended in place of the right one",
     "shared sequences": "tokens that shared sequences by chance are attended in place of the right one",
     "own sequences": "tokens whose own facts were frequent are attended in place of the right one",
+    "attention: finite rates": "eta*gamma is too small for attention to settle on one token: noise tokens are mixed "
+                               "into what is stored and read out",
     "lead noise": "how strongly the trigger marks the right token varies from seed to seed",
 }
 NEGLIGIBLE = 1 / 100  # share of the wrong answers that attention causes, below which L costs nothing
@@ -44,23 +50,77 @@ def run(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) 
     from ..theory.capacity import capacity
 
     result = capacity(N=N, ratios=ratio or None, **values)
+    in_limit = None if values["eta"] is None else _without_rates(result, values)
     data = result.to_dict()
+    by_bits = _by_bits(result, values["bits"])
+    if by_bits:
+        data["by_bits"] = [dataclasses.asdict(row) for row in by_bits]
     records = [{**data["setting"], "target": result.target, **row} for row in data["rows"]]
     for record in records:
         del record["remarks"]
         record["V_seeds_low"], record["V_seeds_high"] = record.pop("V_seeds") or (None, None)
         record |= {f"next_{name}": size for name, size in (record.pop("next") or dict.fromkeys("VmdN")).items()}
-    return Answer(data, records, _blocks(result, is_least=N is None and not ratio), lambda: _details(result))
+    blocks = _blocks(result, in_limit, is_least=N is None and not ratio)
+    if values["bits"] is not None:
+        blocks += _bits_table(result, by_bits, values["bits"])
+    return Answer(data, records, blocks, lambda: _details(result))
 
 
-def _blocks(capacity: Capacity, *, is_least: bool) -> list[Block]:
+def _by_bits(capacity: Capacity, bits: int | None) -> tuple[StoredBits, ...]:
+    """A row for each of some numbers of bits an entry; none without bits, or where quantisation has no law."""
+    s = capacity.setting
+    if bits is None or s["m"] is not None or s["embedding"] == "orthogonal":
+        return ()
+    from ..theory.stored_bits import capacity_by_bits
+
+    return capacity_by_bits(s["L"], s["d"], capacity.target, bits, embedding=s["embedding"],
+                            trigger_in_value=s["trigger_in_value"])
+
+
+def _bits_table(capacity: Capacity, by_bits: tuple[StoredBits, ...], bits: int) -> list[Block]:
+    """Facts and information against the bits of an entry, beside the counting bound and what is reported elsewhere."""
+    if not by_bits:
+        return [Remark("Facts are those of Val at full precision: with an MLP or orthogonal embeddings quantisation "
+                       "has no law here, and bits are for the counting bound alone.")]
+    from ..theory.stored_bits import REPORTED, most_facts_per_bit
+
+    best = most_facts_per_bit(by_bits)
+    rows = [{"bits": row.bits, "noise": row.noise, "facts V": row.V, "facts / parameter": row.facts_per_parameter,
+             "facts / bit": row.facts_per_bit, "information / parameter": row.information_per_parameter,
+             "information / bit": row.information_per_bit, "bound, facts": row.bound_V} for row in by_bits]
+    most = "" if best is None else f"Facts a bit are most at b = {best.bits}. "
+    return [
+        f"Val is quantised to {plural(bits, 'bit')} an entry.",
+        table(rows, "However many the samples, by the bits of an entry of Val", labels=1),
+        Remark(f"{most}Noise: what quantisation adds to an entry's variance; levels are even, and symmetric in a range "
+               "of so many root mean squares of Val as keeps that least. Information, in bits: what the answers, right "
+               "and wrong, determine of the permutation at least, log2 (recall V)! - log2(V + 1). Bound: no model of "
+               f"d^2 parameters of so many bits answers more. Reported for trained language models: {REPORTED} bits of "
+               "knowledge a parameter (secondary, `kin.bits_per_parameter`)."),
+    ]
+
+
+def _without_rates(result: Capacity, values: dict[str, Any]) -> Capacity:
+    """The capacity in the limit of eta*gamma, at the first budget that stores facts."""
+    from ..theory.capacity import capacity
+
+    s = result.setting
+    row = next((row for row in result.rows if row.V is not None), result.rows[0])
+    return capacity(N=s["N"], ratios=None if s["N"] else (row.ratio,), **{**values, "eta": None, "gamma": None})
+
+
+def _blocks(capacity: Capacity, in_limit: Capacity | None, *, is_least: bool) -> list[Block]:
     s, rows, target = capacity.setting, capacity.rows, exact(capacity.target)
     mlp = "" if s["m"] is None else f" with an MLP of {sizes(s, 'm')} ({s['activation']})"
     value = "" if s["trigger_in_value"] else ", trigger left out of the values"
     missed = [row for row in rows if row.V is None and len(rows) > 1]
     return [
-        Heading(f"How many facts does an attention layer{mlp} store at {sizes(s, 'dL')}, accuracy {target}?"),
-        " ".join([_how_many(capacity), _limits(rows), *_length(capacity, is_least)]),
+        Heading(f"How many facts does an attention layer{mlp} store at {sizes(s, 'dL')}"
+                + ("" if in_limit is None else f", eta = {number(s['eta'])}, gamma = {number(s['gamma'])}")
+                + f", accuracy {target}?"),
+        " ".join([_how_many(capacity), _limits(rows),
+                  *(_length(capacity, is_least) if in_limit is None else _rates(capacity, in_limit))]),
+        *(_formula(capacity) if in_limit is None else []),
         _rows_table(rows),
         *legend(row.remarks for row in rows),
         *(f"At {_budget(row)} no V reaches {target}: {_best(row)}." for row in missed),
@@ -137,6 +197,70 @@ def _length(capacity: Capacity, is_least: bool) -> list[str]:
     else:
         facts = f"costs no facts {budget}; from about L = {count(row.longest_L)} on it does, as attention fails"
     return [*costs, f"{subject} {facts}."]
+
+
+def _rates(capacity: Capacity, in_limit: Capacity) -> list[str]:
+    """What the length costs at finite rates, beside the limit at the same budget."""
+    row, beyond = next((row for row in capacity.rows if row.V is not None), None), in_limit.rows[0]
+    s = capacity.setting
+    product = f"eta*gamma = {number(s['eta'] * s['gamma'])}"
+    at_budget = f"at {_budget(row or beyond)}" if (row or beyond).ratio else "however many the samples"
+    limit = f"As eta*gamma tends to infinity {count(beyond.V) if beyond.V else 'none'} would be stored {at_budget}"
+    if row is None or row.attention_weight is None:
+        return [f"At {product} attention is soft. {limit}."]
+    length = f"At {product} the length L = {count(s['L'])} costs"
+    if beyond.V is not None and row.V is not None and row.V >= beyond.V:
+        from_there = "" if row.longest_L is None else f"; from about L = {count(row.longest_L)} on it does"
+        return [f"{length} no facts {at_budget}{from_there}, as attention spreads over the sequence."]
+    return [f"{length} facts, as attention spreads over the sequence: its mean weight on the right token is "
+            f"{probability(row.attention_weight)}. {limit}."]
+
+
+def _formula(capacity: Capacity) -> list[Block]:
+    """The branch that binds as a formula with the numbers in it, and the one by which longer sequences fail."""
+    row = next((row for row in reversed(capacity.rows) if row.branch is not None), None)
+    if row is None or row.branch is None or row.branch_condition is None or row.branch_V is None:
+        return []
+    text = (f"As a formula, {'in the limit' if row.ratio is None else f'at {_budget(row)}'}: {row.branch}, "
+            f"{row.branch_condition}")
+    numbers = _with_numbers(row, capacity.setting)
+    text += f", V = {count(int(row.branch_V))}{numbers}."
+    found = row.V or row.best_V
+    if found and found < PARAMETERS["V"].high and not 0.8 < row.branch_V / found < 1.25:  # for large sizes
+        text += f" At these sizes that is {number(row.branch_V / found)} times the {count(found)} of the prediction."
+    at = next((row for row in reversed(capacity.rows) if row.length_condition is not None), None)
+    if at is not None and at.length_L is not None and at.length_L <= PARAMETERS["L"].high:
+        text += (f" L is in no law of recall: it enters by {at.length_condition} ({at.length_branch}), at "
+                 f"{_budget(at)} from L = {count(int(at.length_L))} on.")
+    return [text]
+
+
+def _with_numbers(row: Row, setting: dict[str, Any]) -> str:
+    """": 256^2 = 2 * 739 * 6.66^2, s the lead that the target needs", for a condition that is a product."""
+    assert row.branch_condition is not None
+    assert row.branch_V is not None
+    left, right = row.branch_condition.split(" = ", 1)
+    if set(right) & set("+/,("):
+        return ""
+    sizes = {name: float(x) for name, x in (*setting.items(), ("N", row.N)) if name in "dLNm" and x} | {
+        "V": row.branch_V}
+
+    def factors(side: str, sizes: dict[str, float]) -> list[tuple[float, str]]:
+        words = [word.partition("^") for word in side.split()]
+        return [(sizes.get(name, 0.0) if name.isalpha() else float(name), power) for name, _, power in words]
+
+    def product(side: list[tuple[float, str]]) -> float:
+        return math.prod(x ** float(power or 1) for x, power in side)
+
+    power = float(right.rpartition(" s")[2].lstrip("^") or 1)
+    s = (product(factors(left, sizes)) / product(factors(right, sizes | {"s": 1.0}))) ** (1 / power)
+
+    def shown(side: list[tuple[float, str]]) -> str:
+        return " * ".join(f"{_brief(x) if x == round(x) else f'{x:.3g}'}" + (f"^{power}" if power else "")
+                          for x, power in side)
+
+    sizes |= {"V": float(int(row.branch_V)), "s": s}
+    return f": {shown(factors(left, sizes))} = {shown(factors(right, sizes))}, s the lead that the target needs"
 
 
 def _accuracy_of_shortest(capacity: Capacity, ratio: float) -> float:
@@ -252,14 +376,15 @@ def _other_memories(capacity: Capacity) -> Table:
 
 command = Command(
     "capacity", run,
-    params=[*setting_options(("d", "L"), leave_out=("V", "N", "eta", "gamma")),
+    params=[*setting_options(("d", "L"), leave_out=("V", "N")),
             option("N", help="training samples in all, instead of N/V"),
             option("ratio", multiple=True, help="training samples a fact, N/V; may be repeated"),
-            "target", "bits"],
+            "target", option("bits", among=QUANTISED)],
     apart=[("N", "ratio")],
     details="Spread, laws, bounds and other memories beside it.",
     help="How many facts does an attention layer, or one with an MLP (--m), store? The largest V whose predicted "
          "accuracy reaches the target: in the limit of many samples, and from the least N/V that stores 16 or more.",
     examples=["capacity --d 256 --L 64", "capacity --d 128 --L 16 --ratio 32 --target 0.9 --json",
+              "capacity --d 256 --L 64 --eta 1e-6 --gamma 1e14 --ratio 256",
               "capacity --d 64 --L 32 --m 1024 --target 0.9 --details"],
 )

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from ..errors import SettingError
 from ..numerics.formatting import parse_integer, parse_real
-from ..settings import MOST_SEEDS, N_TEST, OBSERVABLES, PARAMETERS, SIZES, Parameter, above_0, share
+from ..settings import MOST_BITS, MOST_SEEDS, N_TEST, OBSERVABLES, PARAMETERS, SIZES, Parameter, above_0, share
 from .streams import BadInput, shown
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ EXTRA: dict[str, Parameter] = {  # parameters of commands, not of a setting
                   "choice", default="none", choices=("none", "scale", "rows")),
     )
 }
+
+QUANTISED = {"bits": Parameter("bits", "bits that an entry of Val is quantised to after training; full precision where "
+                               "absent", "integer", 1, MOST_BITS, optional=True)}
 
 DOMAIN_IN_HELP = {"activation": "", "for": "", "observable": ""}  # where the meaning says it
 

@@ -16,6 +16,7 @@ from .options import choice, file_option, flag, option
 from .scaling import blocks as scaling_blocks
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, table
+from .verify import bias_in_words
 
 if TYPE_CHECKING:
     from ..sweep.store_summary import StoreSummary
@@ -80,7 +81,8 @@ def _tally(summary: StoreSummary, store: str) -> list[Block]:
     verdict = f"Verdict: {analysis.verdict}. " if analysis.cells else ""
     blocks: list[Block] = [
         Heading(f"Does the theory agree with the simulations in {store}?"),
-        f"{verdict}{plural(len(analysis.all_problems), 'cell')}, {plural(sum(analysis.seed_counts), 'seed')} in all.",
+        f"{verdict}{plural(len(analysis.all_problems), 'cell')}, {plural(sum(analysis.seed_counts), 'seed')} in all."
+        f"{bias_in_words(analysis.cells, analysis.pooled)}",
     ]
     if analysis.cells:
         cell, name, worst = analysis.largest

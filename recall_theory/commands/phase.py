@@ -10,7 +10,7 @@ from ..errors import SettingError
 from ..numerics.formatting import count, exact, number, parse_integer, probability
 from ..settings import Parameter
 from .command import Answer, Command, Output, Progress, map_with_progress
-from .options import bad_setting, file_option, option, plot_option, setting_options
+from .options import bad_setting, file_option, flag, option, plot_option, setting_options
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Verbatim, legend, marked, table
 
@@ -21,8 +21,13 @@ SIMULATED = Parameter("points", "settings to simulate, spread evenly over the pl
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def run(output: Output, *, x: str, y: str, cells: str, points: int, seeds: int, seed: int | None,
-        jobs: int, **values: Any) -> Answer:
+def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int, seeds: int, seed: int | None,
+        jobs: int, exponents: bool, **values: Any) -> Answer:
+    if exponents:
+        return _exponents(values)
+    if x is None or y is None:
+        name = "--x" if x is None else "--y"
+        raise BadInput(f"{name} is missing: give an axis, such as N=2^10..2^18, or --exponents")
     (x_name, x_range), (y_name, y_range) = _axis("--x", x), _axis("--y", y)
     given = {name: value for name, value in values.items() if value is not None}
     size = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", cells)
@@ -54,6 +59,46 @@ def run(output: Output, *, x: str, y: str, cells: str, points: int, seeds: int, 
     return output.measure(
         "cells" if not points else "cells, then seeds", work, answer,
         lambda diagram: f"{len(diagram.y_values)} of {rows} rows of cells and {len(diagram.points)} of {points} points")
+
+
+def _exponents(values: Mapping[str, Any]) -> Answer:
+    """The conditions in exponents, of the model alone."""
+    from ..plots.exponents_diagram import exponents_figure
+    from ..theory.length_exponents import exponents
+
+    sizes = [name for name in ("V", "L", "d", "N", "m", "ratio") if values.get(name) is not None]
+    if sizes:
+        raise BadInput(f"--{sizes[0]} says nothing with --exponents: sizes are powers of V; leave it out")
+    try:
+        found = exponents(values.get("activation"), bool(values.get("trigger_in_value", True)))
+    except SettingError as error:
+        raise bad_setting(error) from None
+    data = found.to_dict()
+    of_steps = [("recall", found.recall), ("attention", found.conditions()), ("bound", found.bounds())]
+    rows = [{"step": step, "cause": x.cause, "condition": str(x)} for step, each in of_steps for x in each]
+    first = found.along_edge()[0]
+    start, nu = first.at(first.start), found.edge(first.start)
+    mlp = "" if found.activation is None else f", MLP ({found.activation}, m = V^mu)"
+    value = "in the values" if found.trigger_in_value else "in keys only"
+    edge = table([{"delta": f"{x.start} to {x.end}", "nu": _ends(found.edge(x.start), found.edge(x.end)),
+                   "length binds at c": str(x), "that is": _ends(x.at(x.start), x.at(x.end)), "by": x.cause}
+                  for x in found.along_edge()], "Along the edge of recall, the least samples at each dimension"
+                 + ("" if found.activation is None else "; m = V"))
+    return Answer(data, rows, [
+        Heading(f"Where length matters: N = V^nu, d = V^delta, L = V^c{mlp}, trigger {value}"),
+        f"At the least dimension that stores V facts, delta = {first.start}, and the least samples there, nu = {nu}, "
+        f"the length costs nothing up to c = {start}; from there on it is paid for in samples or in dimension.",
+        edge,
+        table(rows, "What must hold as V grows, up to logarithms and constants"),
+        Remark("Exact, from the formulas of the lead and the noise. Conditions of attention are those that bind where "
+               "recall succeeds. The last bound is of learners that see the first gradient in noise of their own, for "
+               "d <= V; three-step training is not one of them."),
+    ], figure=lambda: exponents_figure(found))
+
+
+def _ends(start: object, end: object) -> str:
+    """Of an interval."""
+    return str(start) if start == end else f"{start} to {end}"
 
 
 def _axis(name: str, text: str) -> tuple[str, tuple[float, float]]:
@@ -124,10 +169,11 @@ def _boundary(diagram: PhaseDiagram) -> Block:
 command = Command(
     "phase", run,
     params=[
-        file_option("x", "axis across, such as N=2^10..2^18; two of V, N, d, L, m and m*d", required=True,
+        file_option("x", "axis across, such as N=2^10..2^18; two of V, N, d, L, m and m*d",
                     metavar="NAME=LOW..HIGH"),
-        file_option("y", "axis up", required=True, metavar="NAME=LOW..HIGH"),
-        *setting_options((), leave_out=("eta", "gamma")), "ratio", "target",
+        file_option("y", "axis up", metavar="NAME=LOW..HIGH"),
+        flag("exponents", "Sizes as powers of V: from which length on it matters, exactly; no axes and no sizes."),
+        *setting_options(()), "ratio", "target",
         file_option("cells", "cells of the plane", metavar="COLUMNSxROWS", default="17x13", show_default=True),
         plot_option(),
         option("points", among={"points": SIMULATED}), option("seeds", default=8), "seed", "jobs",
@@ -135,5 +181,7 @@ command = Command(
     help="The phase diagram over a plane of two sizes: which noise term binds in each cell, and the capacity boundary "
          "at the target. --plot draws it; --points simulates settings to lay on top.",
     examples=["phase --x N=2^12..2^20 --y m*d=2^12..2^20 --V 256 --L 32 --d 64 --plot phase.svg",
-              "phase --x d=16..512 --y V=64..2048 --ratio 64 --L 16 --target 0.9 --json"],
+              "phase --x d=16..512 --y V=64..2048 --ratio 64 --L 16 --target 0.9 --json",
+              "phase --x L=2..256 --y V=64..1024 --ratio 64 --d 128 --target 0.9 --eta 1e-6 --gamma 1e12 --cells 5x5",
+              "phase --exponents"],
 )

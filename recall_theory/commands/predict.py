@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
-from ..numerics.formatting import NOTHING, count, exact, number, percent, sizes
+from ..numerics.formatting import NOTHING, count, exact, number, percent, probability, sizes
 from ..settings import OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, SIZES, Setting
 from .command import Answer, Command, Output
 from .options import option, setting_options
@@ -25,16 +25,34 @@ SOUGHT = {"V": "largest", "L": "longest", "d": "least", "N": "least", "m": "leas
 def run(output: Output, **values: Any) -> Answer:
     setting = Setting(**values)
     from ..theory.leading_requirements import requirements
+    from ..theory.limit_rates import WITHIN, rates_of_limit
     from ..theory.predict import predict
 
     prediction = predict(setting)
+    least_rates = rates_of_limit(prediction) if setting.is_limit else None
     changes, laws = _factors_of_two(setting), requirements(setting)
     data = prediction.to_dict()
     predicted = data["predicted"]
     record = {**data["setting"], **{o: predicted[o] for o in OBSERVABLES}, "std": predicted["std"],
               "terms": data["terms"], "checked": data["checked"]}
+    if "attention_weight" in predicted:
+        record["attention_weight"] = predicted["attention_weight"]
     data |= {"factors_of_two": changes, "laws": _laws_data(laws)}
-    return Answer(data, [record], _blocks(prediction, changes, laws))
+    if setting.is_limit:
+        data["limit_holds"] = {"eta_gamma": least_rates, "within": WITHIN}
+    return Answer(data, [record], _blocks(prediction, changes, laws, _rates(prediction, least_rates)))
+
+
+def _rates(prediction: Prediction, least_rates: float | None) -> str:
+    """What the learning rates do: how soft attention is, or in the limit from which eta*gamma on that holds."""
+    if not prediction.setting.is_limit:
+        return (f"At eta*gamma = {number(prediction.setting.beta)} the mean attention weight of the right token is "
+                f"{probability(prediction.attention_weight)}.")
+    if least_rates is None:
+        return ""
+    if least_rates == 0:
+        return "The limit of large eta*gamma holds within 0.01 at any eta*gamma."
+    return f"The limit of large eta*gamma holds within 0.01 from an eta*gamma of about {number(least_rates, 2)} on."
 
 
 def _laws_data(laws: Sequence[Requirement]) -> list[dict[str, object]]:
@@ -62,19 +80,21 @@ def _factors_of_two(setting: Setting) -> list[dict[str, Any]]:
             inside.append((row, setting.replace(**{row["size"]: row["value"]})))
     sizes_inside: dict[str, Any] = {size: [getattr(there, size) for _, there in inside] for size in names}
     many = predict_many(**sizes_inside, embedding=setting.embedding, trigger_in_value=setting.trigger_in_value,
-                        activation=setting.activation)
+                        activation=setting.activation, eta=setting.eta, gamma=setting.gamma)
     for i, (row, _) in enumerate(inside):
         row |= {o: float(getattr(many, o)[i]) for o in OBSERVABLES}
     return rows
 
 
-def _blocks(prediction: Prediction, changes: Sequence[Mapping[str, Any]], laws: Sequence[Requirement]) -> list[Block]:
+def _blocks(prediction: Prediction, changes: Sequence[Mapping[str, Any]], laws: Sequence[Requirement],
+            rates: str) -> list[Block]:
     from ..theory.capacity import limiting_term
 
     blocks: list[Block] = [
         Heading(f"What an attention layer remembers at {prediction.setting.describe()}"),
         _observables(prediction, OBSERVABLE_MEANINGS),
         f"What limits it most: {limiting_term(prediction)}.",
+        *([rates] if rates else []),
         *(_budget(step, terms) for step in ("attention", "recall") if (terms := prediction.terms.get(step))),
         _doubling(prediction, changes),
     ]
@@ -136,8 +156,9 @@ def run_solve(output: Output, target: float, observable: str, ratio: float | Non
     from ..theory.solve import solve_for
 
     interval = solve_for(unknown, target, observable, ratio=ratio, **values, **known)
-    if values["activation"] is None:
-        values.pop("activation")
+    for name in ("activation", "eta", "gamma"):
+        if values[name] is None:
+            values.pop(name)
     given = {**values, **known}
     known_words = [sizes(given, [name for name in SIZES if name in given])]
     if ratio is not None:
@@ -185,18 +206,20 @@ command = Command(
     help="Attention, recall and accuracy of one setting, semi-analytically (by quadrature of closed forms): with the "
          "noise budget, what a factor of two would do, and the leading laws beside it.",
     examples=["predict --V 1024 --L 64 --d 256 --N 65536",
-              "predict --V 1e6 --L 32 --d 4096 --N 2^28 --embedding sphere --json"],
+              "predict --V 1e6 --L 32 --d 4096 --N 2^28 --embedding sphere --json",
+              "predict --V 1024 --L 64 --d 256 --N 65536 --eta 1e-6 --gamma 1e13"],
 )
 
 solve_command = Command(
     "solve", run_solve,
     params=[option("for", required=True, help="the size to solve for: V, L, d, N or m"),
-            *setting_options((), leave_out=("eta", "gamma")), "ratio",
+            *setting_options(()), "ratio",
             option("target", help="what the observable has to reach"),
             option("observable", help="attention, recall or accuracy")],
     help="The largest V or L, or the least N, d or m, at which the predicted accuracy reaches the target, the other "
          "sizes being given.",
     examples=["solve --for N --V 1024 --L 64 --d 256 --target 0.9",
               "solve --for V --d 128 --L 16 --ratio 64 --observable recall",
+              "solve --for L --V 64 --d 128 --N 65536 --target 0.9 --eta 1e-6 --gamma 1e12",
               "solve --for m --V 256 --L 16 --d 64 --ratio 256 --target 0.5 --activation tanh"],
 )

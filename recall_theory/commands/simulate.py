@@ -10,7 +10,7 @@ from ..errors import SettingError
 from ..numerics.formatting import count, deviation, number, plural, probability, signed, two_digits
 from ..settings import OBSERVABLES, Setting
 from .command import Answer, Command, Output
-from .options import file_option, option, setting_options
+from .options import QUANTISED, file_option, option, setting_options
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Table, table
 
@@ -68,18 +68,18 @@ def interval(observable: Observable, lowest: float = 0.0) -> list[float | None]:
     return [max(lowest, low), min(1.0, high)]
 
 
-def prediction_of(setting: Setting) -> Prediction | None:
+def prediction_of(setting: Setting, bits: int | None = None) -> Prediction | None:
     """The prediction to lay beside what was observed; None where `predict` doesn't describe the setting."""
     from ..theory.predict import predict
 
     try:
-        return predict(setting)
+        return predict(setting, bits=bits)
     except SettingError:
         return None
 
 
 def run(output: Output, *, seeds: int, seed: int | None, jobs: int, n_test: int, embeddings: str | None,
-        normalise: str | None, **values: Any) -> Answer:
+        normalise: str | None, bits: int | None, **values: Any) -> Answer:
     setting = Setting(**values)
     from ..simulate.run import check_affordable, simulate
 
@@ -89,8 +89,8 @@ def run(output: Output, *, seeds: int, seed: int | None, jobs: int, n_test: int,
     return output.measure(
         "seeds",
         lambda progress: simulate(setting, seeds, used, n_test=n_test, jobs=jobs, embeddings=matrices,
-                                  normalise=normalise or "none", progress=progress),
-        lambda observed: _answer(observed, prediction_of(setting), seeds),
+                                  normalise=normalise or "none", bits=bits, progress=progress),
+        lambda observed: _answer(observed, prediction_of(setting, bits), seeds, bits),
         lambda observed: partial_seeds(observed, seeds))
 
 
@@ -106,7 +106,7 @@ def _loaded(path: str) -> Any:
         raise BadInput(f"--embeddings {shown(path)} can't be read as .npy or .npz: {error}") from None
 
 
-def _answer(observed: Observation, prediction: Prediction | None, wanted: int) -> Answer:
+def _answer(observed: Observation, prediction: Prediction | None, wanted: int, bits: int | None) -> Answer:
     by_name: dict[str, Observable] = {o: getattr(observed, o) for o in OBSERVABLES}
     data, further = observed.to_dict(), {}
     for o, x in by_name.items():
@@ -117,6 +117,9 @@ def _answer(observed: Observation, prediction: Prediction | None, wanted: int) -
     if prediction is not None:
         data["predicted"] = prediction.to_dict()["predicted"]
 
+    quantised = "" if bits is None else f"Val quantised to {plural(bits, 'bit')} an entry, "
+    if bits is not None:
+        data["bits"] = bits
     tests = "all sequences" if observed.n_test is None else f"{count(observed.n_test)} fresh sequences a seed"
     remark = ("Std is from seed to seed. The design effect says how many times it exceeds, in variance, that of "
               "independently sampled facts or sequences: facts of one seed share much, so the interval counts seeds.")
@@ -124,12 +127,26 @@ def _answer(observed: Observation, prediction: Prediction | None, wanted: int) -
         remark += " No prediction is shown: there is none for this setting yet."
     blocks: list[Block] = [
         Heading(f"What an attention layer remembers at {observed.setting.describe()}: simulated"),
-        f"{finished_seeds(observed, wanted)}, {tests}.",
+        f"{finished_seeds(observed, wanted)}, {quantised}{tests}.",
+        *_how_simulated(observed, prediction),
         _table(by_name, prediction, further),
         *_beside_random(observed),
         Remark(remark),
     ]
     return Answer(data, seed_records(observed, by_name), blocks)
+
+
+def _how_simulated(observed: Observation, prediction: Prediction | None) -> list[Block]:
+    """At finite rates: the mean attention weight, and whether the model was trained as eta -> 0 or explicitly."""
+    s = observed.setting
+    if observed.attention_weight is None:
+        return []
+    predicted = "" if prediction is None else f" (predicted {probability(prediction.attention_weight)})"
+    path = "trained as eta tends to 0 at this eta*gamma" if s.has_small_rates else \
+        "trained explicitly, which is slow: eta is not as good as 0"
+    return [f"Mean attention weight of the right token: {probability(observed.attention_weight.mean)}{predicted}. At "
+            f"eta*gamma = {number(s.beta)} the model was {path}; logits after step one are at most about "
+            f"{number(s.logits_after_step_one, 2)}."]
 
 
 def _table(by_name: Mapping[str, Observable], prediction: Prediction | None, further: Mapping[str, Any]) -> Table:
@@ -230,7 +247,7 @@ def _stage(stage: Stage) -> dict[str, object]:
 
 command = Command(
     "simulate", run,
-    params=[*setting_options(), "seeds", "seed", "jobs", "n_test",
+    params=[*setting_options(), "seeds", "seed", "jobs", "n_test", option("bits", among=QUANTISED),
             file_option("embeddings", "your own embeddings in place of random ones: FILE.npy of shape (2, V, d), or "
                         "(V, d) for both matrices, or FILE.npz with z_in, z_out and perhaps z_trig"),
             option("normalise", default=None, help="what is done to --embeddings first: nothing, one factor a matrix, "
@@ -239,7 +256,8 @@ command = Command(
     help="Train the model for real, in three gradient steps, on independently drawn seeds, and print what was "
          "observed beside the prediction.",
     examples=["simulate --V 256 --L 16 --d 64 --N 16384 --seeds 64 --seed 1",
-              "simulate --V 128 --L 8 --d 64 --N 8192 --eta 1e-3 --gamma 1e6 --csv --output seeds.csv"],
+              "simulate --V 128 --L 8 --d 64 --N 8192 --eta 1e-3 --gamma 1e6 --csv --output seeds.csv",
+              "simulate --V 1024 --L 64 --d 128 --N 65536 --eta 1e-6 --gamma 1e14 --seeds 4"],
 )
 
 train_command = Command(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..numerics.formatting import NOTHING, brief, count, deviation, plural, signed
+from ..numerics.formatting import NOTHING, brief, count, deviation, number, plural, signed
 from .command import EXIT_CODES, Answer, Command, Output
 from .options import choice, file_option, option
 from .text_layout import Block, Remark, Table, label, legend, marked, table
@@ -19,7 +18,7 @@ from .text_layout import Block, Remark, Table, label, legend, marked, table
 if TYPE_CHECKING:
     from ..settings import Setting
     from ..verification.problem import P, Problem, S
-    from ..verification.results import Comparison, PooledTest, Verification
+    from ..verification.results import Cell, Comparison, PooledTest, Verification
 
 SIZES = ("V", "L", "d", "N")
 _WORD_AND_SIZE = re.compile(r"(.*?)( [0-9,]+)?$")  # "relu 1,024"
@@ -82,6 +81,8 @@ def variant(setting: Setting) -> str:
         parts.append("keys only")
     if setting.m is not None:
         parts.append(f"{setting.activation} {count(setting.m)}")
+    if not setting.is_limit:
+        parts.append(f"beta {number(setting.beta)}")
     return ", ".join(parts)
 
 
@@ -135,16 +136,13 @@ def verification_answer(result: Verification[S, P], grid: str, wanted: int, size
         early = f" The verdict is certain: the run ended after {seeds:,} of {result.seeds_planned:,} planned seeds."
     blocks: list[Block] = [
         f"Verdict on {subject}: {result.verdict}. Of {plural(len(comparisons), 'comparison')}: {tally}."
-        f"{_bias(result)}{early}",
+        f"{early}{bias_in_words(result.cells, result.pooled)}",
         f"Grid {grid}: {done}, {seeds:,} seeds in all, --seed {result.seed}. Largest "
         f"difference: {signed(worst.difference)}, {name} at {_sizes(cell.setting, sizes)}."
         + _seeds_for_verdicts(result),
         _cells(result, sizes, variant),
         *legend(cell.remarks for cell in result.cells),
-        *_pooled(result),
-        Remark(f"Each column: predicted/observed. A cell agrees when the 95 % interval of every difference lies within "
-               f"its margin ({_margins(result)}); it disagrees when the interval corrected for the number of "
-               "comparisons lies outside."),
+        Remark(f"Columns: predicted/observed, margins {_margins(result)}."),
     ]
     records = [{**cell.setting.to_dict(), "seed": result.seed, "seeds": cell.seeds, "margin": c.margin,
                 **({} if cell.remarks is None else {"checked": not cell.remarks}), "observable": name, **c.record()}
@@ -153,29 +151,21 @@ def verification_answer(result: Verification[S, P], grid: str, wanted: int, size
                   EXIT_CODES[result.verdict])
 
 
-def _bias(result: Verification[S, P]) -> str:
-    """In words over which groups of cells the predictions are biased, where they are."""
-    if not result.biased:
+def bias_in_words(cells: Iterable[Cell[S, P]], pooled: Sequence[PooledTest]) -> str:
+    """Over which groups of cells the predictions are biased, where they are, or over how many they agree."""
+    from ..verification.results import biased
+
+    if not pooled:
         return ""
-    agrees = all(cell.verdict == "agree" for cell in result.cells)
+    wrong = biased(pooled)
+    if not wrong:
+        agree = sum(test.verdict == "agree" for test in pooled)
+        return f" Pooled over the grid: {agree} of {plural(len(pooled), 'bias', 'biases')} within the margin."
+    agrees = all(cell.verdict == "agree" for cell in cells)
     where = "Agree in each cell, biased over the grid" if agrees else "Biased over the grid"
-    worst = sorted(result.biased, key=lambda test: -abs(test.bias) / test.margin)
-    groups = "; ".join(f"{_group(test)} {test.observable} {_percent(test)} %" for test in worst[:MOST_BIASED])
-    more = f"; and {len(worst) - MOST_BIASED} more" if len(worst) > MOST_BIASED else ""
+    groups = "; ".join(f"{test.group} {test.observable} {test.in_percent} %" for test in wrong[:MOST_BIASED])
+    more = f"; and {len(wrong) - MOST_BIASED} more" if len(wrong) > MOST_BIASED else ""
     return f" {where}: {groups}{more}."
-
-
-def _group(test: PooledTest) -> str:
-    if test.regime == "all":
-        return "all"
-    return ", ".join([test.model, *(word for word in test.regime.split(", ") if word != "gaussian")])
-
-
-def _percent(test: PooledTest) -> str:
-    """A pooled bias in per cent of what is observed, with the half width of its 95 % interval."""
-    half = (test.usual[1] - test.usual[0]) / 2 / test.observed if test.observed else math.inf
-    digits = 2 if max(abs(test.relative), half) < 1 else 0
-    return f"{100 * test.relative:+.{digits}f} ± {100 * half:.{digits}f}".replace("-", "−")
 
 
 def _pooled(result: Verification[S, P]) -> list[Block]:
@@ -184,8 +174,8 @@ def _pooled(result: Verification[S, P]) -> list[Block]:
         return []
     rows: dict[str, dict[str, object]] = {}
     for test in result.pooled:
-        row = rows.setdefault(_group(test), {"group": _group(test)})
-        row[test.observable] = f"{_percent(test)} {MARKS[test.verdict]}"
+        row = rows.setdefault(test.group, {"group": test.group})
+        row[test.observable] = f"{test.in_percent} {MARKS[test.verdict]}"
     return [
         table(rows.values(), "Bias over the grid, predicted − observed, in % of observed", formats={"group": label}),
         Remark("Each with its 95 % interval. The margin is 0.5 % or 0.001, the larger; ! is beyond it, ? is not "
@@ -239,7 +229,7 @@ def _pairs(comparisons: Sequence[Comparison | None]) -> list[str | None]:
     return [pair and f"{pair[0]:>{left}}/{pair[1]:<{right}}" for pair in texts]
 
 
-MOST_BIASED = 3  # groups that are named above the table
+MOST_BIASED = 2  # groups that are named above the table
 MARKS = {"agree": " ", "disagree": "!", "inconclusive": "?"}
 SHORT_REASONS = {"too skewed to judge": "too skewed", "too few seeds to show rare failures": "too few seeds"}
 
@@ -261,6 +251,7 @@ def _details(result: Verification[S, P], sizes: Sequence[str], variant: Callable
                "inconclusive otherwise: also where the values of its seeds are too skewed for an interval, and where "
                "they are too few to show rare failures. The design effect is the variance over seeds in units of that "
                "of as many independent facts."),
+        *_pooled(result),
     ]
 
 
@@ -296,9 +287,9 @@ command = Command(
                "group; what each formula declares where absent"),
     ],
     details=DETAILS,
-    help="Lay predictions beside simulations over a grid of settings. Each observable of each cell gets a verdict: "
-         "agree, disagree, or inconclusive; and so does the mean error over each group of cells. Exit code 0 if all "
-         "agree, 1 if any disagrees, else 3.",
+    help="Lay predictions beside simulations over a grid of settings; a file may give eta and gamma. Each "
+         "observable of each cell gets a verdict: agree, disagree, or inconclusive; and so does the mean error over "
+         "each group of cells. Exit code 0 if all agree, 1 if any disagrees, else 3.",
     examples=["verify", "verify --grid my_grid.toml --seeds 200 --seed 7 --json --output verdict.json",
               "verify --predictor mylaws:recall --until conclusive"],
 )

@@ -20,18 +20,27 @@ FINE = 64  # Legendre nodes that stand for a part of a normal law; its Gauss rul
 END = 9.0  # standard deviations at which a normal law ends: beyond lies 1e-19
 ROUNDING = 2**-44  # relative spread below which a discrete measure is one point
 SYMMETRIC = 1e-4  # half the skewness below which a variable counts as symmetric: a guard against 0/0
+GAMMA_END, GAMMA_FALL = 8.0, 40.0  # where a gamma variable ends: standard deviations, or falls of its logarithm by e
+GAMMA_STEPS = 200  # of a gamma variable's logarithm, from which its Gauss rule in another variable is made
+LEAST_VARIANCE = 1e-8  # below it a gamma variable moves nothing, as far as floats tell
 LOST = 1e-4  # mass that a rule of explicit counts leaves out, and shares among them
 
 
 def golub_welsch(diagonal: FloatArray, beside: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights (..., n) of the Gauss rule of a Jacobi matrix."""
+    nodes, vectors = _eigen(diagonal, beside)
+    return nodes, vectors[..., 0, :] ** 2
+
+
+def _eigen(diagonal: FloatArray, beside: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues (..., n) and eigenvectors (..., n, n) of a Jacobi matrix."""
     n = diagonal.shape[-1]
     matrix = np.zeros((*diagonal.shape[:-1], n, n))
     i = np.arange(n)
     matrix[..., i, i] = diagonal
     matrix[..., i[1:], i[:-1]] = beside
     nodes, vectors = np.linalg.eigh(matrix)
-    return nodes, vectors[..., 0, :] ** 2
+    return nodes, vectors
 
 
 def gauss_gamma(relative_variance: ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
@@ -46,6 +55,23 @@ def gauss_gamma(relative_variance: ArrayLike, n: int) -> tuple[FloatArray, Float
     v = np.asarray(relative_variance, dtype=float)[..., None]
     i = np.arange(n)
     return golub_welsch(1 + 2 * i * v, np.sqrt(i[1:] * v * (1 + (i[1:] - 1) * v)))
+
+
+def gauss_of_gamma(relative_variance: ArrayLike, n: int, *, root: bool = False) -> tuple[FloatArray, FloatArray]:
+    """The same variable: nodes and weights (..., n) of the Gauss rule in its logarithm, or in its root. What depends on
+    it by either is smooth where the variable itself comes near 0.
+
+    >>> x, w = gauss_of_gamma(2 / 3, 4, root=True)  # of a Maxwell distribution
+    >>> round(float((w * x**2.5).sum()), 9)
+    2.195400...
+    """
+    shape = 1 / np.maximum(np.asarray(relative_variance, dtype=float), LEAST_VARIANCE)[..., None]
+    left = np.minimum(-GAMMA_END / np.sqrt(shape), -GAMMA_FALL / shape)
+    right = GAMMA_END / np.sqrt(shape) + np.log1p(GAMMA_END / shape)
+    log = left + (right - left) * np.linspace(0, 1, GAMMA_STEPS)
+    weight = np.exp(shape * (log - np.expm1(log)))
+    nodes, w = condense(np.exp(log / 2) if root else log, weight / weight.sum(-1, keepdims=True), n)
+    return nodes**2 if root else np.exp(nodes), w
 
 
 def gauss_skewed(skewness: ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
@@ -175,13 +201,28 @@ def _read_only(nodes: FloatArray, weights: FloatArray) -> tuple[FloatArray, Floa
 
 def condense(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     """The n-point Gauss rule (..., n) of a discrete measure (..., M), by the Lanczos recursion."""
+    nodes, weights, _ = condense_with(x, w, n)
+    return nodes, weights
+
+
+def condense_with(x: FloatArray, w: FloatArray, n: int,
+                  *others: FloatArray) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+    """`condense`, and what other functions (..., M) on the measure are at its nodes (..., n): their regression on the
+    polynomials of x below degree n, so that means of their products with one keep what it has.
+
+    >>> x = np.linspace(-1, 1, 9)
+    >>> nodes, weights, (square,) = condense_with(x, np.full(9, 1 / 9), 3, x**2)
+    >>> bool(np.allclose(square, nodes**2))
+    True
+    """
     diagonal, beside = [], []
     mean = (w * x).sum(-1, keepdims=True)
     if n == 1:
-        return mean, np.ones_like(mean)
+        return mean, np.ones_like(mean), [(w * f).sum(-1, keepdims=True) for f in others]
     spread = np.sqrt((w * (x - mean)**2).sum(-1, keepdims=True)) + TINY
     t = np.where(spread > ROUNDING * np.abs(mean), (x - mean) / spread, 0)
-    now, before, b = np.sqrt(w), np.zeros_like(w), np.zeros((*w.shape[:-1], 1))
+    root = np.sqrt(w)
+    now, before, b = root, np.zeros_like(w), np.zeros((*w.shape[:-1], 1))
     basis = np.empty((*w.shape[:-1], n, w.shape[-1]))
     for k in range(n):
         basis[..., k, :] = now
@@ -191,8 +232,12 @@ def condense(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArr
         old = basis[..., : k + 1, :]  # rounding would lose the orthogonality
         step = step - ((step[..., None, :] @ np.swapaxes(old, -1, -2)) @ old)[..., 0, :]
         b = np.sqrt((step**2).sum(-1, keepdims=True))
-        before, now = now, step / np.maximum(b, TINY)
+        b = np.where(b > ROUNDING, b, 0)  # the measure has no more points than that: the rest weigh nothing
+        before, now = now, np.where(b > 0, step / np.where(b > 0, b, 1), 0)
         diagonal.append(a)
         beside.append(b)
-    nodes, weights = golub_welsch(np.concatenate(diagonal, -1), np.concatenate(beside[:-1], -1))
-    return mean + spread * nodes, weights
+    nodes, vectors = _eigen(np.concatenate(diagonal, -1), np.concatenate(beside[:-1], -1))
+    first = vectors[..., 0, :]
+    parts = [((basis @ (root * f)[..., None])[..., 0][..., None, :] @ vectors)[..., 0, :] for f in others]
+    size = np.where(np.abs(first) > ROUNDING, first, 1)
+    return mean + spread * nodes, first**2, [part / size for part in parts]

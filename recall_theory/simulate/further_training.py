@@ -122,7 +122,7 @@ class SeedTraining:
         """The loss and what fresh sequences show, the same at every stage. In the limit there is no loss: NaN."""
         loss = float("nan") if task.setting.is_limit else self.loss(x)
         fresh = np.random.default_rng(self.s_test)
-        return (loss, *reference.on_fresh_sequences(task, reference.Model(*x), fresh, self.n_test))
+        return (loss, *reference.on_fresh_sequences(task, reference.Model(*x), fresh, self.n_test)[:3])
 
     def scaled(self, x: FloatArray) -> FloatArray:
         """Both matrices, each at the scale at which the training loss is least."""

@@ -50,6 +50,53 @@ def count(row: Tokens, noise: Tokens, table: FloatArray) -> None:
 
 
 @compiled
+def softmax(informative: Tokens, noise: Tokens, scores: FloatArray, trigger_score: float, own: FloatArray,
+            weight: FloatArray) -> None:
+    """Set own (n,) to the attention of the informative position and weight (n, L-1) to that of the others: the softmax
+    of the scores (V,) of the tokens, the trigger's on top where the token is informative."""
+    greatest = max(scores.max(), scores.max() + trigger_score)
+    as_noise, as_informative = np.exp(scores - greatest), np.exp(scores + trigger_score - greatest)
+    for i in range(len(informative)):
+        own[i] = as_informative[informative[i]]
+        total = own[i]
+        for position in range(noise.shape[1]):
+            weight[i, position] = as_noise[noise[i, position]]
+            total += weight[i, position]
+
+        if total < 1e-280:  # all of them may have underflowed: measure from the greatest of this sequence
+            highest = scores[informative[i]] + trigger_score
+            for position in range(noise.shape[1]):
+                highest = max(highest, scores[noise[i, position]])
+            own[i] = np.exp(scores[informative[i]] + trigger_score - highest)
+            total = own[i]
+            for position in range(noise.shape[1]):
+                weight[i, position] = np.exp(scores[noise[i, position]] - highest)
+                total += weight[i, position]
+
+        own[i] /= total
+        for position in range(noise.shape[1]):
+            weight[i, position] /= total
+
+
+@compiled
+def add_weights(row: Tokens, noise: Tokens, weight: FloatArray, table: FloatArray) -> None:
+    """Add weight[i, position], of weight (n, L-1), to table[row[i], token] for each noise token of each sequence i."""
+    for i in range(len(row)):
+        for position in range(noise.shape[1]):
+            table[row[i], noise[i, position]] += weight[i, position]
+
+
+@compiled
+def add_weighted(total: FloatArray, noise: Tokens, weight: FloatArray, values: FloatArray) -> None:
+    """Add to total[i] the values (V, width) of the noise tokens of sequence i, each times its weight (n, L-1)."""
+    for i in range(len(noise)):
+        for position in range(noise.shape[1]):
+            token = noise[i, position]
+            for column in range(values.shape[1]):
+                total[i, column] += weight[i, position] * values[token, column]
+
+
+@compiled
 def add_pulls(row: Tokens, noise: Tokens, pull: FloatArray, own_pull: FloatArray, weight: FloatArray,
               own_weight: FloatArray) -> None:
     """Add each position's pull, less the mean over its sequence, to weight (V,) of its token, or to own_weight of its

@@ -48,7 +48,9 @@ class Observable:
 class Observation:
     """Attention, recall and accuracy of `seeds` trained models of one setting.
 
-    `n_test` is the number of fresh sequences a seed, or None where all sequences were summed over.
+    `n_test` is the number of fresh sequences a seed, or None where all sequences were summed over. `attention` is how
+    often the greatest attention is on the informative position; `attention_weight`, None in the limit, where the two
+    are one, is the mean weight that it has under the softmax of finite rates.
     """
 
     setting: Setting
@@ -59,10 +61,13 @@ class Observation:
     recall: Observable
     accuracy: Observable
     embeddings: dict[str, dict[str, dict[str, float]]] | None = None
+    attention_weight: Observable | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory simulate`."""
         observed = {name: getattr(self, name).to_dict() for name in OBSERVABLES}
+        if self.attention_weight is not None:
+            observed["attention_weight"] = self.attention_weight.to_dict()
         result = {"schema_version": SCHEMA_VERSION, "setting": self.setting.to_dict(), "seed": self.seed,
                   "seeds": self.seeds, "n_test": self.n_test, "observed": observed}
         return result if self.embeddings is None else {**result, "embeddings": self.embeddings}

@@ -2,7 +2,7 @@
 
 Logits are z_out(j)^T Val f(h) with h the value attended to: f(h) = h in the Attention-only model, and
 phi(W_in h)/sqrt(m) with a fixed layer. Everything here is of shape (n, L, d) and slow on purpose; the fast paths are
-tested against it. It also runs finite learning rates, with the true softmax in the output and in the attention. In
+tested against it. It also runs any finite learning rates, with the true softmax in the output and in the attention. In
 the limit eta -> 0, eta*gamma -> infinity the output is uniform in every gradient, attention is the argmax of its
 scores, and the first step's Val is nothing next to the last one's.
 """
@@ -202,18 +202,21 @@ def trained(task: Task, model: Model) -> Trained:
     return Trained(emb.z_in @ query, float(emb.z_trig @ query), right, wrong, model.Val.T @ emb.u.T)
 
 
-def answered(task: Task, model: Model, seq: Sequences) -> tuple[FloatArray, FloatArray]:
-    """(n,) whether the argmax of the attention is the informative position, and (n,) whether the logits of what is
-    attended to name its label. A tie of m counts 1/m."""
+def answered(task: Task, model: Model, seq: Sequences) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n,) whether the argmax of the attention is the informative position, (n,) whether the logits of what is attended
+    to name its label, a tie of m counting 1/m, and (n,) the attention of the informative position."""
     keys, values = embed(task, seq)  # (n, L, d)
-    h = mix(attention(task, model.W, keys), values)  # (n, d)
+    a = attention(task, model.W, keys)  # (n, L)
+    h = mix(a, values)  # (n, d)
     scores = keys @ (model.W @ task.z_eos)  # (n, L): the attention itself can underflow to a tie
-    return credit(scores, seq.position), credit(logits(task, model.Val, h), seq.label)
+    return (credit(scores, seq.position), credit(logits(task, model.Val, h), seq.label),
+            a[np.arange(len(a)), seq.position])
 
 
-def on_fresh_sequences(task: Task, model: Model, rng: np.random.Generator, n_test: int) -> tuple[float, float, float]:
-    """Attention, recall and accuracy; the first and the last as frequencies over n_test sequences, attended to as
-    softly as the finite learning rates leave it."""
+def on_fresh_sequences(task: Task, model: Model, rng: np.random.Generator,
+                       n_test: int) -> tuple[float, float, float, float]:
+    """Attention, recall, accuracy and the mean attention weight of the informative position; all but recall over
+    n_test sequences, attended to as softly as the finite learning rates leave it."""
     V, L = task.setting.V, task.setting.L
     recall = known_facts(trained(task, model)).mean()
     informative = rng.integers(V, size=n_test)
@@ -223,5 +226,5 @@ def on_fresh_sequences(task: Task, model: Model, rng: np.random.Generator, n_tes
         part = slice(i, i + task.rows_of_block)
         seq = place(informative[part], noise[part], task.emb.label, rng)
         parts.append(answered(task, model, seq))
-    attended, right = (np.concatenate(x).mean() for x in zip(*parts, strict=True))
-    return float(attended), float(recall), float(right)
+    attended, right, weight = (np.concatenate(x).mean() for x in zip(*parts, strict=True))
+    return float(attended), float(recall), float(right), float(weight)

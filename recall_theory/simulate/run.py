@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..settings import N_TEST, Setting, SettingError, check_seed, check_seeds
-from . import observables, reference, three_step, three_step_mlp
+from ..settings import MOST_BITS, N_TEST, Setting, SettingError, check_integer, check_seed, check_seeds
+from . import observables, reference, small_rates, three_step, three_step_mlp
 from .data import KEEP_BYTES, Samples, draw_embeddings, draw_mlp, token_type
 from .observation import Observable, Observation
 from .user_embeddings import UserEmbeddings, check_embeddings, distance_from_random
@@ -41,9 +41,19 @@ def keep_freed_memory() -> None:
     np.empty(MEMORY_BLOCK, dtype=np.uint8)
 
 
-def one_seed(setting: Setting, seed: int, index: int, n_test: int | None = N_TEST,
-             given: UserEmbeddings | None = None) -> Triple:
+def one_seed(setting: Setting, seed: int, index: int, n_test: int | None = N_TEST) -> Triple:
     """Attention, recall, accuracy of seed number `index`; n_test=None sums over all sequences."""
+    attention, recall, accuracy, *_ = observe_seed(setting, seed, index, n_test)
+    return attention, recall, accuracy
+
+
+def observe_seed(setting: Setting, seed: int, index: int, n_test: int | None = N_TEST,
+                 given: UserEmbeddings | None = None, bits: int | None = None) -> tuple[float, ...]:
+    """What `one_seed` observes and, at finite rates, the mean attention weight of the informative position.
+
+    Rates that are small (`Setting.has_small_rates`) are simulated as eta -> 0 at their beta, others explicitly. Val is
+    quantised to `bits`.
+    """
     keep_freed_memory()
     root = np.random.SeedSequence(seed, spawn_key=(index,))
     s_emb, s_samples, s_test, s_reference, s_layer = root.spawn(5)
@@ -56,9 +66,13 @@ def one_seed(setting: Setting, seed: int, index: int, n_test: int | None = N_TES
             raise SettingError("n_test", "n_test=None, a sum over all sequences, is for the limit only; with eta and "
                                "gamma give a number")
         task = reference.draw_task(setting, emb, samples, s_reference, layer)
+        if setting.has_small_rates:
+            rates = small_rates.Rates(setting.beta, float(task.z_eos @ task.z_eos))
+            soft = small_rates.train(setting, emb, samples, layer, rates)
+            return small_rates.on_fresh_sequences(setting, soft, fresh, n_test)
         return reference.on_fresh_sequences(task, reference.train(task), fresh, n_test)
     if layer is None:
-        model = three_step.train(setting, emb, samples)
+        model = three_step.train(setting, emb, samples, bits)
     else:
         model = three_step_mlp.train(setting, emb, samples, layer)
     if n_test is None:
@@ -74,7 +88,7 @@ def memory_needed(setting: Setting) -> float:
     numbers = 5.5 * V * d + 2 * d * d + V * min(V, three_step.FEWEST_ROWS)
     if setting.m is not None:
         numbers += 6 * min(V * setting.m, three_step_mlp.NEURONS) + 3 * setting.m * d
-    return 8 * numbers + min(tokens, KEEP_BYTES) + (LIBRARIES if setting.is_limit else LIBRARIES / 2)
+    return 8 * numbers + min(tokens, KEEP_BYTES) + (LIBRARIES if setting.has_small_rates else LIBRARIES / 2)
 
 
 def memory_there() -> float:
@@ -99,6 +113,8 @@ def check_affordable(setting: Setting, jobs: int = 1) -> None:
         raise SettingError("N", f"N={setting.N}: one seed of this simulation draws {N * L:.3g} tokens, and "
                            f"{MOST_TOKENS:.0e} is the most it takes on; lower N or L (predict has no such limit)")
     work = 6 * V * V * d + 6 * N * m * d
+    if not setting.has_small_rates:
+        work += 8 * N * (L * d + V * (d + m))
     if work > MOST_WORK:
         raise SettingError("V", f"V={setting.V}: one seed of this simulation multiplies {work:.3g} numbers, and "
                            f"{MOST_WORK:.0e} is the most it takes on; lower V, d, N or m (predict has no such limit)")
@@ -106,8 +122,12 @@ def check_affordable(setting: Setting, jobs: int = 1) -> None:
 
 def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_test: int | None = N_TEST,
              jobs: int = 1, embeddings: ArrayLike | tuple[ArrayLike, ...] | None = None, normalise: str = "none",
-             progress: Callable[[int, int], None] | None = None) -> Observation:
+             bits: int | None = None, progress: Callable[[int, int], None] | None = None) -> Observation:
     """Train the model of `setting` on `seeds` independent draws of everything random, and observe.
+
+    With eta and gamma the attention is a softmax. Where eta is as good as 0 (`Setting.has_small_rates`) the limit
+    eta -> 0 at beta = eta*gamma is what is trained, about as fast as the limit of both; other rates run explicitly,
+    which takes N L d multiplications, N V d and more. Either way `attention_weight` is observed too.
 
     `seed` fixes the draws (drawn and kept in the result where None). Attention and accuracy are frequencies
     over `n_test` fresh sequences a seed; n_test=None sums over all sequences exactly. `progress` is called
@@ -115,7 +135,8 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_te
 
     `embeddings` puts a user's own matrices, (z_in, z_out) of shape (V, d) each, in the place of random ones;
     `normalise` is "none", "scale" or "rows" (see `check_embeddings`). The result's `embeddings` then says how
-    far from random they are.
+    far from random they are. With `bits`, an integer from 1 to 64, the entries of Val are quantised after training
+    (`recall_theory.numerics.quantiser`); not with an MLP or learning rates.
 
     Raises `SettingError` where a number is out of range or the machine is too small, and `Interrupted` (a
     KeyboardInterrupt) with the seeds finished by then where Ctrl-C stops it.
@@ -127,18 +148,22 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_te
     check_seeds(seeds)
     if n_test is not None and not (isinstance(n_test, int) and 1 <= n_test <= 10**9):
         raise SettingError("n_test", f"n_test={n_test!r} is not an integer from 1 to 1e9, or none")
+    if bits is not None:
+        check_integer("bits", bits, 1, MOST_BITS)
+        if setting.m is not None or not setting.is_limit:
+            raise SettingError("bits", f"bits={bits}: Val is quantised without an MLP and without learning rates only")
     used = check_seed(seed)
     check_affordable(setting, jobs)
     given = None if embeddings is None else check_embeddings(embeddings, setting, normalise)
     report = None if given is None else distance_from_random(given)
 
-    def observation(triples: list[Triple]) -> Observation | None:
-        if not triples:
+    def observation(rows: list[tuple[float, ...]]) -> Observation | None:
+        if not rows:
             return None
-        attention, recall, accuracy = map(Observable, np.array(triples).T)
-        return Observation(setting, used, len(triples), n_test, attention, recall, accuracy, report)
+        attention, recall, accuracy, *weight = map(Observable, np.array(rows).T)
+        return Observation(setting, used, len(rows), n_test, attention, recall, accuracy, report, *weight)
 
-    tasks = ((setting, used, index, n_test, given) for index in range(seeds))
-    complete = observation(collect(one_seed, tasks, jobs=jobs, progress=progress, total=seeds, partial=observation))
+    tasks = ((setting, used, index, n_test, given, bits) for index in range(seeds))
+    complete = observation(collect(observe_seed, tasks, jobs=jobs, progress=progress, total=seeds, partial=observation))
     assert complete is not None
     return complete

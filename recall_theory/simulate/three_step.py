@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ..numerics.quantiser import quantised
 from ..settings import Setting
 from . import loops
 from .data import Block, Embeddings, FloatArray, IntArray, Mlp, Samples
@@ -173,10 +174,15 @@ def step_three(setting: Setting, emb: Embeddings, samples: Samples, scores: Floa
     return emb.residuals.T @ total / setting.N
 
 
-def train(setting: Setting, emb: Embeddings, samples: Samples) -> Trained:
-    """Three steps of gradient descent in the limit eta -> 0, eta*gamma -> infinity."""
+def attention_scores(setting: Setting, emb: Embeddings, samples: Samples) -> tuple[FloatArray, float]:
+    """z_b.g of every token b, shape (V,), and z_trig.g: what steps one and two leave."""
     val1 = step_one(setting, emb, samples)
     g = step_two(setting, emb, samples, val1)
-    scores, trigger_score = emb.z_in @ g, float(emb.z_trig @ g)
-    val2 = step_three(setting, emb, samples, scores, trigger_score)
+    return emb.z_in @ g, float(emb.z_trig @ g)
+
+
+def train(setting: Setting, emb: Embeddings, samples: Samples, bits: int | None = None) -> Trained:
+    """Three steps of gradient descent in the limit eta -> 0, eta*gamma -> infinity, Val quantised to `bits` then."""
+    scores, trigger_score = attention_scores(setting, emb, samples)
+    val2 = quantised(step_three(setting, emb, samples, scores, trigger_score), bits)
     return Trained(scores, trigger_score, emb.informative_values(setting), emb.z_in, val2.T @ emb.u.T)

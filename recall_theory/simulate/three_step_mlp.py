@@ -93,25 +93,33 @@ def step_three(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp, sc
     return of_informative @ val.T, of_noise @ val.T
 
 
-def train(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp) -> Trained:
-    """Three steps of gradient descent in the limit eta -> 0, eta*gamma -> infinity."""
-    V, N, m = setting.V, setting.N, len(mlp.W_in)
-    width = max(1, NEURONS // V)
-    layers = [mlp.part(slice(i, i + width)) for i in range(0, m, width)]
+def layers_of(setting: Setting, mlp: Mlp) -> list[Mlp]:
+    """The layer in parts, of so many neurons each as are worked on together."""
+    width = max(1, NEURONS // setting.V)
+    return [mlp.part(slice(i, i + width)) for i in range(0, len(mlp.W_in), width)]
+
+
+def attention_scores(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp) -> tuple[FloatArray, float]:
+    """z_b.g of every token b, shape (V,), and z_trig.g: what steps one and two leave."""
+    N, m = setting.N, len(mlp.W_in)
     residual = emb.residuals  # (V, d)
     g, size = np.zeros(setting.d), 0.0
-    for layer in layers:
+    for layer in layers_of(setting, mlp):
         val1 = residual.T @ step_one(setting, emb, samples, layer)  # N sqrt(m) Val1
         size += float((val1**2).sum()) / (float(N)**2 * m)
         g += step_two(setting, emb, samples, layer, residual @ val1)
     g /= float(N) * N * m
     if cancels(setting, emb, size**0.5, g, mlp):
         g = np.zeros_like(g)
-    scores, trigger_score = emb.z_in @ g, float(emb.z_trig @ g)
+    return emb.z_in @ g, float(emb.z_trig @ g)
 
+
+def train(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp) -> Trained:
+    """Three steps of gradient descent in the limit eta -> 0, eta*gamma -> infinity."""
+    scores, trigger_score = attention_scores(setting, emb, samples, mlp)
     right, wrong = np.zeros_like(emb.z_in), np.zeros_like(emb.z_in)
-    for layer in layers:
+    for layer in layers_of(setting, mlp):
         informative, noise = step_three(setting, emb, samples, layer, scores, trigger_score)
         right += informative
         wrong += noise
-    return Trained(scores, trigger_score, right, wrong, emb.u.T / (float(N) * m))
+    return Trained(scores, trigger_score, right, wrong, emb.u.T / (float(setting.N) * len(mlp.W_in)))

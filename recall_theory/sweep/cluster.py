@@ -65,7 +65,7 @@ def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]]
                     threads = _threads(client, address, say)
                     continue
                 under_way.remove(future)
-                yield from future.result()
+                yield from _fetched(future, client, address, say)
         except NoWorkers:
             raise
         except KilledWorker:
@@ -75,6 +75,17 @@ def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]]
         except Exception as error:  # what a worker raised, as it is: distributed hands it on
             why = f"a worker failed: {type(error).__name__}: {error}"
         raise SettingError("scheduler", f"scheduler={address!r}: {why}; what was finished is kept")
+
+
+def _fetched(future: Any, client: Any, address: str, say: Callable[[str], None]) -> Any:
+    """The results of a finished chunk, from its worker; where that died before, from the one that runs it again."""
+    while True:
+        try:
+            return future.result(timeout=LOOK)
+        except TimeoutError:
+            if future.status == "error":  # the work's own
+                raise
+            _threads(client, address, say)
 
 
 def _threads(client: Any, address: str, say: Callable[[str], None]) -> int:

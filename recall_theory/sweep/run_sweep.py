@@ -89,7 +89,7 @@ def _workers(jobs: int, scheduler: str | None, say: Callable[[str], None]) -> Ca
     """What simulates seeds: (their number among those that were drawn, the observables), as they are finished."""
 
     def work(places: Iterator[Place]) -> Finished:
-        tasks = ((p.setting, p.cell_seed, number, p.n_test, None) for p, number in places)
+        tasks = ((p.setting, p.cell_seed, number, p.n_test) for p, number in places)
         if scheduler is None:
             return unordered_map(one_seed, tasks, jobs)
         from .cluster import cluster_map

@@ -6,14 +6,23 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.plain_data import SCHEMA_VERSION, cleaned
 from ..settings import OBSERVABLES, Setting, SettingError
 from ..theory.phase import binding
 from ..theory.predict import Prediction, predict
 from ..verification import verdicts
 from ..verification.planning import planned_cell, second_stage
 from ..verification.problem import THREE_STEP_RECALL
-from ..verification.results import Cell, Comparison, compare
+from ..verification.results import (
+    Cell,
+    Comparison,
+    PooledTest,
+    biased,
+    compare,
+    pooled_groups,
+    pooled_tests,
+    verdict_on,
+)
 from .sweep_problem import SIMULATION_VERSION, SweepProblem
 from .sweep_results import Results
 
@@ -35,7 +44,8 @@ class RefusedCell:
 
 @dataclasses.dataclass(frozen=True)
 class StoreAnalysis:
-    """The judged cells of a store, each with the problem that was simulated, and the refused ones.
+    """The judged cells of a store, each with the problem that was simulated, the tests of groups of them, and the
+    refused cells.
 
     `confidence` is that of each interval, so that all together hold at 99.8 % after each of two stages. `planned` is
     whether every cell has the seeds of the first stage that `sweep` plans.
@@ -46,11 +56,17 @@ class StoreAnalysis:
     refused: tuple[RefusedCell, ...]
     confidence: float
     planned: bool
+    pooled: tuple[PooledTest, ...]
+
+    @property
+    def biased(self) -> list[PooledTest]:
+        """The groups over which the theory is wrong beyond doubt."""
+        return biased(self.pooled)
 
     @property
     def verdict(self) -> str:
-        """disagree if any comparison disagrees, else inconclusive if any is, else agree."""
-        return verdicts.worst(cell.verdict for cell in self.cells)
+        """disagree if any comparison or pooled test disagrees, else inconclusive if any comparison is, else agree."""
+        return verdict_on(self.cells, self.pooled)
 
     @property
     def comparisons(self) -> list[tuple[Cell, str, Comparison]]:
@@ -85,7 +101,8 @@ class StoreAnalysis:
         refused = [{"setting": r.problem.setting.to_dict(), "seed": r.problem.cell_seed, "seeds": r.seeds,
                     "n_test": r.problem.n_test, "reason": r.reason} for r in self.refused]
         return {"schema_version": SCHEMA_VERSION, "model": SIMULATION_VERSION, "confidence": self.confidence,
-                "cells": cells, "refused": refused, "verdict": self.verdict if self.cells else None}
+                "cells": cells, "pooled": [cleaned(test.to_dict()) for test in self.pooled], "refused": refused,
+                "verdict": self.verdict if self.cells else None}
 
     def records(self) -> list[dict[str, object]]:
         """One flat record a comparison, as the CSV output of `recall-theory report` has them."""
@@ -96,7 +113,7 @@ class StoreAnalysis:
 
 
 def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysis:
-    """Judge the cells of a sweep by the rules and declared margins of `verify`, one family for all comparisons.
+    """Judge the cells of a sweep, and groups of them, by the rules and declared margins of `verify`, as one family.
 
     `mapped` may be a parallel map, which predicts.
 
@@ -106,7 +123,7 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     (2, 'inconclusive')
     """
     predictions = list(mapped(predict_or_reason, [p.setting for p in results.problems]))
-    confidence = _confidence(predictions)
+    confidence = _confidence(results.problems, predictions)
     problems, cells, refused = [], [], []
     for c, (problem, prediction) in enumerate(zip(results.problems, predictions, strict=True)):
         finished = results.finished(c)
@@ -119,7 +136,8 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
                              margins=THREE_STEP_RECALL.margins(problem.setting, claimed), confidence=confidence))
     settings = [problem.setting for problem in results.problems]
     planned = all(n >= least for n, least in zip(results.counts, _first_stage(settings, predictions), strict=True))
-    return StoreAnalysis(tuple(problems), tuple(cells), tuple(refused), confidence, planned)
+    pooled = pooled_tests(THREE_STEP_RECALL, cells, confidence)
+    return StoreAnalysis(tuple(problems), tuple(cells), tuple(refused), confidence, planned, pooled)
 
 
 def planned_for_verdicts(settings: Sequence[Setting]) -> list[int]:
@@ -142,10 +160,12 @@ def planned_for_open_verdicts(results: Results) -> list[int]:
     return second_stage(results.counts.tolist(), {c for c, p in enumerate(results.problems) if p in still_open})
 
 
-def _confidence(predictions: Sequence[Prediction | str]) -> float:
-    """The confidence of every interval where cells are judged after each of two stages."""
-    described = sum(not isinstance(prediction, str) for prediction in predictions)
-    return verdicts.family_confidence(STAGES * len(OBSERVABLES) * described)
+def _confidence(problems: Sequence[SweepProblem], predictions: Sequence[Prediction | str]) -> float:
+    """The confidence of every interval where cells and groups of them are judged after each of two stages."""
+    described = [p.setting for p, prediction in zip(problems, predictions, strict=True)
+                 if not isinstance(prediction, str)]
+    groups = pooled_groups(THREE_STEP_RECALL, described, [OBSERVABLES] * len(described))
+    return verdicts.family_confidence(STAGES * (len(OBSERVABLES) * len(described) + len(groups)))
 
 
 def predict_or_reason(setting: Setting) -> Prediction | str:

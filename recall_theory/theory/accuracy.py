@@ -33,10 +33,11 @@ class Accuracy:
     # a fact
     score: int = 10  # its token's attention score, where attention fails
     trigger: int = 3  # its overlap with the trigger, or half as many beside its score
-    length: int = 2  # the rest of its squared norm
+    length: int = 2  # the rest of its squared norm, more at `small` sizes as of `chi`, `power`, `overlap` and `gain`
     outranking: int = 3  # tokens that outrank its own
     count: int = 5  # its training samples, of which there are on average `few` or more
     few_count: int = 10  # the same where there are fewer
+    strength: int = 12  # its own strength, which shares and counts of samples decide; twice that at counts far apart
     # the kernel of the neurons
     neuron_input: int = 6  # a neuron's input along the value read out, on each side of 0; twice that between kinks
     neuron_smooth: int = 24  # the same in all, for an activation without kinks
@@ -49,7 +50,7 @@ class Accuracy:
     neuron_ratio: int = 3  # the fluctuation over weights of the noise's power in units of the own value
     neuron_mean: int = 2  # that of the mean, given the power; one node more of both below `narrow`, as below
     # the correct label
-    chi: int = 2  # length of the sum of the output embeddings; one more on the sphere and at `small` sizes
+    chi: int = 2  # length of the sum of the output embeddings; one more on the sphere
     power: int = 2  # total strength of the competitors
     noise: int = 8  # noise of its own output, between where it loses and where it wins
     # the competitors
@@ -59,7 +60,7 @@ class Accuracy:
     competitor: int = 5  # training samples
     few_competitor: int = 8  # the same where there are few
     logit: int = 16  # points over the correct label's logit
-    gain: int = 3  # points over a competitor's gain; one more at `small` sizes, two at `sharp` counts
+    gain: int = 3  # points over a competitor's gain; two more at `sharp` counts
     # the variance over seeds
     overlap: int = 3  # of the overlap of two facts
     angle: int = 8  # of the arc over which a bivariate normal law is summed
@@ -68,6 +69,20 @@ class Accuracy:
     # what a wrongly attended token answers
     rank: int = 6  # of the token
     answer: int = 21  # points over the logit that answers
+
+    # finite rates: a setting's seeds, their softmax, and what is read out
+    soft_tau: int = 2  # of |z_trig|^2
+    soft_lead: int = 2  # of the lead at each of them
+    soft_query: int = 2  # of |z_EOS|^2, which scales all attention logits
+    soft_cells: int = 96  # of a token's score, on each of which its density is constant
+    soft_table: int = 200  # points over the logarithm of a rate, between which tables are linear
+    soft_gumbel: int = 40  # points over a Gumbel variable
+    soft_vocabulary: int = 3  # of the sum over the vocabulary, which differs from seed to seed
+    soft_classes: int = 20  # of labels by their mean weight, which is spread where attention is soft
+    soft_score: int = 4  # a fact's attention score
+    soft_trigger: int = 2  # its overlap with the trigger
+    soft_top: int = 2  # the greatest score among the noise of a fresh sequence
+    soft_rest: int = 1  # the sum of what the others add
 
     # orthogonal embeddings
     orthogonal_labels: int = 4  # the sum over labels that moves the scores' variance
@@ -84,6 +99,7 @@ class Accuracy:
 
     orthogonal_certain: float = 2**-40  # share missed by attention below which its spread is 0
     orthogonal_sure: float = 1e-6  # the same below which recall is as if none were
+    hard: float = 1e-7  # mean of a (1 - a) over attention weights, below which they count as 0 and 1
     reach: float = 7.0  # standard deviations to which normal variables are integrated
     narrow: float = 128.0  # neurons, below which that gets a node more of either kind, if attention is sure
     steady: float = 0.25  # relative variance of that power, below which it gets a node less

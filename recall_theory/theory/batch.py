@@ -29,6 +29,7 @@ class Batch:
     phi: Activation | None
     embedding: str
     e: int
+    bits: int | None = None  # to which the entries of Val are quantised
 
     @property
     def sphere(self) -> bool:
@@ -38,4 +39,4 @@ class Batch:
     def at(self, rows: NDArray[np.intp]) -> Batch:
         """Some of the settings."""
         return Batch(self.V[rows], self.L[rows], self.d[rows], self.N[rows], None if self.m is None else self.m[rows],
-                     self.phi, self.embedding, self.e)
+                     self.phi, self.embedding, self.e, self.bits)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..numerics.formatting import NOTHING, count
+from ..numerics.formatting import NOTHING, count, number
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..numerics.thresholds import bisect
 from ..settings import PARAMETERS, SIZES, SettingError, activation_in_use, check_at_most, check_proportion
@@ -16,15 +16,19 @@ from .formulas.lower_bounds import (
     bits_bound,
     bits_with_errors,
     coverage,
+    gradient_information_bits,
     gradient_information_mlp,
     least_information,
     most_right,
     permutation_bits,
+    queries_information,
+    queries_recall,
 )
 
 BITS = 16  # bits a parameter
 MOST_BITS = 1024
 TARGET = 99 / 100
+BRIEF = 10**6  # bits, from where on they are given to three digits
 MODEL = "any model of P parameters of b bits, however it is trained"
 LARGER = "a model that keeps more: the samples, or numbers of more bits"
 
@@ -35,11 +39,14 @@ class Bound:
 
     `strength` is "exact", "rigorous" or "approximate"; `binds` says which learners it holds for, `broken_by` which
     one beats it once the assumption is dropped, `formulas` are the registered names. `recall` is the most that can
-    be recalled on average, and `allows` whether it allows what is asked (None where V or N is not given). Of N and V
+    be recalled on average, and `allows` whether it allows what is asked (None where V or N is not given). `access`
+    is what the learner is assumed to see, and `factor` how far from the bound the best decoder with a closed form is,
+    in the size that `factor_of` names: 1 where one attains it, None where none is known. Of N and V
     the other being given, `least_N` and `largest_V` are the ends; None where it sets none within the domain.
     """
 
     name: str
+    access: str
     statement: str
     strength: str
     binds: str
@@ -49,6 +56,8 @@ class Bound:
     allows: bool | None = None
     least_N: int | None = None
     largest_V: int | None = None
+    factor: float | None = None
+    factor_of: str = ""
     details: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
@@ -69,7 +78,7 @@ class Bounds:
         """The least N of a bound in words; one that no N changes either allows the target or does not."""
         if bound.least_N is not None:
             return count(bound.least_N)
-        if bound.name == "gradient access":
+        if bound.name in ("gradient access", "gradient queries"):
             return NOTHING if self.setting["L"] == 1 else "over 10^15"
         return "no N" if bound.allows is False else "any"
 
@@ -101,18 +110,20 @@ def bounds_at(*, V: int | None = None, L: int, d: int, N: int | None = None, m: 
     check_proportion("target", target)
     V, L, d, N, m = (given[name] for name in SIZES)
     parameters = d * (m or d) + d
-    parts = (_coverage(V, N, target), *_bits(V, parameters, bits, target), _gradient(V, L, d, N, m, target))
+    parts = (_coverage(V, N, target), *_bits(V, parameters, bits, target), _gradient(V, L, d, N, m, target),
+             _queries(V, L, d, N, m, target), _gradient_bits(V, d, m, bits, target))
     return Bounds(given, target, float(bits), parameters, parts)
 
 
 def _coverage(V: int | None, N: int | None, target: float) -> Bound:
     recall = None if V is None or N is None else float(coverage(V=float(V), N=float(N)))
     return Bound(
-        "coverage", "recall <= 1 - (1 - 1/V)^N + min(1, V (1 - 1/V)^N)/V", "exact", "any learner that sees N samples",
+        "coverage", "N samples", "recall <= 1 - (1 - 1/V)^N + min(1, V (1 - 1/V)^N)/V", "exact",
+        "any learner that sees N samples",
         "a learner that knows more of the permutation than the samples tell", ("bound.coverage",),
         recall=recall, allows=None if recall is None else recall >= target,
         least_N=None if V is None else _least_N(lambda n: float(coverage(V=float(V), N=float(n))) >= target),
-        largest_V=None if N is None else most_facts_from_samples(N, target))
+        largest_V=None if N is None else most_facts_from_samples(N, target), factor=1.0, factor_of="N: attained")
 
 
 def most_facts_from_samples(N: int, target: float) -> int | None:
@@ -129,6 +140,7 @@ def most_facts_on_average(P: int, b: float, target: float) -> int | None:
 def _bits(V: int | None, P: int, b: float, target: float) -> tuple[Bound, ...]:
     """All right, all but e = (1 - target) V right, and on average."""
     most, has = bits_bound(P, b), P * b
+    sees = f"all, keeps {number(has, 3) if has >= BRIEF else count(has)} bits"
 
     def errors(v: int) -> int:
         return math.floor((1 - target) * v)
@@ -141,12 +153,13 @@ def _bits(V: int | None, P: int, b: float, target: float) -> tuple[Bound, ...]:
         all_right, few_wrong = most >= V, most >= V - errors(V)
         recall = float(average_recall(V=float(V), P=float(P), b=float(b), a=float(most)))
     return (
-        Bound("bits: all right", "P b >= log2 V!", "exact", MODEL, LARGER, ("bound.bits",), allows=all_right,
-              largest_V=most, details=takes[0]),
-        Bound("bits: few wrong", "P b >= log2 (V - e)!, at most e of V wrong, any answers", "rigorous", MODEL, LARGER,
+        Bound("bits: all right", sees, "P b >= log2 V!", "exact", MODEL, LARGER, ("bound.bits",), allows=all_right,
+              largest_V=most, factor=1.0, factor_of="V: attained by a code", details=takes[0]),
+        Bound("bits: few wrong", sees, "P b >= log2 (V - e)!, at most e of V wrong, any answers", "rigorous", MODEL,
+              LARGER,
               ("bound.bits.errors",), allows=few_wrong,
               largest_V=_largest_V(lambda v: v - errors(v) <= most), details=takes[1]),
-        Bound("bits: on average", "recall <= (1/V) sum_a min(1, 2^(P b)/a!)", "rigorous", MODEL, LARGER,
+        Bound("bits: on average", sees, "recall <= (1/V) sum_a min(1, 2^(P b)/a!)", "rigorous", MODEL, LARGER,
               ("bound.bits.average",), recall=recall, allows=None if recall is None else recall >= target,
               largest_V=most_facts_on_average(P, b, target), details=takes[2]),
     )
@@ -157,17 +170,66 @@ def _gradient(V: int | None, L: int, d: int, N: int | None, m: int | None, targe
         return min(1.0, float(most_right(nats=_information(v, L, d, n, m))) / v)
 
     most = None if V is None or N is None else recall(V, N)
+    least = None if V is None or L == 1 else _enough(V, L, d, m, target)
+    takes = None if V is None or m is not None else _argmax_samples(V, L, d, target)
     return Bound(
-        "gradient access", "a ln a - a + 1 <= I <= (D/2) ln(1 + N/((V-1)(L-1))), recall <= a/V, "
+        "gradient access", "gradient + noise", "a ln a - a + 1 <= I <= (D/2) ln(1 + N/((V-1)(L-1))), recall <= a/V, "
         + ("D = min(d, V-1)^2" if m is None else "D = min(d, V-1) min(m, V-1)"), "rigorous",
         "one-step readings: learners that see the mean first gradient in noise of its own sampling covariance",
         "the exact gradient, which tells all counts even at d = 1; three steps, which look at the samples again",
         ("bound.gradient" if m is None else "bound.gradient.mlp", "bound.information.recall"),
         recall=most, allows=None if most is None else most >= target,
-        least_N=None if V is None or L == 1 else _enough(V, L, d, m, target),
-        largest_V=None if N is None else _largest_V(lambda v: recall(v, N) >= target),
+        least_N=least, largest_V=None if N is None else _largest_V(lambda v: recall(v, N) >= target),
+        factor=takes / least if takes and least else None, factor_of="N: argmax, predicted" if takes else "",
         details={} if V is None or N is None else {"nats": _information(V, L, d, N, m),
                                                    "takes": float(least_information(a=max(1.0, target * V)))})
+
+
+def _queries(V: int | None, L: int, d: int, N: int | None, m: int | None, target: float) -> Bound:
+    """Statistical queries of each entry of the gradient's mean: the better of two bounds."""
+    def recall(v: int, n: int) -> float:
+        if L == 1:
+            return 1.0
+        asked = {"V": float(v), "L": float(L), "N": float(n), "P": float(min(d, v - 1) * min(m or d, v - 1))}
+        nats = max(0.0, float(queries_information(**asked)))
+        return min(1.0, float(queries_recall(**asked)), float(most_right(nats=nats)) / v)
+
+    most = None if V is None or N is None else recall(V, N)
+    return Bound(
+        "gradient queries", "gradient +- error", "recall <= 1/V + D N/((V-1)(L-1)), or a/V with I <= (D/2) "
+        "ln(2 pi e [N/((V-1)(L-1)) + 1/12])", "rigorous", "learners of statistical queries: each of the D coordinates "
+        "of the first gradient's mean is told within its sampling error, however it is wrong",
+        "the gradient of the samples itself, whose errors are not the worst ones; the samples",
+        ("bound.gradient.queries", "bound.gradient.queries.information"), recall=most,
+        allows=None if most is None else most >= target,
+        least_N=None if V is None or L == 1 else _least_N(lambda n: recall(V, n) >= target),
+        largest_V=None if N is None else _largest_V(lambda v: recall(v, N) >= target))
+
+
+def _gradient_bits(V: int | None, d: int, m: int | None, b: float, target: float) -> Bound:
+    """The plain gradient, its entries in b bits."""
+    nats = float(gradient_information_bits(d=float(d), m=float(m or d), b=b))
+
+    def recall(v: int) -> float:
+        return min(1.0, float(most_right(nats=nats)) / v)
+
+    most = None if V is None else recall(V)
+    return Bound(
+        "gradient in bits", f"gradient, {number(b)} bits", "a ln a - a + 1 <= I <= "
+        + ("d^2 b ln 2" if m is None else "d m b ln 2") + ", recall <= a/V; the scale fixed, or its bits counted too",
+        "rigorous", "learners that see the first gradient once, its entries in b bits, and no noise added",
+        "more bits: the exact gradient tells all counts even at d = 1",
+        ("bound.gradient.bits", "bound.information.recall"), recall=most,
+        allows=None if most is None else most >= target,
+        largest_V=_largest_V(lambda v: recall(v) >= target),
+        details={} if V is None else {"nats": nats, "takes": float(least_information(a=max(1.0, target * V)))})
+
+
+def _argmax_samples(V: int, L: int, d: int, target: float) -> int | None:
+    """The least N at which the argmax of the noisy gradient is predicted to reach the target; None where none does."""
+    from .one_step_memory import one_step_recall
+
+    return _least_N(lambda n: float(one_step_recall(V, L, d, n, noise=1)[0]) >= target) if L > 1 else None
 
 
 def _information(V: int, L: int, d: int, N: int, m: int | None) -> float:

@@ -8,20 +8,41 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..numerics.plain_data import SCHEMA_VERSION
-from ..numerics.thresholds import FAR, Interval, Known, grid, interval_search, rising_search, run_searches
-from ..settings import OBSERVABLES, PARAMETERS, SettingError, activation_in_use, check_at_most, check_proportion
+from ..numerics.thresholds import (
+    FAR,
+    Interval,
+    Known,
+    grid,
+    interval_search,
+    last_reaching,
+    rising_search,
+    run_searches,
+)
+from ..settings import (
+    MOST_BITS,
+    OBSERVABLES,
+    PARAMETERS,
+    SettingError,
+    activation_in_use,
+    beta_of,
+    check_at_most,
+    check_integer,
+    check_proportion,
+)
 from .bounds import most_facts_from_samples, most_facts_on_average
+from .capacity_branches import branches, condition, layer_moments
 from .domain import remarks_at
 from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
 from .noise_budget import limit
-from .predict import LAW, FloatArray, Prediction, Predictions
-from .solve import COARSE, Model, Sizes, bearable, samples
+from .predict import LAW, FloatArray, Prediction, Predictions, predict
+from .solve import COARSE, LIMIT, Model, Sizes, bearable, samples
 
 FEW_FACTS = 16  # a V from which on a capacity is worth a row
 MULTIPLES = (1, 4, 16)  # of the least N/V that stores so many: the rows where no budgets are given, beside the limit
@@ -32,6 +53,9 @@ NEIGHBOURS = (4, 6, 11, 16)  # eighths of V at which the spread over seeds is lo
 MORE = ("m", "d", "N")  # what can be had more of, for twice the facts
 NEARER = 5 / 2  # logits: the same with an MLP, whose predictions cost more
 MOST = 64  # times the d that there is: more is not looked at
+
+RATES = "attention: finite rates"  # what limits where the limit of the same sizes misses less than half as much
+CLOSE = 1 / 20  # share to which the longest L is sought at finite rates, where each prediction takes its time
 
 Budget = float | None  # N/V; None is the limit N -> infinity, or N samples in all where N is given
 
@@ -48,6 +72,7 @@ class Row:
     accuracy: float | None = None
     recall: float | None = None
     attention: float | None = None
+    attention_weight: float | None = None  # mean, at finite rates
     std: dict[str, float] | None = None
     limited_by: str
     facts_per_parameter: float | None = None
@@ -55,7 +80,14 @@ class Row:
     coverage_bound: float | None = None
     coverage_V: int | None = None  # the largest V that any learner could reach the target at, from the same samples
     next: dict[str, int | None] | None  # with an MLP: 2 V (or best_V), and about the m, d or N alone that it takes
-    longest_L: int | None = None  # up to which attention still reaches the target, at this V and N; None: any
+    # up to which attention, or at finite rates accuracy, still reaches the target at this V and N; None: any
+    longest_L: int | None = None
+    branch: str | None = None  # of the formula of the capacity: the one that binds, its condition, the V that it gives
+    branch_condition: str | None = None
+    branch_V: float | None = None
+    length_branch: str | None = None  # the one by which attention fails in longer sequences at this V, and from which L
+    length_condition: str | None = None
+    length_L: float | None = None
     best_accuracy: float
     best_V: int
     checked: bool  # whether that V, or best_V where there is none, lies in the domain that was checked
@@ -74,23 +106,40 @@ class Capacity:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory capacity`."""
-        return {"schema_version": SCHEMA_VERSION, "law": LAW, **dataclasses.asdict(self)}
+        data = {"schema_version": SCHEMA_VERSION, "law": LAW, **dataclasses.asdict(self)}
+        if "eta" not in self.setting:
+            for row in data["rows"]:
+                del row["attention_weight"]
+        return data
 
 
 def limiting_term(prediction: Prediction) -> str:
     """The largest noise term of the step that falls shorter: attention or recall."""
-    return limit(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms)
+    name = limit(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms)
+    if prediction.setting.is_limit:
+        return name
+    in_limit = predict(prediction.setting.replace(eta=None, gamma=None))
+    return RATES if rates_limit(prediction.accuracy, in_limit.accuracy) else name
+
+
+def rates_limit(accuracy: float, in_limit: float) -> bool:
+    """Whether finite rates limit an accuracy: whether the limit of the same sizes misses less than half as much."""
+    return (1 - accuracy) > 2 * (1 - in_limit)
 
 
 def capacity(*, L: int, d: int, N: int | None = None, m: int | None = None, activation: Any = None,
              embedding: str = "gaussian", trigger_in_value: bool = True,
-             ratios: tuple[float | None, ...] | None = None, target: float = 0.99, bits: float = BITS) -> Capacity:
+             ratios: tuple[float | None, ...] | None = None, target: float = 0.99,
+             bits: int | None = None, eta: float | None = None, gamma: float | None = None) -> Capacity:
     """The largest V whose predicted accuracy reaches `target`, for each sample budget.
 
     Budgets are N/V in `ratios` (None is the limit N -> infinity), or N samples in all where N is given. Where neither
     is, they are r, 4 r, 16 r and the limit, r the least power of two, 1 or more, at which a V of 16 or more reaches
     the target; the limit alone where there is none. m is the width of an MLP, whose `activation` is relu where none is
-    given. `bits` a parameter are for the bound beside it. Raises `SettingError` for values outside their domains.
+    given. With `bits`, from 1 to 64, Val is quantised to so many an entry and the counting bound is that of so many a
+    parameter; without, Val is as it is and the bound that of 16. With an MLP and with orthogonal embeddings bits are
+    for the bound alone. With `eta` and `gamma` attention is soft, and V falls with L; the budgets are then those of the
+    limit. Raises `SettingError` for values outside their domains.
 
     >>> answer = capacity(L=16, d=64, ratios=(64, None), target=0.9)
     >>> [row.V for row in answer.rows]
@@ -103,17 +152,21 @@ def capacity(*, L: int, d: int, N: int | None = None, m: int | None = None, acti
     for r in ratios or ():
         if r is not None:
             check_at_most("ratio", r, MOST_RATIO)
-    check_at_most("bits", bits, 1024)
+    bits = None if bits is None else check_integer("bits", bits, 1, MOST_BITS)
     if embedding == "orthogonal" and d < PARAMETERS["V"].low:
         raise SettingError("d", f"d={d} is too small: orthogonal embeddings need d of at least V, and V is at "
                            f"least {PARAMETERS['V'].low:g}")
-    model = Model(embedding, trigger_in_value, activation_in_use(m, activation))
+    phi = activation_in_use(m, activation)
+    model = Model(embedding, trigger_in_value, phi, bits if phi is None and embedding != "orthogonal" else None,
+                  beta_of(eta, gamma))
+    bits = BITS if bits is None else bits
     sizes = {name: float(size) for name, size in (("d", d), ("L", L), ("m", m), ("N", N)) if size is not None}
-    largest = _LargestV(model, sizes, target)
+    largest = LargestV(model, sizes, target)
     rows = largest.rows((None,) if N is not None else largest.default_budgets() if ratios is None else ratios)
     parameters = _trained(sizes) + d
     return Capacity(
-        setting={"d": d, "L": L, "N": N, "m": m, **model.fixed},
+        setting={"d": d, "L": L, "N": N, "m": m, **model.fixed,
+                 **({} if model.beta is None else {"eta": eta, "gamma": gamma})},
         target=target,
         rows=rows,
         laws={
@@ -136,12 +189,13 @@ def _trained(sizes: dict[str, float]) -> int:
     return int(sizes["d"] * sizes.get("m", sizes["d"]))
 
 
-class _LargestV:
+class LargestV:
     """Searches for the largest V that reaches the target, by budget. They run side by side and share vectorised
     predictions; what they found out is kept."""
 
     def __init__(self, model: Model, fixed: dict[str, float], target: float):
         self.model, self.fixed, self.target = model, fixed, target
+        self.limit = dataclasses.replace(model, beta=None)
         self.low, self.high = model.search_range("V", fixed, target)
         self.points = grid(self.low, self.high, COARSE)
         self.found: dict[Budget, Interval | None] = {}
@@ -185,6 +239,8 @@ class _LargestV:
 
     def default_budgets(self) -> tuple[Budget, ...]:
         """The budgets of an answer without any: multiples of the least N/V that stores a few facts, and the limit."""
+        if self.model.beta is not None:
+            return LargestV(self.limit, self.fixed, self.target).default_budgets()
         powers = [2**k for k in range(MOST_RATIO.bit_length() - 1)]
         enough = self.points[self.points >= FEW_FACTS]
         if not enough.size:
@@ -217,7 +273,7 @@ class _LargestV:
         tops = {r: top.high for r in budgets if (top := self.found[r]) is not None}
         # The neighbourhood of each V, for what a lucky or unlucky seed reaches.
         around = {(r, min(max(V * n // 8, int(self.low)), int(self.high))): None
-                  for r, V in tops.items() for n in NEIGHBOURS}
+                  for r, V in tops.items() for n in NEIGHBOURS if self.model.beta is None}
         lucky = bearable(self.model.attention(self.sizes_at(around)), self.target) if around else ()
         wanted = [at for at, worth in zip(around, lucky, strict=True) if worth and at not in self.predicted]
         if wanted:
@@ -241,10 +297,13 @@ class _LargestV:
         """What is said of a budget whether or not a V reaches the target."""
         (many, place), sizes, N = self.predicted[budget, V], self.sizes(budget, V), self.fixed.get("N")
         terms = {step: {name: float(x[place]) for name, x in of.items()} for step, of in many.terms.items()}
-        remarks = remarks_at(sizes, self.model.activation, self.model.embedding)
+        remarks = remarks_at(sizes, self.model.activation, self.model.embedding, self.model.beta)
+        limited_by = limit(float(many.attention[place]), float(many.recall[place]), sizes["N"] / V, terms)
+        if self.model.beta is not None:
+            in_limit = float(self.limit.predict(self.stacked([sizes])).accuracy[0])
+            limited_by = RATES if rates_limit(float(many.accuracy[place]), in_limit) else limited_by
         return Row(ratio=budget if N is None else N / V, N=None if N is None else int(N), checked=not remarks,
-                   remarks=remarks, limited_by=limit(float(many.attention[place]), float(many.recall[place]),
-                                                     sizes["N"] / V, terms), **best)
+                   remarks=remarks, limited_by=limited_by, **best)
 
     def _at_top(self, budget: Budget, V: int) -> dict[str, Any]:
         """The fields of a row at the largest V."""
@@ -255,12 +314,30 @@ class _LargestV:
             "V": V,
             "V_seeds": (self._reached(budget, -1, V), self._reached(budget, 1, V)),
             **{o: float(getattr(many, o)[place]) for o in OBSERVABLES},
+            "attention_weight": None if self.model.beta is None else float(many.attention_weight[place]),
             "std": {o: float(x[place]) for o, x in many.std.items()},
             "facts_per_parameter": V / trained,
             "bits_per_parameter": float(permutation_bits(V=float(V))) / trained,
             "coverage_bound": float(coverage(V=float(V), N=N)),
             "coverage_V": None if is_limit else most_facts_from_samples(int(N), self.target),
+            **self._formula(V, N),
         }
+
+    def _formula(self, V: int, N: float) -> dict[str, Any]:
+        """The branches of `capacity.attention_only`, or with an MLP, that bind at N samples."""
+        if self.model.embedding == "orthogonal":
+            return {}
+        e, d, L = int(self.model.trigger_in_value), self.fixed["d"], max(self.fixed["L"], 2.0)
+        given = {"d": int(d), "L": int(L), "m": int(self.fixed["m"]) if "m" in self.fixed else None}
+        shared = {"d": d, "N": N, "e": e, "target": self.target, **layer_moments({**self.model.fixed, **given})}
+        found: dict[str, Any] = {}
+        for name, sought, at in (("branch", "V", {"L": L}), ("length", "L", {"V": float(max(V, 2))})):
+            values = {key: float(x) for key, x in branches(sought, **shared, **at).items() if x > 0}
+            binds = min(values, key=values.__getitem__) if values else None
+            if binds is not None and values[binds] < LIMIT:
+                branch = "branch" if name == "branch" else "length_branch"
+                found |= {branch: binds, f"{name}_condition": condition(binds, e), f"{name}_{sought}": values[binds]}
+        return found
 
     def _next(self, at: dict[Budget, dict[str, float]]) -> dict[Budget, dict[str, int | None]]:
         """About the m, the d and the N, one at a time, at which the sizes of each budget reach the target; None where
@@ -308,7 +385,16 @@ class _LargestV:
         return {r: top.low for r, top in run_searches(searches, known, values).items() if top is not None}
 
     def _longest(self, tops: dict[Budget, int]) -> dict[Budget, int | None]:
-        """The longest L at which attention reaches the target, at the sizes of each budget's V; None: any."""
+        """The longest L at which attention reaches the target, at the sizes of each budget's V; None: any. At finite
+        rates it is accuracy that has to, and L comes to a share CLOSE."""
+        if self.model.beta is not None:
+            start, high = int(self.fixed["L"]), int(self.model.search_range("L", {}, self.target)[1])
+
+            def accuracy(r: Budget, L: int) -> float:
+                return float(self.model.predict(self.stacked([self.sizes(r, tops[r]) | {"L": float(L)}])).accuracy[0])
+
+            return {r: last_reaching(partial(accuracy, r), self.target, start, high, 2 * start, relative=CLOSE)
+                    for r in tops}
         points = grid(*self.model.search_range("L", {}, self.target), 2)
         known: dict[Budget, Known] = {r: {} for r in tops}
 

@@ -23,14 +23,12 @@ CUBIC = np.array([[1, 0, 0, 0], [-11 / 6, 3, -3 / 2, 1 / 3], [1, -5 / 2, 2, -1 /
 LOST, WON = 12.0, 1e-4  # expected competitors above: where that many (few) are, a fact is as good as lost (won)
 NEARLY_LOST, NEARLY_WON = 5.0, 1e-2  # the same for the nodes over the noise, which have one each beyond
 ROOM = 1 / 4  # standard deviations of a competitor beyond the logits where that is so
-LEAST_LEFT = 1 / 20  # of its noise; acts where a label alone stores most of what is read out (V of a few tokens)
 FAR = 12  # standard deviations, as far as tails are corrected
 STEEPEST = 49 / 50  # cosine between an output and what is read out; acts on the sphere at d of a few
 CLOSE = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
 LEAST_CHANCE = 1 / 100  # of a competitor to stay below, where so few labels are left that no fact is ever lost
 NONE = 1e-6  # competitors expected of a kind that is left out
 FARTHEST = 4  # standard deviations of the gain within which it has points: beyond, the nearest one serves
-MOST_MOVED = 1 / 2  # guard: of a rate by constraints on its competitors; acts at V of a few tokens
 LEAST_RANGE = 1e-6  # of a gain or logit; acts where nodes coincide
 
 
@@ -70,8 +68,9 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts:
 class Hazard:
     """log of the expected number of competitors above a logit, (R, E, G, J), on G gains and J scaled logits.
 
-    gain (R, E, G) are Chebyshev points between middle - half and middle + half; a scaled logit is the logit over the
-    standard deviation of a competitor at its gain, sqrt(1 + gain^2/(V - 1)), from low to high in even steps.
+    A scaled logit is the logit over the standard deviation of a competitor at its gain w, sqrt(1 + w^2/(V - 1)), from
+    low to high in even steps. Gains are Chebyshev points of asinh(w/root), root (R, 1, 1) = sqrt(V - 1), between
+    middle - half and middle + half: as a function of it that standard deviation has its singularities farther away.
     """
 
     log: FloatArray
@@ -79,6 +78,7 @@ class Hazard:
     half: FloatArray
     low: FloatArray
     high: FloatArray
+    root: FloatArray
 
     def at(self, scaled: FloatArray, gain: FloatArray) -> FloatArray:
         """The same at nodes (R, E, M): a polynomial through all gains, cubics in the logit; constant past the ends."""
@@ -90,7 +90,7 @@ class Hazard:
         first = np.clip(place.astype(np.intp) - 1, 0, J - 4)
         f = place - first
         cell = np.arange(R * E).reshape(R, E, 1) * (J - 3) + first
-        t = np.clip((gain - self.middle) / self.half, -1, 1)
+        t = np.clip((np.arcsinh(gain / self.root) - self.middle) / self.half, -1, 1)
         out = np.zeros_like(t)
         for of_gain in powers[::-1]:
             line = of_gain[3].take(cell)
@@ -113,9 +113,16 @@ def scaled_logit(seeds: Seeds, nodes: Nodes) -> FloatArray:
     return np.asarray(nodes.logit / np.sqrt(1 + nodes.gain**2 * per)).reshape(*nodes.lead.shape[:2], -1)
 
 
+def left_of(square: FloatArray, power: FloatArray) -> FloatArray:
+    """The part of a label's noise beside its own strength, of that square, among all labels' power: 1 - share to third
+    order in the share, and above 0 where a label alone stores most of what is read out (V of a few tokens)."""
+    share = square / power
+    return np.asarray(1 / (1 + share + share**2))
+
+
 def _spread(kinds: Kinds, mean: FloatArray, u: FloatArray) -> FloatArray:
     """The standard deviation (R, E, G, K) of a kind's logit, for gains per root power u (R, E, G)."""
-    left = np.maximum(1 - (mean**2 + kinds.variance) / kinds.power[..., None], LEAST_LEFT)
+    left = left_of(mean**2 + kinds.variance, kinds.power[..., None])
     return np.asarray(np.sqrt(left[:, :, None] + u[..., None]**2 * kinds.variance[:, :, None]))
 
 
@@ -158,14 +165,16 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
     mass, logit, gain = (a.reshape(R, E, -1) for a in (nodes.mass, nodes.logit, nodes.gain))
     root = np.sqrt(kinds.power)[..., None]
     per = 1 / np.maximum(V - 1, 1)
+    many = np.sqrt(np.maximum(V - 1, 1))
 
     # points over the gain
     centre = np.einsum("rem,rem->re", mass, gain)[..., None]
     spread = np.sqrt(np.maximum(np.einsum("rem,rem,rem->re", mass, gain, gain)[..., None] - centre**2, 0))
     least = np.maximum(gain.min(-1, keepdims=True), centre - FARTHEST * spread)
     most = np.minimum(gain.max(-1, keepdims=True), centre + FARTHEST * spread)
+    least, most = np.arcsinh(least / many), np.arcsinh(most / many)
     middle, half = (least + most) / 2, np.maximum((most - least) / 2, LEAST_RANGE)
-    w = middle + half * chebyshev(accuracy.gain)
+    w = many * np.sinh(middle + half * chebyshev(accuracy.gain))
     sigma = np.sqrt(1 + w**2 * per)
     u = w / root
 
@@ -208,12 +217,24 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
                 z = score_of_skewed(z, skew[..., k, None])
             above += kinds.weight[:, None, None, None, k] * ndtr(-z)
     rate = -np.maximum(V - 1, 1)[..., None] * np.log1p(-np.minimum(above, BELOW_ONE))
-    rate = _constrained(rate, half, w, sigma, per, low, high, nodes.loose)
-    return Hazard(np.log(np.maximum(rate, TINY)), middle, half, low[..., None], high[..., None])
+    rate = _constrained(rate, _Grid(w, half * many * sigma, sigma, per, low, high), nodes.loose)
+    return Hazard(np.log(np.maximum(rate, TINY)), middle, half, low[..., None], high[..., None], many)
 
 
-def _constrained(rate: FloatArray, half: FloatArray, w: FloatArray, sigma: FloatArray, per: FloatArray,
-                 low: FloatArray, high: FloatArray, loose: FloatArray) -> FloatArray:
+@dataclasses.dataclass(frozen=True)
+class _Grid:
+    """Points of a hazard: gains w (R, E, G), their growth `per_point` of Chebyshev, a competitor's standard deviation
+    sigma there, `per` (R, 1, 1) = 1/(V - 1), and ends of the scaled logit (R, E)."""
+
+    w: FloatArray
+    per_point: FloatArray
+    sigma: FloatArray
+    per: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def _constrained(rate: FloatArray, grid: _Grid, loose: FloatArray) -> FloatArray:
     """The rate for competitors that are not independent: their strengths add up to minus the correct label's, their
     squares to Q, and their noises are orthogonal to them.
 
@@ -223,6 +244,7 @@ def _constrained(rate: FloatArray, half: FloatArray, w: FloatArray, sigma: Float
     their scale (loose (R, E) its variance), the gain.
     """
     G, J = rate.shape[-2:]
+    w, sigma, per, low, high = grid.w, grid.sigma, grid.per, grid.low, grid.high
     log = np.log(np.maximum(rate, TINY))
     step = ((high - low) / (J - 1))[..., None, None] * sigma[..., None]
     scaled = (low[..., None] + (high - low)[..., None] * np.linspace(0, 1, J))[:, :, None]
@@ -234,14 +256,15 @@ def _constrained(rate: FloatArray, half: FloatArray, w: FloatArray, sigma: Float
     def by_gain(f: FloatArray) -> FloatArray:
         """At a fixed logit instead of a fixed scaled one."""
         moved = by_logit(f) * scaled * (w * per / sigma)[..., None]
-        return np.einsum("ik,...kj->...ij", slopes, f) / half[..., None] - moved
+        return np.einsum("ik,...kj->...ij", slopes, f) / grid.per_point[..., None] - moved
 
     shift, grown = by_logit(log), w[..., None] * by_gain(log)
     kappa, loose = ((w * per)**2 * (1 + per))[..., None], loose[..., None, None]
     together = (1 - per) / np.maximum(w**2, LEAST_RANGE)
     alone = loose * (w[..., None] * by_gain(grown) + grown**2) + kappa * (by_logit(shift) + shift**2)
     pairs = (loose + together[..., None]) * grown**2 + kappa * shift**2
-    return rate * np.clip(1 - alone / 2, 1 - MOST_MOVED, 1 + MOST_MOVED) + rate**2 / 2 * pairs
+    fewer = np.exp(-np.abs(alone) / 2)  # the first order, 1 - alone/2, kept between 0 and 2 (at V of a few tokens)
+    return rate * np.where(alone > 0, fewer, 2 - fewer) + rate**2 / 2 * pairs
 
 
 def _chebyshev_slopes(n: int) -> FloatArray:

@@ -14,20 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr
 
-from ..numerics.quadrature import gauss_gamma, gauss_legendre, gauss_poisson, gauss_skewed
+from ..numerics.quadrature import condense_with, gauss_legendre, gauss_of_gamma, gauss_poisson
 from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale, score_of_coordinate
 from .accuracy import Accuracy
 from .formulas import recall_formulas as rf
 from .read_out import Kernel
 from .strengths import Stored
-from .training_attention import TINY, Seeds
+from .training_attention import TINY, Attended, Seeds
 
-__all__ = ["Nodes", "counts_of", "nodes_of"]
+__all__ = ["Nodes", "OwnLabel", "counts_of", "laid_out", "nodes_of"]
 
 FloatArray = NDArray[np.float64]
 
-LEAST_POWER = 1 / 8  # of the competitors' total strength per its mean; acts at m of a few neurons
-FAR = 8.0  # standard deviations of noise, beyond which none is
+FAR = 4.0  # standard deviations of noise, beyond which none is
 CLOSE = 1e-12  # of a squared cosine to 1, which has no normal score
 
 
@@ -52,6 +51,28 @@ class Nodes:
     length: FloatArray
 
 
+@dataclasses.dataclass(frozen=True)
+class OwnLabel:
+    """Nodes (R, E, P) of the right label before its noise: weight, the strength, `share` and `surplus` as in `Nodes`;
+    astray: variance along its own output of what its other tokens store."""
+
+    weight: FloatArray
+    lead: FloatArray
+    share: FloatArray
+    surplus: FloatArray
+    astray: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class _Noisy:
+    """The strength, the power of all others, and by how much the noise of the own output is wider than a competitor's,
+    (R, E, P)."""
+
+    lead: FloatArray
+    power: FloatArray
+    wider: FloatArray
+
+
 def counts_of(mean: FloatArray, n: int, each: int) -> tuple[FloatArray, FloatArray]:
     """Poisson counts (..., n) and weights: n nodes, or `each` count from 0 on if that is not 0."""
     if not each:
@@ -61,33 +82,42 @@ def counts_of(mean: FloatArray, n: int, each: int) -> tuple[FloatArray, FloatArr
     return np.broadcast_to(count, (*mean.shape, each)), np.exp(count * np.log(m) - m - gammaln(count + 1))
 
 
-def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, share: FloatArray, share_weight: FloatArray, counts: int,
-             ends: tuple[FloatArray, FloatArray], accuracy: Accuracy) -> Nodes:
-    """The nodes over each entry; share and its weight (R, E, S): of the fact's sequences that are attended rightly.
+def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, attended: Attended, ends: tuple[FloatArray, FloatArray],
+             accuracy: Accuracy, *, counts: int) -> Nodes:
+    """The nodes over each entry.
 
-    ends (R, E): logits below which a fact is as good as lost and above which it is as good as won.
+    ends (R, E): logits below which a fact is as good as lost and above which it is as good as won. counts: of the
+    fact's training samples that are summed over, each by itself; if 0, there are nodes over them.
     """
-    R, E = kernel.own.shape
-    V, d, lam = (a[:, None, None, None] for a in (seeds.V, seeds.d, seeds.lam))
-    count, weight = counts_of(seeds.lam[:, None, None] * share, accuracy.count, counts)
-    a = share[..., None]
+    V, lam = (a[:, None, None, None] for a in (seeds.V, seeds.lam))
+    a = attended.share[..., None]
+    count, weight = counts_of(seeds.lam[:, None, None] * attended.share, accuracy.count, counts)
     lead = rf.lead(V, lam, count, a, kernel.own[..., None, None], stored.off[..., None, None],
                    average=stored.mean[..., None, None])
-    surplus, weight = count - lam * a, share_weight[..., None] * weight
-    lead, share, surplus, weight = (np.broadcast_to(q, lead.shape).reshape(R, E, -1)
-                                    for q in (lead, a, surplus, weight))
-    total = (np.maximum(seeds.V - 2, 1)[:, None] * stored.square)[..., None]
-    power = total + lead**2 / seeds.V[:, None, None]
     # what the fact's own wrong picks store: the tokens that all labels pick, and others by chance
-    astray = rf.own_astray(share, lam[..., 0], stored.off[..., None], stored.bare[..., None],
-                           stored.missed[:, None, None], stored.best[..., None])
-    wider = np.sqrt(1 + d[..., 0] * astray / power)
+    astray = rf.own_astray(a, lam, stored.off[..., None, None], stored.bare[..., None, None],
+                           stored.missed[:, None, None, None], stored.best[..., None, None])
+    lead, weight, *given = (np.broadcast_to(q, lead.shape).reshape(*lead.shape[:2], -1) for q in (
+        lead, attended.weight[..., None] * weight, a, count - lam * a, astray))
+    if lead.shape[-1] > accuracy.strength:  # recall depends on share and count by the strength
+        lead, weight, given = condense_with(lead, weight, accuracy.strength, *given)
+    share, surplus, astray = given
+    own = OwnLabel(weight, lead, share, surplus, np.maximum(astray, 0))
+    return laid_out(seeds, kernel, own, np.maximum(seeds.V - 2, 1)[:, None] * stored.square, ends, accuracy)
+
+
+def laid_out(seeds: Seeds, kernel: Kernel, own: OwnLabel, power: FloatArray, ends: tuple[FloatArray, FloatArray],
+             accuracy: Accuracy) -> Nodes:
+    """The nodes over lengths and noise as well; power (R, E): of all competitors together."""
+    lead, total = own.lead, power[..., None]
+    power = total + lead**2 / seeds.V[:, None, None]
+    wider = np.sqrt(1 + seeds.d[:, None, None] * own.astray / power)
     make = _on_the_sphere if seeds.sphere else _gaussian
-    logit, gain, mass = make(seeds, kernel, lead, power, wider, ends, accuracy)
-    shape = (R, E, lead.shape[-1], -1)
-    logit, gain, mass = (np.broadcast_to(q, logit.shape).reshape(shape) for q in (logit, gain, mass))
+    logit, gain, mass = make(seeds, kernel, _Noisy(lead, power, wider), ends, accuracy)
+    logit, gain, mass = (np.broadcast_to(q, logit.shape).reshape(*lead.shape, -1) for q in (logit, gain, mass))
     noise = wider**2 * power / (power + lead**2)
-    return Nodes(weight[..., None] * mass, logit, gain, lead, share, surplus, noise, kernel.power_variance / 4,
+    return Nodes(own.weight[..., None] * mass, logit, gain, lead, own.share, own.surplus, noise,
+                 kernel.power_variance / 4,
                  total[..., 0] / (total[..., 0] + np.maximum(kernel.own - kernel.mean, 0)**2))
 
 
@@ -111,38 +141,35 @@ def _density(x: FloatArray) -> FloatArray:
 
 def _lengths(seeds: Seeds, kernel: Kernel, accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The competitors' power per its mean (R, E, 1, powers, 1), chi^2_d/d (R, 1, 1, 1, chis) and their weights."""
-    r, w_r = gauss_skewed(kernel.power_skewness, accuracy.power)
-    r = np.maximum(1 + np.sqrt(kernel.power_variance)[..., None] * r, LEAST_POWER)
-    chi, w_chi = gauss_gamma(2 / seeds.d, accuracy.chi)
+    r, w_r = gauss_of_gamma(kernel.power_variance, accuracy.power, root=True)
+    chi, w_chi = gauss_of_gamma(2 / seeds.d, accuracy.chi, root=True)
     return (r[:, :, None, :, None], chi[:, None, None, None],
             w_r[:, :, None, :, None] * w_chi[:, None, None, None])
 
 
-def _gaussian(seeds: Seeds, kernel: Kernel, lead: FloatArray, power: FloatArray, wider: FloatArray,
-              ends: tuple[FloatArray, FloatArray], accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _gaussian(seeds: Seeds, kernel: Kernel, own: _Noisy, ends: tuple[FloatArray, FloatArray],
+              accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Logit, gain and weight (R, E, P, powers, chis, noises)."""
     r, chi, mass = _lengths(seeds, kernel, accuracy)
     root = np.sqrt(seeds.d[:, None, None, None, None] * chi)
-    T, Q = lead[..., None, None], power[..., None, None] * r
+    T, Q, wide = own.lead[..., None, None], own.power[..., None, None] * r, own.wider[..., None, None]
     whole = np.sqrt(Q + T**2)
     cos, sin = T / whole, np.sqrt(Q) / whole
-    middle, scale = root * cos, sin * wider[..., None, None]
+    middle, scale = root * cos, sin * wide
     low, high = ((end[:, :, None, None, None] - middle) / scale for end in ends)
     g, w_g = _noise(low, high, accuracy.noise)
     logit = middle[..., None] + g * scale[..., None]
     return logit, (root * sin)[..., None] - g * cos[..., None], mass[..., None] * w_g
 
 
-def _on_the_sphere(seeds: Seeds, kernel: Kernel, lead: FloatArray, power: FloatArray, wider: FloatArray,
-                   ends: tuple[FloatArray, FloatArray],
+def _on_the_sphere(seeds: Seeds, kernel: Kernel, own: _Noisy, ends: tuple[FloatArray, FloatArray],
                    accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The same: outputs have length 1, and what they sum to varies by their overlaps."""
     r, chi, mass = _lengths(seeds, kernel, accuracy)
     d = seeds.d[:, None, None, None, None]
     D = peizer_pratt_scale(d)
-    T, Q = lead[..., None, None], power[..., None, None] * r
+    T, Q, wide = own.lead[..., None, None], own.power[..., None, None] * r, own.wider[..., None, None]
     rho = np.sqrt(Q * chi)
-    wide = wider[..., None, None]
     low, high = (score_of_coordinate(_aside(coordinate_of_score(end[:, :, None, None, None], D), T / rho), D) / wide
                  for end in ends)
     g, w_g = _noise(low, high, accuracy.noise)

@@ -22,7 +22,11 @@ from ..settings import SIZES, Setting
 FloatArray = NDArray[np.float64]
 Sizes = Mapping[str, FloatArray]
 
-INSIDE = {"attention-only": 0.009, "smooth": 0.010, "rough": 0.025}  # largest errors in the domain, by class
+INSIDE = {"attention-only": 0.009, "smooth": 0.010, "rough": 0.025,
+          "finite": 0.04}  # largest errors in the domain, by class, and at finite rates without an MLP
+
+LEAST_FINITE, LONGEST_FINITE = 64, 1 / 2  # V and L/V of the settings that were drawn at finite rates
+BEYOND_FINITE = 0.08  # error to expect beyond these
 
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
 LEAST_ROUGH = 64  # m of a rough activation
@@ -84,7 +88,8 @@ def share_of_few(m: ArrayLike, activation: str) -> FloatArray:
     return np.asarray(_fourth_moment(activation) / np.asarray(m, dtype=float))
 
 
-def _outside(at: Sizes, activation: str | None, embedding: str) -> Iterator[tuple[NDArray[np.bool_], str, FloatArray]]:
+def _outside(at: Sizes, activation: str | None, embedding: str,
+             beta: float | None = None) -> Iterator[tuple[NDArray[np.bool_], str, FloatArray]]:
     """Each way out of the domain: where it applies, what to say of it (sizes to be filled in), the error to expect."""
     V, L, N = (at[name] for name in "VLN")
     kind, is_long = class_of(activation), L > SHORT * V
@@ -106,35 +111,44 @@ def _outside(at: Sizes, activation: str | None, embedding: str) -> Iterator[tupl
         yield (V < few) & is_long, f"V = {{V}} is below {few} while L = {{L}} is above V/4", by_tokens
         few_numbers = V * at["d"] < FEW_NUMBERS
         yield few_numbers & is_long, f"V d is below {FEW_NUMBERS} while L = {{L}} is above V/4", by_tokens
+    if beta is not None:
+        soft = np.full(V.shape, BEYOND_FINITE)
+        yield V < LEAST_FINITE, f"V = {{V}} is below {LEAST_FINITE}, the least that was checked at finite rates", soft
+        yield L > LONGEST_FINITE * V, f"L/V = {{L/V}} is above {LONGEST_FINITE}, the most that was checked at finite " \
+            "rates", soft
     if activation is not None:
         share = share_of_few(at["m"], activation)
         yield share > MOST_OF_FEW * (1 + 1 / 10**9), "few of the m = {m} neurons decide under this activation", beyond
 
 
-def is_checked(at: Sizes, activation: str | None, embedding: str) -> NDArray[np.bool_]:
-    """Whether settings lie in the domain; `at` holds arrays V, L, d, N and, with an MLP, m of one shape.
+def is_checked(at: Sizes, activation: str | None, embedding: str, beta: float | None = None) -> NDArray[np.bool_]:
+    """Whether settings lie in the domain; `at` holds arrays V, L, d, N and, with an MLP, m of one shape; beta is
+    eta*gamma, None in the limit.
 
     >>> sizes = {name: np.array([8.0, 128.0]) for name in "VLdN"}
     >>> is_checked(sizes, None, "gaussian")
     array([False,  True])
     """
-    return ~np.any([where for where, _, _ in _outside(at, activation, embedding)], axis=0)
+    return ~np.any([where for where, _, _ in _outside(at, activation, embedding, beta)], axis=0)
 
 
-def reasons(sizes: Mapping[str, float], activation: str | None, embedding: str) -> tuple[list[str], float]:
+def reasons(sizes: Mapping[str, float], activation: str | None, embedding: str,
+            beta: float | None = None) -> tuple[list[str], float]:
     """Why sizes V, L, d, N and, with an activation, m lie outside the domain, and the largest error to expect, which
-    is `INSIDE` where there is no reason. N may be beyond what a setting allows."""
+    is `INSIDE` where there is no reason. N may be beyond what a setting allows; beta as in `is_checked`."""
     at = {name: np.array(size) for name, size in sizes.items()}
-    ways = [way for way in _outside(at, activation, embedding) if way[0]]
+    ways = [way for way in _outside(at, activation, embedding, beta) if way[0]]
     shown = {name: count(int(size)) for name, size in sizes.items()}
     shown |= {f"{name}/V": number(sizes[name] / sizes["V"]) for name in ("N", "d", "L")}
-    error = max((float(error) for _, _, error in ways), default=INSIDE[class_of(activation)])
+    error = max((float(error) for _, _, error in ways),
+                default=INSIDE["finite" if beta is not None else class_of(activation)])
     return [text.format(**shown) for _, text, _ in ways], min(error, 1.0)
 
 
-def remarks_at(sizes: Mapping[str, float], activation: str | None, embedding: str) -> tuple[str, ...]:
-    """The reasons in one sentence with the error to expect; nothing where there are none."""
-    why, error = reasons(sizes, activation, embedding)
+def remarks_at(sizes: Mapping[str, float], activation: str | None, embedding: str,
+               beta: float | None = None) -> tuple[str, ...]:
+    """The reasons in one sentence with the error to expect; nothing where there are none. beta as in `is_checked`."""
+    why, error = reasons(sizes, activation, embedding, beta)
     return (f"Not checked: {'; '.join(why)}. Expect predictions to be off by up to {error:.2g}.",) if why else ()
 
 
@@ -146,11 +160,16 @@ def remarks(setting: Setting) -> tuple[str, ...]:
     >>> remarks(Setting(V=256, L=2, d=64, N=512))
     ()
     """
-    if not setting.is_limit:
-        return ("Not checked: eta and gamma are finite, and predictions are of their limit.",)
     if setting.embedding == "orthogonal" and setting.m is not None:
         return ("Not checked: there is no prediction for orthogonal embeddings with an MLP.",)
-    return remarks_at(sizes_of(setting), setting.activation, setting.embedding)
+    if setting.eta is None or setting.gamma is None:
+        return remarks_at(sizes_of(setting), setting.activation, setting.embedding)
+    if setting.embedding == "orthogonal" or setting.m is not None:
+        return ("Not checked: there is no prediction at finite rates for orthogonal embeddings or with an MLP.",)
+    large = (f"Not checked: eta = {number(setting.eta)} and gamma = {number(setting.gamma)} leave logits of up to "
+             f"{number(setting.logits_after_step_one)} after step one, and the law takes them for 0.",)
+    return (remarks_at(sizes_of(setting), None, setting.embedding, setting.eta * setting.gamma)
+            + (() if setting.has_small_rates else large))
 
 
 def sizes_of(setting: Setting) -> dict[str, float]:

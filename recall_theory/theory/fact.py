@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite
+from ..numerics.quadrature import gauss_coordinate, gauss_hermite, gauss_of_gamma
 from .accuracy import Accuracy
-from .training_attention import BELOW_ONE, SPECK, Seeds, best_pick, quantile_of_score, shape_score
+from .training_attention import BELOW_ONE, SPECK, Seeds, best_pick, quantile_of_score, score_of_token
 
 __all__ = ["Facts", "facts"]
 
@@ -52,9 +52,7 @@ def facts(seeds: Seeds, n_zeta: int, accuracy: Accuracy) -> Facts:
     counts = w_zeta > accuracy.rare
     u, w_zeta = u[counts], w_zeta[counts] / w_zeta[counts].sum()
     n_zeta = len(u)
-    zeta = shape_score(seeds, u)[:, :, None, None]
-    if seeds.sphere:  # a score in units of its spread is sqrt(d) times a coordinate of a unit vector
-        zeta = np.clip(zeta, -np.sqrt(d), np.sqrt(d))
+    zeta = score_of_token(seeds, u)[:, :, None, None]
     # Without the trigger in the values a fact's overlap with it plays no part; beside scores it needs less.
     n_p = 1 if not e else accuracy.trigger if n_zeta == 1 else -(-accuracy.trigger // 2)
     free = (n_zeta > 1) + (n_p > 1)  # coordinates of z that have nodes of their own
@@ -63,7 +61,7 @@ def facts(seeds: Seeds, n_zeta: int, accuracy: Accuracy) -> Facts:
         q, w_q = np.ones((R, 1)), np.ones((R, 1))
     else:
         p, w_p = (np.broadcast_to(a, (R, n_p)) for a in gauss_hermite(n_p))
-        q, w_q = gauss_gamma(2 / np.maximum(seeds.d - free, 1), accuracy.length)
+        q, w_q = gauss_of_gamma(2 / np.maximum(seeds.d - free, 1), accuracy.length, root=True)
     p, w_p = p[:, None, :, None], w_p[:, None, :, None]
     q, w_q = q[:, None, None], w_q[:, None, None]
     tau = seeds.tau[:, None, None, None]

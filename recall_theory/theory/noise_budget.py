@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..activations import Activation, gaussian_mean
+from ..numerics.quantiser import compression, quantiser_noise
 from .accuracy import DEFAULT
 from .formulas import recall_formulas as rt
 from .kernel import NeuronKernel
@@ -20,7 +21,8 @@ ROUNDING = 1 / 10**12  # of what hardly ever fails, one step as little as the ot
 WIDE = 1e6  # neurons at which the kernel of infinite width is taken, and what one neuron adds to it
 
 
-def recall_terms(V: ArrayLike, d: ArrayLike, N: ArrayLike, trigger_in_value: bool = True) -> dict[str, FloatArray]:
+def recall_terms(V: ArrayLike, d: ArrayLike, N: ArrayLike, trigger_in_value: bool = True,
+                 bits: int | None = None) -> dict[str, FloatArray]:
     """Contributions to (noise/signal)^2 of recall at right attention and tau = 1, by cause, without an MLP.
 
     >>> {k: round(float(v), 4) for k, v in recall_terms(512, 128, 51200).items()}
@@ -32,6 +34,10 @@ def recall_terms(V: ArrayLike, d: ArrayLike, N: ArrayLike, trigger_in_value: boo
     if e:
         terms["mean bias"] = rt.mean_bias(V, d, N, e, 1)
     terms["token overlap"] = rt.token_overlap(d, N, V, e, 1)
+    if bits is not None:
+        terms["quantisation"] = rt.quantisation(V, d, N, e, 1, quantiser_noise(bits))
+        if e:
+            terms["mean bias"] = terms["mean bias"] * rt.trigger_kept(V, N, e, 1, compression(bits))**2
     return {k: np.broadcast_to(v, V.shape) for k, v in terms.items()}
 
 

@@ -85,7 +85,8 @@ def _one(V: float, L: int, d: float, N: float, e: int, accuracy: Accuracy) -> tu
     arena = _Arena(V, e, bool(e and d == V), labels, accuracy)
     mean, std = 1.0, 0.0
     if L > 1:
-        seeds, tilted = seed_law(V, L, d, N, e, labels if few == N else label_counts(V, N, cells), accuracy)
+        every = labels if few == N else label_counts(V, N, cells)
+        seeds, tilted = seed_law(V, L, d, N, e, every, accuracy=accuracy)
         mean, std = attention(V, L, seeds, accuracy)
     if mean >= 1 - accuracy.orthogonal_sure:
         return mean, std, *_over_seeds(V, [(_compete(arena, _perfect(V, labels.poisson)), np.ones(1))])

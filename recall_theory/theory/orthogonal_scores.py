@@ -167,8 +167,8 @@ def _pull(x: FloatArray, m: FloatArray, w: FloatArray) -> _Pull:
     return _Pull(mean, variance, third, shared**2 / np.maximum(count, TINY), shared, square)
 
 
-def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, accuracy: Accuracy) -> tuple[
-        Seeds, FloatArray]:
+def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, *,
+             accuracy: Accuracy) -> tuple[Seeds, FloatArray]:
     """The seeds' law at L >= 2, d >= V, and the law of a label's count (2, K) where `changed` is -1 and 1.
 
     e: 1 if the trigger is in the values, else 0.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,16 +17,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..activations import activation as activation_of
 from ..numerics.plain_data import SCHEMA_VERSION
-from ..settings import EMBEDDINGS, N_TEST, OBSERVABLES, PARAMETERS, SIZES, Setting, SettingError, activation_in_use
+from ..numerics.quantiser import quantiser_noise
+from ..settings import (
+    EMBEDDINGS,
+    MOST_BITS,
+    N_TEST,
+    OBSERVABLES,
+    PARAMETERS,
+    SIZES,
+    Setting,
+    SettingError,
+    activation_in_use,
+    beta_of,
+    check_integer,
+)
 from .accuracy import DEFAULT, Accuracy
 from .batch import Batch
 from .domain import is_checked, remarks, sizes_of
+from .finite_rates import softened
 from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy
 from .seed import attention_terms, mean_and_std, seed_law
 
-LAW = 2  # the version of what is predicted, in every JSON with predictions: raised whenever a golden value moves
+LAW = 3  # the version of what is predicted, in every JSON with predictions: raised whenever a golden value moves
 
 # Spreads are roots of differences: below these, of seeds and of an observation, they are rounding, and given as 0.
 RESOLVED, OBSERVABLE = 1 / 2_000_000, 1 / 10**8
@@ -40,7 +55,9 @@ class Prediction:
 
     `attention`, `recall` and `accuracy` are probabilities. `spread` holds their standard deviations from
     seed to seed, `std` the same as an observation on `N_TEST` fresh sequences a seed shows it. `terms`
-    holds, for "attention" and "recall", the named contributions to (noise/signal)^2.
+    holds, for "attention" and "recall", the named contributions to (noise/signal)^2. `attention_weight` is the mean
+    weight that attention gives to the informative token: in the limit it is `attention`, the chance that this is the
+    greatest, which does not depend on the learning rates.
     """
 
     setting: Setting
@@ -50,6 +67,7 @@ class Prediction:
     std: dict[str, float]
     spread: dict[str, float]
     terms: dict[str, dict[str, float]]
+    attention_weight: float = math.nan
 
     @functools.cached_property
     def remarks(self) -> tuple[str, ...]:
@@ -67,7 +85,8 @@ class Prediction:
             "schema_version": SCHEMA_VERSION,
             "law": LAW,
             "setting": self.setting.to_dict(),
-            "predicted": {**{o: getattr(self, o) for o in OBSERVABLES}, "std": dict(self.std)},
+            "predicted": {**{o: getattr(self, o) for o in OBSERVABLES}, "std": dict(self.std),
+                          **({} if self.setting.is_limit else {"attention_weight": self.attention_weight})},
             "terms": {k: dict(v) for k, v in self.terms.items()},
             "checked": self.checked,
             "remarks": list(self.remarks),
@@ -79,7 +98,7 @@ class Predictions:
     """`Prediction` for arrays of settings: sizes and observables are arrays of the broadcast shape.
 
     `V`, `L`, `d`, `N` and `m` (None without an MLP) are the sizes; `activation`, `embedding` and `trigger_in_value` are
-    what all settings share; the other fields are those of `Prediction`.
+    what all settings share, as is `beta`, eta*gamma or None in the limit; the other fields are those of `Prediction`.
     """
 
     V: FloatArray
@@ -96,12 +115,14 @@ class Predictions:
     std: dict[str, FloatArray]
     spread: dict[str, FloatArray]
     terms: dict[str, dict[str, FloatArray]]
+    attention_weight: FloatArray
+    beta: float | None = None
 
     @property
     def checked(self) -> NDArray[np.bool_]:
         """Where settings lie in the domain in which predictions were checked against simulation."""
         sizes = {name: x for name in SIZES if (x := getattr(self, name)) is not None}
-        return is_checked(sizes, self.activation, self.embedding)
+        return is_checked(sizes, self.activation, self.embedding, self.beta)
 
     def to_dict(self) -> dict[str, Any]:
         """Columns of a table with one row a setting, by the names that `recall-theory predict --csv` gives them.
@@ -122,28 +143,31 @@ class Predictions:
         return {**sizes, **shared, **{name: x.reshape(-1) for name, x in columns.items()}}
 
 
-def predict(setting: Setting, accuracy: Accuracy = DEFAULT) -> Prediction:
+def predict(setting: Setting, accuracy: Accuracy = DEFAULT, *, bits: int | None = None) -> Prediction:
     """Attention, recall and accuracy of a setting, averaged over seeds, without a fitted constant.
 
-    Derived in docs/derivations; the theory is of the limit eta -> 0, eta*gamma -> infinity, so finite
-    learning rates raise `SettingError`.
+    Derived in docs/derivations. With finite eta and gamma it is the law of eta -> 0 at that eta*gamma, of Gaussian and
+    sphere embeddings without an MLP; others raise `SettingError`. With `bits`, an integer from 1 to 64, the entries of
+    Val are quantised after training (`recall_theory.numerics.quantiser`): in the limit, without an MLP.
 
     >>> p = predict(Setting(V=1024, L=64, d=256, N=65536))
     >>> round(p.recall, 2), round(p.attention, 2)
     (0.36, 1.0)
+    >>> [round(predict(Setting(V=1024, L=64, d=256, N=65536), bits=b).recall, 2) for b in (1, 2, 4)]
+    [0.21, 0.32, 0.36]
     """
-    if not setting.is_limit:
-        raise SettingError("eta", "predict describes the limit eta -> 0, eta*gamma -> infinity: leave "
-                           f"eta={setting.eta:g} and gamma={setting.gamma:g} out (simulate takes them)")
     sizes = {name: np.array([size]) for name, size in sizes_of(setting).items()}
-    found = _predicted(sizes, setting.activation, setting.embedding, setting.trigger_in_value, accuracy)
+    found = _predicted(sizes, setting.activation, setting.embedding, setting.trigger_in_value, accuracy,
+                       beta=beta_of(setting.eta, setting.gamma), bits=bits)
     return Prediction(setting, **_each(found, lambda x: float(x[0])))
 
 
 def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: ArrayLike | None = None,
                  activation: Any = None, embedding: str = "gaussian", trigger_in_value: bool = True,
-                 accuracy: Accuracy = DEFAULT) -> Predictions:
-    """`predict` for arrays of settings; V, L, d, N and, with an MLP, m broadcast against one another.
+                 eta: float | None = None, gamma: float | None = None, accuracy: Accuracy = DEFAULT,
+                 bits: int | None = None) -> Predictions:
+    """`predict` for arrays of settings; V, L, d, N and, with an MLP, m broadcast against one another. All have the same
+    learning rates, and bits.
 
     Arrays may be empty. Either all settings have an MLP or none has. Raises `SettingError` where any value lies
     outside its domain.
@@ -166,22 +190,24 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: A
         raise SettingError("embedding", f"embedding={embedding!r} is not {PARAMETERS['embedding'].domain}")
     if embedding == "orthogonal" and (sizes["d"] < sizes["V"]).any():
         raise SettingError("d", "orthogonal embeddings need d of at least V in every setting")
-    return predictions_at(sizes, activation_in_use(m, activation), embedding, trigger_in_value, accuracy)
+    return predictions_at(sizes, activation_in_use(m, activation), embedding, trigger_in_value, accuracy,
+                          beta=beta_of(eta, gamma), bits=bits)
 
 
 def predictions_at(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str, trigger_in_value: bool,
-                   accuracy: Accuracy = DEFAULT) -> Predictions:
+                   accuracy: Accuracy = DEFAULT, *, beta: float | None = None,
+                   bits: int | None = None) -> Predictions:
     """`predict_many` for sizes that need no check: arrays V, L, d, N and, with an activation, m, of one shape.
 
-    N may be beyond its domain here, which stands for the limit of many samples.
+    N may be beyond its domain here, which stands for the limit of many samples. beta is eta*gamma, None in the limit.
     """
     shape, number = sizes["V"].shape, sizes["V"].size
     rows = {name: np.ascontiguousarray(x).reshape(-1) if number else np.array([2.0])  # the laws want one
             for name, x in sizes.items()}
-    found = _predicted(rows, phi, embedding, trigger_in_value, accuracy)
+    found = _predicted(rows, phi, embedding, trigger_in_value, accuracy, beta=beta, bits=bits)
     arrays = _each({**rows, **found}, lambda x: x[:number].reshape(shape))
     return Predictions(**{"m": None, **arrays}, activation=phi, embedding=embedding,
-                       trigger_in_value=bool(trigger_in_value))
+                       trigger_in_value=bool(trigger_in_value), beta=beta)
 
 
 def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dict[str, Any]:
@@ -190,9 +216,16 @@ def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dic
 
 
 def _predicted(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str, trigger_in_value: bool,
-               accuracy: Accuracy) -> dict[str, Any]:
+               accuracy: Accuracy, *, beta: float | None, bits: int | None) -> dict[str, Any]:
     """The fields of `Prediction` for flat arrays of valid sizes."""
+    quantiser = quantiser_noise(None if bits is None else check_integer("bits", bits, 1, MOST_BITS))
+    if quantiser and (phi is not None or embedding == "orthogonal" or beta is not None):
+        raise SettingError("bits", f"bits={bits}: Val is quantised without an MLP or learning rates, and with gaussian "
+                           "or sphere embeddings only")
     V, L, d, N, e, m = *(sizes[name] for name in "VLdN"), bool(trigger_in_value), sizes.get("m")
+    if beta is not None and (m is not None or embedding == "orthogonal"):
+        raise SettingError("eta", "eta and gamma: finite rates are predicted for gaussian and sphere embeddings "
+                           "without an MLP (simulate takes them); leave them out for the limit")
     if embedding == "orthogonal":
         if m is not None:
             raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
@@ -202,7 +235,8 @@ def _predicted(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str,
     else:
         if embedding == "sphere":
             d = np.maximum(d, 2)  # a line has no directions to average over: the circle stands in for it
-        batch = Batch(V, L, d, N, m, None if phi is None else activation_of(phi), embedding, int(e))
+        batch = Batch(V, L, d, N, m, None if phi is None else activation_of(phi), embedding, int(e),
+                      bits if quantiser else None)
         mean, std, finite = np.ones_like(V), np.zeros_like(V), np.zeros_like(V)
         longer = np.flatnonzero(L > 1)  # a sequence of one token attends to it
         if len(longer):
@@ -213,14 +247,17 @@ def _predicted(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str,
         found |= {"attention": mean, "attention_std": std}
         budget = attention_terms(V, L, d, N, embedding, e, m=m, phi=batch.phi)
         terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},
-                 "recall": recall_terms(V, d, N, e) if batch.phi is None or m is None else
+                 "recall": recall_terms(V, d, N, e, batch.bits) if batch.phi is None or m is None else
                  mlp_recall_terms(typical_kernel(batch.phi, d, batch.e), V, d, N, m)}
+        if beta is not None:
+            softened(found, batch, beta, accuracy)
     # quadrature weights sum to 1 but for rounding
     means = {o: np.clip(found[o], 0, 1) for o in OBSERVABLES}
+    weight = np.clip(found.get("weight", found["attention"]), 0, 1)
     spread = {o: np.where(found[o + "_std"] > RESOLVED, found[o + "_std"], 0) for o in OBSERVABLES}
     # recall is counted over all tokens: nothing is sampled
     observed = {o: spread[o] if o == "recall" else _observed_std(means[o], spread[o]) for o in OBSERVABLES}
-    return {**means, "std": observed, "spread": spread, "terms": terms}
+    return {**means, "attention_weight": weight, "std": observed, "spread": spread, "terms": terms}
 
 
 def _observed_std(mean: FloatArray, spread: FloatArray) -> FloatArray:

@@ -36,7 +36,7 @@ class Kernel:
     over tokens j, whose mean rises by `slope` per unit of the token's attention score; variance and skewness are those
     left at a given score.
     bare_mean, bare_slope, bare_variance: the same for values without the trigger; bare_own: K(z_k, k).
-    power_variance, power_skewness: of the competitors' total strength over the draw of the neurons, relative.
+    power_variance: of the competitors' total strength, a gamma variable, over the draw of labels, relative.
     common: the part of the variance, beside that by scores, which is the same for all facts k. together: correlation
     of two facts over the draw of the neurons. linear: squared slope of K in the overlap of two values.
     """
@@ -54,7 +54,6 @@ class Kernel:
     bare_variance: FloatArray
     bare_own: FloatArray
     power_variance: FloatArray
-    power_skewness: FloatArray
     common: FloatArray
     together: FloatArray
     linear: FloatArray
@@ -95,7 +94,7 @@ class InnerProduct:
         walk = power_variance(seeds, facts.t, facts.s / d, 3 * d / (d + 2) if seeds.sphere else 3)
         trigger = seeds.e * np.maximum(seeds.tau - seeds.snr**2 / seeds.d, 0)
         return Kernel(1, np.inf, facts.weight, facts.s, facts.t, facts.alpha, token, zero, zero, facts.alpha, token,
-                      facts.own, walk, 2 * np.sqrt(walk), zero + (trigger / seeds.d)[:, None], zero, zero + 1)
+                      facts.own, walk, zero + (trigger / seeds.d)[:, None], zero, zero + 1)
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """The inner product itself."""
@@ -131,7 +130,7 @@ class Neurons:
         walk = power_variance(seeds, mean, power, 3 * self.d / (self.d + 2) if self.sphere else 3)
         return Kernel(D, self.m, flat(facts.weight[..., None] * found.weight), flat(found.own), mean, flat(found.slope),
                       flat(variance), flat(found.third / variance**(3 / 2)), flat(found.wrong_mean),
-                      flat(found.wrong_slope), flat(bare), flat(found.itself), walk, 2 * np.sqrt(walk),
+                      flat(found.wrong_slope), flat(bare), flat(found.itself), walk,
                       flat(common[:, None, None]), flat(found.together), flat(found.linear))
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:

@@ -18,10 +18,11 @@ from .batch import Batch
 from .competitors import ends_of, hazard, kinds, scaled_logit
 from .correct_label import nodes_of
 from .fact import facts
+from .quantised_val import in_few_bits
 from .read_out import InnerProduct, Neurons, ReadOut
 from .seed import seed_law, tau_nodes
 from .strengths import stored
-from .training_attention import TINY, Classes, Seeds, attended_share, classes, sure_classes
+from .training_attention import TINY, Attended, Classes, Seeds, attended_share, classes, sure_classes
 from .variance import law_of_facts, scatter
 from .wrong_picks import wrong_answers
 
@@ -36,19 +37,15 @@ LARGEST = 5.0  # logarithm of the expected number of competitors above, from whe
 @dataclasses.dataclass(frozen=True)
 class Rules:
     """Which quadrature a setting gets: one class of attention if it is sure, few scores if almost; so many counts of a
-    competitor, and of the fact itself, each by itself if they are far apart (else 0), more nodes over them if there are
-    few; so many points and nodes."""
+    competitor, and of the fact itself, each by itself if they are far apart (else 0); so many points over the logit,
+    and what `Accuracy` asks for at its size."""
 
     sure: bool
     almost: bool
     counts: int
     own: int
-    few: bool
     points: int
-    gain: int
-    chi: int
-    power: int
-    length: int
+    accuracy: Accuracy
 
 
 def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
@@ -58,61 +55,65 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     power = (V - 1) * (e / lam + (1 + 1 / lam) * (1 + e) / d)
     unit = np.sqrt(d / power) / lam  # logits between two counts of a competitor that stores e, of the fact 1 + e
     sure = bool(miss < accuracy.sure)
-    more = int(np.clip(np.ceil(np.log2(accuracy.small / min(V, d))), 0, 3 if sure else 1))
+    halvings = max(int(np.ceil(np.log2(accuracy.small / min(V, d)))), 0)
+    more = (halvings + 1) // 2 if sure else int(halvings > 0)
+    aside = more if sure else 0  # elsewhere scores have nodes of their own beside
     most = np.nan_to_num(pdtrik(1 - accuracy.last_count, lam))  # NaN from lambda = 10^11 on, where none counts
     every = 4 * int(np.ceil((most + 1) / 4))
     sharp = (1 + e) * unit > accuracy.sharp and lam < accuracy.few
     counts = every if sharp or e * unit > accuracy.apart else 0
+    few = lam < accuracy.few or counts > 0
+    own = every if sharp or (sure and counts) else 0
+    at_size = dataclasses.replace(
+        accuracy, gain=accuracy.gain + halvings + 2 * int(sharp), chi=accuracy.chi + more + int(batch.sphere),
+        power=accuracy.power + aside, length=accuracy.length + aside, trigger=accuracy.trigger + more // 2,
+        overlap=accuracy.overlap + more, strength=accuracy.strength * (2 if own else 1),
+        count=accuracy.few_count if few else accuracy.count,
+        competitor=accuracy.few_competitor if few else accuracy.competitor)
     return Rules(sure=sure, almost=bool(not sure and miss < accuracy.almost), counts=counts,
-                 own=every if sharp or (sure and counts) else 0,
-                 few=bool(lam < accuracy.few or counts > 0),
-                 points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))),
-                 gain=accuracy.gain + more + 2 * int(sharp), chi=accuracy.chi + more + int(batch.sphere),
-                 power=accuracy.power + (more if sure else 0), length=accuracy.length + (more if sure else 0))
+                 own=own, points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))), accuracy=at_size)
 
 
-def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, accuracy: Accuracy) -> tuple[FloatArray, ...]:
+def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None = None) -> tuple[FloatArray, ...]:
     """(R,) each: recall, E[share recall] over facts, accuracy from wrong picks, variance of recall at the row, and the
     attention of training, E share."""
-    count, competitor = ((accuracy.few_count, accuracy.few_competitor) if rules.few else
-                         (accuracy.count, accuracy.competitor))
-    accuracy = dataclasses.replace(accuracy, gain=rules.gain, chi=rules.chi, power=rules.power,
-                                   length=rules.length, count=count, competitor=competitor)
+    accuracy = rules.accuracy
     if rules.sure:
         groups, n_zeta = sure_classes(seeds), 1
     else:
         groups, n_zeta = classes(seeds, accuracy), -(-accuracy.score // (2 if rules.almost else 1))
     read = facts(seeds, n_zeta, accuracy)
-    share, share_weight = np.ones((*read.s.shape, 1)), np.ones((*read.s.shape, 1))
-    if not rules.sure:
-        share, share_weight = attended_share(seeds, read.zeta, accuracy.outranking)
+    one = np.ones((*read.s.shape, 1))
+    attended = Attended(one, one) if rules.sure else attended_share(seeds, read.zeta, accuracy.outranking)
+    share = (read.weight * (attended.share * attended.weight).sum(-1)).sum(-1)
     kernel = read_out.moments(seeds, read)
-    D = kernel.nodes
-    share, share_weight, picked = (np.repeat(a, D, axis=1) for a in (share, share_weight, read.picked))
-    each_row = kernel.own.shape[1] * share.shape[-1] * (rules.own or accuracy.count) * accuracy.noise
+    attended, picked = attended.repeated(kernel.nodes), np.repeat(read.picked, kernel.nodes, axis=1)
+    each_row = kernel.own.shape[1] * accuracy.strength * accuracy.noise
     rows = max(1, ENTRIES // (each_row * accuracy.chi * accuracy.power))
     parts = []
     for start in range(0, len(seeds.V), rows):
         i = slice(start, start + rows)
         part, of = seeds.at(i), kernel.at(i)
         group = Classes(*(getattr(groups, f.name)[i] for f in dataclasses.fields(groups)))
-        store = stored(part, group, of, picked[i])
+        if bits is None:
+            store = stored(part, group, of, picked[i])
+        else:
+            of, store = in_few_bits(part, group, of, picked[i], bits)
         others = kinds(part, group, of, store, rules.counts, accuracy)
         ends = ends_of(part, others, of)
-        nodes = nodes_of(part, of, store, share[i], share_weight[i], rules.own, ends, accuracy)
+        nodes = nodes_of(part, of, store, attended.at(i), ends, accuracy, counts=rules.own)
         scaled, shape = scaled_logit(part, nodes), (*of.own.shape, -1)
         log = hazard(part, others, nodes, scaled, rules.points, accuracy).at(scaled, nodes.gain.reshape(shape))
         right = np.exp(-np.exp(np.minimum(log, LARGEST))).reshape(nodes.mass.shape)
         each = np.einsum("repm,repm->rep", nodes.mass, right)
         W = of.weight
         recall = (W * each.sum(-1)).sum(-1)
-        attended = (W * (each * nodes.share).sum(-1)).sum(-1)
-        law = law_of_facts(part, group, of, store, nodes, right, log.reshape(right.shape), accuracy)
-        own = scatter(part, law, accuracy)
-        parts.append((recall, attended, own))
-    recall, attended, own = (np.concatenate(column) for column in zip(*parts, strict=True))
+        both = (W * (each * nodes.share).sum(-1)).sum(-1)
+        law = law_of_facts(part, group, of, store, nodes, accuracy, right=right, log=log.reshape(right.shape))
+        parts.append((recall, both, scatter(part, law, accuracy)))
+    recall, both, own = (np.concatenate(column) for column in zip(*parts, strict=True))
     wrong = 0 * recall if rules.sure else wrong_answers(seeds, groups, read_out, accuracy)
-    return recall, attended, wrong, own, (read.weight * (share[:, ::D] * share_weight[:, ::D]).sum(-1)).sum(-1)
+    return recall, both, wrong, own, share
 
 
 def seeds_of(batch: Batch, sure: bool, accuracy: Accuracy) -> tuple[Seeds, FloatArray, NDArray[np.intp]]:
@@ -154,19 +155,21 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
             nodes = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
             read_out = Neurons(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, nodes)
         seeds, weights, of = seeds_of(part, rules.sure, accuracy)
-        columns = recall_given(seeds, read_out, rules, accuracy)
+        columns = recall_given(seeds, read_out, rules, batch.bits)
         for k, i in enumerate(members):
             mine = of == k
-            found = _over_seeds(weights[mine], seeds.tau[mine], *(a[mine] for a in columns),
+            found = _over_seeds(weights[mine], seeds.tau[mine], [a[mine] for a in columns],
                                 right=1 - missed[i] if rules.sure else 1.0, finite=finite[i])
             for name, value in found.items():
                 out[name][i] = value
     return out
 
 
-def _over_seeds(weight: FloatArray, tau: FloatArray, recall: FloatArray, attended: FloatArray, wrong: FloatArray,
-                own: FloatArray, attention: FloatArray, *, right: float, finite: float) -> dict[str, float]:
-    """Means over the seeds of a setting, and the variances between them, at them, and through attention's own."""
+def _over_seeds(weight: FloatArray, tau: FloatArray, columns: list[FloatArray], *, right: float,
+                finite: float) -> dict[str, float]:
+    """Means over the seeds of a setting, and the variances between them, at them, and through attention's own; columns
+    as `recall_given` returns them."""
+    recall, attended, wrong, own, attention = columns
     attended = attended * right
     share = np.minimum(attended / np.maximum(recall, TINY), 1)
     same = (tau[:, None] == tau) * weight

@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from ..activations import Activation, activation
 from ..numerics.gaussian_kernels import gaussian_rule, hermite_projection
-from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre
+from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre, gauss_of_gamma
 from .accuracy import DEFAULT, Accuracy
 from .formulas import score_shape
 from .formulas import step_two as st
@@ -34,15 +34,12 @@ Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`;
 TINY = float(np.finfo(float).tiny)  # keeps logarithms and quotients of 0 finite
 MOST_SKEW = 2.0  # guard: acts at a few tokens, where the lead is as skewed as an exponential variable
 STEPS = 4  # of Newton's method, after which a shape has its cumulants
-FAR = 8.0  # standard deviations beyond which a gamma variable has no mass, as far as floats tell
-LOG_STEPS = 400  # of a gamma variable's logarithm, from which its Gauss rule is made
 TOO_FLAT = 1e-8  # a fourth cumulant or a variance that changes no score, as far as floats tell
 LEAST_EXCESS = -4 / 3  # guard: acts where scores are flatter than a coordinate in two dimensions, whose excess is -3/2
 OUTSIDE = 1e-16  # guard: acts beyond the sphere, where no token scores
 NO_MASS = 1e-15  # guard: acts where all seeds of a row lead, or none
 LEAST_NOISE = 1e-20  # guard: acts on a line, where nothing is left beside the trigger
 RARE = 1e-9  # guard: acts where V is so large that no two draws of a sequence agree
-FALLEN = 40  # exponential falls to which a logarithm's left tail is followed: e^-40 is nothing
 LEAST_REST = 1 / 16  # guard: acts where the overlap with the trigger is nearly all of a token's score
 
 
@@ -164,19 +161,6 @@ def activation_moments(phi: Activation, s: Real) -> Moments:
             "h5": (third * second + first * fourth) / 2, "P0": (w * f**2).sum(-1), "P2": (w * slope**2).sum(-1)}
 
 
-def gamma_nodes(variance: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
-    """A gamma variable of mean 1 and the variances (B,): nodes and weights (B, n), the Gauss rule in its logarithm, in
-    which what depends on it is smooth at small shapes too."""
-    shape = 1 / np.maximum(variance, TOO_FLAT)[:, None]
-    # in units of the standard deviation, or of the exponential fall of the logarithm's left tail
-    left = np.minimum(-FAR / np.sqrt(shape), -FALLEN / shape)
-    right = FAR / np.sqrt(shape) + np.log1p(FAR / shape)
-    log = left + (right - left) * np.linspace(0, 1, LOG_STEPS)
-    weight = np.exp(shape * (log - np.expm1(log)))
-    nodes, w = condense(log, weight / weight.sum(-1, keepdims=True), n)
-    return np.exp(nodes), w
-
-
 def _step_two(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, axes: int, **more: Real) -> StepTwo:
     """The moments' arguments with so many axes after that of settings, for quadrature nodes."""
     shape = (-1,) + (1,) * axes
@@ -213,8 +197,8 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     shared: dict[str, Real] = {"e": int(trigger_in_value), "kappa": kappa}
     width, moments = _mlp(sizes, m, phi, shared["e"])
     tau, w_tau = tau_nodes(d1, embedding, accuracy.tau_nodes)
-    b0, w_b0 = gamma_nodes(2 / d1, accuracy.scale_nodes)
-    Q, w_Q = gamma_nodes(2 * (1 - 1 / sizes[3]) / (V1 - 1), accuracy.spread_nodes)
+    b0, w_b0 = gauss_of_gamma(2 / d1, accuracy.scale_nodes)
+    Q, w_Q = gauss_of_gamma(2 * (1 - 1 / sizes[3]) / (V1 - 1), accuracy.spread_nodes)
     at = _step_two(sizes, width, moments, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None],
                    Q=Q[:, None, None, :], **shared)
     typical = _step_two(sizes, width, moments, 0, **shared)
@@ -253,7 +237,7 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
 def tau_nodes(d: FloatArray, embedding: str, n: int) -> tuple[FloatArray, FloatArray]:
     """|z_trig|^2 (B, n) and weights: chi^2_d/d, or 1 on the sphere."""
     if embedding == "gaussian":
-        return gamma_nodes(2 / d, n)
+        return gauss_of_gamma(2 / d, n)
     return np.ones((len(d), 1)), np.ones((len(d), 1))
 
 

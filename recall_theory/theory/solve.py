@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from ..numerics.forced_choice import forced_choice
 from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
-from ..settings import OBSERVABLES, PARAMETERS, SIZES, SettingError, activation_in_use, check_proportion
+from ..settings import OBSERVABLES, PARAMETERS, SIZES, SettingError, activation_in_use, beta_of, check_proportion
 from .formulas import leading_laws as laws
+from .formulas.finite_rate_formulas import logit_lead, typical_weight
 from .formulas.generic import lambert_w
 from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal import orthogonal_prediction
@@ -36,13 +37,19 @@ SOUGHT_LARGEST = ("V", "L")  # sizes whose largest value is sought
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """Embeddings and architecture; `activation` None is the Attention-only model, without the size m."""
+    """Embeddings, architecture and rates; `activation` None is the Attention-only model, without the size m. Val's
+    entries are quantised to `bits`, or not at all, and `beta` is eta*gamma, None in the limit."""
 
     embedding: str = "gaussian"
     trigger_in_value: bool = True
     activation: str | None = None
+    bits: int | None = None
+    beta: float | None = None
 
     def __post_init__(self) -> None:
+        if self.bits is not None and self.beta is not None:
+            raise SettingError("bits", f"bits={self.bits}: with eta and gamma Val isn't quantised; leave one or the "
+                               "others out")
         if self.activation is not None and self.embedding == "orthogonal":
             raise SettingError("embedding", "embedding='orthogonal': with an MLP the theory describes gaussian and "
                                "sphere embeddings (simulate takes it)")
@@ -55,11 +62,20 @@ class Model:
     @property
     def fixed(self) -> dict[str, Any]:
         """Its fields that are parameters of a `Setting`."""
-        return dataclasses.asdict(self)
+        return {name: getattr(self, name) for name in ("embedding", "trigger_in_value", "activation")}
 
     def predict(self, at: Sizes) -> Predictions:
         """Everything, in full."""
-        return predictions_at(at, self.activation, self.embedding, self.trigger_in_value)
+        return predictions_at(at, self.activation, self.embedding, self.trigger_in_value, beta=self.beta,
+                              bits=self.bits)
+
+    def weight(self, at: Sizes) -> FloatArray:
+        """About the mean attention weight of the informative token: 1/(1 + (L - 1) e^-lead), its logit lead T beta."""
+        if self.beta is None:
+            return np.ones_like(at["V"])
+        L = np.maximum(at["L"], 2)
+        lead = np.minimum(logit_lead(at["V"], L, self.beta, 1), np.log(np.finfo(float).max))
+        return np.where(at["L"] > 1, typical_weight(L, lead, 0), 1)
 
     def attention(self, at: Sizes) -> FloatArray:
         """Predicted attention alone: a small part of what a whole prediction costs."""
@@ -74,15 +90,18 @@ class Model:
         if self.embedding == "orthogonal":
             return orthogonal_prediction(at["V"], at["L"], at["d"], at["N"], self.trigger_in_value)
         recall, attention = self.estimate_recall(at), self.attention(at)
-        return {"attention": attention, "recall": recall, "accuracy": recall * attention}
+        # A mixture is answered right while the weight of the right token is not small: sqrt is a guess of how often.
+        return {"attention": attention, "recall": recall, "accuracy": recall * attention * np.sqrt(self.weight(at))}
 
     def estimate_recall(self, at: Sizes) -> FloatArray:
         """A quick guess of recall: the terms as Gaussian noise."""
         V, d, N = at["V"], at["d"], at["N"]
         if self.embedding == "orthogonal":
             return self.estimate(at)["recall"]
+        if self.beta is not None:
+            N = np.maximum(N * self.weight(at), 1)
         if self.activation is None:
-            terms = recall_terms(V, d, N, self.trigger_in_value)
+            terms = recall_terms(V, d, N, self.trigger_in_value, self.bits)
         else:
             terms = mlp_recall_terms(self._kernel(d), V, d, N, at["m"])
         noise = np.maximum(sum(terms.values()), np.finfo(float).tiny)
@@ -138,12 +157,14 @@ def samples(V: FloatArray, ratio: float) -> FloatArray:
 def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", *,
               V: int | None = None, L: int | None = None, d: int | None = None, N: int | None = None,
               m: int | None = None, activation: Any = None, embedding: str = "gaussian",
-              trigger_in_value: bool = True, ratio: float | None = None) -> Interval | None:
+              trigger_in_value: bool = True, ratio: float | None = None, bits: int | None = None,
+              eta: float | None = None, gamma: float | None = None) -> Interval | None:
     """The largest V or L, or the least N, d or m, at which a predicted observable reaches the target.
 
     Give the other ones of V, L, d, N, and m with an MLP; `ratio` = N/V can stand in for N. `activation` alone belongs
-    with the unknown m; m alone means relu. Returns the whole interval of the unknown on which the target is reached
-    (the highest one for V and L, the lowest for N, d and m), or None where there is none.
+    with the unknown m; m alone means relu. `bits` quantises Val, as in `predict`; `eta` and `gamma` go together, and
+    without them it is the limit. Returns the whole interval of the unknown on which the target is reached (the highest
+    one for V and L, the lowest for N, d and m), or None where there is none.
 
     Raises `SettingError` for a value outside its domain and for a missing or superfluous size.
 
@@ -162,7 +183,7 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
     if observable not in OBSERVABLES:
         raise SettingError("observable", f"observable={observable!r} is not one of {', '.join(OBSERVABLES)}")
     width = "m" if "m" in sizes or unknown == "m" else None
-    model = Model(embedding, trigger_in_value, activation_in_use(width, activation))
+    model = Model(embedding, trigger_in_value, activation_in_use(width, activation), bits, beta_of(eta, gamma))
     needed = [name for name in model.sizes if name != unknown and (name != "N" or ratio is None)]
     for name in given:
         if (name in sizes) != (name in needed):

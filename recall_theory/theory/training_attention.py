@@ -6,7 +6,6 @@ Rows are nodes of a seed law. docs/derivations/recall.md, "Training attention".
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,26 +53,46 @@ class Seeds:
 _ROWS = ("V", "L", "d", "N", "tau", "snr", "skew", "excess")
 
 
-def shape_score(seeds: Seeds, u: Any) -> FloatArray:
+def shape_score(seeds: Seeds, u: FloatArray) -> FloatArray:
     """The standardised score (R, ...) of a token, from its normal quantile u."""
     return np.asarray(score_of_normal(u, seeds.skew[:, None], seeds.excess[:, None]))
 
 
-def quantile_of_score(seeds: Seeds, x: Any) -> FloatArray:
+def score_of_token(seeds: Seeds, u: FloatArray) -> FloatArray:
+    """The same of a token whose embedding is looked at: on the sphere a score in units of its spread is sqrt(d) times a
+    coordinate of a unit vector."""
+    zeta, most = shape_score(seeds, u), np.sqrt(seeds.d)[:, None]
+    return np.clip(zeta, -most, most) if seeds.sphere else zeta
+
+
+def quantile_of_score(seeds: Seeds, x: FloatArray) -> FloatArray:
     """The normal quantile (R, ...) of a standardised score, the inverse of `shape_score`."""
     return np.asarray(normal_score(x, seeds.skew[:, None], seeds.excess[:, None]))
 
 
-def attended_share(seeds: Seeds, zeta: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
-    """Share (R, F, n) of a token's sequences that attend to it, given its score zeta (R, F).
+@dataclasses.dataclass(frozen=True)
+class Attended:
+    """Share (R, F, n) of a fact's sequences that attend to it, with weights."""
 
-    Random over seeds through the number of tokens that outrank it, binomial; weights (R, F, n).
-    """
+    share: FloatArray
+    weight: FloatArray
+
+    def at(self, rows: slice) -> Attended:
+        """Some of the rows."""
+        return Attended(self.share[rows], self.weight[rows])
+
+    def repeated(self, times: int) -> Attended:
+        """Each fact so many times."""
+        return Attended(*(np.repeat(a, times, axis=1) for a in (self.share, self.weight)))
+
+
+def attended_share(seeds: Seeds, zeta: FloatArray, n: int) -> Attended:
+    """The share given the token's score zeta (R, F), random over seeds through the number of tokens that outrank it."""
     u = quantile_of_score(seeds, zeta + seeds.snr[:, None])
     above, weight = outranking(seeds, ndtr(-u), n)
     V, L = seeds.V[:, None, None], seeds.L[:, None, None]
     above = above + (seeds.snr < 0)[:, None, None]  # then another copy of the token itself wins too
-    return np.exp((L - 1) * np.log1p(-np.minimum(above / V, BELOW_ONE))), weight
+    return Attended(np.exp((L - 1) * np.log1p(-np.minimum(above / V, BELOW_ONE))), weight)
 
 
 def outranking(seeds: Seeds, chance: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
@@ -119,14 +138,14 @@ def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
     """The labels grouped by how their training sequences attended."""
     u, w = gauss_hermite(accuracy.class_score)
     zeta = shape_score(seeds, u)
-    share, w_share = attended_share(seeds, zeta, accuracy.class_above)
-    weight = w[:, None] * w_share
+    attended = attended_share(seeds, zeta, accuracy.class_above)
+    share, weight = attended.share, w[:, None] * attended.weight
     inner = (np.arange(accuracy.classes) + 1 / 2) / accuracy.classes
     edges = np.sort(np.concatenate([inner, END_EDGES]))
     R, C = len(zeta), len(edges) + 1
     group = (np.arange(R)[:, None, None] * C + np.searchsorted(edges, share)).ravel()
 
-    def total(values: Any) -> FloatArray:
+    def total(values: FloatArray) -> FloatArray:
         sums = np.bincount(group, (weight * values).ravel(), minlength=R * C)
         return np.asarray(sums, dtype=float).reshape(R, C)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from ..numerics.quadrature import gauss_hermite, gauss_legendre
+from ..numerics.quadrature import gauss_coordinate, gauss_legendre
 from .accuracy import Accuracy
 from .correct_label import Nodes
 from .formulas import recall_formulas as rf
@@ -62,8 +62,8 @@ class Law:
     neurons: FloatArray
 
 
-def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, nodes: Nodes, right: FloatArray,
-                 log: FloatArray, accuracy: Accuracy) -> Law:
+def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, nodes: Nodes, accuracy: Accuracy,
+                 *, right: FloatArray, log: FloatArray) -> Law:
     """The law from the nodes over facts; right, log (R, E, P, M): chance of recall, and the hazards' logarithms."""
     V, d, lam = seeds.V, seeds.d, seeds.lam
     W, D = kernel.weight, kernel.nodes
@@ -165,10 +165,10 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     tie = np.sqrt(d / V / spread) * law.triple / overlap
     mixed = 2 * (law.pair / V)[:, None, None] * middle[:, :, None] * law.noise[:, None, :]
     joint = np.zeros_like(V)
-    x, w = gauss_hermite(accuracy.overlap)
+    x, w = gauss_coordinate((1 - f0**2) ** 2 / overlap, accuracy.overlap)  # as two directions' overlap is
     angle, w_angle = gauss_legendre(accuracy.angle)
     a, b = A[:, :, None], A[:, None, :]
-    for xi, wi in zip(x, w, strict=True):
+    for xi, wi in zip(x.T, w.T, strict=True):
         off = np.sqrt(overlap) * xi
         end = np.arcsin(np.clip(f0 + off, -FULL, FULL))
         excess = np.zeros((len(V), A.shape[1], A.shape[1]))

@@ -10,17 +10,17 @@ from scipy.special import ndtr, ndtri
 
 from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
 from .accuracy import Accuracy
+from .competitors import left_of
 from .fact import Facts
 from .read_out import ReadOut
 from .strengths import stored
-from .training_attention import TINY, Classes, Seeds, best_pick, shape_score
+from .training_attention import TINY, Classes, Seeds, best_pick, score_of_token
 
 __all__ = ["wrong_answers"]
 
 FloatArray = NDArray[np.float64]
 
 LOWEST, BEYOND = -2.0, 5.0  # of the logit that answers: from here to so far beyond sqrt(2 ln V)
-LEAST_LEFT = 1 / 20  # of a competitor's noise, as in `competitors`
 
 
 def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Accuracy) -> FloatArray:
@@ -39,9 +39,7 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     best = best_pick(seeds)[:, None]
     kept = np.log1p(-best)  # log of the chance that one token is not among the noise
     rank = np.minimum(np.floor(np.log(u) / kept), V - 1)  # tokens that outrank b
-    zeta = np.repeat(shape_score(seeds, -ndtri((rank + 1 / 2) / V)), 2, axis=1)
-    if seeds.sphere:  # a score in units of its spread is sqrt(d) times a coordinate of a unit vector
-        zeta = np.clip(zeta, -np.sqrt(d), np.sqrt(d))
+    zeta = np.repeat(score_of_token(seeds, -ndtri((rank + 1 / 2) / V)), 2, axis=1)
     rank, p, weight = np.repeat(rank, 2, axis=1), np.tile(p, n), np.repeat(w_u, 2) * np.tile(w_p, n)
     tau, most = seeds.tau[:, None], np.sqrt(seeds.tau * seeds.d)[:, None]
     snr = np.clip(seeds.snr[:, None], -most, most)
@@ -64,7 +62,7 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
             right = (count[:, c, k] / seeds.lam)[:, None]
             theta = (right * store.bias[..., c] + store.rest[..., c] - store.mean)[..., None]
             varies = (right**2 * store.spread[..., c] + store.rest_variance[..., c])[..., None]
-            left = np.maximum(1 - (theta**2 + varies) / noise[..., None], LEAST_LEFT)
+            left = left_of(theta**2 + varies, noise[..., None])
             each[c] += w_count[:, c, k][:, None, None] * ndtr((grid - gain * theta) / np.sqrt(left + gain**2 * varies))
         each[c] *= groups.weight[:, c][:, None, None]
     below = each.sum(axis=0)

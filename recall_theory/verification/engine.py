@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Generic
@@ -75,18 +76,21 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     for setting in settings:
         problem.check(setting)
 
-    judged: Callable[[S], object] = predictor or problem.predict
-    own = judged is problem.predict
-    claims = [] if own else [claim_of(judged, setting, problem) for setting in settings]
-    theories = _predictions(problem.predict, settings, jobs)
-    known = dict(zip(settings, theories, strict=True))
-    if own:
-        claims = [claim_of(lambda s: known[s] or judged(s), setting, problem) for setting in settings]
+    @functools.cache
+    def theories() -> dict[S, P | None]:
+        return dict(zip(settings, _predictions(problem.predict, settings, jobs), strict=True))
+
+    def own_claim(setting: S) -> P:
+        return theories()[setting] or problem.predict(setting)
+
+    judged = own_claim if predictor is None or predictor is problem.predict else predictor
+    # All claims first: a predictor that is refused needs no prediction of the library.
+    claims = [claim_of(judged, setting, problem) for setting in settings]
     cells = []
-    for setting, theory, (claimed, own_margin) in zip(settings, theories, claims, strict=True):
+    for setting, (claimed, own_margin) in zip(settings, claims, strict=True):
         given = margin or own_margin
         margins = problem.margins(setting, claimed) if given is None else dict.fromkeys(claimed, given)
-        cells.append(_Sampled(setting, claimed, theory, margins, given or 0))
+        cells.append(_Sampled(setting, claimed, theories()[setting], margins, given or 0))
 
     groups = {} if until else pooled_groups(problem, settings, [cell.claimed for cell in cells])
     looks = LOOKS if until is None and seeds is None else 1

@@ -97,7 +97,8 @@ def pooled_interval(samples: Sequence[FloatArray], confidence: float) -> tuple[f
     # Failures that no seed shows, all in the cell where they weigh most.
     below = float((p * means)[(means > NEAR_ONE) | flat].max(initial=0)) / cells
     above = float((p * (1 - means))[flat].max(initial=0)) / cells
-    return min(float(low), float(mean) - below), max(float(high), float(mean) + above), "t"
+    method = "rare failures" if mean - below < low or mean + above > high else "t"
+    return min(float(low), float(mean) - below), max(float(high), float(mean) + above), method
 
 
 def _moments_of_means(rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

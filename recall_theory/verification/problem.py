@@ -14,7 +14,7 @@ from ..geometric import geometric_simulation
 from ..geometric.geometric_prediction import GeometricPrediction
 from ..geometric.geometric_prediction import predict as predict_geometric
 from ..geometric.geometric_setting import GeometricSetting
-from ..settings import OBSERVABLES, BaseSetting, Setting, SettingError
+from ..settings import N_TEST, OBSERVABLES, BaseSetting, Setting
 from ..simulate.run import Triple, check_affordable, one_seed
 from ..theory.domain import remarks
 from ..theory.predict import Prediction, predict
@@ -84,25 +84,22 @@ class Problem(Generic[S, P]):
         return ", ".join(f"{name}={getattr(setting, name)}" for name in self.required)
 
 
-def _check_three_steps(setting: Setting) -> None:
-    if not setting.is_limit:
-        raise SettingError("eta", f"eta={setting.eta:g}: verify sums over all sequences, which needs the limit "
-                           "eta -> 0, eta*gamma -> infinity: leave eta and gamma out")
-    check_affordable(setting)
-
-
 def _moments_of_three_steps(prediction: Prediction) -> dict[str, Moments]:
-    return {o: Moments(getattr(prediction, o), spread) for o, spread in prediction.spread.items()}
+    """As `observe_exactly` sees them: at finite rates with the sampling of fresh sequences."""
+    spread = prediction.spread if prediction.setting.is_limit else prediction.std
+    return {o: Moments(getattr(prediction, o), spread[o]) for o in OBSERVABLES}
 
 
 def _group_of_three_steps(setting: Setting) -> tuple[str, str]:
     trigger = "" if setting.trigger_in_value else ", keys only"
-    return "attention-only" if setting.m is None else "MLP", f"{setting.embedding}{trigger}"
+    rates = "" if setting.is_limit else ", finite rates"
+    return "attention-only" if setting.m is None else "MLP", f"{setting.embedding}{trigger}{rates}"
 
 
 def observe_exactly(setting: Setting, seed: int, index: int) -> Triple:
-    """Attention, recall and accuracy of one seed of a setting, summed over all sequences."""
-    return one_seed(setting, seed, index, None)
+    """Attention, recall and accuracy of one seed of a setting, summed over all sequences; at finite rates, where there
+    is no such sum, over `N_TEST` fresh ones."""
+    return one_seed(setting, seed, index, None if setting.is_limit else N_TEST)
 
 
 THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
@@ -112,7 +109,7 @@ THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
                    "mlp": ("mlp.toml",)},
     setting_type=Setting,
     has_one_margin=False,
-    check=_check_three_steps,
+    check=check_affordable,
     predict=predict,
     moments=_moments_of_three_steps,
     observe=observe_exactly,

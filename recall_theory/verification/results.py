@@ -35,6 +35,7 @@ TOO_SKEWED = "too skewed to judge"
 TOO_FEW = "too few seeds to show rare failures"
 REASONS = {"any law": TOO_SKEWED, "rare failures": TOO_FEW}
 FEWEST_POOLED = 3  # cells of a group: fewer are no more than cells
+MANY_TIMES = 10  # what is observed: a bias of which the first digit says enough
 
 Interval = tuple[float, float]
 
@@ -165,6 +166,24 @@ class PooledTest:
         """agree, disagree or inconclusive."""
         return judge(self.usual, self.family, self.margin)
 
+    @property
+    def group(self) -> str:
+        """The model and the regime in words: "MLP, sphere"; gaussian embeddings go without saying."""
+        if self.regime == "all":
+            return "all"
+        return ", ".join([self.model, *(word for word in self.regime.split(", ") if word != "gaussian")])
+
+    @property
+    def in_percent(self) -> str:
+        """The bias in per cent of what is observed, with the half width of its 95 % interval: "−3.00 ± 0.30"."""
+        half = (self.usual[1] - self.usual[0]) / 2 / self.observed if self.observed else math.inf
+        if max(abs(self.relative), half) >= MANY_TIMES:
+            text = f"{100 * self.relative:+.0e} ± {100 * half:.0e}"
+        else:
+            digits = 2 if max(abs(self.relative), half) < 1 else 0
+            text = f"{100 * self.relative:+.{digits}f} ± {100 * half:.{digits}f}"
+        return text.replace("-", "−")
+
     def to_dict(self) -> dict[str, object]:
         """The test as the JSON contract has it."""
         whole = dataclasses.asdict(self)
@@ -197,12 +216,12 @@ class Verification(Generic[S, P]):
     @property
     def biased(self) -> list[PooledTest]:
         """The groups over which the prediction is wrong beyond doubt."""
-        return [test for test in self.pooled if test.verdict == DISAGREE]
+        return biased(self.pooled)
 
     @property
     def verdict(self) -> str:
         """disagree if any comparison or pooled test disagrees, else inconclusive if any comparison is, else agree."""
-        return worst([*(cell.verdict for cell in self.cells), DISAGREE if self.biased else AGREE])
+        return verdict_on(self.cells, self.pooled)
 
     def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory verify` and `recall-theory geometric verify`."""
@@ -211,6 +230,16 @@ class Verification(Generic[S, P]):
         return {"schema_version": SCHEMA_VERSION, "law": LAW, "seed": self.seed, **shared,
                 "confidence": self.confidence, "cells": cells, "pooled": [cleaned(t.to_dict()) for t in self.pooled],
                 "seeds_planned": self.seeds_planned, "verdict": self.verdict}
+
+
+def biased(tests: Iterable[PooledTest]) -> list[PooledTest]:
+    """Those that disagree, the largest bias in units of its margin first."""
+    return sorted((test for test in tests if test.verdict == DISAGREE), key=lambda test: -abs(test.bias) / test.margin)
+
+
+def verdict_on(cells: Iterable[Cell[S, P]], tests: Iterable[PooledTest]) -> str:
+    """disagree if any cell or pooled test disagrees, else inconclusive if any cell is, else agree."""
+    return worst([*(cell.verdict for cell in cells), DISAGREE if biased(tests) else AGREE])
 
 
 def seeds_wanted(comparisons: Iterable[tuple[Cell[S, P], str, Comparison]]) -> int:

@@ -19,10 +19,11 @@ Record = dict[str, object]
 
 FIRST_POINTS = 5  # with which a curve takes the place of the one before
 RESULTS = "explore_results.html.jinja"
-CONTROLS = (*SIZES, "activation", "embedding")  # beside which the page says what is wrong with them
+RATES = ("eta", "gamma")
+CONTROLS = (*SIZES, "activation", "embedding", *RATES)  # beside which the page says what is wrong with them
 ENDS = {"V": 20, "L": 14, "d": 14, "N": 32, "m": 18}  # of the sliders, as powers of two; texts may go beyond
 START = {"V": "1024", "L": "64", "d": "256", "N": "65536", "m": "1024", "activation": "relu", "embedding": "gaussian",
-         "trigger_in_value": "yes", "hold": "", "along": "N"}
+         "trigger_in_value": "yes", "hold": "", "along": "N", "eta": "", "gamma": ""}
 PLAIN_BOUNDS = {
     "coverage": "A fact that never occurred among the samples can only be guessed.",
     "bits: all right": "An assignment of V labels takes log2 V! bits, and the parameters hold no more than theirs.",
@@ -59,8 +60,8 @@ def answers(form: Mapping[str, str]) -> Iterator[Record]:
     Parameters
     ----------
     form : the texts of the controls by name: V, L, d and N as on the command line; where they are set m, activation,
-        embedding, trigger_in_value ("no"), hold (N/V, which then decides on N) and along (the size of the curve);
-        moved, the control that was changed; width of the curve in pixels
+        eta and gamma, embedding, trigger_in_value ("no"), hold (N/V, which then decides on N) and along (the size of
+        the curve); moved, the control that was changed; width of the curve in pixels
 
     Yields
     ------
@@ -95,6 +96,13 @@ def _setting(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
             values[name] = PARAMETERS[name].check(entered if size is None else size)
         except SettingError as error:
             problems[name] = str(error).removesuffix(", or none")
+    for name in RATES:
+        if entered := form.get(name, "").strip():
+            rate = parse_real(entered)
+            try:
+                values[name] = PARAMETERS[name].check(entered if rate is None else rate)
+            except SettingError as error:
+                problems[name] = str(error).removesuffix(", or none")
     if problems:
         return None, problems
     if "m" in values:

@@ -114,6 +114,8 @@ def page(summary: StoreSummary) -> str:
         random_seeds=sorted({p.seed for p in problems}),
         verdicts=["", *analysis.tally()],
         tallies=[(o or "all", *map(count, analysis.tally(o).values())) for o in (*OBSERVABLES, None)],
+        pooled=[(test.group, test.observable, count(test.cells), test.in_percent, test.verdict)
+                for test in analysis.pooled],
         varied=[p for p in PARAMETERS.values() if any(getattr(x.setting, p.name) != p.default for x in problems)],
         described=described, WORDS=WORDS, DETAILS=DETAILS, SIMULATION_VERSION=SIMULATION_VERSION,
         family_confidence=1 - VERDICT_ALPHA)
@@ -135,6 +137,9 @@ def _answer(analysis: StoreAnalysis) -> str:
         return "The theory describes none of these cells: there is nothing to judge"
     if tally["disagree"]:
         return f"Theory and simulation disagree in {tally['disagree']} of {comparisons}"
+    if analysis.biased:
+        worst = analysis.biased[0]
+        return f"The theory is biased over the grid: {worst.group} {worst.observable} {worst.in_percent} %"
     if tally["inconclusive"]:
         return f"No disagreement, but {tally['inconclusive']} of {comparisons} are open"
     return f"Theory and simulation agree in all {comparisons}"

@@ -6,8 +6,9 @@ expression. sympy is looked up only where it has been imported already: a number
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,14 @@ def _lambert_w(x: Real) -> Real:
     return np.where(x == -np.exp(-1), -1, special.lambertw(x).real)[()]
 
 
+def _exp(x: Real) -> Real:
+    """e^x, infinite where floats do not reach: what a size may be where nothing bounds it."""
+    with np.errstate(over="ignore"):
+        return np.exp(x)
+
+
 erfc = _dispatch("erfc", special.erfc)
-exp = _dispatch("exp", np.exp)
+exp = _dispatch("exp", _exp)
 log = _dispatch("log", np.log)
 sqrt = _dispatch("sqrt", np.sqrt)
 cbrt = _dispatch("cbrt", np.cbrt)
@@ -77,13 +84,66 @@ def power_of_complement_less_one(V: Real, N: Real) -> Real:
     return np.expm1(special.xlog1py(N, -1 / np.asarray(V, dtype=float)))
 
 
-def pi(like: Real) -> Real:
-    """The number pi, exact where `like` is a sympy expression."""
-    sympy = _symbolic(like)
-    return np.pi if sympy is None else sympy.pi
+def _constant(number: float, name: str, of_sympy: Callable[[Any], Any]) -> Callable[[Real], Real]:
+    def function(like: Real) -> Real:
+        sympy = _symbolic(like)
+        return number if sympy is None else of_sympy(sympy)
+
+    function.__doc__ = f"{name}, exact where `like` is a sympy expression."
+    return function
+
+
+pi = _constant(np.pi, "The number pi", lambda sympy: sympy.pi)
+euler_gamma = _constant(np.euler_gamma, "Euler's constant", lambda sympy: sympy.EulerGamma)
+zeta_of_three = _constant(float(special.zeta(3)), "zeta(3)", lambda sympy: sympy.zeta(3))
+
+
+def normal_density(x: Real) -> Real:
+    """phi(x), the density of a standard normal variable."""
+    return exp(-(x**2) / 2) / sqrt(2 * pi(x))
+
+
+def normal_below(x: Real) -> Real:
+    """Phi(x), the chance that a standard normal variable lies below x."""
+    return erfc(-x / sqrt(whole(2, x))) / 2
 
 
 def whole(number: int, like: Real) -> Real:
     """An integer, exact also in functions of it where `like` is a sympy expression: log(2) stays log(2)."""
     sympy = _symbolic(like)
     return float(number) if sympy is None else sympy.Integer(number)
+
+
+def normal_quantile(p: Real) -> Real:
+    """The quantile of the standard normal law at a probability between 0 and 1."""
+    sympy = _symbolic(p)
+    return special.ndtri(p) if sympy is None else sympy.sqrt(2) * sympy.erfinv(2 * p - 1)
+
+
+def if_positive(x: Real, value: Callable[[], Real], otherwise: Real) -> Real:
+    """`value()` where x > 0, else `otherwise`; a number that is not positive is not asked for it."""
+    sympy = _symbolic(x, otherwise)
+    if sympy is not None:
+        return sympy.Piecewise((value(), x > 0), (otherwise, True))
+    if np.ndim(x) == 0:
+        return value() if x > 0 else otherwise
+    with np.errstate(all="ignore"):
+        return np.where(np.asarray(x) > 0, value(), otherwise)
+
+
+def least(values: Sequence[Real]) -> Real:
+    """The least of several numbers, arrays or expressions; of expressions sympy's Min, as it stands."""
+    sympy = _symbolic(*values)
+    return functools.reduce(np.minimum, values) if sympy is None else sympy.Min(*values, evaluate=False)
+
+
+def greatest(values: Sequence[Real]) -> Real:
+    """The greatest of several numbers, arrays or expressions; of expressions sympy's Max, as it stands."""
+    sympy = _symbolic(*values)
+    return functools.reduce(np.maximum, values) if sympy is None else sympy.Max(*values, evaluate=False)
+
+
+def infinity(like: Real) -> Real:
+    """Infinity, sympy's where `like` is an expression."""
+    sympy = _symbolic(like)
+    return np.inf if sympy is None else sympy.oo

@@ -17,6 +17,7 @@ from .generic import (
     log_of_one_plus,
     loggamma,
     minimum,
+    pi,
     power_of_complement,
     power_of_complement_less_one,
     whole,
@@ -77,6 +78,18 @@ def average_recall(V: Real, P: Real, b: Real, a: Real) -> Real:
     """
     above = minimum(P * b * log(whole(2, V)) - loggamma(a + 2), log(V))
     return minimum(1, (a + (a + 2) / (a + 1) * exp(above)) / V)
+
+
+@_bits("bound.bits.stored", "Bits of the permutation that answers determine, a of them right on average",
+       regime="rigorous, any model, whatever it answers where it is wrong, and nobody told which answers are right",
+       limits="log2 V! - log2(V + 1) at a = V; a log2(a/e) for large a", unit="bits")
+def stored_bits(V: Real, a: Real) -> Real:
+    """I(permutation; answers) >= log2 Gamma(a + 1) - log2(V + 1).
+
+    >>> round(float(stored_bits(V=64.0, a=48.0)), 1)
+    196.9
+    """
+    return (loggamma(a + 1) - log(V + 1)) / log(whole(2, V))
 
 
 @_bits("bound.bits.capacity", "Most facts that P parameters of b bits can hold, to leading order",
@@ -171,6 +184,42 @@ def gradient_information_mlp(V: Real, L: Real, d: Real, N: Real, m: Real) -> Rea
 def gradient_information_sampled(V: Real, L: Real, d: Real, N: Real) -> Real:
     """I <= (D/2) ln(1 + (V+N-2)/((V-1)(L-1))), D = min(d, V-1)^2."""
     return minimum(d, V - 1) ** 2 * log_of_one_plus((V + N - 2) / ((V - 1) * (L - 1))) / 2
+
+
+@_gradient("bound.gradient.bits", "Information in a first gradient whose entries have b bits, no noise added",
+           regime="rigorous, learners that see the first gradient of any samples in d m entries of b bits each, on a "
+           "scale fixed beforehand (one that is chosen counts with its own bits); m = d without an MLP", unit="nats")
+def gradient_information_bits(d: Real, m: Real, b: Real) -> Real:
+    """I <= d m b ln 2: neither N nor L is in it.
+
+    >>> round(float(gradient_information_bits(d=2.0, m=2.0, b=45.0)), 1)
+    124.8
+    """
+    return d * m * b * log(whole(2, d))
+
+
+_queries = functools.partial(
+    formula, reference=f"{_PAGE}#statistical-queries", regime="rigorous, learners that ask P linear functionals of the "
+    "first gradient's mean, each answered within the error that N samples' noise tokens give it, however it is wrong; "
+    "any activation; L >= 2")
+
+
+@_queries("bound.gradient.queries", "Recall of a learner of statistical queries, adaptive or not",
+          limits="N P = V L: multiplicative in N, P = d^2 and 1/L, without the ln V of added Gaussian noise")
+def queries_recall(V: Real, L: Real, N: Real, P: Real) -> Real:
+    """recall <= 1/V + P N/((V - 1)(L - 1)), at most 1.
+
+    >>> round(float(queries_recall(V=1024.0, L=64.0, N=10.0, P=1024.0)), 4)
+    0.1599
+    """
+    return minimum(1, 1 / V + P * gradient_snr(V, L, N))
+
+
+@_queries("bound.gradient.queries.information", "Information in the answers to statistical queries, all asked at once",
+          limits="(P/2) ln(N/(V L)) + O(P) for N >> V L", unit="nats")
+def queries_information(V: Real, L: Real, N: Real, P: Real) -> Real:
+    """I <= (P/2) ln(2 pi e [N/((V - 1)(L - 1)) + 1/12])."""
+    return P / 2 * (1 + log(2 * pi(V) * (gradient_snr(V, L, N) + 1 / whole(12, V))))
 
 
 @_gradient("bound.gradient.samples", "Least N for all facts through a noisy first gradient",

@@ -42,6 +42,13 @@ _said("phase_diagram", "V L d N m", "The paper's phase diagram", _RECALL, _NOTES
       "The paper further gives a phase diagram, which divides the condition on the needed parameters m d into regions "
       "by the dominant noise: mean bias, gradient noise and MLP noise each dominate in a region of their own, with "
       "thresholds on m d of their own.")
+formulas.add(Formula(
+    _missing, "kin.bits_per_parameter", "Bits of knowledge a parameter, reported for trained language models: 2",
+    "secondary", "Allen-Zhu, Li, Physics of Language Models: Part 3.3, Knowledge Capacity Scaling Laws, "
+    "arXiv:2404.05405", "their experiments on transformers trained long on their own data; not this model, no theorem",
+    source="the entry of the paper in the proceedings of ICLR 2025; its text was not read", arguments=("P",),
+    quote="Through multiple controlled datasets, we establish that language models can and only can store 2 bits of "
+    "knowledge per parameter, even when quantized to int8"))
 _said("geometric.dimension", "subjects R", "Embedding dimension that recalls all facts in one layer", _GEOMETRIC,
       _ABSTRACT, "we prove that a logarithmic embedding dimension suffices")
 _said("geometric.dimension.order", "subjects R", "The same, with its order in the number of relations", _GEOMETRIC,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from .generic import Real, sqrt
+from .generic import Real, maximum, sqrt
 from .registry import Function, formula
 
 _PAGE = "docs/derivations/recall.md"
@@ -48,6 +48,21 @@ def mean_bias(V: Real, d: Real, N: Real, e: Real, tau: Real) -> Real:
 def token_overlap(d: Real, N: Real, V: Real, e: Real, tau: Real) -> Real:
     """(1 + V/N)(1 + e tau)/d + (e tau)^2 V/N: unlike the others not a noise of the output embeddings."""
     return (1 + V / N) * (1 + e * tau) / d + (e * tau) ** 2 * V / N
+
+
+@formula("recall.quantisation", "Val's entries are quantised", reference="docs/derivations/quantisation.md",
+         unit="(noise/signal)^2", regime="training attention right, entries normal",
+         limits="recall.interference times the quantiser's noise")
+def quantisation(V: Real, d: Real, N: Real, e: Real, tau: Real, quantiser: Real) -> Real:
+    """eta (1 + e tau) V/d^2 [1 + (1 + e tau) V/N], eta the quantiser's noise over the variance of Val's entries."""
+    return quantiser * (1 + e * tau) * V / d**2 * (1 + (1 + e * tau) * V / N)
+
+
+@formula("recall.quantisation.trigger", "What quantisation leaves of the label counts' noise along the trigger",
+         reference="docs/derivations/quantisation.md", regime="attention right, V << N", limits="1 as N/V -> infinity")
+def trigger_kept(V: Real, N: Real, e: Real, tau: Real, compression: Real) -> Real:
+    """1 - chi p, p = (e tau V/N)/(1 + (1 + e tau) V/N) its share of the variance of Val's entries."""
+    return 1 - compression * e * tau * V / N / (1 + (1 + e * tau) * V / N)
 
 
 @formula("recall.weight_square", "Mean square of a competitor's weight theta", reference=_PAGE,
@@ -89,6 +104,14 @@ def stored_square(share: Real, lam: Real, bias: Real, astray: Real, variance: Re
     """(a b + (1 - a) b* - average)^2 + a b^2/lam + a (a + 1/lam) v + rest."""
     return ((stored_mean(share, bias, astray) - average)**2 + share * bias**2 / lam
             + share * (share + 1 / lam) * variance + rest)
+
+
+@formula("recall.stored.quantised", "What Val's quantisation adds to the mean square of a label's strength",
+         reference="docs/derivations/quantisation.md", regime="leading")
+def quantiser_square(V: Real, d: Real, quantiser: Real, entries: Real, own: Real) -> Real:
+    """eta s E|x - mean|^2/d V/(V - 2), x (`entries` its square) what a label stores: Val's entries have the variance
+    V E|x - mean|^2/d^2, and V - 2 labels carry their noise."""
+    return quantiser * own * entries / d * V / maximum(V - 2, 1)
 
 
 @_moment("stored.alone", "Weight of a value's own overlap in the square of its label's strength", "leading")

@@ -15,7 +15,7 @@ import importlib
 import inspect
 import numbers
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 if TYPE_CHECKING:
     import sympy
@@ -32,7 +32,10 @@ MODULES = (
     "recall_formulas",
     "orthogonal_formulas",
     ".one_step_memory",
+    "finite_rate_formulas",
     "leading_laws",
+    "sharp_constant",
+    "capacity_laws",
     "lower_bounds",
     "memory_laws",
     "paper_statements",
@@ -106,6 +109,9 @@ SYMBOLS = {name: SymbolInfo(*info) for name, info in {
     "u": ("u", "normal quantile above which competitors are averaged", "real"),
     "alpha": (r"\alpha", "exponent of Zipf's law: fact x occurs in proportion to x^-alpha", "above 1"),
     "rho": (r"\rho", "power of its frequency with which a fact is stored", "above 1/(2 alpha)"),
+    "quantiser": (r"\eta", "variance that quantisation adds to an entry of Val, over the entry's own", "at least 0"),
+    "compression": (r"\chi", "by how much less a quantiser keeps of a product of normal variables", "at least 0"),
+    "entries": ("x^2", "mean squared deviation of what a label stores", "positive"),
     "own": ("K", "kernel of the value read out with itself", "positive"),
     "mean": (r"\bar k", "mean of the kernel over other values", "real"),
     "variance": (r"\mathsf{v}", "variance of the kernel over other values", "positive"),
@@ -121,7 +127,20 @@ SYMBOLS = {name: SymbolInfo(*info) for name, info in {
     "rest": (r"\rho^2", "variance of what a label's wrong picks store", "positive"),
     "count": ("n", "right picks of a label", "at least 0"),
     "sequences": ("n", "training sequences of a label", "at least 0"),
+    "x": ("x", "what a finite width leaves of the neurons' noise", "positive"),
+    "shared": (r"\beta", "what all values share per own lead of a fact: e, with an MLP k0/(k1 - k0)", "at least 0"),
+    "target": (r"\mathsf{p}", "share of fresh sequences that is to be answered right", "between 0 and 1"),
+    "spread": (r"\varsigma^2", "variance of the right answer's lead, in units of a competitor's", "positive"),
     "times": ("M", "how often a token stands in them as noise", "at least 0"),
+    "beta": (r"\beta", "eta*gamma, the product of the learning rates", "positive"),
+    "eta": (r"\eta", "learning rate of step one", "positive"),
+    "logit": ("b", "lead of the informative token's attention logit", "positive"),
+    "heat": (r"\kappa", "standard deviation of the tokens' attention logits", "positive"),
+    "snr": ("S", "lead of the informative token over the standard deviation of the tokens' scores", "positive"),
+    "second": (r"\overline{a^2}", "mean square of the attention weight over a label's sequences", "positive"),
+    "squares": (r"\overline{w^2}", "sum of the squared attention weights of a sequence's noise tokens", "positive"),
+    "tie": (r"\rho", "correlation of a label's count with its token's attention score", "real"),
+    "zeta": (r"\zeta", "standardised attention score of a token", "real"),
     "slope": (r"\ell", "slope of the kernel in the overlap of two values", "positive"),
 }.items()}
 
@@ -229,6 +248,18 @@ class Formula:
             def _print_LambertW(self, expression: Any) -> str:
                 return f"scipy.special.lambertw({self._print(expression.args[0])}).real"
 
+            def _print_zeta(self, expression: Any) -> str:
+                return f"scipy.special.zeta({self._print(expression.args[0])})"
+
+            def _print_erfinv(self, expression: Any) -> str:
+                return f"scipy.special.erfinv({self._print(expression.args[0])})"
+
+            def _print_EulerGamma(self, expression: Any) -> str:
+                return repr(float(expression))
+
+            def _print_Infinity(self, expression: Any) -> str:
+                return "math.inf"
+
         return str(Printer().doprint(self._expression()))
 
     def evaluate(self, dps: int = 50, **values: Real) -> Real:
@@ -245,6 +276,16 @@ class Formula:
     def lambdify(self, backend: str = "scipy") -> Callable[..., Real]:
         """A function of the arguments, in their order. "scipy" (arrays, special functions), "numpy"
         (the same: plain numpy breaks special functions on arrays), "mpmath" or "math"."""
+        if backend not in self._compiled:
+            self._compiled[backend] = self._compile(backend)
+        return self._compiled[backend]
+
+    @functools.cached_property
+    def _compiled(self) -> dict[str, Callable[..., Real]]:
+        """What `lambdify` has made, by backend."""
+        return {}
+
+    def _compile(self, backend: str) -> Callable[..., Real]:
         import sympy
 
         from .generic import lambert_w
@@ -254,7 +295,8 @@ class Formula:
                         "mpmath": "mpmath", "math": [own, "math"]}.get(backend)
         if modules is None:
             raise ValueError(f"backend={backend!r} is not one of scipy, numpy, mpmath, math")
-        return sympy.lambdify(list(self.symbols.values()), self._expression(), modules=modules)
+        return cast("Callable[..., Real]",
+                    sympy.lambdify(list(self.symbols.values()), self._expression(), modules=modules))
 
     def solve_for(self, name: str, value: Any = None) -> list[sympy.Expr]:
         """The positive solutions for one argument of `formula == value`, a number or a sympy expression (a symbol `y`

@@ -1,0 +1,179 @@
+r"""The fast path at finite rates: three steps as eta -> 0 while beta = eta*gamma stays what it is.
+
+From Val = 0 and W = 0, with V1 = (1/N) sum_i r_{y_i} hbar_i^T what step one leaves per unit of eta:
+
+- step one: Val1 = eta V1. Its logits are of order eta and vanish: the output is uniform in every gradient.
+- step two: W1 z_EOS = beta |z_EOS|^2 g, with the same g as in the limit (`three_step.step_two`), because the gradient
+  in W is linear in Val1 and an outer product with z_EOS. So the attention is a softmax of the logits
+
+      l(token b) = beta |z_EOS|^2 z_b.g,     + beta |z_EOS|^2 z_trig.g at the informative position,
+
+  |z_EOS|^2 being one number of the seed, of mean 1 and variance 2/d for Gaussian embeddings, 1 for the others.
+- step three: Val2 = Val1 + (gamma/N) sum_i r_{y_i} h_i^T with h_i = sum_l a_il e_il under that softmax. Val1 is
+  eta/gamma = eta^2/beta of the second term, and vanishes. gamma only scales the logits, which leaves their argmax.
+
+beta -> infinity is the limit of `three_step`; beta -> 0 is uniform attention, a_il = 1/L. Fresh sequences are attended
+to by the same softmax: training and test both mix values. With a layer, h_i is mixed before it enters phi.
+
+In the Attention-only model sums over sequences become a table of labels by tokens weighted with the attention, so that
+nothing is embedded; memory doesn't grow with N. With a layer each sequence is embedded, N m d multiplications as in
+steps one and two. Equal to `reference` at eta -> 0, on the same data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ..settings import Setting, SettingError
+from . import loops, three_step, three_step_mlp
+from .activation_tables import fast_activation
+from .data import Block, Embeddings, FloatArray, Mlp, Samples, token_type
+from .observables import credit, known_facts
+from .three_step import Trained, argmax_attention, row_groups
+
+WEIGHTS = 1 << 17  # attention weights that are held together, 1 MB: they should stay in the cache
+LOGITS = 1 << 17  # logits of fresh sequences, likewise
+
+
+@dataclasses.dataclass(frozen=True)
+class SoftModel:
+    """What three steps leave at finite beta.
+
+    `trained` holds the scores as logits of the softmax, and what is read out of the tokens alone. The value of an
+    informative token is a row of `informative` (V, d), that of a noise token one of `noise` (V, d); a mixture h (n, d)
+    of them has the logits features(h) @ `val` (width, d) @ trained.out, its features being phi(W_in h) with a layer.
+    """
+
+    trained: Trained
+    informative: FloatArray
+    noise: FloatArray
+    layer: Mlp | None = None
+    val: FloatArray | None = None
+
+    def logits(self, h: FloatArray) -> FloatArray:
+        """(n, V): the logits of the mixtures h (n, d), by the token whose label each is."""
+        if self.layer is None or self.val is None:
+            return h @ self.trained.out
+        phi, _ = fast_activation(self.layer.phi)
+        return phi(h @ self.layer.W_in.T) @ self.val @ self.trained.out
+
+
+class Rates(NamedTuple):
+    """beta = eta*gamma and |z_EOS|^2, which multiply the scores."""
+
+    beta: float
+    query_norm: float
+
+    def logits(self, scores: FloatArray, trigger_score: float) -> tuple[FloatArray, float]:
+        """The logits of the tokens, shape (V,), and the trigger's.
+
+        Raises `SettingError` where they go beyond what floats hold.
+        """
+        factor = self.beta * self.query_norm
+        if not np.isfinite(factor):
+            raise SettingError("gamma", "eta and gamma are too large together: their product overflows")
+        return factor * scores, factor * trigger_score
+
+
+class Weights(NamedTuple):
+    """The attention of n sequences: `own` (n,) on the informative position, `noise` (n, L-1) on the others."""
+
+    own: FloatArray
+    noise: FloatArray
+
+
+def softmax(trained: Trained, block: Block) -> Weights:
+    """The attention weights of sequences whose positions have the logits of `trained`."""
+    own, noise = np.empty(len(block.informative)), np.empty(block.noise.shape)
+    loops.softmax(block.informative, block.noise, trained.scores, trained.trigger_score, own, noise)
+    return Weights(own, noise)
+
+
+def rows_of_weights(setting: Setting) -> int:
+    """How many sequences' weights are held together."""
+    return max(1, WEIGHTS // setting.L)
+
+
+def mixed(trained: Trained, block: Block, informative: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """h (n, width): the values of the positions, rows of `informative` and `noise` (V, width), weighted with the
+    attention; and the weight (n,) of the informative position."""
+    weights = softmax(trained, block)
+    h: FloatArray = weights.own[:, None] * informative[block.informative]
+    loops.add_weighted(h, block.noise, weights.noise, noise)
+    return h, weights.own
+
+
+def step_three(setting: Setting, emb: Embeddings, samples: Samples, attention: Trained) -> FloatArray:
+    """Val2/gamma (d, d) = (1/N) sum_i r_{y_i} h_i^T, from the attention that tokens have with each label."""
+    own, total = np.zeros(setting.V), np.empty((setting.V, setting.d))
+    for group, table in row_groups(setting.V):
+        table.fill(0)
+        for block in samples.blocks(group, rows_of_weights(setting)):
+            weights = softmax(attention, block)
+            loops.add_weights(block.informative - group.start, block.noise, weights.noise, table)
+            own += np.bincount(block.informative, weights=weights.own, minlength=setting.V)
+        np.matmul(table, emb.z_in, out=total[group])
+    total += own[:, None] * emb.informative_values(setting)
+    return emb.residuals.T @ total / setting.N
+
+
+def step_three_mlp(setting: Setting, emb: Embeddings, samples: Samples, attention: Trained, mlp: Mlp) -> FloatArray:
+    """(m, d): N sqrt(m) Val2/gamma transposed, the sums of phi(W_in h_i) by label against the residuals."""
+    phi, _ = fast_activation(mlp.phi)
+    informative, rows = emb.informative_values(setting), three_step_mlp.rows_of_block(mlp)
+    parts = []
+    for layer in three_step_mlp.layers_of(setting, mlp):
+        weights, total = np.ascontiguousarray(layer.W_in.T), np.zeros((setting.V, len(layer.W_in)))
+        for block in samples.blocks(rows=min(rows, rows_of_weights(setting))):
+            h, _ = mixed(attention, block, informative, emb.z_in)
+            three_step_mlp.add_by_label(total, block, phi(h @ weights))
+        parts.append(total.T @ emb.residuals)
+    return np.concatenate(parts)
+
+
+def train(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp | None, rates: Rates) -> SoftModel:
+    """Three steps of gradient descent as eta -> 0 at `rates`.
+
+    Raises `SettingError` where beta goes beyond what floats hold.
+    """
+    informative, none = emb.informative_values(setting), np.empty((0, 0))
+    if mlp is None:
+        scores = rates.logits(*three_step.attention_scores(setting, emb, samples))
+        val2 = step_three(setting, emb, samples, Trained(*scores, none, none, none))
+        return SoftModel(Trained(*scores, informative, emb.z_in, val2.T @ emb.u.T), informative, emb.z_in)
+    scores = rates.logits(*three_step_mlp.attention_scores(setting, emb, samples, mlp))
+    val = step_three_mlp(setting, emb, samples, Trained(*scores, none, none, none), mlp)
+    phi, _ = fast_activation(mlp.phi)
+    right, wrong = (phi(values @ mlp.W_in.T) @ val for values in (informative, emb.z_in))
+    out = emb.u.T / (float(setting.N) * len(mlp.W_in))
+    return SoftModel(Trained(*scores, right, wrong, out), informative, emb.z_in, mlp, val)
+
+
+def fresh_sequences(setting: Setting, rng: np.random.Generator, n_test: int, rows: int) -> Iterator[Block]:
+    """Fresh sequences, those that the explicit path draws, `rows` at a time."""
+    informative = rng.integers(setting.V, size=n_test)
+    noise = rng.integers(setting.V, size=(n_test, setting.L - 1)).astype(token_type(setting.V))
+    for i in range(0, n_test, rows):
+        yield Block(informative[i:i + rows], noise[i:i + rows])
+
+
+def on_fresh_sequences(setting: Setting, model: SoftModel, rng: np.random.Generator,
+                       n_test: int) -> tuple[float, float, float, float]:
+    """Attention, recall, accuracy and the mean attention weight of the informative position.
+
+    Attention is how often the greatest weight is there, recall is of facts that are read out alone, and accuracy is of
+    the mixture that the softmax leaves; all but recall over n_test fresh sequences.
+    """
+    attended, weight, right = 0.0, 0.0, 0.0
+    rows = max(1, min(rows_of_weights(setting), LOGITS // max(setting.V, setting.m or 0)))
+    for block in fresh_sequences(setting, rng, n_test, rows):
+        h, own = mixed(model.trained, block, model.informative, model.noise)
+        attended += float(argmax_attention(model.trained.scores, model.trained.trigger_score, block).share.sum())
+        weight += float(own.sum())
+        right += float(credit(model.logits(h), block.informative).sum())
+    recall = float(known_facts(model.trained).mean())
+    return attended / n_test, recall, right / n_test, weight / n_test

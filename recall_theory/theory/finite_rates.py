@@ -1,0 +1,340 @@
+"""Recall and accuracy at finite rates: eta -> 0 with beta = eta*gamma finite, where training and test mix values.
+
+The hierarchy is the limit's (`recall`), with weights in the place of right and wrong attention: a label's samples count
+by their weight, their noise tokens are stored beside them, and a fresh sequence is read out as the mixture that the
+softmax makes of it. docs/derivations/finite_rates.md has the derivation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite
+from .accuracy import Accuracy
+from .batch import Batch
+from .competitors import Kinds, ends_of, hazard, scaled_logit
+from .correct_label import Nodes, OwnLabel, counts_of, laid_out
+from .formulas import finite_rate_formulas as fr
+from .read_out import Kernel
+from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
+from .strengths import Stored
+from .training_attention import SPECK, TINY, Classes, Seeds, shape_score
+from .variance import law_of_facts, scatter
+
+__all__ = ["at_finite_rates", "softened"]
+
+FloatArray = NDArray[np.float64]
+
+LEAST_LEFT = 1 / 20  # share of an overlap's variance that scores leave open; acts at d of a few
+LARGEST = 5.0  # logarithm of the expected number of competitors above, from where on e^-e^x is 0
+FAR = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell
+NONE = 1e-6  # competitors expected of a kind that is left out
+NAMES = ("recall", "accuracy", "recall_std", "accuracy_std", "weight", "soft")
+COPIES = np.array([1, 2, 3])  # how often a noise token stands in a fresh sequence: more hardly ever
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """What is read out for a fact, (R, E): h = a (z_k + e z_trig) + noise, a = 1 and no noise for recall.
+
+    weight: of the entry. zeta: the token's score. t = e z_trig.h, s = |h|^2, alpha: overlap of h with a token per unit
+    of that token's score, own = (z_k + e z_trig).h, token = z_k.h. noise: squared norm of the noise. wobble: variance
+    of `own`. copies: mean overlap of h with the noise's tokens, per label's unit of noise. top, rest, squares: weight
+    of the greatest noise token, of all others, and the sum of their squares.
+    """
+
+    weight: FloatArray
+    zeta: FloatArray
+    t: FloatArray
+    s: FloatArray
+    alpha: FloatArray
+    own: FloatArray
+    token: FloatArray
+    noise: FloatArray
+    wobble: FloatArray
+    copies: FloatArray
+    top: FloatArray
+    rest: FloatArray
+    squares: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """Coordinates (R, E) of a token, standard normal in all but name: its score, its overlap with the rest of the
+    trigger, the rest of its squared norm; weights of a row sum to 1."""
+
+    weight: FloatArray
+    zeta: FloatArray
+    across: FloatArray
+    length: FloatArray
+
+
+def facts(seeds: Seeds, accuracy: Accuracy) -> Facts:
+    """Nodes over a token's coordinates."""
+    R, d = len(seeds.V), seeds.d
+    u, w_u = gauss_hermite(accuracy.soft_score)
+    zeta = shape_score(seeds, u + np.zeros((R, 1)))
+    one = np.ones((R, 1))
+    n = accuracy.soft_trigger if seeds.e else 1
+    if seeds.sphere:
+        most = np.sqrt(d)[:, None]
+        zeta = np.clip(zeta, -most, most)
+        p, w_p = gauss_coordinate(d - 1, n)
+        q, w_q = one, one
+    else:
+        p, w_p = (np.broadcast_to(a, (R, n)) for a in gauss_hermite(n))
+        q, w_q = gauss_gamma(2 / np.maximum(d - 2, 1), accuracy.length)
+    shape = (R, len(u), n, q.shape[-1])
+
+    def flat(a: FloatArray) -> FloatArray:
+        return np.asarray(np.broadcast_to(a, shape)).reshape(R, -1)
+
+    return Facts(flat(w_u[:, None, None] * w_p[:, None, :, None] * w_q[:, None, None]), flat(zeta[..., None, None]),
+                 flat(p[:, None, :, None]), flat(q[:, None, None]))
+
+
+def read(soft: SoftSeeds, at: Facts, mixed: Mixture | None) -> Value:
+    """The value that is read out: of the fact alone, or of a fresh sequence with this noise."""
+    seeds, zeta, nothing = soft.seeds, at.zeta, np.zeros_like(at.zeta)
+    V, d, tau, e = seeds.V[:, None], seeds.d[:, None], seeds.tau[:, None], seeds.e
+    most = np.sqrt(tau * d)
+    snr = np.clip(seeds.snr[:, None], -most, most)
+    left = np.sqrt(np.maximum(1 - zeta**2 / d, 0)) if seeds.sphere else 1 + nothing
+    across = np.sqrt(np.maximum(tau - snr**2 / d, 0) / d) * left * at.across
+    norm = 1 + nothing if seeds.sphere else (zeta**2 + at.across**2 + at.length * np.maximum(d - 2, 0)) / d
+    a, again, top, rest, squares, tilt = 1 + nothing, nothing, nothing, nothing, nothing, nothing
+    if mixed is not None:
+        # all in units of the greatest noise token's exponential
+        own = soft.heat[:, None] * (zeta + snr - mixed.top[:, None])
+        again = mixed.copies * np.exp(np.clip(own - soft.heat[:, None] * snr, -FAR, FAR))
+        own = np.exp(np.clip(own, -FAR, FAR))
+        total = own + again + 1 + mixed.rest[:, None]
+        a, again, top, rest = own / total, again / total, 1 / total, mixed.rest[:, None] / total
+        squares = mixed.squares[:, None] / total**2
+        tilt = top * mixed.top[:, None] + rest * mixed.score[:, None]
+    alike = top**2 + squares
+    noise = alike + np.maximum((top + rest)**2 - alike, 0) / V  # tokens drawn twice add up
+    token = a + again  # of z_k in the mixture
+    # the trigger's overlap with the mixture is shared out between the fact and the noise
+    size = np.sqrt(token**2 + noise)
+    with_fact, with_noise = snr * zeta / d + across * token / size, snr * tilt / d + across * noise / size
+    joint = zeta * tilt / d
+    s = token**2 * norm + e * a * (a * tau + 2 * token * with_fact + 2 * with_noise) + 2 * token * joint + noise
+    t = e * (a * tau + snr * (token * zeta + tilt) / d + across * size)
+    overlap = token * norm + e * a * with_fact + joint
+    return Value(at.weight, zeta, t, np.maximum(s + tilt**2 / d, SPECK), (token * zeta + e * a * snr + tilt) / d,
+                 overlap + e * (a * tau + token * with_fact + with_noise), overlap, noise, noise / d,
+                 (top + rest) / V, top, rest, squares)
+
+
+def left_open(value: Value, seeds: Seeds) -> FloatArray:
+    """(R, E): the variance of a token's overlap with the value that the token's score leaves open."""
+    whole = value.s / seeds.d[:, None]
+    return np.asarray(np.maximum(whole - value.alpha**2, whole * LEAST_LEFT))
+
+
+@dataclasses.dataclass(frozen=True)
+class Noise:
+    """What a class of labels stores with its noise tokens, (R, E, C): a label of weight c has the mean c bias + rest,
+    the variance c^2 spread + fixed + drawn (1 + grows (c/a - 1)) and a third moment that grows likewise; wrong: mean
+    overlap of its noise."""
+
+    wrong: FloatArray
+    bias: FloatArray
+    rest: FloatArray
+    spread: FloatArray
+    fixed: FloatArray
+    drawn: FloatArray
+    grows: FloatArray
+    third: FloatArray
+
+
+def stored_noise(softmax: Softmax, groups: Labels, value: Value, free: FloatArray) -> Noise:
+    """The moments, `free` (R, E) being the variance of an overlap that its score leaves open."""
+    seeds = softmax.seeds
+    V, lam = seeds.V[:, None, None], seeds.lam[:, None, None]
+    a, a2, zeta, varied, spread, tied, astray, squares = (getattr(groups, name)[:, None] for name in (
+        "a", "a2", "zeta", "varied", "spread", "tied", "astray", "squares"))
+    alpha, token = value.alpha[..., None], value.token[..., None]
+    along = fr.along(a, a2)
+    wrong = (softmax.picked(value.zeta) * value.token + value.copies)[..., None] + astray * alpha
+    missed = 1 - 2 * a + a2
+    drawn = (np.maximum(missed - along**2 * a2, 0) * wrong**2 + missed * free[..., None] / V
+             + squares * (free[..., None] + (token**2 + value.noise[..., None]) / V)) / lam
+    common = (1 - a - groups.missed[:, None, None])**2 * softmax.agreement[:, None, None] * free[..., None]
+    bias = value.t[..., None] + zeta * alpha + along * wrong
+    slope = value.t[..., None] + zeta * alpha - wrong
+    fixed = varied * slope**2 + 2 * tied * a * alpha * slope + common
+    grows = np.clip(along * a / np.maximum(1 - a, TINY), 0, 1)
+    third = token**3 / V * squares**2 / np.maximum(1 - a, SPECK) / lam**2
+    spread = free[..., None] + spread * alpha**2
+    return Noise(wrong, bias, (1 - a - along * a) * wrong, spread, fixed, drawn, grows, third)
+
+
+def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Noise, mixed: Mixture | None,
+                accuracy: Accuracy) -> tuple[Kinds, FloatArray, FloatArray]:
+    """Kinds of competitors, the mean (R, E) over labels that is taken from all, and E theta^2 (R, E)."""
+    seeds, (R, E) = softmax.seeds, value.s.shape
+    V, lam = seeds.V[:, None], seeds.lam[:, None]
+    mean = (groups.weight[:, None] * (groups.a * groups.more)[:, None] * noise.bias
+            + groups.weight[:, None] * noise.rest).sum(-1)
+    step = fr.jump(groups.a, groups.a2)
+    n, p = counts_of(lam * groups.more * groups.a / step, accuracy.competitor, 0)
+    c = (n * step[..., None] / lam[..., None])[:, None]
+    grown = 1 + np.maximum(noise.grows[..., None] * (c / groups.a[:, None, :, None] - 1), -1)
+    centre = c * noise.bias[..., None] + noise.rest[..., None] - mean[..., None, None]
+    varies = c**2 * noise.spread[..., None] + noise.fixed[..., None] + noise.drawn[..., None] * grown
+    parts = [(groups.weight[..., None] * p, centre, varies, noise.third[..., None] * grown)]
+    if mixed is not None:
+        found = _of_the_sequence(softmax, groups, value, noise, mixed, accuracy)
+        parts[0] = (parts[0][0] * np.maximum(1 - found[0].sum((1, 2)), 0)[:, None, None], *parts[0][1:])
+        parts.append((found[0], found[1] - mean[..., None, None], found[2], np.zeros_like(found[2])))
+    weight = np.concatenate([part[0].reshape(R, -1) for part in parts], -1)
+    strength, variance, third = (np.concatenate([part[i].reshape(R, E, -1) for part in parts], -1) for i in (1, 2, 3))
+    square = np.maximum((weight[:, None] * (strength**2 + variance)).sum(-1), SPECK * value.own**2 / seeds.d[:, None])
+    weight = np.where(weight * V > NONE, weight, 0)
+    keep = (weight > 0).any(axis=0)
+    kinds = Kinds(weight[:, keep], strength[..., keep], variance[..., keep], third[..., keep],
+                  np.maximum(V - 2, 1) * square)
+    return kinds, mean, square
+
+
+def _of_the_sequence(softmax: Softmax, groups: Labels, value: Value, noise: Noise, mixed: Mixture,
+                     accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weight (R, K, counts), mean and variance (R, E, K, counts) of the labels whose tokens are the noise of the
+    sequence: that of the greatest weight, alone or twice, and the others, once, twice and three times."""
+    seeds, soft = softmax.seeds, softmax.soft
+    V, lam, others = seeds.V[:, None], seeds.lam[:, None], np.maximum(seeds.L - 2, 0)[:, None]
+    once = others / V
+    often = np.exp(COPIES * np.log(np.maximum(once, TINY)) - once - gammaln(COPIES + 1)) * V
+    number = np.concatenate([np.exp(-once), -np.expm1(-once), often], -1) / np.maximum(V - 1, 1)
+    zeta = np.stack([mixed.top, mixed.top, *[mixed.plain] * len(COPIES)], -1)
+    a, a2 = ((w @ softmax.w_vocabulary) for w in softmax.weights(soft.at(zeta)))
+    step = fr.jump(a, a2)
+    n, p = counts_of(lam * a / step, accuracy.competitor, 0)
+    c = (n * step[..., None] / lam[..., None])[:, None]
+    each = value.rest / np.maximum(others, 1)
+    spread = np.maximum(value.squares / np.maximum(others, 1) - each**2, 0)
+    weight = np.stack([value.top, value.top + each, *[k * each for k in COPIES]], -1)
+    # a token's score moves its weight here and in training, and its overlap with the value
+    heat = (soft.heat * mixed.spread)[:, None, None] * (1 - a[:, None])
+    spread = np.sqrt(np.stack([0 * spread, spread, *[k**2 * spread for k in COPIES]], -1)) * (2 - a[:, None])
+    spread[..., 2:] += (heat * value.t[..., None] + (mixed.spread[:, None] * value.alpha)[..., None])[..., 2:]
+    wrong = (groups.weight[:, None] * noise.wrong).sum(-1, keepdims=True)
+    along = fr.along(a, a2)
+    bias = value.t[..., None] + zeta[:, None] * value.alpha[..., None] + weight + along[:, None] * wrong
+    rest = (1 - a - along * a)[:, None] * wrong
+    free = left_open(value, seeds)[..., None]
+    fixed = (groups.weight[:, None] * noise.drawn).sum(-1, keepdims=True)
+    norms = 0 if seeds.sphere else 2 / seeds.d[:, None, None]
+    varies = c**2 * (free + spread**2 + norms * weight**2)[..., None] + fixed[..., None]
+    return number[..., None] * p, c * bias[..., None] + rest[..., None], varies
+
+
+def answered(softmax: Softmax, groups: Labels, at: Facts, mixed: Mixture | None,
+             accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
+    """(R,) each: the chance that what is read out is answered by the fact's label, and its variance over seeds at a
+    row, which is found for facts alone."""
+    seeds, value = softmax.seeds, read(softmax.soft, at, mixed)
+    V, d, lam, e = seeds.V[:, None], seeds.d[:, None], seeds.lam[:, None], seeds.e
+    free = left_open(value, seeds)
+    noise = stored_noise(softmax, groups, value, free)
+    kinds, mean, square = competing_labels(softmax, groups, value, noise, mixed, accuracy)
+    fourth = kinds.mean**4 + 6 * kinds.mean**2 * kinds.variance
+    fourth = fourth + (3 * d / (d + 2) if seeds.sphere else 3 + 0 * d)[..., None] * kinds.variance**2
+    walk = np.maximum((kinds.weight[:, None] * fourth).sum(-1) / square**2 - 1, 0) / V
+    zero = np.zeros_like(value.s)
+    snr = seeds.snr[:, None]
+    common = zero + e * np.maximum(seeds.tau[:, None] - snr**2 / d, 0) / d
+    kernel = Kernel(1, np.inf, value.weight, value.own, value.t, value.alpha, free, zero, zero, value.alpha, free,
+                    value.token, walk, common, zero, zero + 1)
+    nodes = own_nodes(softmax, groups, value, kernel, noise, mean, kinds, accuracy)
+    scaled = scaled_logit(seeds, nodes)
+    points = 4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + (seeds.d / seeds.V).max())))
+    found = hazard(seeds, kinds, nodes, scaled, points, accuracy).at(scaled, nodes.gain.reshape(*value.s.shape, -1))
+    right = np.exp(-np.exp(np.minimum(found, LARGEST))).reshape(nodes.mass.shape)
+    chance = (value.weight * (nodes.mass * right).sum((-1, -2))).sum(-1)
+    if mixed is not None:
+        return chance, np.zeros_like(chance)
+    power = (groups.weight * (groups.a**2 + groups.a2 / lam)).sum(-1)[:, None]
+    alone = power * np.maximum(free - common, 0) + (groups.weight[:, None] * noise.drawn).sum(-1)
+    shared = 1 - np.minimum(alone / square, 1)
+    store = Stored(**{f.name: zero for f in dataclasses.fields(Stored)} | {"square": square, "shared": shared})
+    classes = Classes(groups.weight, groups.a, groups.zeta, groups.astray, groups.varied, groups.spread)
+    law = law_of_facts(seeds, classes, kernel, store, nodes, accuracy, right=right, log=found.reshape(right.shape))
+    return chance, scatter(seeds, law, accuracy)
+
+
+def own_nodes(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, noise: Noise, mean: FloatArray,
+              kinds: Kinds, accuracy: Accuracy) -> Nodes:
+    """The correct label's logit: over its count, what the vocabulary makes of its weight, lengths and noise."""
+    soft, seeds = softmax.soft, softmax.seeds
+    V, lam = (size[:, None, None, None] for size in (seeds.V, seeds.lam))
+    logit = soft.at(value.zeta)
+    a, a2 = softmax.weights(logit)
+    astray = softmax.noise(logit)[0] * value.alpha + value.copies
+    less = np.maximum(1 - a @ softmax.w_vocabulary, SPECK)
+    wrong = (astray + softmax.copies(value.zeta) / less * value.token)[..., None, None]
+    step, more = fr.jump(a, a2), fr.samples_by_score(soft.tie[:, None], value.zeta, seeds.lam[:, None])
+    n, p = counts_of(lam[..., 0] * more[..., None] * a / step, accuracy.count, 0)
+    c, along = n * step[..., None] / lam, fr.along(a, a2)[..., None]
+    usual = a[..., None]
+    lead = (1 - 1 / V) * (c * (value.own[..., None, None] + along * wrong) + (1 - usual - along * usual) * wrong
+                          - mean[..., None, None])
+    fixed = (groups.weight[:, None] * noise.drawn).sum(-1)[..., None, None]
+    common = (softmax.agreement[:, None] * kernel.variance)[..., None, None]
+    astray = common * (1 - usual - groups.missed[:, None, None, None])**2 + fixed
+    astray = astray + c**2 * value.wobble[..., None, None]
+    share = softmax.w_vocabulary[:, None] * p
+    shape = (*value.s.shape, -1)
+    surplus = lam * (c - usual * more[..., None, None])
+    parts = (np.broadcast_to(q, c.shape).reshape(shape) for q in (share, lead, usual, surplus, astray))
+    return laid_out(seeds, kernel, OwnLabel(*parts), kinds.power, ends_of(seeds, kinds, kernel), accuracy)
+
+
+def at_finite_rates(batch: Batch, beta: float, accuracy: Accuracy) -> dict[str, FloatArray]:
+    """Recall, accuracy, their standard deviations over seeds and the informative token's mean attention weight, (B,)
+    each, by the names "recall", "accuracy", "recall_std", "accuracy_std" and "weight", at beta = eta*gamma; "soft" is
+    E a (1 - a), 0 in the limit. Embeddings are Gaussian or on the sphere; no MLP; L of 2 and more."""
+    found = []
+    for V, L, d, N in zip(batch.V, batch.L, batch.d, batch.N, strict=True):
+        sizes = {"V": float(V), "L": float(L), "d": float(min(d, accuracy.wide * V)), "N": float(N)}
+        found.append(_one(sizes, batch.embedding, batch.e, beta, accuracy))
+    return {name: np.array([one[name] for one in found]) for name in NAMES}
+
+
+def softened(found: dict[str, FloatArray], batch: Batch, beta: float, accuracy: Accuracy) -> None:
+    """Put the law at finite rates in the place of the limit's observables (B,), and "weight" beside them; attention,
+    the chance that the informative token has the greatest weight, stays. Where no weight is between 0 and 1, as for
+    sequences of one token, the limit's law stays."""
+    found["weight"] = found["attention"].copy()
+    longer = np.flatnonzero(batch.L > 1)
+    soft = at_finite_rates(batch.at(longer), beta, accuracy)
+    use = soft["soft"] > accuracy.hard
+    for name in NAMES[:-1]:
+        found[name][longer[use]] = soft[name][use]
+
+
+def _one(sizes: dict[str, float], embedding: str, e: int, beta: float, accuracy: Accuracy) -> dict[str, float]:
+    """One setting."""
+    if sizes["N"] / sizes["V"] < accuracy.few:
+        accuracy = dataclasses.replace(accuracy, count=accuracy.few_count, competitor=accuracy.few_competitor)
+    if embedding == "sphere":
+        accuracy = dataclasses.replace(accuracy, chi=accuracy.chi + 1)
+    soft = soft_seeds(sizes, embedding, e, beta, accuracy)
+    softmax = Softmax(soft, accuracy)
+    groups, at, weight = labels(softmax, accuracy), facts(soft.seeds, accuracy), soft.weight
+    recall, own = answered(softmax, groups, at, None, accuracy)
+    right = sum(mixed.weight * answered(softmax, groups, at, mixed, accuracy)[0]
+                for mixed in mixtures(softmax, accuracy))
+    found = {"weight": float(weight @ (1 - groups.missed)),
+             "soft": float(weight @ (groups.weight * (groups.a - groups.a2 - groups.varied)).sum(-1))}
+    for name, value, scale in (("recall", recall, 1.0), ("accuracy", right, np.minimum(right / np.maximum(recall, TINY),
+                                                                                      1))):
+        found[name] = float(weight @ value)
+        found[name + "_std"] = float(np.sqrt(weight @ ((value - found[name])**2 + own * scale**2)))
+    return found

@@ -1,0 +1,425 @@
+"""The capacity as one expression: each leading law solved for V, N, d or L, to second order, and the least of them.
+
+A law reads signal^2 = 2 ln(competitors) noise^2. Here the square of a lead stands in place of 2 ln(competitors), that
+of the target on accuracy; V = exp(y) follows from Lambert's W by one step of Newton's method. A branch is one law; the
+capacity is the least V of all branches. docs/derivations/capacity.md has the derivation, the regime and the error of
+each. Branches of attention have the smaller of L and V for the number of competitors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+from .generic import (
+    Real,
+    cbrt,
+    euler_gamma,
+    exp,
+    greatest,
+    if_positive,
+    infinity,
+    lambert_w,
+    least,
+    log,
+    normal_quantile,
+    pi,
+    sqrt,
+    whole,
+)
+from .registry import formula
+
+Lead = tuple[Real, Real]  # of attention: over the tokens' scores, and over the seeds
+Branches = dict[str, Real]  # by name: the largest V, or L, or the least N, or d, that each allows
+
+_PAGE = "docs/derivations/capacity.md"
+_LARGE = "V, L, d, N large, d << V, N >> V; all but the named noise negligible"
+NOTHING = 10**30  # one over the noise that attention is said to bear where it bears none
+_law = functools.partial(formula, reference=_PAGE, regime=_LARGE)
+
+
+# --- the lead that a target needs ------------------------------------------------------------------
+
+def _typical(y: Real) -> Real:
+    """Where half of all facts win against exp(y) competitors: the largest of them is typically a + gamma/sqrt(2 y)."""
+    root = sqrt(2 * y)
+    return root - (log(y) + log(4 * pi(y))) / (2 * root) + euler_gamma(y) / root
+
+
+def _deviation(y: Real, spread: Real) -> Real:
+    """Deviation of a fact's own noise less that of the largest competitor, a Gumbel variable over sqrt(2 y)."""
+    return sqrt(spread + pi(y)**2 / (12 * y))
+
+
+def _lead(y: Real, target: Real, spread: Real) -> Real:
+    return _typical(y) + normal_quantile(target) * _deviation(y, spread)
+
+
+def _slope(y: Real, target: Real, spread: Real) -> Real:
+    """d lead/dy."""
+    root = sqrt(2 * y)
+    typical = 1 / root - 1 / (2 * y * root) + (log(y) + log(4 * pi(y)) - 2 * euler_gamma(y)) / (2 * root**3)
+    return typical - normal_quantile(target) * pi(y)**2 / (24 * y**2 * _deviation(y, spread))
+
+
+@_law("capacity.lead", "Lead with which a share of all facts beats K competitors, in their standard deviations",
+      regime="K large; spread is 1 for recall, 2 for attention", limits="sqrt(2 ln K) as K -> infinity")
+def lead(K: Real, target: Real, spread: Real) -> Real:
+    """a + gamma/sqrt(2 ln K) + Phi^-1(target) sqrt(spread + pi^2/(12 ln K)),
+    a = sqrt(2 ln K) - (ln ln K + ln 4 pi)/(2 sqrt(2 ln K))."""
+    return _lead(log(K), target, spread)
+
+
+def _newton(y: Real, power: int, s: Real, growth: Real) -> Real:
+    """K of K^power s^2 = x after one step of Newton's method from y = ln K, where K^power 2 ln K = x."""
+    return exp(y - (2 * log(s) - log(2 * y)) / (power + 2 * growth))
+
+
+def power_law(x: Real, power: int, target: Real, spread: Real) -> Real:
+    """The K at which K^power lead^2 = x."""
+    y = lambert_w(power * x / 2) / power
+    s = _lead(y, target, spread)
+    return _newton(y, power, s, _slope(y, target, spread) / s)
+
+
+# --- branches solved for V ----------------------------------------------------------------------------
+
+@_law("capacity.interference", "Largest V: stored pairs overlap",
+      limits="law.recall.interference as V -> infinity; relative error of order 1/(ln V)^2 and (ln V/d)^2")
+def interference(d: Real, e: Real, target: Real) -> Real:
+    """V lead^2 (1 + r)^2 (1 + e) = d^2: lengths and overlaps raise the lead by the share
+    r = [lead + (1 + e) typical + e Phi^-1(target)/deviation] lead/(2 d)."""
+    x = d**2 / (1 + e)
+    y = lambert_w(x / 2)
+    s = _lead(y, target, 1)
+    return _newton(y, 1, s * (1 + _raised(y, target, e) / d), _slope(y, target, 1) / s)
+
+
+def _raised(y: Real, target: Real, e: Real) -> Real:
+    """d times the share by which lengths and overlaps raise the lead that recall needs."""
+    s = _lead(y, target, 1)
+    return (s + (1 + e) * _typical(y) + e * normal_quantile(target) / _deviation(y, 1)) * s / 2
+
+
+@_law("capacity.gradient_noise", "Largest V: stored pairs overlap, through the sampling of the label counts",
+      limits="at targets above 1 - 1/e never the least: between capacity.interference and capacity.coverage")
+def gradient_noise(d: Real, N: Real, e: Real, target: Real) -> Real:
+    """V^2 lead^2 (1 + e) = N d^2."""
+    return power_law(N * d**2 / (1 + e), 2, target, 1)
+
+
+@_law("capacity.few_samples", "Largest V at N/V = lam fixed, trigger in keys only: facts that occurred n times or more",
+      regime="V, d large at any N/V, e = 0; target is the share asked of the facts that occurred n times just",
+      limits="capacity.interference as N/V -> infinity and n -> N/V, but for lengths and overlaps")
+def few_samples(d: Real, lam: Real, count: Real, target: Real) -> Real:
+    """V lead^2 (1 + 1/lam) lam^2/n^2 = d^2."""
+    return power_law((d * count / lam)**2 / (1 + 1 / lam), 1, target, 1)
+
+
+@_law("capacity.mean_bias", "Largest V: label frequencies' noise carried by what all values share",
+      limits="law.recall.mean_bias at shared = tau = 1 as V -> infinity; infinite at shared = 0")
+def mean_bias(d: Real, N: Real, shared: Real, target: Real) -> Real:
+    """V^2 lead^2 shared^2 = N d."""
+    return if_positive(shared, lambda: power_law(N * d / shared**2, 2, target, 1), infinity(shared))
+
+
+@_law("capacity.coverage", "Largest V: every fact must occur", regime="exact but for 1/V",
+      limits="law.recall.coverage at target 1 - 1/V")
+def coverage(N: Real, target: Real) -> Real:
+    """V = N/ln(1/(1 - target))."""
+    return N / -log(1 - target)
+
+
+def _needed_counts(y: Real, shared: Real, target: Real) -> tuple[Real, Real]:
+    """N/V at which a fact's count n_k, in the share `target`, is above every n_j/r, r = 1 + 1/shared, and its d ln/dy.
+
+    The largest of V Poisson counts is x with lam h(x/lam) = typical^2/2, h(u) = u ln u - u + 1; n_k is lam - z
+    sqrt(lam): h to second order about r makes it a quadratic equation for sqrt(lam).
+    """
+    r, z, typical = 1 + 1 / shared, normal_quantile(target), _typical(y)
+    h = r * log(r) - r + 1
+    turn = r * log(r) * z
+    root = sqrt(turn**2 + 2 * h * (typical**2 - r * z**2))
+    of_lead = (turn + root) / (2 * h)
+    return of_lead**2, 2 * typical * _slope(y, whole(1, y) / 2, 1) / (root * of_lead)
+
+
+@_law("capacity.counts", "Largest V: no other label may occur 1 + 1/shared times as often",
+      regime="V large, d >> V, what all values share and the fact's own part as shared : 1",
+      limits="V ln V = (r ln r - r + 1) N, r = 1 + 1/shared, as V -> infinity; infinite at shared = 0")
+def counts(N: Real, shared: Real, target: Real) -> Real:
+    """V lam(V) = N, lam such that P(r n_k > max n_j) = target for Poisson counts of mean lam."""
+    def at_balance() -> Real:
+        r = 1 + 1 / shared
+        y = lambert_w(N * (r * log(r) - r + 1))
+        needed, slope = _needed_counts(y, shared, target)
+        return exp(y - (y + log(needed) - log(N)) / (1 + slope))
+
+    return if_positive(shared, at_balance, infinity(shared))
+
+
+def _log_competitors(V: Real, L: Real) -> Real:
+    """The logarithm of the smaller of L and V, 2 at least."""
+    return log(least((L, greatest((V, whole(2, L))))))
+
+
+def _even(y: Real, turn: Real, target: Real) -> Lead:
+    """The lead of attention, where own score and seed miss together: spread 1 of the scores and turn^2 of the seeds."""
+    z, own = normal_quantile(target), _deviation(y, 1)
+    both = sqrt(own**2 + turn**2)
+    return _typical(y) + z * own**2 / both, z * turn**2 / both
+
+
+def _uneven(labels: Real, y: Real, turn: Real, d: Real, shared: Real, *, target: Real) -> Lead:
+    """The lead at which a share eta = d/(V shared^2 typical^2) of all labels, of ln V = labels, is missed, in a share
+    `target` of the seeds."""
+    missed = least((d / (exp(labels) * (_typical(labels) * shared)**2), whole(1, d) / 2))
+    return _typical(y) - normal_quantile(missed) * _deviation(y, 1), normal_quantile(target) * turn
+
+
+def _turn(d: Real, L: Real, e: Real) -> Real:
+    """Deviation of the lead over seeds in units of the tokens': the mean embedding turns the trigger's share."""
+    return 1 + e * d / L
+
+
+def _room(lead: Lead, d: Real) -> Real:
+    """The noise S of attention that a lead bears, beside 1/d of the stored trigger: 1 - w sqrt(S) = s sqrt(S + 1/d);
+    next to nothing where the trigger alone is more."""
+    s, w = lead
+    left = greatest((1 - s**2 / d, whole(1, d) / NOTHING))
+    return (left / (w + s * sqrt(left + w**2 / d)))**2
+
+
+_attention = functools.partial(_law, limits="law.attention of its name as L -> infinity, at d >> 2 ln L")
+
+
+@_attention("capacity.mean_embedding", "Largest V: the mean embedding is stored by the label frequencies' noise")
+def mean_embedding(d: Real, N: Real, L: Real, e: Real, target: Real) -> Real:
+    """V L^4/(N^2 d^3) = S, 1 - w sqrt(S) = s sqrt(S + 1/d); s + w = typical + Phi^-1(target) sqrt(deviation^2 + t^2),
+    t = 1 + e d/L."""
+    x = N**2 * d**3 / L**4
+    y = _log_competitors(x / (2 * log(L)), L)
+    return x * _room(_even(y, _turn(d, L, e), target), d)
+
+
+@_law("capacity.uneven_attention",
+      "Largest V: labels attended in training carry what all values share, those missed do not",
+      regime="as capacity.mean_embedding, d << V", limits="below capacity.mean_embedding where V >> d and shared > 0")
+def uneven_attention(d: Real, N: Real, L: Real, e: Real, shared: Real, target: Real) -> Real:
+    """V L^4/(N^2 d^3) = S, 1 - w sqrt(S) = s sqrt(S + 1/d); s = typical + Phi^-1(1 - eta) deviation,
+    w = Phi^-1(target) t: a share eta = d/(V shared^2 typical(V)^2) is missed at most, in a share `target` of the seeds.
+    """
+    x = N**2 * d**3 / L**4
+    V = least((x / (2 * log(L)), d**2 / lambert_w(d**2)))  # beyond what interference leaves it does not matter
+
+    def room() -> Real:
+        labels, y = _log_competitors(V, V), _log_competitors(V, L)
+        return x * _room(_uneven(labels, y, _turn(d, L, e), d, shared, target=target), d)
+
+    return if_positive(shared, room, infinity(shared))
+
+
+@_attention("capacity.noise_tokens", "Largest V: noise tokens stored by the label frequencies' noise",
+            regime=f"{_LARGE}; L << d N/V with the trigger in the values")
+def noise_tokens(d: Real, N: Real, L: Real, target: Real) -> Real:
+    """V^2 L^3/(N^2 d^4) = S as in capacity.mean_embedding, t = 1."""
+    return N * d**2 * sqrt(_room(_even(log(L), 1, target), d) / L**3)
+
+
+@_attention("capacity.informative_tokens", "Largest V: informative tokens stored by the label frequencies' noise")
+def informative_tokens(d: Real, N: Real, L: Real, target: Real) -> Real:
+    """V L^2/(N d^4) = S as in capacity.mean_embedding, t = 1."""
+    return N * d**4 / L**2 * _room(_even(log(L), 1, target), d)
+
+
+@_law("capacity.finite_width", "Largest V: an MLP of m neurons turns and blurs what is stored in step two",
+      limits="mlp.law.attention.mlp_mean and mlp.law.attention.mlp_noise as L -> infinity",
+      regime=f"{_LARGE}; x is (h0/A)^2/m for the mean of phi phi', P0 P2 (1/L + 1/d)/(A^2 m) for the neurons' noise")
+def finite_width(d: Real, N: Real, L: Real, x: Real, target: Real) -> Real:
+    """V^2 L^4 x/(N d)^2 = S as in capacity.mean_embedding, t = 1."""
+    room = _room(_even(log(L), 1, target), d)
+    return if_positive(x, lambda: N * d / L**2 * sqrt(room / x), infinity(x))
+
+
+# --- the least of the branches ----------------------------------------------------------------------
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    """What a capacity depends on: numbers, arrays that broadcast, or symbols; None what is sought.
+
+    V, d, N, L  the sizes; e = 1 where the trigger is in the values, else 0; target, a share of fresh sequences;
+    m           the width of the MLP, None without one; then, of its activation:
+    A, B, h0, h1, P0, P2  moments in step two, as in `StepTwo`;
+    k1, k0, kv, kz        moments of the kernel in step three: with itself, mean, d and m times its variances.
+    """
+
+    V: Real
+    d: Real
+    N: Real
+    L: Real
+    e: Real
+    target: Real
+    m: Real = None
+    A: Real = 1
+    B: Real = 0
+    h0: Real = 0
+    h1: Real = 1
+    P0: Real = 0
+    P2: Real = 0
+    k1: Real = None
+    k0: Real = None
+    kv: Real = None
+    kz: Real = None
+
+    @property
+    def kappa(self) -> Real:
+        """Interference, in units of V/d^2."""
+        return 1 + self.e if self.m is None else self.kv / (self.k1 - self.k0)**2
+
+    @property
+    def beta(self) -> Real:
+        """What all values share, in units of a fact's own lead."""
+        return self.e if self.m is None else self.k0 / (self.k1 - self.k0)
+
+    @property
+    def neurons(self) -> Real:
+        """MLP noise of recall, in units of V/d."""
+        return self.kz / (self.k1 - self.k0)**2 / self.m
+
+    @property
+    def width(self) -> dict[str, Real]:
+        """MLP noise of attention by cause, in units of (V L^2/(N d))^2; nothing without an MLP."""
+        if self.m is None:
+            return {}
+        return {"MLP mean": (self.h0 / self.A)**2 / self.m,
+                "MLP neurons": self.P0 * self.P2 / self.A**2 / self.m * (1 / self.L + 1 / self.d)}
+
+    def lead(self, V: Real) -> Real:
+        """Of recall."""
+        return _lead(log(V), self.target, 1)
+
+    def even(self, V: Real, L: Real, d: Real) -> Lead:
+        """Of attention, by `_even`."""
+        return _even(_log_competitors(V, L), _turn(d, L, self.e), self.target)
+
+    def uneven(self, V: Real, L: Real, d: Real) -> Lead:
+        """Of attention, by `_uneven`."""
+        return _uneven(_log_competitors(V, V), _log_competitors(V, L), _turn(d, L, self.e), d, self.beta,
+                       target=self.target)
+
+
+def vocabulary(p: Layer) -> Branches:
+    """The largest V that each branch allows, by name."""
+    alone = p.m is None
+    pull, stored = (p.A / p.h1)**2, (p.A / (p.A + p.B))**2
+    return {
+        "interference": (interference(p.d, p.e, p.target) if alone
+                         else power_law(p.d**2 / p.kappa, 1, p.target, 1)),
+        "gradient noise": power_law(p.N * p.d**2 / p.kappa, 2, p.target, 1),
+        **({} if alone else {"MLP noise": power_law(p.d / p.neurons, 1, p.target, 1)}),
+        "mean bias": mean_bias(p.d, p.N, p.beta, p.target),
+        "coverage": coverage(p.N, p.target),
+        "counts": counts(p.N, p.beta, p.target),
+        "mean embedding": pull * mean_embedding(p.d, p.N, p.L, p.e, p.target),
+        "uneven attention": pull * uneven_attention(p.d, p.N, p.L, p.e, p.beta, p.target),
+        "noise tokens": sqrt(stored) * noise_tokens(p.d, p.N, p.L, p.target),
+        "informative tokens": stored * informative_tokens(p.d, p.N, p.L, p.target),
+        **{name: finite_width(p.d, p.N, p.L, x, p.target) for name, x in p.width.items()},
+    }
+
+
+def samples(p: Layer) -> Branches:
+    """The least N that each branch asks for; infinite where no N is enough."""
+    V, d, L, square = p.V, p.d, p.L, p.lead(p.V)**2
+    left = d**2 - p.kappa * V * square - (0 if p.m is None else p.neurons * d * V * square)
+    token, even = _room(_even(log(L), 1, p.target), d), _room(p.even(V, L, d), d)
+    pull, stored = (p.h1 / p.A)**2, (1 + p.B / p.A)**2
+    embedded = pull * V * L**4 / d**3
+    return {
+        "gradient noise": if_positive(left, lambda: p.kappa * V**2 * square / left, infinity(left)),
+        "mean bias": (p.beta * V)**2 * square / d,
+        "coverage": V * -log(1 - p.target),
+        "counts": if_positive(p.beta, lambda: V * _needed_counts(log(V), p.beta, p.target)[0], 0 * V),
+        "mean embedding": sqrt(embedded / even),
+        "uneven attention": if_positive(p.beta, lambda: sqrt(embedded / _room(p.uneven(V, L, d), d)), 0 * V),
+        "noise tokens": V * sqrt(stored * L**3 / d**4 / token),
+        "informative tokens": stored * V * L**2 / d**4 / token,
+        **{name: V * L**2 / d * sqrt(x / token) for name, x in p.width.items()},
+    }
+
+
+def dimension(p: Layer) -> Branches:
+    """The least d that each branch asks for; infinite where no d is enough. The trigger's overlap counts to first
+    order in 1/d; the neurons' noise of step two is left out."""
+    V, N, L, square = p.V, p.N, p.L, p.lead(p.V)**2
+    pull, stored = (p.h1 / p.A)**2, (1 + p.B / p.A)**2
+    start = cbrt(2 * log(L) * pull * V * L**4 / N**2)
+    least_d = sqrt(p.kappa * V * square)
+
+    def cube(lead: Lead) -> Real:
+        s, w = lead
+        return cbrt(pull * V * L**4 * (s + w)**2 / N**2) + s * (s + w) / 3
+
+    s, w = _even(log(L), 1, p.target)
+    token, overlap = s + w, s * (s + w) / 4
+    return {
+        "interference": least_d + _raised(log(V), p.target, p.e) if p.m is None else least_d,
+        "gradient noise": V * sqrt(p.kappa * square / N),
+        **({} if p.m is None else {"MLP noise": p.neurons * V * square}),
+        "mean bias": (p.beta * V)**2 * square / N,
+        "coverage": if_positive(N + V * log(1 - p.target), lambda: 0 * V, infinity(V)),
+        "mean embedding": cube(p.even(V, L, start)),
+        "uneven attention": if_positive(p.beta, lambda: cube(p.uneven(V, L, start)), 0 * V),
+        "noise tokens": sqrt(V * token * sqrt(stored * L**3) / N) + overlap,
+        "informative tokens": sqrt(token * sqrt(stored * V * L**2 / N)) + overlap,
+        "trigger overlap": s**2,
+        **({} if p.m is None else {"MLP mean": V * L**2 * token * p.h0 / (p.A * N * sqrt(p.m))}),
+    }
+
+
+def length(p: Layer) -> Branches:
+    """The longest L that attention bears by each branch; recall asks nothing of L."""
+    V, d, N = p.V, p.d, p.N
+    pull, stored = (p.A / p.h1)**2, (p.A / (p.A + p.B))**2
+    x = pull * N**2 * d**3 / V
+    start = exp(lambert_w(2 * x) / 4)
+    widest = (sqrt(d) - normal_quantile(p.target))**2 / 2
+    s = _lead(widest, p.target, 1)
+
+    def fourth(lead: Lead) -> Real:
+        """Without the trigger's overlap, which is a branch of its own."""
+        return sqrt(sqrt(x)) / sqrt(lead[0] + lead[1])
+
+    return {
+        "mean embedding": fourth(p.even(V, start, d)),
+        "uneven attention": if_positive(p.beta, lambda: fourth(p.uneven(V, start, d)), infinity(p.beta)),
+        "noise tokens": power_law(stored * N**2 * d**4 / V**2, 3, p.target, 2),
+        "informative tokens": power_law(stored * N * d**4 / V, 2, p.target, 2),
+        "trigger overlap": exp(widest - (s - sqrt(d)) / _slope(widest, p.target, 1)),
+        **({} if p.m is None else {"MLP mean": power_law(p.m * (N * d * p.A / (p.h0 * V))**2, 4, p.target, 2)}),
+    }
+
+
+_MLP = "m k1 k0 kv kz A B h0 h1 P0 P2"
+SOLVED = {  # what is sought: its branches, what is taken of them, the formula's name and title, its arguments
+    "V": (vocabulary, least, "", "Largest vocabulary", "d N L e target"),
+    "N": (samples, greatest, "samples.", "Least samples", "V d L e target"),
+    "d": (dimension, greatest, "dimension.", "Least dimension", "V N L e target"),
+    "L": (length, least, "length.", "Longest sequence, where recall is not what fails", "V d N e target"),
+}
+
+
+def _on_record() -> None:
+    """Register what is sought, for the model without an MLP and with one."""
+    for branches, taken, prefix, title, arguments in SOLVED.values():
+        def total(p: Layer, branches: Any = branches, taken: Any = taken) -> Real:
+            return taken(list(branches(p).values()))
+
+        for model, more in (("attention_only", ""), ("attention_mlp", _MLP)):
+            _law(f"capacity.{prefix}{model}", f"{title} that every branch allows", of=Layer,
+                 arguments=f"{arguments} {more}", regime="as its branches; where two are equal, within a factor of 2 "
+                 "or so")(total)
+
+
+_on_record()

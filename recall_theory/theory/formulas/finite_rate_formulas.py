@@ -1,0 +1,102 @@
+"""Closed forms at finite learning rates: eta -> 0 with beta = eta*gamma finite. docs/derivations/finite_rates.md."""
+
+from __future__ import annotations
+
+import functools
+
+from .generic import Real, exp, log, maximum, sqrt, whole
+from .registry import formula
+
+_finite = functools.partial(formula, reference="docs/derivations/finite_rates.md")
+_SMALL = "V, d, L large; the lead far above the noise of the scores"
+_LEAST = 8  # one over the least share of a label's samples in units of N/V: acts at a few samples
+
+
+@_finite("finite.lead", "Lead of the informative token's attention logit", regime="leading; N large",
+         limits="the softmax is an argmax as beta -> infinity, uniform as beta -> 0")
+def logit_lead(V: Real, L: Real, beta: Real, tau: Real) -> Real:
+    """b = beta tau (1 - 1/L)/(V L^2): beta times the lead of step two.
+
+    >>> logit_lead(64, 8, 16384, 1)
+    3.5
+    """
+    return beta * tau * (1 - 1 / L) / (V * L**2)
+
+
+@_finite("finite.weight", "Attention weight of a typical informative token", regime=_SMALL,
+         limits="1/L as b -> 0, 1 as b -> infinity at a heat below sqrt(2 ln L)")
+def typical_weight(L: Real, logit: Real, heat: Real) -> Real:
+    """a = 1/(1 + (L - 1) exp(heat^2/2 - b)): the sum over noise tokens at its mean."""
+    return 1 / (1 + (L - 1) * exp(heat**2 / 2 - logit))
+
+
+@_finite("finite.score_noise", "Relative variance over labels of the attention weight", regime=_SMALL,
+         limits="of the order of interference once b^2 is that of snr^2")
+def score_noise(share: Real, logit: Real, snr: Real) -> Real:
+    """Var a/a^2 = ((1 - a) b/snr)^2: a rises like exp((1 - a) logit)."""
+    return ((1 - share) * logit / snr)**2
+
+
+@_finite("finite.mean_bias", "Weights that differ from label to label, carried by the trigger",
+         regime="recall at soft attention; N/V -> infinity", unit="(noise/signal)^2",
+         limits="does not vanish as N grows; 0 without the trigger in the values")
+def mean_bias(V: Real, d: Real, e: Real, tau: Real, varied: Real, share: Real) -> Real:
+    """V (e tau)^2 Var(a)/(a^2 d)."""
+    return V * (e * tau)**2 * varied / (share**2 * d)
+
+
+@_finite("finite.noise_tokens", "Noise tokens that are stored beside the fact", regime="recall at soft attention",
+         unit="(noise/signal)^2", limits="V^2 L/(N d^2) of the one-step memory as beta -> 0, keys only")
+def noise_tokens(V: Real, d: Real, N: Real, e: Real, tau: Real, squares: Real, share: Real) -> Real:
+    """V^2 sum w^2 [(1 + e tau)/d + 1/V]/(N a^2 d)."""
+    return V**2 * squares * ((1 + e * tau) / d + 1 / V) / (N * share**2 * d)
+
+
+@_finite("finite.jump", "What a sample of a label adds to its weight, where weights differ from sample to sample",
+         regime="two moments", limits="1 for weights of 0 and 1, a for equal ones")
+def jump(share: Real, second: Real) -> Real:
+    """E a^2/E a: the sum of a Poisson number of weights is nearly Poisson again, of mean lam (E a)^2/E a^2, in this
+    unit."""
+    return second / share
+
+
+@_finite("finite.along", "Weight on noise that comes with a unit of weight on the fact, from sample to sample",
+         regime="regression", limits="0 for weights of 0 and 1, (1 - a)/a for equal ones")
+def along(share: Real, second: Real) -> Real:
+    """E a (1 - a)/E a^2."""
+    return (share - second) / second
+
+
+@_finite("finite.count_tie", "Correlation of a label's count with its token's score, times the scores' deviation",
+         regime="leading")
+def count_tie(V: Real, L: Real, d: Real, N: Real, e: Real, tau: Real) -> Real:
+    """c (2 + 3 e tau + c L (1/V + 1/d))/(V L)^2/sqrt(N/V), c = 1 - 1/L: a label of more samples pulls on its token."""
+    c = 1 - 1 / L
+    return c * (2 + 3 * e * tau + c * L * (1 / V + 1 / d)) / (V * L)**2 / sqrt(N / V)
+
+
+@_finite("finite.samples_by_score", "Samples of a label whose token scores zeta, in units of N/V", regime="regression")
+def samples_by_score(tie: Real, zeta: Real, lam: Real) -> Real:
+    """1 + rho zeta/sqrt(lam), rho the correlation; at least 1/8."""
+    return maximum(1 + tie * zeta / sqrt(lam), whole(1, lam) / _LEAST)
+
+
+@_finite("finite.law.length", "Most V at which informative tokens have a given weight, at fixed rates", regime=_SMALL,
+         limits="falls like 1/L^2: what sequence length costs at fixed rates")
+def length_branch(L: Real, beta: Real, share: Real) -> Real:
+    """V <= beta (1 - 1/L)/(L^2 [ln(L - 1) + ln(a/(1 - a))])."""
+    return beta * (1 - 1 / L) / (L**2 * (log(L - 1) + log(share / (1 - share))))
+
+
+@_finite("finite.law.rates", "Least beta at which all but a share of attention is on the informative token",
+         regime=_SMALL, limits="V L^2 ln L")
+def least_rates(V: Real, L: Real, missed: Real) -> Real:
+    """beta = V L^2 [ln(L - 1) + ln((1 - missed)/missed)]/(1 - 1/L)."""
+    return V * L**2 * (log(L - 1) + log((1 - missed) / missed)) / (1 - 1 / L)
+
+
+@_finite("finite.logits", "Size of the logits after step one, which the law takes for 0", regime="a bound on the root "
+         "mean square over labels and seeds", limits="0 as eta -> 0")
+def logits_after_step_one(V: Real, L: Real, d: Real, N: Real, e: Real, eta: Real) -> Real:
+    """eta sqrt((1 + e) (1 + e/L)/L (1/V + 1/N) (1/d + 1/V))."""
+    return eta * sqrt((1 + e) * (1 + e / L) / L * (1 / V + 1 / N) * (1 / d + 1 / V))

@@ -1,0 +1,301 @@
+"""Attention at finite rates: a softmax of the tokens' scores, its moments in closed form, and labels by their weights.
+
+A softmax weight is a chance: that a token's score leads once every score has a Gumbel variable added to it. So its
+moments are those of the limit's attention with one more integral, and the limit is where scores are wide beside
+that variable. docs/derivations/finite_rates.md has the derivation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import exp1, ndtr, ndtri
+
+from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite, gauss_legendre, gauss_of_gamma
+from .accuracy import Accuracy
+from .formulas import finite_rate_formulas as fr
+from .seed import _lead_and_noise, _noise_spread, _shape, _sizes, _step_two, tau_nodes
+from .training_attention import END_EDGES, TINY, Seeds, shape_score
+
+__all__ = ["Labels", "Mixture", "SoftSeeds", "Softmax", "labels", "mixtures", "soft_seeds"]
+
+FloatArray = NDArray[np.float64]
+
+LEFT = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
+FARTHEST, NEAREST = -16.0, 5.0  # logarithms of a rate: outside, no Gumbel variable has any mass
+LEAST = 2.0**-500  # guard: acts on sums whose square would be no number
+EMPTY = 1e-13  # guard: acts on a class that holds no label, as far as floats tell
+RARE = 1e-6  # weight of a seed below which it is left out
+
+
+@dataclasses.dataclass(frozen=True)
+class SoftSeeds:
+    """Rows (R,) over seeds: their law, the weight of each, the standard deviation `heat` of the tokens' logits, and the
+    correlation `tie` of a token's score with its label's count."""
+
+    seeds: Seeds
+    weight: FloatArray
+    heat: FloatArray
+    tie: FloatArray
+
+    def at(self, zeta: FloatArray) -> FloatArray:
+        """(R, F): the logit of an informative token whose score is zeta (R, F)."""
+        return np.asarray(self.heat[:, None] * (zeta + self.seeds.snr[:, None]))
+
+
+def soft_seeds(sizes: dict[str, float], embedding: str, e: int, beta: float, accuracy: Accuracy) -> SoftSeeds:
+    """Nodes over |z_trig|^2, the lead, and |z_EOS|^2, which scales all logits."""
+    V, L, d, N = (sizes[name] for name in "VLdN")
+    arrays = _sizes(V, L, d, N)
+    shared = {"e": e, "kappa": int(embedding == "gaussian")}
+    tau, w_tau = tau_nodes(arrays[2], embedding, accuracy.soft_tau)
+    b0, w_b0 = gauss_of_gamma(2 / arrays[2], accuracy.scale_nodes)
+    Q, w_Q = gauss_of_gamma(2 * (1 - 1 / arrays[3]) / (arrays[0] - 1), accuracy.spread_nodes)
+    at = _step_two(arrays, None, {}, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None], Q=Q[:, None, None, :],
+                   **shared)
+    z, w_chi = gauss_hermite(accuracy.noise_nodes)
+    log = np.log1p(_noise_spread(_step_two(arrays, None, {}, 0, **shared)))[:, None]
+    T, square, weight = _lead_and_noise(at, np.exp(np.sqrt(log) * z - log / 2), accuracy)
+    weight = (weight * (w_b0[:, :, None] * w_Q[:, None, :])[:, None, :, :, None, None, None] * w_chi[:, None, None])
+    shape, rows = np.broadcast_shapes(weight.shape, square.shape), tau.shape[1]
+    T, square, weight = (np.broadcast_to(a, shape)[0].reshape(rows, -1) for a in (T, square, weight))
+    weight = weight / weight.sum(-1, keepdims=True)
+    lead, w_lead = condense(T, weight, accuracy.soft_lead)
+    # the noise's logarithm goes with the lead: regressed on it and its square
+    middle = (weight * T).sum(-1, keepdims=True)
+    width = np.sqrt((weight * (T - middle)**2).sum(-1, keepdims=True)) + TINY
+    basis, x = ((a - middle) / width for a in (T, lead))
+    powers = np.stack([np.ones_like(basis), basis, basis**2], -1)
+    fit = np.linalg.solve(np.einsum("ti,tia,tib->tab", weight, powers, powers),
+                          np.einsum("ti,tia,ti->ta", weight, powers, np.log(square) / 2)[..., None])
+    sigma = np.exp((np.stack([np.ones_like(x), x, x**2], -1) @ fit)[..., 0])
+    one = np.ones(1)
+    query, w_query = gauss_gamma(2 / d, accuracy.soft_query) if shared["kappa"] else (one, one)
+    mass = (w_tau[0][:, None] * w_lead)[..., None] * w_query
+    used = mass > RARE
+    t, T, sigma, scale = (np.broadcast_to(a, mass.shape)[used] for a in (
+        tau[0][:, None, None], lead[..., None], sigma[..., None], query))
+    full = [np.full(len(t), float(size)) for size in (V, L, d, N)]
+    skew, excess = _shape(full, None, {}, t[:, None], (T / sigma)[:, None, None], shared)
+    seeds = Seeds(full[0], full[1], full[2], full[3], t, T / sigma, skew.reshape(-1), excess.reshape(-1), e,
+                  not shared["kappa"])
+    tie = fr.count_tie(V, L, d, N, e, t) / sigma
+    return SoftSeeds(seeds, mass[used] / mass[used].sum(), beta * scale * sigma, tie)
+
+
+def _exponential_integral(x: FloatArray) -> FloatArray:
+    """E1(exp(x)), whose derivative by x is -exp(-exp(x))."""
+    return np.where(x < LEFT, -np.euler_gamma - x, exp1(np.exp(np.clip(x, LEFT, NEAREST + 1))))
+
+
+class Softmax:
+    """Moments of the softmax weights at each row, from tables over the logarithm of a rate u.
+
+    With X the sum of the others' exponentials in units of one's own, a = 1/(1 + X) = integral of exp(-u - u X) du, and
+    exp(-u X) is a product over the tokens of a sequence: `mean` is its factor's mean over the vocabulary, from a score
+    density that is constant on cells, which the exponential integral integrates exactly.
+    """
+
+    def __init__(self, soft: SoftSeeds, accuracy: Accuracy):
+        seeds, heat = soft.seeds, soft.heat[:, None]
+        self.soft, self.seeds, self.accuracy = soft, seeds, accuracy
+        u = accuracy.reach * np.linspace(-1, 1, accuracy.soft_cells + 1)
+        self.mass = np.diff(ndtr(u)) / (ndtr(u[-1]) - ndtr(u[0]))
+        edge = shape_score(seeds, u + np.zeros((len(heat), 1)))
+        self.score = (edge[:, 1:] + edge[:, :-1]) / 2
+        low = FARTHEST - heat * edge[:, -1:]
+        high = NEAREST - heat * edge[:, :1]
+        self.log = low + (high - low) * np.linspace(0, 1, accuracy.soft_table)  # (R, J)
+        self.step = self.log[:, 1] - self.log[:, 0]
+        x = self.log[..., None] + (heat * edge)[:, None]
+        wide = (heat * np.diff(edge))[:, None]
+        f = np.exp(-np.exp(np.minimum(x, NEAREST + 1)))
+        falls = -np.diff(f) / wide  # the mean over a cell of -f', f' the derivative by the logarithm
+        self.mean = (-np.diff(_exponential_integral(x)) / wide) @ self.mass
+        square = (-np.diff(_exponential_integral(x + np.log(2))) / wide) @ self.mass
+        self.first = falls @ self.mass
+        self.scored = (falls * self.score[:, None]) @ self.mass
+        slope = np.exp(np.minimum(x, NEAREST + 1)) * f
+        self.second = self.first - (np.diff(slope) / wide) @ self.mass
+        V, L = seeds.V[:, None], seeds.L[:, None]
+        self.others = np.exp((L - 2) * np.log(np.maximum(self.mean, TINY)))
+        # the sum over a vocabulary of V tokens differs from seed to seed
+        total = (V - 1) * np.clip(1 - self.mean, LEAST, 1)
+        log = np.log1p(np.maximum(square - self.mean**2, 0) * (V - 1) / total**2)[..., None]
+        z, self.w_vocabulary = gauss_hermite(accuracy.soft_vocabulary)
+        drawn = np.minimum(total[..., None] * np.exp(np.sqrt(log) * z - log / 2), V[..., None] - 1)
+        rate = -(L - 1)[..., None] * np.log1p(-drawn / V[..., None])
+        self.rate = np.log(np.maximum(rate, TINY))  # (R, J, vocabulary)
+
+    def _gumbel(self, order: int) -> tuple[FloatArray, FloatArray]:
+        """Logarithms of u and weights of a gamma variable of that order."""
+        z = np.linspace(FARTHEST + 1, NEAREST - 1, self.accuracy.soft_gumbel)
+        w = np.exp(order * z - np.exp(z))
+        return z, w / w.sum()
+
+    def _at(self, table: FloatArray, log: FloatArray) -> FloatArray:
+        """A table (R, J, ...) at logarithms (R, ...), linearly."""
+        R, J = table.shape[:2]
+        flat = log.reshape(R, -1)
+        place = np.clip((flat - self.log[:, :1]) / self.step[:, None], 0, J - 1)
+        i = np.minimum(place.astype(np.intp), J - 2)
+        rows, rest = np.arange(R)[:, None], (place - i).reshape(*flat.shape, *[1] * (table.ndim - 2))
+        found = table[rows, i] * (1 - rest) + table[rows, i + 1] * rest
+        return np.asarray(found.reshape(*log.shape, *table.shape[2:]))
+
+    def weights(self, logit: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """E a and E a^2 (R, F, vocabulary) over sequences, of informative tokens of these logits (R, F)."""
+        out = []
+        V, each = self.seeds.V[:, None, None, None], (self.seeds.L - 1)[:, None, None, None]
+        lead = (self.soft.heat * self.seeds.snr)[:, None, None, None]
+        for order in (1, 2):
+            z, w = self._gumbel(order)
+            rate = np.exp(self._at(self.rate, z - logit[..., None]))
+            # one of the V tokens is the informative one itself, at a score below its own by the lead
+            copy = -np.expm1(-np.exp(np.minimum(z[:, None] - lead, NEAREST)))
+            share = np.exp(-rate - each * copy / V * np.exp(rate / each))
+            out.append(np.einsum("z,rfzv->rfv", w, share))
+        return out[0], np.maximum(np.minimum(out[1], out[0]), out[0]**2)
+
+    def noise(self, logit: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(R, F): mean score of the noise that is attended, by weight, and the mean of the sum of its squared weights,
+        beside informative tokens of these logits (R, F)."""
+        own = np.exp(-np.exp(np.minimum(self.log[:, None] + logit[..., None], NEAREST + 1)))
+        one, scored, squares = (((own * (table * self.others)[:, None]).sum(-1)
+                                 * ((self.seeds.L - 1) * self.step)[:, None])
+                                for table in (self.first, self.scored, self.second))
+        return scored / np.maximum(one, TINY), squares
+
+    @functools.cached_property
+    def agreement(self) -> FloatArray:
+        """(R,): the chance that two sequences attend to the same noise token, by weight."""
+        logit = self.soft.heat[:, None] * self.score
+        z, w = self._gumbel(1)
+        chance = self._at(self.others, z - logit[..., None]) @ w
+        return np.asarray((chance**2 @ self.mass) / (chance @ self.mass)**2 / self.seeds.V)
+
+    def picked(self, zeta: FloatArray) -> FloatArray:
+        """(R, F): the share that tokens of these scores have of the noise in another label's sequences."""
+        z, w = self._gumbel(1)
+        V = self.seeds.V[:, None]
+        there = -np.expm1((self.seeds.L[:, None] - 1) * np.log1p(-1 / V))
+        log = z - (self.soft.heat[:, None] * zeta)[..., None]
+        none = np.exp((V - 1)[..., None] * np.log1p(-there[..., None] * (1 - self._at(self.mean, log))))
+        return np.asarray(there * (none @ w))
+
+    def copies(self, zeta: FloatArray) -> FloatArray:
+        """(R, F): the weight in a fact's own sequences of other copies of its token."""
+        z, w = self._gumbel(1)
+        log = z - (self.soft.heat[:, None] * zeta)[..., None]
+        own = np.exp(-np.exp(np.minimum(log + self.soft.at(zeta)[..., None], NEAREST + 1)))
+        return np.asarray(((self.seeds.L - 1) / self.seeds.V)[:, None] * ((self._at(self.others, log) * own) @ w))
+
+
+@dataclasses.dataclass(frozen=True)
+class Labels:
+    """Classes (R, C) of labels by their weight. a, a2: E a and E a^2 over sequences; zeta: their tokens' score; varied,
+    spread, tied: variances of a and of zeta within a class, and their covariance; astray: mean score of the noise;
+    squares: of its squared weights. more: samples of a label in units of N/V, which go with the score. missed (R,):
+    weight on noise, over all."""
+
+    weight: FloatArray
+    a: FloatArray
+    a2: FloatArray
+    zeta: FloatArray
+    varied: FloatArray
+    spread: FloatArray
+    tied: FloatArray
+    astray: FloatArray
+    squares: FloatArray
+    more: FloatArray
+    missed: FloatArray
+
+
+def labels(softmax: Softmax, accuracy: Accuracy) -> Labels:
+    """The labels grouped by the weight that their sequences attend to them with, in units of the greatest."""
+    soft, seeds = softmax.soft, softmax.seeds
+    R = len(soft.heat)
+    u, w = gauss_hermite(accuracy.class_score)
+    zeta = shape_score(seeds, u + np.zeros((R, 1)))
+    a, a2 = softmax.weights(soft.at(zeta))
+    heat = soft.heat[:, None]
+    top = softmax.weights(soft.at(3 + heat**2 / 4))[0].max(-1, keepdims=True)
+    inner = (np.arange(accuracy.soft_classes) + 1 / 2) / accuracy.soft_classes
+    edges = np.sort(np.concatenate([inner, END_EDGES]))
+    C = len(edges) + 1
+    group = (np.arange(R)[:, None, None] * C + np.searchsorted(edges, a / top)).ravel()
+    weight = w[:, None] * softmax.w_vocabulary + 0 * a
+
+    def total(values: FloatArray) -> FloatArray:
+        sums = np.bincount(group, (weight * values).ravel(), minlength=R * C)
+        return np.asarray(sums, dtype=float).reshape(R, C)
+
+    mass, z = total(np.ones(1)), zeta[..., None] + 0 * a
+    some = mass > EMPTY
+    used = some.any(axis=0)
+
+    def mean(values: FloatArray, empty: float) -> FloatArray:
+        return np.asarray(np.where(some, total(values) / np.maximum(mass, EMPTY), empty))
+
+    share, score = mean(a, 1 / 2), mean(z, 0)
+    varied = np.maximum(mean(a * a, 1 / 4) - share**2, 0)
+    second = np.maximum(mean(a2, 1 / 4) - varied, share**2)
+    astray, squares = softmax.noise(soft.at(score))
+    more = fr.samples_by_score(soft.tie[:, None], score, seeds.lam[:, None])
+    missed = (mass * (1 - share)).sum(-1)
+    spread = np.maximum(mean(z * z, 0) - score**2, 0)
+    parts = (mass, share, second, score, varied, spread, mean(a * z, 0) - share * score, astray, squares, more)
+    names = [f.name for f in dataclasses.fields(Labels)]
+    return Labels(**{name: part[:, used] for name, part in zip(names, parts, strict=False)}, missed=missed)
+
+
+@dataclasses.dataclass(frozen=True)
+class Mixture:
+    """The noise tokens of a fresh sequence, (R,): the greatest score, the sum of exponentials of all others' logits in
+    units of its own, that of their squares, the mean score by the first, and their plain mean score with its
+    standard deviation; `weight` and
+    `copies`, of the informative token among them, are numbers."""
+
+    weight: float
+    copies: float
+    top: FloatArray
+    rest: FloatArray
+    squares: FloatArray
+    score: FloatArray
+    plain: FloatArray
+    spread: FloatArray
+
+
+def mixtures(softmax: Softmax, accuracy: Accuracy) -> list[Mixture]:
+    """Nodes over what stands beside the informative token: copies of it or none, the greatest score, and the sum of the
+    rest given that."""
+    often = float((softmax.seeds.L[0] - 1) / softmax.seeds.V[0])  # copies on average
+    some = -np.expm1(-often)
+    return (_mixtures(softmax, accuracy.soft_top, 1 - some, 0.0, accuracy)
+            + _mixtures(softmax, -(-accuracy.soft_top // 2), some, often / some, accuracy))
+
+
+def _mixtures(softmax: Softmax, nodes: int, chance: float, copies: float, accuracy: Accuracy) -> list[Mixture]:
+    """Those of so many copies, which have this chance."""
+    seeds, heat = softmax.seeds, softmax.soft.heat[:, None]
+    R, L = len(heat), seeds.L
+    out = []
+    for level, weight in zip(*gauss_legendre(nodes), strict=True):
+        quantile = np.minimum(ndtri(level**(1 / np.maximum(L - 1, 1))), accuracy.reach)
+        top = shape_score(seeds, quantile[:, None])[:, 0]
+        below = (softmax.score < top[:, None]) * softmax.mass
+        power = np.exp(np.minimum(heat * (softmax.score - top[:, None]), 0))
+        below = below / np.maximum(below.sum(-1, keepdims=True), TINY)
+        first, second, scored, plain = ((below * f).sum(-1) for f in (power, power**2, power * softmax.score,
+                                                                      softmax.score))
+        spread = np.sqrt(np.maximum((below * softmax.score**2).sum(-1) - plain**2, 0))
+        mean, score = (L - 2) * first, scored / np.maximum(first, TINY)
+        variance = (L - 2) * np.maximum(second - first**2, 0) / np.maximum(mean, LEAST)**2
+        x, w = gauss_gamma(np.minimum(variance, R), accuracy.soft_rest)
+        out += [Mixture(float(chance * weight * w[:, j].mean()), copies, top, mean * x[:, j],
+                        (L - 2) * second * x[:, j], score, plain, spread)
+                for j in range(accuracy.soft_rest)]
+    return out

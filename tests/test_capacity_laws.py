@@ -1,0 +1,158 @@
+"""The formulas of the capacity: roots of their laws, what they converge to, and which branch binds."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import itertools
+import json
+import math
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from command_line import answer
+
+from recall_theory.theory import formulas
+from recall_theory.theory.accuracy import DEFAULT
+from recall_theory.theory.capacity_branches import CONDITION, binding, branches
+from recall_theory.theory.predict import predictions_at
+
+laws = importlib.import_module("recall_theory.theory.formulas.capacity_laws")
+ROWS = json.loads((Path(__file__).parents[1] / "validation" / "capacity_ladder.json").read_text())
+SIZES = {"d": 1e5, "N": 1e14, "L": 1e3, "e": 1, "target": 0.9}
+
+
+def lead(V, target, spread=1):
+    """The lead once more, in mpmath."""
+    y = mpmath.log(V)
+    root, z = mpmath.sqrt(2 * y), mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.mpf(target) - 1)
+    return (root - (mpmath.log(y) + mpmath.log(4 * mpmath.pi)) / (2 * root) + mpmath.euler / root
+            + z * mpmath.sqrt(spread + mpmath.pi**2 / (12 * y)))
+
+
+@pytest.mark.parametrize(("name", "at", "law"), [
+    ("mean_bias", {"d": 10**6, "N": 10**12, "shared": 1, "target": 0.9}, lambda V, s: V**2 * s**2 / mpmath.mpf(10)**18),
+    ("gradient_noise", {"d": 10**5, "N": 10**8, "e": 0, "target": 0.99}, lambda V, s: V**2 * s**2 / mpmath.mpf(10)**18),
+    ("few_samples", {"d": 10**5, "lam": 8, "count": 5, "target": 0.5},
+     lambda V, s: V * s**2 * (1 + mpmath.mpf(1) / 8) * mpmath.mpf(8)**2 / 25 / mpmath.mpf(10)**10),
+])
+def test_one_step_of_newton_is_near_the_root_of_the_law_at_fifty_digits(name, at, law):
+    with mpmath.workdps(50):
+        V = formulas[f"capacity.{name}"].evaluate(dps=50, **at)
+        root = mpmath.findroot(lambda y: mpmath.log(law(mpmath.exp(y), lead(mpmath.exp(y), at["target"]))),
+                               mpmath.log(V))
+        assert abs(V / mpmath.exp(root) - 1) < mpmath.mpf(10) ** -4
+        wrong = mpmath.findroot(lambda y: mpmath.log(law(mpmath.exp(y), mpmath.sqrt(2 * y))), mpmath.log(V))
+        assert abs(V / mpmath.exp(wrong) - 1) > 0.1  # the leading law is another number
+
+
+def test_before_the_step_stands_the_leading_law():
+    """W solves V^k 2 ln V = x: at the leading lead a step of Newton's method goes nowhere."""
+    for power, x in ((1, 1e9), (2, 1e14), (4, 1e22)):
+        y = float(laws.lambert_w(power * x / 2)) / power
+        assert math.exp(power * y) * 2 * y == pytest.approx(x, rel=1e-12)
+    d = 1e4
+    assert d**2 / 2 / float(laws.lambert_w(d**2 / 2)) == pytest.approx(formulas["law.recall.interference"](
+        d=d, e=0, tau=1), rel=1e-12)
+
+
+@pytest.mark.parametrize("target", [0.5, 0.9, 0.99])
+def test_the_lead_is_that_of_forced_choice(target):
+    from recall_theory.theory import forced_choice_inverse
+
+    errors = [abs(float(formulas["capacity.lead"](K=K, target=target, spread=1)) - forced_choice_inverse(target, K))
+              for K in (1e3, 1e6, 1e9)]
+    assert errors[2] < errors[1] * 1.01 + 1e-3
+    assert errors[2] < 0.01
+    z = float(laws.normal_quantile(target))
+    leading = math.sqrt(2 * math.log(1e9)) + z  # a negative control
+    assert abs(leading - forced_choice_inverse(target, 1e9)) > 10 * errors[2]
+
+
+@pytest.mark.parametrize("branch", sorted({(r["branch"], r["phi"], r["e"], r["target"], r["observable"])
+                                           for r in ROWS}, key=str))
+def test_the_ratio_to_the_semi_analytic_capacity_goes_to_one(branch):
+    """From V = 10^6 on closer than the stated rate, (ln ln V/ln V)^2 and the ladder's slowest power; no leading law is
+    as close."""
+    rows = [r for r in ROWS if (r["branch"], r["phi"], r["e"], r["target"], r["observable"]) == branch]
+    rows = [r for r in rows if r["formula"] > 5e5]
+    away = [abs(r["ratio"] - 1) for r in rows]
+    for r, error in zip(rows, away, strict=True):
+        y = math.log(r["formula"])
+        assert error <= (math.log(y) / y) ** 2 + 8 * r["formula"] ** -0.25, r
+    assert away[-1] <= away[0] + 0.005
+    assert away[-1] < 0.03 if branch[0] != "uneven attention" else away[-1] < 0.2
+
+
+def test_ratios_fall_to_one_where_a_power_is_what_is_missing():
+    for target in (0.9, 0.99):
+        ratios = [r["ratio"] for r in ROWS if r["branch"] == "mean bias" and r["target"] == target]
+        assert len(ratios) == 7
+        assert all(a > b > 1 for a, b in itertools.pairwise(ratios))
+
+
+@pytest.mark.parametrize(("row", "wrong"), [(r, w) for r in ROWS if r["branch"] in ("interference", "mean bias")
+                                            and r["phi"] is None and 5e5 < r["formula"] < 2e6 and r["target"] == 0.99
+                                            for w in (1.0, 0.75)])
+def test_a_rung_once_more_and_a_wrong_constant_is_rejected(row, wrong):
+    """The prediction at the formula's V is at the target; at that of a formula 25 % off it is far away."""
+    at = {name: np.array([x]) for name, x in {**row["sizes"], "V": row["semi_analytic"] * wrong}.items()}
+    accuracy = predictions_at(at, None, "gaussian", bool(row["e"]), accuracy=DEFAULT).accuracy[0]
+    assert (abs(accuracy - 0.99) < 2e-4) == (wrong == 1.0)
+
+
+def test_the_least_branch_is_the_capacity_and_goes_with_the_sizes():
+    for sizes, expected in (({}, "interference"), ({"N": 1e10}, "mean bias"), ({"N": 1e8, "e": 0}, "coverage"),
+                            ({"L": 1e9, "N": 1e15, "e": 0}, "mean embedding"), ({"d": 1e9, "N": 1e9}, "counts")):
+        at = {**SIZES, **sizes}
+        assert binding("V", **at) == expected, at
+        assert formulas["capacity.attention_only"](**at) == min(branches("V", **at).values())
+    assert set(branches("V", **SIZES)) | set(branches("d", **{**SIZES, "V": 1e6, "d": None})) <= set(CONDITION)
+
+
+def test_samples_dimension_and_length_are_inverse_to_the_capacity():
+    """Where one branch binds, by 1 % (the step of Newton's method, and competitors at the leading V)."""
+    for sizes in (SIZES | {"N": 1e11}, SIZES | {"L": 1e8, "N": 1e15, "e": 0}, SIZES):
+        V = float(formulas["capacity.attention_only"](**sizes))
+        name = binding("V", **sizes)
+        for sought in ("N", "d", "L"):
+            found = branches(sought, **(sizes | {"V": V, sought: None}))
+            if name in found and not (sought == "N" and name == "interference"):
+                assert float(found[name]) == pytest.approx(sizes[sought], rel=0.02), (name, sought)
+
+
+def test_derivatives_are_sympys():
+    """By d, of the branch that binds and of the least of all, beside finite differences."""
+    item = formulas["capacity.mean_bias"]
+    at = {"d": 1e6, "N": 1e12, "shared": 1.0, "target": 0.9}
+    slope = item.expr.diff(item.symbols["d"]).subs({item.symbols[k]: v for k, v in at.items()})
+    by = 1e-4
+    finite = (item(**(at | {"d": 1e6 * (1 + by)})) - item(**(at | {"d": 1e6 * (1 - by)}))) / (2e6 * by)
+    assert float(sympy.N(slope)) == pytest.approx(float(finite), rel=1e-6)
+
+
+def test_few_samples_is_the_law_at_n_of_the_order_of_v():
+    """lam = 8, target 0.7: facts of 6 samples or more are a share 0.81, of 7 or more 0.69."""
+    lam, target, V = 8.0, 0.75, 1e9
+    above, just = 0.68663, 0.12214
+    formula = formulas["capacity.few_samples"]
+    ratio = []
+    for V in (1e6, 1e9):
+        share = (target - above) / just
+        d = math.sqrt(V * (1 + 1 / lam)) * lam / 6 * float(formulas["capacity.lead"](K=V, target=share, spread=1))
+        V_formula = float(formula(d=d, lam=lam, count=6, target=share))
+        at = {"V": np.array([V_formula]), "d": np.array([d]), "L": np.array([4.0]), "N": np.array([lam * V_formula])}
+        ratio.append(abs(predictions_at(at, None, "gaussian", False, accuracy=dataclasses.replace(
+            DEFAULT, last_count=1e-12)).accuracy[0] - target))
+    assert ratio[1] < 0.02
+
+
+def test_the_flagship_command_explains_the_length():
+    data = answer("capacity", "--d", "48", "--L", "8", "--ratio", "64", "--target", "0.8")
+    row = data["rows"][0]
+    assert row["branch"] in CONDITION
+    assert row["branch_V"] > row["V"] / 3
+    assert row["length_condition"].startswith("N")

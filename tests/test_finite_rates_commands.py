@@ -1,0 +1,125 @@
+"""Learning rates in the commands: what they say at finite ones, and the line that refuses bad ones."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from command_line import answer, call, refused
+
+from recall_theory import Setting, predict, predict_many
+from recall_theory.commands.capacity import _rates as rates_in_words
+from recall_theory.settings import N_TEST
+from recall_theory.simulate import run
+from recall_theory.theory.capacity import capacity
+from recall_theory.theory.limit_rates import WITHIN, rates_of_limit
+from recall_theory.theory.solve import solve_for
+from recall_theory.verification.problem import THREE_STEP_RECALL, observe_exactly
+from recall_theory.web.explore_page import answers
+
+SIZES = ("--L", "8", "--d", "64", "--N", "4096")
+RATES = {"eta": 1e-6, "gamma": 3e10}
+
+
+@pytest.mark.parametrize("command", [("predict", "--V", "64", *SIZES), ("capacity", *SIZES),
+                                     ("solve", "--for", "V", *SIZES), ("simulate", "--V", "64", *SIZES),
+                                     ("phase", "--x", "V=32..64", "--y", "d=32..64", "--L", "8", "--N", "4096")],
+                         ids=lambda words: words[0])
+@pytest.mark.parametrize("rates, why", [
+    (("--eta", "1e-3"), "gamma is missing"), (("--gamma", "1e3"), "eta is missing"),
+    (("--eta", "nan", "--gamma", "1"), "is not a number from 1e-300"),
+    (("--eta", "0", "--gamma", "1"), "is not a number from 1e-300"),
+    (("--eta", "1", "--gamma", "-1"), "is not a number from 1e-300")], ids=str)
+def test_bad_rates_are_refused_in_one_line(command, rates, why):
+    assert why in refused(*command, *rates)
+
+
+@pytest.mark.parametrize("more", [("--m", "64"), ("--embedding", "orthogonal")])
+def test_what_has_no_law_is_refused_in_one_line(more):
+    assert "simulate takes" in refused("predict", "--V", "64", *SIZES, *more, "--eta", "1e-6", "--gamma", "1e9")
+
+
+def test_predict_shows_the_weight_and_in_the_limit_how_large_rates_must_be():
+    soft = answer("predict", "--V", "64", *SIZES, "--eta", "1e-6", "--gamma", "3e10")
+    assert 1 / 8 < soft["predicted"]["attention_weight"] < soft["predicted"]["attention"]
+    assert "limit_holds" not in soft
+    assert "mean attention weight" in call("predict", "--V", "64", *SIZES, "--eta", "1e-6", "--gamma", "3e10")[1]
+    limit = answer("predict", "--V", "64", *SIZES)
+    assert "attention_weight" not in limit["predicted"] and limit["limit_holds"]["within"] == 0.01
+    assert limit["limit_holds"]["eta_gamma"] > 3e4
+
+
+def test_the_limit_holds_from_there_on_and_not_before():
+    """By the law itself, which the search interpolates: within half the distance at twice eta*gamma, not at half."""
+    setting = Setting(V=64, L=8, d=64, N=4096)
+    limit = predict(setting)
+    least = rates_of_limit(limit)
+
+    def gap(beta):
+        at = predict(setting.replace(eta=1e-9, gamma=beta / 1e-9))
+        return max(abs(at.recall - limit.recall), abs(at.accuracy - limit.accuracy))
+
+    assert gap(2 * least) < WITHIN < gap(least / 2)
+    assert gap(least) == pytest.approx(WITHIN, rel=0.5)
+    assert rates_of_limit(predict(setting.replace(L=1))) == 0
+    assert rates_of_limit(predict(setting.replace(m=64))) is None
+
+
+def test_capacity_falls_with_the_length_at_finite_rates_only():
+    found = capacity(d=64, L=64, ratios=(256,), target=0.9, eta=1e-6, gamma=1e12)
+    limit = [capacity(d=64, L=L, ratios=(256,), target=0.9) for L in (8, 64)]
+    soft, short, long = found.rows[0], limit[0].rows[0].V, limit[1].rows[0].V
+    assert soft.V < 0.9 * long and long > 0.97 * short
+    assert soft.limited_by == "attention: finite rates" and 64 <= soft.longest_L < 80
+    reached = predict(Setting(V=soft.V, L=64, d=64, N=soft.N, eta=1e-6, gamma=1e12))
+    assert reached.accuracy == pytest.approx(soft.accuracy) and reached.accuracy >= 0.9
+    assert reached.attention_weight == pytest.approx(soft.attention_weight)
+    assert "costs facts, as attention spreads" in " ".join(rates_in_words(found, limit[1]))
+
+
+def test_solve_finds_where_accuracy_meets_the_target():
+    found = solve_for("L", 0.9, V=32, d=64, N=8192, **RATES)
+    inside, outside = (predict(Setting(V=32, L=L, d=64, N=8192, **RATES)).accuracy
+                       for L in (found.high, found.high + 1))
+    assert inside >= 0.9 > outside
+    assert solve_for("L", 0.9, V=32, d=64, N=8192).high > found.high
+
+
+def test_predict_many_is_predict_at_finite_rates():
+    many = predict_many(V=[32, 64], L=8, d=64, N=4096, **RATES)
+    for i, V in enumerate((32, 64)):
+        one = predict(Setting(V=V, L=8, d=64, N=4096, **RATES))
+        assert (many.recall[i], many.accuracy[i]) == pytest.approx((one.recall, one.accuracy), rel=1e-12)
+
+
+def test_a_cell_of_verify_with_rates_is_observed_on_fresh_sequences():
+    setting = Setting(V=32, L=4, d=32, N=600, eta=1e-6, gamma=1e9)
+    assert observe_exactly(setting, 3, 1) == run.one_seed(setting, 3, 1, N_TEST)
+    prediction = predict(setting)
+    moments = THREE_STEP_RECALL.moments(prediction)
+    assert moments["accuracy"].spread == prediction.std["accuracy"]
+    THREE_STEP_RECALL.check(setting)
+    assert "finite rates" in THREE_STEP_RECALL.group(setting)[1]
+
+
+def test_the_page_takes_rates():
+    form = {"V": "32", "L": "4", "d": "32", "N": "600", "eta": "1e-6", "gamma": "1e9"}
+    records = answers(form)
+    setting, predicted = next(records), next(records)
+    assert setting["setting"]["gamma"] == 1e9 and "--eta 1e-06" in setting["html"]["command"]
+    assert predicted["predicted"]["attention_weight"] < 1 and "Attention is soft" in predicted["html"]["limits"]
+    assert "gamma" in list(answers({**form, "gamma": ""}))[-1]["problems"]
+    assert "eta" in list(answers({**form, "eta": "nan"}))[-1]["problems"]
+
+
+def test_simulation_meets_the_prediction():
+    """40 seeds of one setting at beta T = 3: within 0.02 and five standard errors (false alarm below 1e-6)."""
+    setting = Setting(V=64, L=8, d=48, N=6400, eta=1e-9, gamma=3 * 64 * 64 / 1e-9)
+    observed, expected = run.simulate(setting, 40, 1, n_test=1000), predict(setting)
+    for name in ("recall", "accuracy", "attention_weight"):
+        seen = getattr(observed, name)
+        assert abs(seen.mean - getattr(expected, name)) < 0.02 + 5 * seen.se, name
+    limit = predict(setting.replace(eta=None, gamma=None))
+    assert abs(observed.accuracy.mean - limit.accuracy) > 0.05  # the negative control
+    assert math.isclose(np.mean(observed.accuracy.values), observed.accuracy.mean)

@@ -1,0 +1,182 @@
+"""The fast path at finite rates against the explicit simulator at a tiny eta, and against its own limits."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from recall_theory.settings import SMALL_RATES, Setting, SettingError
+from recall_theory.simulate import data, loops, observables, reference, run, small_rates, three_step
+from recall_theory.simulate.run import simulate
+
+ETA = 1e-12  # the explicit simulator at this rate is the limit eta -> 0 but for some 1e-12
+VARIANTS = [{"embedding": e, "trigger_in_value": t} for e in ("gaussian", "sphere", "orthogonal")
+            for t in (True, False)]
+LAYERS = [{}, {"m": 30, "activation": "gelu"}, {"m": 30, "activation": "x**2 + x"}]
+SIZES = [(20, 6, 24, 300), (9, 1, 12, 50), (30, 12, 31, 97)]  # V, L, d, N
+
+
+def task_of(setting, seed=0):
+    s_emb, s_samples, s_reference, s_layer = np.random.SeedSequence(seed).spawn(4)
+    emb = data.draw_embeddings(setting, np.random.default_rng(s_emb))
+    layer = None if setting.m is None else data.draw_mlp(setting, np.random.default_rng(s_layer))
+    return reference.draw_task(setting, emb, data.Samples(setting, s_samples), s_reference, layer)
+
+
+def at_beta(setting, lead, eta=ETA):
+    """The setting with beta so large that the trigger's logit is about `lead`."""
+    return setting.replace(eta=eta, gamma=lead * setting.V * setting.L**2 / eta)
+
+
+def fast(task, beta=None):
+    rates = small_rates.Rates(task.setting.beta if beta is None else beta, float(task.z_eos @ task.z_eos))
+    return small_rates.train(task.setting, task.emb, task.samples, task.layer, rates)
+
+
+def difference(a, b):
+    """The largest, relative to the largest entry."""
+    return np.abs(a - b).max() / max(np.abs(b).max(), 1e-300)
+
+
+@pytest.mark.parametrize("variant, layer", list(itertools.product(VARIANTS, LAYERS)), ids=str)
+def test_the_fast_path_is_the_explicit_one_at_a_tiny_eta(variant, layer):
+    for size, lead in itertools.product(SIZES, (1e-3, 3.0, 1e4)):
+        setting = at_beta(Setting(*size, **variant, **layer), lead)
+        task = task_of(setting, 1)
+        explicit = reference.train(task)
+        slow, quick = reference.trained(task, explicit), fast(task)
+        assert difference(quick.trained.scores, slow.scores) < 1e-9
+        assert quick.trained.trigger_score == pytest.approx(slow.trigger_score, rel=1e-9)
+        assert difference(quick.trained.logits, slow.logits / setting.gamma) < 1e-9
+        assert difference(quick.trained.wrong_logits, slow.wrong_logits / setting.gamma) < 1e-9
+        assert small_rates.on_fresh_sequences(setting, quick, np.random.default_rng(4), 100) == pytest.approx(
+            reference.on_fresh_sequences(task, explicit, np.random.default_rng(4), 100), abs=1e-9)
+
+
+def test_a_wrong_temperature_is_seen():
+    """The negative control of the above: beta off by a hundredth."""
+    setting = at_beta(Setting(20, 6, 24, 300), 1.0)
+    task = task_of(setting, 1)
+    slow = reference.trained(task, reference.train(task)).logits / setting.gamma
+    assert difference(fast(task, 1.01 * setting.beta).trained.logits, slow) > 1e-4
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_large_beta_is_the_limit_and_small_beta_uniform_attention(layer):
+    setting = Setting(30, 8, 24, 600, **layer)
+    task = task_of(at_beta(setting, 1.0), 3)
+    attended, recall, accuracy, weight = small_rates.on_fresh_sequences(
+        setting, fast(task, 1e30), np.random.default_rng(0), 400)
+    limit = run.three_step.train(setting, task.emb, task.samples) if not layer else run.three_step_mlp.train(
+        setting, task.emb, task.samples, task.layer)
+    assert (attended, recall, accuracy) == pytest.approx(
+        observables.on_fresh_sequences(limit, 8, np.random.default_rng(0), 400), abs=1e-12)
+    assert weight == pytest.approx(attended, abs=1e-12)
+    *_, weight = small_rates.on_fresh_sequences(setting, fast(task, 0.0), np.random.default_rng(0), 400)
+    assert weight == pytest.approx(1 / 8, abs=1e-12)
+    if not layer:  # at beta 0 step three is step one
+        val1 = three_step.step_one(setting, task.emb, task.samples)
+        assert difference(fast(task, 0.0).trained.out, val1.T @ task.emb.u.T) < 1e-12
+
+
+@pytest.mark.parametrize("layer", LAYERS[:2])
+def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
+    setting = at_beta(Setting(V=12, L=7, d=10, N=333, **layer), 2.0)
+    task = task_of(setting, 2)
+    whole = fast(task)
+    observed = small_rates.on_fresh_sequences(setting, whole, np.random.default_rng(1), 200)
+    for module, name, size in ((small_rates, "WEIGHTS", 30), (small_rates, "LOGITS", 40),
+                               (three_step, "TABLE", 12), (three_step, "FEWEST_ROWS", 5),
+                               (run.three_step_mlp, "BLOCK", 70), (run.three_step_mlp, "NEURONS", 12 * 4)):
+        monkeypatch.setattr(module, name, size)
+    parts = fast(task)
+    assert difference(parts.trained.logits, whole.trained.logits) < 1e-12
+    assert small_rates.on_fresh_sequences(setting, parts, np.random.default_rng(1), 200) == pytest.approx(
+        observed, abs=1e-12)
+
+
+def test_softmax_of_scores_that_underflow():
+    """Sequences far below the greatest score of all have a softmax too; it is NumPy's in long double."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(0, 900, 40)
+    informative, noise = np.sort(rng.integers(40, size=500)), rng.integers(40, size=(500, 3), dtype=np.uint16)
+    for trigger in (-3000.0, 0.0, 5.0):
+        own, weight = np.empty(500), np.empty((500, 3))
+        loops.softmax(informative, noise, scores, trigger, own, weight)
+        logits = np.concatenate([scores[informative][:, None] + trigger, scores[noise]], axis=1).astype(np.longdouble)
+        expected = np.exp(logits - logits.max(axis=1, keepdims=True))
+        expected /= expected.sum(axis=1, keepdims=True)
+        assert own == pytest.approx(expected[:, 0].astype(float), rel=1e-12, abs=1e-25)
+        assert weight == pytest.approx(expected[:, 1:].astype(float), rel=1e-12, abs=1e-25)
+        assert (scores[noise].max(axis=1) < scores.max() - 800).any()  # some do underflow
+
+
+def test_rates_choose_the_path(monkeypatch):
+    calls = []
+    for module in (small_rates, reference):
+        inner = module.train
+        monkeypatch.setattr(module, "train", lambda *given, module=module, inner=inner:
+                            (calls.append(module.__name__.rsplit(".", 1)[1]), inner(*given))[1])
+    setting = Setting(V=16, L=4, d=32, N=200)
+    for eta, gamma in ((1e-6, 1e9), (0.01, 1e5), (5.0, 1e5), (1e-6, 1e-4)):
+        run.one_seed(setting.replace(eta=eta, gamma=gamma), 0, 0, 16)
+    assert calls == ["small_rates", "small_rates", "reference", "reference"]
+
+
+@pytest.mark.parametrize("layer", [{}, {"m": 24, "activation": "relu"}])
+def test_at_the_edge_of_small_rates_both_paths_observe_the_same(layer):
+    """The largest rates that count as small: eta is as good as 0 to 0.002, on the same draws."""
+    for size, lead in itertools.product([(64, 6, 16, 640), (200, 4, 8, 2000)], (1.0, 5.0)):
+        setting = Setting(*size, **layer)
+        one = setting.replace(eta=1.0, gamma=1.0)
+        eta = SMALL_RATES / one.logits_after_step_one
+        setting = at_beta(setting, lead, eta)
+        assert setting.logits_after_step_one == pytest.approx(SMALL_RATES)
+        found = []
+        for seed in range(6):
+            task = task_of(setting, seed)
+            explicit = reference.on_fresh_sequences(task, reference.train(task), np.random.default_rng(0), 1000)
+            quick = small_rates.on_fresh_sequences(setting, fast(task), np.random.default_rng(0), 1000)
+            found.append(np.subtract(explicit, quick))
+        assert np.abs(np.mean(found, axis=0)).max() < 0.002 + 1e-9, (size, lead, np.mean(found, axis=0))
+
+
+@pytest.mark.parametrize("variant", [*VARIANTS[:4], {"m": 40, "activation": "relu"}, {"m": 40, "activation": "tanh"}],
+                         ids=str)
+def test_the_size_of_the_logits_after_step_one_is_a_bound(variant):
+    for size in ((40, 6, 48, 300), (100, 12, 100, 80), (60, 2, 64, 6000)):
+        setting = Setting(*size, eta=0.1, gamma=1.0, **variant)
+        squares = []
+        for seed in range(6):
+            task = task_of(setting, seed)
+            Val = -0.1 * reference.gradients(task, np.zeros((setting.d, setting.m or setting.d)),
+                                             np.zeros((setting.d, setting.d)))[0]
+            logits = reference.logits(task, Val, task.emb.informative_values(setting))
+            squares.append(float((logits**2).mean()))
+        size_seen = np.mean(squares) ** 0.5
+        assert size_seen < 1.05 * setting.logits_after_step_one
+        assert size_seen > setting.logits_after_step_one / 30  # and not an empty one
+
+
+def test_simulate_observes_the_weight_at_finite_rates_only():
+    setting = Setting(V=32, L=8, d=24, N=600)
+    assert simulate(setting, 2, 1).attention_weight is None
+    assert "attention_weight" not in simulate(setting, 2, 1).to_dict()["observed"]
+    soft = simulate(at_beta(setting, 2.0), 3, 1, n_test=200)
+    assert 1 / 8 < soft.attention_weight.mean < soft.attention.mean
+    assert soft.to_dict()["observed"]["attention_weight"]["values"] == soft.attention_weight.values.tolist()
+    explicit = simulate(at_beta(setting, 2.0, eta=30.0), 3, 1, n_test=200)
+    assert 1 / 8 < explicit.attention_weight.mean < explicit.attention.mean
+
+
+def test_any_number_of_workers_gives_the_same_bits():
+    setting = at_beta(Setting(V=32, L=8, d=24, N=600), 1.0)
+    one, two = (simulate(setting, 4, 1, n_test=200, jobs=jobs).to_dict() for jobs in (1, 2))
+    assert one == two
+
+
+def test_a_beta_beyond_floats_is_an_error():
+    with pytest.raises(SettingError, match="too large together"):
+        small_rates.Rates(np.inf, 1.0).logits(np.zeros(3), 0.0)

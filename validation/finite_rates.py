@@ -1,0 +1,132 @@
+"""Draw settings at finite eta*gamma, simulate them, and lay the predictions of finite rates beside what was seen.
+
+    python -m validation.finite_rates observe development|test [--seconds 4]
+    python -m validation.finite_rates compare development|test
+
+Two sets are drawn before any prediction of finite rates is looked at: one of 40 settings to develop with, one of 80
+that nobody looks at until the law is written down. Sizes are log-uniform: V 16 to 1,024, L 2 to 256, d 8 to 384, N/V
+1 to 500 and, in one setting of five, m 32 to 1,024; embeddings are gaussian or sphere in turn, with the trigger in the
+values or in the keys alone; beta*T is log-uniform from 0.5 to 15, T being the leading term of the trigger's score.
+A setting whose recall in the limit is predicted within 0.03 of 0 or 1 says little and is drawn again, and so is one
+that takes long (N L above 2 10^6, N L d above 6 10^8 or N m d above 3 10^8).
+
+Seeds of a setting follow until the standard errors of recall and accuracy are below 0.002 or its time is over. An
+interrupted run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recall_theory import Setting, predict
+from recall_theory.simulate.run import observe_seed
+from validation.draw import DULL, SMOOTH, log_uniform
+
+FOLDER = Path(__file__).parent
+SETS = {"development": (40, 1511), "test": (80, 1512)}  # settings, and the seed that draws them
+ENOUGH, FEWEST, BATCH = 0.002, 32, 16
+N_TEST = 1024
+ETA = 1e-9
+OBSERVED = ("attention", "recall", "accuracy", "attention_weight")
+
+
+def lead(setting: Setting) -> float:
+    """T = (1 - 1/L)/L^2 (1/V + e/N) + (1 - 1/L)/(N L d), the trigger's score at typical embeddings."""
+    V, L, d, N, e = setting.V, setting.L, setting.d, setting.N, int(setting.trigger_in_value)
+    return (1 - 1 / L) * ((1 / V + e / N) / L**2 + 1 / (N * L * d))
+
+
+def drawn(name: str) -> list[tuple[Setting, float]]:
+    """The settings of a set with their beta*T, from its seed alone."""
+    number, seed = SETS[name]
+    rng = np.random.default_rng(seed)
+    found: list[tuple[Setting, float]] = []
+    while len(found) < number:
+        turn = len(found)
+        V, L, d = (log_uniform(rng, *ends) for ends in ((16, 1024), (2, 256), (8, 384)))
+        N = max(1, round(V * float(np.exp(rng.uniform(0, np.log(500))))))
+        mlp: dict[str, Any] = {}
+        if turn % 5 == 4:
+            mlp = {"m": log_uniform(rng, 32, 1024), "activation": SMOOTH[turn // 5 % len(SMOOTH)]}
+        limit = Setting(V=V, L=L, d=d, N=N, embedding=("gaussian", "sphere")[turn % 2],
+                        trigger_in_value=turn // 2 % 2 == 0, **mlp)
+        beta_lead = float(np.exp(rng.uniform(np.log(0.5), np.log(15))))
+        if N * L > 2e6 or N * L * d > 6e8 or N * (limit.m or 0) * d > 3e8:
+            continue
+        if DULL < predict(limit).recall < 1 - DULL:
+            found.append((limit.replace(eta=ETA, gamma=beta_lead / lead(limit) / ETA), beta_lead))
+    return found
+
+
+def observed(setting: Setting, seed: int, seconds: float) -> dict[str, Any]:
+    """Seeds, and mean, standard error and spread of each observable."""
+    started = time.process_time()
+    rows: list[tuple[float, ...]] = []
+    while True:
+        rows += [observe_seed(setting, seed, index, N_TEST) for index in range(len(rows), len(rows) + BATCH)]
+        values = np.array(rows).T
+        std, n = values.std(axis=1, ddof=1), len(rows)
+        sharp = n >= FEWEST and max(std[1], std[2]) / n**0.5 < ENOUGH
+        if sharp or time.process_time() - started > seconds:
+            return {"seeds": n, **{o: {"mean": float(m), "se": float(s) / n**0.5, "std": float(s)}
+                                   for o, m, s in zip(OBSERVED, values.mean(axis=1), std, strict=True)}}
+
+
+def observe(name: str, seconds: float) -> None:
+    """Simulate what is not there yet of a set."""
+    path = FOLDER / f"finite_rates_{name}.json"
+    done = json.loads(path.read_text()) if path.exists() else []
+    for number, (setting, beta_lead) in enumerate(drawn(name)):
+        if number >= len(done):
+            seen = observed(setting, SETS[name][1] * 1000 + number, seconds)
+            done.append({"setting": setting.to_dict(), "beta_lead": beta_lead, "observed": seen})
+            path.write_text(json.dumps(done, indent=1) + "\n")
+            print(number, setting.describe(), f"seeds {seen['seeds']}", flush=True)
+
+
+def compare(name: str) -> None:
+    """Predictions less what was seen, beyond the simulation's own error, in the mean and at most."""
+    rows = json.loads((FOLDER / f"finite_rates_{name}.json").read_text())
+    for kind in ("attention-only", "MLP"):
+        errors: dict[str, list[float]] = {o: [] for o in OBSERVED}
+        inside: list[bool] = []
+        for row in rows:
+            setting = Setting(**row["setting"])
+            if (setting.m is not None) != (kind == "MLP"):
+                continue
+            p = predict(setting)
+            inside.append(setting.V >= 64 and setting.L <= setting.V / 2)
+            for o in OBSERVED:
+                seen, expected = row["observed"][o], getattr(p, o)
+                beyond = max(0.0, abs(expected - seen["mean"]) - 2 * seen["se"])
+                errors[o].append(float(np.copysign(beyond, expected - seen["mean"])))
+                print(f"{o:17} {expected:.4f} {seen['mean']:.4f} +- {seen['se']:.4f} {errors[o][-1]:+.4f}  "
+                      f"{setting.describe()}, beta T = {row['beta_lead']:.3g}")
+        for o, values in errors.items():
+            for where, chosen in (("V >= 64, L <= V/2", np.array(inside)), ("elsewhere", ~np.array(inside))):
+                if chosen.any():
+                    excess = np.abs(np.array(values)[chosen])
+                    print(f"{kind}, {where}, {o}: {chosen.sum()} settings, mean excess {excess.mean():.4f}, largest "
+                          f"{excess.max():.4f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=("observe", "compare"))
+    parser.add_argument("set", choices=tuple(SETS))
+    parser.add_argument("--seconds", type=float, default=4.0)
+    options = parser.parse_args()
+    if options.action == "observe":
+        observe(options.set, options.seconds)
+    else:
+        compare(options.set)
+
+
+if __name__ == "__main__":
+    main()
