@@ -22,7 +22,7 @@ from .formulas import finite_rate_formulas as fr
 from .read_out import Kernel
 from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
 from .strengths import Stored
-from .training_attention import SPECK, TINY, Classes, Seeds, shape_score
+from .training_attention import SPECK, TINY, Classes, Seeds, score_of_token
 from .variance import law_of_facts, scatter
 
 __all__ = ["at_finite_rates", "softened"]
@@ -77,12 +77,10 @@ def facts(seeds: Seeds, accuracy: Accuracy) -> Facts:
     """Nodes over a token's coordinates."""
     R, d = len(seeds.V), seeds.d
     u, w_u = gauss_hermite(accuracy.soft_score)
-    zeta = shape_score(seeds, u + np.zeros((R, 1)))
+    zeta = score_of_token(seeds, u + np.zeros((R, 1)))
     one = np.ones((R, 1))
     n = accuracy.soft_trigger if seeds.e else 1
     if seeds.sphere:
-        most = np.sqrt(d)[:, None]
-        zeta = np.clip(zeta, -most, most)
         p, w_p = gauss_coordinate(d - 1, n)
         q, w_q = one, one
     else:
