@@ -184,13 +184,13 @@ def quick(monkeypatch):
     """Cheap stand-ins for the theory's quadratures and for training: what is tested here is what lies around."""
     predict = importlib.import_module("recall_theory.theory.predict")
 
-    def predicted(sizes, *more):
+    def predicted(sizes, *more, **further):
         V, L, d, N = (sizes[name] for name in "VLdN")
         score = d / (d + np.sqrt(V) + L / 10 + V / N)
         values = {o: score / (1 + i / 50) for i, o in enumerate(predict.OBSERVABLES)}
         spread = {o: v * (1 - v) / 10 for o, v in values.items()}
         terms = {"attention": {"one": 1 / d, "two": L / d}, "recall": {"three": V / d**2}}
-        return {**values, "std": spread, "spread": spread, "terms": terms}
+        return {**values, "std": spread, "spread": spread, "terms": terms, "attention_weight": values["attention"]}
 
     def estimate(model, at):
         """A quick guess, in place of the theory's."""

@@ -192,7 +192,7 @@ def test_capacity_says_what_the_length_costs(sizes, says):
 
 def test_a_capacity_of_many_facts_is_a_table():
     text = call("capacity", "--d", "1e9", "--L", "64", columns=80)[1]
-    assert "───" in text and "1.136e+10" in text and "11,358,323,673 from" in " ".join(text.split())
+    assert "───" in text and "1.136e+10" in text and "11,359,161,268 from" in " ".join(text.split())
 
 
 def test_every_limit_is_said_in_words():
@@ -444,7 +444,7 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
     ([*PREDICT, "--embedding", "cube"], ["--embedding", "'cube'", "sphere"]),
     (["predict", *PREDICT[1:5], "--d", "50", *PREDICT[7:], "--embedding", "orthogonal"], ["--d 50", "V=64"]),
     ([*PREDICT, "--eta", "1"], ["--gamma", "go together"]),
-    ([*PREDICT, "--eta", "1", "--gamma", "2"], ["--eta", "limit"]),
+    ([*PREDICT, "--eta", "1", "--gamma", "2", "--m", "8"], ["--eta", "limit"]),
     ([*PREDICT, "--eta", "0", "--gamma", "2"], ["--eta", "'0'"]),
     ([*PREDICT, "--activation", "relu"], ["--activation"]),
     ([*PREDICT, "--json", "--csv"], ["--json", "--csv"]),
@@ -523,7 +523,8 @@ def test_bad_input_is_one_line_that_names_it(argv, words):
     b"[[cell]]\nV=nan\nL=1\nd=4\nN=4", b"[[cell]]\nV=1e400\nL=1\nd=4\nN=4", b"[[cell]]\nV='a'\nL=1\nd=4\nN=4",
     b"[[cell]]\nV=" + b"9" * 400 + b"\nL=1\nd=4\nN=4", b"[[cell]]\nV=[1]\nL=1\nd=4\nN=4", b"a=" + b"[" * 5000,
     b"[[cell]]\nV=8\nL=1\nd=4\nN=4\nembedding='orthogonal'", b"[[cell]]\nV=1e12\nL=1\nd=4\nN=4",
-    b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1.0", b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1e-3\ngamma=1e6", bytes(range(256)),
+    b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1.0", b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1e-3\ngamma=1e6\nm=8",
+    bytes(range(256)),
 ])
 def test_a_broken_grid_is_one_line(text, tmp_path):
     (tmp_path / "bad.toml").write_bytes(text)
