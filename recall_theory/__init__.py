@@ -16,7 +16,6 @@ TYPE_CHECKING = False  # for type checkers; typing itself would delay every star
 if TYPE_CHECKING:
     from .settings import Setting, SettingError
     from .simulate import Observation, simulate
-    from .simulate.further_training import full_training
     from .theory.activation_choice import compare_activations
     from .theory.bounds import bounds_at
     from .theory.capacity import Capacity, capacity
@@ -38,7 +37,6 @@ _HOME = {
     "solve_for": "theory.solve",
     "compare_activations": "theory.activation_choice",
     "compare_memories": "theory.memories.memory_table",
-    "full_training": "simulate.further_training",
     "PhaseDiagram": "theory.phase",
     "phase": "theory.phase",
     "Prediction": "theory.predict",
@@ -60,7 +58,6 @@ __all__ = [
     "capacity",
     "compare_activations",
     "compare_memories",
-    "full_training",
     "phase",
     "predict",
     "predict_many",

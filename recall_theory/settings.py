@@ -131,9 +131,9 @@ PARAMETERS: dict[str, Parameter] = {p.name: p for p in (
     Parameter("embedding", "law of the random embeddings", "choice", default="gaussian", choices=EMBEDDINGS),
     Parameter("trigger_in_value", "whether the trigger is part of the values, not of the keys alone", "flag",
               default=True),
-    Parameter("eta", "learning rate of the first step; the limit eta -> 0 where absent", "real", 1e-300, 1e300,
+    Parameter("eta", "learning rate of step one; eta -> 0 if absent", "real", 1e-300, 1e300,
               optional=True),
-    Parameter("gamma", "learning rate of steps two and three; the limit eta*gamma -> infinity where absent", "real",
+    Parameter("gamma", "of steps two and three; infinite if absent", "real",
               1e-300, 1e300, optional=True),
 )}
 

@@ -164,19 +164,14 @@ class Served:
         raise click.exceptions.Exit(0)
 
 
-class Trained:
-    """In place of one seed's training: stages out of thin air."""
+def trained(rung, setting, seeds, seed, *, n_test, **how):
+    """In place of a training: numbers out of thin air."""
+    from recall_theory.settings import OBSERVABLES
+    from recall_theory.training.rungs import RungObservation
 
-    def __init__(self, *given):
-        pass
-
-    def linear(self):
-        return 1.0
-
-    def stages(self, steps, step_done):
-        from recall_theory.simulate.further_training import checkpoints
-
-        return ((1.0, 0.75, 0.5, 0.25) for _ in range(2 + len(checkpoints(steps))))
+    names = (*OBSERVABLES, "attention_weight", "training_accuracy", "loss")
+    return RungObservation(rung, setting, seed, n_test, np.full(seeds, 3), 7,
+                           {name: np.full(seeds, 0.5) for name in names})
 
 
 @pytest.fixture
@@ -184,13 +179,13 @@ def quick(monkeypatch):
     """Cheap stand-ins for the theory's quadratures and for training: what is tested here is what lies around."""
     predict = importlib.import_module("recall_theory.theory.predict")
 
-    def predicted(sizes, *more):
+    def predicted(sizes, *more, **further):
         V, L, d, N = (sizes[name] for name in "VLdN")
         score = d / (d + np.sqrt(V) + L / 10 + V / N)
         values = {o: score / (1 + i / 50) for i, o in enumerate(predict.OBSERVABLES)}
         spread = {o: v * (1 - v) / 10 for o, v in values.items()}
         terms = {"attention": {"one": 1 / d, "two": L / d}, "recall": {"three": V / d**2}}
-        return {**values, "std": spread, "spread": spread, "terms": terms}
+        return {**values, "std": spread, "spread": spread, "terms": terms, "attention_weight": values["attention"]}
 
     def estimate(model, at):
         """A quick guess, in place of the theory's."""
@@ -225,8 +220,8 @@ def quick(monkeypatch):
     monkeypatch.setattr(hebbian, "sphere_errors", lambda n, d: n / (n + d * d))
     built = importlib.import_module("recall_theory.simulate.memories")
     monkeypatch.setattr(built, "one_hebbian_memory", lambda *given: 0.5)
-    further = importlib.import_module("recall_theory.simulate.further_training")
-    monkeypatch.setattr(further, "SeedTraining", Trained)
+    monkeypatch.setattr(importlib.import_module("recall_theory.training.rungs"), "train_rung", trained)
+    monkeypatch.setattr(importlib.import_module("recall_theory.verification.ladder_study"), "train_rung", trained)
     monkeypatch.setattr(importlib.import_module("recall_theory.web.explore_server"), "Server", Served)
     monkeypatch.setattr(importlib.import_module("webbrowser"), "open", lambda address: True)
 

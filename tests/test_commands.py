@@ -40,7 +40,7 @@ VERIFY = ["verify", "--grid", "grid.toml", "--seeds", "4", "--seed", "1", "--job
 SWEEP = ["sweep", "--scan", "d=16,32", "--scan", "L=2,4", "--V", "16", "--N", "128", "--seeds", "2", "--seed", "1"]
 SCALING = ["scaling", "--of", "N", "--in", "V", "--values", "12,24", "--L", "2", "--d", "32", "--seeds", "8",
            "--seed", "1"]
-TRAIN = ["train", "--V", "16", "--L", "2", "--d", "16", "--N", "128", "--steps", "5", "--seeds", "2", "--seed", "1"]
+TRAIN = ["train", "--V", "16", "--L", "2", "--d", "16", "--N", "128", "--steps", "100", "--seeds", "2", "--seed", "1"]
 CODES = ["--N", "100", "--R", "4", "--code-length", "16", "--d", "64"]
 NETWORK = ["geometric", "train", "--N", "16", "--R", "2", "--steps", "20", "--seeds", "2", "--seed", "1"]
 
@@ -50,7 +50,7 @@ CASES = {
     "bounds": (BOUNDS, 7), "bounds --decoders": (DECODERS, 2), "phase": (PHASE, 6), "verify": (VERIFY, 6),
     "compare": (["compare", "--d", "32", "--rank", "16"], 11), "compare by facts": (["compare", "--facts", "1e12"], 10),
     "compare embeddings": (EMBEDDINGS, 5), "compare activations": (ACTIVATIONS, 3),
-    "sweep": (SWEEP, 8), "scaling": (SCALING, 2), "train": (TRAIN, 5),
+    "sweep": (SWEEP, 8), "scaling": (SCALING, 2), "train": (TRAIN, 2),
     "geometric predict": (["geometric", "predict", *CODES], 1),
     "geometric simulate": (["geometric", "simulate", *CODES, "--seeds", "3", "--seed", "1"], 3),
     "geometric verify": (["geometric", "verify", "--grid", "geometric.toml", *VERIFY[3:]], 2),
@@ -192,7 +192,7 @@ def test_capacity_says_what_the_length_costs(sizes, says):
 
 def test_a_capacity_of_many_facts_is_a_table():
     text = call("capacity", "--d", "1e9", "--L", "64", columns=80)[1]
-    assert "───" in text and "1.136e+10" in text and "11,358,323,673 from" in " ".join(text.split())
+    assert "───" in text and "1.136e+10" in text and "11,359,161,268 from" in " ".join(text.split())
 
 
 def test_every_limit_is_said_in_words():
@@ -253,29 +253,32 @@ def test_compare_activations_names_them():
     assert call(*ACTIVATIONS, "--no-attention-only", "--csv")[1].count("\n") == 3
 
 
-def test_train_shows_stages_and_keeps_them_when_interrupted(monkeypatch):
+def test_train_prints_what_simulate_does_and_goes_on_from_a_file(tmp_path, monkeypatch):
     found = answer(*TRAIN)
-    assert [s["further_steps"] for s in found["stages"]] == [None, 0, 1, 2, 5]
-    assert found["parameters"] == 16 * 16 + 16
-    for stage in found["stages"]:
-        assert stage["facts_per_parameter"] == pytest.approx(stage["recall"] * 16 / 272)
-    assert found["stages"][0]["loss"] is None and found["best_linear_law"]["facts"] >= 2
-    assert found["best_linear_memory"]["recall"] >= found["stages"][-1]["recall"]
-    assert answer(*TRAIN) == found
-    module = importlib.import_module("recall_theory.simulate.further_training")
-    steps, whole = iter(range(100)), module.descend
+    assert found["rung"] == "4" and found["steps"] == [100, 100] and found["seeds"] == 2
+    assert {"attention", "recall", "accuracy", "loss", "training_accuracy"} <= set(found["observed"])
+    assert found["facts_per_parameter"] == pytest.approx(found["observed"]["recall"]["mean"] * 16 / 272)
+    module = importlib.import_module("recall_theory.training.trainer")
+    kept = [*TRAIN, "--resume", str(tmp_path / "training.npz")]
 
-    def stopped(loss, gradient, x):
-        for point in whole(loss, gradient, x):
-            if next(steps) == 7:  # in the second seed
-                raise KeyboardInterrupt
-            yield point
+    def stopped(training, progress=None):
+        training.state = training._advance(training.state, training.data, training.keys, 50)
+        training._save()
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "descend", stopped)
-    code, out, err = call(*TRAIN, "--json")
-    assert code == 130 and "--seed 1 repeats them" in err
-    found = json.loads(out)
-    assert found["interrupted"] is True and found["seeds"] == 1 and len(found["stages"]) == 5
+    with monkeypatch.context() as patch:
+        patch.setattr(module.Training, "run", stopped)
+        code, out, err = call(*kept, "--json")
+    assert code == 130 and "50 steps of 2 of 2 seeds; --seed 1 repeats them" in err
+    assert json.loads(out)["interrupted"] is True and json.loads(out)["steps"] == [50, 50]
+    assert answer(*kept)["observed"]["loss"] == found["observed"]["loss"]
+    assert "holds a training of another rung" in refused(*kept, "--rate", "2")
+
+
+def test_without_jax_training_says_what_to_install(monkeypatch):
+    trainer = importlib.import_module("recall_theory.training.trainer")
+    monkeypatch.setattr(trainer.importlib.util, "find_spec", lambda name: None)
+    assert all("pip install 'recall-theory[train]'" in refused(*argv) for argv in (TRAIN, ["ladder"]))
 
 
 # Verify
@@ -444,7 +447,7 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
     ([*PREDICT, "--embedding", "cube"], ["--embedding", "'cube'", "sphere"]),
     (["predict", *PREDICT[1:5], "--d", "50", *PREDICT[7:], "--embedding", "orthogonal"], ["--d 50", "V=64"]),
     ([*PREDICT, "--eta", "1"], ["--gamma", "go together"]),
-    ([*PREDICT, "--eta", "1", "--gamma", "2"], ["--eta", "limit"]),
+    ([*PREDICT, "--eta", "1", "--gamma", "2", "--m", "8"], ["--eta", "limit"]),
     ([*PREDICT, "--eta", "0", "--gamma", "2"], ["--eta", "'0'"]),
     ([*PREDICT, "--activation", "relu"], ["--activation"]),
     ([*PREDICT, "--json", "--csv"], ["--json", "--csv"]),
@@ -509,8 +512,8 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
         ("d=64..16", "phase: --y: d runs from 64 to 16"), ("d=0..9", "phase: --y: d=0 is not an end"))],
     ([a if a != "3x2" else "3" for a in PHASE], ["--cells '3'", "17x13"]),
     ([*TRAIN, "--m", "8"], ["--m"]), ([*TRAIN[:9], "--steps", "0"], ["--steps"]),
-    ([*TRAIN[:7], "--steps", "1e6", "--N", "1e9"], ["embed"]), ([*TRAIN, "--eta", "1"], ["--gamma"]),
-    ([*TRAIN, "--eta", "1e300", "--gamma", "1e300"], ["too large together"]),
+    ([*TRAIN[:7], "--steps", "1e6", "--N", "1e9"], ["seeds at once takes"]), ([*TRAIN, "--eta", "1"], ["--gamma"]),
+    ([*TRAIN, "--eta", "1e300", "--gamma", "1e300"], ["rung 2 only"]),
     ([*PHASE, "--activation", "relu"], ["--activation needs an MLP"]),
 ])
 def test_bad_input_is_one_line_that_names_it(argv, words):
@@ -523,7 +526,8 @@ def test_bad_input_is_one_line_that_names_it(argv, words):
     b"[[cell]]\nV=nan\nL=1\nd=4\nN=4", b"[[cell]]\nV=1e400\nL=1\nd=4\nN=4", b"[[cell]]\nV='a'\nL=1\nd=4\nN=4",
     b"[[cell]]\nV=" + b"9" * 400 + b"\nL=1\nd=4\nN=4", b"[[cell]]\nV=[1]\nL=1\nd=4\nN=4", b"a=" + b"[" * 5000,
     b"[[cell]]\nV=8\nL=1\nd=4\nN=4\nembedding='orthogonal'", b"[[cell]]\nV=1e12\nL=1\nd=4\nN=4",
-    b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1.0", b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1e-3\ngamma=1e6", bytes(range(256)),
+    b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1.0", b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1e-3\ngamma=1e6\nm=8",
+    bytes(range(256)),
 ])
 def test_a_broken_grid_is_one_line(text, tmp_path):
     (tmp_path / "bad.toml").write_bytes(text)

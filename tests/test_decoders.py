@@ -181,11 +181,12 @@ def test_tightness_refuses_in_one_line():
 def test_bounds_command_json_and_csv():
     found = answer("bounds", "--V", "1024", "--L", "64", "--d", "256", "--N", "65536")
     assert [b["name"] for b in found["bounds"]] == ["coverage", "bits: all right", "bits: few wrong",
-                                                    "bits: on average", "gradient access"]
+                                                    "bits: on average", "gradient access",
+                                                    "gradient queries", "gradient in bits"]
     assert found["bounds"][1]["largest_V"] == 71675 and 0 < found["one_step_recall"] < 1
     assert "not available" in found["paper"]
     rows = list(csv.DictReader(io.StringIO(call("bounds", "--N", "1e6", "--L", "8", "--d", "32", "--csv")[1])))
-    assert len(rows) == 5 and all(r["V"] == "" and r["N"] == "1000000" for r in rows)
+    assert len(rows) == 7 and all(r["V"] == "" and r["N"] == "1000000" for r in rows)
     assert "--bits" in refused("bounds", "--V", "8", "--L", "4", "--d", "8", "--bits", "nan")
     code, out, _ = call("bounds", "--V", "1e12", "--L", "64", "--d", "1e6", "--N", "1e13", columns=40)
     assert code == 0 and "over 10^15" in out

@@ -314,7 +314,7 @@ def test_one_seed_and_half_a_sweep_are_said_in_words(tmp_path):
 def test_cells_without_a_prediction_are_named(tmp_path):
     with Store(tmp_path / "s.db") as store:
         for cell in (Setting(V=8, L=2, d=8, N=32, m=8, embedding="orthogonal", activation="x**3 - 3*x"),
-                     Setting(V=8, L=2, d=8, N=32, eta=1e-3, gamma=1e3)):
+                     Setting(V=8, L=2, d=8, N=32, embedding="orthogonal", eta=1e-3, gamma=1e3)):
             store.add(Problem(cell, 1, n_test=64), 0, (0.5, 0.25, 0.25))
     code, text = reported(tmp_path)
     assert code == 0 and "2 cells without a prediction" in text and "there is nothing to judge" in text

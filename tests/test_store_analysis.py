@@ -79,7 +79,7 @@ def test_a_right_theory_agrees_and_a_wrong_one_does_not(monkeypatch):
 
 
 def test_what_has_no_prediction_is_refused_and_not_in_the_family():
-    odd = Setting(V=8, L=2, d=8, N=32, eta=1e-3, gamma=1e3)
+    odd = Setting(V=8, L=2, d=8, N=32, embedding="orthogonal", eta=1e-3, gamma=1e3)
     analysis = analyse_cells(around([SMALL[0], odd], [[0.5] * 3] * 2, seeds=8))
     assert [r.problem.setting for r in analysis.refused] == [odd] and "limit" in analysis.refused[0].reason
     assert analysis.confidence == family_confidence(2 * 3, VERDICT_ALPHA)

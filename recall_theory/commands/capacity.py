@@ -352,7 +352,7 @@ command = Command(
             option("ratio", multiple=True, help="training samples a fact, N/V; may be repeated"),
             "target", option("bits", among=QUANTISED)],
     apart=[("N", "ratio")],
-    details="Spread, laws, bounds and other memories beside it.",
+    details="Spread, laws, bounds, other memories.",
     help="How many facts does an attention layer, or one with an MLP (--m), store? The largest V whose predicted "
          "accuracy reaches the target: in the limit of many samples, and from the least N/V that stores 16 or more.",
     examples=["capacity --d 256 --L 64", "capacity --d 128 --L 16 --ratio 32 --target 0.9 --json",

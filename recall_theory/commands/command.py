@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 Result = TypeVar("Result")
-Progress = Callable[[int, int], None]
+Progress = Callable[..., None]  # (done, total), and perhaps what stands beside the bar
 
 AGREE, DISAGREE, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
 INTERNAL_ERROR, NO_WORKERS, INTERRUPTED = 70, 75, 130
@@ -87,16 +87,17 @@ class Output:
     def bar(self, noun: str) -> Iterator[Progress]:
         """Shows how far work is, and the time that is left, to a person who wants to see it."""
         if not self.progress:
-            yield lambda done, total: None
+            yield lambda done, total, note="": None
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        with Bar(BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn(noun), TimeRemainingColumn(compact=True),
-                 TextColumn("left"), console=Console(stderr=True), transient=True, refresh_per_second=4) as bar:
+        columns = (BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn(noun), TimeRemainingColumn(compact=True),
+                   TextColumn("left {task.description}"))
+        with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4) as bar:
             task = bar.add_task("", total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+            yield lambda done, total, note="": bar.update(task, completed=done, total=total, description=note)
 
     def measure(self, noun: str, work: Callable[[Progress], Result], answer: Callable[[Result], Answer],
                 finished: Callable[[Result], str] | None = None, *, again: str = "") -> Answer:

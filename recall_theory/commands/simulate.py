@@ -1,8 +1,7 @@
-"""`recall-theory simulate` and `train`: the model trained by three steps and on, with the prediction beside it."""
+"""`recall-theory simulate`: the model trained by three steps, with the prediction beside it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,7 +15,6 @@ from .text_layout import Block, Heading, Remark, Table, table
 
 if TYPE_CHECKING:
     from ..settings import BaseSetting
-    from ..simulate.further_training import FullTraining, Stage
     from ..simulate.observation import Observable, Observation
     from ..theory.predict import Prediction
 
@@ -26,7 +24,6 @@ MEASURES = {  # of a user's embeddings, beside random ones
     "coherence_rms": "cosine of a pair, root mean square", "coherence_max": "cosine of a pair, largest",
     "rank": "effective rank", "top": "largest eigenvalue's share", "mean": "squared norm of the mean row",
 }
-LEARNED = ("loss", *OBSERVABLES)  # what is measured of each stage of a training
 
 
 class Observed(Protocol):
@@ -177,74 +174,6 @@ def _beside_random(observed: Observation) -> list[Block]:
             Remark("The prediction assumes random embeddings; where yours differ it need not hold.")]
 
 
-def run_train(output: Output, steps: int, seeds: int, seed: int | None, n_test: int, **values: Any) -> Answer:
-    setting = Setting(**values)
-    from ..simulate.further_training import check_work, full_training
-
-    check_work(setting, steps, seeds)
-    used = output.seed(seed)
-    return output.measure(
-        "steps",
-        lambda progress: full_training(setting, steps, seeds, used, n_test=n_test, progress=progress),
-        lambda training: _trained(training, seeds, steps),
-        lambda training: f"{len(training.stages)} stages of {partial_seeds(training, seeds)}")
-
-
-def _trained(training: FullTraining, wanted: int, steps: int) -> Answer:
-    from ..theory.memories import linear_capacity
-
-    setting = training.setting
-    best, prediction = linear_capacity(setting.d), prediction_of(setting)
-    parameters = setting.d**2 + setting.d
-
-    def stored(recall: Observable) -> dict[str, object]:
-        facts = recall.mean * setting.V
-        return {"facts": facts, "facts_per_parameter": facts / parameters}
-
-    stages = [_stage(stage) | stored(stage.recall) for stage in training.stages]
-    linear = {"recall": training.linear.mean, "se": training.linear.se, **stored(training.linear)}
-    data: dict[str, object] = {
-        "setting": setting.to_dict(), "seed": training.seed, "seeds": training.seeds, "steps": steps,
-        "parameters": parameters, "stages": stages, "best_linear_memory": linear,
-        "best_linear_law": {"facts": best, "facts_per_parameter": best / setting.d**2},
-    }
-    predicted = []
-    if prediction is not None:
-        data["predicted"] = prediction.to_dict()["predicted"]
-        predicted = [f"Predicted after three steps: recall {probability(prediction.recall)}, accuracy "
-                     f"{probability(prediction.accuracy)}."]
-
-    names = {"after": "stage", **{name: name for name in (*LEARNED, "facts")},
-             "facts per parameter": "facts_per_parameter"}
-    rows = [{heading: row.get(name) for heading, name in names.items()}
-            for row in (*stages, {"stage": "best linear memory, same embeddings", **linear})]
-    blocks: list[Block] = [
-        Heading(f"Beyond three steps at {setting.describe()}"),
-        f"{finished_seeds(training, wanted)}; {count(parameters)} parameters.",
-        table(rows, marked=(0, len(rows) - 1), formats={"facts": number}),
-        *predicted,
-        f"By its law for large d, the best linear memory of {count(setting.d)} x {count(setting.d)} numbers "
-        f"holds {count(best)} facts, {number(best / setting.d**2)} per parameter."
-        + ("" if best < setting.V else " All facts fit here: a larger V would show its limit."),
-        Remark("The loss is the cross-entropy of the training samples in nats; chance is ln V = "
-               f"{number(math.log(setting.V))}. Three steps in the limit have no scale and no loss; the best scale is "
-               "that of least loss. The best linear memory reads each fact without noise tokens: training minimises a "
-               "convex loss until all facts are right, or as many as that loss gets right."),
-    ]
-    return Answer(data, stages, blocks)
-
-
-def _stage(stage: Stage) -> dict[str, object]:
-    """The stage's name, its steps, and the mean and standard error of each measure."""
-    name = "three steps" if stage.steps is None else f"{plural(stage.steps, 'step')} more"
-    row: dict[str, object] = {"stage": "three steps, at their best scale" if stage.steps == 0 else name,
-                              "further_steps": stage.steps}
-    for measure in LEARNED:
-        observed: Observable = getattr(stage, measure)
-        row |= {measure: observed.mean, f"{measure}_se": observed.se}
-    return row
-
-
 command = Command(
     "simulate", run,
     params=[*setting_options(), "seeds", "seed", "jobs", "n_test", option("bits", among=QUANTISED),
@@ -258,15 +187,4 @@ command = Command(
     examples=["simulate --V 256 --L 16 --d 64 --N 16384 --seeds 64 --seed 1",
               "simulate --V 128 --L 8 --d 64 --N 8192 --eta 1e-3 --gamma 1e6 --csv --output seeds.csv",
               "simulate --V 1024 --L 64 --d 128 --N 65536 --eta 1e-6 --gamma 1e14 --seeds 4"],
-)
-
-train_command = Command(
-    "train", run_train,
-    params=[*setting_options(leave_out=("m", "activation")), "steps", option("seeds", default=4), "seed", "n_test"],
-    help="Train the Attention-only model by three gradient steps, as `simulate` does, and then go on: full gradient "
-         "descent of both matrices, with a step length that sets itself. One table shows what the three steps leave on "
-         "the table: facts recalled, and facts per parameter, after three steps, on the way, and at the best linear "
-         "memory.",
-    examples=["train --V 128 --L 4 --d 32 --N 2048 --steps 100 --seeds 2 --seed 1",
-              "train --V 64 --L 8 --d 32 --N 2048 --steps 20 --json --output train.json"],
 )

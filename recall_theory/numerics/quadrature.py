@@ -23,6 +23,7 @@ SYMMETRIC = 1e-4  # half the skewness below which a variable counts as symmetric
 GAMMA_END, GAMMA_FALL = 8.0, 40.0  # where a gamma variable ends: standard deviations, or falls of its logarithm by e
 GAMMA_STEPS = 200  # of a gamma variable's logarithm, from which its Gauss rule in another variable is made
 LEAST_VARIANCE = 1e-8  # below it a gamma variable moves nothing, as far as floats tell
+MOST_VARIANCE = 64.0  # above it a gamma variable is 0, as good as always: its logarithm has no rule in floats
 LOST = 1e-4  # mass that a rule of explicit counts leaves out, and shares among them
 
 
@@ -63,9 +64,9 @@ def gauss_of_gamma(relative_variance: ArrayLike, n: int, *, root: bool = False) 
 
     >>> x, w = gauss_of_gamma(2 / 3, 4, root=True)  # of a Maxwell distribution
     >>> round(float((w * x**2.5).sum()), 9)
-    2.195400...
+    2.456847285
     """
-    shape = 1 / np.maximum(np.asarray(relative_variance, dtype=float), LEAST_VARIANCE)[..., None]
+    shape = 1 / np.clip(np.asarray(relative_variance, dtype=float), LEAST_VARIANCE, MOST_VARIANCE)[..., None]
     left = np.minimum(-GAMMA_END / np.sqrt(shape), -GAMMA_FALL / shape)
     right = GAMMA_END / np.sqrt(shape) + np.log1p(GAMMA_END / shape)
     log = left + (right - left) * np.linspace(0, 1, GAMMA_STEPS)
@@ -216,9 +217,9 @@ def condense_with(x: FloatArray, w: FloatArray, n: int,
     True
     """
     diagonal, beside = [], []
-    mean = (w * x).sum(-1, keepdims=True)
+    mean, means = (w * x).sum(-1, keepdims=True), [(w * f).sum(-1, keepdims=True) for f in others]
     if n == 1:
-        return mean, np.ones_like(mean), [(w * f).sum(-1, keepdims=True) for f in others]
+        return mean, np.ones_like(mean), means
     spread = np.sqrt((w * (x - mean)**2).sum(-1, keepdims=True)) + TINY
     t = np.where(spread > ROUNDING * np.abs(mean), (x - mean) / spread, 0)
     root = np.sqrt(w)
@@ -238,6 +239,7 @@ def condense_with(x: FloatArray, w: FloatArray, n: int,
         beside.append(b)
     nodes, vectors = _eigen(np.concatenate(diagonal, -1), np.concatenate(beside[:-1], -1))
     first = vectors[..., 0, :]
+    real = np.abs(first) > ROUNDING  # the other nodes weigh nothing and lie where rounding puts them
     parts = [((basis @ (root * f)[..., None])[..., 0][..., None, :] @ vectors)[..., 0, :] for f in others]
-    size = np.where(np.abs(first) > ROUNDING, first, 1)
-    return mean + spread * nodes, first**2, [part / size for part in parts]
+    found = [np.where(real, part / np.where(real, first, 1), f) for part, f in zip(parts, means, strict=True)]
+    return mean + spread * np.where(real, nodes, 0), np.where(real, first, 0)**2, found

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..activations import Activation, activation
+from ..numerics.embedding_laws import random_embeddings
 from ..settings import Setting
 
 FloatArray = NDArray[np.float64]
@@ -85,30 +86,10 @@ def draw_mlp(setting: Setting, rng: np.random.Generator) -> Mlp:
     return Mlp(rng.standard_normal((setting.m, setting.d)), activation(setting.activation))
 
 
-def random_rows(rng: np.random.Generator, n: int, d: int, embedding: str) -> FloatArray:
-    """(n, d) random embeddings of the named law."""
-    z = rng.standard_normal((n, d))
-    if embedding == "gaussian":
-        z /= np.sqrt(d)
-        return z
-    if embedding == "sphere":
-        z /= np.linalg.norm(z, axis=1, keepdims=True)
-        return z
-    q, r = np.linalg.qr(z.T)  # (d, n); the signs make it uniform over orthonormal frames
-    return np.ascontiguousarray((q * np.sign(np.diag(r))).T)
-
-
 def draw_embeddings(setting: Setting, rng: np.random.Generator) -> Embeddings:
     """Embeddings of one seed. With orthogonal ones z_trig is orthogonal too where d > V."""
-    V, d, law = setting.V, setting.d, setting.embedding
-    if law == "orthogonal" and d > V:
-        both = random_rows(rng, V + 1, d, law)
-        z_in, z_trig = both[:V], both[V]
-    else:
-        z_in = random_rows(rng, V, d, law)
-        z_trig = random_rows(rng, 1, d, "sphere" if law == "orthogonal" else law)[0]
-    z_out = random_rows(rng, V, d, law)
-    return Embeddings(z_in, z_out, z_trig, rng.permutation(V))
+    z_in, z_out, z_trig = random_embeddings(rng, setting.V, setting.d, setting.embedding)
+    return Embeddings(z_in, z_out, z_trig, rng.permutation(setting.V))
 
 
 @dataclasses.dataclass(frozen=True)

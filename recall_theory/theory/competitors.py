@@ -30,6 +30,7 @@ LEAST_CHANCE = 1 / 100  # of a competitor to stay below, where so few labels are
 NONE = 1e-6  # competitors expected of a kind that is left out
 FARTHEST = 4  # standard deviations of the gain within which it has points: beyond, the nearest one serves
 LEAST_RANGE = 1e-6  # of a gain or logit; acts where nodes coincide
+LEAST_TABLE = 1 / 8  # of logits, or of gains' inverse hyperbolic sines: derivatives of a narrower table are rounding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,7 +174,7 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
     least = np.maximum(gain.min(-1, keepdims=True), centre - FARTHEST * spread)
     most = np.minimum(gain.max(-1, keepdims=True), centre + FARTHEST * spread)
     least, most = np.arcsinh(least / many), np.arcsinh(most / many)
-    middle, half = (least + most) / 2, np.maximum((most - least) / 2, LEAST_RANGE)
+    middle, half = (least + most) / 2, np.maximum((most - least) / 2, LEAST_TABLE)
     w = many * np.sinh(middle + half * chebyshev(accuracy.gain))
     sigma = np.sqrt(1 + w**2 * per)
     u = w / root
@@ -191,7 +192,7 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
     low, high = deciding(kinds, mean, w, seeds.V)
     ends = scaled.min(-1), scaled.max(-1)
     low = np.clip(low, *ends)
-    high = np.maximum(np.minimum(high, ends[1]), low + LEAST_RANGE)
+    high = np.maximum(np.minimum(high, ends[1]), low + LEAST_TABLE)
     sd = _spread(kinds, mean, u)
 
     x = (low[..., None] + (high - low)[..., None] * np.linspace(0, 1, points))[:, :, None] * sigma[..., None]

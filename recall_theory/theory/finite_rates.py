@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite
+from ..settings import SettingError
 from .accuracy import Accuracy
 from .batch import Batch
 from .competitors import Kinds, ends_of, hazard, scaled_logit
@@ -311,7 +312,8 @@ def own_nodes(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
 def at_finite_rates(batch: Batch, beta: float, accuracy: Accuracy) -> dict[str, FloatArray]:
     """Recall, accuracy, their standard deviations over seeds and the informative token's mean attention weight, (B,)
     each, by the names "recall", "accuracy", "recall_std", "accuracy_std" and "weight", at beta = eta*gamma; "soft" is
-    E a (1 - a), 0 in the limit. Embeddings are Gaussian or on the sphere; no MLP; L of 2 and more."""
+    E a (1 - a), 0 in the limit. Embeddings are Gaussian or on the sphere; no MLP; L of 2 and more. Raises
+    `SettingError` at sizes whose numbers are none in floats."""
     found = []
     for V, L, d, N in zip(batch.V, batch.L, batch.d, batch.N, strict=True):
         sizes = {"V": float(V), "L": float(L), "d": float(min(d, accuracy.wide * V)), "N": float(N)}
@@ -338,6 +340,9 @@ def _one(sizes: dict[str, float], embedding: str, e: int, beta: float, accuracy:
     if embedding == "sphere":
         accuracy = dataclasses.replace(accuracy, chi=accuracy.chi + 1)
     soft = soft_seeds(sizes, embedding, e, beta, accuracy)
+    if not np.isfinite(soft.heat).all() or not np.isfinite(soft.tie).all():
+        given = ", ".join(f"{name}={size:g}" for name, size in sizes.items())
+        raise SettingError("eta", f"{given}: too far apart for the law at finite rates; leave eta and gamma out")
     softmax = Softmax(soft, accuracy)
     groups, at, weight = labels(softmax, accuracy), facts(soft.seeds, accuracy), soft.weight
     recall, own = answered(softmax, groups, at, None, accuracy)

@@ -53,7 +53,7 @@ class Condition:
     margin: Form
 
     def __str__(self) -> str:
-        """As an inequality of whole numbers: "2 nu + 3 delta > 1 + 4 c"."""
+        """As an inequality of whole numbers: "2 nu + 3 delta > 4 c + 1"."""
         scale = np.lcm.reduce([x.denominator for x in self.margin])
         whole = [int(x * scale) for x in self.margin]
         divisor = max(1, int(np.gcd.reduce(whole)))
@@ -189,7 +189,7 @@ def exponents(activation: str | None = None, trigger_in_value: bool = True) -> E
     >>> found = exponents(None, False)
     >>> c, condition = found.longest(Fraction(1), Fraction(1, 2))
     >>> str(c), str(condition)
-    ('5/8', '2 nu + 3 delta > 1 + 4 c')
+    ('5/8', '2 nu + 3 delta > 4 c + 1')
     """
     import sympy
 

@@ -26,8 +26,9 @@ FloatArray = NDArray[np.float64]
 
 LEFT = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
 FARTHEST, NEAREST = -16.0, 5.0  # logarithms of a rate: outside, no Gumbel variable has any mass
-LEAST = 2.0**-500  # guard: acts on sums and weights whose square would be no number
+LEAST = 2.0**-500  # guard: acts on sums whose square would be no number
 EMPTY = 1e-13  # guard: acts on a class that holds no label, as far as floats tell
+LEAST_WEIGHT = 1e-20  # guard: keeps attention above 0, so that high powers of it are numbers
 RARE = 1e-6  # weight of a seed below which it is left out
 
 
@@ -151,8 +152,8 @@ class Softmax:
             copy = -np.expm1(-np.exp(np.minimum(z[:, None] - lead, NEAREST)))
             share = np.exp(-rate - each * copy / V * np.exp(rate / each))
             out.append(np.einsum("z,rfzv->rfv", w, share))
-        one = np.maximum(out[0], LEAST)
-        return one, np.maximum(np.minimum(out[1], one), one**2)
+        share = np.maximum(out[0], LEAST_WEIGHT)
+        return share, np.maximum(np.minimum(out[1], share), share**2)
 
     def noise(self, logit: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(R, F): mean score of the noise that is attended, by weight, and the mean of the sum of its squared weights,

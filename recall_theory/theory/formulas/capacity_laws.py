@@ -273,6 +273,16 @@ class Layer:
     kz: Real = None
 
     @property
+    def pull(self) -> Real:
+        """Gain of the mean embedding in step two, over that of a token."""
+        return 1 if self.m is None else self.A / self.h1
+
+    @property
+    def stored(self) -> Real:
+        """Gain of a stored token in step two, over that of all."""
+        return 1 if self.m is None else self.A / (self.A + self.B)
+
+    @property
     def kappa(self) -> Real:
         """Interference, in units of V/d^2."""
         return 1 + self.e if self.m is None else self.kv / (self.k1 - self.k0)**2
@@ -312,7 +322,6 @@ class Layer:
 def vocabulary(p: Layer) -> Branches:
     """The largest V that each branch allows, by name."""
     alone = p.m is None
-    pull, stored = (p.A / p.h1)**2, (p.A / (p.A + p.B))**2
     return {
         "interference": (interference(p.d, p.e, p.target) if alone
                          else power_law(p.d**2 / p.kappa, 1, p.target, 1)),
@@ -321,10 +330,10 @@ def vocabulary(p: Layer) -> Branches:
         "mean bias": mean_bias(p.d, p.N, p.beta, p.target),
         "coverage": coverage(p.N, p.target),
         "counts": counts(p.N, p.beta, p.target),
-        "mean embedding": pull * mean_embedding(p.d, p.N, p.L, p.e, p.target),
-        "uneven attention": pull * uneven_attention(p.d, p.N, p.L, p.e, p.beta, p.target),
-        "noise tokens": sqrt(stored) * noise_tokens(p.d, p.N, p.L, p.target),
-        "informative tokens": stored * informative_tokens(p.d, p.N, p.L, p.target),
+        "mean embedding": p.pull**2 * mean_embedding(p.d, p.N, p.L, p.e, p.target),
+        "uneven attention": p.pull**2 * uneven_attention(p.d, p.N, p.L, p.e, p.beta, p.target),
+        "noise tokens": p.stored * noise_tokens(p.d, p.N, p.L, p.target),
+        "informative tokens": p.stored**2 * informative_tokens(p.d, p.N, p.L, p.target),
         **{name: finite_width(p.d, p.N, p.L, x, p.target) for name, x in p.width.items()},
     }
 
@@ -334,8 +343,7 @@ def samples(p: Layer) -> Branches:
     V, d, L, square = p.V, p.d, p.L, p.lead(p.V)**2
     left = d**2 - p.kappa * V * square - (0 if p.m is None else p.neurons * d * V * square)
     token, even = _room(_even(log(L), 1, p.target), d), _room(p.even(V, L, d), d)
-    pull, stored = (p.h1 / p.A)**2, (1 + p.B / p.A)**2
-    embedded = pull * V * L**4 / d**3
+    embedded = V * L**4 / d**3 / p.pull**2
     return {
         "gradient noise": if_positive(left, lambda: p.kappa * V**2 * square / left, infinity(left)),
         "mean bias": (p.beta * V)**2 * square / d,
@@ -343,8 +351,8 @@ def samples(p: Layer) -> Branches:
         "counts": if_positive(p.beta, lambda: V * _needed_counts(log(V), p.beta, p.target)[0], 0 * V),
         "mean embedding": sqrt(embedded / even),
         "uneven attention": if_positive(p.beta, lambda: sqrt(embedded / _room(p.uneven(V, L, d), d)), 0 * V),
-        "noise tokens": V * sqrt(stored * L**3 / d**4 / token),
-        "informative tokens": stored * V * L**2 / d**4 / token,
+        "noise tokens": V / p.stored * sqrt(L**3 / d**4 / token),
+        "informative tokens": V * L**2 / d**4 / token / p.stored**2,
         **{name: V * L**2 / d * sqrt(x / token) for name, x in p.width.items()},
     }
 
@@ -353,13 +361,13 @@ def dimension(p: Layer) -> Branches:
     """The least d that each branch asks for; infinite where no d is enough. The trigger's overlap counts to first
     order in 1/d; the neurons' noise of step two is left out."""
     V, N, L, square = p.V, p.N, p.L, p.lead(p.V)**2
-    pull, stored = (p.h1 / p.A)**2, (1 + p.B / p.A)**2
-    start = cbrt(2 * log(L) * pull * V * L**4 / N**2)
+    needed = V * L**4 / N**2 / p.pull**2
+    start = cbrt(2 * log(L) * needed)
     least_d = sqrt(p.kappa * V * square)
 
     def cube(lead: Lead) -> Real:
         s, w = lead
-        return cbrt(pull * V * L**4 * (s + w)**2 / N**2) + s * (s + w) / 3
+        return cbrt(needed * (s + w)**2) + s * (s + w) / 3
 
     s, w = _even(log(L), 1, p.target)
     token, overlap = s + w, s * (s + w) / 4
@@ -371,8 +379,8 @@ def dimension(p: Layer) -> Branches:
         "coverage": if_positive(N + V * log(1 - p.target), lambda: 0 * V, infinity(V)),
         "mean embedding": cube(p.even(V, L, start)),
         "uneven attention": if_positive(p.beta, lambda: cube(p.uneven(V, L, start)), 0 * V),
-        "noise tokens": sqrt(V * token * sqrt(stored * L**3) / N) + overlap,
-        "informative tokens": sqrt(token * sqrt(stored * V * L**2 / N)) + overlap,
+        "noise tokens": sqrt(V * token * sqrt(L**3) / p.stored / N) + overlap,
+        "informative tokens": sqrt(token * L * sqrt(V / N) / p.stored) + overlap,
         "trigger overlap": s**2,
         **({} if p.m is None else {"MLP mean": V * L**2 * token * p.h0 / (p.A * N * sqrt(p.m))}),
     }
@@ -381,8 +389,7 @@ def dimension(p: Layer) -> Branches:
 def length(p: Layer) -> Branches:
     """The longest L that attention bears by each branch; recall asks nothing of L."""
     V, d, N = p.V, p.d, p.N
-    pull, stored = (p.A / p.h1)**2, (p.A / (p.A + p.B))**2
-    x = pull * N**2 * d**3 / V
+    x = p.pull**2 * N**2 * d**3 / V
     start = exp(lambert_w(2 * x) / 4)
     widest = (sqrt(d) - normal_quantile(p.target))**2 / 2
     s = _lead(widest, p.target, 1)
@@ -394,8 +401,8 @@ def length(p: Layer) -> Branches:
     return {
         "mean embedding": fourth(p.even(V, start, d)),
         "uneven attention": if_positive(p.beta, lambda: fourth(p.uneven(V, start, d)), infinity(p.beta)),
-        "noise tokens": power_law(stored * N**2 * d**4 / V**2, 3, p.target, 2),
-        "informative tokens": power_law(stored * N * d**4 / V, 2, p.target, 2),
+        "noise tokens": power_law(p.stored**2 * N**2 * d**4 / V**2, 3, p.target, 2),
+        "informative tokens": power_law(p.stored**2 * N * d**4 / V, 2, p.target, 2),
         "trigger overlap": exp(widest - (s - sqrt(d)) / _slope(widest, p.target, 1)),
         **({} if p.m is None else {"MLP mean": power_law(p.m * (N * d * p.A / (p.h0 * V))**2, 4, p.target, 2)}),
     }

@@ -1,0 +1,212 @@
+"""The ladder: what each rung changes, how it is trained by rule, and what was observed once it is.
+
+Rules, fixed before any quoted run:
+- rung 2: eta = 1e-3 and eta*gamma = 8 V L^2, a lead of attention of about 8 nats, where the setting names no rates;
+- rung 3: learning rate d/2, at which a step adds about d/(2 V) to a fact's logit (at 2 d attention is lost);
+- rungs 4 and 5: AdamW at 0.03 and 0.01, weight decay 0.01, minibatches of 256 sequences;
+- rungs 6 and 7 and their controls: AdamW at 0.003, weight decay 0.01, 100 steps of warm-up, minibatches of 128.
+`rate` multiplies the learning rate, `decay` replaces the weight decay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SettingError, interrupted_with
+from ..settings import N_TEST, OBSERVABLES, Setting, check_seed, check_seeds
+from . import attention_model, transformer_blocks
+from .recall_task import RecallTask, draw_recall_task
+from .trainer import Plan, Problem, Progress, Trained, Training, Tree, check_installed, stacked
+from .transformer_blocks import BlockShape
+
+BATCH, BLOCKS_BATCH = 256, 128  # sequences of a minibatch, of the paper's layer and of blocks
+BLOCK_SEQUENCES = 512  # training sequences measured at a time
+MOST_NUMBERS = 2e9  # of the largest array, over all seeds
+LEAD = 8.0  # nats by which attention leads on rung 2 where no rates are given
+ETA = 1e-3
+
+
+@dataclasses.dataclass(frozen=True)
+class Rung:
+    """One model of the ladder: its `name`, the `change` from the rung before, and what that comes to.
+
+    `steps` is the number of gradient steps that a rung always takes, None where it trains to the stopping rule.
+    `shape` is None for the paper's layer; `zipf` the exponent of the facts' frequencies.
+    """
+
+    name: str
+    change: str
+    steps: int | None = None
+    full_batch: bool = False
+    trains_embeddings: bool = False
+    shape: BlockShape | None = None
+    zipf: float = 0.0
+
+    def plan(self, setting: Setting, most_steps: int = 20_000, rate: float = 1.0, decay: float = 0.01) -> Plan:
+        """How the rung is trained, by the rules above."""
+        if self.full_batch:
+            return Plan("descent", rate * setting.d / 2, most_steps=most_steps)
+        if self.shape is None:
+            return Plan("adamw", rate * (0.01 if self.trains_embeddings else 0.03), decay, most_steps=most_steps)
+        return Plan("adamw", rate * 0.003, decay, warmup=100, most_steps=most_steps)
+
+
+RUNGS = {rung.name: rung for rung in (
+    Rung("1", "three gradient steps, rates in the limit", steps=3),
+    Rung("2", "three gradient steps at finite rates", steps=3),
+    Rung("3", "full-batch gradient descent of both matrices", full_batch=True),
+    Rung("4", "minibatches and AdamW"),
+    Rung("5", "embeddings and unembedding trained too", trains_embeddings=True),
+    Rung("6", "two pre-norm transformer blocks, the trigger a token", shape=BlockShape(2, True)),
+    Rung("6-vector", "control: one block, the trigger an added vector", shape=BlockShape(1, False)),
+    Rung("6-token", "control: one block, the trigger a token", shape=BlockShape(1, True)),
+    Rung("7", "rung 6 with facts of Zipf frequencies", shape=BlockShape(2, True), zipf=1.0),
+)}
+
+
+@dataclasses.dataclass(frozen=True)
+class RungObservation:
+    """What was observed of `seeds` models of one rung; every entry of `measures` has a value a seed, shape (seeds,).
+
+    `measures` holds attention, recall, accuracy, attention_weight, and training_accuracy and loss (nats) on the
+    training sequences; `steps` (seeds,) the gradient steps taken; `parameters` the numbers that were trained.
+    """
+
+    rung: Rung
+    setting: Setting
+    seed: int
+    n_test: int
+    steps: NDArray[np.int64]
+    parameters: int
+    measures: dict[str, NDArray[np.float64]]
+
+    @property
+    def seeds(self) -> int:
+        """How many models were trained."""
+        return len(self.steps)
+
+
+def check_trainable(rung: Rung, setting: Setting, seeds: int) -> None:
+    """Raise `SettingError` where the rung does not have the setting, or it needs too much memory."""
+    check_installed()
+    check_seeds(seeds)
+    if setting.m is not None:
+        raise SettingError("m", f"m={setting.m}: the ladder is of the Attention-only model; leave out m")
+    if not setting.is_limit and rung.name != "2":
+        raise SettingError("eta", f"eta={setting.eta}: learning rates are given to rung 2 only")
+    rows = setting.N if rung.steps or rung.full_batch else BLOCK_SEQUENCES
+    largest = float(seeds) * max(rows * max(setting.V, setting.L * setting.d), setting.N * setting.L)
+    if largest > MOST_NUMBERS:
+        raise SettingError("N", f"N={setting.N}: training {seeds} seeds at once takes an array of {largest:.3g} "
+                           f"numbers, and {MOST_NUMBERS:.0e} is the most; lower seeds, N, V, L or d")
+
+
+def train_rung(rung: Rung, setting: Setting, seeds: int = 8, seed: int | None = None, *, plan: Plan | None = None,
+               n_test: int = N_TEST, resume: str | None = None, progress: Progress | None = None) -> RungObservation:
+    """Train one rung of the ladder on `seeds` independent draws, all at once, and observe.
+
+    `plan` is the rung's own where None. With `resume`, a file, training is kept there and goes on from it. Raises
+    `SettingError`, and `Interrupted` with what is observed at the last look where Ctrl-C stops it.
+    """
+    check_trainable(rung, setting, seeds)
+    used = check_seed(seed)
+    import jax
+
+    tasks = [draw_recall_task(setting, rung.zipf, n_test, used, index) for index in range(seeds)]
+    if rung.shape is None:
+        start = [attention_model.initial(task, rung.trains_embeddings) for task in tasks]
+    else:
+        start = [transformer_blocks.initial(setting, rung.shape, np.random.default_rng(
+            np.random.SeedSequence(used, spawn_key=(index, 6)))) for index in range(seeds)]
+    data = stacked(tasks)
+
+    def observed(trained: Trained) -> RungObservation:
+        def one(parameters: Tree, task: RecallTask) -> Tree:
+            if rung.shape is not None:
+                return transformer_blocks.observe(parameters, task, setting, rung.shape)
+            return attention_model.observe(parameters, task, setting, rung.name == "1")
+
+        found = jax.jit(jax.vmap(one))(trained.parameters, data)
+        measures = {name: np.asarray(found[name], dtype=np.float64) for name in (*OBSERVABLES, "attention_weight")}
+        # On rung 1 the logits have no scale, hence no loss.
+        loss = np.full(seeds, np.nan) if rung.name == "1" else trained.loss
+        measures |= {"training_accuracy": trained.accuracy, "loss": loss}
+        return RungObservation(rung, setting, used, n_test, trained.steps, _parameters(start[0]), measures)
+
+    if rung.steps is not None:
+        eta, gamma = rates(rung, setting)
+        steps = jax.jit(jax.vmap(lambda task: attention_model.three_steps(task, setting, eta, gamma)))
+        parameters = steps(data)
+        measure = _problem(rung, setting, tasks[0]).measure
+        loss, accuracy = jax.jit(jax.vmap(measure))(parameters, data)
+        return observed(Trained(parameters, np.full(seeds, rung.steps), np.asarray(loss, np.float64),
+                                np.asarray(accuracy, np.float64)))
+    used_plan = plan or rung.plan(setting)
+    identity = {"rung": rung.name, "setting": setting.to_dict(), "seed": used, "seeds": seeds, "n_test": n_test,
+                "plan": dataclasses.asdict(used_plan) | {"most_steps": None}}
+    training = Training(_problem(rung, setting, tasks[0]), stacked(start), data, used_plan, seed=used, path=resume,
+                        identity=identity)
+    with interrupted_with(lambda: observed(training.trained()) if int(training.state.steps.max()) else None):
+        trained = training.run(progress)
+    return observed(trained)
+
+
+def rates(rung: Rung, setting: Setting) -> tuple[float | None, float | None]:
+    """eta and gamma of rungs 1 and 2: none in the limit, the setting's, or those of the rule."""
+    if rung.name == "1":
+        return None, None
+    if setting.eta is not None:
+        return setting.eta, setting.gamma
+    return ETA, LEAD * setting.V * setting.L**2 / ETA
+
+
+def _problem(rung: Rung, setting: Setting, task: RecallTask) -> Problem:
+    """The rung's loss on a minibatch or on all training sequences, and both measures on all of them."""
+    import jax
+    import jax.numpy as jnp
+
+    n = len(task.training.label)
+    blocks = -(-n // BLOCK_SEQUENCES)
+
+    def scores(parameters: Tree, task: RecallTask, seq: Tree) -> Tree:
+        if rung.shape is not None:
+            return transformer_blocks.logits(parameters, seq, rung.shape, setting.V)[0]
+        z = attention_model.embeddings_of(parameters, task)
+        return attention_model.logits(parameters, z, seq, setting, rung.name == "1")
+
+    def loss(parameters: Tree, task: RecallTask, key: Tree) -> Tree:
+        seq = task.training
+        if not rung.full_batch:
+            rows = jax.random.randint(key, (min(BATCH if rung.shape is None else BLOCKS_BATCH, n),), 0, n)
+            seq = jax.tree.map(lambda x: x[rows], seq)
+        return attention_model.cross_entropy(scores(parameters, task, seq), seq.label)
+
+    def measure(parameters: Tree, task: RecallTask) -> tuple[Tree, Tree]:
+        # Blocks of equal size; the last is filled up with sequences that count for nothing.
+        rows = jnp.arange(blocks * BLOCK_SEQUENCES).reshape(blocks, -1)
+
+        def of_block(rows: Tree) -> Tree:
+            seq = jax.tree.map(lambda x: x[rows % n], task.training)
+            found = scores(parameters, task, seq)
+            log_p = jax.nn.log_softmax(found, axis=-1)
+            right = jnp.take_along_axis(log_p, seq.label[:, None], axis=-1)[:, 0]
+            counts = rows < n
+            return jnp.stack([-(right * counts).sum(), (attention_model.credit(found, seq.label) * counts).sum()])
+
+        total = jax.lax.map(of_block, rows).sum(axis=0) / n
+        return total[0], total[1]
+
+    return Problem(loss, measure)
+
+
+def _parameters(start: Tree) -> int:
+    """Trained numbers of one model. Of W only W z_EOS acts where z_EOS is fixed, as rank one: d numbers."""
+    import jax
+
+    total = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(start))
+    return total - start["W"].size + len(start["W"]) if "W" in start and "z" not in start else total
+
+

@@ -1,0 +1,204 @@
+"""One trainer for any model and any loss: optax in a scan, vectorised over seeds, in chunks that can be stopped.
+
+A model is known by its parameters, a tree of arrays with a leading axis of seeds, and by two functions of one seed's
+parameters and data: the loss that a step descends, and the loss and accuracy on all its training data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SettingError
+
+Tree = Any  # nested dictionaries and tuples of arrays, as jax has them
+Progress = Callable[[int, int, str], None]  # (steps done, steps at most, loss and accuracy in words)
+
+CHUNK = 50  # steps between two looks at the stopping rule
+SAVE_EVERY = 20  # chunks between two writings of a checkpoint
+
+
+def check_installed(parameter: str = "rung") -> None:
+    """Raise `SettingError` for `parameter` where jax or optax is missing."""
+    if not all(importlib.util.find_spec(name) for name in ("jax", "optax")):
+        raise SettingError(parameter, "training needs jax and optax: pip install 'recall-theory[train]'")
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How a model is trained, and when training ends.
+
+    `optimiser` is "descent" (plain gradient descent) or "adamw"; `rate` its learning rate, which rises linearly over
+    `warmup` steps and then stays, or falls along a cosine to 0 at `most_steps` with `cosine`; `weight_decay` is AdamW's
+    decoupled one. Training ends once the accuracy on all training data is at least `accuracy` and their loss below
+    `loss` (nats), or after `most_steps` steps. Both are looked at every 50 steps.
+    """
+
+    optimiser: str
+    rate: float
+    weight_decay: float = 0.0
+    warmup: int = 0
+    cosine: bool = False
+    most_steps: int = 20_000
+    accuracy: float = 1.0
+    loss: float = 0.01
+
+    def transformation(self) -> Tree:
+        """The optax transformation."""
+        import optax
+
+        rate: Any = self.rate
+        if self.cosine:
+            rate = optax.warmup_cosine_decay_schedule(0.0, self.rate, self.warmup, self.most_steps)
+        elif self.warmup:
+            rate = optax.linear_schedule(0.0, self.rate, self.warmup)
+        if self.optimiser == "descent":
+            return optax.sgd(rate)
+        return optax.adamw(rate, weight_decay=self.weight_decay)
+
+
+class Problem(NamedTuple):
+    """A model and its data, seen by the trainer.
+
+    `loss(parameters, data, key)` is what a step descends, a number; `key` draws its minibatch or its noise.
+    `measure(parameters, data)` is the loss and the accuracy on all training data. Both are of one seed.
+    """
+
+    loss: Callable[[Tree, Tree, Tree], Tree]
+    measure: Callable[[Tree, Tree], tuple[Tree, Tree]]
+
+
+class Trained(NamedTuple):
+    """What training leaves: `parameters`, a leading axis of seeds; a value a seed of `steps` taken, `loss` (nats) and
+    `accuracy` on the training data."""
+
+    parameters: Tree
+    steps: NDArray[np.int64]
+    loss: NDArray[np.float64]
+    accuracy: NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """Where training stands, each with a leading axis of seeds. A seed that is `done` keeps what it has."""
+
+    parameters: Tree
+    moments: Tree
+    steps: Tree
+    loss: Tree
+    accuracy: Tree
+    done: Tree
+
+
+class Training:
+    """Training under way: `state` after the last finished chunk, whatever ends it.
+
+    `parameters` and `data` have a leading axis of seeds; `seed` keys every random draw of the steps. With `path`, the
+    state is kept in that file and read from it where it is there; `identity` must then be what it was made with.
+
+    Raises `SettingError` where the file is of another training.
+    """
+
+    def __init__(self, problem: Problem, parameters: Tree, data: Tree, plan: Plan, *, seed: int = 0,
+                 path: str | None = None, identity: object = None):
+        import jax
+        import jax.numpy as jnp
+
+        self.problem, self.data, self.plan = problem, jax.device_put(data), plan
+        self.path, self.identity = path, json.dumps(identity, sort_keys=True)
+        self.optimiser = plan.transformation()
+        parameters = jax.device_put(parameters)
+        seeds = jax.tree.leaves(parameters)[0].shape[0]
+        self.keys = jax.random.split(jax.random.key(seed % 2**32), seeds)
+        zero = jnp.zeros(seeds)
+        self.state = State(parameters, jax.vmap(self.optimiser.init)(parameters), zero.astype(int), zero + jnp.inf,
+                           zero, zero > 0)
+        self._advance = jax.jit(self._advanced, static_argnums=3)
+        if path is not None and Path(path).exists():
+            self._load(path)
+
+    def run(self, progress: Progress | None = None) -> Trained:
+        """Train until every seed has met the stopping rule; what a chunk of steps leaves is in `state` at once."""
+        done, most = int(self.state.steps.max()), self.plan.most_steps
+        chunks = 0
+        try:
+            while done < most and not bool(self.state.done.all()):
+                length = min(CHUNK, most - done)
+                self.state = self._advance(self.state, self.data, self.keys, length)
+                done, chunks = done + length, chunks + 1
+                if progress is not None:
+                    progress(done, most, f"loss {float(self.state.loss.mean()):.3g}, "
+                             f"accuracy {float(self.state.accuracy.mean()):.3f}")
+                if chunks % SAVE_EVERY == 0:
+                    self._save()
+        finally:
+            self._save()
+        return self.trained()
+
+    def trained(self) -> Trained:
+        """What there is so far."""
+        steps, loss, accuracy = (np.asarray(x) for x in (self.state.steps, self.state.loss, self.state.accuracy))
+        return Trained(self.state.parameters, steps.astype(np.int64), loss.astype(np.float64),
+                       accuracy.astype(np.float64))
+
+    def _advanced(self, state: State, data: Tree, keys: Tree, length: int) -> State:
+        """The state after `length` steps of every seed that is not done."""
+        import jax
+        import jax.numpy as jnp
+        import optax
+
+        def one(state: State, data: Tree, key: Tree) -> State:
+            def step(carry: tuple[Tree, Tree], number: Tree) -> tuple[tuple[Tree, Tree], None]:
+                parameters, moments = carry
+                gradient = jax.grad(self.problem.loss)(parameters, data, jax.random.fold_in(key, number))
+                updates, moments = self.optimiser.update(gradient, moments, parameters)
+                return (optax.apply_updates(parameters, updates), moments), None
+
+            (parameters, moments), _ = jax.lax.scan(step, (state.parameters, state.moments),
+                                                    state.steps + jnp.arange(length))
+            loss, accuracy = self.problem.measure(parameters, data)
+            done = (accuracy >= self.plan.accuracy) & (loss < self.plan.loss)
+            new = State(parameters, moments, state.steps + length, loss, accuracy, done)
+            return State(*jax.tree.map(lambda old, now: jnp.where(state.done, old, now), state, new))
+
+        return jax.vmap(one)(state, data, keys)
+
+    def _save(self) -> None:
+        if self.path is None:
+            return
+        import jax
+
+        leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.state))}
+        file = io.BytesIO()
+        np.savez(file, identity=np.array(self.identity), **leaves)  # type: ignore[arg-type]
+        aside = Path(f"{self.path}.part")
+        aside.write_bytes(file.getvalue())
+        aside.replace(self.path)
+
+    def _load(self, path: str) -> None:
+        import jax
+
+        leaves, shape = jax.tree.flatten(self.state)
+        try:
+            with np.load(path) as file:
+                same = str(file["identity"]) == self.identity
+                found = [file[f"leaf{i}"] for i in range(len(leaves))] if same else []
+        except (ValueError, KeyError, OSError) as error:
+            raise SettingError("resume", f"resume={path!r} can't be read as a training: {error}") from None
+        if not same:
+            raise SettingError("resume", f"resume={path!r} holds a training of another rung, setting, seed or plan")
+        self.state = jax.tree.unflatten(shape, [jax.device_put(x) for x in found])
+
+
+def stacked(trees: list[Tree]) -> Tree:
+    """Trees of one shape, one a seed, as one tree with a leading axis of seeds."""
+    import jax
+
+    return jax.tree.map(lambda *arrays: np.stack(arrays), *trees)

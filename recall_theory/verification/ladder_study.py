@@ -1,0 +1,194 @@
+"""The ladder as a study: its settings by rule, the rows of a file that grows, and the law beside every rung."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import SettingError
+from ..settings import OBSERVABLES, Setting
+from ..simulate.observation import Observable
+from ..theory.predict import predict
+from ..training.rungs import RUNGS, RungObservation, train_rung
+
+Row = dict[str, Any]  # one line of the file: JSON
+Progress = Callable[[int, int, str], None]  # (trainings done, trainings in all, what is running)
+
+DIMENSIONS = (8, 12, 16, 24, 32)
+RATIO = 32  # N/V, where N isn't what varies
+ONLY_LAYER = ("1", "2", "3", "4", "5")  # rungs of the paper's layer, which know keys without the trigger in values
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """One training of the study: a rung at a setting. `part` names the question that it belongs to; `rate` multiplies
+    the learning rate of the rung's rule, `decay` is the weight decay, `steps` the most steps."""
+
+    part: str
+    rung: str
+    setting: Setting
+    seeds: int
+    steps: int
+    rate: float = 1.0
+    decay: float = 0.01
+
+    @property
+    def key(self) -> str:
+        """What tells the training from all others, whichever part asks for it."""
+        return json.dumps([self.rung, self.setting.to_dict(), self.seeds, self.steps, self.rate, self.decay])
+
+
+def grid_settings() -> dict[str, list[Setting]]:
+    """The 42 settings of the quoted table: facts against d, against L, and against the samples.
+
+    V against d: L = 8, N = 32 V, d = 8, 12, 16, 24, 32, V = d, 2 d, 4 d, 8 d. Against L: d = 16, the same V, L = 2, 16,
+    32. Samples: V = 64, L = 8, d = 16 and 32, N/V = 2, 4, 8, 16, 128.
+
+    >>> [len(settings) for settings in grid_settings().values()]
+    [20, 12, 10]
+    """
+    widths = [Setting(V=c * d, L=8, d=d, N=RATIO * c * d) for c in (2, 4, 1, 8) for d in DIMENSIONS]
+    lengths = [Setting(V=c * 16, L=L, d=16, N=RATIO * c * 16) for c in (2, 4, 1, 8) for L in (2, 16, 32)]
+    samples = [Setting(V=64, L=8, d=d, N=64 * ratio) for ratio in (8, 128, 4, 16, 2) for d in (16, 32)]
+    return {"width": widths, "length": lengths, "samples": samples}
+
+
+def large_ladder(seeds: int = 8, steps: int = 1000) -> list[Place]:
+    """Every training of the quoted study, in the order in which it is run."""
+    grid = grid_settings()
+    order = [(part, setting) for part in ("width", "samples", "length") for setting in grid[part]]
+    order.sort(key=lambda pair: pair[1].N * pair[1].V)  # cheap ones first, of all parts
+    places = [Place(part, rung, setting, seeds, steps) for part, setting in order for rung in RUNGS]
+    keys_only = [setting.replace(trigger_in_value=False) for setting in (*grid["samples"], *grid["width"][:5])]
+    places += [Place("keys only", rung, setting, seeds, steps) for setting in keys_only for rung in ONLY_LAYER]
+    alike = [Setting(V=V, L=8, d=V, N=ratio * V, embedding=law) for V in (16, 32) for ratio in (2, 8, 32)
+             for law in ("orthogonal", "sphere")]
+    places += [Place("embeddings", rung, setting, seeds, steps) for setting in alike for rung in ONLY_LAYER]
+    narrow = [Setting(V=V, L=8, d=d, N=RATIO * V) for V in (32, 64, 128, 256) for d in (2, 3, 4, 6)]
+    places += [Place("narrow", rung, setting, seeds, steps) for setting in narrow for rung in ("5", "6")]
+    middle = Setting(V=64, L=8, d=16, N=2048)
+    for rung in ("3", "4", "5", "6"):
+        places += [Place("choices", rung, middle, seeds, steps, rate=rate) for rate in (0.25, 4.0)]
+        places += [Place("choices", rung, middle, seeds, 4 * steps)]
+        if rung != "3":
+            places += [Place("choices", rung, middle, seeds, steps, decay=decay) for decay in (0.0, 0.1)]
+    return list({place.key: place for place in reversed(places)}.values())[::-1]
+
+
+def small_ladder(seeds: int = 4, steps: int = 600) -> list[Place]:
+    """A table of all rungs at four settings, a few minutes of work."""
+    settings = [Setting(V=V, L=4, d=d, N=32 * V) for d in (8, 16) for V in (2 * d, 4 * d)]
+    return [Place("small", rung, setting, seeds, steps) for setting in settings for rung in RUNGS]
+
+
+def run_place(place: Place, seed: int) -> Row:
+    """Train one place of the study and return its line of the file."""
+    rung = RUNGS[place.rung]
+    plan = rung.plan(place.setting, place.steps, place.rate, place.decay)
+    found = train_rung(rung, place.setting, place.seeds, seed, plan=plan)
+    return {"key": place.key, "part": place.part, "rate": place.rate, "decay": place.decay, "most_steps": place.steps,
+            **observation_data(found)}
+
+
+def observation_data(found: RungObservation) -> Row:
+    """What `train --json` prints of one rung."""
+    observed = {name: Observable(values).to_dict() for name, values in found.measures.items()}
+    facts = found.measures["recall"].mean() * found.setting.V
+    bits = math.lgamma(found.setting.V + 1) / math.log(2) / found.setting.V  # of a fact, where all are known
+    return {"rung": found.rung.name, "setting": found.setting.to_dict(), "seed": found.seed, "seeds": found.seeds,
+            "n_test": found.n_test, "steps": found.steps.tolist(), "parameters": found.parameters,
+            "facts_per_parameter": facts / found.parameters, "bits_per_parameter": facts * bits / found.parameters,
+            "observed": observed}
+
+
+def read_rows(path: str | Path) -> list[Row]:
+    """The lines of a file of the study; none where it is not there. A last line that was cut short is left out.
+
+    Raises `SettingError` where another line is not JSON of the study.
+    """
+    if not Path(path).exists():
+        return []
+    lines = Path(path).read_text(encoding="utf-8").split("\n")
+    rows: list[Row] = []
+    for number, line in enumerate(lines[:-1], start=1):
+        try:
+            row = json.loads(line)
+            rows.append({**row, "key": row["key"]})
+        except (ValueError, KeyError, TypeError):
+            raise SettingError("resume", f"resume={str(path)!r} is no file of the ladder: line {number}") from None
+    return rows
+
+
+def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = None,
+               progress: Progress | None = None) -> list[Row]:
+    """Train every place that the file does not have; each line is appended once its training is finished.
+
+    Returns the rows of all places, in their order. Ctrl-C loses the training under way only.
+    """
+    rows = {row["key"]: row for row in (read_rows(path) if path is not None else [])
+            if row["seed"] == seed}
+    for done, place in enumerate(places):
+        if progress is not None:
+            progress(done, len(places), f"rung {place.rung}, {place.setting.describe()}")
+        if place.key not in rows:
+            rows[place.key] = run_place(place, seed)
+            if path is not None:
+                with open(path, "a", encoding="utf-8") as file:
+                    file.write(json.dumps(rows[place.key]) + "\n")
+    return [rows[place.key] for place in places]
+
+
+def setting_of_row(row: Mapping[str, Any]) -> Setting:
+    """The setting of a line."""
+    return Setting(**row["setting"])
+
+
+def law_of(setting: Setting) -> dict[str, float]:
+    """Rung 0: what the law of the limit predicts."""
+    found = predict(setting.replace(eta=None, gamma=None))
+    return {name: float(getattr(found, name)) for name in OBSERVABLES}
+
+
+@dataclasses.dataclass(frozen=True)
+class RungComparison:
+    """One rung beside the law over the settings that both have: `settings`, how many; means over them of the
+    observables; `against_law`, the mean difference of accuracy from the law's, and `worst`, the largest in size;
+    `steps`, the median of the steps, and `stopped`, the share of models that met the stopping rule."""
+
+    rung: str
+    settings: int
+    means: dict[str, float]
+    against_law: float
+    worst: float
+    steps: float
+    stopped: float
+    facts_per_parameter: float
+    bits_per_parameter: float
+
+
+def compare_rungs(rows: Sequence[Row]) -> list[RungComparison]:
+    """Every rung that has rows beside the law at the same settings, in the order of the ladder; rows of Zipf facts too,
+    whose law this is not."""
+    result = []
+    for rung in RUNGS:
+        mine = [row for row in rows if row["rung"] == rung]
+        if not mine:
+            continue
+        excess = np.array([row["observed"]["accuracy"]["mean"] - law_of(setting_of_row(row))["accuracy"]
+                           for row in mine])
+        names = (*OBSERVABLES, "training_accuracy")
+        means = {name: float(np.mean([row["observed"][name]["mean"] for row in mine])) for name in names}
+        steps = np.concatenate([row["steps"] for row in mine])
+        most = np.concatenate([[row.get("most_steps", 0)] * len(row["steps"]) for row in mine])
+        result.append(RungComparison(
+            rung, len(mine), means, float(excess.mean()), float(excess[np.abs(excess).argmax()]),
+            float(np.median(steps)), float(np.mean(steps < most)),
+            float(np.max([row["facts_per_parameter"] for row in mine])),
+            float(np.max([row["bits_per_parameter"] for row in mine]))))
+    return result
