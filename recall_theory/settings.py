@@ -19,7 +19,8 @@ from .numerics.formatting import count, number
 
 __all__ = ["EMBEDDINGS", "MOST_BITS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "OBSERVABLE_MEANINGS", "PARAMETERS",
            "SIZES", "BaseSetting", "Parameter", "Setting", "SettingError", "above_0", "activation_in_use", "beta_of",
-           "check_at_most", "check_integer", "check_proportion", "check_seed", "check_seeds", "share"]
+           "check_at_most", "check_integer", "check_proportion", "check_seed", "check_seeds", "power_of_mean", "share",
+           "square_of_logits"]
 
 SIZES = ("V", "L", "d", "N", "m")  # of a setting; each but the last has a value in all settings
 EMBEDDINGS = ("gaussian", "sphere", "orthogonal")
@@ -243,13 +244,13 @@ class Setting(BaseSetting):
         if self.eta is None:
             return 0.0
         e = int(self.trigger_in_value)
-        powers = [1.0 + e, (1 + e / self.L) / self.L]
+        powers = [1.0 + e, power_of_mean(self.L, e)]
         if self.activation is not None:
             from .activations import activation, gaussian_mean
 
             phi = activation(self.activation)
             powers = [float(gaussian_mean(phi, lambda x: phi.phi(x) ** 2, power)) for power in powers]
-        return self.eta * math.sqrt(powers[0] * powers[1] * (1 / self.V + 1 / self.N) * (1 / self.d + 1 / self.V))
+        return self.eta * math.sqrt(square_of_logits(self.V, self.d, self.N, *powers))
 
     @property
     def has_small_rates(self) -> bool:
@@ -277,6 +278,17 @@ class Setting(BaseSetting):
         if not self.is_limit:
             parts.append(f"eta = {number(self.eta)}, gamma = {number(self.gamma)}")
         return ", ".join(parts)
+
+
+def power_of_mean(L: Any, e: Any) -> Any:
+    """|hbar|^2 = (1 + e/L)/L, the squared length of the mean of a sequence's L values; numbers or sympy expressions."""
+    return (1 + e / L) / L
+
+
+def square_of_logits(V: Any, d: Any, N: Any, value: Any, of_mean: Any) -> Any:
+    """(1/V + 1/N) (1/d + 1/V) |f|^2 |fbar|^2: the square of the logits after step one, in units of eta^2, from the
+    squared lengths of a value and of a sequence's mean; numbers or sympy expressions."""
+    return value * of_mean * (1 / V + 1 / N) * (1 / d + 1 / V)
 
 
 def beta_of(eta: float | None, gamma: float | None) -> float | None:

@@ -17,7 +17,7 @@ from command_line import answer
 
 from recall_theory.theory import formulas
 from recall_theory.theory.accuracy import DEFAULT
-from recall_theory.theory.capacity_branches import CONDITION, binding, branches
+from recall_theory.theory.capacity_branches import binding, branches, condition
 from recall_theory.theory.predict import predictions_at
 
 laws = importlib.import_module("recall_theory.theory.formulas.capacity_laws")
@@ -110,7 +110,8 @@ def test_the_least_branch_is_the_capacity_and_goes_with_the_sizes():
         at = {**SIZES, **sizes}
         assert binding("V", **at) == expected, at
         assert formulas["capacity.attention_only"](**at) == min(branches("V", **at).values())
-    assert set(branches("V", **SIZES)) | set(branches("d", **{**SIZES, "V": 1e6, "d": None})) <= set(CONDITION)
+    for name in set(branches("V", **SIZES)) | set(branches("d", **{**SIZES, "V": 1e6, "d": None})):
+        assert " = " in condition(name, 1)
 
 
 def test_samples_dimension_and_length_are_inverse_to_the_capacity():
@@ -153,6 +154,7 @@ def test_few_samples_is_the_law_at_n_of_the_order_of_v():
 def test_the_flagship_command_explains_the_length():
     data = answer("capacity", "--d", "48", "--L", "8", "--ratio", "64", "--target", "0.8")
     row = data["rows"][0]
-    assert row["branch"] in CONDITION
+    assert row["branch_condition"] == condition(row["branch"], 1)
+    assert row["branch_numbers"].startswith("48^2 = 2 * 57 * 4.")
     assert row["branch_V"] > row["V"] / 3
     assert row["length_condition"].startswith("N")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -223,7 +222,7 @@ def _formula(capacity: Capacity) -> list[Block]:
         return []
     text = (f"As a formula, {'in the limit' if row.ratio is None else f'at {_budget(row)}'}: {row.branch}, "
             f"{row.branch_condition}")
-    numbers = _with_numbers(row, capacity.setting)
+    numbers = "" if row.branch_numbers is None else f": {row.branch_numbers}, s the lead that the target needs"
     text += f", V = {count(int(row.branch_V))}{numbers}."
     found = row.V or row.best_V
     if found and found < PARAMETERS["V"].high and not 0.8 < row.branch_V / found < 1.25:  # for large sizes
@@ -233,34 +232,6 @@ def _formula(capacity: Capacity) -> list[Block]:
         text += (f" L is in no law of recall: it enters by {at.length_condition} ({at.length_branch}), at "
                  f"{_budget(at)} from L = {count(int(at.length_L))} on.")
     return [text]
-
-
-def _with_numbers(row: Row, setting: dict[str, Any]) -> str:
-    """": 256^2 = 2 * 739 * 6.66^2, s the lead that the target needs", for a condition that is a product."""
-    assert row.branch_condition is not None
-    assert row.branch_V is not None
-    left, right = row.branch_condition.split(" = ", 1)
-    if set(right) & set("+/,("):
-        return ""
-    sizes = {name: float(x) for name, x in (*setting.items(), ("N", row.N)) if name in "dLNm" and x} | {
-        "V": row.branch_V}
-
-    def factors(side: str, sizes: dict[str, float]) -> list[tuple[float, str]]:
-        words = [word.partition("^") for word in side.split()]
-        return [(sizes.get(name, 0.0) if name.isalpha() else float(name), power) for name, _, power in words]
-
-    def product(side: list[tuple[float, str]]) -> float:
-        return math.prod(x ** float(power or 1) for x, power in side)
-
-    power = float(right.rpartition(" s")[2].lstrip("^") or 1)
-    s = (product(factors(left, sizes)) / product(factors(right, sizes | {"s": 1.0}))) ** (1 / power)
-
-    def shown(side: list[tuple[float, str]]) -> str:
-        return " * ".join(f"{_brief(x) if x == round(x) else f'{x:.3g}'}" + (f"^{power}" if power else "")
-                          for x, power in side)
-
-    sizes |= {"V": float(int(row.branch_V)), "s": s}
-    return f": {shown(factors(left, sizes))} = {shown(factors(right, sizes))}, s the lead that the target needs"
 
 
 def _accuracy_of_shortest(capacity: Capacity, ratio: float) -> float:

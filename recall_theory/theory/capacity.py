@@ -36,7 +36,7 @@ from ..settings import (
     check_proportion,
 )
 from .bounds import most_facts_from_samples, most_facts_on_average
-from .capacity_branches import branches, condition, layer_moments
+from .capacity_branches import branches, condition, in_numbers, layer_moments
 from .domain import remarks_at
 from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
@@ -85,6 +85,7 @@ class Row:
     branch: str | None = None  # of the formula of the capacity: the one that binds, its condition, the V that it gives
     branch_condition: str | None = None
     branch_V: float | None = None
+    branch_numbers: str | None = None  # the condition with the numbers in it, where it is a product
     length_branch: str | None = None  # the one by which attention fails in longer sequences at this V, and from which L
     length_condition: str | None = None
     length_L: float | None = None
@@ -336,7 +337,10 @@ class LargestV:
             binds = min(values, key=values.__getitem__) if values else None
             if binds is not None and values[binds] < LIMIT:
                 branch = "branch" if name == "branch" else "length_branch"
-                found |= {branch: binds, f"{name}_condition": condition(binds, e), f"{name}_{sought}": values[binds]}
+                found |= {branch: binds, f"{name}_condition": condition(binds, e, has_mlp="m" in shared),
+                          f"{name}_{sought}": values[binds]}
+                if sought == "V":
+                    found["branch_numbers"] = in_numbers(binds, shared | at, values[binds])
         return found
 
     def _next(self, at: dict[Budget, dict[str, float]]) -> dict[Budget, dict[str, int | None]]:

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from fractions import Fraction
 
 import numpy as np
 
+from ..activations import activation
+from ..numerics.formatting import count
 from ..settings import SettingError
 from .formulas.capacity_laws import SOLVED, Branches, Layer
 from .formulas.generic import Real
+from .formulas.step_two import input_power
+from .noise_budget import typical_kernel
+from .seed import activation_moments
 
-# The condition that each branch is, for readers; s is the lead that the target needs.
-CONDITION = {
-    "interference": "d^2 = {1 + e} V s^2", "gradient noise": "N d^2 = {1 + e} V^2 s^2", "mean bias": "N d = V^2 s^2",
+Product = dict[str, Fraction]  # powers by symbol; "kappa" is 1 + e without an MLP
+
+
+def _product(**powers: float) -> Product:
+    return {name: Fraction(power) for name, power in powers.items()}
+
+
+# The condition that each branch is, for readers; s is the lead that the target needs. Products by their two sides.
+PRODUCTS: dict[str, tuple[Product, Product]] = {
+    "interference": (_product(d=2), _product(kappa=1, V=1, s=2)),
+    "gradient noise": (_product(N=1, d=2), _product(kappa=1, V=2, s=2)),
+    "mean bias": (_product(N=1, d=1), _product(V=2, s=2)),
+    "mean embedding": (_product(N=2, d=3), _product(V=1, L=4, s=2)),
+    "uneven attention": (_product(N=2, d=3), _product(V=1, L=4, s=2)),
+    "noise tokens": (_product(N=1, d=2), _product(V=1, L=1.5, s=1)),
+    "informative tokens": (_product(N=1, d=4), _product(V=1, L=2, s=2)),
+}
+OTHERS = {
     "MLP noise": "m d = V s^2 k_z/(k_1 - k_0)^2", "coverage": "N = V ln 1/(1 - target)",
-    "counts": "N = V ln V/(r ln r - r + 1), r = 1 + 1/beta", "mean embedding": "N^2 d^3 = V L^4 s^2",
-    "uneven attention": "N^2 d^3 = V L^4 s^2", "noise tokens": "N d^2 = V L^(3/2) s",
-    "informative tokens": "N d^4 = V L^2 s^2", "MLP mean": "m N^2 d^2 = V^2 L^4 s^2 (h_0/A)^2",
+    "counts": "N = V ln V/(r ln r - r + 1), r = 1 + 1/beta", "MLP mean": "m N^2 d^2 = V^2 L^4 s^2 (h_0/A)^2",
     "MLP neurons": "m N^2 d^2 = V^2 L^4 s^2 (1/L + 1/d) P_0 P_2/A^2", "trigger overlap": "d = 2 ln L",
 }
 
@@ -46,19 +66,57 @@ def binding(sought: str, **sizes: Real) -> str:
     return (min if sought in ("V", "L") else max)(found, key=found.__getitem__)
 
 
-def condition(branch: str, e: int) -> str:
-    """The condition of a branch in symbols."""
-    return CONDITION[branch].replace("{1 + e} ", "2 " if e else "")
+def condition(branch: str, e: int, *, has_mlp: bool = False) -> str:
+    """The condition of a branch in symbols.
+
+    >>> condition("interference", 1), condition("noise tokens", 0)
+    ('d^2 = 2 V s^2', 'N d^2 = V L^(3/2) s')
+    """
+    if branch in OTHERS:
+        return OTHERS[branch]
+    kappa = "k_v/(k_1 - k_0)^2" if has_mlp else "2" if e else ""
+    return " = ".join(" ".join((kappa if name == "kappa" else name) + _power(power) for name, power in side.items()
+                               if name != "kappa" or kappa) for side in PRODUCTS[branch])
+
+
+def in_numbers(branch: str, sizes: Mapping[str, float], V: float) -> str | None:
+    """The condition of a branch that is a product, with the numbers in it: the branch's V, and the s that makes it
+    right; `sizes` are those of `branches`. None for other branches.
+
+    >>> in_numbers("interference", {"d": 256.0, "e": 1}, 739.0)
+    '256^2 = 2 * 739 * 6.66^2'
+    """
+    if branch not in PRODUCTS:
+        return None
+    left, right = PRODUCTS[branch]
+    kappa = Layer(**{"V": V, "d": None, "N": None, "L": None, "target": None, **sizes}).kappa
+    known = {**sizes, "V": V, "kappa": float(kappa), "s": 1.0}
+
+    def product(side: Product) -> float:
+        return math.prod(known[name]**float(power) for name, power in side.items())
+
+    known["s"] = (product(left) / product(right))**float(1 / right["s"])
+    known["V"] = float(int(V))
+    return " = ".join(" * ".join(_number(known[name]) + _power(power) for name, power in side.items()
+                                 if name != "kappa" or kappa != 1) for side in (left, right))
+
+
+def _power(power: Fraction) -> str:
+    """As it is written after its base."""
+    text = str(power)
+    return "" if power == 1 else f"^({text})" if "/" in text else f"^{text}"
+
+
+def _number(x: float) -> str:
+    """Whole where it is whole and below 10^9."""
+    if x != round(x):
+        return f"{x:.3g}"
+    return count(x) if x < 10**9 else f"{x:.4g}"
 
 
 def layer_moments(setting: Mapping[str, object]) -> dict[str, float]:
     """The moments of a setting's activation, for `branches`; nothing without an MLP. `setting` has L, d, m, its
     activation and its convention."""
-    from ..activations import activation
-    from .formulas.step_two import input_power
-    from .noise_budget import typical_kernel
-    from .seed import activation_moments
-
     m, L, d = (setting[name] for name in ("m", "L", "d"))
     if not (isinstance(m, int) and isinstance(L, int) and isinstance(d, int)):
         return {}

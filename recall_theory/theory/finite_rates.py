@@ -23,7 +23,7 @@ from .formulas import finite_rate_formulas as fr
 from .read_out import Kernel
 from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
 from .strengths import Stored
-from .training_attention import SPECK, TINY, Classes, Seeds, shape_score
+from .training_attention import SPECK, TINY, Classes, Seeds, score_of_token
 from .variance import law_of_facts, scatter
 
 __all__ = ["at_finite_rates", "softened"]
@@ -78,12 +78,10 @@ def facts(seeds: Seeds, accuracy: Accuracy) -> Facts:
     """Nodes over a token's coordinates."""
     R, d = len(seeds.V), seeds.d
     u, w_u = gauss_hermite(accuracy.soft_score)
-    zeta = shape_score(seeds, u + np.zeros((R, 1)))
+    zeta = score_of_token(seeds, u + np.zeros((R, 1)))
     one = np.ones((R, 1))
     n = accuracy.soft_trigger if seeds.e else 1
     if seeds.sphere:
-        most = np.sqrt(d)[:, None]
-        zeta = np.clip(zeta, -most, most)
         p, w_p = gauss_coordinate(d - 1, n)
         q, w_q = one, one
     else:
@@ -251,8 +249,11 @@ def answered(softmax: Softmax, groups: Labels, at: Facts, mixed: Mixture | None,
     zero = np.zeros_like(value.s)
     snr = seeds.snr[:, None]
     common = zero + e * np.maximum(seeds.tau[:, None] - snr**2 / d, 0) / d
-    kernel = Kernel(1, np.inf, value.weight, value.own, value.t, value.alpha, free, zero, zero, value.alpha, free,
-                    value.token, walk, common, zero, zero + 1)
+    # in units of the mean weight counts are Poisson and have mean 1, as in the limit
+    usual = (groups.weight * groups.a).sum(-1)[:, None]
+    own = softmax.weights(softmax.soft.at(value.zeta))[0] @ softmax.w_vocabulary
+    kernel = Kernel(1, np.inf, value.weight, own * value.own, usual * value.t, usual * value.alpha, usual**2 * free,
+                    zero, zero, value.alpha, free, value.token, walk, usual**2 * common, zero, zero + usual**2)
     nodes = own_nodes(softmax, groups, value, kernel, noise, mean, kinds, accuracy)
     scaled = scaled_logit(seeds, nodes)
     points = 4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + (seeds.d / seeds.V).max())))
@@ -265,15 +266,24 @@ def answered(softmax: Softmax, groups: Labels, at: Facts, mixed: Mixture | None,
     alone = power * np.maximum(free - common, 0) + (groups.weight[:, None] * noise.drawn).sum(-1)
     shared = 1 - np.minimum(alone / square, 1)
     store = Stored(**{f.name: zero for f in dataclasses.fields(Stored)} | {"square": square, "shared": shared})
-    classes = Classes(groups.weight, groups.a, groups.zeta, groups.astray, groups.varied, groups.spread)
-    law = law_of_facts(seeds, classes, kernel, store, nodes, accuracy, right=right, log=found.reshape(right.shape))
+    classes = Classes(groups.weight, groups.a / usual, groups.zeta, groups.astray, groups.varied / usual**2,
+                      groups.spread)
+    effective = dataclasses.replace(seeds, N=effective_samples(softmax, groups))
+    law = law_of_facts(effective, classes, kernel, store, nodes, accuracy, right=right, log=found.reshape(right.shape))
     return chance, scatter(seeds, law, accuracy)
+
+
+def effective_samples(softmax: Softmax, groups: Labels) -> FloatArray:
+    """(R,): N (E a)^2/E a^2, as many samples of equal weight as vary a label's weight by as much."""
+    first, second = ((groups.weight * a).sum(-1) for a in (groups.a, groups.a2))
+    return np.asarray(softmax.seeds.N * first**2 / second)
 
 
 def own_nodes(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, noise: Noise, mean: FloatArray,
               kinds: Kinds, accuracy: Accuracy) -> Nodes:
     """The correct label's logit: over its count, what the vocabulary makes of its weight, lengths and noise."""
     soft, seeds = softmax.soft, softmax.seeds
+    free = left_open(value, seeds)
     V, lam = (size[:, None, None, None] for size in (seeds.V, seeds.lam))
     logit = soft.at(value.zeta)
     a, a2 = softmax.weights(logit)
@@ -287,13 +297,15 @@ def own_nodes(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
     lead = (1 - 1 / V) * (c * (value.own[..., None, None] + along * wrong) + (1 - usual - along * usual) * wrong
                           - mean[..., None, None])
     fixed = (groups.weight[:, None] * noise.drawn).sum(-1)[..., None, None]
-    common = (softmax.agreement[:, None] * kernel.variance)[..., None, None]
+    common = (softmax.agreement[:, None] * free)[..., None, None]
     astray = common * (1 - usual - groups.missed[:, None, None, None])**2 + fixed
     astray = astray + c**2 * value.wobble[..., None, None]
     share = softmax.w_vocabulary[:, None] * p
     shape = (*value.s.shape, -1)
-    surplus = lam * (c - usual * more[..., None, None])
-    parts = (np.broadcast_to(q, c.shape).reshape(shape) for q in (share, lead, usual, surplus, astray))
+    mean = (groups.weight * groups.a).sum(-1)[:, None, None, None]
+    surplus = (effective_samples(softmax, groups) / seeds.V)[:, None, None, None] * (
+        c - usual * more[..., None, None]) / mean
+    parts = (np.broadcast_to(q, c.shape).reshape(shape) for q in (share, lead, usual / mean, surplus, astray))
     return laid_out(seeds, kernel, OwnLabel(*parts), kinds.power, ends_of(seeds, kinds, kernel), accuracy)
 
 

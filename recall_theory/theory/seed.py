@@ -9,7 +9,6 @@ docs/derivations/seed.md has the derivation.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +23,9 @@ from .formulas import step_two as st
 from .formulas.generic import Real, power_of_complement
 from .formulas.step_two import StepTwo
 
-__all__ = ["SeedLaw", "activation_moments", "attention", "attention_and_scatter", "attention_given",
-           "attention_of_fact", "attention_std", "attention_terms", "mean_and_std", "normal_score", "score_of_normal",
-           "seed_law", "tau_nodes"]
+__all__ = ["SeedLaw", "SeedNodes", "activation_moments", "attention", "attention_and_scatter", "attention_given",
+           "attention_of_fact", "attention_std", "attention_terms", "mean_and_std", "normal_score", "score_cumulants",
+           "score_of_normal", "seed_law", "seed_nodes", "size_arrays", "tau_nodes"]
 
 FloatArray = NDArray[np.float64]
 Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
@@ -135,8 +134,8 @@ def _symmetric_inverse(x: Real, excess: Real) -> Real:
 
 # --- the law over seeds ----------------------------------------------------------------------------
 
-def _sizes(*values: Real) -> list[FloatArray]:
-    """Arrays (B,)."""
+def size_arrays(*values: Real) -> list[FloatArray]:
+    """Sizes as arrays (B,) of one shape."""
     return [a.reshape(-1) for a in np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in values))]
 
 
@@ -190,30 +189,19 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
 
     With an MLP, m is its width, a number or (B,), and phi its activation: a name, an expression or an `Activation`.
     """
-    sizes = _sizes(V, L, d, N)
-    V1, L1, d1, _ = sizes
+    sizes = size_arrays(V, L, d, N)
+    V1, L1, _, _ = sizes
     sizes[1] = np.maximum(L1, 2)  # a sequence of one token has no rival: its snr does not matter
-    kappa = int(embedding == "gaussian")
-    shared: dict[str, Real] = {"e": int(trigger_in_value), "kappa": kappa}
-    width, moments = _mlp(sizes, m, phi, shared["e"])
-    tau, w_tau = tau_nodes(d1, embedding, accuracy.tau_nodes)
-    b0, w_b0 = gauss_of_gamma(2 / d1, accuracy.scale_nodes)
-    Q, w_Q = gauss_of_gamma(2 * (1 - 1 / sizes[3]) / (V1 - 1), accuracy.spread_nodes)
-    at = _step_two(sizes, width, moments, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None],
-                   Q=Q[:, None, None, :], **shared)
-    typical = _step_two(sizes, width, moments, 0, **shared)
-    z, w_chi = gauss_hermite(accuracy.noise_nodes)
-    width_of_log = np.log1p(_noise_spread(typical))[:, None]
-    chi = np.exp(np.sqrt(width_of_log) * z - width_of_log / 2)
-
-    T, square, weight = _lead_and_noise(at, chi, accuracy)  # (B, tau, b0, Q, chi, side, x)
-    snr = np.nan_to_num(T / np.sqrt(square))  # acts on a line at V near 10^15, where products overflow
-    weight = (weight * (w_b0[:, :, None] * w_Q[:, None, :])[:, None, :, :, None, None, None]
-              * w_chi[:, None, None])
+    e = int(trigger_in_value)
+    width, moments = _mlp(sizes, m, phi, e)
+    of_seeds = seed_nodes(sizes, embedding, e, accuracy, m=width, moments=moments)
+    tau, w_tau = of_seeds.tau, of_seeds.w_tau
+    # acts on a line at V near 10^15, where products overflow
+    snr = np.nan_to_num(of_seeds.lead / np.sqrt(of_seeds.square))
     B, n_tau = tau.shape
     sides = []
     for side, n in ((0, accuracy.behind_nodes), (1, accuracy.ahead_nodes)):
-        w = weight[..., side, :].reshape(B, n_tau, -1)
+        w = of_seeds.weight[..., side, :].reshape(B, n_tau, -1)
         mass = w.sum(-1, keepdims=True)
         some = mass > NO_MASS
         nodes, condensed = condense(snr[..., side, :].reshape(B, n_tau, -1),
@@ -221,7 +209,7 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
         sides.append((nodes, condensed * np.where(some, mass, 0)))
     nodes, weights = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
 
-    skew, excess = _shape(sizes, width, moments, tau, nodes, shared)
+    skew, excess = score_cumulants(sizes, tau, nodes, embedding, e, m=width, moments=moments)
     behind = np.arange(nodes.shape[-1]) < accuracy.behind_nodes
     number, chance, alone = (np.where(behind, one[:, None, None], other[:, None, None])
                              for one, other in zip(_rivals(V1, L1, True), _rivals(V1, L1, False), strict=True))
@@ -232,6 +220,36 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     return SeedLaw(weight=flat(w_tau[:, :, None] * weights), tau=flat(tau[:, :, None]), snr=flat(nodes),
                    skew=flat(skew), excess=flat(excess), number=flat(number), chance=flat(chance), alone=flat(alone),
                    V=V1)
+
+
+@dataclasses.dataclass(frozen=True)
+class SeedNodes:
+    """Nodes over what differs from seed to seed: tau (B, n) and its weights; given it, the lead, the tokens' squared
+    noise and the weight, which broadcast to (B, n, b0, Q, chi, side, x), the lead being below and above 0."""
+
+    tau: FloatArray
+    w_tau: FloatArray
+    lead: FloatArray
+    square: FloatArray
+    weight: FloatArray
+
+
+def seed_nodes(sizes: list[FloatArray], embedding: str, e: int, accuracy: Accuracy, *, m: FloatArray | None = None,
+               moments: Moments | None = None) -> SeedNodes:
+    """The nodes at sizes V, L, d, N, (B,) each; with an MLP, of its width (B,) and the moments of its activation."""
+    V, _, d, N = sizes
+    shared: dict[str, Real] = {"e": e, "kappa": int(embedding == "gaussian")}
+    tau, w_tau = tau_nodes(d, embedding, accuracy.tau_nodes)
+    b0, w_b0 = gauss_of_gamma(2 / d, accuracy.scale_nodes)
+    Q, w_Q = gauss_of_gamma(2 * (1 - 1 / N) / (V - 1), accuracy.spread_nodes)
+    at = _step_two(sizes, m, moments or {}, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None],
+                   Q=Q[:, None, None, :], **shared)
+    z, w_chi = gauss_hermite(accuracy.noise_nodes)
+    width_of_log = np.log1p(_noise_spread(_step_two(sizes, m, moments or {}, 0, **shared)))[:, None]
+    T, square, weight = _lead_and_noise(at, np.exp(np.sqrt(width_of_log) * z - width_of_log / 2), accuracy)
+    weight = (weight * (w_b0[:, :, None] * w_Q[:, None, :])[:, None, :, :, None, None, None]
+              * w_chi[:, None, None])
+    return SeedNodes(tau, w_tau, T, square, weight)
 
 
 def tau_nodes(d: FloatArray, embedding: str, n: int) -> tuple[FloatArray, FloatArray]:
@@ -290,13 +308,13 @@ def _rivals(V: FloatArray, L: FloatArray, behind: bool) -> tuple[FloatArray, Flo
     return mean / chance, chance, np.asarray(power_of_complement(V, L - 1)) if behind else np.ones_like(V)
 
 
-def _shape(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, tau: FloatArray, snr: FloatArray,
-           shared: Mapping[str, Real]) -> tuple[Real, Real]:
+def score_cumulants(sizes: list[FloatArray], tau: FloatArray, snr: FloatArray, embedding: str, e: int, *,
+                    m: FloatArray | None = None, moments: Moments | None = None) -> tuple[Real, Real]:
     """Third and fourth cumulant (B, tau, K) of the standardised scores, of the typical noise at this snr.
 
     That of the linear part of an activation: what the rest adds is taken as normal.
     """
-    p = _step_two(sizes, m, moments, 2, tau=tau[:, :, None], **shared)
+    p = _step_two(sizes, m, moments or {}, 2, tau=tau[:, :, None], e=e, kappa=int(embedding == "gaussian"))
     noise = _noise(p)
     S = np.maximum(sum(token for token, _ in noise.values()), TINY)
     stored = sum(noise[name][0] for name in noise if name.endswith(("mean embedding", "noise tokens",
@@ -455,7 +473,7 @@ def attention_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embe
                     trigger_in_value: bool = True, *, m: ArrayLike | None = None,
                     phi: Activation | str | None = None) -> dict[str, FloatArray]:
     """Contributions (B,) to (noise/signal)^2 of attention, by cause; signal is the mean lead at tau = 1."""
-    sizes = _sizes(V, L, d, N)
+    sizes = size_arrays(V, L, d, N)
     sizes[1] = np.maximum(sizes[1], 2)  # as in `seed_law`
     width, moments = _mlp(sizes, m, phi, int(trigger_in_value))
     p = _step_two(sizes, width, moments, 0, e=int(trigger_in_value), kappa=int(embedding == "gaussian"))

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import exp1, ndtr, ndtri
 
-from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite, gauss_legendre, gauss_of_gamma
+from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite, gauss_legendre
 from .accuracy import Accuracy
 from .formulas import finite_rate_formulas as fr
-from .seed import _lead_and_noise, _noise_spread, _shape, _sizes, _step_two, tau_nodes
-from .training_attention import END_EDGES, TINY, Seeds, shape_score
+from .seed import score_cumulants, seed_nodes, size_arrays
+from .training_attention import TINY, Seeds, shape_score, summed_by_class
 
 __all__ = ["Labels", "Mixture", "SoftSeeds", "Softmax", "labels", "mixtures", "soft_seeds"]
 
@@ -50,19 +50,12 @@ class SoftSeeds:
 def soft_seeds(sizes: dict[str, float], embedding: str, e: int, beta: float, accuracy: Accuracy) -> SoftSeeds:
     """Nodes over |z_trig|^2, the lead, and |z_EOS|^2, which scales all logits."""
     V, L, d, N = (sizes[name] for name in "VLdN")
-    arrays = _sizes(V, L, d, N)
-    shared = {"e": e, "kappa": int(embedding == "gaussian")}
-    tau, w_tau = tau_nodes(arrays[2], embedding, accuracy.soft_tau)
-    b0, w_b0 = gauss_of_gamma(2 / arrays[2], accuracy.scale_nodes)
-    Q, w_Q = gauss_of_gamma(2 * (1 - 1 / arrays[3]) / (arrays[0] - 1), accuracy.spread_nodes)
-    at = _step_two(arrays, None, {}, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None], Q=Q[:, None, None, :],
-                   **shared)
-    z, w_chi = gauss_hermite(accuracy.noise_nodes)
-    log = np.log1p(_noise_spread(_step_two(arrays, None, {}, 0, **shared)))[:, None]
-    T, square, weight = _lead_and_noise(at, np.exp(np.sqrt(log) * z - log / 2), accuracy)
-    weight = (weight * (w_b0[:, :, None] * w_Q[:, None, :])[:, None, :, :, None, None, None] * w_chi[:, None, None])
-    shape, rows = np.broadcast_shapes(weight.shape, square.shape), tau.shape[1]
-    T, square, weight = (np.broadcast_to(a, shape)[0].reshape(rows, -1) for a in (T, square, weight))
+    of_seeds = seed_nodes(size_arrays(V, L, d, N), embedding, e,
+                          dataclasses.replace(accuracy, tau_nodes=accuracy.soft_tau))
+    tau, w_tau = of_seeds.tau, of_seeds.w_tau
+    shape, rows = np.broadcast_shapes(of_seeds.weight.shape, of_seeds.square.shape), tau.shape[1]
+    T, square, weight = (np.broadcast_to(a, shape)[0].reshape(rows, -1)
+                         for a in (of_seeds.lead, of_seeds.square, of_seeds.weight))
     weight = weight / weight.sum(-1, keepdims=True)
     lead, w_lead = condense(T, weight, accuracy.soft_lead)
     # the noise's logarithm goes with the lead: regressed on it and its square
@@ -74,15 +67,15 @@ def soft_seeds(sizes: dict[str, float], embedding: str, e: int, beta: float, acc
                           np.einsum("ti,tia,ti->ta", weight, powers, np.log(square) / 2)[..., None])
     sigma = np.exp((np.stack([np.ones_like(x), x, x**2], -1) @ fit)[..., 0])
     one = np.ones(1)
-    query, w_query = gauss_gamma(2 / d, accuracy.soft_query) if shared["kappa"] else (one, one)
+    sphere = embedding == "sphere"
+    query, w_query = (one, one) if sphere else gauss_gamma(2 / d, accuracy.soft_query)
     mass = (w_tau[0][:, None] * w_lead)[..., None] * w_query
     used = mass > RARE
     t, T, sigma, scale = (np.broadcast_to(a, mass.shape)[used] for a in (
         tau[0][:, None, None], lead[..., None], sigma[..., None], query))
     full = [np.full(len(t), float(size)) for size in (V, L, d, N)]
-    skew, excess = _shape(full, None, {}, t[:, None], (T / sigma)[:, None, None], shared)
-    seeds = Seeds(full[0], full[1], full[2], full[3], t, T / sigma, skew.reshape(-1), excess.reshape(-1), e,
-                  not shared["kappa"])
+    skew, excess = score_cumulants(full, t[:, None], (T / sigma)[:, None, None], embedding, e)
+    seeds = Seeds(full[0], full[1], full[2], full[3], t, T / sigma, skew.reshape(-1), excess.reshape(-1), e, sphere)
     tie = fr.count_tie(V, L, d, N, e, t) / sigma
     return SoftSeeds(seeds, mass[used] / mass[used].sum(), beta * scale * sigma, tie)
 
@@ -225,16 +218,7 @@ def labels(softmax: Softmax, accuracy: Accuracy) -> Labels:
     a, a2 = softmax.weights(soft.at(zeta))
     heat = soft.heat[:, None]
     top = softmax.weights(soft.at(3 + heat**2 / 4))[0].max(-1, keepdims=True)
-    inner = (np.arange(accuracy.soft_classes) + 1 / 2) / accuracy.soft_classes
-    edges = np.sort(np.concatenate([inner, END_EDGES]))
-    C = len(edges) + 1
-    group = (np.arange(R)[:, None, None] * C + np.searchsorted(edges, a / top)).ravel()
-    weight = w[:, None] * softmax.w_vocabulary + 0 * a
-
-    def total(values: FloatArray) -> FloatArray:
-        sums = np.bincount(group, (weight * values).ravel(), minlength=R * C)
-        return np.asarray(sums, dtype=float).reshape(R, C)
-
+    total = summed_by_class(a / top, w[:, None] * softmax.w_vocabulary + 0 * a, accuracy.soft_classes)
     mass, z = total(np.ones(1)), zeta[..., None] + 0 * a
     some = mass > EMPTY
     used = some.any(axis=0)

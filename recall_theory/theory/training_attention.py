@@ -6,6 +6,7 @@ Rows are nodes of a seed law. docs/derivations/recall.md, "Training attention".
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,21 +135,28 @@ class Classes:
     zeta_variance: FloatArray
 
 
-def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
-    """The labels grouped by how their training sequences attended."""
-    u, w = gauss_hermite(accuracy.class_score)
-    zeta = shape_score(seeds, u)
-    attended = attended_share(seeds, zeta, accuracy.class_above)
-    share, weight = attended.share, w[:, None] * attended.weight
-    inner = (np.arange(accuracy.classes) + 1 / 2) / accuracy.classes
+def summed_by_class(share: FloatArray, weight: FloatArray, n: int) -> Callable[[FloatArray], FloatArray]:
+    """Weighted sums (R, C) over labels, grouped by their share (R, F, n) from 0 to 1: so many even classes, the first
+    and the last of them with those near 0 and 1 apart. A function of values and weights that broadcast with `share`."""
+    inner = (np.arange(n) + 1 / 2) / n
     edges = np.sort(np.concatenate([inner, END_EDGES]))
-    R, C = len(zeta), len(edges) + 1
+    R, C = len(share), len(edges) + 1
     group = (np.arange(R)[:, None, None] * C + np.searchsorted(edges, share)).ravel()
 
     def total(values: FloatArray) -> FloatArray:
         sums = np.bincount(group, (weight * values).ravel(), minlength=R * C)
         return np.asarray(sums, dtype=float).reshape(R, C)
 
+    return total
+
+
+def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
+    """The labels grouped by how their training sequences attended."""
+    u, w = gauss_hermite(accuracy.class_score)
+    zeta = shape_score(seeds, u)
+    attended = attended_share(seeds, zeta, accuracy.class_above)
+    share, weight = attended.share, w[:, None] * attended.weight
+    total = summed_by_class(share, weight, accuracy.classes)
     mass = np.maximum(total(1 + 0 * share), TINY)
     z = zeta[:, :, None] + 0 * share
     a, zm = total(share) / mass, total(z) / mass

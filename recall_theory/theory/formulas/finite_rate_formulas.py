@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from ...settings import power_of_mean, square_of_logits
 from .generic import Real, exp, log, maximum, sqrt, whole
 from .registry import formula
 
@@ -99,4 +100,4 @@ def least_rates(V: Real, L: Real, missed: Real) -> Real:
          "mean square over labels and seeds", limits="0 as eta -> 0")
 def logits_after_step_one(V: Real, L: Real, d: Real, N: Real, e: Real, eta: Real) -> Real:
     """eta sqrt((1 + e) (1 + e/L)/L (1/V + 1/N) (1/d + 1/V))."""
-    return eta * sqrt((1 + e) * (1 + e / L) / L * (1 / V + 1 / N) * (1 / d + 1 / V))
+    return eta * sqrt(square_of_logits(V, d, N, 1 + e, power_of_mean(L, e)))
