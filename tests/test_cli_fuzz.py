@@ -164,7 +164,7 @@ class Served:
         raise click.exceptions.Exit(0)
 
 
-def trained(rung, setting, seeds, seed, *, n_test, **how):
+def trained(rung, setting, seeds, seed, *, n_test=64, **how):
     """In place of a training: numbers out of thin air."""
     from recall_theory.settings import OBSERVABLES
     from recall_theory.training.rungs import RungObservation
