@@ -1,7 +1,7 @@
 """The ladder from three gradient steps to a trained transformer: every training that docs/ladder.md quotes.
 
     python -m validation.ladder            # appends to validation/ladder.jsonl what it lacks; may be stopped any time
-    python -m validation.ladder --part "keys only"   # that part alone; several may run side by side
+    python -m validation.ladder --part "keys only" --rung 3   # that alone; several may run side by side
     python -m validation.ladder --count    # says what is done and what is left
 
 The rule, written before any of it ran. Settings: the 42 of `recall_theory.verification.ladder_study.grid_settings`, all
@@ -34,9 +34,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--count", action="store_true")
     parser.add_argument("--part", action="append")
+    parser.add_argument("--rung", action="append")
     parser.add_argument("--limit", type=int, help="train so many and stop")
     given = parser.parse_args()
-    places = [place for place in large_ladder() if not given.part or place.part in given.part]
+    places = [place for place in large_ladder() if (not given.part or place.part in given.part)
+              and (not given.rung or place.rung in given.rung)]
     if given.count:
         done = {row["key"] for row in read_rows(FILE)}
         print(f"{sum(place.key in done for place in places)} of {len(places)} trainings are done")
