@@ -33,6 +33,7 @@ MODULES = (
     "orthogonal_formulas",
     ".one_step_memory",
     "finite_rate_formulas",
+    "fourth_step_formulas",
     "leading_laws",
     "sharp_constant",
     "capacity_laws",
@@ -141,6 +142,8 @@ SYMBOLS = {name: SymbolInfo(*info) for name, info in {
     "squares": (r"\overline{w^2}", "sum of the squared attention weights of a sequence's noise tokens", "positive"),
     "tie": (r"\rho", "correlation of a label's count with its token's attention score", "real"),
     "zeta": (r"\zeta", "standardised attention score of a token", "real"),
+    "scale": ("g", "logit scale: logits per unit of a fact's own mean score", "positive"),
+    "doubt": ("X", "mean of a fact's count, over N/V, times 1 less its squared probabilities", "positive"),
     "slope": (r"\ell", "slope of the kernel in the overlap of two values", "positive"),
 }.items()}
 
