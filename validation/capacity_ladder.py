@@ -22,7 +22,7 @@ from scipy.optimize import brentq
 
 from recall_theory.activations import activation
 from recall_theory.theory.accuracy import DEFAULT, Accuracy
-from recall_theory.theory.formulas.capacity_laws import Layer, dimension, samples, vocabulary
+from recall_theory.theory.formulas.capacity_laws import FINITE, Layer, at_rates, dimension, samples, vocabulary
 from recall_theory.theory.formulas.generic import lambert_w
 from recall_theory.theory.formulas.step_two import input_power
 from recall_theory.theory.noise_budget import typical_kernel
@@ -30,6 +30,7 @@ from recall_theory.theory.predict import predictions_at
 from recall_theory.theory.seed import activation_moments, attention
 
 FINE = dataclasses.replace(DEFAULT, seed_ahead=24, score=30, sure=1e-12, last_count=1e-14)
+WITHIN = 100.0  # a ratio beyond which a formula says nothing
 MANY = 1e18  # N/V of the limit
 Sizes = dict[str, float]
 
@@ -68,6 +69,7 @@ LADDERS = (
     Ladder("MLP noise", 1, 0.9, limit(d=0.75), phi="relu"),
     Ladder("interference", 1, 0.9, limit(m=0.8), phi="relu"),
     Ladder("MLP mean", 0, 0.9, power(d=0.9, N=1.2, L=0.9), phi="relu", observable="attention"),
+    *(Ladder(FINITE, 0, target, lambda V: {"N": MANY * V, "L": V**(1 / 3), "d": V**0.75}) for target in (0.5, 0.9)),
     Ladder("uneven attention", 1, 0.9, power(d=0.7, L=1.15), accuracy=FINE),
 )
 
@@ -83,7 +85,8 @@ def layer(ladder: Ladder, V: float, sizes: Sizes) -> Layer:
         moments = {name: float(found[name]) for name in ("A", "B", "h0", "h1", "P0", "P2")}
         moments |= {"k1": float(kernel.own), "k0": float(kernel.mean), "kv": float(kernel.variance) * d,
                     "kz": float(kernel.noise), "m": sizes.get("m", 1.0)}
-    return Layer(V=V, d=sizes.get("d"), N=sizes.get("N"), L=sizes["L"], e=ladder.e, target=ladder.target, **moments)
+    return Layer(V=V, d=sizes.get("d"), N=sizes.get("N"), L=sizes["L"], e=ladder.e, target=ladder.target,
+                 beta=sizes.get("beta"), **moments)
 
 
 def rung(ladder: Ladder, V: float) -> Sizes:
@@ -94,6 +97,9 @@ def rung(ladder: Ladder, V: float) -> Sizes:
         sizes["N"] = float(samples(p)[ladder.branch])
     elif "d" not in sizes:
         sizes["d"] = float(dimension(p)[ladder.branch])
+    elif ladder.branch == FINITE:
+        sizes["beta"] = V * math.exp(brentq(lambda u: math.log(float(at_rates(
+            sizes["d"], sizes["L"], ladder.e, V * math.exp(u), ladder.target)) / V), 0, 60))
     elif ladder.phi is not None:  # of V as a function of m, a power: 1 for MLP noise, 2 for the mean of phi phi'
         u = brentq(lambda u: math.log(float(vocabulary(dataclasses.replace(p, m=math.exp(u)))[ladder.branch])
                                                / V), 3, 60)
@@ -101,23 +107,30 @@ def rung(ladder: Ladder, V: float) -> Sizes:
     return sizes
 
 
-def crossing(ladder: Ladder, sizes: Sizes, V: float) -> float:
-    """The V at which the prediction crosses the target, from above."""
+def crossing(ladder: Ladder, sizes: Sizes, V: float) -> float | None:
+    """The V at which the prediction crosses the target, from above; None where it reaches it within a factor of
+    `WITHIN` nowhere."""
     def logit(y: float) -> float:
         at = {name: np.array([x]) for name, x in (sizes | {"V": math.exp(y)}).items()}
         if ladder.observable == "attention":
             value = attention(at["V"], at["L"], at["d"], at["N"], "gaussian", bool(ladder.e), m=at.get("m"),
                               phi=ladder.phi)[0]
         else:
-            value = predictions_at(at, ladder.phi, "gaussian", bool(ladder.e), accuracy=ladder.accuracy).accuracy[0]
+            beta = at.pop("beta", None)
+            value = predictions_at(at, ladder.phi, "gaussian", bool(ladder.e), ladder.accuracy,
+                                   beta=None if beta is None else float(beta[0])).accuracy[0]
         p = min(max(float(value), 1e-15), 1 - 1e-15)
         return math.log(p / (1 - p)) - math.log(ladder.target / (1 - ladder.target))
 
     low, high = math.log(V) - 0.2, math.log(V) + 0.2
     while logit(low) < 0:
         low -= 0.4
+        if low < math.log(max(V / WITHIN, 2)):
+            return None
     while logit(high) > 0:
         high += 0.4
+        if high > math.log(V * WITHIN):
+            return None
     return math.exp(brentq(logit, low, high, xtol=1e-3))
 
 
@@ -154,6 +167,9 @@ def main() -> None:
             if not 2 <= V < math.inf:
                 continue
             semi = crossing(ladder, sizes, V)
+            if semi is None:
+                print(ladder.branch, ladder.phi, ladder.e, ladder.target, f"10^{exponent}: no V near", flush=True)
+                continue
             first = leading(ladder, sizes, V)
             rows.append({"branch": ladder.branch, "phi": ladder.phi, "e": ladder.e, "target": ladder.target,
                          "observable": ladder.observable, "sizes": sizes, "formula": V, "semi_analytic": semi,

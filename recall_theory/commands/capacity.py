@@ -119,7 +119,7 @@ def _blocks(capacity: Capacity, in_limit: Capacity | None, *, is_least: bool) ->
                 + f", accuracy {target}?"),
         " ".join([_how_many(capacity), _limits(rows),
                   *(_length(capacity, is_least) if in_limit is None else _rates(capacity, in_limit))]),
-        *(_formula(capacity) if in_limit is None else []),
+        *_formula(capacity),
         _rows_table(rows),
         *legend(row.remarks for row in rows),
         *(f"At {_budget(row)} no V reaches {target}: {_best(row)}." for row in missed),

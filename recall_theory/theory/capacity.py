@@ -330,7 +330,9 @@ class LargestV:
             return {}
         e, d, L = int(self.model.trigger_in_value), self.fixed["d"], max(self.fixed["L"], 2.0)
         given = {"d": int(d), "L": int(L), "m": int(self.fixed["m"]) if "m" in self.fixed else None}
-        shared = {"d": d, "N": N, "e": e, "target": self.target, **layer_moments({**self.model.fixed, **given})}
+        shared = {"d": d, "N": N, "e": e, "target": self.target,
+                  **layer_moments({**self.model.fixed, **given}),
+                  **({} if self.model.beta is None else {"beta": self.model.beta})}
         found: dict[str, Any] = {}
         for name, sought, at in (("branch", "V", {"L": L}), ("length", "L", {"V": float(max(V, 2))})):
             values = {key: float(x) for key, x in branches(sought, **shared, **at).items() if x > 0}

@@ -11,7 +11,7 @@ import numpy as np
 from ..activations import activation
 from ..numerics.formatting import count
 from ..settings import SettingError
-from .formulas.capacity_laws import SOLVED, Branches, Layer
+from .formulas.capacity_laws import FINITE, SOLVED, Branches, Layer
 from .formulas.generic import Real
 from .formulas.step_two import input_power
 from .noise_budget import typical_kernel
@@ -38,6 +38,7 @@ OTHERS = {
     "MLP noise": "m d = V s^2 k_z/(k_1 - k_0)^2", "coverage": "N = V ln 1/(1 - target)",
     "counts": "N = V ln V/(r ln r - r + 1), r = 1 + 1/beta", "MLP mean": "m N^2 d^2 = V^2 L^4 s^2 (h_0/A)^2",
     "MLP neurons": "m N^2 d^2 = V^2 L^4 s^2 (1/L + 1/d) P_0 P_2/A^2", "trigger overlap": "d = 2 ln L",
+    FINITE: "eta gamma = V L^2 ln sqrt(V L s^2/d^2)",
 }
 
 

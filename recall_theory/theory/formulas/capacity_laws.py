@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from .generic import (
@@ -35,6 +36,7 @@ Branches = dict[str, Real]  # by name: the largest V, or L, or the least N, or d
 
 _PAGE = "docs/derivations/capacity.md"
 _LARGE = "V, L, d, N large, d << V, N >> V; all but the named noise negligible"
+FINITE = "finite rates"  # the branch that they bring
 NOTHING = 10**30  # one over the noise that attention is said to bear where it bears none
 _law = functools.partial(formula, reference=_PAGE, regime=_LARGE)
 
@@ -242,6 +244,44 @@ def finite_width(d: Real, N: Real, L: Real, x: Real, target: Real) -> Real:
     return if_positive(x, lambda: N * d / L**2 * sqrt(room / x), infinity(x))
 
 
+_SOFT = "V, d, L large, N >> V; interference and the noise tokens that are mixed in are all the noise"
+
+
+@_law("capacity.at_rates", "Largest V: eta*gamma is enough for mixtures to be answered right", regime=_SOFT,
+      limits="too large near the edge of interference, and where V lead^2 << d^2/L")
+def at_rates(d: Real, L: Real, e: Real, beta: Real, target: Real) -> Real:
+    """V L^2 ln sqrt(c V) = beta (1 - 1/L): V = x/W(c x), x = 2 beta (1 - 1/L)/L^2, c = lead^2 L/d^2 with the lead at
+    the smaller of x and d^2; what interference takes of c is left to its own branch."""
+    x = 2 * beta * (1 - 1 / L) / L**2
+    c = _lead(log(greatest((least((x, d**2)), whole(4, x)))), target, 1)**2 * L / d**2
+    return x / lambert_w(c * x)
+
+
+@_law("capacity.dimension_at_rates", "Least d: eta*gamma is enough for mixtures to be answered right", regime=_SOFT,
+      limits="that of interference as beta -> infinity")
+def dimension_at_rates(V: Real, L: Real, e: Real, beta: Real, target: Real) -> Real:
+    """d^2 = V lead^2 [1 + e + L/r^2], and V lead(L)^2 [(1 + e) r^2 + L]/(r - 1)^2 if that is more,
+    ln r = beta (1 - 1/L)/(V L^2)."""
+    r = exp(beta * (1 - 1 / L) / (V * L**2))
+    s, tokens = _lead(log(V), target, 1), _lead(log(greatest((L, whole(2, L)))), target, 1)
+    return sqrt(V * greatest((s**2 * (1 + e + L / r**2), tokens**2 * (1 + e + L / r**2) / (1 - 1 / r)**2)))
+
+
+@_law("capacity.longest_at_rates", "Longest L: eta*gamma is enough for mixtures to be answered right", regime=_SOFT,
+      limits="leading: 1 in place of 1 - 1/L, and noise tokens' labels left out; 0 where interference leaves nothing")
+def longest_at_rates(V: Real, d: Real, e: Real, beta: Real, target: Real) -> Real:
+    """L^2 ln(c L) = 2 beta/V: c L = sqrt(x/W(x)), x = 4 c^2 beta/V, c = (V lead^2/d^2)/(1 - (1 + e) V lead^2/d^2)."""
+    share = V * _lead(log(V), target, 1)**2 / d**2
+    left = 1 - (1 + e) * share
+
+    def longest() -> Real:
+        c = share / left
+        x = 4 * c**2 * beta / V
+        return sqrt(x / lambert_w(x)) / c
+
+    return if_positive(left, longest, 0 * V)
+
+
 # --- the least of the branches ----------------------------------------------------------------------
 
 @dataclasses.dataclass(frozen=True)
@@ -251,7 +291,8 @@ class Layer:
     V, d, N, L  the sizes; e = 1 where the trigger is in the values, else 0; target, a share of fresh sequences;
     m           the width of the MLP, None without one; then, of its activation:
     A, B, h0, h1, P0, P2  moments in step two, as in `StepTwo`;
-    k1, k0, kv, kz        moments of the kernel in step three: with itself, mean, d and m times its variances.
+    k1, k0, kv, kz        moments of the kernel in step three: with itself, mean, d and m times its variances;
+    beta        eta*gamma, None in its limit; without an MLP.
     """
 
     V: Real
@@ -271,6 +312,7 @@ class Layer:
     k0: Real = None
     kv: Real = None
     kz: Real = None
+    beta: Real = None
 
     @property
     def pull(self) -> Real:
@@ -288,9 +330,18 @@ class Layer:
         return 1 + self.e if self.m is None else self.kv / (self.k1 - self.k0)**2
 
     @property
-    def beta(self) -> Real:
+    def shared(self) -> Real:
         """What all values share, in units of a fact's own lead."""
         return self.e if self.m is None else self.k0 / (self.k1 - self.k0)
+
+    def rates(self, value: Callable[[], Real]) -> Branches:
+        """The branch of finite rates; none in their limit."""
+        return {} if self.beta is None else {FINITE: value()}
+
+    def enough(self) -> Real:
+        """What is asked of N at finite rates: nothing up to the V that they allow, beyond it there is none."""
+        left = at_rates(self.d, self.L, self.e, self.beta, self.target) - self.V
+        return if_positive(left, lambda: 0 * self.V, infinity(self.V))
 
     @property
     def neurons(self) -> Real:
@@ -315,7 +366,7 @@ class Layer:
 
     def uneven(self, V: Real, L: Real, d: Real) -> Lead:
         """Of attention, by `_uneven`."""
-        return _uneven(_log_competitors(V, V), _log_competitors(V, L), _turn(d, L, self.e), d, self.beta,
+        return _uneven(_log_competitors(V, V), _log_competitors(V, L), _turn(d, L, self.e), d, self.shared,
                        target=self.target)
 
 
@@ -327,14 +378,15 @@ def vocabulary(p: Layer) -> Branches:
                          else power_law(p.d**2 / p.kappa, 1, p.target, 1)),
         "gradient noise": power_law(p.N * p.d**2 / p.kappa, 2, p.target, 1),
         **({} if alone else {"MLP noise": power_law(p.d / p.neurons, 1, p.target, 1)}),
-        "mean bias": mean_bias(p.d, p.N, p.beta, p.target),
+        "mean bias": mean_bias(p.d, p.N, p.shared, p.target),
         "coverage": coverage(p.N, p.target),
-        "counts": counts(p.N, p.beta, p.target),
+        "counts": counts(p.N, p.shared, p.target),
         "mean embedding": p.pull**2 * mean_embedding(p.d, p.N, p.L, p.e, p.target),
-        "uneven attention": p.pull**2 * uneven_attention(p.d, p.N, p.L, p.e, p.beta, p.target),
+        "uneven attention": p.pull**2 * uneven_attention(p.d, p.N, p.L, p.e, p.shared, p.target),
         "noise tokens": p.stored * noise_tokens(p.d, p.N, p.L, p.target),
         "informative tokens": p.stored**2 * informative_tokens(p.d, p.N, p.L, p.target),
         **{name: finite_width(p.d, p.N, p.L, x, p.target) for name, x in p.width.items()},
+        **p.rates(lambda: at_rates(p.d, p.L, p.e, p.beta, p.target)),
     }
 
 
@@ -346,14 +398,15 @@ def samples(p: Layer) -> Branches:
     embedded = V * L**4 / d**3 / p.pull**2
     return {
         "gradient noise": if_positive(left, lambda: p.kappa * V**2 * square / left, infinity(left)),
-        "mean bias": (p.beta * V)**2 * square / d,
+        "mean bias": (p.shared * V)**2 * square / d,
         "coverage": V * -log(1 - p.target),
-        "counts": if_positive(p.beta, lambda: V * _needed_counts(log(V), p.beta, p.target)[0], 0 * V),
+        "counts": if_positive(p.shared, lambda: V * _needed_counts(log(V), p.shared, p.target)[0], 0 * V),
         "mean embedding": sqrt(embedded / even),
-        "uneven attention": if_positive(p.beta, lambda: sqrt(embedded / _room(p.uneven(V, L, d), d)), 0 * V),
+        "uneven attention": if_positive(p.shared, lambda: sqrt(embedded / _room(p.uneven(V, L, d), d)), 0 * V),
         "noise tokens": V / p.stored * sqrt(L**3 / d**4 / token),
         "informative tokens": V * L**2 / d**4 / token / p.stored**2,
         **{name: V * L**2 / d * sqrt(x / token) for name, x in p.width.items()},
+        **p.rates(p.enough),
     }
 
 
@@ -375,14 +428,15 @@ def dimension(p: Layer) -> Branches:
         "interference": least_d + _raised(log(V), p.target, p.e) if p.m is None else least_d,
         "gradient noise": V * sqrt(p.kappa * square / N),
         **({} if p.m is None else {"MLP noise": p.neurons * V * square}),
-        "mean bias": (p.beta * V)**2 * square / N,
+        "mean bias": (p.shared * V)**2 * square / N,
         "coverage": if_positive(N + V * log(1 - p.target), lambda: 0 * V, infinity(V)),
         "mean embedding": cube(p.even(V, L, start)),
-        "uneven attention": if_positive(p.beta, lambda: cube(p.uneven(V, L, start)), 0 * V),
+        "uneven attention": if_positive(p.shared, lambda: cube(p.uneven(V, L, start)), 0 * V),
         "noise tokens": sqrt(V * token * sqrt(L**3) / p.stored / N) + overlap,
         "informative tokens": sqrt(token * L * sqrt(V / N) / p.stored) + overlap,
         "trigger overlap": s**2,
         **({} if p.m is None else {"MLP mean": V * L**2 * token * p.h0 / (p.A * N * sqrt(p.m))}),
+        **p.rates(lambda: dimension_at_rates(V, L, p.e, p.beta, p.target)),
     }
 
 
@@ -400,11 +454,12 @@ def length(p: Layer) -> Branches:
 
     return {
         "mean embedding": fourth(p.even(V, start, d)),
-        "uneven attention": if_positive(p.beta, lambda: fourth(p.uneven(V, start, d)), infinity(p.beta)),
+        "uneven attention": if_positive(p.shared, lambda: fourth(p.uneven(V, start, d)), infinity(p.shared)),
         "noise tokens": power_law(p.stored**2 * N**2 * d**4 / V**2, 3, p.target, 2),
         "informative tokens": power_law(p.stored**2 * N * d**4 / V, 2, p.target, 2),
         "trigger overlap": exp(widest - (s - sqrt(d)) / _slope(widest, p.target, 1)),
         **({} if p.m is None else {"MLP mean": power_law(p.m * (N * d * p.A / (p.h0 * V))**2, 4, p.target, 2)}),
+        **p.rates(lambda: longest_at_rates(V, d, p.e, p.beta, p.target)),
     }
 
 
@@ -418,12 +473,12 @@ SOLVED = {  # what is sought: its branches, what is taken of them, the formula's
 
 
 def _on_record() -> None:
-    """Register what is sought, for the model without an MLP and with one."""
+    """Register what is sought, for the model without an MLP, with one, and at finite rates without."""
     for branches, taken, prefix, title, arguments in SOLVED.values():
         def total(p: Layer, branches: Any = branches, taken: Any = taken) -> Real:
             return taken(list(branches(p).values()))
 
-        for model, more in (("attention_only", ""), ("attention_mlp", _MLP)):
+        for model, more in (("attention_only", ""), ("attention_mlp", _MLP), ("finite_rates", "beta")):
             _law(f"capacity.{prefix}{model}", f"{title} that every branch allows", of=Layer,
                  arguments=f"{arguments} {more}", regime="as its branches; where two are equal, within a factor of 2 "
                  "or so")(total)
