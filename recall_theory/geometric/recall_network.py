@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SettingError
-from .construction import binary_codes, draw_bijections, draw_codes
+from .geometric_draws import binary_codes, draw_bijections, draw_codes
 from .geometric_setting import TrainingSetting
 from .geometric_transformer import IntArray
 
