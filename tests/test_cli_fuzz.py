@@ -164,7 +164,7 @@ class Served:
         raise click.exceptions.Exit(0)
 
 
-def trained(rung, setting, seeds, seed, *, n_test, **how):
+def trained(rung, setting, seeds, seed, *, n_test=64, **how):
     """In place of a training: numbers out of thin air."""
     from recall_theory.settings import OBSERVABLES
     from recall_theory.training.rungs import RungObservation
@@ -172,6 +172,20 @@ def trained(rung, setting, seeds, seed, *, n_test, **how):
     names = (*OBSERVABLES, "attention_weight", "training_accuracy", "loss")
     return RungObservation(rung, setting, seed, n_test, np.full(seeds, 3), 7,
                            {name: np.full(seeds, 0.5) for name in names})
+
+
+def networks(tables):
+    """In place of the training of transformers: numbers out of thin air."""
+    from recall_theory.geometric import GeometricObservation
+    from recall_theory.simulate.observation import Observable
+
+    names = [name for table in tables.values() for name in table]
+
+    def observed(setting, seeds, seed, *, progress):
+        return GeometricObservation(setting, seed, {name: Observable(np.full(seeds, 1 / (2 + i)))
+                                                    for i, name in enumerate(names)})
+
+    return observed
 
 
 @pytest.fixture
@@ -231,6 +245,8 @@ def quick(monkeypatch):
     monkeypatch.setattr("recall_theory.geometric.geometric_prediction.variance_by_cause",
                         lambda N, words, k, d: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0})
     measures = [name for tables in (MEASURES, TRANSFER_MEASURES) for table in tables.values() for name in table]
+    for name, tables in (("train", MEASURES), ("transfer", TRANSFER_MEASURES)):
+        monkeypatch.setattr(f"recall_theory.geometric.geometric_training.{name}", networks(tables))
     monkeypatch.setattr("recall_theory.geometric.geometric_simulation.collect", lambda work, tasks, **options: [
         dict.fromkeys(measures, 1 / (2 + i)) for i, _ in enumerate(tasks)])
     # Large models are refused, as others are at 10^8.

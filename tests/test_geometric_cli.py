@@ -11,8 +11,6 @@ import pytest
 from command_line import answer, call, refused
 
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
-from recall_theory.errors import Interrupted
-from recall_theory.geometric import geometric_training
 from recall_theory.geometric.geometric_setting import TRAINING_PARAMETERS
 
 NAMES = ("capacity", "predict", "construct", "simulate", "verify", "hops", "train")
@@ -130,20 +128,14 @@ def test_train_shows_every_measure(argv):
 
 def test_one_relation_has_no_others():
     observed = answer("geometric", "train", "--N", "8", "--R", "1", "--steps", "5", "--seeds", "1")["observed"]
-    assert observed["relation_swapped"]["mean"] is None and observed["relation_swapped"]["values"] == [None]
+    assert observed["units_off_others"]["mean"] is None and observed["units_off_others"]["values"] == [None]
     assert observed["recall"]["se"] is None
 
 
-def test_interrupted_training_keeps_what_is_finished(monkeypatch):
-    whole = geometric_training.train
-
-    def interrupted(setting, seeds, seed, **more):
-        raise Interrupted(whole(setting, 1, seed))
-
-    monkeypatch.setattr(geometric_training, "train", interrupted)
-    code, out, err = call(*TRAIN, "--json")
-    assert code == 130 and json.loads(out)["interrupted"] and json.loads(out)["seeds"] == 1
-    assert "1 of 2 seeds" in err and "--seed 1" in err
+def test_several_hops_show_recall_and_its_control():
+    argv = ("geometric", "train", "--N", "8", "--R", "2", "--steps", "5", "--seeds", "1", "--hops", "2")
+    for more in ((), ("--chain-of-thought",)):
+        assert set(answer(*argv, *more)["observed"]) == {"recall", "frozen"}
 
 
 @pytest.mark.parametrize("argv, words", [
@@ -166,13 +158,12 @@ def test_interrupted_training_keeps_what_is_finished(monkeypatch):
     (("hops", "--N", "10"), "--R is missing"),
     (("train", "--N", "1"), "--N '1' is not an integer from 2"),
     (("train", "--d", "-4"), "--d '-4'"),
-    (("train", "--code-length", "1"), "--code-length '1' is not an integer from 2"),
-    (("train", "--noise", "-1"), "--noise '-1'"),
+    (("train", "--hops", "5"), "--hops '5' is not an integer from 1"),
+    (("train", "--width", "-1"), "--width '-1'"),
     (("train", "--steps", "1e9"), "--steps '1e9'"),
     (("train", "--transfer", "--rate", "3"), "--rate '3'"),
     (("train", "--transfer", "--N", "10000", "--R", "3"), "is the most"),
     (("train", "--seeds", "0"), "--seeds '0'"),
-    (("train", "--jobs", "0"), "--jobs '0'"),
 ])
 def test_bad_input_is_one_line(argv, words):
     assert words in refused("geometric", *argv)

@@ -73,8 +73,8 @@ def test_a_setting_is_frozen_and_canonical():
 
 
 @pytest.mark.parametrize("name, values", [
-    ("N", (1, 2.5, math.nan, 10**5, "many")), ("R", (0, math.inf)), ("d", (0, True)), ("code_length", (1,)),
-    ("noise", (-0.1, math.nan)), ("start", (-1,)), ("steps", (0,)), ("rate", (0, 2, math.nan)),
+    ("N", (1, 2.5, math.nan, 10**5, "many")), ("R", (0, math.inf)), ("d", (0, True)), ("width", (0,)),
+    ("hops", (0, 5)), ("start", (-1,)), ("steps", (0,)), ("rate", (0, 2, math.nan)),
     ("weight_decay", (1.5,)),
 ])
 def test_what_is_out_of_range_in_a_training_is_named(name, values):
@@ -84,8 +84,8 @@ def test_what_is_out_of_range_in_a_training_is_named(name, values):
         assert error.value.name == name
 
 
-@pytest.mark.parametrize("sizes", [{"N": 10**4, "R": 3}, {"N": 2, "R": 256, "code_length": 300},
-                                   {"N": 5000, "R": 2, "steps": 10**7}])
+@pytest.mark.parametrize("sizes", [{"N": 10**4, "R": 3}, {"N": 100, "R": 64, "hops": 4},
+                                   {"N": 5000, "R": 2, "width": 10**5}])
 def test_trainings_that_are_too_large_are_declined(sizes):
     with pytest.raises(SettingError, match="is the most"):
         TrainingSetting(**sizes)

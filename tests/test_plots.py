@@ -196,7 +196,7 @@ ONE = Setting(V=12, L=2, d=6, N=96)
     ("sweep.db", "--figure scaling --at 0.999 --json", "0.999 along two scans"),
     (ONE, "--figure phase --json", "no two sizes"),
     (ONE, "--figure residuals --json", "no size differs"),
-    (ONE.replace(embedding="orthogonal", eta=1e-3, gamma=1e3), "--figure agreement --json",
+    (ONE.replace(embedding="orthogonal", d=12, eta=1e-3, gamma=1e3), "--figure agreement --json",
      "none of the store's cells")])
 def test_bad_input_is_one_line(folder, tmp_path, capsys, store, line, words):
     path = folder / store if isinstance(store, str) else tmp_path / "one.db"

@@ -1,69 +1,67 @@
-"""What gradient descent finds, at the sizes fixed here beforehand; docs/geometric-training.md shows the figures.
+"""What gradient descent finds in whole transformers; docs/geometric-training.md shows the rows.
 
-    thresholds   the least d that recalls 99 %, along R and along log N, with noise and without
-    structure    every measure of `train` and `transfer`, along d
-    large        the thresholds that take as long as all the others together
+    python -m validation.geometric_training       # appends to validation/geometric_training.jsonl what it lacks
 
-    python -m validation.geometric_training [--part thresholds] [--out validation/geometric_training.json]
-
-Rows that the file already has are not computed again.
+The rule, written before it ran. MLP of 128 hidden units at every N; AdamW by the defaults of `TrainingSetting` (2,000
+steps); 4 seeds, seed 20261123. `least`: the least d of 2, 3, 4, 6, 8, 12, 16, 24, 32 with recall 0.95, at N = 32, 64,
+128, 256 and R = 2, 4, 8, one hop, trained and with frozen embeddings. `hops`: two hops with and without chain of
+thought, N = 32, R = 2, 3, d = 8, 16, 32. `structure` and `transfer`: N = 128, R = 3, d = 8, 16, 32, embeddings that
+start at norm 0.1 and 1. Cheap parts come first.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Callable
+import os
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
 from recall_theory.geometric import TrainingSetting, least_dimension, train, transfer
 
-SEEDS, SEED, TARGET = 4, 20261121, 0.99
-NOISES = (0.0, 0.3)  # plain gradient descent, and the default
-
-ALONG_R = [TrainingSetting(N=256, R=R, noise=noise) for R in (1, 2, 3, 4, 8) for noise in NOISES]
-ALONG_N = [TrainingSetting(N=N, R=3, noise=noise) for N in (64, 128, 256, 512) for noise in NOISES]
-LARGE = [TrainingSetting(N=N, R=R, noise=noise) for N, R in ((1024, 3), (256, 16)) for noise in NOISES]
-# Is it an artefact of the length of the training, or of codes made of bits?
-LONGER = [TrainingSetting(N=256, R=R, noise=noise, steps=2000) for R in (2, 4) for noise in NOISES]
-RANDOM_CODES = [TrainingSetting(N=256, R=R, noise=noise, code_length=16) for R in (2, 4) for noise in NOISES]
-ALONG_D = [TrainingSetting(N=256, R=3, d=d, noise=noise) for d in (8, 12, 16, 20, 24, 32, 48) for noise in NOISES]
-LARGE_START = [TrainingSetting(N=256, R=3, noise=noise, start=1.0) for noise in NOISES]
-OTHER_SIZES = [TrainingSetting(N=N, R=R) for N, R in ((128, 3), (512, 3), (200, 4), (256, 8))]
+FILE = Path(__file__).with_suffix(".jsonl")
+SEEDS, SEED = 4, 20261123
+DIMENSIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 Row = dict[str, Any]
 
 
-def thresholds(setting: TrainingSetting) -> Row:
-    return {"least_d": [least_dimension(setting, SEED, i, TARGET) for i in range(SEEDS)]}
+def places() -> list[tuple[str, TrainingSetting]]:
+    """Every part with its settings, in the order in which they run."""
+    structure = [TrainingSetting(N=128, R=3, d=d, start=start) for d in (8, 16, 32) for start in (0.1, 1.0)]
+    hops = [TrainingSetting(N=32, R=R, d=d, hops=2, chain_of_thought=chain) for R in (2, 3) for d in (8, 16, 32)
+            for chain in (False, True)]
+    sizes = [TrainingSetting(N=N, R=R) for N in (32, 64, 128, 256) for R in (2, 4, 8)]
+    sizes.sort(key=lambda s: s.queries * s.N)
+    least = [(part, setting) for setting in sizes for part in ("least", "frozen")]
+    return [*(("structure", s) for s in structure), *(("transfer", s) for s in structure if s.start == 1),
+            *(("hops", s) for s in hops), *least]
 
 
-def structure(setting: TrainingSetting) -> Row:
-    found = {"train": train(setting, SEEDS, SEED), "transfer": transfer(setting, SEEDS, SEED)}
-    return {name: {m: o.values.tolist() for m, o in f.measures.items()} for name, f in found.items()}
+def measured(part: str, setting: TrainingSetting) -> Row:
+    """The values of one place, a value a seed."""
+    if part in ("least", "frozen"):
+        return {"least_d": least_dimension(setting, DIMENSIONS, SEEDS, SEED, frozen=part == "frozen")}
+    found = (transfer if part == "transfer" else train)(setting, SEEDS, SEED)
+    return {name: observable.values.tolist() for name, observable in found.measures.items()}
+
+
+def read_rows() -> list[Row]:
+    """What is there already."""
+    return [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=("thresholds", "structure", "large"), help="one part alone")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "geometric_training.json")
-    options = parser.parse_args()
-    rows: list[Row] = json.loads(options.out.read_text()) if options.out.exists() else []
-
-    def fill(part: str, settings: list[TrainingSetting], measure: Callable[[TrainingSetting], Row]) -> None:
-        if options.part not in (None, part):
-            return
-        for setting in sorted(settings, key=lambda s: s.multiplications):
-            key = {"part": part, "setting": setting.to_dict(), "seed": SEED}
-            if not any(key.items() <= row.items() for row in rows):
-                rows.append({**key, **measure(setting)})
-                options.out.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
-                print(part, setting, flush=True)
-
-    fill("thresholds", [*ALONG_R, *ALONG_N, *LONGER, *RANDOM_CODES], thresholds)
-    fill("structure", [*ALONG_D, *LARGE_START, *OTHER_SIZES], structure)
-    fill("large", LARGE, thresholds)
+    """Run what is missing, a line for each place."""
+    for part, setting in places():
+        key = {"part": part, "setting": setting.to_dict()}
+        if any(key.items() <= row.items() for row in read_rows()):
+            continue
+        row = {**key, "measures": measured(part, setting)}
+        with FILE.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":

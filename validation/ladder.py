@@ -1,6 +1,7 @@
 """The ladder from three gradient steps to a trained transformer: every training that docs/ladder.md quotes.
 
     python -m validation.ladder            # appends to validation/ladder.jsonl what it lacks; may be stopped any time
+    python -m validation.ladder --part "keys only" --rung 3   # that alone; several may run side by side
     python -m validation.ladder --count    # says what is done and what is left
 
 The rule, written before any of it ran. Settings: the 42 of `recall_theory.verification.ladder_study.grid_settings`, all
@@ -32,11 +33,18 @@ def main() -> None:
     """Run what is missing, a line of progress for each training."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--count", action="store_true")
-    places = large_ladder()
-    if parser.parse_args().count:
+    parser.add_argument("--part", action="append")
+    parser.add_argument("--rung", action="append")
+    parser.add_argument("--limit", type=int, help="train so many and stop")
+    given = parser.parse_args()
+    places = [place for place in large_ladder() if (not given.part or place.part in given.part)
+              and (not given.rung or place.rung in given.rung)]
+    if given.count:
         done = {row["key"] for row in read_rows(FILE)}
         print(f"{sum(place.key in done for place in places)} of {len(places)} trainings are done")
         return
+    known = {row["key"] for row in read_rows(FILE)}
+    places = [place for place in places if place.key not in known][:given.limit]
     start = time.time()
     run_ladder(places, SEED, FILE, lambda done, total, what: print(f"{time.time() - start:7.0f} s  {done}/{total}  "
                                                                    f"{what}", flush=True))

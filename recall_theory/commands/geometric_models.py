@@ -12,7 +12,7 @@ from ..errors import SettingError
 from ..geometric.construction_setting import CONSTRUCTION_PARAMETERS, Construction
 from ..geometric.geometric_setting import TRAINING_PARAMETERS, GeometricSetting, TrainingSetting
 from ..numerics.formatting import NOTHING, count, plural, probability
-from .command import Answer, Command, Output, Progress
+from .command import Answer, Command, Output
 from .geometric import describe, geometric_options
 from .options import flag, option, setting_options
 from .simulate import finished_seeds, interval, partial_seeds, seed_records
@@ -32,45 +32,35 @@ ROUTES = {
 
 # Table -> measure -> what is counted.
 MEASURES = {
-    "Facts recalled": {
+    "Queries answered": {
         "recall": "as trained",
-        "recall_under_noise": "with the noise of training on the embeddings",
+        "frozen": "control: entities' embeddings frozen at random",
     },
     "Facts in the geometry": {
         "linear_probe": "facts that linear probes read from subjects they haven't seen",
+        "linear_probe_shuffled": "control: facts of other subjects",
         "superposition_share": "variance of unseen embeddings that superposed codes explain",
+        "superposition_share_shuffled": "control: facts of other subjects",
         "fact_edited": "a fact rewritten in the embedding: new answer given",
         "fact_edited_others": "a fact rewritten in the embedding: other relations' answers kept",
     },
-    "The gate: facts recalled": {
-        "relation_swapped": "another relation's input put in: its attribute is the answer",
-        "gates_averaged": "the inputs of all relations averaged",
-        "units_off": "a relation's hidden units silenced: under it",
+    "The gate": {
+        "gate_selectivity": "largest share of one relation in a unit's activity",
+        "gate_selectivity_untrained": "control: before training",
+        "units_off": "a relation's hidden units silenced: facts recalled under it",
         "units_off_others": "a relation's hidden units silenced: under the others",
-    },
-    "Controls, embeddings random and frozen: facts recalled": {
-        "frozen_same_layer": "the same layer",
-        "frozen_same_numbers": "the MLP widened to as many trained numbers",
     },
 }
 TRANSFER_MEASURES = {
-    "The facts of the training": {
-        "recall": "recalled",
-    },
-    "New facts recalled, the MLP unchanged": {
-        "linear_map": "embeddings by the linear map of codes that the trained ones follow",
-        "embeddings_trained": "embeddings trained, nothing else",
-    },
-    "Controls, the MLP's numbers shuffled: new facts recalled": {
-        "linear_map_shuffled": "embeddings by the linear map",
-        "embeddings_trained_shuffled": "embeddings trained, nothing else",
+    "New facts for entities' embeddings alone": {
+        "recall": "first facts, all trained",
+        "new_facts": "new facts, all else as it was",
+        "new_facts_shuffled": "control: the MLP's numbers shuffled",
     },
 }
-REMARK = ("The probes must name attributes that they never saw, so chance is 1/N. Silencing units and editing facts "
-          "would be perfect (1/N and 1) in the exact construction, whose size this network has.")
-TRANSFER_REMARK = ("The MLP and the unembedding are bitwise the same before and after, in every seed: the run would "
-                   "have failed otherwise. An MLP of random numbers can be served by trained embeddings too where d is "
-                   "large.")
+REMARK = ("Codes are the attributes' learned unembeddings. The probes must name attributes that they never saw, so "
+          "chance is 1/N; the gate, the probes and the edits are measured for one hop.")
+TRANSFER_REMARK = "Only the entities' embeddings are trained on the new facts; nothing else changes."
 
 
 def run_construct(output: Output, *, seed: int | None, **values: Any) -> Answer:
@@ -142,40 +132,36 @@ def _observed(observed: GeometricObservation[GeometricSetting], wanted: int) -> 
     ])
 
 
-def run_train(output: Output, *, transfer: bool, seeds: int, seed: int | None, jobs: int, **values: Any) -> Answer:
+def run_train(output: Output, *, transfer: bool, seeds: int, seed: int | None, **values: Any) -> Answer:
     setting = TrainingSetting(**values)
     from ..geometric import geometric_training
+    from ..training.trainer import check_installed
 
+    check_installed("N")
     observe = geometric_training.transfer if transfer else geometric_training.train
     used = output.seed(seed)
-
-    def work(progress: Progress) -> GeometricObservation[TrainingSetting]:
-        progress(0, seeds)  # the first network takes a while
-        return observe(setting, seeds, used, jobs=jobs, progress=progress)
-
-    return output.measure("networks", work, lambda observed: _trained(observed, seeds, transfer),
-                          lambda observed: partial_seeds(observed, seeds))
+    return output.measure("steps", lambda progress: observe(setting, seeds, used, progress=progress),
+                          lambda observed: _trained(observed, seeds, transfer))
 
 
 def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, transfer: bool) -> Answer:
     tables = TRANSFER_MEASURES if transfer else MEASURES
-    measures = {name: observed.measures[name] for rows in tables.values() for name in rows}
+    measures = observed.measures
     intervals = {name: _interval(measure) for name, measure in measures.items()}
     data = observed.to_dict()
     for name, ends in intervals.items():
         data["observed"][name]["interval"] = ends
 
     s = observed.setting
-    codes = "bits" if s.code_length is None else "random coordinates"
-    what = "New facts for a trained MLP" if transfer else "What gradient descent learns"
+    asked = plural(s.hops, "hop") + (" with chain of thought" if s.chain_of_thought else "")
+    what = "New facts for a trained transformer" if transfer else "What gradient descent learns"
     return Answer(data, seed_records(observed, measures), [
-        Heading(f"{what} at N = {count(s.N)}, R = {count(s.R)}, d = {count(s.width)}, codes of {s.k} {codes}"),
-        f"{finished_seeds(observed, wanted)}, {plural(s.steps, 'step')} with noise "
-        f"{s.noise:g}. Trained numbers: {count(s.numbers - s.mlp_numbers)} of embeddings, {count(s.mlp_numbers)} of an "
-        f"MLP of {count(s.mlp_width)} units.",
+        Heading(f"{what} at N = {count(s.N)}, R = {count(s.R)}, d = {count(s.d)}, {asked}"),
+        f"{finished_seeds(observed, wanted)}, at most {plural(s.steps, 'step')}; {count(s.queries)} queries, "
+        f"{count(s.numbers)} trained numbers.",
         *(table([{"": meaning, "mean": measures[name].mean, "95 % interval": _between(intervals[name]),
-                  "std": measures[name].std} for name, meaning in rows.items()], title)
-          for title, rows in tables.items()),
+                  "std": measures[name].std} for name, meaning in rows.items() if name in measures], title)
+          for title, rows in tables.items() if set(rows) & set(measures)),
         Remark(TRANSFER_REMARK if transfer else REMARK),
     ])
 
@@ -211,14 +197,12 @@ simulate_command = Command(
 
 train_command = Command(
     "train", run_train,
-    params=[flag("transfer", "in place of that: what new facts the trained MLP recalls, unchanged, through new "
-                 "embeddings alone"),
+    params=[flag("transfer", "in place of that: new bijections, for which the entities' embeddings alone are trained"),
             *setting_options((), among=TRAINING_PARAMETERS),
-            option("seeds", default=4, help="networks, each trained on its own facts"), "seed", "jobs"],
-    help="What gradient descent learns: subject embeddings and a ReLU MLP of 2 R k units trained on random bijections; "
-         "linear probes, interventions on gates and on single facts, and controls with frozen embeddings. With "
-         "--transfer: new facts for the trained MLP, which stays bitwise unchanged, by the linear map of codes that "
-         "the trained embeddings follow, or by embeddings trained alone; an MLP of shuffled numbers is the control.",
-    examples=["geometric train",
-              "geometric train --transfer --N 512 --R 4 --seeds 8 --seed 1 --csv --output transfer.csv"],
+            option("seeds", default=4, help="networks, each trained on its own facts"), "seed"],
+    help="What gradient descent learns: a transformer of one attention layer and a ReLU MLP, all of it trained on "
+         "random bijections, one hop or more, with and without chain of thought; linear probes, the gate by "
+         "relation, edits of single facts, and controls. It needs jax and optax: pip install 'recall-theory[train]'.",
+    examples=["geometric train", "geometric train --N 64 --R 3 --hops 2 --chain-of-thought --seed 1",
+              "geometric train --transfer --N 64 --R 2 --seeds 8 --seed 1 --csv --output transfer.csv"],
 )

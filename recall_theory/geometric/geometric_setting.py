@@ -9,7 +9,6 @@ from ..settings import BaseSetting, Parameter, SettingError
 
 MOST_CODED = 10**5  # coordinates of code, words * code_length, that a subject's embedding may superpose
 MOST_TRAINED = 10**8  # numbers in any one array of a training; 400 MB in single precision
-MOST_TRAINING_WORK = 1e15  # of one training; days of work
 
 SUBJECTS = "subjects, and attributes in the set that all relations share"
 RELATIONS = "relations, each a bijection from subjects to attributes"
@@ -39,22 +38,21 @@ GEOMETRIC_PARAMETERS: dict[str, Parameter] = {
 TRAINING_PARAMETERS: dict[str, Parameter] = {
     p.name: p
     for p in (
-        Parameter("N", SUBJECTS, "integer", 2, 10**4, (8, 64), default=256),
-        Parameter("R", RELATIONS, "integer", 1, 256, (1, 4), default=3),
-        Parameter("d", "embedding dimension; none is R k, that of the exact construction", "integer",
-                  1, 10**4, (2, 32), optional=True),
-        Parameter("code_length", "coordinates k of random codes on the unit sphere; none is the ceil(log2 N) bits "
-                  "of the exact construction", "integer", 2, 10**3, (4, 16), optional=True),
-        Parameter("noise", "Gaussian noise on the embeddings while they are trained, in units of their root mean "
-                  "square; 0 is plain gradient descent", "real", 0, 10, (0, 1), default=0.3),
-        Parameter("start", "standard deviation of the embeddings before training", "real", 0, 100, (0, 1),
-                  default=0.01),
-        Parameter("steps", "steps of gradient descent (Adam) on all N R facts at once", "integer",
-                  1, 10**7, (1, 20), default=1000),
-        Parameter("rate", "learning rate at the start; it falls to zero along a cosine", "real", 1e-9, 1,
-                  (1 / 100, 1 / 10), default=0.05),
+        Parameter("N", SUBJECTS, "integer", 2, 10**4, (8, 64), default=128),
+        Parameter("R", RELATIONS, "integer", 1, 256, (1, 4), default=4),
+        Parameter("d", "dimension of the residual stream", "integer", 1, 10**4, (2, 32), default=16),
+        Parameter("hops", "relations in a query", "integer", 1, 4, (1, 2), default=1),
+        Parameter("chain_of_thought", "whether the model writes the answer of each hop and reads it again", "flag",
+                  default=False),
+        Parameter("width", "hidden units of the MLP", "integer", 1, 10**5, (8, 64), default=128),
+        Parameter("start", "norm of the entities' embeddings before training, about", "real", 0, 100, (0, 1),
+                  default=1.0),
+        Parameter("steps", "steps of AdamW at most, on all queries or 512 of them at a time", "integer", 1, 10**6,
+                  (1, 20), default=2000),
+        Parameter("rate", "largest learning rate; it falls to zero along a cosine", "real", 1e-9, 1,
+                  (1 / 100, 1 / 10), default=0.01),
         Parameter("weight_decay", "pull of all trained numbers towards zero, times the learning rate", "real",
-                  0, 1, (0, 1), default=0.1),
+                  0, 1, (0, 1), default=0.01),
     )
 }
 
@@ -165,79 +163,46 @@ class GeometricSetting(BaseSetting):
 
 @dataclasses.dataclass(frozen=True)
 class TrainingSetting(BaseSetting):
-    """N subjects, R relations and the layer that is trained on their N R facts.
+    """N entities, R bijections among them, and the transformer that is trained on all queries of `hops` relations.
 
-    d: dimension of the subject embeddings. The MLP has 2 R k hidden units, as many as the exact construction.
-    The attributes have fixed codes, which are its unembedding: the bits of their number (k = ceil(log2 N)), or, where
-    `code_length` is given, random vectors on the unit sphere of R^k. See `TRAINING_PARAMETERS` for the rest.
+    d: dimension of the residual stream; width: hidden units of the MLP, the same for every N. With `chain_of_thought`
+    the model writes the answer of every hop and attends to it. See `TRAINING_PARAMETERS` for the rest.
 
     Raises `SettingError` (a `ValueError`) that names the parameter, the value and the domain.
 
-    >>> s = TrainingSetting(N=100, R=4)
-    >>> s.k, s.width, s.mlp_width
-    (7, 28, 56)
+    >>> TrainingSetting(N=64, R=4, hops=2).queries
+    1024
     """
 
-    N: int = 256
-    R: int = 3
-    d: int | None = None
-    code_length: int | None = None
-    noise: float = 0.3
-    start: float = 0.01
-    steps: int = 1000
-    rate: float = 0.05
-    weight_decay: float = 0.1
+    N: int = 128
+    R: int = 4
+    d: int = 16
+    hops: int = 1
+    chain_of_thought: bool = False
+    width: int = 128
+    start: float = 1.0
+    steps: int = 2000
+    rate: float = 0.01
+    weight_decay: float = 0.01
 
     parameters = TRAINING_PARAMETERS
 
     def check_together(self) -> None:
-        N, R, m = self.N, self.R, self.mlp_width
-        # Scores, hidden units, weights, and what the linear maps are fitted with.
-        largest = max(R * N * N, R * N * m, self.mlp_numbers, (R * self.k) ** 2)
+        largest = self.queries * max(self.N, 3 * self.hops * max(self.d, self.width))
         if largest > MOST_TRAINED:
-            raise SettingError("N", f"N={N}, R={R}, d={self.width} and codes of {self.k} take an array of "
-                               f"{largest:.3g} numbers, and {MOST_TRAINED:.0e} is the most that training takes on; "
-                               "lower one of them")
-        if self.multiplications > MOST_TRAINING_WORK:
-            raise SettingError("steps", f"steps={self.steps}: this training takes {self.multiplications:.3g} "
-                               f"multiplications, and {MOST_TRAINING_WORK:.0e} is the most it takes on; lower steps, "
-                               "N, R, d or code_length")
+            raise SettingError("N", f"N={self.N}: {self.queries:.3g} queries take an array of {largest:.3g} numbers, "
+                               f"and {MOST_TRAINED:.0e} is the most that training takes on; lower N, R, hops or width")
 
     @property
-    def k(self) -> int:
-        """The code length in use."""
-        return _bits_to_count(self.N) if self.code_length is None else self.code_length
-
-    @property
-    def width(self) -> int:
-        """The embedding dimension in use."""
-        return self.R * self.k if self.d is None else self.d
-
-    @property
-    def mlp_width(self) -> int:
-        """Hidden units of the MLP: two a coordinate of code and relation."""
-        return 2 * self.R * self.k
-
-    @property
-    def numbers_a_unit(self) -> int:
-        """Trained numbers of one hidden unit: it reads d coordinates and the relation, and writes k."""
-        return self.width + self.R + self.k
-
-    @property
-    def mlp_numbers(self) -> int:
-        """Trained numbers of the MLP."""
-        return self.mlp_width * self.numbers_a_unit
+    def queries(self) -> int:
+        """All that can be asked: every subject with every word of `hops` relations."""
+        return self.N * self.R**self.hops
 
     @property
     def numbers(self) -> int:
-        """All trained numbers, embeddings and MLP."""
-        return self.N * self.width + self.mlp_numbers
-
-    @property
-    def multiplications(self) -> float:
-        """Multiplications of one training, about."""
-        N, m = self.N, self.mlp_width
-        return 3.0 * (N * self.R * self.k * (N + m) + N * m * self.width) * self.steps
+        """All trained numbers."""
+        d, length = self.d, 1 + self.hops + (self.hops - 1 if self.chain_of_thought else 0)
+        return (2 * self.N + self.R + length) * d + 3 * d * d + 2 * d * self.width + self.width
 
 
 def _bits_to_count(N: int) -> int:

@@ -1,47 +1,110 @@
-"""What gradient descent finds: one network trained a seed on random bijections, and what it holds.
+"""What gradient descent finds: whole transformers trained on random bijections, one a seed, and what they hold.
 
-Every random stream is keyed by (seed, number of the seed), never by a worker, and BLAS runs on one thread, so
-any number of workers gives the same bits.
+All seeds train at once, by the trainer of `recall_theory.training`. Random streams are keyed by (seed, its number).
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
-from ..numerics.thresholds import bisect
-from ..theory.relation_counting import tables_bits
+from ..settings import check_seed, check_seeds
+from ..simulate.observation import Observable
+from ..training.trainer import Plan, Problem, Trained, Training, Tree, check_installed, stacked
 from . import network_measures as measure
+from . import trained_transformer as model
 from .geometric_setting import TrainingSetting
-from .geometric_simulation import GeometricObservation, Progress, observe_seeds
-from .recall_network import FactTable, RecallNetwork, draw_fact_table, draw_network, optimise, recall, with_noise
+from .geometric_simulation import GeometricObservation
+from .trained_transformer import Array, Queries
 
+Progress = Callable[..., None]  # (steps done, steps at most, loss and accuracy)
 # One random stream each, so that what is measured doesn't depend on what else is.
-STREAMS = ("facts", "start", "steps", "noise", "edit", "frozen", "new facts", "new start", "shuffle", "new steps",
-           "shuffled steps")
+STREAMS = ("facts", "start", "frozen", "shuffle", "edit", "new facts", "new start", "numbers")
 
 
-def train(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, *, jobs: int = 1,
+def train(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, *,
           progress: Progress | None = None) -> GeometricObservation[TrainingSetting]:
-    """Train one network a seed on random bijections, and measure recall, probes, interventions and frozen controls.
+    """Train one transformer a seed, and measure its recall, probes, gate and edits, each beside a control.
 
-    `seed` fixes the draws (drawn and kept in the result where None). `progress` is called with (done, seeds). Raises
-    `SettingError` where a number is out of range, and `Interrupted` (a KeyboardInterrupt) with the seeds finished by
-    then where Ctrl-C stops it.
+    `recall` is over all queries, `frozen` the same with the entities' embeddings frozen at random, so that the facts
+    must be memorised elsewhere. For one hop also: `linear_probe` and `superposition_share` with facts shuffled among
+    subjects as their controls; `gate_selectivity` beside that of the untrained network; `units_off`, recall under a
+    relation whose units are silenced, and `units_off_others`; `fact_edited` and `fact_edited_others`. Raises
+    `SettingError` where a number is out of range or jax is missing.
 
-    >>> result = train(TrainingSetting(N=16, R=2, steps=200), seeds=1, seed=0)
-    >>> result.measures["recall"].mean
-    1.0
+    >>> result = train(TrainingSetting(N=16, R=2, d=8, steps=300), seeds=2, seed=0)
+    >>> bool(result.measures["recall"].mean > 0.9)
+    True
     """
-    return observe_seeds(train_one, setting, seeds, seed, jobs=jobs, progress=progress)
+    used = _checked(seeds, seed)
+    data = _data(setting, seeds, used, "facts")
+    start = _start(setting, seeds, used, "start")
+    trained = fit(setting, start, data, used, progress).parameters
+    frozen = data._replace(entities=_frozen(setting, seeds, used))
+    measures = {"recall": _recall(setting, trained, data),
+                "frozen": _recall(setting, fit(setting, start, frozen, used, None).parameters, frozen)}
+    if setting.hops == 1:
+        rows = [_structure(setting, _of_seed(trained, i), _of_seed(start, i), _of_seed(data, i), used, i)
+                for i in range(seeds)]
+        measures |= {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return GeometricObservation(setting, used, {name: Observable(values) for name, values in measures.items()})
 
 
-def transfer(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, *, jobs: int = 1,
+def transfer(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, *,
              progress: Progress | None = None) -> GeometricObservation[TrainingSetting]:
-    """Train one network a seed, draw new bijections, and recall them with its MLP bitwise unchanged.
+    """Train one transformer a seed, draw new bijections, and train new entity embeddings for them, all else frozen.
 
-    The arguments are those of `train`. The networks are too: the same seeds train the same ones.
+    `recall` is that of the first facts, `new_facts` of the new ones, `new_facts_shuffled` the same where the numbers
+    of each array of the MLP were shuffled first. The arguments are those of `train`.
     """
-    return observe_seeds(transfer_one, setting, seeds, seed, jobs=jobs, progress=progress)
+    used = _checked(seeds, seed)
+    data, new = (_data(setting, seeds, used, name) for name in ("facts", "new facts"))
+    trained = fit(setting, _start(setting, seeds, used, "start"), data, used, progress).parameters
+    trained = {name: np.asarray(array) for name, array in trained.items()}
+    fresh = _start(setting, seeds, used, "new start")["entities"]
+    mixed = dict(trained)
+    for name in ("inward", "bias", "outward"):
+        mixed[name] = np.stack([stream("numbers", used, i).permutation(trained[name][i].ravel()).reshape(
+            trained[name][i].shape) for i in range(seeds)])
+    measures = {"recall": _recall(setting, trained, data)}
+    for label, others in (("new_facts", trained), ("new_facts_shuffled", mixed)):
+        kept = {name: array for name, array in others.items() if name != "entities"}
+        found = fit(setting, {"entities": fresh}, (new, kept), used, None)
+        measures[label] = _recall(setting, {**others, "entities": found.parameters["entities"]}, new)
+    return GeometricObservation(setting, used, {name: Observable(values) for name, values in measures.items()})
+
+
+def fit(setting: TrainingSetting, start: Tree, data: Tree, seed: int, progress: Progress | None) -> Trained:
+    """Train from `start` on the queries `data`; or on a pair of queries and arrays, those of the model that stay."""
+    frozen = isinstance(data, tuple) and not isinstance(data, Queries)
+    count = int((data[0] if frozen else data).tokens.shape[1])
+    whole = alone = model.problem(setting, count)
+    if frozen:
+        whole = Problem(lambda some, pair, key: alone.loss({**pair[1], **some}, pair[0], key),
+                        lambda some, pair: alone.measure({**pair[1], **some}, pair[0]))
+    plan = Plan("adamw", setting.rate, setting.weight_decay, warmup=min(50, setting.steps // 2), cosine=True,
+                most_steps=setting.steps)
+    return Training(whole, start, data, plan, seed=seed).run(progress)
+
+
+def least_dimension(setting: TrainingSetting, dimensions: Sequence[int], seeds: int, seed: int, *,
+                    target: float = 0.95, frozen: bool = False) -> list[int | None]:
+    """For each seed the least of `dimensions`, which ascend, at which at least `target` of all queries are answered
+    right; None where none does. `frozen` keeps the entities' embeddings at random. `setting.d` is not used; dimensions
+    beyond the last seed's are not trained."""
+    least: list[int | None] = [None] * seeds
+    for d in dimensions:
+        at = setting.replace(d=d)
+        data = _data(at, seeds, seed, "facts")
+        if frozen:
+            data = data._replace(entities=_frozen(at, seeds, seed))
+        found = _recall(at, fit(at, _start(at, seeds, seed, "start"), data, seed, None).parameters, data)
+        least = [d if known is None and share >= target else known for known, share in zip(least, found, strict=True)]
+        if None not in least:
+            break
+    return least
 
 
 def stream(name: str, seed: int, index: int) -> np.random.Generator:
@@ -49,79 +112,84 @@ def stream(name: str, seed: int, index: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, STREAMS.index(name))))
 
 
-def trained(setting: TrainingSetting, seed: int, index: int) -> tuple[FactTable, RecallNetwork]:
-    """Facts, and the network that gradient descent finds for them.
-
-    >>> table, network = trained(TrainingSetting(N=16, R=2, steps=200), seed=0, index=0)
-    >>> recall(network, table)
-    1.0
-    """
-    table = draw_fact_table(setting, stream("facts", seed, index))
-    start = draw_network(setting, stream("start", seed, index))
-    return table, optimise(start, table, setting, stream("steps", seed, index))
+def _checked(seeds: int, seed: int | None) -> int:
+    check_installed("N")
+    check_seeds(seeds)
+    return check_seed(seed)
 
 
-def train_one(setting: TrainingSetting, seed: int, index: int) -> dict[str, float]:
-    """Everything that `train` measures, on seed number `index`."""
-    table, network = trained(setting, seed, index)
-    control = stream("frozen", seed, index)
-    silenced, others = measure.units_off(network, table)
-    taken, kept = measure.edited(network, table, stream("edit", seed, index))
+def _data(setting: TrainingSetting, seeds: int, seed: int, name: str) -> Queries:
+    rows = [model.queries_of(setting, model.draw_facts(setting, stream(name, seed, i))) for i in range(seeds)]
+    return Queries(*stacked(rows))
+
+
+def _frozen(setting: TrainingSetting, seeds: int, seed: int) -> Array:
+    """(seeds, N, d) Gaussian embeddings of norm about 1."""
+    return np.stack([(stream("frozen", seed, i).standard_normal((setting.N, setting.d)) / np.sqrt(setting.d)
+                      ).astype(np.float32) for i in range(seeds)])
+
+
+def _start(setting: TrainingSetting, seeds: int, seed: int, name: str) -> Tree:
+    return stacked([model.initial(setting, stream(name, seed, i)) for i in range(seeds)])
+
+
+def _of_seed(tree: Tree, index: int) -> Tree:
+    import jax
+
+    return jax.tree.map(lambda array: np.asarray(array[index]), tree)
+
+
+def _recall(setting: TrainingSetting, parameters: Tree, data: Queries) -> np.ndarray:
+    """(seeds,) the share of all queries that are answered right."""
+    recall = _compiled()[2]
+    return np.array([float(np.mean(recall(_of_seed(parameters, i), _of_seed(data, i), setting)))
+                     for i in range(len(data.facts))])
+
+
+@functools.cache
+def _compiled() -> tuple[Callable[..., Tree], Callable[..., Tree], Callable[..., Tree]]:
+    """The model's hidden units, scores and recall, compiled once a shape."""
+    import jax
+
+    return (jax.jit(model.hidden_units), jax.jit(model.scores, static_argnums=3),
+            jax.jit(model.recall, static_argnums=2))
+
+
+def _structure(setting: TrainingSetting, parameters: Tree, untrained: Tree, data: Queries, seed: int,
+               index: int) -> dict[str, float]:
+    """Everything else that `train` measures on one network that answers one hop."""
+    R, N = data.facts.shape
+    entities, codes = parameters["entities"], measure.codes_of(parameters["unembedding"])
+    order = stream("shuffle", seed, index).permutation(N)
+    relation = data.tokens[:, 1] - N
+    hidden_units, scores, recall = _compiled()
+
+    def activity(weights: Tree) -> np.ndarray:
+        hidden = np.asarray(hidden_units(weights, data, data.tokens)[1][:, -1])
+        return np.stack([hidden[relation == r].mean(axis=0) for r in range(R)])
+
+    means = activity(parameters)
+    owner = means.argmax(axis=0)
+    silenced = np.array([[np.asarray(recall(parameters, data, setting, (owner != r).astype(np.float32)))[
+        relation == other].mean() for other in range(R)] for r in range(R)])
+    same = np.eye(R, dtype=bool)
+    rng = stream("edit", seed, index)
+    taken, kept = [], []
+    before = np.asarray(scores(parameters, data, data.tokens, 1)[:, 0].argmax(axis=-1))
+    for r in range(R):
+        new = (data.facts[r] + rng.integers(1, N, N)) % N
+        moved = {**parameters, "entities": measure.edited_embeddings(entities, codes, data.facts, r, new)}
+        after = np.asarray(scores(moved, data, data.tokens, 1)[:, 0].argmax(axis=-1))
+        taken.append(np.mean(after[relation == r] == new[data.tokens[relation == r, 0]]))
+        kept.append(np.mean(after[relation != r] == before[relation != r]) if R > 1 else np.nan)
     return {
-        "recall": recall(network, table),
-        "recall_under_noise": recall(with_noise(network, setting.noise, stream("noise", seed, index)), table),
-        "linear_probe": measure.probe_recall(network, table),
-        "superposition_share": measure.superposition_share(network, table),
-        "relation_swapped": measure.relation_swapped(network, table),
-        "gates_averaged": measure.gates_averaged(network, table),
-        "units_off": silenced,
-        "units_off_others": others,
-        "fact_edited": taken,
-        "fact_edited_others": kept,
-        "frozen_same_layer": measure.frozen(setting, table, control, setting.mlp_width),
-        "frozen_same_numbers": measure.frozen(setting, table, control, setting.numbers // setting.numbers_a_unit),
+        "linear_probe": measure.probe_recall(entities, codes, data.facts),
+        "linear_probe_shuffled": measure.probe_recall(entities[order], codes, data.facts),
+        "superposition_share": measure.superposition_share(entities, codes, data.facts),
+        "superposition_share_shuffled": measure.superposition_share(entities[order], codes, data.facts),
+        "gate_selectivity": measure.gate_selectivity(means),
+        "gate_selectivity_untrained": measure.gate_selectivity(activity(untrained)),
+        "units_off": float(silenced[same].mean()),
+        "units_off_others": float(silenced[~same].mean()) if R > 1 else float("nan"),
+        "fact_edited": float(np.mean(taken)), "fact_edited_others": float(np.mean(kept)),
     }
-
-
-def transfer_one(setting: TrainingSetting, seed: int, index: int) -> dict[str, float]:
-    """Everything that `transfer` measures, on seed number `index`."""
-    table, network = trained(setting, seed, index)
-    new = table.with_facts(draw_fact_table(setting, stream("new facts", seed, index)).facts)
-    start = stream("new start", seed, index)
-    mixed = measure.shuffled(network, stream("shuffle", seed, index))
-    kept = measure.transferred(setting, network, table, new, start, stream("new steps", seed, index))
-    lost = measure.transferred(setting, mixed, table, new, start, stream("shuffled steps", seed, index))
-    return {"recall": recall(network, table), **kept, **{f"{name}_shuffled": value for name, value in lost.items()}}
-
-
-def least_dimension(setting: TrainingSetting, seed: int, index: int, target: float = 0.99) -> int | None:
-    """The least d at which the network of this seed recalls at least `target` of its facts; None where not even
-    R k does, the dimension of the exact construction. `setting.d` is not used.
-
-    By bisection: log2(R k) trainings, each judged once, at its last step. Recall rises with d but for the noise of
-    single trainings, which moves the answer either way.
-
-    >>> least_dimension(TrainingSetting(N=16, R=2, steps=300), seed=0, index=0) < 8
-    True
-    """
-
-    def enough(d: int) -> bool:
-        table, network = trained(setting.replace(d=d), seed, index)
-        return recall(network, table) >= target
-
-    most = setting.R * setting.k
-    least = bisect(enough, most + 1, 0)
-    return least if least <= most else None
-
-
-def counting_dimension(setting: TrainingSetting, bits: float) -> float:
-    """The d at which all trained numbers, MLP included, at `bits` each come to the R log2 N! bits of the facts.
-
-    With m = 2 R k hidden units: bits (N d + m (d + R + k)) = R log2 N!. Negative where the MLP alone would do. No
-    model whose numbers hold `bits` each can do with a smaller d. `setting.d` is not used.
-
-    >>> round(counting_dimension(TrainingSetting(N=256, R=2), bits=2.0), 3)
-    4.736
-    """
-    mlp = setting.mlp_width * (setting.R + setting.k)
-    return (tables_bits(setting.N, setting.R) / bits - mlp) / (setting.N + setting.mlp_width)

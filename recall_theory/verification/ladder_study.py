@@ -131,11 +131,12 @@ def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = Non
 
     Returns the rows of all places, in their order. Ctrl-C loses the training under way only.
     """
-    rows = {row["key"]: row for row in (read_rows(path) if path is not None else [])
-            if row["seed"] == seed}
+    rows: dict[str, Row] = {}
     for done, place in enumerate(places):
         if progress is not None:
             progress(done, len(places), f"rung {place.rung}, {place.setting.describe()}")
+        if path is not None and place.key not in rows:  # another run may have written it by now
+            rows |= {row["key"]: row for row in read_rows(path) if row["seed"] == seed}
         if place.key not in rows:
             rows[place.key] = run_place(place, seed)
             if path is not None:
