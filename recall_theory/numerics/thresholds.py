@@ -154,7 +154,9 @@ class _Values:
         poor = 0  # rounds in a row that left more than half of the bracket
         while (width := abs(outside - inside)) > max(1, relative * min(inside, outside)):
             low, high = sorted((inside, outside))
-            if width <= 4:
+            if relative:  # a few halvings will do, each for one value
+                wanted = [self.between(inside, outside, halve=True)]
+            elif width <= 4:
                 wanted = list(range(low + 1, high))
             else:
                 # Two guards close around the guess: where it is good they leave a fraction of the bracket.

@@ -23,10 +23,10 @@ FloatArray = NDArray[np.float64]
 Sizes = Mapping[str, FloatArray]
 
 INSIDE = {"attention-only": 0.009, "smooth": 0.010, "rough": 0.025,
-          "finite": 0.04}  # largest errors in the domain, by class, and at finite rates without an MLP
+          "finite": 0.02}  # largest errors in the domain, by class, and at finite rates without an MLP
 
 LEAST_FINITE, LONGEST_FINITE = 64, 1 / 2  # V and L/V of the settings that were drawn at finite rates
-BEYOND_FINITE = 0.08  # error to expect beyond these
+BEYOND_FINITE = 0.1  # error to expect beyond these
 
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
 LEAST_ROUGH = 64  # m of a rough activation

@@ -21,20 +21,20 @@ from .competitors import Kinds, ends_of, hazard, scaled_logit
 from .correct_label import Nodes, OwnLabel, counts_of, laid_out
 from .formulas import finite_rate_formulas as fr
 from .read_out import Kernel
+from .recall import LARGEST, recall_and_accuracy
 from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
 from .strengths import Stored
 from .training_attention import SPECK, TINY, Classes, Seeds, score_of_token
 from .variance import law_of_facts, scatter
 
-__all__ = ["at_finite_rates", "softened"]
+__all__ = ["softened"]
 
 FloatArray = NDArray[np.float64]
 
 LEAST_LEFT = 1 / 20  # share of an overlap's variance that scores leave open; acts at d of a few
-LARGEST = 5.0  # logarithm of the expected number of competitors above, from where on e^-e^x is 0
 FAR = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell
 NONE = 1e-6  # competitors expected of a kind that is left out
-NAMES = ("recall", "accuracy", "recall_std", "accuracy_std", "weight", "soft")
+NAMES = ("recall", "accuracy", "recall_std", "accuracy_std", "weight")
 COPIES = np.array([1, 2, 3])  # how often a noise token stands in a fresh sequence: more hardly ever
 
 
@@ -309,32 +309,33 @@ def own_nodes(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
     return laid_out(seeds, kernel, OwnLabel(*parts), kinds.power, ends_of(seeds, kinds, kernel), accuracy)
 
 
-def at_finite_rates(batch: Batch, beta: float, accuracy: Accuracy) -> dict[str, FloatArray]:
+def softened(batch: Batch, missed: FloatArray, finite: FloatArray, beta: float,
+             accuracy: Accuracy) -> dict[str, FloatArray]:
     """Recall, accuracy, their standard deviations over seeds and the informative token's mean attention weight, (B,)
-    each, by the names "recall", "accuracy", "recall_std", "accuracy_std" and "weight", at beta = eta*gamma; "soft" is
-    E a (1 - a), 0 in the limit. Embeddings are Gaussian or on the sphere; no MLP; L of 2 and more. Raises
-    `SettingError` at sizes whose numbers are none in floats."""
-    found = []
-    for V, L, d, N in zip(batch.V, batch.L, batch.d, batch.N, strict=True):
+    each, by the names "recall", "accuracy", "recall_std", "accuracy_std" and "weight", at beta = eta*gamma.
+
+    Embeddings are Gaussian or on the sphere, without an MLP. Where no weight is between 0 and 1, as for sequences of
+    one token, it is the limit's law, `recall_and_accuracy` of the same arguments; attention, the chance that the
+    informative token has the greatest weight, is the limit's everywhere.
+    """
+    found = {name: 1 - missed for name in NAMES}  # noqa: C420  # an array each
+    hard = []
+    for i, (V, L, d, N) in enumerate(zip(batch.V, batch.L, batch.d, batch.N, strict=True)):
         sizes = {"V": float(V), "L": float(L), "d": float(min(d, accuracy.wide * V)), "N": float(N)}
-        found.append(_one(sizes, batch.embedding, batch.e, beta, accuracy))
-    return {name: np.array([one[name] for one in found]) for name in NAMES}
+        one = None if L == 1 else _one(sizes, batch.embedding, batch.e, beta, accuracy)
+        if one is None:
+            hard.append(i)
+            continue
+        for name in NAMES:
+            found[name][i] = one[name]
+    if hard:
+        for name, values in recall_and_accuracy(batch.at(np.array(hard)), missed[hard], finite[hard], accuracy).items():
+            found[name][hard] = values
+    return found
 
 
-def softened(found: dict[str, FloatArray], batch: Batch, beta: float, accuracy: Accuracy) -> None:
-    """Put the law at finite rates in the place of the limit's observables (B,), and "weight" beside them; attention,
-    the chance that the informative token has the greatest weight, stays. Where no weight is between 0 and 1, as for
-    sequences of one token, the limit's law stays."""
-    found["weight"] = found["attention"].copy()
-    longer = np.flatnonzero(batch.L > 1)
-    soft = at_finite_rates(batch.at(longer), beta, accuracy)
-    use = soft["soft"] > accuracy.hard
-    for name in NAMES[:-1]:
-        found[name][longer[use]] = soft[name][use]
-
-
-def _one(sizes: dict[str, float], embedding: str, e: int, beta: float, accuracy: Accuracy) -> dict[str, float]:
-    """One setting."""
+def _one(sizes: dict[str, float], embedding: str, e: int, beta: float, accuracy: Accuracy) -> dict[str, float] | None:
+    """One setting; None where the mean of a (1 - a) says that no weight is between 0 and 1."""
     if sizes["N"] / sizes["V"] < accuracy.few:
         accuracy = dataclasses.replace(accuracy, count=accuracy.few_count, competitor=accuracy.few_competitor)
     if embedding == "sphere":
@@ -345,11 +346,13 @@ def _one(sizes: dict[str, float], embedding: str, e: int, beta: float, accuracy:
         raise SettingError("eta", f"{given}: too far apart for the law at finite rates; leave eta and gamma out")
     softmax = Softmax(soft, accuracy)
     groups, at, weight = labels(softmax, accuracy), facts(soft.seeds, accuracy), soft.weight
+    soft_share = (groups.weight * (groups.a - groups.a2 - groups.varied)).sum(-1)
+    if weight @ soft_share <= accuracy.hard:
+        return None
     recall, own = answered(softmax, groups, at, None, accuracy)
     right = sum(mixed.weight * answered(softmax, groups, at, mixed, accuracy)[0]
                 for mixed in mixtures(softmax, accuracy))
-    found = {"weight": float(weight @ (1 - groups.missed)),
-             "soft": float(weight @ (groups.weight * (groups.a - groups.a2 - groups.varied)).sum(-1))}
+    found = {"weight": float(weight @ (1 - groups.missed))}
     for name, value, scale in (("recall", recall, 1.0), ("accuracy", right, np.minimum(right / np.maximum(recall, TINY),
                                                                                       1))):
         found[name] = float(weight @ value)

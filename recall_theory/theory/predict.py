@@ -243,14 +243,13 @@ def _predicted(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str,
             part = batch.at(longer)
             law = seed_law(part.V, part.L, part.d, part.N, embedding, e, m=part.m, phi=part.phi, accuracy=accuracy)
             mean[longer], std[longer], finite[longer] = mean_and_std(law, accuracy)
-        found = recall_and_accuracy(batch, 1 - mean, finite, accuracy)
+        found = (recall_and_accuracy(batch, 1 - mean, finite, accuracy) if beta is None
+                 else softened(batch, 1 - mean, finite, beta, accuracy))
         found |= {"attention": mean, "attention_std": std}
         budget = attention_terms(V, L, d, N, embedding, e, m=m, phi=batch.phi)
         terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},
                  "recall": recall_terms(V, d, N, e, batch.bits) if batch.phi is None or m is None else
                  mlp_recall_terms(typical_kernel(batch.phi, d, batch.e), V, d, N, m)}
-        if beta is not None:
-            softened(found, batch, beta, accuracy)
     # quadrature weights sum to 1 but for rounding
     means = {o: np.clip(found[o], 0, 1) for o in OBSERVABLES}
     weight = np.clip(found.get("weight", found["attention"]), 0, 1)

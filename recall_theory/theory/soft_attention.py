@@ -25,6 +25,7 @@ __all__ = ["Labels", "Mixture", "SoftSeeds", "Softmax", "labels", "mixtures", "s
 FloatArray = NDArray[np.float64]
 
 LEFT = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
+CELLS_OF_INTEGRAL = 128  # a unit of that logarithm, on which a cubic is as good as the integral
 FARTHEST, NEAREST = -16.0, 5.0  # logarithms of a rate: outside, no Gumbel variable has any mass
 LEAST = 2.0**-500  # guard: acts on sums whose square would be no number
 EMPTY = 1e-13  # guard: acts on a class that holds no label, as far as floats tell
@@ -80,9 +81,27 @@ def soft_seeds(sizes: dict[str, float], embedding: str, e: int, beta: float, acc
     return SoftSeeds(seeds, mass[used] / mass[used].sum(), beta * scale * sigma, tie)
 
 
+@functools.cache
+def _integral_table() -> FloatArray:
+    """(4, cells): the powers of a cubic on each cell of E1(exp(x)) from `LEFT` to `NEAREST` + 1, by Hermite's rule."""
+    x = np.linspace(LEFT, NEAREST + 1, int((NEAREST + 1 - LEFT) * CELLS_OF_INTEGRAL) + 1)
+    f, slope = exp1(np.exp(x)), -np.exp(-np.exp(x)) / CELLS_OF_INTEGRAL
+    rise, here, there = np.diff(f), slope[:-1], slope[1:]
+    return np.stack([f[:-1], here, 3 * rise - 2 * here - there, here + there - 2 * rise])
+
+
 def _exponential_integral(x: FloatArray) -> FloatArray:
-    """E1(exp(x)), whose derivative by x is -exp(-exp(x))."""
-    return np.where(x < LEFT, -np.euler_gamma - x, exp1(np.exp(np.clip(x, LEFT, NEAREST + 1))))
+    """E1(exp(x)), whose derivative by x is -exp(-exp(x)); to 1e-12, from a table."""
+    table = _integral_table()
+    place = np.clip((x - LEFT) * CELLS_OF_INTEGRAL, 0, table.shape[1])
+    i = np.minimum(place.astype(np.intp), table.shape[1] - 1)
+    place -= i
+    out = table[3].take(i)
+    for power in table[2::-1]:
+        out *= place
+        out += power.take(i)
+    out -= np.minimum(x - LEFT, 0)
+    return out
 
 
 class Softmax:
