@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from recall_theory import Setting
 from recall_theory.errors import SettingError
-from recall_theory.plots.ladder_figure import ladder_figure
-from recall_theory.sweep.ladder_scaling import exponent_in_words, ladder_scaling, size_in_words
+from recall_theory.plots.ladder_diagram import ladder_figure
+from recall_theory.sweep.rung_scaling import exponent_in_words, ladder_scaling, size_in_words
 from recall_theory.training import RUNG_NAMES
 from recall_theory.verification import ladder_study as study
 from validation.ladder import FILE, SEED

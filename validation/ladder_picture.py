@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recall_theory.plots.ladder_figure import ladder_figure
+from recall_theory.plots.ladder_diagram import ladder_figure
 from recall_theory.plots.style import save_pictures
 from recall_theory.verification.ladder_study import read_rows
 
