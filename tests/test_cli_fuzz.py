@@ -250,7 +250,8 @@ def quick(monkeypatch):
     monkeypatch.setattr("recall_theory.geometric.geometric_simulation.collect", lambda work, tasks, **options: [
         dict.fromkeys(measures, 1 / (2 + i)) for i, _ in enumerate(tasks)])
     # Large models are refused, as others are at 10^8.
-    monkeypatch.setattr("recall_theory.geometric.construction.MOST_WEIGHTS", 20_000)
+    monkeypatch.setattr("recall_theory.geometric.geometric_simulation.MOST_NUMBERS", 20_000)
+    monkeypatch.setattr("recall_theory.geometric.construction_setting.MOST_RUN", 20_000)
 
 
 def check(argv):

@@ -177,7 +177,7 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
         _superposed(q),
         _bounded(q),
         _matrix(q, "best linear memory", "kin", _linear_memory_dimension),
-        _matrix(q, "lower bound, any matrix", "derived",
+        _matrix(q, "bound, any matrix", "derived",
                 lambda N, R: math.sqrt(tables_bits(N, R) / bits * (1 - ROUNDING))),
     )
     return GeometricCapacity(q, rows, crossovers(q.N, q.R))
@@ -253,7 +253,7 @@ def _bounded(q: Question) -> CapacityRow:
     if q.R is None and N is not None and R is not None and R < MOST_R and least_d(N, R + 1) is None:
         R = None  # the bound ends before it binds
     numbers = None if N is None or d is None else N * float(d)
-    return CapacityRow("lower bound, embeddings", "derived", N, R, d, fact_parameters=numbers)
+    return CapacityRow("bound, subject embeddings alone", "derived", N, R, d, fact_parameters=numbers)
 
 
 def _matrix(q: Question, name: str, provenance: str, law: Callable[[int, int], float]) -> CapacityRow:
