@@ -124,14 +124,18 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
     facts = draw_bijections(setting.N, setting.R, rng)
     lengths = sorted(set(setting.word_lengths))
     truth = np.concatenate([word_tables(facts, j) for j in lengths])
+    noise = setting.noise_deviation
     if setting.construction == "exact":
         codes = binary_codes(setting.N, setting.k)
-        decisions = decoded(codes, (codes[answers] for answers in truth), truth)
+        read: Iterable[FloatArray] = (codes[a] + noise * rng.standard_normal(codes.shape) for a in truth)
     else:
         codes = draw_codes(setting.N, setting.k, rng)
         maps = draw_maps(setting.words, setting.width, setting.k, rng)
         embeddings = superpose(codes, maps, truth)
-        decisions = decoded(codes, (embeddings @ b for b in maps), truth)
+        if noise > 0:
+            embeddings += noise * rng.standard_normal(embeddings.shape)
+        read = (embeddings @ b for b in maps)
+    decisions = decoded(codes, read, truth)
     if len(setting.word_lengths) == 1:
         return float(np.mean(decisions == truth))
 
