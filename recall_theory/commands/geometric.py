@@ -51,6 +51,8 @@ def describe(setting: GeometricSetting) -> str:
         text += f", {_hops(setting.hops, setting.depth, setting.chain_of_thought)}"
     if setting.noise > 0:
         text += f", noise {setting.noise:g}"
+    if setting.precision is not None:
+        text += f", {plural(setting.precision, 'bit')} a coordinate"
     return text + (", exact construction" if setting.construction == "exact" else "")
 
 
@@ -106,6 +108,8 @@ def _variant(setting: GeometricSetting) -> str:
     parts = [] if setting.construction == "superposition" else [f"exact, d = {count(setting.width)}"]
     if setting.noise > 0:
         parts.append(f"noise {setting.noise:g}")
+    if setting.precision is not None:
+        parts.append(f"{plural(setting.precision, 'bit')} a coordinate")
     if setting.chain_of_thought:
         parts.append(f"{plural(setting.hops, 'hop')}, chain of thought")
     elif setting.hops > 1:

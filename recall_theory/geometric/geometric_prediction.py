@@ -31,6 +31,7 @@ from .superposition import (
     deflection_probability,
     interference,
     nearest_competitor,
+    rounding_noise,
     signs_recall,
     superposition_recall,
 )
@@ -91,6 +92,9 @@ def predict(setting: GeometricSetting) -> GeometricPrediction:
         one_pass = signs_recall(s.N, float(ndtr(-1 / noise)))
         causes = {"own": one_pass * (1 - one_pass) / s.N / s.words}
     else:
+        if s.precision is not None:  # coordinates are nearly normal, and what rounding adds is as good as noise
+            power = s.noise**2 + (1 + s.noise**2) * rounding_noise(s.precision)
+            noise = math.sqrt(power * s.words / s.width)
         one_pass = superposition_recall(s.N, s.words, s.k, s.width, noise=noise)
         causes = variance_by_cause(s.N, s.words, s.k, s.width, noise)
     passes = len(s.word_lengths)

@@ -25,6 +25,7 @@ from .geometric_draws import (
 )
 from .geometric_setting import MOST_CODED, GeometricSetting, TrainingSetting
 from .geometric_transformer import FloatArray, IntArray
+from .superposition import round_off
 
 Progress = Callable[[int, int], None]
 AnySetting = TypeVar("AnySetting", GeometricSetting, TrainingSetting)
@@ -134,6 +135,9 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
         embeddings = superpose(codes, maps, truth)
         if noise > 0:
             embeddings += noise * rng.standard_normal(embeddings.shape)
+        if setting.precision is not None:
+            deviation = np.sqrt(setting.words / setting.width * (1 + setting.noise**2))
+            embeddings = round_off(embeddings / deviation, setting.precision)
         read = (embeddings @ b for b in maps)
     decisions = decoded(codes, read, truth)
     if len(setting.word_lengths) == 1:
