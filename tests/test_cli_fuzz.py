@@ -241,16 +241,17 @@ def quick(monkeypatch):
 
     for module in ("geometric_prediction", "geometric_capacity", "superposition"):
         monkeypatch.setattr(f"recall_theory.geometric.{module}.superposition_recall",
-                            lambda N, words, k, d, nodes=None: float(d / (d + words + np.log(N) + 9 / k)))
+                            lambda N, words, k, d, nodes=None, noise=0: float(d / (d + words + np.log(N) + 9 / k)))
     monkeypatch.setattr("recall_theory.geometric.geometric_prediction.variance_by_cause",
-                        lambda N, words, k, d: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0})
+                        lambda N, words, k, d, noise=0: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0})
     measures = [name for tables in (MEASURES, TRANSFER_MEASURES) for table in tables.values() for name in table]
     for name, tables in (("train", MEASURES), ("transfer", TRANSFER_MEASURES)):
         monkeypatch.setattr(f"recall_theory.geometric.geometric_training.{name}", networks(tables))
     monkeypatch.setattr("recall_theory.geometric.geometric_simulation.collect", lambda work, tasks, **options: [
         dict.fromkeys(measures, 1 / (2 + i)) for i, _ in enumerate(tasks)])
     # Large models are refused, as others are at 10^8.
-    monkeypatch.setattr("recall_theory.geometric.construction.MOST_WEIGHTS", 20_000)
+    monkeypatch.setattr("recall_theory.geometric.geometric_simulation.MOST_NUMBERS", 20_000)
+    monkeypatch.setattr("recall_theory.geometric.construction_setting.MOST_RUN", 20_000)
 
 
 def check(argv):

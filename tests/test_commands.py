@@ -275,6 +275,17 @@ def test_train_prints_what_simulate_does_and_goes_on_from_a_file(tmp_path, monke
     assert "holds a training of another rung" in refused(*kept, "--rate", "2")
 
 
+def test_the_ladder_shows_every_rung_beside_the_law(tmp_path, monkeypatch):
+    study = importlib.import_module("recall_theory.verification.ladder_study")
+    small = [study.Place("small", rung, Setting(V=16, L=2, d=8, N=128), 2, 50) for rung in ("1", "3")]
+    monkeypatch.setattr(study, "small_ladder", lambda seeds, steps: small)
+    argv = ["ladder", "--seed", "1", "--resume", str(tmp_path / "rows.jsonl")]
+    found = answer(*argv)
+    assert [x["rung"] for x in found["rungs"]] == ["1", "3"] == [row["rung"] for row in found["rows"]]
+    assert answer(*argv) == found
+    assert "full-batch" in call(*argv, columns=160)[1]
+
+
 def test_without_jax_training_says_what_to_install(monkeypatch):
     trainer = importlib.import_module("recall_theory.training.trainer")
     monkeypatch.setattr(trainer.importlib.util, "find_spec", lambda name: None)

@@ -9,17 +9,40 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_theory.geometric import GeometricSetting, build, capacity, crossovers, hops
+from recall_theory.geometric import Construction, GeometricSetting, capacity, construct, crossovers, hops, run_queries
+from recall_theory.geometric.geometric_capacity import CIRCLE
 from recall_theory.geometric.superposition import best_within, cheapest, parameter_count, superposition_dimension
 from recall_theory.geometric.superposition import superposition_recall as recall
 from recall_theory.settings import SettingError
 from recall_theory.theory import relation_counting as counting
 from recall_theory.theory.formulas import geometric_laws as laws
+from validation.geometric_circle import FORMATS, told_apart
 
 
 def rows(**given):
     """The rows of a capacity: exact, superposition, bound, linear memory and bound of any matrix."""
-    return capacity(**given).rows
+    return capacity(**given).rows[:5]
+
+
+def test_dimension_beside_bits():
+    """Digits of b bits and angles are built and recall everything, at the d that is printed."""
+    for bits in (1, 2, 3, 8):
+        digits, circle = capacity(N=300, R=3, bits=bits).rows[5:]
+        c = Construction(N=300, R=3, bits=bits)
+        assert digits.d == c.d == 3 * (math.ceil(math.log2(300) / bits) + 1) and circle.d == 9
+        bound = capacity(N=300, R=3, bits=bits).rows[2]
+        assert digits.d >= bound.d
+        facts = np.array([np.roll(np.arange(300), r) for r in range(3)])
+        assert run_queries(c, construct(c, facts), facts, np.random.default_rng(0)).recall == 1
+    assert capacity(N=10**4, R=3).rows[6].d is None and capacity(R=3, d=9).rows[6].N == CIRCLE["float32"]
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16"])
+def test_what_formats_tell_apart_on_a_circle(name):
+    most = CIRCLE[name]
+    assert all(told_apart(N, name) == 1 for N in range(2, most + 1)) and told_apart(most + 1, name) < 1
+    bits = FORMATS[name][0]
+    assert 2 ** (bits / 2) < most < 4 * 2 ** (bits / 2)
 
 
 @pytest.mark.parametrize("N, R", [(2, 1), (100, 3), (4096, 8), (1000, 60), (10**12, 4)])
@@ -94,9 +117,10 @@ def test_the_best_within_a_budget_is_the_best(budget):
 
 
 def test_parameters_are_those_of_the_built_model():
-    arrays = build(GeometricSetting(N=30, R=3, d=24, code_length=7), np.random.default_rng(0)).weights()
-    held = sum(arrays[name].size for name in ("subjects", "unembedding", "mlp_in1", "mlp_bias1", "mlp_out1"))
-    assert parameter_count(30, 3, 3, 7, 24) == held
+    c = Construction(N=30, R=3)
+    weights = construct(c, np.array([np.roll(np.arange(30), r) for r in range(3)])).weights()
+    held = sum(weights[name].size for name in ("unembedding", "inward", "bias", "outward"))
+    assert parameter_count(30, 3, 3, 5, 15) == held + 30 * 15
 
 
 @settings(deadline=None, max_examples=30)
@@ -125,10 +149,15 @@ def test_what_is_no_question_is_refused(bad, name):
 
 def test_hops_by_depth():
     ways = hops(1024, 4, 6).ways
-    by_depth = {way.depth: way for way in ways if not way.chain_of_thought}
+    by_depth = {way.depth: way for way in ways if way.route in ("embedding", "layers")}
     assert by_depth[1].d == 4**6 * 10 + 24 and by_depth[6].d == 44
     assert by_depth[2].words == 4**3 and by_depth[2].lookup == 1024 * (10 + 640)
     assert by_depth[1].bound_bits is None  # 1 + 4 + ... + 4^5 is more than 1024
     assert ways[-1].chain_of_thought and ways[-1].bound_bits == pytest.approx(40)
+    routes = {way.route: way for way in ways}
+    assert routes["middle"].d == 4**3 * 10 + 24 and routes["wide"].d == 34 and routes["chain"].d == 40 + 4 + 13
+    for h in range(2, 6):  # from both ends below the bound for subject embeddings alone, never below its own
+        alone, both = (way for way in hops(2**12, 4, h, bits=1).ways if way.route in ("middle", "embedding"))
+        assert alone.bound_d > both.d >= both.bound_d
     assert hops(4, 2, 2).enumerated_lists == 148 and hops(1024, 4, 2).enumerated_lists is None
     assert hops(1000, 40, 6).ways[0].d is None  # beyond the cap

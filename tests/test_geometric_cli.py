@@ -79,14 +79,20 @@ def test_interrupted_simulation_keeps_what_is_finished(monkeypatch):
 
 
 def test_construct_prints_and_writes(tmp_path):
-    file = tmp_path / "layer.npz"
-    found = answer("geometric", "construct", "--N", "5", "--R", "2", "--seed", "1", "--show", "--weights", str(file))
-    assert found["recall"] == 1
+    run = ("geometric", "construct", "--N", "12", "--R", "3", "--hops", "2", "--route", "middle", "--seed", "1")
+    found = answer(*run)
+    assert (found["d"], found["width"], found["recall"], found["queries"]) == (18, 72, 1, 108)
+    assert found["margin"] == found["margin_predicted"] == 2
+    file = tmp_path / "weights.npz"
+    assert call(*run, "--output", str(file))[0] == 0
     with np.load(file) as arrays:
-        assert set(arrays) == set(found["weights"])
-        assert np.array_equal(arrays["mlp_in1"], found["weights"]["mlp_in1"])
-    code, out, _ = call("geometric", "construct", "--N", "5", "--R", "2", "--seed", "1", "--show")
-    assert code == 0 and "subjects, 5 x 6" in out
+        assert arrays["embedding"].shape == (15, 18) and arrays["key_query"].shape == (3, 18, 18)
+    assert "takes the weights" in refused(*run, "--json", "--output", str(file))
+
+
+def test_what_is_too_large_to_run_has_its_sizes():
+    found = answer("geometric", "construct", "--N", "4096", "--R", "16", "--hops", "4")
+    assert found["d"] == 12 * 16**4 + 64 and found["recall"] is None and "are run" in found["not_run"]
 
 
 def test_verify_says_the_verdict_first(tmp_path):
@@ -143,9 +149,10 @@ def test_several_hops_show_recall_and_its_control():
     (("predict", "--N", "10", "--R", "9", "--construction", "exact", "--d", "5"), "exact construction takes 45"),
     (("capacity", "--N", "10"), "takes two of N, R and d"),
     (("capacity", "--N", "10", "--R", "2", "--target", "1"), "--target '1' is not a number above 0"),
-    (("construct", "--N", "1e6", "--R", "10"), "the most that is built"),
-    (("construct", "--N", "10", "--R", "2", "--weights", "a.txt"), "must end in one of .npz, .json"),
-    (("construct", "--N", "100", "--R", "20", "--show"), "too many to show"),
+    (("construct", "--N", "1e7", "--R", "30", "--output", "a.npz"), "too large to run"),
+    (("construct", "--N", "10", "--R", "2", "--hops", "2", "--sets", "disjoint"), "contradict one another"),
+    (("construct", "--N", "10", "--R", "2", "--route", "wide", "--bits", "2"), "codes of one-bit digits"),
+    (("construct", "--N", "4000", "--R", "4", "--hops", "4", "--output", "a.npz"), "most that is written"),
     (("simulate", "--N", "1e9", "--R", "2", "--d", "50", "--code-length", "20"), "is the most"),
     (("verify", "--grid", "no/such/file"), "not one of default nor a file"),
     (("hops", "--N", "10"), "--R is missing"),

@@ -31,6 +31,8 @@ CAUSES = {
     "maps": "how well two maps are aligned is shared by all subjects",
     "subjects": "queries about one subject share its embedding",
 }
+WAYS = {"embedding": "1 layer", "middle": "1 layer, from both ends", "wide": "1 layer, wide MLP",
+        "chain": "chain of thought"}
 ASKED = {"d": "the least embedding dimension", "N": "the most subjects", "R": "the most relations"}
 WIDTH = Parameter("mlp_width", "hidden units at most; settles the code length", "integer", 4, 1e12)
 BUDGET = Parameter("parameters", "parameters at most, for the best code length and dimension that they buy", "integer",
@@ -47,6 +49,10 @@ def describe(setting: GeometricSetting) -> str:
             f"codes of length {count(setting.k)}")
     if setting.hops > 1:
         text += f", {_hops(setting.hops, setting.depth, setting.chain_of_thought)}"
+    if setting.noise > 0:
+        text += f", noise {setting.noise:g}"
+    if setting.precision is not None:
+        text += f", {plural(setting.precision, 'bit')} a coordinate"
     return text + (", exact construction" if setting.construction == "exact" else "")
 
 
@@ -100,6 +106,10 @@ def run_verify(output: Output, grid: str, **values: Any) -> Answer:
 def _variant(setting: GeometricSetting) -> str:
     """What a setting is beside its sizes N, R, k and d; nothing where all is as usual."""
     parts = [] if setting.construction == "superposition" else [f"exact, d = {count(setting.width)}"]
+    if setting.noise > 0:
+        parts.append(f"noise {setting.noise:g}")
+    if setting.precision is not None:
+        parts.append(f"{plural(setting.precision, 'bit')} a coordinate")
     if setting.chain_of_thought:
         parts.append(f"{plural(setting.hops, 'hop')}, chain of thought")
     elif setting.hops > 1:
@@ -127,19 +137,24 @@ def _capacity_blocks(result: GeometricCapacity) -> list[Block]:
         Heading(f"Geometric recall: {ASKED[result.asked]} at {', '.join(known)}"),
         table(rows, formats={"R": count, "all parameters": count}),
         _crossover(result),
-        Remark(f"Random superposition is to recall {given['target']:g} of the facts. In the first three rows the facts "
-               "are in the subjects' embeddings, N d numbers; in the last two they are in a d x d matrix that maps "
-               "pairs of a subject and a relation to attributes."),
+        Remark(f"Random superposition is to recall {given['target']:g} of the facts. In the first three rows and "
+               "in the last two these are in the subjects' embeddings, N d numbers; in the two between in a d x d "
+               "matrix that maps pairs of a subject and a relation to attributes."),
     ]
 
 
 def _capacity_details(result: GeometricCapacity) -> list[Block]:
+    from ..geometric.geometric_capacity import CIRCLE
+
     return [
         table([{"memory": row.name, "numbers that hold facts": row.fact_parameters, "they are in": row.facts_in,
                 "source": row.provenance} for row in result.rows], "Where the facts are",
               formats={"numbers that hold facts": count}),
-        Remark(f"In the lower bounds a number has b = {result.given['bits']:g} bits; the exact construction uses one. "
-               "The best linear memory is a leading law from related papers."),
+        Remark(f"In the bounds a number has b = {result.given['bits']:g} bits, --bits; the exact construction uses "
+               "one, digits b (whole, at most 20), with sums of 2 b + log2 k + 1 bits. R log N is no bound on d alone: "
+               "codes on a circle take 3 R for one hop, where scores tell them apart, for N up to "
+               + ", ".join(f"{count(n)} in {name}" for name, n in CIRCLE.items()) +
+               " (measured). The best linear memory is a leading law from related papers."),
     ]
 
 
@@ -164,13 +179,13 @@ def run_hops(output: Output, N: int, R: int, hops: int, bits: float) -> Answer:
 
 
 def _hops_blocks(result: HopDepths) -> list[Block]:
-    rows = [{"way": "chain of thought" if way.chain_of_thought else plural(way.depth, "layer"), "passes": way.passes,
-             "codes": way.words, "d": way.d, "MLP width": way.mlp_width, "lookup table": way.lookup or None,
+    rows = [{"way": plural(way.depth, "layer") if way.route == "layers" else WAYS[way.route], "passes": way.passes,
+             "codes": way.words, "d": way.d, "MLP width": way.mlp_width, "facts in": way.facts_in,
              "bound, bits": way.bound_bits, "bound on d": way.bound_d} for way in result.ways]
     formats: dict[str, Format] = {"bound, bits": functools.partial(number, digits=6), "bound on d": count}
     blocks: list[Block] = [
-        Heading(f"{plural(result.hops, 'hop')} at N = {count(result.N)}, R = {count(result.R)}: the exact "
-                "construction"),
+        Heading(f"{plural(result.hops, 'hop')} at N = {count(result.N)}, R = {count(result.R)}: one-bit codes, and "
+                "bounds for facts where they are"),
         table(rows, formats=formats),
     ]
     if result.enumerated_lists is not None:
@@ -178,12 +193,12 @@ def _hops_blocks(result: HopDepths) -> list[Block]:
                       f"{result.enumerated_lists:,} different lists of answers for one subject, "
                       f"{math.log2(result.enumerated_lists):.2f} bits.")
     return [*blocks, Remark(
-        "Codes are those in one embedding. Where subject embeddings alone hold the facts, depth does not help: the "
-        "bound on one pass holds at any depth. More layers do with fewer codes only if they re-embed each answer by a "
-        "lookup table of fact-dependent numbers. Then no bound on d is left, only that on all numbers together: "
-        f"{number(result.tables_bits)} bits, R log2 N!. A bound is in bits an embedding, and on d with "
-        f"b = {result.bits:g} bits a coordinate; '{NOTHING}' is outside its range, or where the words are more than "
-        "any construction takes.")]
+        "Codes are those in one embedding. A bound is in bits an embedding, for facts in the weights named and in no "
+        f"others, and on d with b = {result.bits:g} bits a coordinate. In subject embeddings alone it holds at any "
+        "depth. Facts in other weights get around it: in an unembedding that is read backwards, in a wide MLP, or in "
+        f"lookup tables by which layers re-embed answers. All weights together hold at least "
+        f"{number(result.tables_bits)} bits, R log2 N!. '{NOTHING}' is outside a bound's range, or where the words are "
+        "more than any construction takes.")]
 
 
 def geometric_options(leave_out: Sequence[str] = ("bits",)) -> list[click.Parameter]:
@@ -224,9 +239,9 @@ hops_command = Command(
     "hops", run_hops,
     params=[*geometric_options(("d", "code_length", "hops", "depth", "chain_of_thought", "construction", "bits")),
             option("hops", among=GEOMETRIC_PARAMETERS, default=2), option("bits", among=GEOMETRIC_PARAMETERS)],
-    help="What a query of several relations takes, at every depth and with chain of thought: the exact construction's "
-         "sizes, the table by which layers re-embed an answer, and the bound by counting, with the exact count where N "
-         "and R are small enough to enumerate.",
+    help="What a query of several relations takes, by every route, at every depth and with chain of thought: the "
+         "sizes of constructions, the weights that hold the facts, and the bound by counting for facts there, with the "
+         "exact count where N and R are small enough to enumerate.",
     examples=["geometric hops --N 1024 --R 4 --hops 3", "geometric hops --N 4 --R 2 --hops 2 --bits 1 --json"],
 )
 
@@ -234,7 +249,7 @@ command = Group(
     "geometric",
     {"capacity": ("geometric:capacity_command", "The embedding that facts require, beside an associative memory."),
      "predict": ("geometric:predict_command", "Recall of one setting."),
-     "construct": ("geometric_models:construct_command", "A layer written down weight by weight, and run."),
+     "construct": ("geometric_models:construct_command", "A transformer written down weight by weight, and run."),
      "simulate": ("geometric_models:simulate_command", "Random superposition, observed on many seeds."),
      "verify": ("geometric:verify_command", "Prediction beside simulation over a grid, with a verdict."),
      "hops": ("geometric:hops_command", "Capacity against depth, with and without chain of thought."),

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
-from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, TRAINING_PARAMETERS, GeometricSetting, TrainingSetting
+from ..geometric.construction_setting import CONSTRUCTION_PARAMETERS, Construction
+from ..geometric.geometric_setting import TRAINING_PARAMETERS, GeometricSetting, TrainingSetting
 from ..numerics.formatting import NOTHING, count, plural, probability
 from .command import Answer, Command, Output
 from .geometric import describe, geometric_options
-from .options import file_option, flag, option, setting_options
+from .options import flag, option, setting_options
 from .simulate import finished_seeds, interval, partial_seeds, seed_records
 from .streams import BadInput, shown
-from .text_layout import Heading, Remark, Verbatim, table
+from .text_layout import Heading, Remark, table
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..geometric.geometric_simulation import GeometricObservation
-    from ..geometric.geometric_transformer import GeometricTransformer
     from ..simulate.observation import Observable
 
-    Weights = Mapping[str, NDArray[np.float64]]
-
-SUBJECTS = "subject embeddings"
-MOST_SHOWN = 20_000  # numbers on a screen
-Part = tuple[str, tuple[int, ...], str]  # name, shape, what it is; the first alone depends on the facts
+ROUTES = {
+    "embedding": "all hops in one pass, by the embedding",
+    "wide": "all hops in one pass, by a wide MLP",
+    "middle": "all hops in one pass, meeting in the middle",
+    "chain": "chain of thought",
+}
 
 # Table -> measure -> what is counted.
 MEASURES = {
@@ -63,76 +63,43 @@ REMARK = ("Codes are the attributes' learned unembeddings. The probes must name 
 TRANSFER_REMARK = "Only the entities' embeddings are trained on the new facts; nothing else changes."
 
 
-def run_construct(output: Output, *, seed: int | None, weights: str | None, show: bool, **values: Any) -> Answer:
-    setting = GeometricSetting(**values)
-    import numpy as np
+def run_construct(output: Output, *, seed: int | None, **values: Any) -> Answer:
+    construction = Construction(**values)
+    c, weights = construction, output.file is not None and output.file.endswith(".npz")
+    if weights and not output.document:
+        raise BadInput(f"--output {shown(output.file or '')} takes the weights; leave out --json and --csv, or name "
+                       "another file")
+    sizes = {"k": c.k, "d": c.d, "width": c.width}
+    data: dict[str, object] = {"setting": c.to_dict(), **sizes, "margin_predicted": c.margin, "recall": None,
+                               "queries": None, "margin": None, "not_run": c.refused}
+    document = None
+    if c.refused is None:
+        import numpy as np
 
-    from ..geometric import build
-    from ..geometric.geometric_simulation import recall_of
-    from ..geometric.geometric_transformer import check_weights_file
+        from ..geometric.construction import construct, run_queries
+        from ..geometric.geometric_draws import draw_bijections
 
-    if weights is not None:
-        check_weights_file(weights)
-    used = output.seed(seed)
-    rng = np.random.default_rng(used)
-    model = build(setting, rng)
-    arrays = model.weights() if show else {}
-    if (numbers := sum(array.size for array in arrays.values())) > MOST_SHOWN:
-        raise SettingError("show", f"{numbers} weights are too many to show (at most {MOST_SHOWN}); --weights FILE "
-                           "writes them to a file")
-    if weights is not None:
-        try:
-            model.save(weights)
-        except SettingError:
-            raise
-        except (OSError, ValueError) as error:
-            raise BadInput(f"--weights {shown(weights)} can't be written: {error}") from None
-
-    recall, parts = recall_of(model, rng), _parts(model)
-    listed = [{"name": name, "shape": list(shape), "depends_on_facts": name == SUBJECTS} for name, shape, _ in parts]
-    data: dict[str, object] = {"setting": setting.to_dict(), "seed": used, "recall": recall, "parts": listed,
-                               "file": weights}
-    if arrays:
-        data["weights"] = {name: array.tolist() for name, array in arrays.items()}
-    records = [{"part": name, "shape": " x ".join(map(str, shape)), "depends_on_facts": name == SUBJECTS}
-               for name, shape, _ in parts]
-    written = [] if weights is None else [f"Weights written to {weights}."]
-    return Answer(data, records, [
-        Heading(f"A layer that holds {describe(setting)}"),
-        table({"part": name, "shape": " x ".join(map(count, shape)),
-               "depends on facts": "yes" if name == SUBJECTS else "no", "what it is": what}
-              for name, shape, what in parts),
-        f"Run on its facts (--seed {used}), it recalls {probability(recall)}.",
-        *written,
-        *(Verbatim(f"{name}, {' x '.join(map(str, array.shape)) or 'a number'}\n{_matrix(array)}")
-          for name, array in arrays.items()),
-    ])
-
-
-def _parts(model: GeometricTransformer) -> list[Part]:
-    R, stream = model.setting.R, model.stream
-    parts: list[Part] = [
-        (SUBJECTS, model.subjects.shape, "codes of the subject's attributes, superposed"),
-        ("relation embeddings", (model.slots, R, stream), "one-hot, a slot a relation asked"),
-        ("attention", (stream, stream), "key-query zero; values the identity times the tokens' number"),
-    ]
-    for length, layer in sorted(model.layers.items()):
-        answered = plural(length, "relation")
-        parts += [(f"MLP in, {answered}", layer.inward.shape, "reads each word's code, gated"),
-                  (f"MLP bias, {answered}", layer.bias.shape, "a gate opens if all slots agree"),
-                  (f"MLP out, {answered}", layer.outward.shape, "the code of the answer")]
-    return [*parts, ("unembedding", model.codes.shape, "the codes of all attributes")]
-
-
-def _matrix(array: NDArray[np.float64]) -> str:
-    """A matrix, a row a line, at four digits; a stack of matrices one after the other."""
-    if array.ndim < 2:
-        return " ".join(f"{x:g}" for x in array.ravel())
-    if array.ndim == 3:
-        return "\n\n".join(_matrix(part) for part in array)
-    cells = [[f"{x:.4g}" for x in row] for row in array]
-    width = max((len(cell) for row in cells for cell in row), default=1)
-    return "\n".join(" ".join(cell.rjust(width) for cell in row) for row in cells)
+        used = output.seed(seed)
+        rng = np.random.default_rng(used)
+        facts = draw_bijections(c.N, c.R, rng)
+        model = construct(c, facts)
+        if weights:
+            file = io.BytesIO()
+            np.savez_compressed(file, **{"facts": facts, **model.weights()})  # type: ignore[arg-type]
+            document = file.getvalue()
+        else:
+            data |= {"seed": used, **dataclasses.asdict(run_queries(c, model, facts, rng))}
+    elif weights:
+        raise SettingError("N", f"N={c.N}: too large to run, and to write: {c.refused}")
+    row = {name: value for name, value in data.items() if name not in ("setting", "not_run", "seed")}
+    told = {**sizes, "recall": data["recall"], "queries": data["queries"], "margin": data["margin"],
+            "predicted margin": c.margin}
+    return Answer(data, [{**c.to_dict(), **row}], [
+        Heading(f"A transformer for {plural(c.hops, 'hop')} at N = {count(c.N)}, R = {count(c.R)}: {ROUTES[c.route]}"),
+        table([told], formats=dict.fromkeys((*sizes, "queries"), count)),
+        Remark(f"Sizes only: {c.refused}." if c.refused is not None else "d coordinates a token, width hidden units; "
+               f"--seed {data.get('seed')}. The margin is the least lead of the right logit over all others."),
+    ], document=document)
 
 
 def run_simulate(output: Output, *, seeds: int, seed: int | None, jobs: int, **values: Any) -> Answer:
@@ -212,15 +179,12 @@ def _interval(observed: Observable) -> list[float | None]:
 
 construct_command = Command(
     "construct", run_construct,
-    params=[*geometric_options(("bits", "construction")),
-            option("construction", among=GEOMETRIC_PARAMETERS, default="exact"), "seed",
-            file_option("weights", "write every weight to FILE.npz or FILE.json"),
-            flag("show", "Print every weight (a small model).")],
-    help="Write down a transformer layer that holds random facts in its subject embeddings: attention, ReLU MLP, "
-         "unembedding. It is then run on its facts, on all of them or at most 2^16. The exact construction "
-         "recalls every one.",
-    examples=["geometric construct --N 5 --R 2 --seed 1 --show",
-              "geometric construct --N 100 --R 3 --hops 2 --seed 1 --weights layer.npz --json"],
+    params=[*setting_options(("N", "R"), among=CONSTRUCTION_PARAMETERS), "seed"],
+    help="Write down a whole transformer that recalls random facts (tokens, positions, attention, ReLU MLP, "
+         "unembedding), and ask it every query, or 20,000 drawn ones. Where width x d is 10^9 or more its sizes alone "
+         "are printed. --output FILE.npz writes its weights instead.",
+    examples=["geometric construct --N 256 --R 8 --hops 2 --route middle --seed 1",
+              "geometric construct --N 100 --R 4 --hops 5 --route chain --bits 2 --seed 1 --json"],
 )
 
 simulate_command = Command(

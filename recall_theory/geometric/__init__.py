@@ -13,7 +13,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # for type checkers; typing itself would delay every start
 if TYPE_CHECKING:
-    from .construction import build
+    from .construction import construct, run_queries
+    from .construction_setting import Construction
     from .geometric_capacity import GeometricCapacity, capacity, crossovers
     from .geometric_prediction import GeometricPrediction, predict
     from .geometric_setting import GeometricSetting, TrainingSetting
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 # Module -> the public names that it defines, imported on first use.
 _NAMES = {
-    "construction": ("build",),
+    "construction": ("construct", "run_queries"),
+    "construction_setting": ("Construction",),
     "geometric_capacity": ("GeometricCapacity", "capacity", "crossovers"),
     "geometric_prediction": ("GeometricPrediction", "predict"),
     "geometric_setting": ("GeometricSetting", "TrainingSetting"),
@@ -35,9 +37,9 @@ _NAMES = {
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = ["GeometricCapacity", "GeometricObservation", "GeometricPrediction", "GeometricSetting",
-           "GeometricTransformer", "HopDepths", "TrainingSetting", "build", "capacity", "crossovers", "hops",
-           "least_dimension", "predict", "simulate", "train", "transfer"]
+__all__ = ["Construction", "GeometricCapacity", "GeometricObservation", "GeometricPrediction", "GeometricSetting",
+           "GeometricTransformer", "HopDepths", "TrainingSetting", "capacity", "construct", "crossovers", "hops",
+           "least_dimension", "predict", "run_queries", "simulate", "train", "transfer"]
 
 
 def __getattr__(name: str) -> object:

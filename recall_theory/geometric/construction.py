@@ -1,153 +1,219 @@
-"""Transformer layers that hold N R facts in their subject embeddings, written down weight by weight.
+"""Transformers that recall all facts, written down weight by weight.
 
-The facts are one bijection a relation. A word is a sequence of relations; the codes of what every word answers are
-superposed in the embedding of its subject: side by side in the exact construction, under random maps in random
-superposition.
+The facts are one bijection a relation; a query is a subject and `hops` relations, asked in turn. Four routes: in one
+pass by the embedding, which holds a code for each word of relations; by a wide MLP, a table of all queries; by meeting
+in the middle, half of the hops in the embedding and half, backwards, in the unembedding; or by chain of thought, each
+answer appended to the sequence and read as the next subject. Derivation: docs/derivations/geometric.md.
 """
 
 from __future__ import annotations
 
-import itertools
+import dataclasses
+import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import SettingError
-from .geometric_setting import MOST_CODED, GeometricSetting
-from .geometric_transformer import FloatArray, GatedMLP, GeometricTransformer, IntArray
+from .construction_setting import Construction
+from .geometric_draws import all_words, word_tables
+from .geometric_transformer import FloatArray, GeometricTransformer, IntArray, WeightArray
 
-MOST_WEIGHTS = 10**8  # that a model may hold; 800 MB
-
-
-def draw_bijections(N: int, R: int, rng: np.random.Generator) -> IntArray:
-    """R independent uniform bijections of N subjects to N attributes: f[r, s], shape (R, N)."""
-    return np.argsort(rng.random((R, N)), axis=1)
-
-
-def word_tables(facts: IntArray, length: int) -> IntArray:
-    """What every word of `length` relations answers, shape (R^length, N).
-
-    Attribute a is subject a of the next relation. The row of word (r_1, ..., r_j) is the number with these digits
-    in base R, r_1 (asked first) the most significant.
-
-    >>> word_tables(np.array([[1, 2, 0], [0, 2, 1]]), 2)[1]   # relation 0, then relation 1
-    array([2, 1, 0])
-    """
-    tables: IntArray = np.arange(facts.shape[1])[None, :]
-    for _ in range(length):
-        tables = facts[:, tables].swapaxes(0, 1).reshape(-1, facts.shape[1])
-    return tables
-
-
-def word_index(words: IntArray, R: int) -> IntArray:
-    """The row of each word in `word_tables`; words has shape (n, length)."""
-    return words @ R ** np.arange(words.shape[1] - 1, -1, -1)
-
-
-def answer_of_word(facts: IntArray, subjects: IntArray, words: IntArray) -> IntArray:
-    """The true answers to n queries: subjects of shape (n,), words (n, hops)."""
-    answers = subjects
-    for relation in words.T:
-        answers = facts[relation, answers]
-    return answers
-
-
-def binary_codes(N: int, k: int) -> FloatArray:
-    """Attribute a as k signs, the binary digits of a: all different where 2^k is at least N; shape (N, k)."""
-    digits = np.arange(N)[:, None] >> np.minimum(np.arange(k), 62) & 1
-    return (2 * digits - 1).astype(np.float64)
-
-
-def draw_codes(N: int, k: int, rng: np.random.Generator) -> FloatArray:
-    """N independent codes, uniform on the unit sphere of R^k; shape (N, k)."""
-    codes = rng.standard_normal((N, k))
-    codes /= np.linalg.norm(codes, axis=1, keepdims=True)
-    return codes
-
-
-def draw_maps(words: int, d: int, k: int, rng: np.random.Generator) -> FloatArray:
-    """One uniformly random map with orthonormal columns from R^k to R^d a word; shape (words, d, k)."""
-    maps = np.empty((words, d, k))
-    for w in range(words):
-        q, r = np.linalg.qr(rng.standard_normal((d, k)))
-        maps[w] = q * np.sign(np.diagonal(r))  # without the signs the law would depend on the algorithm
-    return maps
-
-
-def superpose(codes: FloatArray, maps: FloatArray, answers: IntArray) -> FloatArray:
-    """e_s = sum over words w of maps[w] codes[answers[w, s]]; shape (N, d)."""
-    total = np.zeros((answers.shape[1], maps.shape[1]))
-    for b, a in zip(maps, answers, strict=True):
-        total += codes[a] @ b.T
-    return total
-
-
-def check_buildable(setting: GeometricSetting) -> None:
-    """Raise `SettingError` where the model's weights would not fit."""
-    s, coded = setting, setting.words * setting.k
-    if coded > MOST_CODED:
-        raise SettingError("R", f"R={s.R}: {s.words} codes of length {s.k} in one embedding take {coded} coordinates, "
-                           f"and {MOST_CODED} is the most that is built")
-    stream = s.width + s.slots * s.R
-    inward = 0 if s.construction == "exact" else s.mlp_width * stream
-    numbers = s.N * (stream + s.k + len(set(s.word_lengths)) * s.words) + inward
-    if numbers > MOST_WEIGHTS:
-        raise SettingError("N", f"N={s.N}: this model holds {numbers:.3g} numbers, and {MOST_WEIGHTS:.0e} is the most "
-                           "that is built; lower N, R, d or hops (predict has no such limit)")
-
-
-def build(setting: GeometricSetting, rng: np.random.Generator, facts: IntArray | None = None) -> GeometricTransformer:
-    """The model of a setting, for the given facts (shape (R, N)) or for random bijections.
-
-    The exact construction draws nothing but the facts. Random superposition draws codes and maps too.
-    Raises `SettingError` where the facts do not fit the setting, or the weights the memory.
-
-    >>> setting = GeometricSetting(N=7, R=3, construction="exact")
-    >>> model = build(setting, np.random.default_rng(0))
-    >>> subjects, relations = np.arange(7), np.full((7, 1), 2)
-    >>> bool(np.all(model.answer(subjects, relations) == model.facts[2]))
-    True
-    """
-    check_buildable(setting)
-    if facts is None:
-        facts = draw_bijections(setting.N, setting.R, rng)
-    elif facts.shape != (setting.R, setting.N):
-        raise SettingError("N", f"facts of shape {facts.shape} don't fit: R={setting.R} relations of N={setting.N} "
-                           "subjects have shape (R, N)")
-    lengths = sorted(set(setting.word_lengths))
-    answers = np.concatenate([word_tables(facts, j) for j in lengths])
-    if setting.construction == "exact":
-        codes, maps = binary_codes(setting.N, setting.k), None
-        subjects = np.zeros((setting.N, setting.width - setting.slots * setting.R))
-        subjects[:, :setting.words * setting.k] = codes[answers].swapaxes(0, 1).reshape(setting.N, -1)
-    else:
-        codes = draw_codes(setting.N, setting.k, rng)
-        maps = draw_maps(setting.words, setting.width, setting.k, rng)
-        subjects = superpose(codes, maps, answers)
-    layers, first = {}, 0
-    for j in lengths:
-        layers[j] = _gated_mlp(setting, j, first, subjects.shape[1], maps)
-        first += setting.R**j
-    return GeometricTransformer(setting, facts, subjects, codes, layers)
-
-
-def _gated_mlp(setting: GeometricSetting, length: int, first: int, d: int, maps: FloatArray | None) -> GatedMLP:
-    """The gates of all words of one length; `first` is the number of the first of them in the embedding."""
+if TYPE_CHECKING:
     from scipy import sparse
 
-    R, k = setting.R, setting.k
-    words = np.array(list(itertools.product(range(R), repeat=length)))
-    # The gate must outweigh any coordinate of B^T e: signs are 1, a sum of unit vectors at most their number.
-    strength = 1.0 if maps is None else float(setting.words)
-    # Word by word the units +1..+k, then -1..-k.
-    unit = np.arange(2 * len(words) * k)
-    word, sign, i = unit // (2 * k), np.where(unit % (2 * k) < k, 1.0, -1.0), unit % k
-    slots = d + np.arange(length) * R + words[word]
-    gate = sparse.csr_matrix((np.full(slots.size, strength), (np.repeat(unit, length), slots.ravel())),
-                             shape=(unit.size, d + setting.slots * R))
-    if maps is None:
-        inward = gate + sparse.csr_matrix((sign, (unit, (first + word) * k + i)), shape=gate.shape)
+    Matrices = tuple[sparse.csr_matrix, ...]
+
+MOST_QUERIES = 20_000  # that are asked; all of them where there are no more
+SCORES = 2**26  # logits held at a time
+LEAK = 1 / 4  # of the margin, at most, that attention to other tokens takes
+CERTAIN = 40.0  # lead of a score at which attention to other tokens is below single precision
+
+def code_vectors(construction: Construction) -> FloatArray:
+    """The codes of N attributes, shape (N, k): points on a circle, or digits, odd integers up to 2^b - 1 in size."""
+    c, a = construction, np.arange(construction.N)
+    if c.codes == "circle":
+        return np.stack([np.cos(2 * np.pi * a / c.N), np.sin(2 * np.pi * a / c.N)], axis=1)
+    digits = a[:, None] >> np.minimum(c.bits * np.arange(c.k), 62) & 2**c.bits - 1
+    return 2.0 * digits - (2**c.bits - 1)
+
+
+def construct(construction: Construction, facts: IntArray) -> GeometricTransformer:
+    """The transformer of a construction for facts of shape (R, N). Token s < N is subject (and attribute) s, token
+    N + r relation r. Attribute a of relation r in disjoint sets is answer r N + a.
+
+    Raises `SettingError` where the facts do not fit, or the model is too large to run.
+
+    >>> facts = np.array([np.roll(np.arange(13), 2), np.arange(13)[::-1], np.roll(np.arange(13), 5)])
+    >>> model = construct(Construction(N=13, R=3, hops=2, route="middle"), facts)
+    >>> int(model.forward(np.array([[5, 13 + 2, 13 + 0]])).argmax()) == facts[0, facts[2, 5]]
+    True
+    """
+    c = construction
+    if facts.shape != (c.R, c.N):
+        raise SettingError("N", f"facts of shape {facts.shape} don't fit: R={c.R} relations of N={c.N} subjects have "
+                           "shape (R, N)")
+    if c.refused is not None:
+        raise SettingError("N", f"N={c.N}: too large to run: {c.refused}")
+    codes = code_vectors(c).astype(np.float32)
+    embedding = np.zeros((c.N + c.R, c.d), np.float32)
+    embedding[c.N + np.arange(c.R), c.coded + np.arange(c.R)] = 1
+    embedding[:c.N, :c.coded] = codes[word_tables(facts, c.ahead)].swapaxes(0, 1).reshape(c.N, -1)
+    positions, key_query, value = _attention(c, codes)
+    inward, bias, outward = _table(c, codes, facts) if c.route == "wide" else _selector(c, codes)
+    return GeometricTransformer(embedding, positions, key_query, value, inward, bias, outward,
+                                _unembedding(c, codes, facts))
+
+
+def _attention(c: Construction, codes: WeightArray) -> tuple[WeightArray, Matrices, Matrices]:
+    """Positions, key-query matrices and value matrices.
+
+    Chain of thought has one head; the last position attends to the current entity and to the next relation. In one
+    pass a head for each token moves relations into slots, one for each place in the query; positions are angles in
+    coordinates that only slots use. One relation, or one hop, needs no places: attention is uniform.
+    """
+    from scipy import sparse
+
+    def matrix(entries: list[tuple[int, int, float]]) -> sparse.csr_matrix:
+        row, column, value = zip(*entries, strict=True) if entries else ((), (), ())
+        return sparse.csr_matrix((np.array(value, np.float32), (row, column)), shape=(c.d, c.d))
+
+    entity = range(c.coded)
+    relation = range(c.coded, c.coded + c.R)
+    if c.route == "chain":
+        length = 2 * c.hops + 1
+        first = c.coded + c.R
+        largest = float(np.abs(codes).max())
+        leak = LEAK * c.spacing / (10 * largest * math.sqrt(c.k))
+        strength = math.log(max(c.hops - 1, 1 / 2) * (1 / leak - 1))
+        asks = [(c.hops + j, (0 if j == 0 else c.hops + j, j + 1)) for j in range(c.hops)]
+        key_query = [(first + q, first + t, strength) for q, targets in asks for t in targets]
+        value = [(i, i, 2.0) for i in (*entity, *relation)]
+        return np.eye(length, c.d, first, dtype=np.float32), (matrix(key_query),), (matrix(value),)
+    length = c.hops + 1
+    positions = np.zeros((length, c.d), np.float32)
+    if c.hops == 1 or c.R == 1:
+        value = [(i, i, float(length)) for i in entity]
+        value += [(r + slot * c.R, r, length / c.hops) for r in relation for slot in range(c.slots)]
+        return positions, (matrix([]),), (matrix(value),)
+    place = slice(c.coded + c.R, c.coded + c.R + 2)
+    angle = 2 * np.pi * np.arange(length) / length
+    positions[:, place] = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    strength = CERTAIN / (1 - math.cos(2 * math.pi / length))
+    plane = range(place.start, place.stop)
+    heads = [matrix([(i, j, strength * float(positions[-1, i] * positions[t, j])) for i in plane for j in plane])
+             for t in range(length)]
+    values = [matrix([(i, i, 1.0) for i in entity])]
+    values += [matrix([(r + slot * c.R, r, 1.0) for r in relation]) for slot in range(c.hops)]
+    return positions, tuple(heads), tuple(values)
+
+
+def _selector(c: Construction, codes: WeightArray) -> tuple[sparse.csr_matrix, WeightArray, sparse.csr_matrix]:
+    """The MLP that hands on the code of the word asked: inward, bias and outward.
+
+    Two units a coordinate of each word's code, relu(+-x + gate (slots that agree - slots)), silent unless all agree.
+    Where codes differ in length there is a unit for each block, 1 where the block is asked.
+    """
+    from scipy import sparse
+
+    words = all_words(c.R, c.slots)
+    behind = c.R**c.behind
+    block = words[:, 0] if c.sets == "disjoint" else np.arange(len(words)) % behind
+    gate = float(np.abs(codes).max()) * (2 if c.route == "chain" else 1)
+    unit = np.arange(2 * len(words) * c.k)
+    word, sign, i = unit // (2 * c.k), np.where(unit % (2 * c.k) < c.k, 1.0, -1.0), unit % c.k
+    slots = c.coded + np.arange(c.slots) * c.R + words[word]
+    constants = c.blocks if c.has_norms else 0
+    places = np.arange(c.slots)[c.slots - c.behind:] if c.sets == "shared" else np.arange(1)
+    lit = all_words(c.R, len(places))[:constants]
+    constant = unit.size + np.arange(constants)
+    rows = np.concatenate([unit, np.repeat(unit, c.slots), np.repeat(constant, len(places))])
+    columns = np.concatenate([word // behind * c.k + i,
+                              slots.ravel(), (c.coded + places * c.R + lit).ravel()])
+    values = np.concatenate([sign, np.full(slots.size, gate), np.ones(lit.size)])
+    inward = sparse.csr_matrix((values.astype(np.float32), (rows, columns)), shape=(c.width, c.d))
+    bias = np.concatenate([np.full(unit.size, -gate * c.slots), np.full(constants, 1.0 - len(places))])
+    outputs = c.blocks * (c.k + c.has_norms)
+    each = c.k + c.has_norms
+    rows = np.concatenate([block[word] * each + i, np.arange(constants) * each + c.k])
+    outward = sparse.csr_matrix((np.concatenate([sign, np.ones(constants)]).astype(np.float32),
+                                 (rows, np.arange(c.width))), shape=(outputs, c.width))
+    return inward, bias.astype(np.float32), outward
+
+
+def _table(c: Construction, codes: WeightArray, facts: IntArray) -> tuple[WeightArray, WeightArray, WeightArray]:
+    """The MLP with a unit for each query, open for that query alone: inward, bias and outward."""
+    words = all_words(c.R, c.hops)
+    inward = np.zeros((c.words, c.N, c.d), np.float32)
+    inward[:, :, :c.coded] = codes
+    for slot in range(c.hops):
+        inward[np.arange(c.words), :, c.coded + slot * c.R + words[:, slot]] = 2
+    bias = np.full(c.width, 1 - c.k - 2 * c.hops, np.float32)
+    tables = word_tables(facts, c.hops)
+    outward = codes[tables.ravel()].T
+    if c.sets == "disjoint":
+        outward = np.concatenate([np.where(np.arange(c.width) // c.N == r, outward, 0) for r in range(c.R)])
+    return inward.reshape(c.width, c.d), bias, np.ascontiguousarray(outward)
+
+
+def _unembedding(c: Construction, codes: WeightArray, facts: IntArray) -> WeightArray:
+    """What each attribute's logit reads, shape (answers, outputs): for each word of the hops behind, the code of the
+    one entity that the word leads from to the attribute."""
+    if c.has_norms:
+        codes = np.concatenate([codes, -(codes**2).sum(axis=1, keepdims=True) / 2], axis=1)
+    if c.sets == "disjoint":
+        return np.kron(np.eye(c.R, dtype=np.float32), codes)
+    origins = np.argsort(word_tables(facts, c.behind), axis=1)
+    return codes[origins].swapaxes(0, 1).reshape(c.N, -1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Recalled:
+    """What a transformer answered: the share of `queries` whose answers are all right, and the least lead of the right
+    logit over all others, in all passes."""
+
+    recall: float
+    queries: int
+    margin: float
+
+
+def run_queries(construction: Construction, model: GeometricTransformer, facts: IntArray,
+                rng: np.random.Generator) -> Recalled:
+    """Ask every query, or 20,000 drawn ones where there are more. With chain of thought each answer of the model is
+    appended to its sequence.
+
+    >>> c, rng = Construction(N=20, R=2, hops=3, route="chain"), np.random.default_rng(0)
+    >>> facts = np.array([rng.permutation(20), rng.permutation(20)])
+    >>> run_queries(c, construct(c, facts), facts, rng).recall
+    1.0
+    """
+    c, most = construction, MOST_QUERIES
+    if c.N * c.R**c.hops > most:
+        subjects, words = rng.integers(0, c.N, most), rng.integers(0, c.R, (most, c.hops))
     else:
-        inward = gate.toarray()
-        inward[:, :d] = sign[:, None] * maps[first + word, :, i]
-    outward = sparse.csr_matrix((sign, (i, unit)), shape=(k, unit.size))
-    return GatedMLP(inward, np.full(unit.size, -strength * length), outward)
+        number = np.arange(c.N * c.R**c.hops)
+        subjects, words = number % c.N, all_words(c.R, c.hops)[number // c.N]
+    tokens = np.concatenate([subjects[:, None], c.N + words], axis=1)
+    right, margin, size = 0, math.inf, max(1, SCORES // c.answers)
+    for i in range(0, len(tokens), size):
+        sequence, truth = tokens[i:i + size], subjects[i:i + size]
+        fine = np.ones(len(sequence), bool)
+        steps = words[i:i + size].T if c.route == "chain" else [None]
+        for relation in steps:
+            if relation is None:
+                for step in words[i:i + size].T:
+                    truth = facts[step, truth]
+            else:
+                truth = facts[relation, truth]
+            wanted = truth if c.sets == "shared" else words[i:i + size, 0] * c.N + truth
+            logits = model.forward(sequence)
+            answers = logits.argmax(axis=1)
+            at = np.arange(len(sequence)), wanted
+            lead = logits[at].copy()
+            logits[at] = -np.inf
+            lead -= logits.max(axis=1)
+            margin = min(margin, float(lead.min()))
+            fine &= lead > 0
+            sequence = np.concatenate([sequence, answers[:, None]], axis=1)
+        right += int(fine.sum())
+    return Recalled(right / len(tokens), len(tokens), margin)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -12,10 +12,10 @@ from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import SettingError, check_seed, check_seeds
 from ..simulate.observation import Observable
 from ..simulate.workers import collect
-from .construction import (
+from .geometric_draws import (
+    all_words,
     answer_of_word,
-    build,
-    check_buildable,
+    binary_codes,
     draw_bijections,
     draw_codes,
     draw_maps,
@@ -23,15 +23,16 @@ from .construction import (
     word_index,
     word_tables,
 )
-from .geometric_setting import GeometricSetting, TrainingSetting
-from .geometric_transformer import FloatArray, GeometricTransformer, IntArray
+from .geometric_setting import MOST_CODED, GeometricSetting, TrainingSetting
+from .geometric_transformer import FloatArray, IntArray
+from .superposition import round_off
 
 Progress = Callable[[int, int], None]
 AnySetting = TypeVar("AnySetting", GeometricSetting, TrainingSetting)
 
 MOST_MULTIPLICATIONS = 1e13  # a seed; some minutes of work
 MOST_QUERIES = 2**16  # chains of several passes that are asked; all of them where there are no more
-MOST_HIDDEN = 2**28  # hidden units that explicit layers run, over all queries
+MOST_NUMBERS = 10**8  # that a model may hold; 800 MB
 BLOCK = 2**22  # scores held at a time
 
 
@@ -80,7 +81,16 @@ def observe_seeds(one: Callable[[AnySetting, int, int], dict[str, float]], setti
 
 def check_affordable(setting: GeometricSetting) -> None:
     """Raise `SettingError` where a seed would not fit in memory, or would take too long."""
-    check_buildable(setting)
+    s, coded = setting, setting.words * setting.k
+    if coded > MOST_CODED:
+        raise SettingError("R", f"R={s.R}: {s.words} codes of length {s.k} in one embedding take {coded} coordinates, "
+                           f"and {MOST_CODED} is the most that is simulated")
+    numbers = s.N * (s.width + s.k + len(set(s.word_lengths)) * s.words)
+    if s.construction == "superposition":
+        numbers += s.words * s.width * s.k
+    if numbers > MOST_NUMBERS:
+        raise SettingError("N", f"N={s.N}: this model holds {numbers:.3g} numbers, and {MOST_NUMBERS:.0e} is the most "
+                           "that is simulated; lower N, R, d or hops (predict has no such limit)")
     work = float(setting.words) * setting.N * setting.k * (setting.N + 2 * setting.width)
     if work > MOST_MULTIPLICATIONS:
         raise SettingError("N", f"N={setting.N}: one seed of this simulation takes {work:.3g} multiplications, and "
@@ -110,45 +120,46 @@ def _recall_by_name(setting: GeometricSetting, seed: int, index: int) -> dict[st
 
 def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
     """Recall of seed number `index`: the fraction of right answers over all subjects and words of relations; over
-    2^16 random ones where there are more and they take several passes, or explicit layers."""
+    2^16 random ones where there are more and they take several passes."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
     facts = draw_bijections(setting.N, setting.R, rng)
-    if setting.construction == "exact":
-        return recall_of(build(setting, rng, facts), rng)
     lengths = sorted(set(setting.word_lengths))
     truth = np.concatenate([word_tables(facts, j) for j in lengths])
-    codes = draw_codes(setting.N, setting.k, rng)
-    decisions = decoded(codes, draw_maps(setting.words, setting.width, setting.k, rng), truth)
+    noise = setting.noise_deviation
+    if setting.construction == "exact":
+        codes = binary_codes(setting.N, setting.k)
+        read: Iterable[FloatArray] = (codes[a] + noise * rng.standard_normal(codes.shape) for a in truth)
+    else:
+        codes = draw_codes(setting.N, setting.k, rng)
+        maps = draw_maps(setting.words, setting.width, setting.k, rng)
+        embeddings = superpose(codes, maps, truth)
+        if noise > 0:
+            embeddings += noise * rng.standard_normal(embeddings.shape)
+        if setting.precision is not None:
+            deviation = np.sqrt(setting.words / setting.width * (1 + setting.noise**2))
+            embeddings = round_off(embeddings / deviation, setting.precision)
+        read = (embeddings @ b for b in maps)
+    decisions = decoded(codes, read, truth)
     if len(setting.word_lengths) == 1:
         return float(np.mean(decisions == truth))
 
     first = {j: sum(setting.R**i for i in lengths if i < j) for j in lengths}
     subjects, words = draw_queries(setting, rng)
-    answers, start = subjects, 0
+    asked, start = subjects, 0
     for j in setting.word_lengths:
-        answers = decisions[first[j] + word_index(words[:, start:start + j], setting.R), answers]
+        asked = decisions[first[j] + word_index(words[:, start:start + j], setting.R), asked]
         start += j
-    return float(np.mean(answers == answer_of_word(facts, subjects, words)))
+    return float(np.mean(asked == answer_of_word(facts, subjects, words)))
 
 
-def recall_of(model: GeometricTransformer, rng: np.random.Generator) -> float:
-    """The fraction of queries that the explicit layers answer rightly: of all of them, or of 2^16 random ones; of
-    fewer where the layers are large."""
-    hidden = sum(layer.bias.size for layer in model.layers.values())
-    subjects, words = draw_queries(model.setting, rng, max(1, min(MOST_QUERIES, MOST_HIDDEN // hidden)))
-    return float(np.mean(model.answer(subjects, words) == answer_of_word(model.facts, subjects, words)))
-
-
-def decoded(codes: FloatArray, maps: FloatArray, truth: IntArray) -> IntArray:
-    """What each word answers for each subject, shape (words, N): the attribute of the largest score
-    <c_a, B_w^T e_s>. It is what the explicit layer computes, where only the gates of word w are open."""
-    subjects = superpose(codes, maps, truth)
+def decoded(codes: FloatArray, read: Iterable[FloatArray], truth: IntArray) -> IntArray:
+    """What each word answers for each subject, shape (words, N): the attribute whose code has the largest product with
+    what the word reads of the subject, of shape (N, k) each."""
     decisions = np.empty_like(truth)
     block = max(1, BLOCK // len(codes))
-    for w, b in enumerate(maps):
-        read = subjects @ b
-        for i in range(0, len(read), block):
-            decisions[w, i:i + block] = np.argmax(read[i:i + block] @ codes.T, axis=1)
+    for w, vectors in enumerate(read):
+        for i in range(0, len(vectors), block):
+            decisions[w, i:i + block] = np.argmax(vectors[i:i + block] @ codes.T, axis=1)
     return decisions
 
 
@@ -159,4 +170,4 @@ def draw_queries(setting: GeometricSetting, rng: np.random.Generator,
     if N * R**hops > most:
         return rng.integers(0, N, most), rng.integers(0, R, (most, hops))
     number = np.arange(N * R**hops)
-    return number % N, (number // N)[:, None] // R ** np.arange(hops - 1, -1, -1) % R
+    return number % N, all_words(R, hops)[number // N]

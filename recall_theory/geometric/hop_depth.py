@@ -9,21 +9,25 @@ from typing import Any
 from ..errors import SettingError
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..theory.relation_counting import MOST_TABLES, count_answers, hops_bits, tables_bits
-from .geometric_setting import GeometricSetting
+from .construction_setting import Construction
+from .geometric_setting import MOST_CODED, GeometricSetting
 
 QUICK_TABLES = MOST_TABLES // 10  # tables that are gone through without asking
 
 
 @dataclasses.dataclass(frozen=True)
 class HopCosts:
-    """One way to answer: `depth` layers, or with chain of thought. d and mlp_width are those of the exact
-    construction, None where its words are more than any construction takes.
+    """One way to answer: a route of the constructions, or `depth` layers of which each re-embeds its answer. d and
+    mlp_width are those of one-bit codes, None where their words are more than any construction takes.
 
-    `lookup` counts the numbers of the table by which layers re-embed an answer; they depend on the facts. `bound` is
-    the least d where subject embeddings alone hold the facts, None outside the bound's range; with a lookup it is no
-    bound on d, and only all numbers together are bounded.
+    `facts_in` are the weights that depend on the facts. `lookup` counts the numbers of the table by which layers
+    re-embed an answer. `bound_bits` are the bits that an embedding must hold: where facts are in subject embeddings
+    alone, those of its subject's answers (None outside the bound's range); in the middle, where an unembedding shares
+    them, R log2 N! over 2 N. Elsewhere only all weights together are bounded. `bound_d` is the same in coordinates.
     """
 
+    route: str
+    facts_in: str
     chain_of_thought: bool
     depth: int
     passes: int
@@ -53,31 +57,45 @@ class HopDepths:
 
 
 def hops(N: int, R: int, h: int, bits: float = 16.0) -> HopDepths:
-    """Every depth at which h hops can be answered, and chain of thought, with the exact construction's sizes.
+    """Every depth at which h hops can be answered and every route, with the sizes of one-bit codes.
 
     bits: what a coordinate holds, for the bound. Raises SettingError where a number is out of range.
 
-    >>> [(way.depth, way.d) for way in hops(1024, 4, 3).ways if not way.chain_of_thought]
-    [(1, 652), (2, 208), (3, 44)]
+    >>> [(way.route, way.d) for way in hops(1024, 4, 2).ways]
+    [('embedding', 168), ('layers', 44), ('middle', 48), ('wide', 18), ('chain', 49)]
     """
     one_by_one = GeometricSetting(N=N, R=R, hops=h, chain_of_thought=True, construction="exact", bits=bits)
-    ways = [_costs(one_by_one, depth, False) for depth in range(1, h + 1)]
+    ways = [_costs(one_by_one, depth) for depth in range(1, h + 1)]
     if h > 1:
-        ways.append(_costs(one_by_one, 1, True))
+        half = tables_bits(N, R) / (2 * N)
+        ways += [_route(one_by_one, "middle", "subject embeddings, unembedding", half),
+                 _route(one_by_one, "wide", "MLP", None),
+                 _route(one_by_one, "chain", "subject embeddings", hops_bits(N, R, 1))]
     few = R * math.lgamma(N + 1) <= math.log(QUICK_TABLES) and R**h <= QUICK_TABLES
     return HopDepths(N, R, h, bits, tuple(ways), count_answers(N, R, h) if few else None, tables_bits(N, R))
 
 
-def _costs(problem: GeometricSetting, depth: int, chain_of_thought: bool) -> HopCosts:
+def _route(problem: GeometricSetting, route: str, facts_in: str, bound: float | None) -> HopCosts:
+    c = Construction(N=problem.N, R=problem.R, hops=problem.hops, route=route)
+    fits = c.coded <= MOST_CODED
+    return HopCosts(route, facts_in, route == "chain", 1, c.hops if route == "chain" else 1, c.R**c.ahead,
+                    c.d if fits else None, c.width if fits else None, 0, bound, _coordinates(bound, problem.bits))
+
+
+def _costs(problem: GeometricSetting, depth: int) -> HopCosts:
     N, R, h = problem.N, problem.R, problem.hops
-    passes = h if chain_of_thought else math.ceil(h / math.ceil(h / depth))
-    bound = None
-    if chain_of_thought or depth == 1:
-        bound = hops_bits(N, R, 1 if chain_of_thought else h)
-    least = None if bound is None else math.ceil(bound / problem.bits - 1e-9)
+    passes = math.ceil(h / math.ceil(h / depth))
+    facts_in = "subject embeddings" if passes == 1 else "subject embeddings, lookup tables"
+    bound = hops_bits(N, R, h) if depth == 1 else None
+    least, route = _coordinates(bound, problem.bits), "embedding" if depth == 1 else "layers"
     try:
-        s = problem.replace(depth=depth, chain_of_thought=chain_of_thought)
+        s = problem.replace(depth=depth, chain_of_thought=False)
     except SettingError:
-        return HopCosts(chain_of_thought, depth, passes, None, None, None, 0, bound, least)
-    lookup = 0 if chain_of_thought or passes == 1 else N * (s.k + s.words * s.k)
-    return HopCosts(chain_of_thought, depth, passes, s.words, s.exact_width, s.mlp_width, lookup, bound, least)
+        return HopCosts(route, facts_in, False, depth, passes, None, None, None, 0, bound, least)
+    lookup = 0 if passes == 1 else N * (s.k + s.words * s.k)
+    return HopCosts(route, facts_in, False, depth, passes, s.words, s.exact_width, s.mlp_width, lookup, bound, least)
+
+
+def _coordinates(bits: float | None, each: float) -> int | None:
+    """The least number of coordinates of `each` bits that hold so many."""
+    return None if bits is None else math.ceil(bits / each - 1e-9)

@@ -65,6 +65,8 @@ def large_ladder(seeds: int = 8, steps: int = 1000) -> list[Place]:
     order = [(part, setting) for part in ("width", "samples", "length") for setting in grid[part]]
     order.sort(key=lambda pair: pair[1].N * pair[1].V)  # cheap ones first, of all parts
     places = [Place(part, rung, setting, seeds, steps) for part, setting in order for rung in RUNGS]
+    fewer = [Setting(V=d // c, L=8, d=d, N=RATIO * (d // c)) for d in DIMENSIONS for c in (2, 4)]
+    places += [Place("fewer", rung, setting, seeds, steps) for setting in fewer for rung in ("1", "2")]
     keys_only = [setting.replace(trigger_in_value=False) for setting in (*grid["samples"], *grid["width"][:5])]
     places += [Place("keys only", rung, setting, seeds, steps) for setting in keys_only for rung in ONLY_LAYER]
     alike = [Setting(V=V, L=8, d=V, N=ratio * V, embedding=law) for V in (16, 32) for ratio in (2, 8, 32)

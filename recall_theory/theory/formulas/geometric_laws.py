@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 
-from .generic import Real, log, loggamma, sqrt, whole
+from .generic import Real, log, loggamma, pi, sin, sqrt, whole
 from .registry import formula
 
 _LINEAR = ("Barnfield, Kim, Nichani, Lee, Lu, arXiv:2605.05189 (conjectured there in v1); Giorlandino, Goldt, "
@@ -18,11 +18,34 @@ _geometric = functools.partial(formula, reference="docs/derivations/geometric.md
 
 
 @_geometric("geometric.exact.dimension", "Embedding dimension of the exact construction, one pass of h relations",
-            regime="every N with codes of k = ceil(log2 N) bits; recall is 1",
-            limits="R (k + 1) for one hop or chain of thought")
+            regime="every N with codes of k = ceil(log2 N / b) digits of b bits; recall is 1",
+            limits="R (k + 1) for one hop")
 def exact_dimension(R: Real, k: Real, h: Real) -> Real:
     """d = R^h k + h R."""
     return R**h * k + h * R
+
+
+@_geometric("geometric.middle.dimension", "Embedding dimension where one pass of h relations meets in the middle",
+            regime="h even (h + 1 in place of h in the exponent where it is odd); facts in the subject embeddings and, "
+            "backwards, in the unembedding; recall is 1", limits="R (k + 2) for two hops")
+def middle_dimension(R: Real, k: Real, h: Real) -> Real:
+    """d = R^(h/2) k + h R."""
+    return R ** (h / 2) * k + h * R
+
+
+@_geometric("geometric.chain.dimension", "Embedding dimension of chain of thought inside one attention layer",
+            regime="one head with scores of positions alone, a coordinate for each of 2 h + 1 positions; recall is 1")
+def chain_dimension(R: Real, k: Real, h: Real) -> Real:
+    """d = R k + R + 2 h + 1."""
+    return R * k + R + 2 * h + 1
+
+
+@_geometric("geometric.circle.margin", "Lead of the right score of N codes on a circle, two coordinates a code",
+            regime="every N, in exact arithmetic; a format of p significand bits holds it up to about N = 2^(p/2) to "
+            "4 2^(p/2)", limits="2 pi^2/N^2")
+def circle_margin(subjects: Real) -> Real:
+    """2 sin(pi/N)^2, which is 1 - cos(2 pi/N)."""
+    return 2 * sin(pi(subjects) / subjects) ** 2
 
 
 @_geometric("geometric.exact.mlp_width", "Hidden units of the MLP that selects by relation",
@@ -69,8 +92,8 @@ def chain_shared(p: Real, h: Real, subjects: Real, v: Real) -> Real:
 
 
 @_geometric("geometric.bound.subject",
-            "Least embedding dimension where only the subject's embedding knows its facts: b bits a coordinate",
-            regime="one hop or chain of thought, any depth and any fixed weights; every table of facts recalled",
+            "Least embedding dimension where facts are in subject embeddings alone: b bits a coordinate",
+            regime="one hop or chain of thought, any depth, no other weight depends on the facts; every table recalled",
             limits="attained by the exact construction up to rounding log2 N, at b = 1")
 def bound_subject(subjects: Real, R: Real, b: Real) -> Real:
     """d >= R log2(N) / b."""
@@ -84,8 +107,10 @@ def bound_table(subjects: Real, R: Real) -> Real:
     return R * loggamma(subjects + 1) / log(whole(2, subjects))
 
 
-@_geometric("geometric.bound.hops", "Bits in a subject's embedding for h hops in one pass, at any depth",
-            regime="facts in subject embeddings alone, no chain of thought; R >= 2, and 1 + R + ... + R^(h-1) <= N",
+@_geometric("geometric.bound.hops", "Bits in a subject's embedding for h hops in one pass where facts are in subject "
+            "embeddings alone",
+            regime="no other weight depends on the facts, any depth, no chain of thought; R >= 2, and "
+            "1 + R + ... + R^(h-1) <= N",
             limits="R log2 N for h = 1; R^h log2 N for N -> infinity", unit="bits")
 def bound_hops(subjects: Real, R: Real, h: Real) -> Real:
     """R log2[(N - T_{h-2})! / (N - T_{h-1})!], T_j = 1 + R + ... + R^j."""

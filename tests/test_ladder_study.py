@@ -1,0 +1,97 @@
+"""The ladder as a study: its settings, its file, and critical sizes found where they were put."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from recall_theory import Setting
+from recall_theory.errors import SettingError
+from recall_theory.plots.ladder_diagram import ladder_figure
+from recall_theory.sweep.rung_scaling import exponent_in_words, ladder_scaling, size_in_words
+from recall_theory.training import RUNG_NAMES
+from recall_theory.verification import ladder_study as study
+from validation.ladder import FILE, SEED
+
+
+def test_the_grid_has_forty_settings_and_every_rung():
+    grid = study.grid_settings()
+    assert sum(map(len, grid.values())) >= 40
+    places = study.large_ladder()
+    assert len({place.key for place in places}) == len(places)
+    for rung in RUNG_NAMES:
+        mine = [p for p in places if p.rung == rung and p.part in grid]
+        assert len(mine) >= 40 and {p.seeds for p in mine} == {8}
+
+
+def test_the_committed_rows_are_of_the_rule_each_once():
+    rows = study.read_rows(FILE)
+    keys = [row["key"] for row in rows]
+    assert len(rows) > 250 and len(set(keys)) == len(keys) and {row["seed"] for row in rows} == {SEED}
+    assert set(keys) <= {place.key for place in study.large_ladder()}
+    assert all(row["seeds"] == 8 == len(row["observed"]["accuracy"]["values"]) for row in rows)
+
+
+def test_a_run_trains_only_what_its_file_lacks(tmp_path, monkeypatch):
+    places = [study.Place("x", "1", Setting(V=V, L=2, d=4, N=64), 2, 100) for V in (4, 8)]
+    ran = []
+    monkeypatch.setattr(study, "run_place", lambda place, seed: ran.append(place) or {"key": place.key, "seed": seed})
+    path = tmp_path / "rows.jsonl"
+    assert [row["key"] for row in study.run_ladder(places[:1], 3, path)] == [places[0].key]
+    with path.open("a") as file:
+        file.write('{"key": "cut sho')
+    assert len(study.read_rows(path)) == 1
+    path.write_text(path.read_text().split("\n")[0] + "\n")
+    study.run_ladder(places, 3, path)
+    assert ran == places and len(study.read_rows(path)) == 2
+    study.run_ladder(places, 4, path)
+    assert len(ran) == 4  # of another seed
+    path.write_text("nothing\n" + path.read_text())
+    with pytest.raises(SettingError, match="line 1"):
+        study.read_rows(path)
+
+
+def made(rung, exponent, seeds=8):
+    """Rows whose accuracy crosses 0.5 at V = d^exponent / 4."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for s in study.grid_settings()["width"]:
+        values = expit(3 * np.log(s.d**exponent / 4 / s.V) + 0.1 * rng.standard_normal(seeds))
+        rows.append({"part": "width", "rung": rung, "setting": s.to_dict(),
+                     "observed": {"accuracy": {"mean": values.mean(), "se": 0.01, "values": values.tolist()}}})
+    return rows
+
+
+def test_an_exponent_is_found_where_it_was_put():
+    found = ladder_scaling(made("3", 1.8), "3", "V", "d", 0.5)
+    usual = [p for p in found.points if not p.reason]
+    assert len(usual) >= 3 and found.line.slope == pytest.approx(1.8, abs=0.1)
+    assert exponent_in_words(found).startswith("1.")
+    for point in usual:
+        assert point.observed == pytest.approx(point.value**1.8 / 4, rel=0.15)
+
+
+def test_what_lies_outside_says_so():
+    found = ladder_scaling(made("3", 5.0), "3", "V", "d", 0.5)
+    assert all(size_in_words(point).startswith("above V = ") for point in found.points if point.value > 8)
+    assert exponent_in_words(found) == "not determined"
+
+
+def test_rungs_stand_beside_the_law():
+    s = Setting(V=16, L=2, d=16, N=512)
+    law = study.law_of(s)
+    observed = {name: {"mean": value, "se": 0.0, "values": [value]} for name, value in
+                {**law, "training_accuracy": 1.0}.items()}
+    row = {"rung": "1", "setting": s.to_dict(), "steps": [3], "observed": observed, "facts_per_parameter": 0.1,
+           "bits_per_parameter": 0.4}
+    (found,) = study.compare_rungs([row])
+    assert found.against_law == pytest.approx(0) and found.means["recall"] == law["recall"]
+
+
+def test_the_figure_is_drawn_from_the_file():
+    rows = [json.loads(json.dumps(row)) for row in study.read_rows(FILE)]
+    figure = ladder_figure(rows)
+    assert len(figure.axes) == 2 and "V ln V" in figure.axes[0].get_xlabel()
