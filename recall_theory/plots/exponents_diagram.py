@@ -33,9 +33,7 @@ def exponents_figure(found: Exponents) -> Figure:
     edge = [float(found.edge(delta)) for delta in across]
     panel.fill_between(x, edge, y[-1], color=COLOURS["ink"], alpha=0.08, linewidth=0)
     lines = panel.contour(x, y, longest, levels=np.arange(1, 17) / 8, colors=COLOURS["muted"], linewidths=0.8)
-    middles = [max(of_level, key=len) for of_level in lines.allsegs if len(of_level)]
-    panel.clabel(lines, fmt=lambda c: f"c = {Fraction(c).limit_denominator(8)}", fontsize=6.5,
-                 manual=[tuple(points[len(points) // 2]) for points in middles])
+    panel.clabel(lines, fmt=lambda c: f"c = {Fraction(c).limit_denominator(8)}", fontsize=6.5)
     panel.plot([x[0], *x], [y[-1], *edge], color=COLOURS["ink"], lw=1.6)
     for name, place in _needed(found).items():
         (panel.axvline if name == "delta" else panel.axhline)(place, color=COLOURS["ink"], lw=0.9, ls=":")
