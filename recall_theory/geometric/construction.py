@@ -119,7 +119,7 @@ def _selector(c: Construction, codes: WeightArray) -> tuple[sparse.csr_matrix, W
     words = all_words(c.R, c.slots)
     behind = c.R**c.behind
     block = words[:, 0] if c.sets == "disjoint" else np.arange(len(words)) % behind
-    gate = float(np.abs(codes).max()) * (2 if c.route == "chain" else 1)
+    gate = 2 * float(np.abs(codes).max())  # twice what it must be without leak and noise
     unit = np.arange(2 * len(words) * c.k)
     word, sign, i = unit // (2 * c.k), np.where(unit % (2 * c.k) < c.k, 1.0, -1.0), unit % c.k
     slots = c.coded + np.arange(c.slots) * c.R + words[word]
