@@ -49,6 +49,10 @@ def describe(setting: GeometricSetting) -> str:
             f"codes of length {count(setting.k)}")
     if setting.hops > 1:
         text += f", {_hops(setting.hops, setting.depth, setting.chain_of_thought)}"
+    if setting.noise > 0:
+        text += f", noise {setting.noise:g}"
+    if setting.precision is not None:
+        text += f", {plural(setting.precision, 'bit')} a coordinate"
     return text + (", exact construction" if setting.construction == "exact" else "")
 
 
@@ -102,6 +106,10 @@ def run_verify(output: Output, grid: str, **values: Any) -> Answer:
 def _variant(setting: GeometricSetting) -> str:
     """What a setting is beside its sizes N, R, k and d; nothing where all is as usual."""
     parts = [] if setting.construction == "superposition" else [f"exact, d = {count(setting.width)}"]
+    if setting.noise > 0:
+        parts.append(f"noise {setting.noise:g}")
+    if setting.precision is not None:
+        parts.append(f"{plural(setting.precision, 'bit')} a coordinate")
     if setting.chain_of_thought:
         parts.append(f"{plural(setting.hops, 'hop')}, chain of thought")
     elif setting.hops > 1:
