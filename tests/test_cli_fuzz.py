@@ -241,9 +241,9 @@ def quick(monkeypatch):
 
     for module in ("geometric_prediction", "geometric_capacity", "superposition"):
         monkeypatch.setattr(f"recall_theory.geometric.{module}.superposition_recall",
-                            lambda N, words, k, d, nodes=None: float(d / (d + words + np.log(N) + 9 / k)))
+                            lambda N, words, k, d, nodes=None, noise=0: float(d / (d + words + np.log(N) + 9 / k)))
     monkeypatch.setattr("recall_theory.geometric.geometric_prediction.variance_by_cause",
-                        lambda N, words, k, d: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0})
+                        lambda N, words, k, d, noise=0: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0})
     measures = [name for tables in (MEASURES, TRANSFER_MEASURES) for table in tables.values() for name in table]
     for name, tables in (("train", MEASURES), ("transfer", TRANSFER_MEASURES)):
         monkeypatch.setattr(f"recall_theory.geometric.geometric_training.{name}", networks(tables))

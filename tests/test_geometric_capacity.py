@@ -9,17 +9,40 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_theory.geometric import Construction, GeometricSetting, capacity, construct, crossovers, hops
+from recall_theory.geometric import Construction, GeometricSetting, capacity, construct, crossovers, hops, run_queries
+from recall_theory.geometric.geometric_capacity import CIRCLE
 from recall_theory.geometric.superposition import best_within, cheapest, parameter_count, superposition_dimension
 from recall_theory.geometric.superposition import superposition_recall as recall
 from recall_theory.settings import SettingError
 from recall_theory.theory import relation_counting as counting
 from recall_theory.theory.formulas import geometric_laws as laws
+from validation.geometric_circle import FORMATS, told_apart
 
 
 def rows(**given):
     """The rows of a capacity: exact, superposition, bound, linear memory and bound of any matrix."""
-    return capacity(**given).rows
+    return capacity(**given).rows[:5]
+
+
+def test_dimension_beside_bits():
+    """Digits of b bits and angles are built and recall everything, at the d that is printed."""
+    for bits in (1, 2, 3, 8):
+        digits, circle = capacity(N=300, R=3, bits=bits).rows[5:]
+        c = Construction(N=300, R=3, bits=bits)
+        assert digits.d == c.d == 3 * (math.ceil(math.log2(300) / bits) + 1) and circle.d == 9
+        bound = capacity(N=300, R=3, bits=bits).rows[2]
+        assert digits.d >= bound.d
+        facts = np.array([np.roll(np.arange(300), r) for r in range(3)])
+        assert run_queries(c, construct(c, facts), facts, np.random.default_rng(0)).recall == 1
+    assert capacity(N=10**4, R=3).rows[6].d is None and capacity(R=3, d=9).rows[6].N == CIRCLE["float32"]
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16"])
+def test_what_formats_tell_apart_on_a_circle(name):
+    most = CIRCLE[name]
+    assert all(told_apart(N, name) == 1 for N in range(2, most + 1)) and told_apart(most + 1, name) < 1
+    bits = FORMATS[name][0]
+    assert 2 ** (bits / 2) < most < 4 * 2 ** (bits / 2)
 
 
 @pytest.mark.parametrize("N, R", [(2, 1), (100, 3), (4096, 8), (1000, 60), (10**12, 4)])

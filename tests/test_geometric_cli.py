@@ -152,7 +152,7 @@ def test_several_hops_show_recall_and_its_control():
     (("construct", "--N", "1e7", "--R", "30", "--output", "a.npz"), "too large to run"),
     (("construct", "--N", "10", "--R", "2", "--hops", "2", "--sets", "disjoint"), "contradict one another"),
     (("construct", "--N", "10", "--R", "2", "--route", "wide", "--bits", "2"), "codes of one-bit digits"),
-    (("construct", "--N", "4000", "--R", "4", "--hops", "4", "--output", "a.npz"), "too large to run"),
+    (("construct", "--N", "4000", "--R", "4", "--hops", "4", "--output", "a.npz"), "most that is written"),
     (("simulate", "--N", "1e9", "--R", "2", "--d", "50", "--code-length", "20"), "is the most"),
     (("verify", "--grid", "no/such/file"), "not one of default nor a file"),
     (("hops", "--N", "10"), "--R is missing"),

@@ -40,6 +40,7 @@ def test_what_is_outside_a_domain_is_refused(parameter):
     ({"construction": "none"}, "construction"), ({"chain_of_thought": 3}, "chain_of_thought"),
     ({"construction": "exact", "code_length": 6, "d": None}, "code_length"), ({"construction": "exact", "d": 50}, "d"),
     ({"hops": 9, "R": 4}, "hops"),
+    ({"construction": "exact", "d": None, "code_length": None, "precision": 2}, "precision"),
 ])
 def test_contradictions_are_refused(values, name):
     assert refused(**values).name == name

@@ -16,7 +16,14 @@ from scipy import integrate, special
 
 from recall_theory.geometric import GeometricSetting, predict, simulate
 from recall_theory.geometric.geometric_prediction import variance_by_cause as variance
-from recall_theory.geometric.superposition import COARSE, FINE, nearest_competitor
+from recall_theory.geometric.superposition import (
+    COARSE,
+    FINE,
+    nearest_competitor,
+    round_off,
+    rounding_noise,
+    signs_recall,
+)
 from recall_theory.geometric.superposition import superposition_recall as recall
 from recall_theory.settings import SettingError
 from recall_theory.theory import forced_choice
@@ -104,6 +111,32 @@ def test_recall_is_a_probability_and_monotone(N, words, k, more):
     assert recall(N, words + 1, k, d) <= found + slack
     assert recall(N, words, k, 2 * d) >= found - slack
     assert recall(N, words, k, d, COARSE) == pytest.approx(found, abs=2e-3 if found > 0.9 else 2e-2)
+
+
+def test_noise_is_interference_of_another_length():
+    """As much noise as the interference has power is nearly one with twice as much of it; and none is none."""
+    assert recall(300, 8, 32, 100, noise=1e-9) == pytest.approx(recall(300, 8, 32, 100), abs=1e-6)
+    assert recall(300, 8, 32, 400, noise=math.sqrt(7 / 400)) == pytest.approx(recall(300, 15, 32, 400), abs=2e-3)
+    assert recall(10**6, 1, 60, 100, noise=1e-4) == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("precision", [1, 3, 8, 16])
+def test_rounding_adds_what_its_regression_leaves(precision):
+    x = np.linspace(-9, 9, 1_000_001)
+    weights = np.exp(-(x**2) / 2) * (x[1] - x[0]) / math.sqrt(2 * math.pi)
+    rounded = round_off(x, precision)
+    factor = (weights * x) @ rounded
+    left = weights @ (rounded - factor * x) ** 2 / factor**2
+    assert len(np.unique(rounded)) <= 2**precision
+    assert rounding_noise(precision) == pytest.approx(left, rel=0.01)
+
+
+@pytest.mark.parametrize("N", [2, 3, 6, 13, 64, 100])
+def test_signs_flip_one_by_one(N):
+    """The sum over all numbers, of those of their digits that have a neighbour."""
+    bits = (N - 1).bit_length()
+    one_by_one = sum(0.9 ** sum(a ^ 2**i < N for i in range(bits)) for a in range(N)) / N
+    assert signs_recall(N, 0.1) == pytest.approx(one_by_one, rel=1e-12)
 
 
 def test_limits():
@@ -198,7 +231,13 @@ def test_predictions_at_the_ends():
     GeometricSetting(N=50, R=2, d=24, code_length=12, hops=2),
     GeometricSetting(N=50, R=3, d=24, code_length=12, hops=3, chain_of_thought=True),
     GeometricSetting(N=20, R=3, d=100, code_length=12, hops=3, depth=2),
-], ids=["one hop", "two hops", "chain of thought", "two layers"])
+    GeometricSetting(N=60, R=5, d=40, code_length=12, noise=0.3),
+    GeometricSetting(N=100, R=1, d=32, code_length=16, noise=1.0),
+    GeometricSetting(N=100, R=4, d=64, code_length=16, precision=3, noise=0.4),
+    GeometricSetting(N=64, R=3, construction="exact", noise=0.6),
+    GeometricSetting(N=65, R=2, construction="exact", noise=0.9),
+], ids=["one hop", "two hops", "chain of thought", "two layers", "noise", "noise alone", "rounded", "signs",
+        "signs, 65"])
 def test_prediction_and_simulation_agree(s):
     expected, seen = predict(s), simulate(s, seeds=60, seed=9).recall
     # Fixed seed; six standard errors, with an allowance for what the chain drops, of order 1/N.

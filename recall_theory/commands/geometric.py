@@ -49,6 +49,10 @@ def describe(setting: GeometricSetting) -> str:
             f"codes of length {count(setting.k)}")
     if setting.hops > 1:
         text += f", {_hops(setting.hops, setting.depth, setting.chain_of_thought)}"
+    if setting.noise > 0:
+        text += f", noise {setting.noise:g}"
+    if setting.precision is not None:
+        text += f", {plural(setting.precision, 'bit')} a coordinate"
     return text + (", exact construction" if setting.construction == "exact" else "")
 
 
@@ -102,6 +106,10 @@ def run_verify(output: Output, grid: str, **values: Any) -> Answer:
 def _variant(setting: GeometricSetting) -> str:
     """What a setting is beside its sizes N, R, k and d; nothing where all is as usual."""
     parts = [] if setting.construction == "superposition" else [f"exact, d = {count(setting.width)}"]
+    if setting.noise > 0:
+        parts.append(f"noise {setting.noise:g}")
+    if setting.precision is not None:
+        parts.append(f"{plural(setting.precision, 'bit')} a coordinate")
     if setting.chain_of_thought:
         parts.append(f"{plural(setting.hops, 'hop')}, chain of thought")
     elif setting.hops > 1:
@@ -129,19 +137,24 @@ def _capacity_blocks(result: GeometricCapacity) -> list[Block]:
         Heading(f"Geometric recall: {ASKED[result.asked]} at {', '.join(known)}"),
         table(rows, formats={"R": count, "all parameters": count}),
         _crossover(result),
-        Remark(f"Random superposition is to recall {given['target']:g} of the facts. In the first three rows the facts "
-               "are in the subjects' embeddings, N d numbers; in the last two they are in a d x d matrix that maps "
-               "pairs of a subject and a relation to attributes."),
+        Remark(f"Random superposition is to recall {given['target']:g} of the facts. In the first three rows and "
+               "in the last two these are in the subjects' embeddings, N d numbers; in the two between in a d x d "
+               "matrix that maps pairs of a subject and a relation to attributes."),
     ]
 
 
 def _capacity_details(result: GeometricCapacity) -> list[Block]:
+    from ..geometric.geometric_capacity import CIRCLE
+
     return [
         table([{"memory": row.name, "numbers that hold facts": row.fact_parameters, "they are in": row.facts_in,
                 "source": row.provenance} for row in result.rows], "Where the facts are",
               formats={"numbers that hold facts": count}),
-        Remark(f"In the lower bounds a number has b = {result.given['bits']:g} bits; the exact construction uses one. "
-               "The best linear memory is a leading law from related papers."),
+        Remark(f"In the bounds a number has b = {result.given['bits']:g} bits, --bits; the exact construction uses "
+               "one, digits b (whole, at most 20), with sums of 2 b + log2 k + 1 bits. R log N is no bound on d alone: "
+               "codes on a circle take 3 R for one hop, where scores tell them apart, for N up to "
+               + ", ".join(f"{count(n)} in {name}" for name, n in CIRCLE.items()) +
+               " (measured). The best linear memory is a leading law from related papers."),
     ]
 
 

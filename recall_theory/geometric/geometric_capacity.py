@@ -15,6 +15,7 @@ from ..settings import check_proportion
 from ..theory.formulas import geometric_laws as laws
 from ..theory.predict import LAW
 from ..theory.relation_counting import hops_bits, tables_bits
+from .construction_setting import MOST_DIGIT
 from .geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
 from .superposition import (
     COARSE,
@@ -27,6 +28,9 @@ from .superposition import (
 )
 
 TARGET = 99 / 100
+# The most N whose codes on a circle, kept and scored in a format, were all told apart; all smaller N were too, but in
+# float32 only powers of two and three others were tried, and 16,384 fails. validation/geometric_circle.py.
+CIRCLE = {"bfloat16": 50, "float16": 116, "float32": 8192}
 MOST_N, MOST_R = int(GEOMETRIC_PARAMETERS["N"].high), int(GEOMETRIC_PARAMETERS["R"].high)
 ROUNDING = 1e-9  # of a bound in bits, so that R log2 N for a power of two is not rounded up
 
@@ -179,6 +183,8 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
         _matrix(q, "best linear memory", "kin", _linear_memory_dimension),
         _matrix(q, "bound, any matrix", "derived",
                 lambda N, R: math.sqrt(tables_bits(N, R) / bits * (1 - ROUNDING))),
+        _digits(q),
+        _circle(q),
     )
     return GeometricCapacity(q, rows, crossovers(q.N, q.R))
 
@@ -193,6 +199,30 @@ def _exact(q: Question) -> CapacityRow:
     if s is None or sizes[2] is None:
         return CapacityRow("exact construction", "derived", *sizes)
     return _constructed("exact construction", s, sizes, s.k, s.words * s.k, 1.0)
+
+
+def _digits(q: Question) -> CapacityRow:
+    """Codes of digits of as many whole bits as a coordinate has, at most 20."""
+    bits = min(max(int(q.bits), 1), MOST_DIGIT)
+    return _coded(q, f"digits of {bits} bits", lambda N: -(-(N - 1).bit_length() // bits))
+
+
+def _circle(q: Question) -> CapacityRow:
+    """Codes that are angles, as far as scores in single precision were seen to tell them apart."""
+    return _coded(q, "codes on a circle, float32", lambda N: 2 if N <= CIRCLE["float32"] else None)
+
+
+def _coded(q: Question, name: str, code_length: Callable[[int], int | None]) -> CapacityRow:
+    def width(N: int, R: int) -> int | None:
+        s, k = q.exact(N, R), code_length(N)
+        return None if s is None or k is None else s.words * k + s.slots * R
+
+    sizes = q.solve(width)
+    s = q.exact(*sizes[:2])
+    k = None if s is None else code_length(s.N)
+    if s is None or k is None or sizes[2] is None:
+        return CapacityRow(name, "derived", *sizes)
+    return _constructed(name, s, sizes, k, s.words * k, 1.0)
 
 
 def _superposed(q: Question) -> CapacityRow:

@@ -31,6 +31,8 @@ from .superposition import (
     deflection_probability,
     interference,
     nearest_competitor,
+    rounding_noise,
+    signs_recall,
     superposition_recall,
 )
 
@@ -70,7 +72,7 @@ class GeometricPrediction:
 
 
 def predict(setting: GeometricSetting) -> GeometricPrediction:
-    """The expected recall over random bijections, codes and maps; 1 for the exact construction.
+    """The expected recall over random bijections, codes, maps and noise; 1 for the exact construction without noise.
 
     A query of several passes goes on from what the last one answered: the formulas `geometric.chain`, and
     `geometric.chain.shared` for the passes of one seed being right together. Provenance: derived. Exact for one pass.
@@ -79,11 +81,22 @@ def predict(setting: GeometricSetting) -> GeometricPrediction:
     >>> round(prediction.recall, 4), round(prediction.std, 4)
     (0.9154, 0.0153)
     """
+    from scipy.special import ndtr
+
     s = setting
-    if s.construction == "exact":
+    noise = s.noise_deviation
+    if s.construction == "exact" and noise == 0:
         return GeometricPrediction(s, 1.0, 1.0, 0.0, {})
-    one_pass = superposition_recall(s.N, s.words, s.k, s.width)
-    causes = variance_by_cause(s.N, s.words, s.k, s.width)
+    if s.construction == "exact":
+        # A digit of an attribute is read wrong where noise exceeds 1; digits, words and subjects are independent.
+        one_pass = signs_recall(s.N, float(ndtr(-1 / noise)))
+        causes = {"own": one_pass * (1 - one_pass) / s.N / s.words}
+    else:
+        if s.precision is not None:  # coordinates are nearly normal, and what rounding adds is as good as noise
+            power = s.noise**2 + (1 + s.noise**2) * rounding_noise(s.precision)
+            noise = math.sqrt(power * s.words / s.width)
+        one_pass = superposition_recall(s.N, s.words, s.k, s.width, noise=noise)
+        causes = variance_by_cause(s.N, s.words, s.k, s.width, noise)
     passes = len(s.word_lengths)
     variance = max(sum(causes.values()), 0.0)
     # Two passes ask two random facts of one seed: their average covariance is the variance of the seed's mean.
@@ -93,7 +106,7 @@ def predict(setting: GeometricSetting) -> GeometricPrediction:
     return GeometricPrediction(s, min(max(recall, 0.0), 1.0), one_pass, std, causes)
 
 
-def variance_by_cause(N: int, words: int, k: int, d: int) -> dict[str, float]:
+def variance_by_cause(N: int, words: int, k: int, d: int, noise: float = 0.0) -> dict[str, float]:
     """The variance of one seed's recall by cause; their sum is at least 0. Sizes as for `superposition_recall`.
 
     >>> causes = variance_by_cause(100, 4, 16, 64)
@@ -101,17 +114,19 @@ def variance_by_cause(N: int, words: int, k: int, d: int) -> dict[str, float]:
     0.0153
     """
     if words == 1:
-        return dict.fromkeys(("own", "codes", "maps", "subjects"), 0.0)
-    p, slope, lead = _sensitivities(N, words, k, d)
+        p = superposition_recall(N, words, k, d, COARSE, noise=noise)
+        codes = _variance_of_codes(N, words, k, d, noise) if noise > 0 else 0.0
+        return {"own": p * (1 - p) / N, "codes": codes, "maps": 0.0, "subjects": 0.0}
+    p, slope, lead = _sensitivities(N, words, k, d, noise)
     others = words - 1
     # Recall depends on the squared length of the interference as it does on 1/d.
     longer = -slope / others
     pairs, rest = words * others / 2, others * (words - 2) / 2
     together = 4 * pairs * (lead + longer * (words - 2)) ** 2
     alone = words * (others * lead**2 + 4 * rest * longer**2)
-    causes = {
+    causes: dict[str, float] = {
         "own": p * (1 - p) / N / words,
-        "codes": _variance_of_codes(N, words, k, d),
+        "codes": _variance_of_codes(N, words, k, d, noise),
         "maps": (2 * slope * (1 - k / d) / k) ** 2 / (words * others),
         "subjects": (together - alone) / (d * float(N) * words**2),
     }
@@ -121,28 +136,28 @@ def variance_by_cause(N: int, words: int, k: int, d: int) -> dict[str, float]:
     return causes
 
 
-def _sensitivities(N: int, words: int, k: int, d: int) -> tuple[float, float, float]:
+def _sensitivities(N: int, words: int, k: int, d: int, noise: float) -> tuple[float, float, float]:
     """Recall, its slope in ln d, and its slope in the component of the interference along the right code."""
     angles, chances = nearest_competitor(N, k)
-    x = interference(words, k, d, COARSE)
+    x = interference(words, k, d, COARSE, noise)
     given_x = deflection_probability(x, k, d, angles) @ chances
     p = min(float(x.weights @ given_x), 1.0)
     further = d * (1 + RELATIVE_STEP)
-    y = interference(words, k, further, COARSE)
+    y = interference(words, k, further, COARSE, noise)
     p_further = float(y.weights @ deflection_probability(y, k, further, angles) @ chances)
     slope = (p_further - p) / math.log1p(RELATIVE_STEP)
-    lead = float((x.weights * x.along) @ given_x) * d / (words - 1)
+    lead = float((x.weights * x.along) @ given_x) / ((words - 1) / d + noise**2)
     return p, slope, lead
 
 
-def _variance_of_codes(N: int, words: int, k: int, d: int) -> float:
+def _variance_of_codes(N: int, words: int, k: int, d: int, noise: float) -> float:
     """The variance of recall that comes from where the codes lie, through pairs of them.
 
     One code alone tells nothing, by symmetry. Two at an angle theta change the recall of each other's attribute by
     `hurt` (they compete) and that of each of N - 2 others by `spared` (competitors that are close count for less than
     two).
     """
-    angle = _deflection_quantiles(words, k, d)
+    angle = _deflection_quantiles(words, k, d, noise)
     cap = cap_probability(k, angle)
     theta = cap_angles(k, _midpoints(PAIR_QUANTILES)).radians
     inner = cap_angles(k, np.minimum(_midpoints(CAP_QUANTILES) * cap[:, None], 1 - 1e-12)).radians
@@ -163,11 +178,11 @@ def _midpoints(count: int) -> FloatArray:
     return (np.arange(count) + 1 / 2) / count
 
 
-def _deflection_quantiles(words: int, k: int, d: int) -> FloatArray:
+def _deflection_quantiles(words: int, k: int, d: int, noise: float) -> FloatArray:
     """Quantiles of the angle by which interference turns a code."""
-    typical = math.atan(math.sqrt((words - 1) * (k - 1) / d))
+    typical = math.atan(math.sqrt(((words - 1) / d + noise**2) * (k - 1)))
     theta = np.geomspace(typical / 100, math.pi, DEFLECTION_GRID)
-    x = interference(words, k, d, COARSE)
+    x = interference(words, k, d, COARSE, noise)
     law = x.weights @ deflection_probability(x, k, d, Angles(np.sin(theta) ** 2, theta > math.pi / 2))
     law = np.maximum.accumulate(law) + 1e-12 * np.arange(DEFLECTION_GRID)
     return np.interp(_midpoints(DEFLECTION_QUANTILES), law, theta)

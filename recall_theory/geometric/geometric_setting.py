@@ -30,6 +30,10 @@ GEOMETRIC_PARAMETERS: dict[str, Parameter] = {
                   "again", "flag", default=False),
         Parameter("construction", "superposition: random codes under random maps; exact: codes of bits side by "
                   "side", "choice", default="superposition", choices=("superposition", "exact")),
+        Parameter("noise", "Gaussian noise on each coordinate of a subject's embedding, in units of their root mean "
+                  "square", "real", 0, 1000, (0, 1), default=0.0),
+        Parameter("precision", "bits to which each coordinate of a subject's embedding is rounded; full precision "
+                  "where absent", "integer", 1, 16, optional=True),
         Parameter("bits", "bits that a coordinate of an embedding holds, for the lower bound", "real",
                   1 / 1024, 1024, (1, 32), default=16.0),
     )
@@ -64,7 +68,9 @@ class GeometricSetting(BaseSetting):
     d: embedding dimension. code_length: k, the coordinates of an attribute's code. Both may be left out for
     the exact construction, which then takes the least that it can do with. hops: relations in a query,
     answered in one pass, or in `hops` passes with `chain_of_thought`, or layer by layer at `depth` above 1.
-    bits: what a coordinate holds, in bits, for the lower bound.
+    noise: on each coordinate of a subject's embedding, drawn once a model, in units of the coordinates' root mean
+    square. precision: bits to which each coordinate is rounded then, evenly over four deviations to each side, in
+    random superposition. bits: what a coordinate holds, in bits, for the lower bound.
 
     Raises `SettingError` (a `ValueError`) that names the parameter, the value and the domain; among others where
     the words of `hops` relations would take more than 10^5 coordinates of code.
@@ -82,6 +88,8 @@ class GeometricSetting(BaseSetting):
     depth: int = 1
     chain_of_thought: bool = False
     construction: str = "superposition"
+    noise: float = 0.0
+    precision: int | None = None
     bits: float = 16.0
 
     parameters = GEOMETRIC_PARAMETERS
@@ -104,6 +112,9 @@ class GeometricSetting(BaseSetting):
             self._check_superposition()
 
     def _check_exact(self) -> None:
+        if self.precision is not None:
+            raise SettingError("precision", f"precision={self.precision} is for random superposition: the exact "
+                               "construction has coordinates of one bit")
         bits = _bits_to_count(self.N)
         if self.k < bits:
             raise SettingError("code_length", f"code_length={self.code_length} is too short: {self.N} attributes "
@@ -154,6 +165,11 @@ class GeometricSetting(BaseSetting):
     def width(self) -> int:
         """The embedding dimension in use."""
         return self.exact_width if self.d is None else self.d
+
+    @property
+    def noise_deviation(self) -> float:
+        """The noise in units of the codes: unit vectors, or signs."""
+        return self.noise * (math.sqrt(self.words / self.width) if self.construction == "superposition" else 1.0)
 
     @property
     def mlp_width(self) -> int:

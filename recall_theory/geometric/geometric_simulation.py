@@ -25,6 +25,7 @@ from .geometric_draws import (
 )
 from .geometric_setting import MOST_CODED, GeometricSetting, TrainingSetting
 from .geometric_transformer import FloatArray, IntArray
+from .superposition import round_off
 
 Progress = Callable[[int, int], None]
 AnySetting = TypeVar("AnySetting", GeometricSetting, TrainingSetting)
@@ -124,14 +125,21 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
     facts = draw_bijections(setting.N, setting.R, rng)
     lengths = sorted(set(setting.word_lengths))
     truth = np.concatenate([word_tables(facts, j) for j in lengths])
+    noise = setting.noise_deviation
     if setting.construction == "exact":
         codes = binary_codes(setting.N, setting.k)
-        decisions = decoded(codes, (codes[answers] for answers in truth), truth)
+        read: Iterable[FloatArray] = (codes[a] + noise * rng.standard_normal(codes.shape) for a in truth)
     else:
         codes = draw_codes(setting.N, setting.k, rng)
         maps = draw_maps(setting.words, setting.width, setting.k, rng)
         embeddings = superpose(codes, maps, truth)
-        decisions = decoded(codes, (embeddings @ b for b in maps), truth)
+        if noise > 0:
+            embeddings += noise * rng.standard_normal(embeddings.shape)
+        if setting.precision is not None:
+            deviation = np.sqrt(setting.words / setting.width * (1 + setting.noise**2))
+            embeddings = round_off(embeddings / deviation, setting.precision)
+        read = (embeddings @ b for b in maps)
+    decisions = decoded(codes, read, truth)
     if len(setting.word_lengths) == 1:
         return float(np.mean(decisions == truth))
 

@@ -92,10 +92,11 @@ class GeometricTransformer:
         """Every weight by name in dense arrays, those of the heads stacked. Raises `SettingError` where they are more
         than 2 * 10^7 numbers."""
         heads = len(self.key_query) * self.d**2
-        total = self.embedding.size + 2 * heads + self.width * (self.d + 1 + self.outward.shape[0])
-        if total + self.unembedding.size > MOST_DENSE:
-            raise SettingError("output", f"output: this model has {total + self.unembedding.size:,} weights in dense "
-                               f"arrays, and {MOST_DENSE:,} is the most that is written")
+        total = self.embedding.size + self.unembedding.size + 2 * heads
+        total += self.width * (self.d + 1 + self.outward.shape[0])
+        if total > MOST_DENSE:
+            raise SettingError("output", f"output can't take this model: it has {total:,} weights in "
+                               f"dense arrays, and {MOST_DENSE:,} is the most that is written")
         return {"embedding": self.embedding, "positions": self.positions,
                 "key_query": np.stack([_dense(head) for head in self.key_query]),
                 "value": np.stack([_dense(head) for head in self.value]), "inward": _dense(self.inward),

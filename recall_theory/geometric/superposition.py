@@ -32,6 +32,7 @@ STEP_SQUARE_MAPS = 1 / 16  # the same where d = k: what is averaged there has co
 LOWEST, HIGHEST = -36, 4  # where that density is below e^-36
 SHARP_DIMENSIONS = 32  # up to so many dimensions beyond k the edge of the event is sharp, and takes more nodes
 LONGEST = 64  # codes of up to so many times 2 ln N are tried
+WIDEST = 4  # deviations to each side of 0 over which coordinates are rounded
 CODE_TOLERANCE = 1 / 1024  # relative width to which the best code length is sought
 
 
@@ -89,11 +90,11 @@ def nearest_competitor(N: int, k: int, step: float = STEP) -> tuple[Angles, Floa
     return cap_angles(k, closer), weights / weights.sum()
 
 
-def interference(words: int, k: int, d: float, resolution: Resolution = FINE) -> RandomWalk:
-    """The law of x, read through a map of k columns, at the nodes of its Gauss rules."""
+def interference(words: int, k: int, d: float, resolution: Resolution = FINE, noise: float = 0.0) -> RandomWalk:
+    """The law of x and of noise on each coordinate, read through a map of k columns, at the nodes of Gauss rules."""
     sharp = d > k and (d - k <= SHARP_DIMENSIONS or 4 * words > d)
     directions = resolution.sharp_directions if sharp else resolution.directions
-    return random_walk_rule(words - 1, d, resolution.lengths, directions)
+    return random_walk_rule(words - 1, d, resolution.lengths, directions, noise)
 
 
 def deflection_probability(x: RandomWalk, k: int, d: float, angles: Angles) -> FloatArray:
@@ -133,17 +134,60 @@ def _deflection_under_square_maps(x: RandomWalk, k: int, angles: Angles) -> Floa
     return np.where((length >= 1) | short, near + beyond, 1)[which]
 
 
-def superposition_recall(N: int, words: int, k: int, d: float, resolution: Resolution = FINE) -> float:
-    """Expected recall of one query: `words` codes superposed, N attributes, 2 <= k <= d.
+def superposition_recall(N: int, words: int, k: int, d: float, resolution: Resolution = FINE, *,
+                         noise: float = 0.0) -> float:
+    """Expected recall of one query: `words` codes superposed, N attributes, 2 <= k <= d; `noise` is the standard
+    deviation of Gaussian noise on each coordinate. Noise, like x, has a uniform direction: the law stays exact.
 
     >>> round(superposition_recall(100, 4, 16, 64), 4)
     0.9154
     """
-    if words == 1:
+    if words == 1 and noise == 0:
         return 1.0
     angles, chances = nearest_competitor(N, k, STEP_SQUARE_MAPS if d == k else STEP)
-    x = interference(words, k, d, resolution)
+    x = interference(words, k, d, resolution, noise)
     return min(float(x.weights @ deflection_probability(x, k, d, angles) @ chances), 1.0)
+
+
+def round_off(x: FloatArray, precision: int) -> FloatArray:
+    """x, in units of its deviation, in the middle of one of 2^precision equal cells from -4 to 4."""
+    step = 2 * WIDEST / 2**precision
+    return np.clip((np.floor(x / step) + 1 / 2) * step, -WIDEST + step / 2, WIDEST - step / 2)
+
+
+def rounding_noise(precision: int) -> float:
+    """The variance of what `round_off` adds to a normal variable, over the square of the factor by which it keeps it:
+    round_off(x) = factor x + noise, with noise uncorrelated to x.
+
+    >>> round(rounding_noise(1), 3), round(rounding_noise(8) * 12 / (8 / 256)**2, 2)
+    (0.571, 1.08)
+    """
+    from scipy.special import ndtr
+
+    step = 2 * WIDEST / 2**precision
+    edges = np.concatenate([[-np.inf], step * np.arange(1 - 2 ** (precision - 1), 2 ** (precision - 1)), [np.inf]])
+    middle = step * (np.arange(2**precision) + 1 / 2) - WIDEST
+    factor = -middle @ np.diff(np.exp(-(edges**2) / 2)) / math.sqrt(2 * math.pi)
+    return float(middle**2 @ np.diff(ndtr(edges)) / factor**2 - 1)
+
+
+def signs_recall(N: int, flip: float) -> float:
+    """Expected recall of N codes of signs, the binary digits of their numbers, each of which is read wrong with
+    probability `flip` where the code that differs in it alone exists: exact where N is a power of two.
+
+    >>> round(signs_recall(8, 0.1), 3), round(signs_recall(6, 0.1), 3)
+    (0.729, 0.783)
+    """
+    keep, total, weight = 1 - flip, 0.0, 1.0
+    rest = N
+    for bit in range((N - 1).bit_length() - 1, -1, -1):
+        beyond = rest - 2**bit  # numbers with this bit set; the others have a neighbour there where as many exist
+        if rest == 2 ** (bit + 1):
+            break
+        if beyond > 0:
+            total += weight * (beyond * keep ** (bit + 1) + (2**bit - beyond) * keep**bit)
+            weight, rest = weight * keep, beyond
+    return (total + weight * rest * keep ** (rest - 1).bit_length()) / N
 
 
 def parameter_count(N: int, words: int, slots: int, k: int, d: int) -> float:

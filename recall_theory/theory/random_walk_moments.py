@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.quadrature import condense, gauss_coordinate
+from ..numerics.quadrature import condense, gauss_coordinate, gauss_gamma
 
 FloatArray = NDArray[np.float64]
 
@@ -34,24 +34,38 @@ def squared_length_rule(n: int, d: float, nodes: int) -> tuple[FloatArray, Float
     """
     if n == 1:
         return np.ones(1), np.ones(1)
-    (one, w_one), (other, w_other) = (squared_length_rule(m, d, nodes) for m in (n // 2, n - n // 2))
+    one, other = (squared_length_rule(m, d, nodes) for m in (n // 2, n - n // 2))
+    return _rule_of_sum(one, other, d, nodes)
+
+
+def _rule_of_sum(one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray], d: float,
+                 nodes: int) -> tuple[FloatArray, FloatArray]:
+    """The rule of |x + y|^2 from those of two independent vectors of uniform direction."""
+    (x, w_x), (y, w_y) = one, other
     u, w = gauss_coordinate(d, nodes, least=2)
-    one, w_one = one[:, None, None], w_one[:, None, None]
-    other, w_other = other[:, None], w_other[:, None]
-    total = np.maximum(one + other + 2 * np.sqrt(one * other / d) * u, 0)
-    squared, weights = condense(total.ravel(), (w_one * w_other * w).ravel(), nodes)
+    x, w_x = x[:, None, None], w_x[:, None, None]
+    y, w_y = y[:, None], w_y[:, None]
+    total = np.maximum(x + y + 2 * np.sqrt(x * y / d) * u, 0)
+    squared, weights = condense(total.ravel(), (w_x * w_y * w).ravel(), nodes)
     return np.maximum(squared, 0), weights
 
 
 @functools.lru_cache(maxsize=64)
-def random_walk_rule(n: int, d: float, lengths: int, directions: int) -> RandomWalk:
-    """The law of x at so many nodes for its length, times so many for its direction.
+def random_walk_rule(n: int, d: float, lengths: int, directions: int, noise: float = 0.0) -> RandomWalk:
+    """The law of x at so many nodes for its length, times so many for its direction; of x and Gaussian noise of
+    deviation `noise` on each coordinate, where there is some.
 
     >>> x = random_walk_rule(3, 16, 4, 8)
     >>> round(float(x.weights @ x.along**2), 12)       # n/d
     0.1875
     """
-    squared, length_weights = squared_length_rule(n, d, lengths)
+    if noise > 0:
+        chi, chi_weights = gauss_gamma(2 / d, lengths)
+        gaussian = noise**2 * d * chi, chi_weights
+        squared, length_weights = (gaussian if n == 0 else
+                                   _rule_of_sum(squared_length_rule(n, d, lengths), gaussian, d, lengths))
+    else:
+        squared, length_weights = squared_length_rule(n, d, lengths)
     u, u_weights = gauss_coordinate(d, directions, least=2)
     shape = (len(squared), len(u))
     return RandomWalk(np.broadcast_to(squared[:, None], shape).ravel(),

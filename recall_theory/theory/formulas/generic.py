@@ -41,6 +41,7 @@ def _exp(x: Real) -> Real:
 erfc = _dispatch("erfc", special.erfc)
 exp = _dispatch("exp", _exp)
 log = _dispatch("log", np.log)
+sin = _dispatch("sin", np.sin)
 sqrt = _dispatch("sqrt", np.sqrt)
 cbrt = _dispatch("cbrt", np.cbrt)
 loggamma = _dispatch("loggamma", special.gammaln)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 
-from .generic import Real, log, loggamma, sqrt, whole
+from .generic import Real, log, loggamma, pi, sin, sqrt, whole
 from .registry import formula
 
 _LINEAR = ("Barnfield, Kim, Nichani, Lee, Lu, arXiv:2605.05189 (conjectured there in v1); Giorlandino, Goldt, "
@@ -18,7 +18,7 @@ _geometric = functools.partial(formula, reference="docs/derivations/geometric.md
 
 
 @_geometric("geometric.exact.dimension", "Embedding dimension of the exact construction, one pass of h relations",
-            regime="every N with codes of k = ceil(log2 N) bits; recall is 1",
+            regime="every N with codes of k = ceil(log2 N / b) digits of b bits; recall is 1",
             limits="R (k + 1) for one hop")
 def exact_dimension(R: Real, k: Real, h: Real) -> Real:
     """d = R^h k + h R."""
@@ -38,6 +38,14 @@ def middle_dimension(R: Real, k: Real, h: Real) -> Real:
 def chain_dimension(R: Real, k: Real, h: Real) -> Real:
     """d = R k + R + 2 h + 1."""
     return R * k + R + 2 * h + 1
+
+
+@_geometric("geometric.circle.margin", "Lead of the right score of N codes on a circle, two coordinates a code",
+            regime="every N, in exact arithmetic; a format of p significand bits holds it up to about N = 2^(p/2) to "
+            "4 2^(p/2)", limits="2 pi^2/N^2")
+def circle_margin(subjects: Real) -> Real:
+    """2 sin(pi/N)^2, which is 1 - cos(2 pi/N)."""
+    return 2 * sin(pi(subjects) / subjects) ** 2
 
 
 @_geometric("geometric.exact.mlp_width", "Hidden units of the MLP that selects by relation",

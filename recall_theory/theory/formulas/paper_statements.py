@@ -54,6 +54,9 @@ _said("geometric.dimension", "subjects R", "Embedding dimension that recalls all
 _said("geometric.dimension.order", "subjects R", "The same, with its order in the number of relations", _GEOMETRIC,
       "a reader's notes on the paper, in a public repository on GitHub",
       "They provide evidence that for N persons with R Relations, d = O(R log N) sufficies.")
+_said("geometric.chain_of_thought", "subjects R h", "Embedding dimension of chain of thought", _GEOMETRIC,
+      "a reader's notes on the paper, in a public repository on GitHub",
+      "with CoT d = O~(R + k) suffices for any k-hop query")
 _said("geometric.hops", "subjects R h", "Capacity against depth in multi-hop recall", _GEOMETRIC, _ABSTRACT,
       "We extend these results to the multi-hop setting [...] providing constructions with and without "
       "chain-of-thought that exhibit a provable capacity-depth tradeoff, complemented by a matching "
