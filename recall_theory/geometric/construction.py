@@ -46,7 +46,7 @@ def construct(construction: Construction, facts: IntArray) -> GeometricTransform
 
     >>> facts = np.array([np.roll(np.arange(13), 2), np.arange(13)[::-1], np.roll(np.arange(13), 5)])
     >>> model = construct(Construction(N=13, R=3, hops=2, route="middle"), facts)
-    >>> int(model.forward(np.array([[5, 13 + 2, 13 + 0]])).argmax()) == facts[0, facts[2, 5]]
+    >>> bool(model.forward(np.array([[5, 13 + 2, 13 + 0]])).argmax() == facts[0, facts[2, 5]])
     True
     """
     c = construction
