@@ -28,7 +28,8 @@ def drawn():
         p = predict(setting)
         error = max(abs(getattr(p, o) - mean) - 3 * se
                     for o, mean, se in zip(OBSERVABLES, row["mean"], row["se"], strict=True))
-        expected = reasons(sizes_of(setting), setting.activation, setting.embedding)[1]
+        expected = reasons(sizes_of(setting), setting.activation, setting.embedding,
+                                in_value=setting.trigger_in_value)[1]
         found.append((row["draw"], class_of(setting.activation), p.checked, error, expected))
     return found
 

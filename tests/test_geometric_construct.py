@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.special import ndtr
 
 from recall_theory.geometric import Construction, GeometricSetting, construct, run_queries
 from recall_theory.geometric.construction_setting import ROUTES
@@ -119,6 +120,19 @@ def test_only_the_embedding_depends_on_the_facts_but_where_it_is_said():
                            ("middle", {"embedding", "unembedding"})):
         one, other = (built(seed, N=31, R=3, hops=2, route=route)[1].weights() for seed in (0, 1))
         assert {name for name in one if not np.array_equal(one[name], other[name])} == changed
+
+
+@pytest.mark.parametrize("bits, deviation", [(1, 0.3), (2, 0.3), (3, 0.25)])
+def test_digits_under_noise(bits, deviation):
+    """Noise on the embeddings, in units of the spacing: each digit is read rightly by the law of the derivation."""
+    c, model, facts = built(N=64, R=4, bits=bits)
+    rng, seen = np.random.default_rng(8), []
+    for _ in range(40):
+        noisy = model.embedding.copy()
+        noisy[:c.N, :c.coded] += 2 * deviation * rng.standard_normal((c.N, c.coded))
+        seen.append(run_queries(c, dataclasses.replace(model, embedding=noisy), facts, rng).recall)
+    right = (1 - 2 * (1 - 2.0**-bits) * ndtr(-1 / (2 * deviation))) ** c.k
+    assert abs(np.mean(seen) - right) < 5 * np.std(seen) / np.sqrt(40)
 
 
 def test_what_does_not_fit_is_told_in_one_line():

@@ -46,7 +46,7 @@ def construct(construction: Construction, facts: IntArray) -> GeometricTransform
 
     >>> facts = np.array([np.roll(np.arange(13), 2), np.arange(13)[::-1], np.roll(np.arange(13), 5)])
     >>> model = construct(Construction(N=13, R=3, hops=2, route="middle"), facts)
-    >>> int(model.forward(np.array([[5, 13 + 2, 13 + 0]])).argmax()) == facts[0, facts[2, 5]]
+    >>> bool(model.forward(np.array([[5, 13 + 2, 13 + 0]])).argmax() == facts[0, facts[2, 5]])
     True
     """
     c = construction
@@ -119,7 +119,7 @@ def _selector(c: Construction, codes: WeightArray) -> tuple[sparse.csr_matrix, W
     words = all_words(c.R, c.slots)
     behind = c.R**c.behind
     block = words[:, 0] if c.sets == "disjoint" else np.arange(len(words)) % behind
-    gate = float(np.abs(codes).max()) * (2 if c.route == "chain" else 1)
+    gate = 2 * float(np.abs(codes).max())  # twice what it must be without leak and noise
     unit = np.arange(2 * len(words) * c.k)
     word, sign, i = unit // (2 * c.k), np.where(unit % (2 * c.k) < c.k, 1.0, -1.0), unit % c.k
     slots = c.coded + np.arange(c.slots) * c.R + words[word]

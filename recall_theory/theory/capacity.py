@@ -298,7 +298,8 @@ class LargestV:
         """What is said of a budget whether or not a V reaches the target."""
         (many, place), sizes, N = self.predicted[budget, V], self.sizes(budget, V), self.fixed.get("N")
         terms = {step: {name: float(x[place]) for name, x in of.items()} for step, of in many.terms.items()}
-        remarks = remarks_at(sizes, self.model.activation, self.model.embedding, self.model.beta)
+        remarks = remarks_at(sizes, self.model.activation, self.model.embedding, self.model.beta,
+                             in_value=self.model.trigger_in_value)
         limited_by = limit(float(many.attention[place]), float(many.recall[place]), sizes["N"] / V, terms)
         if self.model.beta is not None:
             in_limit = float(self.limit.predict(self.stacked([sizes])).accuracy[0])

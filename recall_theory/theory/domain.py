@@ -30,6 +30,9 @@ BEYOND_FINITE = 0.1  # error to expect beyond these
 
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
 LEAST_ROUGH = 64  # m of a rough activation
+EVEN = 1 / 100  # `linear_share` below which an activation counts as even: with the trigger in keys only, and d below
+LEAST_EVEN = 16  # this, attention's scores are far from normal,
+BEYOND_EVEN = 0.2  # and this error is to be expected
 LONGEST = {"d/V": 24, "L/V": 16}  # likewise: the largest ratios to V
 BEYOND = 0.08  # error to expect below and beyond these, or where few neurons decide
 
@@ -88,8 +91,8 @@ def share_of_few(m: ArrayLike, activation: str) -> FloatArray:
     return np.asarray(_fourth_moment(activation) / np.asarray(m, dtype=float))
 
 
-def _outside(at: Sizes, activation: str | None, embedding: str,
-             beta: float | None = None) -> Iterator[tuple[NDArray[np.bool_], str, FloatArray]]:
+def _outside(at: Sizes, activation: str | None, embedding: str, beta: float | None = None, *,
+             in_value: bool = True) -> Iterator[tuple[NDArray[np.bool_], str, FloatArray]]:
     """Each way out of the domain: where it applies, what to say of it (sizes to be filled in), the error to expect."""
     V, L, N = (at[name] for name in "VLN")
     kind, is_long = class_of(activation), L > SHORT * V
@@ -117,27 +120,33 @@ def _outside(at: Sizes, activation: str | None, embedding: str,
         yield L > LONGEST_FINITE * V, f"L/V = {{L/V}} is above {LONGEST_FINITE}, the most that was checked at finite " \
             "rates", soft
     if activation is not None:
+        if not in_value and linear_share(activation) < EVEN:
+            yield at["d"] < LEAST_EVEN, f"d = {{d}} is below {LEAST_EVEN} with the trigger in keys only, under an " \
+                "activation without a linear part", np.full(V.shape, BEYOND_EVEN)
         share = share_of_few(at["m"], activation)
         yield share > MOST_OF_FEW * (1 + 1 / 10**9), "few of the m = {m} neurons decide under this activation", beyond
 
 
-def is_checked(at: Sizes, activation: str | None, embedding: str, beta: float | None = None) -> NDArray[np.bool_]:
+def is_checked(at: Sizes, activation: str | None, embedding: str, beta: float | None = None, *,
+               in_value: bool = True) -> NDArray[np.bool_]:
     """Whether settings lie in the domain; `at` holds arrays V, L, d, N and, with an MLP, m of one shape; beta is
-    eta*gamma, None in the limit.
+    eta*gamma, None in the limit; `in_value` says that the trigger is part of the values.
 
     >>> sizes = {name: np.array([8.0, 128.0]) for name in "VLdN"}
     >>> is_checked(sizes, None, "gaussian")
     array([False,  True])
     """
-    return ~np.any([where for where, _, _ in _outside(at, activation, embedding, beta)], axis=0)
+    return ~np.any([where for where, _, _ in _outside(at, activation, embedding, beta, in_value=in_value)],
+                   axis=0)
 
 
 def reasons(sizes: Mapping[str, float], activation: str | None, embedding: str,
-            beta: float | None = None) -> tuple[list[str], float]:
+            beta: float | None = None, *, in_value: bool = True) -> tuple[list[str], float]:
     """Why sizes V, L, d, N and, with an activation, m lie outside the domain, and the largest error to expect, which
-    is `INSIDE` where there is no reason. N may be beyond what a setting allows; beta as in `is_checked`."""
+    is `INSIDE` where there is no reason. N may be beyond what a setting allows; beta and `in_value` as in
+    `is_checked`."""
     at = {name: np.array(size) for name, size in sizes.items()}
-    ways = [way for way in _outside(at, activation, embedding, beta) if way[0]]
+    ways = [way for way in _outside(at, activation, embedding, beta, in_value=in_value) if way[0]]
     shown = {name: count(int(size)) for name, size in sizes.items()}
     shown |= {f"{name}/V": number(sizes[name] / sizes["V"]) for name in ("N", "d", "L")}
     error = max((float(error) for _, _, error in ways),
@@ -146,9 +155,10 @@ def reasons(sizes: Mapping[str, float], activation: str | None, embedding: str,
 
 
 def remarks_at(sizes: Mapping[str, float], activation: str | None, embedding: str,
-               beta: float | None = None) -> tuple[str, ...]:
-    """The reasons in one sentence with the error to expect; nothing where there are none. beta as in `is_checked`."""
-    why, error = reasons(sizes, activation, embedding, beta)
+               beta: float | None = None, *, in_value: bool = True) -> tuple[str, ...]:
+    """The reasons in one sentence with the error to expect; nothing where there are none. beta and `in_value` as in
+    `is_checked`."""
+    why, error = reasons(sizes, activation, embedding, beta, in_value=in_value)
     return (f"Not checked: {'; '.join(why)}. Expect predictions to be off by up to {error:.2g}.",) if why else ()
 
 
@@ -163,7 +173,8 @@ def remarks(setting: Setting) -> tuple[str, ...]:
     if setting.embedding == "orthogonal" and setting.m is not None:
         return ("Not checked: there is no prediction for orthogonal embeddings with an MLP.",)
     if setting.eta is None or setting.gamma is None:
-        return remarks_at(sizes_of(setting), setting.activation, setting.embedding)
+        return remarks_at(sizes_of(setting), setting.activation, setting.embedding,
+                          in_value=setting.trigger_in_value)
     if setting.embedding == "orthogonal" or setting.m is not None:
         return ("Not checked: there is no prediction at finite rates for orthogonal embeddings or with an MLP.",)
     large = (f"Not checked: eta = {number(setting.eta)} and gamma = {number(setting.gamma)} leave logits of up to "

@@ -122,7 +122,7 @@ class Predictions:
     def checked(self) -> NDArray[np.bool_]:
         """Where settings lie in the domain in which predictions were checked against simulation."""
         sizes = {name: x for name in SIZES if (x := getattr(self, name)) is not None}
-        return is_checked(sizes, self.activation, self.embedding, self.beta)
+        return is_checked(sizes, self.activation, self.embedding, self.beta, in_value=self.trigger_in_value)
 
     def to_dict(self) -> dict[str, Any]:
         """Columns of a table with one row a setting, by the names that `recall-theory predict --csv` gives them.
