@@ -237,7 +237,8 @@ capacity_command = Command(
 
 hops_command = Command(
     "hops", run_hops,
-    params=[*geometric_options(("d", "code_length", "hops", "depth", "chain_of_thought", "construction", "bits")),
+    params=[*geometric_options(("d", "code_length", "hops", "depth", "chain_of_thought", "construction", "bits",
+                                "noise", "precision")),
             option("hops", among=GEOMETRIC_PARAMETERS, default=2), option("bits", among=GEOMETRIC_PARAMETERS)],
     help="What a query of several relations takes, by every route, at every depth and with chain of thought: the "
          "sizes of constructions, the weights that hold the facts, and the bound by counting for facts there, with the "
