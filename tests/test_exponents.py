@@ -54,11 +54,11 @@ def test_bounds_are_those_of_the_formulas():
         at = [math.log10(float(samples(V=V, L=V**c, d=V**delta)) / math.log(V)) for V in (1e30, 1e31)]
         return at[1] - at[0]
 
-    information = exponents(None, True).bounds()[-1]
+    information = exponents(None, True).bounds[-1]
     assert str(information) == "nu + 2 delta > c + 2"
     for c, delta in ((0.25, 0.5), (0.75, 0.75)):
         assert slope(c, delta) == pytest.approx(2 + c - 2 * delta, abs=1e-3)
-    assert str(exponents("relu", True).bounds()[1]) == "mu + delta > 1"
+    assert str(exponents("relu", True).bounds[1]) == "mu + delta > 1"
 
 
 def test_moments_of_relu_and_tanh_have_the_powers_that_are_declared():

@@ -74,7 +74,7 @@ def _exponents(values: Mapping[str, Any]) -> Answer:
     except SettingError as error:
         raise bad_setting(error) from None
     data = found.to_dict()
-    of_steps = [("recall", found.recall), ("attention", found.conditions()), ("bound", found.bounds())]
+    of_steps = [("recall", found.recall), ("attention", found.conditions()), ("bound", found.bounds)]
     rows = [{"step": step, "cause": x.cause, "condition": str(x)} for step, each in of_steps for x in each]
     first = found.along_edge()[0]
     start, nu = first.at(first.start), found.edge(first.start)

@@ -49,5 +49,5 @@ def exponents_figure(found: Exponents) -> Figure:
 
 def _needed(found: Exponents) -> dict[str, float]:
     """The least nu and the least delta, at m = V, of the bounds that hold for any learner and any model."""
-    coverage, bits, _ = (x.margin for x in found.bounds())
+    coverage, bits, _ = (x.margin for x in found.bounds)
     return {"nu": float(-coverage[0] / coverage[3]), "delta": float(-(bits[0] + bits[4]) / bits[2])}

@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import SettingError
 from ..numerics.plain_data import SCHEMA_VERSION
 from .formulas import leading_laws as laws
-from .formulas import recall_formulas, step_two
+from .formulas import lower_bounds, recall_formulas, step_two
 from .formulas.step_two import StepTwo
 
 if TYPE_CHECKING:
@@ -90,13 +90,15 @@ class Piece:
 
 @dataclasses.dataclass(frozen=True)
 class Exponents:
-    """The tropical forms of a model: the lead, the noise of attention by cause, the conditions of recall."""
+    """The tropical forms of a model: the lead, the noise of attention by cause, the conditions of recall, and `bounds`:
+    what no learner can do without, and, last, none that sees the first gradient in noise of its own, at d <= V."""
 
     activation: str | None
     trigger_in_value: bool
     lead: tuple[Form, ...]
     noise: tuple[tuple[str, Form], ...]
     recall: tuple[Condition, ...]
+    bounds: tuple[Condition, ...]
 
     def recalls(self, nu: Fraction, delta: Fraction, mu: Fraction = Fraction(1)) -> bool:
         """Whether recall at right attention succeeds, or is at its edge."""
@@ -151,16 +153,6 @@ class Exponents:
         found = {condition for c, condition in met if self.activation is None or c <= 1}  # their moments are of L <= V
         return tuple(sorted(found, key=lambda x: (x.cause, str(x))))
 
-    def bounds(self) -> tuple[Condition, ...]:
-        """What no learner can do without, and, last, no learner that sees the first gradient in noise of its own, where
-        d <= V: `bound.coverage`, `bound.bits` and `bound.gradient` in exponents."""
-        one, mlp = Fraction(1), self.activation is not None
-        neurons, square = Fraction(int(mlp)), Fraction(2 - int(mlp))
-        zero = Fraction(0)
-        return (Condition("coverage, any learner", (-one, zero, zero, one, zero)),
-                Condition("bits, any model of so many numbers", (-one, zero, square, zero, neurons)),
-                Condition("information, one noisy first gradient", (-2 * one, -one, square, one, neurons)))
-
     def to_dict(self) -> dict[str, Any]:
         """What `recall-theory phase --exponents --json` prints; fractions as text."""
         def rows(conditions: Iterable[Condition]) -> list[dict[str, Any]]:
@@ -170,7 +162,7 @@ class Exponents:
 
         return {"schema_version": SCHEMA_VERSION, "activation": self.activation,
                 "trigger_in_value": self.trigger_in_value, "recall": rows(self.recall),
-                "attention": rows(self.conditions()), "bounds": rows(self.bounds()),
+                "attention": rows(self.conditions()), "bounds": rows(self.bounds),
                 "edge": [{"delta": [str(x.start), str(x.end)], "nu": [str(self.edge(x.start)), str(self.edge(x.end))],
                           "c": str(x), "c_at": [str(x.at(x.start)), str(x.at(x.end))], "cause": x.cause}
                          for x in self.along_edge()]}
@@ -206,7 +198,7 @@ def exponents(activation: str | None = None, trigger_in_value: bool = True) -> E
              for seen in pair for form in _powers(seen, symbols)]
     noise += [("trigger overlap", form) for form in _powers(step_two.lead(p)**2 / d, symbols)]
     return Exponents(activation, trigger_in_value, tuple(_powers(step_two.lead(p), symbols)), tuple(noise),
-                     tuple(_recall(activation, trigger_in_value, symbols)))
+                     tuple(_recall(activation, trigger_in_value, symbols)), tuple(_bounds(activation, symbols)))
 
 
 def _recall(activation: str | None, trigger_in_value: bool, symbols: Sequence[sympy.Symbol]) -> Iterable[Condition]:
@@ -218,6 +210,21 @@ def _recall(activation: str | None, trigger_in_value: bool, symbols: Sequence[sy
         terms["mean bias"] = recall_formulas.mean_bias(V, d, N, 1, 1)
     if activation is not None:
         terms["MLP noise"] = laws.law_recall_mlp_noise(V, 1, 0, 1) / (m * d)
+    return _conditions(terms, symbols)
+
+
+def _bounds(activation: str | None, symbols: Sequence[sympy.Symbol]) -> Iterable[Condition]:
+    """The bounds, of the formulas for the samples, the bits and the noisy gradient that all V facts take."""
+    V, root, d, N, m = symbols
+    short = lower_bounds.permutation_bits(V) / (d * (d if activation is None else m))  # of bits a number
+    return _conditions({"coverage, any learner": laws.recall_coverage(V) / N,
+                        "bits, any model of so many numbers": short,
+                        "information, one noisy first gradient": short / lower_bounds.gradient_snr(V, root**2, N)},
+                       symbols)
+
+
+def _conditions(terms: dict[str, Any], symbols: Sequence[sympy.Symbol]) -> Iterable[Condition]:
+    """That each term, by cause, does not grow."""
     for cause, term in terms.items():
         for form in _powers(term, symbols):
             yield Condition(cause, tuple(-x for x in form))
@@ -242,7 +249,7 @@ def _powers(expression: Any, symbols: Sequence[sympy.Symbol]) -> list[Form]:
         return V**(ratio.denom.degree() - ratio.numer.degree())
 
     plain = sympy.sympify(expression).replace(over_sum, leading)
-    plain = plain.replace(sympy.log, lambda x: sympy.Integer(1))
+    plain = plain.replace(sympy.loggamma, lambda x: x).replace(sympy.log, lambda x: sympy.Integer(1))
     if plain == 0:
         return []
     element = field.from_sympy(plain)
