@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..settings import Setting
-from ..theory.predict import predict
-from ..verification.ladder_study import RATIO, Row, setting_of_row
+from ..verification.ladder_study import RATIO, Row, law_of, setting_of_row
 from .scaling_experiment import CriticalSize, Scaling
 from .scaling_search import Crossing, SizeRange, crossing_between, predicted_crossing
 
@@ -45,7 +44,7 @@ def critical_size(value: int, found: Sequence[tuple[int, np.ndarray, Setting]], 
 
     above = means >= at if of == "N" else means < at
     seeds = sum(len(x[1]) for x in found)
-    law = predicted_crossing(lambda size: float(predict(setting(size)).accuracy), at,
+    law = predicted_crossing(lambda size: law_of(setting(size))["accuracy"], at,
                              SizeRange(int(sizes[len(sizes) // 2]), 2, 10**7, of == "N"))
     if above.all() or not above.any():
         side = "below" if above.all() else "above"

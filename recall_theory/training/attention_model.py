@@ -97,19 +97,17 @@ def three_steps(task: RecallTask, setting: Setting, eta: float | None, gamma: fl
 
     is_limit = eta is None
 
-    def loss(parameters: Tree) -> Tree:
-        # At W = 0 all scores are 0, and the softmax is the limit's attention with its gradient.
-        scores = logits(parameters, task.embeddings, task.training, setting)
+    def loss(parameters: Tree, saturated: bool) -> Tree:
+        scores = logits(parameters, task.embeddings, task.training, setting, saturated)
         return (uniform_loss if is_limit else cross_entropy)(scores, task.training.label)
 
-    def last_loss(parameters: Tree) -> Tree:
-        scores = logits(parameters, task.embeddings, task.training, setting, is_limit)
-        return (uniform_loss if is_limit else cross_entropy)(scores, task.training.label)
-
+    # At W = 0 all scores are 0, and the softmax is the limit's attention with its gradient: only step three is
+    # saturated.
+    gradient = jax.grad(loss)
     first = initial(task, trains_embeddings=False)
-    first = {**first, "Val": -(eta or 1.0) * jax.grad(loss)(first)["Val"]}
-    second = {**first, "W": -(gamma or 1.0) * jax.grad(loss)(first)["W"]}
-    step = -(gamma or 1.0) * jax.grad(last_loss)(second)["Val"]
+    first = {**first, "Val": -(eta or 1.0) * gradient(first, False)["Val"]}
+    second = {**first, "W": -(gamma or 1.0) * gradient(first, False)["W"]}
+    step = -(gamma or 1.0) * gradient(second, is_limit)["Val"]
     return {**second, "Val": step if is_limit else second["Val"] + step}
 
 
