@@ -15,7 +15,7 @@ from scipy.special import gammaln, ndtr
 
 from ..numerics.counts import binomial_over_poisson
 from ..numerics.cumulants import gamma_of_score, score_of_gamma
-from ..numerics.quadrature import condense, gauss_binomial, gauss_cut_normal, gauss_hermite, gauss_skewed
+from ..numerics.quadrature import condense, gauss_binomial, gauss_hermite, gauss_parts_of_normal, gauss_skewed
 from ..numerics.unit_sphere import coordinate_of_score, score_of_coordinate, wallace_scale
 from .accuracy import Accuracy
 from .formulas.orthogonal_formulas import (
@@ -243,7 +243,7 @@ def _nodes(V: float, accuracy: Accuracy, skew: float, total: float, given: tuple
     lead, noise, moved, shared, centre, spread = given
     count = accuracy.orthogonal_lead
     if np.isinf(V):
-        x, weight = gauss_cut_normal(-lead / np.sqrt(noise), count)
+        x, weight = gauss_parts_of_normal((-lead / np.sqrt(noise))[..., None], (count, count))
         leads = big = lead + np.sqrt(noise) * x
     else:
         x, weight = (a[:, None] for a in gauss_hermite(accuracy.orthogonal_trigger, symmetric=True))
@@ -254,7 +254,7 @@ def _nodes(V: float, accuracy: Accuracy, skew: float, total: float, given: tuple
         # of S_b is orthogonal to t.
         rest = np.sqrt(np.maximum(own - shared**2 / noise, own * LEAST_PART))
         middle = big + shared / noise * (big - lead)
-        z, w = gauss_cut_normal(-(middle / rest)[:, 0], count)
+        z, w = gauss_parts_of_normal(-(middle / rest), (count, count))
         leads, weight, own = middle + rest * z, weight * w, (1 - 1 / V) * own + 0 * z
     variance = own + leads**2 / V
     leads, share, own, variance, weight = (np.ravel(a) for a in (leads, leads**2 / V / variance, own, variance, weight))

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..activations import Activation
-from ..numerics.gaussian_kernels import gaussian_rule
 from ..numerics.quadrature import gauss_hermite
 from .accuracy import Accuracy
 from .fact import Facts
@@ -135,10 +134,9 @@ class Neurons:
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """E phi(u) phi(v) over a neuron's weights."""
-        x, w = gaussian_rule(self.phi, 1.0)
-        y, p = gauss_hermite(self.accuracy.neuron_other)
+        x, p = gauss_hermite(self.accuracy.neuron_other)
         s1 = np.maximum(s1, SPECK)  # a square, which scores far out take below zero
         along = (product / np.sqrt(s1))[..., None, None]
         aside = np.sqrt(np.maximum(s2[..., None, None] - along**2, 0))
-        beside = (self.phi.phi(along * x[:, None] + aside * y) * p).sum(-1)
-        return np.asarray((self.phi.phi(np.sqrt(s1)[..., None] * x) * beside * w).sum(-1))
+        beside = (self.phi.phi(along * x[:, None] + aside * x) * p).sum(-1)
+        return np.asarray((self.phi.phi(np.sqrt(s1)[..., None] * x) * beside * p).sum(-1))

@@ -78,14 +78,6 @@ class Attended:
     share: FloatArray
     weight: FloatArray
 
-    def at(self, rows: slice) -> Attended:
-        """Some of the rows."""
-        return Attended(self.share[rows], self.weight[rows])
-
-    def repeated(self, times: int) -> Attended:
-        """Each fact so many times."""
-        return Attended(*(np.repeat(a, times, axis=1) for a in (self.share, self.weight)))
-
 
 def attended_share(seeds: Seeds, zeta: FloatArray, n: int) -> Attended:
     """The share given the token's score zeta (R, F), random over seeds through the number of tokens that outrank it."""
@@ -161,7 +153,7 @@ def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
     z = zeta[:, :, None] + 0 * share
     a, zm = total(share) / mass, total(z) / mass
     used = (mass > EMPTY).any(axis=0)
-    parts = (mass, a, zm, _wrong_score(seeds, zm, accuracy), np.maximum(total(share**2) / mass - a * a, 0),
+    parts = (mass, a, zm, wrong_score(seeds, zm, accuracy), np.maximum(total(share**2) / mass - a * a, 0),
              np.maximum(total(z * z) / mass - zm * zm, 0))
     return Classes(*(p[:, used] for p in parts))
 
@@ -171,8 +163,8 @@ def best_pick(seeds: Seeds) -> FloatArray:
     return np.asarray(np.minimum(-np.expm1((seeds.L - 1) * np.log1p(-1 / seeds.V)), BELOW_ONE))
 
 
-def _wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArray:
-    """(R, C): mean score of the best noise token, given that it beats a token of score zeta."""
+def wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArray:
+    """(R, C): mean score of the best noise token, given that it beats a token of score zeta (R, C)."""
     n = int(accuracy.reach * accuracy.score_steps)
     x = np.arange(-n, n + 1) / accuracy.score_steps
     below = log_ndtr(quantile_of_score(seeds, x))
