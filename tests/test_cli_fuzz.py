@@ -252,6 +252,7 @@ def quick(monkeypatch):
     # Large models are refused, as others are at 10^8.
     monkeypatch.setattr("recall_theory.geometric.geometric_simulation.MOST_NUMBERS", 20_000)
     monkeypatch.setattr("recall_theory.geometric.construction_setting.MOST_RUN", 20_000)
+    monkeypatch.setattr("recall_theory.geometric.construction.MOST_QUERIES", 200)
 
 
 def check(argv):
