@@ -13,8 +13,7 @@ from recall_theory.commands.capacity import _rates as rates_in_words
 from recall_theory.settings import N_TEST
 from recall_theory.simulate import run
 from recall_theory.theory.capacity import capacity
-from recall_theory.theory.limit_rates import WITHIN, rates_of_limit
-from recall_theory.theory.solve import solve_for
+from recall_theory.theory.solve import WITHIN, rates_of_limit, solve_for
 from recall_theory.verification.problem import THREE_STEP_RECALL, observe_exactly
 from recall_theory.web.explore_page import answers
 

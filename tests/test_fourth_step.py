@@ -10,7 +10,6 @@ import pytest
 from support import ROOT
 
 from recall_theory.theory import fourth_step
-from recall_theory.theory.formulas import fourth_step_formulas as formulas
 from recall_theory.theory.fourth_step import fourth_step_recall
 from validation.fourth_step import SEEDS, recall_after_four, settings
 
@@ -38,7 +37,7 @@ def test_the_committed_rows_are_simulations():
 
 
 @pytest.mark.parametrize("name, wrong", [
-    ("noise_feedback", formulas.signal_feedback),  # noise and signal taken alike: no gain
+    ("noise_feedback", fourth_step.signal_feedback),  # noise and signal taken alike: no gain
     ("mixed_feedback", lambda *given: 0.0),
     ("fresh_noise", lambda V, d, rest: 0.0),
 ])
@@ -57,5 +56,5 @@ def test_a_small_scale_changes_nothing_and_more_nodes_next_to_nothing(monkeypatc
 
 
 def test_it_overshoots_where_the_formula_says():
-    g = formulas.overshoot(256.0, 64.0, 0.7, 0.85)
-    assert formulas.noise_feedback(256.0, 64.0, g, 0.85) == pytest.approx(1.7)
+    g = fourth_step.overshoot(256.0, 64.0, 0.7, 0.85)
+    assert fourth_step.noise_feedback(256.0, 64.0, g, 0.85) == pytest.approx(1.7)

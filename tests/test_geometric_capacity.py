@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_theory.geometric import Construction, GeometricSetting, capacity, construct, crossovers, hops, run_queries
+from recall_theory.geometric import hop_depth as counting
 from recall_theory.geometric.geometric_capacity import CIRCLE
 from recall_theory.geometric.superposition import best_within, cheapest, parameter_count, superposition_dimension
 from recall_theory.geometric.superposition import superposition_recall as recall
 from recall_theory.settings import SettingError
-from recall_theory.theory import relation_counting as counting
 from recall_theory.theory.formulas import geometric_laws as laws
 from validation.geometric_circle import FORMATS, told_apart
 

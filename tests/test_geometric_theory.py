@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import integrate, special
 
 from recall_theory.geometric import GeometricSetting, predict, simulate
+from recall_theory.geometric import hop_depth as counting
 from recall_theory.geometric.geometric_prediction import variance_by_cause as variance
 from recall_theory.geometric.superposition import (
     COARSE,
@@ -25,11 +26,10 @@ from recall_theory.geometric.superposition import (
     signs_recall,
 )
 from recall_theory.geometric.superposition import superposition_recall as recall
+from recall_theory.numerics.coordinate_rules import squared_length_rule
 from recall_theory.settings import SettingError
 from recall_theory.theory import forced_choice
-from recall_theory.theory import relation_counting as counting
 from recall_theory.theory.formulas import geometric_laws as laws
-from recall_theory.theory.random_walk_moments import squared_length_rule
 from validation import geometric as validation
 
 VALIDATION = Path(__file__).parent.parent / "validation"

@@ -25,8 +25,8 @@ SOUGHT = {"V": "largest", "L": "longest", "d": "least", "N": "least", "m": "leas
 def run(output: Output, **values: Any) -> Answer:
     setting = Setting(**values)
     from ..theory.leading_requirements import requirements
-    from ..theory.limit_rates import WITHIN, rates_of_limit
     from ..theory.predict import predict
+    from ..theory.solve import WITHIN, rates_of_limit
 
     prediction = predict(setting)
     least_rates = rates_of_limit(prediction) if setting.is_limit else None

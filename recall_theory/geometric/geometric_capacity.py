@@ -14,9 +14,9 @@ from ..numerics.thresholds import bisect, last_reaching
 from ..settings import check_proportion
 from ..theory.formulas import geometric_laws as laws
 from ..theory.predict import LAW
-from ..theory.relation_counting import hops_bits, tables_bits
 from .construction_setting import MOST_DIGIT
 from .geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
+from .hop_depth import hops_bits, tables_bits
 from .superposition import (
     COARSE,
     MOST_D,

@@ -2,16 +2,19 @@
 
 It is nearly normal. Which rule is best depends on the function: `split_at` for one that bends, `equal_steps` for one
 that saturates, `quadrature.gauss_coordinate` for polynomials.
+
+Below, the rules of a sum x of n independent uniform unit vectors: of its squared length and of one coordinate.
 """
 
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .quadrature import condense
+from .quadrature import condense, gauss_coordinate, gauss_gamma
 
 FloatArray = NDArray[np.float64]
 
@@ -64,3 +67,64 @@ def equal_steps(d: float, n: int) -> tuple[FloatArray, FloatArray]:
     angle = reach * (2 * np.arange(n) + 1 - n) / n
     p = np.cos(angle)**(d - 2)
     return np.sqrt(d) * np.sin(angle), p / p.sum()
+
+
+# --- a sum of independent uniform unit vectors --------------------------------------------------------
+
+class RandomWalk(NamedTuple):
+    """Quadrature nodes of x, its squared length and its component along a fixed direction, and their weights."""
+
+    squared: FloatArray
+    along: FloatArray
+    weights: FloatArray
+
+
+@functools.lru_cache(maxsize=256)
+def squared_length_rule(n: int, d: float, nodes: int) -> tuple[FloatArray, FloatArray]:
+    """Values of |x|^2 and their weights, exact for every polynomial in |x|^2 of degree below 2 * nodes.
+
+    x is a walk of half the steps and another of the rest: |x + y|^2 = |x|^2 + |y|^2 + 2 |x||y| u, with u the cosine of
+    the angle between them, is integrated exactly by the rules of all three.
+
+    >>> squared, weights = squared_length_rule(3, 4, 3)
+    >>> round(float(weights @ squared), 9), round(float(weights @ squared**2), 9)
+    (3.0, 12.0)
+    """
+    if n == 1:
+        return np.ones(1), np.ones(1)
+    one, other = (squared_length_rule(m, d, nodes) for m in (n // 2, n - n // 2))
+    return _rule_of_sum(one, other, d, nodes)
+
+
+def _rule_of_sum(one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray], d: float,
+                 nodes: int) -> tuple[FloatArray, FloatArray]:
+    """The rule of |x + y|^2 from those of two independent vectors of uniform direction."""
+    (x, w_x), (y, w_y) = one, other
+    u, w = gauss_coordinate(d, nodes, least=2)
+    x, w_x = x[:, None, None], w_x[:, None, None]
+    y, w_y = y[:, None], w_y[:, None]
+    total = np.maximum(x + y + 2 * np.sqrt(x * y / d) * u, 0)
+    squared, weights = condense(total.ravel(), (w_x * w_y * w).ravel(), nodes)
+    return np.maximum(squared, 0), weights
+
+
+@functools.lru_cache(maxsize=64)
+def random_walk_rule(n: int, d: float, lengths: int, directions: int, noise: float = 0.0) -> RandomWalk:
+    """The law of x at so many nodes for its length, times so many for its direction; of x and Gaussian noise of
+    deviation `noise` on each coordinate, where there is some.
+
+    >>> x = random_walk_rule(3, 16, 4, 8)
+    >>> round(float(x.weights @ x.along**2), 12)       # n/d
+    0.1875
+    """
+    if noise > 0:
+        chi, chi_weights = gauss_gamma(2 / d, lengths)
+        gaussian = noise**2 * d * chi, chi_weights
+        squared, length_weights = (gaussian if n == 0 else
+                                   _rule_of_sum(squared_length_rule(n, d, lengths), gaussian, d, lengths))
+    else:
+        squared, length_weights = squared_length_rule(n, d, lengths)
+    u, u_weights = gauss_coordinate(d, directions, least=2)
+    shape = (len(squared), len(u))
+    return RandomWalk(np.broadcast_to(squared[:, None], shape).ravel(),
+                      (np.sqrt(squared / d)[:, None] * u).ravel(), (length_weights[:, None] * u_weights).ravel())

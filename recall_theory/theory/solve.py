@@ -7,6 +7,7 @@ at three prices: in full, attention alone, and a guess from the leading terms.
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from numpy.typing import NDArray
 from ..numerics.forced_choice import forced_choice
 from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
 from ..settings import OBSERVABLES, PARAMETERS, SIZES, SettingError, activation_in_use, beta_of, check_proportion
+from .domain import sizes_of
 from .formulas import leading_laws as laws
-from .formulas.finite_rate_formulas import logit_lead, typical_weight
+from .formulas.finite_rate_formulas import least_rates, logit_lead, typical_weight
 from .formulas.generic import lambert_w
 from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal import orthogonal_prediction
-from .predict import FloatArray, Predictions, predictions_at
+from .predict import FloatArray, Prediction, Predictions, predictions_at
 from .seed import attention
 
 Sizes = dict[str, FloatArray]  # V, L, d, N and, with an MLP, m
@@ -33,6 +35,8 @@ LEAST_FAR = 64  # and at least to here
 LARGEST = {"d": 10**6, "L": 10**7, "m": 10**9}  # that a search considers
 COARSE = 8  # points a decade where a crossing is looked for
 SOUGHT_LARGEST = ("V", "L")  # sizes whose largest value is sought
+WITHIN = 1 / 100  # of the limit's recall and accuracy: what counts as its holding
+STEP, MOST_STEPS = 2, 12  # in eta*gamma, on the way to where the limit holds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,3 +215,47 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
     worth = bearable(guess["attention"], target) if observable == "accuracy" else None
     search = interval_search(points, guess[observable], target, known, highest, worth=worth)
     return run_search(search, known, values)
+
+
+def rates_of_limit(in_limit: Prediction) -> float | None:
+    """About the least eta*gamma from which on recall and accuracy are within 0.01 of their limits `in_limit`, as
+    eta -> 0; 0 where that is so at uniform attention, as of one token, and None where finite rates have no law.
+
+    It is sought from the formula `least_rates` by factors of two, and interpolated between the last two.
+
+    >>> from recall_theory import Setting, predict
+    >>> round(math.log10(rates_of_limit(predict(Setting(V=64, L=8, d=64, N=4096)))), 1)
+    4.6
+    """
+    setting = in_limit.setting
+    if setting.L == 1:
+        return 0.0
+    try:
+        beta = float(least_rates(setting.V, setting.L, WITHIN))
+        gap = _gap(in_limit, beta)
+        rising = gap > WITHIN
+        for _ in range(MOST_STEPS):
+            before, old = beta, gap
+            beta *= STEP if rising else 1 / STEP
+            gap = _gap(in_limit, beta)
+            if (gap > WITHIN) != rising:
+                share = _share(old, gap)
+                return before * (beta / before) ** share
+    except SettingError:
+        return None
+    return None if rising else 0.0
+
+
+def _gap(in_limit: Prediction, beta: float) -> float:
+    """The larger distance of recall and accuracy at eta*gamma = beta from their limits."""
+    s = in_limit.setting
+    sizes = {name: np.array([size]) for name, size in sizes_of(s).items()}
+    at = predictions_at(sizes, s.activation, s.embedding, s.trigger_in_value, beta=beta)
+    return max(abs(float(at.recall[0]) - in_limit.recall), abs(float(at.accuracy[0]) - in_limit.accuracy))
+
+
+def _share(old: float, new: float) -> float:
+    """Where on the way from one gap to another, straight in its logarithm, it is `WITHIN`; from 0 to 1."""
+    if min(old, new) <= 0:
+        return 1 if new <= 0 and old > WITHIN else 0
+    return (math.log(old) - math.log(WITHIN)) / (math.log(old) - math.log(new))

@@ -33,7 +33,7 @@ MODULES = (
     "orthogonal_formulas",
     ".one_step_memory",
     "finite_rate_formulas",
-    "fourth_step_formulas",
+    ".fourth_step",
     "leading_laws",
     "sharp_constant",
     "capacity_laws",
