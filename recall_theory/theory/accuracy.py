@@ -48,7 +48,7 @@ class Accuracy:
     neuron_length: int = 3  # the length of its weights, a gamma variable
     neuron_other: int = 24  # its input from another value, on each piece between kinks
     neuron_steps: int = 4  # steps a standard deviation of the table of moments over that input, which a cubic joins
-    neuron_laplace: int = 8  # Gauss-Laguerre: the integral that divides by the own value
+    neuron_laplace: int = 8  # the integral that divides by the own value
     neuron_ratio: int = 3  # the fluctuation over weights of the noise's power in units of the own value
     neuron_mean: int = 2  # that of the mean, given the power; one node more of both below `narrow`, as below
     # the correct label
@@ -106,12 +106,15 @@ class Accuracy:
     orthogonal_sure: float = 1e-6  # the same below which recall is as if none were
     hard: float = 1e-7  # mean of a (1 - a) over attention weights, below which they count as 0 and 1
     reach: float = 7.0  # standard deviations to which normal variables are integrated
+    neuron_tilt: float = 24.0  # where that integral ends: draws of less than a 24th of the usual own value, which would
+    # decide alone where neurons are few, count as if they had that
     narrow: float = 128.0  # neurons, below which that gets a node more of either kind, if attention is sure
     steady: float = 0.25  # relative variance of that power, below which it gets a node less
     many_ahead: float = 8.0  # tokens of a sequence's noise that outrank a score, from which on it is never attended to
     few_ahead: float = 0.02  # the same below which it always is
     rare: float = 1e-5  # weight of a score below which its node is left out
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
+    widest: float = 8.0  # times as many nodes over counts, at most, where these are spread over several logits
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three
     small: float = 64.0  # tokens or dimensions, below which what fluctuates with them gets a node more, as below
     # a half and a quarter of it

@@ -179,4 +179,4 @@ def wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArra
         return np.asarray((i + 1 - place) * low + (place - i) * high)
 
     more = at(tail) / np.maximum(at(above), SPECK)
-    return np.asarray(zeta + seeds.snr[:, None] + np.minimum(more, 2))
+    return np.asarray(zeta + seeds.snr[:, None] + more)
