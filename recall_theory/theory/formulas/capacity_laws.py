@@ -463,7 +463,7 @@ def length(p: Layer) -> Branches:
     }
 
 
-_MLP = "m k1 k0 kv kz A B h0 h1 P0 P2"
+MOMENTS = "k1 k0 kv kz A B h0 h1 P0 P2"
 SOLVED = {  # what is sought: its branches, what is taken of them, the formula's name and title, its arguments
     "V": (vocabulary, least, "", "Largest vocabulary", "d N L e target"),
     "N": (samples, greatest, "samples.", "Least samples", "V d L e target"),
@@ -478,7 +478,7 @@ def _on_record() -> None:
         def total(p: Layer, branches: Any = branches, taken: Any = taken) -> Real:
             return taken(list(branches(p).values()))
 
-        for model, more in (("attention_only", ""), ("attention_mlp", _MLP), ("finite_rates", "beta")):
+        for model, more in (("attention_only", ""), ("attention_mlp", f"m {MOMENTS}"), ("finite_rates", "beta")):
             _law(f"capacity.{prefix}{model}", f"{title} that every branch allows", of=Layer,
                  arguments=f"{arguments} {more}", regime="as its branches; where two are equal, within a factor of 2 "
                  "or so")(total)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Provenance = Literal["quoted", "secondary", "derived", "kin"]
 Function = TypeVar("Function", bound=Callable[..., Any])
+Law = Callable[..., Any]  # of numbers, arrays or symbols
+Row = Callable[..., Callable[[Law], Law]]  # `formula` with some of its arguments given: registers a lambda beside it
 
 # The modules that register formulas; imported on the first look into the registry.
 MODULES = (
