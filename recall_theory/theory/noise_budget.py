@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..activations import Activation, activation, gaussian_mean
+from ..numerics.arrays import FloatArray
 from ..numerics.quantiser import compression, quantiser_noise
 from ..settings import PARAMETERS, Setting
 from .accuracy import DEFAULT
@@ -22,8 +23,6 @@ from .formulas.leading_laws import STATED
 from .formulas.step_two import input_power
 from .kernel import NeuronKernel
 from .seed import activation_moments
-
-FloatArray = NDArray[np.float64]
 
 ROUNDING = 1 / 10**12  # of what hardly ever fails, one step as little as the other
 WIDE = 1e6  # neurons at which the kernel of infinite width is taken, and what one neuron adds to it

@@ -14,17 +14,16 @@ import dataclasses
 import functools
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.ndimage import map_coordinates
 from scipy.special import gammaln, ndtr
 
+from ..numerics.arrays import FloatArray
 from ..numerics.cumulants import gamma_of_score
 from ..numerics.quadrature import gauss_charlier, gauss_hermite
 from ..numerics.unit_sphere import score_of_coordinate, wallace_scale
 from .formulas.generic import Real, log
 from .formulas.registry import Row, formula
-
-FloatArray = NDArray[np.float64]
 
 _WHERE = "docs/derivations/one_step.md"
 _noise: Row = functools.partial(formula, reference=_WHERE, regime="one-step reading; V, d large",
