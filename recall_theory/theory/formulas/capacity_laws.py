@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from .generic import (
     Real,
@@ -472,16 +471,17 @@ SOLVED = {  # what is sought: its branches, what is taken of them, the formula's
 }
 
 
+def _total(branches: Callable[[Layer], Branches], taken: Callable[..., Real], p: Layer) -> Real:
+    return taken(*branches(p).values())
+
+
 def _on_record() -> None:
     """Register what is sought, for the model without an MLP, with one, and at finite rates without."""
     for branches, taken, prefix, title, arguments in SOLVED.values():
-        def total(p: Layer, branches: Any = branches, taken: Any = taken) -> Real:
-            return taken(*branches(p).values())
-
         for model, more in (("attention_only", ""), ("attention_mlp", f"m {MOMENTS}"), ("finite_rates", "beta")):
             _law(f"capacity.{prefix}{model}", f"{title} that every branch allows", of=Layer,
                  arguments=f"{arguments} {more}", regime="as its branches; where two are equal, within a factor of 2 "
-                 "or so")(total)
+                 "or so")(functools.partial(_total, branches, taken))
 
 
 _on_record()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def power_of_complement_less_one(V: Real, N: Real) -> Real:
     return np.expm1(special.xlog1py(N, -1 / np.asarray(V, dtype=float)))
 
 
-def _constant(number: float, name: str, of_sympy: Callable[[Any], Any]) -> Callable[[Real], Real]:
+def _constant(number: float, name: str, of_sympy: Callable[[ModuleType], Real]) -> Callable[[Real], Real]:
     def function(like: Real) -> Real:
         sympy = _symbolic(like)
         return number if sympy is None else of_sympy(sympy)
