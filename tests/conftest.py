@@ -1,11 +1,16 @@
 """Settings that all tests share, and the browser in which pages are tested."""
 
 import contextlib
+import functools
+import os
 import signal
+import tempfile
 
 import pytest
 from browser import BROWSERS, PATIENCE, browser_path, headless_chromium
 from hypothesis import settings
+
+from recall_theory.commands.command import Command
 
 # The same examples on every run: a failure that nobody can repeat helps nobody. No deadline: the first call
 # of a function pays for its imports.
@@ -18,6 +23,35 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
                         (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
+
+
+# Trainings here are short: each function of jax is compiled once a process, and quickly.
+COMPILED = tempfile.TemporaryDirectory(prefix="jax-", ignore_cleanup_errors=True)
+os.environ |= {"JAX_COMPILATION_CACHE_DIR": COMPILED.name, "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+               "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
+
+
+@pytest.fixture
+def computed_once(monkeypatch):
+    """Each command computes its answer once in a test, in however many forms it is then printed.
+
+    For tests that look at the forms of an answer; no file that it depends on may change in between.
+    """
+    answers, whole = {}, Command.invoke
+
+    def invoke(command, ctx):
+        def once(compute, output, **values):
+            asked = ctx.command_path, repr(values)
+            if asked not in answers:
+                answers[asked] = compute(output, **values)
+            return answers[asked]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(command, "callback", functools.partial(once, command.callback))
+            return whole(command, ctx)
+
+    monkeypatch.setattr(Command, "invoke", invoke)
+
 
 PHONE = {"viewport": {"width": 375, "height": 812}, "is_mobile": True, "has_touch": True}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from command_line import answer, call, refused
+from command_line import answer, call
 
 from recall_theory import Setting, SettingError, capacity, predict, solve_for
 
@@ -103,6 +103,7 @@ def test_solve_for_refuses_in_words(arguments, words):
         solve_for(**arguments)
 
 
+@pytest.mark.usefixtures("computed_once")
 def test_the_command_line():
     argv = ["capacity", "--d", "32", "--L", "3", "--m", "256", "--ratio", "256", "--target", "0.3"]
     found = answer(*argv)
@@ -115,13 +116,3 @@ def test_the_command_line():
     assert "next_m" in call(*argv, "--csv")[1]
     sizes = ["--V", "32", "--L", "8", "--d", "32", "--N", "4096"]
     assert "The least m" in call("solve", "--for", "m", *sizes, "--target", "0.3")[1]
-
-
-@pytest.mark.parametrize("argv, words", [
-    (["capacity", "--d", "32", "--L", "8", "--activation", "tanh"], "needs an MLP"),
-    (["capacity", "--d", "32", "--L", "8", "--m", "64", "--embedding", "orthogonal"], "gaussian and sphere"),
-    (["capacity", "--d", "32", "--L", "8", "--m", "0"], "--m '0' is not an integer"),
-    (["solve", "--for", "m", "--m", "64", "--V", "32", "--L", "8", "--d", "32", "--N", "4096"], "must be left out"),
-])
-def test_bad_input_is_one_line(argv, words):
-    assert words in refused(*argv)

@@ -73,6 +73,7 @@ def small_grid(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.usefixtures("computed_once")
 @pytest.mark.parametrize("name", CASES)
 def test_json_csv_and_every_width(name):
     argv, rows = CASES[name]
@@ -165,6 +166,7 @@ def test_capacity_is_null_where_no_V_will_do():
     assert [row["ratio"] for row in few] == [None] and (few[0]["V"] or 0) < 16
 
 
+@pytest.mark.usefixtures("computed_once")
 def test_capacity_answers_in_its_first_ten_lines():
     text = call(*MANY_FACTS, columns=80)[1]
     rows = answer(*MANY_FACTS)["rows"]
@@ -477,6 +479,7 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
     (["capacity", "--d", "4", "--L", "4", "--target", "nan"], ["--target", "'nan'"]),
     (["capacity", "--d", "4", "--L", "4", "--ratio", "0"], ["--ratio", "above 0"]),
     (["capacity", "--d", "4", "--L", "4", "--bits", "-3"], ["--bits"]),
+    (["capacity", "--d", "32", "--L", "8", "--m", "0"], ["--m '0' is not an integer"]),
     (["capacity", "--d", "32", "--L", "8", "--activation", "tanh"], ["needs an MLP"]),
     (["capacity", "--d", "32", "--L", "8", "--m", "64", "--embedding", "orthogonal"], ["gaussian and sphere"]),
     ([*SIMULATE, "--jobs", "0"], ["--jobs", "from 1"]),

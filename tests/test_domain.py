@@ -100,6 +100,7 @@ def test_arrays_say_it_setting_by_setting():
     assert many.to_dict()["checked"].tolist() == [False, True, True, False]
 
 
+@pytest.mark.usefixtures("computed_once")
 @pytest.mark.parametrize("argv, where", [
     ("predict --V 8 --L 2 --d 32 --N 512", lambda a: a),
     ("solve --for V --d 16 --L 4 --ratio 64 --target 0.5", lambda a: a),

@@ -110,6 +110,7 @@ def test_verify_says_the_verdict_first(tmp_path):
     assert [row["N"] for row in rows] == ["20", "20"] and not {"margin", "observable"} & set(rows[0])
 
 
+@pytest.mark.usefixtures("computed_once")
 @pytest.mark.parametrize("argv", TRAINED, ids=["train", "transfer"])
 def test_train_shows_every_measure(argv):
     data = answer(*argv)

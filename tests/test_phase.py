@@ -117,6 +117,7 @@ def test_points_are_simulated_and_spread(diagram):
 PLANE = ("phase", "--x", "N=2^11..2^14", "--y", "d=32..128", "--V", "64", "--L", "8", "--cells", "3x3")
 
 
+@pytest.mark.usefixtures("computed_once")
 def test_the_command_line_in_its_forms():
     data = answer(*PLANE)
     assert np.array(data["accuracy"]).shape == (3, 3)
@@ -182,14 +183,6 @@ def test_the_comparison_is_sorted_and_is_what_predict_says():
         assert c.accuracy == predict(at).accuracy
     with pytest.raises(SettingError, match="width m"):
         compare_activations(Setting(128, 8, 32, 8192))
-
-
-def test_compare_activations_on_the_command_line():
-    line = ("compare", "activations", "--V", "64", "--L", "8", "--d", "32", "--N", "4096", "--m", "64",
-            "--activation", "relu", "--activation", "x**3-3*x")
-    assert "Best:" in call(*line)[1]
-    assert {c["name"] for c in answer(*line)["activations"]} == {"relu", "x ** 3 - 3 * x", None}
-    assert call(*line, "--csv", "--no-attention-only")[1].count("\n") == 3
 
 
 def stops_after(n, answer=None):

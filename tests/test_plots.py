@@ -13,6 +13,7 @@ import pytest
 
 from recall_theory import Setting, phase
 from recall_theory.cli import main
+from recall_theory.commands import pages
 from recall_theory.errors import SettingError
 from recall_theory.plots.comparisons import SHAPES, VERDICTS, Mark, draw_marks
 from recall_theory.plots.phase_diagram import phase_figure
@@ -37,11 +38,19 @@ FIGURES = ("agreement", "residuals", "phase", "scaling")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a store whose phase diagrams are coarse."""
+    """A folder with a store whose phase diagrams are coarse; what it shows is computed once."""
     folder = tmp_path_factory.mktemp("plots")
     sweep(product({"d": [6, 12, 24], "L": [2, 4]}, V=12, N=96), seeds=48, seed=3, store=folder / "sweep.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("recall_theory.sweep.store_summary.DIAGRAM_CELLS", (3, 2))
+        summaries, compute = {}, pages._summary
+
+        def summary(output, *asked):
+            if asked not in summaries:
+                summaries[asked] = compute(output, *asked)
+            return summaries[asked]
+
+        patch.setattr(pages, "_summary", summary)
         yield folder
 
 

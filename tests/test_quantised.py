@@ -177,6 +177,7 @@ def test_capacity_by_bits():
         assert row.facts_per_bit * row.bits == pytest.approx(row.facts_per_parameter)
 
 
+@pytest.mark.usefixtures("computed_once")
 def test_the_command_line(monkeypatch):
     monkeypatch.setattr("recall_theory.theory.stored_bits.WIDTHS", (1, 2))
     argv = ["capacity", "--d", "32", "--L", "4", "--target", "0.8", "--ratio", "4096"]

@@ -226,6 +226,7 @@ def test_a_search_starts_where_the_size_is_allowed():
 RUN = ["scaling", "--of", "N", "--in", "V", "--values", "8,16", "--L", "1", "--d", "32", "--seeds", "24", "--seed", "1"]
 
 
+@pytest.mark.usefixtures("computed_once")
 def test_the_command_line_in_its_forms():
     expected = scaling("N", "V", [8, 16], seeds=24, seed=1, L=1, d=32)
     data = answer(*RUN)
