@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from ..activations import Activation
 from ..numerics.arrays import FloatArray
 
-__all__ = ["Batch"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Batch:

@@ -27,8 +27,6 @@ from .strengths import Stored
 from .training_attention import SPECK, TINY, Classes, Seeds, score_of_token
 from .variance import law_of_facts, scatter
 
-__all__ = ["softened"]
-
 LEAST_LEFT = 1 / 20  # share of an overlap's variance that scores leave open; acts at d of a few
 FAR = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell
 NONE = 1e-6  # competitors expected of a kind that is left out

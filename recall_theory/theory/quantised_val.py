@@ -15,8 +15,6 @@ from .read_out import Kernel
 from .strengths import Stored, stored
 from .training_attention import Classes, Seeds, best_pick
 
-__all__ = ["in_few_bits"]
-
 
 def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray, bits: int) -> tuple[Kernel, Stored]:
     """The kernel and `strengths.stored` with Val's entries quantised to `bits`; kernel fields are (R, E)."""

@@ -15,8 +15,6 @@ from .formulas import recall_formulas as rf
 from .read_out import Kernel
 from .training_attention import SPECK, Classes, Seeds, best_pick
 
-__all__ = ["Stored", "stored"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
