@@ -16,9 +16,9 @@ from ..numerics.arrays import FloatArray
 from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite
 from ..settings import SettingError
 from .accuracy import Accuracy
-from .batch import Batch
 from .competitors import Kinds, ends_of, hazard, scaled_logit
 from .correct_label import Nodes, OwnLabel, counts_of, laid_out
+from .domain import Batch
 from .formulas import finite_rate_formulas as fr
 from .read_out import Kernel
 from .recall import LARGEST, recall_and_accuracy
