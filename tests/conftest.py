@@ -25,10 +25,10 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
         signal.signal(number, handler)
 
 
-# Each function of jax is compiled once a process, not once a training.
+# Trainings here are short: each function of jax is compiled once a process, and quickly.
 COMPILED = tempfile.TemporaryDirectory(prefix="jax-", ignore_cleanup_errors=True)
-os.environ |= {"JAX_COMPILATION_CACHE_DIR": COMPILED.name, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-               "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
+os.environ |= {"JAX_COMPILATION_CACHE_DIR": COMPILED.name, "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+               "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
 
 
 @pytest.fixture

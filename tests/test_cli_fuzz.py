@@ -4,6 +4,7 @@ garbage: each ends with a documented exit code, and a refusal is one line withou
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import io
 import json
@@ -21,6 +22,7 @@ from recall_theory.commands import COMMANDS
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
 from recall_theory.commands.options import Declared
 from recall_theory.geometric.geometric_setting import GeometricSetting
+from recall_theory.theory.length_exponents import Exponents
 
 ALL = list(all_commands())
 GARBAGE = ("", " ", "nan", "inf", "-inf", "1e400", "-1e400", "0", "-1", "0.5", "1e-5", "abc", "--", "-", "1e", "e5",
@@ -30,6 +32,7 @@ GARBAGE = ("", " ", "nan", "inf", "-inf", "1e400", "-1e400", "0", "-1", "0.5", "
 CALLS, PARTS = 3200, 8  # of each model's commands; the second paper's are fewer
 OFTEN_GIVEN = {"compare memories": ("d",), "solve": ("V", "L", "d", "N"), "sweep": ("V", "L", "d", "N"),
                "geometric": ("N", "R", "d", "code_length")}
+EXPONENTS = {name: functools.cache(getattr(Exponents, name)) for name in ("conditions", "along_edge")}  # of few models
 NEVER_HIGH = ("seeds", "points", "jobs")  # the largest is in range, and takes hours even of a stand-in
 
 
@@ -239,6 +242,8 @@ def quick(monkeypatch):
     monkeypatch.setattr(importlib.import_module("recall_theory.web.explore_server"), "Server", Served)
     monkeypatch.setattr(importlib.import_module("webbrowser"), "open", lambda address: True)
 
+    for name, known in EXPONENTS.items():
+        monkeypatch.setattr(Exponents, name, lambda self, known=known: known(self))
     for module in ("geometric_prediction", "geometric_capacity", "superposition"):
         monkeypatch.setattr(f"recall_theory.geometric.{module}.superposition_recall",
                             lambda N, words, k, d, nodes=None, noise=0: float(d / (d + words + np.log(N) + 9 / k)))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .coordinate_rules import split_at
 from .gaussian_kernels import RealFunction
-
-FloatArray = NDArray[np.float64]
 
 
 class SmoothedFunction:

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..activations import Activation
+from ..numerics.arrays import FloatArray
 
 __all__ = ["Batch"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)

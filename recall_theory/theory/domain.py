@@ -12,14 +12,14 @@ import functools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..activations import activation as find
 from ..activations import gaussian_mean, hermite_coefficients
+from ..numerics.arrays import BoolArray, FloatArray
 from ..numerics.formatting import count, number
 from ..settings import SIZES, Setting
 
-FloatArray = NDArray[np.float64]
 Sizes = Mapping[str, FloatArray]
 
 INSIDE = {"attention-only": 0.009, "smooth": 0.010, "rough": 0.025,
@@ -92,7 +92,7 @@ def share_of_few(m: ArrayLike, activation: str) -> FloatArray:
 
 
 def _outside(at: Sizes, activation: str | None, embedding: str, beta: float | None = None, *,
-             in_value: bool = True) -> Iterator[tuple[NDArray[np.bool_], str, FloatArray]]:
+             in_value: bool = True) -> Iterator[tuple[BoolArray, str, FloatArray]]:
     """Each way out of the domain: where it applies, what to say of it (sizes to be filled in), the error to expect."""
     V, L, N = (at[name] for name in "VLN")
     kind, is_long = class_of(activation), L > SHORT * V
@@ -128,7 +128,7 @@ def _outside(at: Sizes, activation: str | None, embedding: str, beta: float | No
 
 
 def is_checked(at: Sizes, activation: str | None, embedding: str, beta: float | None = None, *,
-               in_value: bool = True) -> NDArray[np.bool_]:
+               in_value: bool = True) -> BoolArray:
     """Whether settings lie in the domain; `at` holds arrays V, L, d, N and, with an MLP, m of one shape; beta is
     eta*gamma, None in the limit; `in_value` says that the trigger is part of the values.
 

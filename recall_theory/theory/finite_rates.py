@@ -10,9 +10,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from ..numerics.arrays import FloatArray
 from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite
 from ..settings import SettingError
 from .accuracy import Accuracy
@@ -28,8 +28,6 @@ from .training_attention import SPECK, TINY, Classes, Seeds, score_of_token
 from .variance import law_of_facts, scatter
 
 __all__ = ["softened"]
-
-FloatArray = NDArray[np.float64]
 
 LEAST_LEFT = 1 / 20  # share of an overlap's variance that scores leave open; acts at d of a few
 FAR = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell

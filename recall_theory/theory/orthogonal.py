@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, ndtr, ndtri
 
+from ..numerics.arrays import FloatArray
 from ..numerics.counts import log_of_one_plus, shared_places, thinned
 from ..numerics.quadrature import gauss_hermite, gauss_legendre
 from .accuracy import DEFAULT, Accuracy
@@ -33,7 +34,6 @@ from .orthogonal_scores import (
 
 __all__ = ["orthogonal_prediction", "orthogonal_terms"]
 
-FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 NAMES = ("attention", "attention_std", "recall", "accuracy", "recall_std", "accuracy_std")

@@ -10,9 +10,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr
 
+from ..numerics.arrays import BoolArray, FloatArray
 from ..numerics.counts import binomial_over_poisson
 from ..numerics.cumulants import gamma_of_score, score_of_gamma
 from ..numerics.quadrature import condense, gauss_binomial, gauss_cut_normal, gauss_hermite, gauss_skewed
@@ -31,8 +31,6 @@ from .formulas.step_two import distinct_tokens
 
 __all__ = ["ALMOST", "TINY", "Labels", "ScoreLaw", "Seeds", "attention", "condensed", "distinct_trials", "label_counts",
            "seed_law"]
-
-FloatArray = NDArray[np.float64]
 
 TINY = float(np.finfo(float).tiny)
 ALMOST = 1 - 2**-53  # the greatest probability that is not 1
@@ -124,7 +122,7 @@ class Seeds:
     spread: FloatArray
     changed: FloatArray
 
-    def part(self, of: NDArray[np.bool_]) -> Seeds:
+    def part(self, of: BoolArray) -> Seeds:
         """Some of the seeds."""
         return Seeds(*(getattr(self, field.name)[of] for field in dataclasses.fields(self)))
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..numerics.arrays import FloatArray
 from ..numerics.quantiser import compression, quantiser_noise
 from .formulas import recall_formulas as rf
 from .read_out import Kernel
@@ -18,8 +16,6 @@ from .strengths import Stored, stored
 from .training_attention import Classes, Seeds, best_pick
 
 __all__ = ["in_few_bits"]
-
-FloatArray = NDArray[np.float64]
 
 
 def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray, bits: int) -> tuple[Kernel, Stored]:

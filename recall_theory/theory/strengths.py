@@ -9,15 +9,13 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..numerics.arrays import FloatArray
 from .formulas import recall_formulas as rf
 from .read_out import Kernel
 from .training_attention import SPECK, Classes, Seeds, best_pick
 
 __all__ = ["Stored", "stored"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,16 +12,15 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr
 
+from ...numerics.arrays import FloatArray
 from ...numerics.quadrature import gauss_beta, gauss_gamma
 from ...numerics.thresholds import last_reaching
 from ...numerics.unit_sphere import peizer_pratt_scale
 from ...settings import SettingError
 from ..formulas import memory_laws as laws
-
-FloatArray = NDArray[np.float64]
 
 EMBEDDINGS = ("gaussian", "sphere")
 PART = 1 / 10**7  # to which sizes are found, exactly where it is below 1
