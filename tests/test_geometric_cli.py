@@ -13,7 +13,7 @@ from command_line import answer, call, refused
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
 from recall_theory.geometric.geometric_setting import TRAINING_PARAMETERS
 
-NAMES = ("capacity", "predict", "construct", "simulate", "verify", "hops", "train")
+NAMES = ("capacity", "predict", "construct", "simulate", "verify", "hops", "report", "train")
 PREDICT = ("geometric", "predict", "--N", "100", "--R", "4", "--code-length", "16", "--d", "64")
 SIMULATE = ("geometric", "simulate", *PREDICT[2:], "--seeds", "3", "--seed", "1")
 TRAIN = ("geometric", "train", "--N", "16", "--R", "2", "--steps", "20", "--seeds", "2", "--seed", "1")
