@@ -50,6 +50,14 @@ def answer_of_word(facts: IntArray, subjects: IntArray, words: IntArray) -> IntA
     return answers
 
 
+def draw_queries(N: int, R: int, hops: int, rng: np.random.Generator, most: int) -> tuple[IntArray, IntArray]:
+    """Subjects (n,) and words (n, hops): every query once, or `most` random ones where there are more."""
+    if N * R**hops > most:
+        return rng.integers(0, N, most), rng.integers(0, R, (most, hops))
+    number = np.arange(N * R**hops)
+    return number % N, all_words(R, hops)[number // N]
+
+
 def binary_codes(N: int, k: int) -> FloatArray:
     """Attribute a as k signs, the binary digits of a: all different where 2^k is at least N; shape (N, k)."""
     digits = np.arange(N)[:, None] >> np.minimum(np.arange(k), 62) & 1

@@ -13,12 +13,12 @@ from ..settings import SettingError, check_seed, check_seeds
 from ..simulate.observation import Observable
 from ..simulate.workers import collect
 from .geometric_draws import (
-    all_words,
     answer_of_word,
     binary_codes,
     draw_bijections,
     draw_codes,
     draw_maps,
+    draw_queries,
     superpose,
     word_index,
     word_tables,
@@ -144,7 +144,7 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
         return float(np.mean(decisions == truth))
 
     first = {j: sum(setting.R**i for i in lengths if i < j) for j in lengths}
-    subjects, words = draw_queries(setting, rng)
+    subjects, words = draw_queries(setting.N, setting.R, setting.hops, rng, MOST_QUERIES)
     asked, start = subjects, 0
     for j in setting.word_lengths:
         asked = decisions[first[j] + word_index(words[:, start:start + j], setting.R), asked]
@@ -161,13 +161,3 @@ def decoded(codes: FloatArray, read: Iterable[FloatArray], truth: IntArray) -> I
         for i in range(0, len(vectors), block):
             decisions[w, i:i + block] = np.argmax(vectors[i:i + block] @ codes.T, axis=1)
     return decisions
-
-
-def draw_queries(setting: GeometricSetting, rng: np.random.Generator,
-                 most: int = MOST_QUERIES) -> tuple[IntArray, IntArray]:
-    """Subjects (n,) and words (n, hops): every query once, or `most` random ones where there are more."""
-    N, R, hops = setting.N, setting.R, setting.hops
-    if N * R**hops > most:
-        return rng.integers(0, N, most), rng.integers(0, R, (most, hops))
-    number = np.arange(N * R**hops)
-    return number % N, all_words(R, hops)[number // N]
