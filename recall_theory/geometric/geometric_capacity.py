@@ -279,23 +279,26 @@ def _linear_memory_dimension(N: int, R: int) -> float:
 
 def crossovers(N: int | None, R: int | None) -> dict[str, int | None]:
     """Where the exact construction takes no larger d than the best linear memory of the same facts: from which N
-    on at this R, and up to which R at this N. None where it nowhere does, or for a size that is not given.
-
-    The exact construction's d jumps where N passes a power of two: just above the next one it may be the larger
-    again, for a few N.
+    on, without exception, at this R, and up to which R at this N. None where it nowhere does, or for a size that is not
+    given.
 
     >>> crossovers(4096, 8)
-    {'from_N': 27, 'to_R': 722}
+    {'from_N': 35, 'to_R': 722}
     """
     def smaller(N: int, R: int) -> bool:
         return R * ((N - 1).bit_length() + 1) <= _linear_memory_dimension(N, R)
 
     from_N = to_R = None
     if R is not None:
-        scanned = [2, *(2 * 3**i + 1 for i in range(31)), MOST_N]
-        first = next((i for i, n in enumerate(scanned) if smaller(n, R)), None)
-        if first is not None:
-            from_N = bisect(lambda n: smaller(n, R), scanned[first], scanned[first - 1]) if first else 2
+        # The exact d jumps past a power of two, and is the same up to the next one, while the other grows.
+        last = next((e for e in reversed(range(MOST_N.bit_length())) if not smaller(2**e + 1, R)), None)
+        end = None if last is None else min(2 ** (last + 1), MOST_N)
+        if last is None or end is None:
+            from_N = 2
+        elif smaller(end, R):
+            from_N = bisect(lambda n: smaller(n, R), end, 2**last + 1)
+        elif end < MOST_N:
+            from_N = end + 1
     if N is not None:
         to_R = last_reaching(lambda r: smaller(N, r), 1, 1, MOST_R, guess=1)
     return {"from_N": from_N, "to_R": to_R}
