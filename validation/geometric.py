@@ -1,4 +1,4 @@
-"""Geometric recall, predicted beside observed, on a grid drawn by a rule that looks at no simulation.
+"""Geometric recall, predicted beside observed, on a grid drawn by a rule before anything was simulated.
 
     python -m validation.geometric draw full > validation/geometric_grid.toml
     python -m validation.geometric draw default > recall_theory/verification/shipped_grids/geometric.toml
@@ -8,8 +8,7 @@
 The rule: a scrambled Sobol sequence with a fixed scramble, even in the logarithms of N, R and k and in the recall
 that is aimed at for one pass; d is the least that is predicted to reach it. Three quarters of the cells have one
 hop. The others have two to six, a third of them each with chain of thought, in one pass, and in two layers. It looks at
-predictions, never at a simulation; when it was drawn none of its cells had been simulated, but neighbouring sizes had.
-Seeds a cell come from the predicted spread: a standard error of 0.002, at least 24.
+predictions, never at a simulation. Seeds a cell come from the predicted spread: a standard error of 0.002, at least 24.
 
 The excess of a cell is max(0, |predicted - observed| - 2 standard errors).
 """
@@ -152,8 +151,8 @@ def main() -> None:
     options = parser.parse_args()
     out = HERE / "geometric_observed.json"
     if options.what == "draw":
-        print(f"# The {options.grid} grid of geometric recall, drawn by the rule in validation/geometric.py, which looks "
-              "at no simulation. When it was\n# drawn none of its cells had been simulated, but neighbouring sizes had.")
+        print(f"# The {options.grid} grid of geometric recall, drawn by validation/geometric.py before anything was "
+              "simulated.")
         for s in draw(options.grid):
             print("\n[[cell]]")
             for name, value in s.to_dict().items():
