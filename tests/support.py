@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from recall_theory.settings import SettingError
-from recall_theory.simulate.data import Samples, draw_embeddings
+from recall_theory.simulate import reference
+from recall_theory.simulate.data import Samples, draw_embeddings, draw_mlp
 
 ROOT = Path(__file__).parent.parent
 VALIDATION = ROOT / "validation"
@@ -22,10 +23,18 @@ def shipped(name):
     return json.loads((VALIDATION / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def drawn(setting, seed, index):
+def drawn(setting, seed=0, index=0):
     """The embeddings and the samples of one seed."""
     embeddings, samples = np.random.SeedSequence(seed, spawn_key=(index,)).spawn(2)
     return draw_embeddings(setting, np.random.default_rng(embeddings)), Samples(setting, samples)
+
+
+def drawn_task(setting, seed=0):
+    """The task of one seed: embeddings, samples, layer, and what only the explicit path sees."""
+    s_emb, s_samples, s_reference, s_layer = np.random.SeedSequence(seed).spawn(4)
+    emb = draw_embeddings(setting, np.random.default_rng(s_emb))
+    layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(s_layer))
+    return reference.draw_task(setting, emb, Samples(setting, s_samples), s_reference, layer)
 
 
 def standard_error(values):
@@ -47,7 +56,9 @@ def wait_until(come, otherwise):
 
 
 def assert_refused(name, function, *arguments, **keywords):
-    """That the function refuses the argument called `name`."""
+    """The one line with which the function refuses the argument called `name`."""
     with pytest.raises(SettingError) as error:
         function(*arguments, **keywords)
-    assert error.value.name == name
+    line = str(error.value)
+    assert error.value.name == name and "\n" not in line
+    return line

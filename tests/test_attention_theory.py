@@ -104,18 +104,6 @@ def test_coordinate_of_a_unit_vector():
         assert np.abs(told - below).max() < 2e-4
 
 
-SIZES = [(79, 149, 145, 428), (452, 160, 57, 2851), (92, 20, 17, 744), (1057, 180, 76, 4396), (64, 64, 1400, 64)]
-
-
-@pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
-def test_twice_as_many_nodes_change_nothing(embedding):
-    V, L, d, N = np.array(SIZES, dtype=float).T
-    quick, dense = (law.mean_and_std(law.seed_law(V, L, d, N, embedding, accuracy=a), a)
-                    for a in (Accuracy(), Accuracy().doubled()))
-    assert np.abs(quick[0] - dense[0]).max() < 1e-3
-    assert dense[1] == pytest.approx(quick[1], rel=0.05)
-
-
 def test_scores_and_their_quantiles_are_inverse():
     u = np.linspace(-6, 6, 49)
     for skew, excess in ((0, 0), (0.4, 0.1), (-0.5, -0.4), (1.6, 4), (1e-9, 1e-9), (0, -1)):

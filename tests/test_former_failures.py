@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 from support import shipped
 
-from recall_theory import Setting, capacity, predict, predict_many
+from recall_theory import Setting, predict, predict_many
 from recall_theory.settings import OBSERVABLES
 from recall_theory.theory.domain import INSIDE, class_of
-from recall_theory.theory.formulas.wishart_moments import wishart
 
 SIMULATED = {
     # 1. predicted 0.72 or 0.76, depending on the other settings of the array (1500 seeds)
@@ -74,13 +73,6 @@ def test_spreads_agree_with_simulation(name):
     assert 1 / most < ratio < most
 
 
-def test_a_setting_is_predicted_alike_in_any_company():
-    """1. Beside V = 20 it was lower by 0.04."""
-    sizes = SIMULATED["company"][0]
-    many = predict_many([256, 20], 5, 293, 374, embedding="sphere", trigger_in_value=False)
-    assert many.recall[0] == pytest.approx(predict(Setting(**sizes)).recall, abs=1e-12)
-
-
 def test_no_spread_is_zero_where_seeds_differ():
     """5. For a recall between 0 and 1 the spread is positive and at most sqrt(p (1 - p))."""
     rng = np.random.default_rng(3)
@@ -111,25 +103,6 @@ def test_tiny_settings_are_answered_with_a_remark(sizes):
         mean = getattr(p, name)
         assert np.isfinite(mean) and p.spread[name] <= np.sqrt(mean * (1 - mean)) + 1e-9
     assert all(value >= 0 for terms in p.terms.values() for value in terms.values())
-
-
-def test_the_limit_of_many_samples_is_no_number():
-    """9. N was capped at 1e15, which binds from d = 1e5 on: 2.8e9 facts at d = 1e6, where 6.5e9 are recalled."""
-    facts = {d: capacity(d=d, L=1, ratios=(None,)).rows[0].V for d in (10**4, 10**5)}
-    assert 70 < facts[10**5] / facts[10**4] < 100  # d^2/ln d
-
-
-@pytest.mark.parametrize("k, seeds", [(5, 20000), (6, 20000), (8, 20000)])
-def test_wishart_moments_of_few_tokens_and_dimensions(k, seeds):
-    """10. The limit of large sizes was 13, 20 and 45 % low at V = 12, d = 6."""
-    rng = np.random.default_rng(k)
-    z = rng.standard_normal((seeds, 12, 6)) / np.sqrt(6)
-    z -= z.mean(axis=1, keepdims=True)
-    values = (np.linalg.eigvalsh(np.einsum("nvi,nvj->nij", z, z) / 2) ** k).mean(axis=1)
-    exact = float(wishart(k, 12, 6, 1))
-    error = values.std() / np.sqrt(seeds)
-    assert error < 0.05 * exact
-    assert abs(values.mean() - exact) < 4 * error
 
 
 def test_the_draw_of_development_is_not_biased():

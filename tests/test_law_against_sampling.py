@@ -12,7 +12,7 @@ from recall_theory import Setting, predict
 from recall_theory.activations import activation
 from recall_theory.theory import competitors, correct_label, fact, read_out, recall, strengths, training_attention
 from recall_theory.theory.accuracy import Accuracy
-from recall_theory.theory.batch import Batch
+from recall_theory.theory.domain import Batch
 
 # What a prediction may be off by beside three standard errors: attention right, with an MLP, attention given wrongly.
 MARGINS = {"sure": 0.0015, "neurons": 0.004, "at a seed": 0.008}
@@ -71,21 +71,11 @@ def patched(module, name, make):
     return lambda monkeypatch: monkeypatch.setattr(module, name, make(getattr(module, name)))
 
 
-def scaled_store(**factors):
-    """`strengths.stored` with fields scaled."""
-    def make(stored):
+def scaled(**factors):
+    """What a function finds, with fields scaled."""
+    def make(right):
         def wrong(*arguments):
-            found = stored(*arguments)
-            return dataclasses.replace(found, **{k: f * getattr(found, k) for k, f in factors.items()})
-        return wrong
-    return make
-
-
-def kernel_without(**factors):
-    """A read-out whose kernel has fields scaled."""
-    def make(moments):
-        def wrong(*arguments):
-            found = moments(*arguments)
+            found = right(*arguments)
             return dataclasses.replace(found, **{k: f * getattr(found, k) for k, f in factors.items()})
         return wrong
     return make
@@ -95,10 +85,10 @@ MUTATIONS = {
     "competitors that are independent": patched(competitors, "_constrained", lambda f: lambda rate, *rest: rate),
     "no fluctuation of the competitors' power": patched(read_out, "power_variance", lambda f: lambda *a: 0 * f(*a)),
     "the fluctuation of the power halved": patched(read_out, "power_variance", lambda f: lambda *a: f(*a) / 2),
-    "a tenth less noise": patched(recall, "stored", scaled_store(square=0.9)),
-    "no skewness of the neurons' kernel": patched(read_out.Neurons, "moments", kernel_without(skewness=0)),
-    "a tenth less variance of the kernel": patched(read_out.InnerProduct, "moments", kernel_without(variance=0.9)),
-    "no overlap of a token with another": patched(recall, "stored", scaled_store(spread=0)),
+    "a tenth less noise": patched(recall, "stored", scaled(square=0.9)),
+    "no skewness of the neurons' kernel": patched(read_out.Neurons, "moments", scaled(skewness=0)),
+    "a tenth less variance of the kernel": patched(read_out.InnerProduct, "moments", scaled(variance=0.9)),
+    "no overlap of a token with another": patched(recall, "stored", scaled(spread=0)),
     "a floor that always acts": patched(competitors, "left_of", lambda f: lambda *a: 0 * f(*a) + 1.1),
     "wrong picks that are all different": patched(strengths, "best_pick", lambda f: lambda seeds: 1e-6 * f(seeds)),
     "a fifth more tokens in a sequence": patched(

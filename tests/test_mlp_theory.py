@@ -9,7 +9,6 @@ from support import assert_mean
 from recall_theory import Setting, predict
 from recall_theory.activations import activation, kernel
 from recall_theory.theory import formulas, seed
-from recall_theory.theory.domain import share_of_few
 from recall_theory.theory.formulas import step_two as mlp_terms
 from recall_theory.theory.kernel import NeuronKernel, ValueRead
 from recall_theory.theory.noise_budget import mlp_recall_terms, typical_kernel
@@ -203,17 +202,3 @@ def test_the_quadratic_lead_is_the_mean_of_its_definition(e):
     assert abs(np.mean(found) - predicted) < 6 * se
     # Negative control: without its terms in 1/d.
     assert abs(np.mean(found) - (1 - 1 / L) * (1 + 2 * e) / L**4) > 6 * se or e == 0
-
-
-@pytest.mark.parametrize("phi, fourth", [("relu", 6), ("identity", 3), ("x**2", 35 / 3)])
-def test_the_share_of_few_neurons_by_hand(phi, fourth):
-    """E phi^4/(E phi^2)^2 of a normal variable, over m."""
-    assert share_of_few(7, phi) == pytest.approx(fourth / 7, rel=1e-12)
-
-
-def test_predict_says_when_few_neurons_decide():
-    sizes = {"V": 64, "L": 4, "d": 32, "N": 2048, "m": 64}
-    assert predict(Setting(**sizes, activation="relu")).remarks == ()
-    (remark,) = predict(Setting(**sizes, activation="x**3 - 3*x")).remarks
-    assert "m = 64" in remark
-    assert predict(Setting(**{**sizes, "m": None})).to_dict()["remarks"] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import sys
@@ -12,6 +13,7 @@ import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
+from support import assert_refused
 
 from recall_theory import Setting, SettingError, predict, verify
 from recall_theory.numerics.forced_choice import forced_choice
@@ -30,12 +32,7 @@ def claim_of(predictor, setting):
     return claim_of_problem(predictor, setting, THREE_STEP_RECALL)
 
 
-def refused(call, *arguments):
-    """The one line with which bad input is declined."""
-    with pytest.raises(SettingError) as caught:
-        call(*arguments)
-    assert "\n" not in str(caught.value) and caught.value.name == "predictor"
-    return str(caught.value)
+refused = functools.partial(assert_refused, "predictor")
 
 
 # What a predictor may return

@@ -7,6 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
+from support import drawn_task
 
 from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate import data, observables, reference, run, three_step, three_step_mlp
@@ -17,14 +18,6 @@ SIZES = [(20, 6, 24, 300), (2, 3, 5, 40), (2, 1, 2, 7), (9, 1, 12, 50), (7, 4, 9
          (64, 40, 64, 500)]  # V, L, d, N
 MLP_SIZES = [(20, 6, 24, 300, 7), (9, 1, 12, 50, 30), (7, 4, 9, 1, 5), (30, 12, 31, 97, 64)]
 LAYERS = [{}, {"m": 9, "activation": "gelu"}]
-
-
-def draw(setting, seed=0):
-    """The task of one seed: embeddings, samples, layer, and what only the explicit path sees."""
-    s_emb, s_samples, s_reference, s_layer = np.random.SeedSequence(seed).spawn(4)
-    emb = data.draw_embeddings(setting, np.random.default_rng(s_emb))
-    layer = None if setting.m is None else data.draw_mlp(setting, np.random.default_rng(s_layer))
-    return reference.draw_task(setting, emb, data.Samples(setting, s_samples), s_reference, layer)
 
 
 def fast(task):
@@ -71,32 +64,32 @@ VARIANTS = [{"embedding": e, "trigger_in_value": t} for e in EMBEDDINGS for t in
     *(Setting(V=15, L=5, d=16, N=400, m=12, activation="gelu", **variant) for variant in VARIANTS)], ids=str)
 def test_the_fast_path_is_the_explicit_limit(setting):
     for seed in range(3):
-        task = draw(setting, seed)
+        task = drawn_task(setting, seed)
         assert_same(fast(task), by_definition(task), setting)
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
     setting = Setting(V=12, L=7, d=10, N=333, **layer)
-    whole = fast(draw(setting, 2))
+    whole = fast(drawn_task(setting, 2))
     for module, name, size in ((data, "DRAW_TOKENS", 50), (data, "LAYOUT_TOKENS", 20),
                                (reference, "BLOCK_NUMBERS", 400), (three_step, "TABLE", 12),
                                (three_step, "FEWEST_ROWS", 5), (observables, "BLOCK_LOGITS", 30),
                                (three_step_mlp, "BLOCK", 70), (three_step_mlp, "NEURONS", 12 * 4)):
         monkeypatch.setattr(module, name, size)
-    again = draw(setting, 2)  # samples are drawn block by block: other sizes draw others
+    again = drawn_task(setting, 2)  # samples are drawn block by block: other sizes draw others
     assert len(list(again.samples.blocks())) > 30 and len(list(reference.blocks(again))) > 30
     assert_same(fast(again), by_definition(again), setting)
     monkeypatch.setattr(data, "DRAW_TOKENS", 1 << 21)
     monkeypatch.setattr(data, "LAYOUT_TOKENS", 1 << 16)
-    assert_same(fast(draw(setting, 2)), whole, setting)
+    assert_same(fast(drawn_task(setting, 2)), whole, setting)
 
 
 # --- ties ---
 
 
 def test_attention_that_ties_is_shared():
-    task = draw(Setting(V=6, L=3, d=7, N=30, embedding="orthogonal"), 4)
+    task = drawn_task(Setting(V=6, L=3, d=7, N=30, embedding="orthogonal"), 4)
     block, = task.samples.blocks()
     attention = three_step.argmax_attention(np.zeros(6), 0.0, block)
     assert attention.share == pytest.approx(np.full(30, 1 / 3))
@@ -110,7 +103,7 @@ def test_tokens_that_share_an_embedding_tie_alike_in_both_paths(layer, trigger_i
     setting = Setting(V=6, L=4, d=6, N=40, trigger_in_value=trigger_in_value, **layer)
     tied = 0
     for seed in range(8):
-        task = draw(setting, seed)
+        task = drawn_task(setting, seed)
         emb = dataclasses.replace(task.emb, z_in=task.emb.z_in[[0, 0, 0, 3, 3, 5]])
         task = dataclasses.replace(task, emb=emb)
         model, plain = fast(task), reference.train(task)
@@ -131,7 +124,7 @@ def test_what_rounding_leaves_of_step_two_is_a_tie(layer):
     setting = Setting(V=2, L=3, d=8, N=1, trigger_in_value=False, **layer)
     cases = 0
     for seed in range(20):
-        task = draw(setting, seed)
+        task = drawn_task(setting, seed)
         block = next(task.samples.blocks())
         if (block.noise == block.informative[:, None]).all():
             cases += 1
@@ -148,7 +141,7 @@ def test_what_rounding_leaves_of_step_two_is_a_tie(layer):
 def test_gradients_are_those_of_the_cross_entropy(variant):
     """Every entry, by central differences of the loss at a point where nothing is uniform."""
     setting = Setting(V=5, L=4, d=6, N=30, eta=0.1, gamma=1.0, **variant)
-    task = draw(setting, 1)
+    task = drawn_task(setting, 1)
     rng = np.random.default_rng(0)
     at = [rng.standard_normal((6, 6)), 2 * rng.standard_normal((6, 6))]
     analytic = reference.gradients(task, *at)
@@ -164,7 +157,7 @@ def test_gradients_are_those_of_the_cross_entropy(variant):
 
 
 def test_the_loss_is_that_of_a_uniform_guess_and_falls_along_the_three_steps():
-    task = draw(Setting(V=13, L=4, d=40, N=600, eta=0.1, gamma=200.0))
+    task = drawn_task(Setting(V=13, L=4, d=40, N=600, eta=0.1, gamma=200.0))
     zero = np.zeros((40, 40))
     assert reference.loss(task, zero, zero) == pytest.approx(np.log(13), rel=1e-14)
     assert np.all(reference.gradients(task, zero, zero)[1] == 0)
@@ -173,7 +166,7 @@ def test_the_loss_is_that_of_a_uniform_guess_and_falls_along_the_three_steps():
 
 
 def test_every_sequence_of_a_block_holds_its_token_at_its_position():
-    task = draw(Setting(V=11, L=5, d=4, N=200))
+    task = drawn_task(Setting(V=11, L=5, d=4, N=200))
     first, seq = next(task.samples.blocks()), next(reference.blocks(task))
     informative = seq.tokens[np.arange(200), seq.position]
     assert np.array_equal(informative, first.informative)
@@ -186,7 +179,7 @@ def test_every_sequence_of_a_block_holds_its_token_at_its_position():
 def test_a_wide_identity_layer_is_the_attention_only_model():
     # W_in^T W_in/m = I + O(sqrt(d/m)): at m = 2^15 the observables agree but for rare close calls
     setting = Setting(V=32, L=6, d=24, N=300, m=2**15, activation="identity")
-    task = draw(setting)
+    task = drawn_task(setting)
     deep, plain = fast(task), fast(dataclasses.replace(task, layer=None))
     assert observables.exactly(deep, 6) == pytest.approx(observables.exactly(plain, 6), abs=0.04)
     assert_close(deep.scores, plain.scores, 0.05)
@@ -194,7 +187,8 @@ def test_a_wide_identity_layer_is_the_attention_only_model():
 
 
 def test_a_scaled_activation_scales_the_scores():
-    one, three = (fast(draw(Setting(V=16, L=5, d=12, N=300, m=20, activation=a), 1)) for a in ("tanh(x)", "3*tanh(x)"))
+    setting = Setting(V=16, L=5, d=12, N=300, m=20, activation="tanh(x)")
+    one, three = (fast(drawn_task(setting.replace(activation=a), 1)) for a in ("tanh(x)", "3*tanh(x)"))
     assert_close(three.scores, 9 * one.scores)
     assert_close(three.logits, 9 * one.logits)
 
@@ -218,7 +212,7 @@ def errors_of(task, name, rates):
 
 def test_finite_rates_converge_to_the_limit():
     """The scores to first order in eta; then Val, as the attention hardens, to 1/gamma."""
-    task = draw(Setting(V=12, L=5, d=20, N=300), 7)
+    task = drawn_task(Setting(V=12, L=5, d=20, N=300), 7)
     size = task.z_eos @ task.z_eos
     errors = errors_of(task, "scores", [(eta, 1.0, eta * size) for eta in (1e-2, 1e-3, 1e-4)])
     assert np.divide(errors[:-1], errors[1:]) == pytest.approx(10, rel=0.05)
@@ -227,14 +221,14 @@ def test_finite_rates_converge_to_the_limit():
     errors = errors_of(task, "logits", [(eta, 1e8 / eta, 1e8 / eta) for eta in (1e-5, 1e-6, 1e-7)])
     assert errors[0] < 1e-3
     assert np.divide(errors[:-1], errors[1:]) == pytest.approx(10, rel=0.1)
-    task = draw(Setting(V=10, L=4, d=16, N=400, m=20, activation="relu"))
+    task = drawn_task(Setting(V=10, L=4, d=16, N=400, m=20, activation="relu"))
     errors = errors_of(task, "logits", [(eta, 1e3 / eta**2, 1e3 / eta**2) for eta in (1e-2, 1e-4)])
     assert errors[1] < min(1e-3, errors[0] / 10)
 
 
 def test_finite_rates_far_from_the_limit_differ():
     """The negative control of the above: at small eta*gamma attention stays soft."""
-    task = finite(draw(Setting(V=12, L=5, d=20, N=300), 7), 1e-3, 1.0)
+    task = finite(drawn_task(Setting(V=12, L=5, d=20, N=300), 7), 1e-3, 1.0)
     keys, _ = reference.embed(task, next(reference.blocks(task)))
     a = reference.attention(task, reference.train(task).W, keys)
     assert np.abs(a - 1 / 5).max() < 1e-3
@@ -253,7 +247,7 @@ def test_one_seed_runs_finite_rates_and_meets_the_limit(layer, rates, tolerance)
 
 
 def test_rates_too_large_for_floats_are_an_error():
-    task = draw(Setting(V=5, L=3, d=6, N=30, eta=1e300, gamma=1e300))
+    task = drawn_task(Setting(V=5, L=3, d=6, N=30, eta=1e300, gamma=1e300))
     with np.errstate(all="ignore"), pytest.raises(SettingError, match="eta=1e\\+300 and gamma=1e\\+300"):
         reference.train(task)
 
@@ -262,7 +256,7 @@ def test_rates_too_large_for_floats_are_an_error():
 
 
 def test_observables_on_the_same_fresh_sequences():
-    task = draw(Setting(V=25, L=8, d=14, N=400), 3)
+    task = drawn_task(Setting(V=25, L=8, d=14, N=400), 3)
     *slow, weight = reference.on_fresh_sequences(task, reference.train(task), np.random.default_rng(4), 500)
     quick = observables.on_fresh_sequences(fast(task), 8, np.random.default_rng(4), 500)
     assert quick == pytest.approx(slow, abs=1e-12) and weight == slow[0]  # in the limit a weight is 0 or 1
@@ -274,7 +268,7 @@ def test_observables_on_the_same_fresh_sequences():
 def test_exact_observables_are_the_mean_over_all_sequences(size, trigger_in_value):
     setting = Setting(*size, trigger_in_value=trigger_in_value)
     for seed in range(4):
-        task = draw(setting, seed)
+        task = drawn_task(setting, seed)
         model = reference.train(task)
         attended, right, _ = reference.answered(task, model, every_sequence(task))
         attention, recall, accuracy = observables.exactly(fast(task), setting.L)
@@ -285,7 +279,7 @@ def test_exact_observables_are_the_mean_over_all_sequences(size, trigger_in_valu
 
 
 def test_fresh_sequences_scatter_about_the_exact_values():
-    model = fast(draw(Setting(V=30, L=16, d=12, N=400), 1))
+    model = fast(drawn_task(Setting(V=30, L=16, d=12, N=400), 1))
     exact = observables.exactly(model, 16)
     counted = observables.on_fresh_sequences(model, 16, np.random.default_rng(0), 20_000)
     assert counted[1] == exact[1]

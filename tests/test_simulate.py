@@ -7,18 +7,13 @@ import sys
 
 import numpy as np
 import pytest
+from support import drawn
 
 from recall_theory import Setting, SettingError, simulate
 from recall_theory.simulate import data, run, three_step
 from recall_theory.simulate.user_embeddings import check_embeddings, distance_from_random, load_embeddings
 
 S = Setting(V=48, L=4, d=64, N=960)
-
-
-def drawn(setting, seed=0):
-    """Embeddings and samples of one seed."""
-    s_emb, s_samples = np.random.SeedSequence(seed).spawn(2)
-    return data.draw_embeddings(setting, np.random.default_rng(s_emb)), data.Samples(setting, s_samples)
 
 
 def gaussian(*shape):

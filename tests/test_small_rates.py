@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
+from support import drawn_task
 
 from recall_theory.settings import SMALL_RATES, Setting, SettingError
-from recall_theory.simulate import data, loops, observables, reference, run, small_rates, three_step
+from recall_theory.simulate import loops, observables, reference, run, small_rates, three_step
 from recall_theory.simulate.run import simulate
 
 ETA = 1e-12  # the explicit simulator at this rate is the limit eta -> 0 but for some 1e-12
@@ -16,13 +17,6 @@ VARIANTS = [{"embedding": e, "trigger_in_value": t} for e in ("gaussian", "spher
             for t in (True, False)]
 LAYERS = [{}, {"m": 30, "activation": "gelu"}, {"m": 30, "activation": "x**2 + x"}]
 SIZES = [(20, 6, 24, 300), (9, 1, 12, 50), (30, 12, 31, 97)]  # V, L, d, N
-
-
-def task_of(setting, seed=0):
-    s_emb, s_samples, s_reference, s_layer = np.random.SeedSequence(seed).spawn(4)
-    emb = data.draw_embeddings(setting, np.random.default_rng(s_emb))
-    layer = None if setting.m is None else data.draw_mlp(setting, np.random.default_rng(s_layer))
-    return reference.draw_task(setting, emb, data.Samples(setting, s_samples), s_reference, layer)
 
 
 def at_beta(setting, lead, eta=ETA):
@@ -44,7 +38,7 @@ def difference(a, b):
 def test_the_fast_path_is_the_explicit_one_at_a_tiny_eta(variant, layer):
     for size, lead in itertools.product(SIZES, (1e-3, 3.0, 1e4)):
         setting = at_beta(Setting(*size, **variant, **layer), lead)
-        task = task_of(setting, 1)
+        task = drawn_task(setting, 1)
         explicit = reference.train(task)
         slow, quick = reference.trained(task, explicit), fast(task)
         assert difference(quick.trained.scores, slow.scores) < 1e-9
@@ -58,7 +52,7 @@ def test_the_fast_path_is_the_explicit_one_at_a_tiny_eta(variant, layer):
 def test_a_wrong_temperature_is_seen():
     """The negative control of the above: beta off by a hundredth."""
     setting = at_beta(Setting(20, 6, 24, 300), 1.0)
-    task = task_of(setting, 1)
+    task = drawn_task(setting, 1)
     slow = reference.trained(task, reference.train(task)).logits / setting.gamma
     assert difference(fast(task, 1.01 * setting.beta).trained.logits, slow) > 1e-4
 
@@ -66,7 +60,7 @@ def test_a_wrong_temperature_is_seen():
 @pytest.mark.parametrize("layer", LAYERS)
 def test_large_beta_is_the_limit_and_small_beta_uniform_attention(layer):
     setting = Setting(30, 8, 24, 600, **layer)
-    task = task_of(at_beta(setting, 1.0), 3)
+    task = drawn_task(at_beta(setting, 1.0), 3)
     attended, recall, accuracy, weight = small_rates.on_fresh_sequences(
         setting, fast(task, 1e30), np.random.default_rng(0), 400)
     limit = run.three_step.train(setting, task.emb, task.samples) if not layer else run.three_step_mlp.train(
@@ -84,7 +78,7 @@ def test_large_beta_is_the_limit_and_small_beta_uniform_attention(layer):
 @pytest.mark.parametrize("layer", LAYERS[:2])
 def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
     setting = at_beta(Setting(V=12, L=7, d=10, N=333, **layer), 2.0)
-    task = task_of(setting, 2)
+    task = drawn_task(setting, 2)
     whole = fast(task)
     observed = small_rates.on_fresh_sequences(setting, whole, np.random.default_rng(1), 200)
     for module, name, size in ((small_rates, "WEIGHTS", 30), (small_rates, "LOGITS", 40),
@@ -136,7 +130,7 @@ def test_at_the_edge_of_small_rates_both_paths_observe_the_same(layer):
         assert setting.logits_after_step_one == pytest.approx(SMALL_RATES)
         found = []
         for seed in range(6):
-            task = task_of(setting, seed)
+            task = drawn_task(setting, seed)
             explicit = reference.on_fresh_sequences(task, reference.train(task), np.random.default_rng(0), 1000)
             quick = small_rates.on_fresh_sequences(setting, fast(task), np.random.default_rng(0), 1000)
             found.append(np.subtract(explicit, quick))
@@ -150,7 +144,7 @@ def test_the_size_of_the_logits_after_step_one_is_a_bound(variant):
         setting = Setting(*size, eta=0.1, gamma=1.0, **variant)
         squares = []
         for seed in range(6):
-            task = task_of(setting, seed)
+            task = drawn_task(setting, seed)
             Val = -0.1 * reference.gradients(task, np.zeros((setting.d, setting.m or setting.d)),
                                              np.zeros((setting.d, setting.d)))[0]
             logits = reference.logits(task, Val, task.emb.informative_values(setting))

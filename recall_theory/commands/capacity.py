@@ -311,7 +311,7 @@ def _needed(size: int | None) -> str:
 
 
 def _laws(capacity: Capacity) -> Table:
-    from ..theory.leading_requirements import requirements
+    from ..theory.noise_budget import requirements
 
     at = next((row for row in reversed(capacity.rows) if row.V is not None and row.N is not None), None)
     if at is None or at.V is None or at.N is None:

@@ -15,7 +15,7 @@ from .text_layout import Block, Heading, Remark, Table, table
 
 if TYPE_CHECKING:
     from ..numerics.thresholds import Interval
-    from ..theory.leading_requirements import Requirement
+    from ..theory.noise_budget import Requirement
     from ..theory.predict import Prediction
 
 OUTSIDE = "outside its regime"  # said in place of a law's value that means nothing
@@ -24,7 +24,7 @@ SOUGHT = {"V": "largest", "L": "longest", "d": "least", "N": "least", "m": "leas
 
 def run(output: Output, **values: Any) -> Answer:
     setting = Setting(**values)
-    from ..theory.leading_requirements import requirements
+    from ..theory.noise_budget import requirements
     from ..theory.predict import predict
     from ..theory.solve import WITHIN, rates_of_limit
 
@@ -151,7 +151,7 @@ def laws_table(laws: Sequence[Requirement], title: str) -> Table:
 def run_solve(output: Output, target: float, observable: str, ratio: float | None, **values: Any) -> Answer:
     unknown: str = values.pop("for")
     known = {name: value for name in SIZES if (value := values.pop(name)) is not None}
-    from ..theory.leading_requirements import requirements
+    from ..theory.noise_budget import requirements
     from ..theory.predict import predict
     from ..theory.solve import solve_for
 

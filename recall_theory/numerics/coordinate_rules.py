@@ -12,11 +12,9 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .quadrature import condense, gauss_coordinate, gauss_gamma
-
-FloatArray = NDArray[np.float64]
 
 END = 9.0  # standard deviations where a normal variable's rule ends; its density is 1e-18 there
 FINE = 128  # points on one side of 0 from which a Gauss rule is made

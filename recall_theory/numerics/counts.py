@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expi, gammaln, ndtr, xlog1py
 
-FloatArray = NDArray[np.float64]
+from .arrays import FloatArray
+
 ComplexArray = NDArray[np.complex128]
 
 TINY = float(np.finfo(float).tiny)

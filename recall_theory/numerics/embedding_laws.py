@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from .arrays import FloatArray
 
 
 def random_rows(rng: np.random.Generator, n: int, d: int, embedding: str) -> FloatArray:

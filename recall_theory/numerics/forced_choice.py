@@ -12,12 +12,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import erfcx, log_ndtr, ndtri
 
+from .arrays import BoolArray, FloatArray
 from .thresholds import bisect_arrays
-
-FloatArray = NDArray[np.float64]
 
 DEPTH = 40  # nats below its peak at which the integrand is cut: e^-40 is a hundredth of a rounding
 NODES_PER_EDGE = 3  # nodes in 1/sqrt(2 ln K), the width over which Phi^(K-1) climbs from 0 to 1
@@ -109,7 +108,7 @@ def _tail(s: ArrayLike, K: ArrayLike, upper: bool) -> Any:
     return _shaped(np.where(small_upper == upper, small, 1 - small), shape)
 
 
-def _solve(small: FloatArray, K: FloatArray, upper: NDArray[np.bool_]) -> FloatArray:
+def _solve(small: FloatArray, K: FloatArray, upper: BoolArray) -> FloatArray:
     """s at which the lower tail P (or the upper, 1 - P) is `small`, by Newton's method on the square
     root of -log, which is nearly straight in s."""
     todo = np.flatnonzero((small > 0) & (K < np.inf))
@@ -135,7 +134,7 @@ def _even_odds(K: FloatArray) -> FloatArray:
 
 
 def _integral(s: FloatArray, K: FloatArray,
-              upper: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray, FloatArray]:
+              upper: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(log peak, mass, mean): the tail is exp(log peak) * mass, `mean` that of x under its integrand."""
     sure = np.where(np.isinf(K), upper, ((s > 0) | (K == 1)) ^ upper)  # the limits: s = +-inf, K = 1
     peak = np.where(sure, 0, -np.inf)
@@ -161,7 +160,7 @@ def _trapezoid(s: FloatArray, others: FloatArray,
     density = _nodes_per_unit(mode, others, side)
     halvings = 2 + math.ceil(math.log2(np.max(density)))
 
-    def inside(t: FloatArray) -> NDArray[np.bool_]:
+    def inside(t: FloatArray) -> BoolArray:
         return _log_integrand(t, s, others, side) > floor
 
     low, high = (bisect_arrays(inside, mode, mode + end, halvings)[1] for end in (-reach, reach))
@@ -233,7 +232,7 @@ def _arguments(s: ArrayLike, K: ArrayLike) -> tuple[FloatArray, FloatArray, tupl
     return lead.ravel(), number.ravel(), lead.shape
 
 
-def _refuse(where: NDArray[np.bool_], value: FloatArray, rule: str) -> None:
+def _refuse(where: BoolArray, value: FloatArray, rule: str) -> None:
     """ValueError with the rule and the first value that breaks it."""
     if np.any(where):
         raise ValueError(f"{rule}: got {value[where].flat[0]:.17g}")

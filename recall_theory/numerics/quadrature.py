@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln, pdtrc, roots_sh_legendre
 
-FloatArray = NDArray[np.float64]
+from .arrays import FloatArray
 
 TINY = float(np.finfo(float).tiny)
 FINE = 64  # Legendre nodes that stand for a part of a normal law; its Gauss rule of fewer nodes is made of them

@@ -11,11 +11,10 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
-FloatArray = NDArray[np.float64]
+from .arrays import FloatArray
 
 FINEST = 16  # bits; the noise of more is below 10^-8 of the numbers' variance, and nothing is rounded there
 WIDEST = 7.0  # root mean squares, which a range of 16 bits stays below

@@ -14,9 +14,9 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from .arrays import BoolArray, FloatArray
+
 Known = dict[int, float]  # the values that are known so far, by integer
 Key = TypeVar("Key")
 Result = TypeVar("Result")
@@ -68,7 +68,7 @@ def bisect(holds: Callable[[int], bool], inside: int, outside: int) -> int:
     return inside
 
 
-def bisect_arrays(holds: Callable[[FloatArray], NDArray[np.bool_]], inside: FloatArray, outside: FloatArray,
+def bisect_arrays(holds: Callable[[FloatArray], BoolArray], inside: FloatArray, outside: FloatArray,
                   halvings: int) -> tuple[FloatArray, FloatArray]:
     """The brackets (inside, outside) of a change of a condition, elementwise over real arrays, after so many halvings.
 
@@ -260,7 +260,7 @@ def known_interval(value: Callable[[FloatArray], FloatArray], target: float, poi
 
 
 def interval_search(points: FloatArray, estimate: FloatArray, target: float, known: Known, highest: bool, *,
-                    worth: NDArray[np.bool_] | None = None, both_ends: bool = True,
+                    worth: BoolArray | None = None, both_ends: bool = True,
                     far: float = FAR) -> Search[Interval | None]:
     """The highest (or lowest) interval of integers on which a value reaches the target, None for none.
 
@@ -311,7 +311,7 @@ def interval_search(points: FloatArray, estimate: FloatArray, target: float, kno
     return Interval(low, high, bounded=high < x[-1])
 
 
-def _climb(x: list[int], values: _Values, possible: NDArray[np.bool_]) -> Search[None]:
+def _climb(x: list[int], values: _Values, possible: BoolArray) -> Search[None]:
     """Uphill from the best point that is known, until the target is reached or the top is."""
     for _ in range(_CLIMB):
         asked = [i for i, v in enumerate(x) if v in values.known]

@@ -11,11 +11,9 @@ import numpy as np
 from ..activations import activation
 from ..numerics.formatting import count
 from ..settings import SettingError
-from .formulas.capacity_laws import FINITE, SOLVED, Branches, Layer
+from .formulas.capacity_laws import FINITE, MOMENTS, SOLVED, Branches, Layer
 from .formulas.generic import Real
-from .formulas.step_two import input_power
-from .noise_budget import typical_kernel
-from .seed import activation_moments
+from .noise_budget import leading_moments
 
 Product = dict[str, Fraction]  # powers by symbol; "kappa" is 1 + e without an MLP
 
@@ -121,9 +119,6 @@ def layer_moments(setting: Mapping[str, object]) -> dict[str, float]:
     m, L, d = (setting[name] for name in ("m", "L", "d"))
     if not (isinstance(m, int) and isinstance(L, int) and isinstance(d, int)):
         return {}
-    phi, e = activation(str(setting["activation"])), int(bool(setting["trigger_in_value"]))
-    found = activation_moments(phi, input_power(np.inf, float(max(L, 2)), e))
-    kernel = typical_kernel(phi, float(d), e)
-    return {"m": float(m), **{name: float(found[name]) for name in ("A", "B", "h0", "h1", "P0", "P2")},
-            "k1": float(kernel.own), "k0": float(kernel.mean), "kv": float(kernel.variance) * d,
-            "kz": float(kernel.noise)}
+    found = leading_moments(activation(str(setting["activation"])), np.inf, float(max(L, 2)), float(d),
+                            int(bool(setting["trigger_in_value"])))
+    return {"m": float(m), **{name: found[name] for name in MOMENTS.split()}}

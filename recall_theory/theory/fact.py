@@ -5,16 +5,14 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from ..numerics.arrays import FloatArray
 from ..numerics.quadrature import gauss_coordinate, gauss_hermite, gauss_of_gamma, gauss_parts_of_normal
 from .accuracy import Accuracy
 from .training_attention import BELOW_ONE, SPECK, Seeds, best_pick, quantile_of_score, score_of_token, shape_score
 
 __all__ = ["Facts", "facts"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)

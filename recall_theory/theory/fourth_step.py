@@ -11,14 +11,12 @@ import functools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
+from ..numerics.arrays import FloatArray
 from ..numerics.quadrature import gauss_gamma, gauss_hermite, gauss_poisson
 from .formulas.generic import Real
 from .formulas.registry import formula
-
-FloatArray = NDArray[np.float64]
 
 COUNT_NODES, LENGTH_NODES, NOISE_NODES, FRESH_NODES = 12, 5, 16, 9  # of a fact: its count, |z|^2, own noise; new noise
 SCORES = np.linspace(-8, 8, 129)  # standard scores of a competitor: its correction is an exponential of its score

@@ -26,6 +26,7 @@ from scipy.special import gammaln
 
 from ..activations import Activation
 from ..numerics.coordinate_rules import equal_steps, split_at, split_at_zero
+from ..numerics.gaussian_kernels import smoothed
 from ..numerics.quadrature import (
     FINE,
     condense,
@@ -35,7 +36,6 @@ from ..numerics.quadrature import (
     gauss_legendre,
     gauss_skewed,
 )
-from ..numerics.smoothed_function import smoothed
 from .accuracy import DEFAULT, Accuracy
 
 __all__ = ["KernelLaw", "NeuronKernel", "Strengths", "ValueRead"]

@@ -223,14 +223,14 @@ def _bounds(activation: str | None, symbols: Sequence[sympy.Symbol]) -> Iterable
                        symbols)
 
 
-def _conditions(terms: dict[str, Any], symbols: Sequence[sympy.Symbol]) -> Iterable[Condition]:
+def _conditions(terms: dict[str, sympy.Expr], symbols: Sequence[sympy.Symbol]) -> Iterable[Condition]:
     """That each term, by cause, does not grow."""
     for cause, term in terms.items():
         for form in _powers(term, symbols):
             yield Condition(cause, tuple(-x for x in form))
 
 
-def _powers(expression: Any, symbols: Sequence[sympy.Symbol]) -> list[Form]:
+def _powers(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> list[Form]:
     """The exponents of the powers in a sum, none of which another exceeds wherever delta >= 1/2, nu >= 1, mu >= 0 and
     c >= 0. Terms that cancel are gone; what is subtracted is smaller than what is left."""
     import sympy

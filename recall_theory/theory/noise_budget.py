@@ -1,21 +1,28 @@
-"""The noise budget: contributions to (noise/signal)^2 by cause, at a typical seed and fact."""
+"""The noise budget: contributions to (noise/signal)^2 by cause, at a typical seed and fact, and what laws ask for."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
+import math
+import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..activations import Activation, gaussian_mean
+from ..activations import Activation, activation, gaussian_mean
+from ..numerics.arrays import FloatArray
 from ..numerics.quantiser import compression, quantiser_noise
+from ..settings import PARAMETERS, Setting
 from .accuracy import DEFAULT
+from .domain import sizes_of
 from .formulas import recall_formulas as rt
+from .formulas.leading_laws import STATED
+from .formulas.step_two import input_power
 from .kernel import NeuronKernel
-
-FloatArray = NDArray[np.float64]
+from .seed import activation_moments
 
 ROUNDING = 1 / 10**12  # of what hardly ever fails, one step as little as the other
 WIDE = 1e6  # neurons at which the kernel of infinite width is taken, and what one neuron adds to it
@@ -105,3 +112,80 @@ def limit(attention: float, recall: float, ratio: float, terms: Mapping[str, Map
     for name, value in terms[step].items():
         total[group(name)] = total.get(group(name), 0) + value
     return f"{step}: {max(total, key=total.__getitem__)}"
+
+
+# --- what the leading laws require of a setting, one cause at a time -------------------------------
+
+@dataclasses.dataclass(frozen=True)
+class Requirement:
+    """What one leading law requires of a setting.
+
+    `name` is the law's in the registry of formulas, `cause` and `law` its words, `size` the size that it bounds,
+    `value` the least of it (for V the largest) that it allows, and `has` what the setting has.
+    """
+
+    name: str
+    cause: str
+    law: str
+    size: str
+    value: float
+    has: float
+
+    @property
+    def met(self) -> bool:
+        """Whether the setting has what the law requires."""
+        return self.has <= self.value if self.size == "V" else self.has >= self.value
+
+    @property
+    def in_regime(self) -> bool:
+        """Whether the law says anything here: a leading law holds for large sizes, and may otherwise ask for less
+        than one sample, or for more than any size can be."""
+        return PARAMETERS[self.size].low <= self.value <= PARAMETERS[self.size].high
+
+
+def requirements(setting: Setting) -> list[Requirement]:
+    """The leading laws of attention and recall at the setting's sizes.
+
+    >>> [r.size for r in requirements(Setting(V=1024, L=64, d=256, N=65536))]
+    ['d', 'N', 'N', 'N', 'V', 'N', 'N']
+    >>> keys_only = requirements(Setting(V=1024, L=64, d=256, N=64, trigger_in_value=False))
+    >>> [r.cause for r in keys_only if r.cause.startswith("attention") and not r.met]
+    ['attention: label frequencies stored with the mean embedding']
+    """
+    e, sizes = int(setting.trigger_in_value), sizes_of(setting)
+    known: dict[str, float] = {**sizes, "e": e, "tau": 1.0}
+    if setting.m is not None:
+        known |= leading_moments(activation(setting.activation), sizes["V"], sizes["L"], sizes["d"], e)
+        linear = sizes["L"] > 1 and known["A"] * sizes["L"]**2 > known["A2"]  # these laws are of its linear part
+        of_attention = [f"mlp.law.attention.{cause}" for cause in ("mean_bias", "mlp_mean", "mlp_noise") if linear]
+        names = ["law.attention.trigger_overlap", *of_attention, "mlp.law.recall.interference",
+                 "mlp.law.recall.mlp_noise", "mlp.law.recall.mean_bias"]
+    elif setting.embedding == "orthogonal":  # counts are all that noise is made of
+        names = []
+    else:
+        of_attention = ["trigger_overlap", "mean_embedding", "noise_tokens", "informative_tokens"]
+        names = [*(f"law.attention.{cause}" for cause in of_attention), "law.recall.interference",
+                 *["law.recall.mean_bias"] * e]
+    return [_requirement(name, known) for name in (*names, "law.recall.coverage")]
+
+
+def _requirement(name: str, known: Mapping[str, float]) -> Requirement:
+    """That of one law; with an MLP its equation is solved for the size."""
+    law = STATED[name]
+    arguments = inspect.signature(law.function).parameters
+    value = float(law.function(**{argument: known[argument] for argument in arguments}))
+    if name.startswith("mlp."):
+        left = {size: int(power or 1) for size, power in re.findall(r"(\w)(?:\^(\d))?", law.equation.split("=")[0])}
+        power = left.pop(law.size)
+        value = (value / math.prod(known[size]**other for size, other in left.items())) ** (1 / power)
+    return Requirement(name, law.cause, law.equation.format(c=2 * (1 + int(known["e"]))), law.size, value,
+                       known[law.size])
+
+
+def leading_moments(phi: Activation, V: float, L: float, d: float, e: int) -> dict[str, float]:
+    """The moments of an activation that leading laws take: those of `StepTwo` in step two, and the kernel's in step
+    three, with itself k1, mean k0, d and m times its variances kv and kz."""
+    kernel = typical_kernel(phi, d, e)
+    found = activation_moments(phi, input_power(V, L, e)) | {
+        "k1": kernel.own, "k0": kernel.mean, "kv": kernel.variance * d, "kz": kernel.noise}
+    return {name: float(value) for name, value in found.items()}

@@ -14,20 +14,19 @@ import dataclasses
 import functools
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.ndimage import map_coordinates
 from scipy.special import gammaln, ndtr
 
-from ..numerics.cumulants import gamma_of_score
+from ..numerics.arrays import FloatArray
+from ..numerics.normal_scores import gamma_of_score, score_of_coordinate, wallace_scale
 from ..numerics.quadrature import gauss_charlier, gauss_hermite
-from ..numerics.unit_sphere import score_of_coordinate, wallace_scale
 from .formulas.generic import Real, log
-from .formulas.registry import formula
-
-FloatArray = NDArray[np.float64]
+from .formulas.registry import Row, formula
 
 _WHERE = "docs/derivations/one_step.md"
-_noise = functools.partial(formula, reference=_WHERE, regime="one-step reading; V, d large", unit="(noise/signal)^2")
+_noise: Row = functools.partial(formula, reference=_WHERE, regime="one-step reading; V, d large",
+                                unit="(noise/signal)^2")
 TINY = np.finfo(float).tiny
 MOST_COUNTS = 1000  # counts told apart in one sum
 TRIGGER_NODES = 16  # even: at an overlap of exactly nought counts would tie that never do
@@ -47,28 +46,19 @@ def sampling(V: Real, L: Real, d: Real, N: Real) -> Real:
     return V**2 * (L - 1) / (N * d**2)
 
 
-@_noise("one_step.own_noise_token", "The token itself, as noise at other labels")
-def own_noise_token(V: Real, L: Real, d: Real, N: Real) -> Real:
-    """V (L-1) [1 + (L-1)/V]/(N d)."""
-    return V * (L - 1) * (1 + (L - 1) / V) / (N * d)
+own_noise_token = _noise(
+    "one_step.own_noise_token", "The token itself, as noise at other labels"
+)(lambda V, L, d, N: V * (L - 1) * (1 + (L - 1) / V) / (N * d))
 
+interference = _noise(
+    "one_step.interference", "Interference of the V stored facts")(lambda V, d, N: V * (1 + V / N) / d**2)
 
-@_noise("one_step.interference", "Interference of the V stored facts")
-def interference(V: Real, d: Real, N: Real) -> Real:
-    """V (1 + V/N)/d^2."""
-    return V * (1 + V / N) / d**2
+trigger_overlap = _noise(
+    "one_step.trigger_overlap", "The trigger that all values share")(lambda V, d, N, e: e * V**2 / (N * d**2))
 
-
-@_noise("one_step.trigger_overlap", "The trigger that all values share")
-def trigger_overlap(V: Real, d: Real, N: Real, e: Real) -> Real:
-    """e V^2/(N d^2)."""
-    return e * V**2 / (N * d**2)
-
-
-@_noise("one_step.mean_embedding", "The mean embedding that all noise shares")
-def mean_embedding(V: Real, L: Real, d: Real, N: Real) -> Real:
-    """V (L-1)^2/(N d^2)."""
-    return V * (L - 1) ** 2 / (N * d**2)
+mean_embedding = _noise(
+    "one_step.mean_embedding", "The mean embedding that all noise shares"
+)(lambda V, L, d, N: V * (L - 1) ** 2 / (N * d**2))
 
 
 @formula("one_step.law", "Least N for almost all facts by one step", reference=_WHERE,

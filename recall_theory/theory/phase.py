@@ -149,7 +149,7 @@ def axis(name: str, low: float, high: float, cells: int) -> FloatArray:
 
 def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, float], *,
           cells: tuple[int, int] = CELLS, target: float = 0.99, ratio: float | None = None,
-          mapped: Callable[[Callable[[Setting], Any], Sequence[Setting]], Iterable[Any]] | None = None,
+          mapped: Callable[[Callable[[Setting], Prediction], Sequence[Setting]], Iterable[Prediction]] | None = None,
           **fixed: Any) -> PhaseDiagram:
     """The phase diagram over x and y, two of V, N, d, L, m and m*d; `fixed` gives the other parameters of
     `Setting`, or `ratio` gives N as N/V.

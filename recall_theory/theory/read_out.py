@@ -9,19 +9,15 @@ import dataclasses
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..activations import Activation
+from ..numerics.arrays import FloatArray
 from ..numerics.quadrature import gauss_hermite
 from .accuracy import Accuracy
 from .fact import Facts
 from .formulas import recall_formulas
 from .kernel import NeuronKernel, ValueRead
 from .training_attention import SPECK, Seeds
-
-__all__ = ["InnerProduct", "Kernel", "Neurons", "ReadOut", "power_variance"]
-
-FloatArray = NDArray[np.float64]
 
 LEAST_LEFT = 1 / 20  # share of a kernel's variance that scores leave open; acts at d of a few
 

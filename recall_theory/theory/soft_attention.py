@@ -11,18 +11,14 @@ import dataclasses
 import functools
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import exp1, ndtr, ndtri
 
+from ..numerics.arrays import FloatArray
 from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite, gauss_legendre
 from .accuracy import Accuracy
 from .formulas import finite_rate_formulas as fr
 from .seed import score_cumulants, seed_nodes, size_arrays
 from .training_attention import TINY, Seeds, shape_score, summed_by_class
-
-__all__ = ["Labels", "Mixture", "SoftSeeds", "Softmax", "labels", "mixtures", "soft_seeds"]
-
-FloatArray = NDArray[np.float64]
 
 LEFT = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
 CELLS_OF_INTEGRAL = 128  # a unit of that logarithm, on which a cubic is as good as the integral

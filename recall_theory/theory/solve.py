@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.forced_choice import forced_choice
 from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
@@ -20,7 +20,7 @@ from .domain import sizes_of
 from .formulas import leading_laws as laws
 from .formulas.finite_rate_formulas import least_rates, logit_lead, typical_weight
 from .formulas.generic import lambert_w
-from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
+from .noise_budget import TypicalKernel, mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal import orthogonal_prediction
 from .predict import FloatArray, Prediction, Predictions, predictions_at
 from .seed import attention
@@ -111,7 +111,7 @@ class Model:
         noise = np.maximum(sum(terms.values()), np.finfo(float).tiny)
         return np.asarray(forced_choice(1 / np.sqrt(noise), V) * -np.expm1(-N / V))
 
-    def _kernel(self, d: Any) -> Any:
+    def _kernel(self, d: ArrayLike) -> TypicalKernel:
         from ..activations import activation
 
         return typical_kernel(activation(self.activation), d, int(self.trigger_in_value))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from ..numerics.arrays import FloatArray
 from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
 from .accuracy import Accuracy
 from .competitors import left_of
@@ -17,8 +17,6 @@ from .strengths import stored
 from .training_attention import TINY, Classes, Seeds, best_pick, score_of_token
 
 __all__ = ["wrong_answers"]
-
-FloatArray = NDArray[np.float64]
 
 LOWEST, BEYOND = -2.0, 5.0  # of the logit that answers: from here to so far beyond sqrt(2 ln V)
 

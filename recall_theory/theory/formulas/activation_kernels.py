@@ -6,12 +6,15 @@ Polynomials exactly, relu (arc-cosine kernel) and erf (arc-sine kernel); None fo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...activations import Activation
 
+if TYPE_CHECKING:
+    import sympy
 
-def symbolic_hermite(phi: Activation, n: int) -> Any:
+
+def symbolic_hermite(phi: Activation, n: int) -> sympy.Expr | None:
     """c_n(s) = E phi(sqrt(s) u) He_n(u)/sqrt(n!) in the symbol s, or None without a closed form.
 
     >>> from recall_theory.activations import activation
@@ -43,14 +46,14 @@ def symbolic_hermite(phi: Activation, n: int) -> Any:
     return None
 
 
-def _hermite(n: int, u: Any) -> Any:
+def _hermite(n: int, u: sympy.Expr) -> sympy.Expr:
     """He_n(u), from the Hermite polynomials of sympy, which are those of weight exp(-u^2)."""
     import sympy
 
     return sympy.expand(2 ** sympy.Rational(-n, 2) * sympy.hermite(n, u / sympy.sqrt(2)))
 
 
-def symbolic_kernel(phi: Activation) -> Any:
+def symbolic_kernel(phi: Activation) -> sympy.Expr | None:
     """kappa(s1, s2, rho) in the symbols s1, s2, rho, or None without a closed form.
 
     >>> from recall_theory.activations import activation

@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from .generic import (
     Real,
@@ -163,7 +162,7 @@ def counts(N: Real, shared: Real, target: Real) -> Real:
 
 def _log_competitors(V: Real, L: Real) -> Real:
     """The logarithm of the smaller of L and V, 2 at least."""
-    return log(least((L, greatest((V, whole(2, L))))))
+    return log(least(L, greatest(V, whole(2, L))))
 
 
 def _even(y: Real, turn: Real, target: Real) -> Lead:
@@ -176,7 +175,7 @@ def _even(y: Real, turn: Real, target: Real) -> Lead:
 def _uneven(labels: Real, y: Real, turn: Real, d: Real, shared: Real, *, target: Real) -> Lead:
     """The lead at which a share eta = d/(V shared^2 typical^2) of all labels, of ln V = labels, is missed, in a share
     `target` of the seeds."""
-    missed = least((d / (exp(labels) * (_typical(labels) * shared)**2), whole(1, d) / 2))
+    missed = least(d / (exp(labels) * (_typical(labels) * shared)**2), whole(1, d) / 2)
     return _typical(y) - normal_quantile(missed) * _deviation(y, 1), normal_quantile(target) * turn
 
 
@@ -189,7 +188,7 @@ def _room(lead: Lead, d: Real) -> Real:
     """The noise S of attention that a lead bears, beside 1/d of the stored trigger: 1 - w sqrt(S) = s sqrt(S + 1/d);
     next to nothing where the trigger alone is more."""
     s, w = lead
-    left = greatest((1 - s**2 / d, whole(1, d) / NOTHING))
+    left = greatest(1 - s**2 / d, whole(1, d) / NOTHING)
     return (left / (w + s * sqrt(left + w**2 / d)))**2
 
 
@@ -213,7 +212,7 @@ def uneven_attention(d: Real, N: Real, L: Real, e: Real, shared: Real, target: R
     w = Phi^-1(target) t: a share eta = d/(V shared^2 typical(V)^2) is missed at most, in a share `target` of the seeds.
     """
     x = N**2 * d**3 / L**4
-    V = least((x / (2 * log(L)), d**2 / lambert_w(d**2)))  # beyond what interference leaves it does not matter
+    V = least(x / (2 * log(L)), d**2 / lambert_w(d**2))  # beyond what interference leaves it does not matter
 
     def room() -> Real:
         labels, y = _log_competitors(V, V), _log_competitors(V, L)
@@ -253,7 +252,7 @@ def at_rates(d: Real, L: Real, e: Real, beta: Real, target: Real) -> Real:
     """V L^2 ln sqrt(c V) = beta (1 - 1/L): V = x/W(c x), x = 2 beta (1 - 1/L)/L^2, c = lead^2 L/d^2 with the lead at
     the smaller of x and d^2; what interference takes of c is left to its own branch."""
     x = 2 * beta * (1 - 1 / L) / L**2
-    c = _lead(log(greatest((least((x, d**2)), whole(4, x)))), target, 1)**2 * L / d**2
+    c = _lead(log(greatest(least(x, d**2), whole(4, x))), target, 1)**2 * L / d**2
     return x / lambert_w(c * x)
 
 
@@ -263,8 +262,8 @@ def dimension_at_rates(V: Real, L: Real, e: Real, beta: Real, target: Real) -> R
     """d^2 = V lead^2 [1 + e + L/r^2], and V lead(L)^2 [(1 + e) r^2 + L]/(r - 1)^2 if that is more,
     ln r = beta (1 - 1/L)/(V L^2)."""
     r = exp(beta * (1 - 1 / L) / (V * L**2))
-    s, tokens = _lead(log(V), target, 1), _lead(log(greatest((L, whole(2, L)))), target, 1)
-    return sqrt(V * greatest((s**2 * (1 + e + L / r**2), tokens**2 * (1 + e + L / r**2) / (1 - 1 / r)**2)))
+    s, tokens = _lead(log(V), target, 1), _lead(log(greatest(L, whole(2, L))), target, 1)
+    return sqrt(V * greatest(s**2 * (1 + e + L / r**2), tokens**2 * (1 + e + L / r**2) / (1 - 1 / r)**2))
 
 
 @_law("capacity.longest_at_rates", "Longest L: eta*gamma is enough for mixtures to be answered right", regime=_SOFT,
@@ -435,7 +434,7 @@ def dimension(p: Layer) -> Branches:
         "noise tokens": sqrt(V * token * sqrt(L**3) / p.stored / N) + overlap,
         "informative tokens": sqrt(token * L * sqrt(V / N) / p.stored) + overlap,
         "trigger overlap": s**2,
-        **({} if p.m is None else {"MLP mean": V * L**2 * token * p.h0 / (p.A * N * sqrt(p.m))}),
+        **({} if p.m is None else {"MLP mean": V * L**2 * token * sqrt(p.h0**2) / (p.A * N * sqrt(p.m))}),
         **p.rates(lambda: dimension_at_rates(V, L, p.e, p.beta, p.target)),
     }
 
@@ -463,7 +462,7 @@ def length(p: Layer) -> Branches:
     }
 
 
-_MLP = "m k1 k0 kv kz A B h0 h1 P0 P2"
+MOMENTS = "k1 k0 kv kz A B h0 h1 P0 P2"
 SOLVED = {  # what is sought: its branches, what is taken of them, the formula's name and title, its arguments
     "V": (vocabulary, least, "", "Largest vocabulary", "d N L e target"),
     "N": (samples, greatest, "samples.", "Least samples", "V d L e target"),
@@ -472,16 +471,17 @@ SOLVED = {  # what is sought: its branches, what is taken of them, the formula's
 }
 
 
+def _total(branches: Callable[[Layer], Branches], taken: Callable[..., Real], p: Layer) -> Real:
+    return taken(*branches(p).values())
+
+
 def _on_record() -> None:
     """Register what is sought, for the model without an MLP, with one, and at finite rates without."""
     for branches, taken, prefix, title, arguments in SOLVED.values():
-        def total(p: Layer, branches: Any = branches, taken: Any = taken) -> Real:
-            return taken(list(branches(p).values()))
-
-        for model, more in (("attention_only", ""), ("attention_mlp", _MLP), ("finite_rates", "beta")):
+        for model, more in (("attention_only", ""), ("attention_mlp", f"m {MOMENTS}"), ("finite_rates", "beta")):
             _law(f"capacity.{prefix}{model}", f"{title} that every branch allows", of=Layer,
                  arguments=f"{arguments} {more}", regime="as its branches; where two are equal, within a factor of 2 "
-                 "or so")(total)
+                 "or so")(functools.partial(_total, branches, taken))
 
 
 _on_record()

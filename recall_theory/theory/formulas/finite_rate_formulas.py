@@ -6,9 +6,9 @@ import functools
 
 from ...settings import power_of_mean, square_of_logits
 from .generic import Real, exp, log, maximum, sqrt, whole
-from .registry import formula
+from .registry import Row, formula
 
-_finite = functools.partial(formula, reference="docs/derivations/finite_rates.md")
+_finite: Row = functools.partial(formula, reference="docs/derivations/finite_rates.md")
 _SMALL = "V, d, L large; the lead far above the noise of the scores"
 _LEAST = 8  # one over the least share of a label's samples in units of N/V: acts at a few samples
 
@@ -38,19 +38,16 @@ def score_noise(share: Real, logit: Real, snr: Real) -> Real:
     return ((1 - share) * logit / snr)**2
 
 
-@_finite("finite.mean_bias", "Weights that differ from label to label, carried by the trigger",
-         regime="recall at soft attention; N/V -> infinity", unit="(noise/signal)^2",
-         limits="does not vanish as N grows; 0 without the trigger in the values")
-def mean_bias(V: Real, d: Real, e: Real, tau: Real, varied: Real, share: Real) -> Real:
-    """V (e tau)^2 Var(a)/(a^2 d)."""
-    return V * (e * tau)**2 * varied / (share**2 * d)
+mean_bias = _finite(
+    "finite.mean_bias", "Weights that differ from label to label, carried by the trigger",
+    regime="recall at soft attention; N/V -> infinity", unit="(noise/signal)^2",
+    limits="does not vanish as N grows; 0 without the trigger in the values"
+)(lambda V, d, e, tau, varied, share: V * (e * tau)**2 * varied / (share**2 * d))
 
-
-@_finite("finite.noise_tokens", "Noise tokens that are stored beside the fact", regime="recall at soft attention",
-         unit="(noise/signal)^2", limits="V^2 L/(N d^2) of the one-step memory as beta -> 0, keys only")
-def noise_tokens(V: Real, d: Real, N: Real, e: Real, tau: Real, squares: Real, share: Real) -> Real:
-    """V^2 sum w^2 [(1 + e tau)/d + 1/V]/(N a^2 d)."""
-    return V**2 * squares * ((1 + e * tau) / d + 1 / V) / (N * share**2 * d)
+noise_tokens = _finite(
+    "finite.noise_tokens", "Noise tokens that are stored beside the fact", regime="recall at soft attention",
+    unit="(noise/signal)^2", limits="V^2 L/(N d^2) of the one-step memory as beta -> 0, keys only"
+)(lambda V, d, N, e, tau, squares, share: V**2 * squares * ((1 + e * tau) / d + 1 / V) / (N * share**2 * d))
 
 
 @_finite("finite.jump", "What a sample of a label adds to its weight, where weights differ from sample to sample",
@@ -61,11 +58,10 @@ def jump(share: Real, second: Real) -> Real:
     return second / share
 
 
-@_finite("finite.along", "Weight on noise that comes with a unit of weight on the fact, from sample to sample",
-         regime="regression", limits="0 for weights of 0 and 1, (1 - a)/a for equal ones")
-def along(share: Real, second: Real) -> Real:
-    """E a (1 - a)/E a^2."""
-    return (share - second) / second
+along = _finite(
+    "finite.along", "Weight on noise that comes with a unit of weight on the fact, from sample to sample",
+    regime="regression", limits="0 for weights of 0 and 1, (1 - a)/a for equal ones"
+)(lambda share, second: (share - second) / second)
 
 
 @_finite("finite.count_tie", "Correlation of a label's count with its token's score, times the scores' deviation",
@@ -82,22 +78,16 @@ def samples_by_score(tie: Real, zeta: Real, lam: Real) -> Real:
     return maximum(1 + tie * zeta / sqrt(lam), whole(1, lam) / _LEAST)
 
 
-@_finite("finite.law.length", "Most V at which informative tokens have a given weight, at fixed rates", regime=_SMALL,
-         limits="falls like 1/L^2: what sequence length costs at fixed rates")
-def length_branch(L: Real, beta: Real, share: Real) -> Real:
-    """V <= beta (1 - 1/L)/(L^2 [ln(L - 1) + ln(a/(1 - a))])."""
-    return beta * (1 - 1 / L) / (L**2 * (log(L - 1) + log(share / (1 - share))))
+length_branch = _finite(
+    "finite.law.length", "Most V at which informative tokens have a given weight, at fixed rates", regime=_SMALL,
+    limits="falls like 1/L^2: what sequence length costs at fixed rates"
+)(lambda L, beta, share: beta * (1 - 1 / L) / (L**2 * (log(L - 1) + log(share / (1 - share)))))
 
+least_rates = _finite(
+    "finite.law.rates", "Least beta at which all but a share of attention is on the informative token", regime=_SMALL,
+    limits="V L^2 ln L")(lambda V, L, missed: V * L**2 * (log(L - 1) + log((1 - missed) / missed)) / (1 - 1 / L))
 
-@_finite("finite.law.rates", "Least beta at which all but a share of attention is on the informative token",
-         regime=_SMALL, limits="V L^2 ln L")
-def least_rates(V: Real, L: Real, missed: Real) -> Real:
-    """beta = V L^2 [ln(L - 1) + ln((1 - missed)/missed)]/(1 - 1/L)."""
-    return V * L**2 * (log(L - 1) + log((1 - missed) / missed)) / (1 - 1 / L)
-
-
-@_finite("finite.logits", "Size of the logits after step one, which the law takes for 0", regime="a bound on the root "
-         "mean square over labels and seeds", limits="0 as eta -> 0")
-def logits_after_step_one(V: Real, L: Real, d: Real, N: Real, e: Real, eta: Real) -> Real:
-    """eta sqrt((1 + e) (1 + e/L)/L (1/V + 1/N) (1/d + 1/V))."""
-    return eta * sqrt(square_of_logits(V, d, N, 1 + e, power_of_mean(L, e)))
+logits_after_step_one = _finite(
+    "finite.logits", "Size of the logits after step one, which the law takes for 0",
+    regime="a bound on the root mean square over labels and seeds", limits="0 as eta -> 0"
+)(lambda V, L, d, N, e, eta: eta * sqrt(square_of_logits(V, d, N, 1 + e, power_of_mean(L, e))))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -59,16 +60,19 @@ def _symbolic(*values: Real) -> Real:
     return sympy if sympy is not None and any(isinstance(v, sympy.Basic) for v in values) else None
 
 
-def minimum(a: Real, b: Real) -> Real:
-    """The smaller of two numbers, arrays or expressions."""
-    sympy = _symbolic(a, b)
-    return sympy.Min(a, b) if sympy is not None else np.minimum(a, b)
+def _extreme(name: str, of_two: Callable[[Real, Real], Real], what: str) -> Callable[..., Real]:
+    def function(*values: Real, evaluate: bool = True) -> Real:
+        sympy = _symbolic(*values)
+        return functools.reduce(of_two, values) if sympy is None else getattr(sympy, name)(*values, evaluate=evaluate)
+
+    function.__doc__ = f"The {what} of numbers, arrays or expressions; of expressions without `evaluate` as it stands."
+    return function
 
 
-def maximum(a: Real, b: Real) -> Real:
-    """The larger of two numbers, arrays or expressions."""
-    sympy = _symbolic(a, b)
-    return sympy.Max(a, b) if sympy is not None else np.maximum(a, b)
+minimum = _extreme("Min", np.minimum, "smallest")
+maximum = _extreme("Max", np.maximum, "largest")
+least = functools.partial(minimum, evaluate=False)
+greatest = functools.partial(maximum, evaluate=False)
 
 
 def power_of_complement(V: Real, N: Real) -> Real:
@@ -85,7 +89,7 @@ def power_of_complement_less_one(V: Real, N: Real) -> Real:
     return np.expm1(special.xlog1py(N, -1 / np.asarray(V, dtype=float)))
 
 
-def _constant(number: float, name: str, of_sympy: Callable[[Any], Any]) -> Callable[[Real], Real]:
+def _constant(number: float, name: str, of_sympy: Callable[[ModuleType], Real]) -> Callable[[Real], Real]:
     def function(like: Real) -> Real:
         sympy = _symbolic(like)
         return number if sympy is None else of_sympy(sympy)
@@ -96,6 +100,7 @@ def _constant(number: float, name: str, of_sympy: Callable[[Any], Any]) -> Calla
 
 pi = _constant(np.pi, "The number pi", lambda sympy: sympy.pi)
 euler_gamma = _constant(np.euler_gamma, "Euler's constant", lambda sympy: sympy.EulerGamma)
+infinity = _constant(np.inf, "Infinity", lambda sympy: sympy.oo)
 zeta_of_three = _constant(float(special.zeta(3)), "zeta(3)", lambda sympy: sympy.zeta(3))
 
 
@@ -130,21 +135,3 @@ def if_positive(x: Real, value: Callable[[], Real], otherwise: Real) -> Real:
         return value() if x > 0 else otherwise
     with np.errstate(all="ignore"):
         return np.where(np.asarray(x) > 0, value(), otherwise)
-
-
-def least(values: Sequence[Real]) -> Real:
-    """The least of several numbers, arrays or expressions; of expressions sympy's Min, as it stands."""
-    sympy = _symbolic(*values)
-    return functools.reduce(np.minimum, values) if sympy is None else sympy.Min(*values, evaluate=False)
-
-
-def greatest(values: Sequence[Real]) -> Real:
-    """The greatest of several numbers, arrays or expressions; of expressions sympy's Max, as it stands."""
-    sympy = _symbolic(*values)
-    return functools.reduce(np.maximum, values) if sympy is None else sympy.Max(*values, evaluate=False)
-
-
-def infinity(like: Real) -> Real:
-    """Infinity, sympy's where `like` is an expression."""
-    sympy = _symbolic(like)
-    return np.inf if sympy is None else sympy.oo

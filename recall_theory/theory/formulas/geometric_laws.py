@@ -9,43 +9,33 @@ from __future__ import annotations
 import functools
 
 from .generic import Real, log, loggamma, pi, sin, sqrt, whole
-from .registry import formula
+from .registry import Row, formula
 
 _LINEAR = ("Barnfield, Kim, Nichani, Lee, Lu, arXiv:2605.05189 (conjectured there in v1); Giorlandino, Goldt, "
            "Maillard, arXiv:2605.10795 (p ln p / d^2 = 1/2); with p = N R facts")
 
-_geometric = functools.partial(formula, reference="docs/derivations/geometric.md")
+_geometric: Row = functools.partial(formula, reference="docs/derivations/geometric.md")
 
+exact_dimension = _geometric(
+    "geometric.exact.dimension", "Embedding dimension of the exact construction, one pass of h relations",
+    regime="every N with codes of k = ceil(log2 N / b) digits of b bits; recall is 1", limits="R (k + 1) for one hop"
+)(lambda R, k, h: R**h * k + h * R)
 
-@_geometric("geometric.exact.dimension", "Embedding dimension of the exact construction, one pass of h relations",
-            regime="every N with codes of k = ceil(log2 N / b) digits of b bits; recall is 1",
-            limits="R (k + 1) for one hop")
-def exact_dimension(R: Real, k: Real, h: Real) -> Real:
-    """d = R^h k + h R."""
-    return R**h * k + h * R
+middle_dimension = _geometric(
+    "geometric.middle.dimension", "Embedding dimension where one pass of h relations meets in the middle",
+    regime="h even (h + 1 in place of h in the exponent where it is odd); facts in the subject embeddings and, "
+    "backwards, in the unembedding; recall is 1", limits="R (k + 2) for two hops"
+)(lambda R, k, h: R ** (h / 2) * k + h * R)
 
+chain_dimension = _geometric(
+    "geometric.chain.dimension", "Embedding dimension of chain of thought inside one attention layer",
+    regime="one head with scores of positions alone, a coordinate for each of 2 h + 1 positions; recall is 1"
+)(lambda R, k, h: R * k + R + 2 * h + 1)
 
-@_geometric("geometric.middle.dimension", "Embedding dimension where one pass of h relations meets in the middle",
-            regime="h even (h + 1 in place of h in the exponent where it is odd); facts in the subject embeddings and, "
-            "backwards, in the unembedding; recall is 1", limits="R (k + 2) for two hops")
-def middle_dimension(R: Real, k: Real, h: Real) -> Real:
-    """d = R^(h/2) k + h R."""
-    return R ** (h / 2) * k + h * R
-
-
-@_geometric("geometric.chain.dimension", "Embedding dimension of chain of thought inside one attention layer",
-            regime="one head with scores of positions alone, a coordinate for each of 2 h + 1 positions; recall is 1")
-def chain_dimension(R: Real, k: Real, h: Real) -> Real:
-    """d = R k + R + 2 h + 1."""
-    return R * k + R + 2 * h + 1
-
-
-@_geometric("geometric.circle.margin", "Lead of the right score of N codes on a circle, two coordinates a code",
-            regime="every N, in exact arithmetic; a format of p significand bits holds it up to about N = 2^(p/2) to "
-            "4 2^(p/2)", limits="2 pi^2/N^2")
-def circle_margin(subjects: Real) -> Real:
-    """2 sin(pi/N)^2, which is 1 - cos(2 pi/N)."""
-    return 2 * sin(pi(subjects) / subjects) ** 2
+circle_margin = _geometric(
+    "geometric.circle.margin", "Lead of the right score of N codes on a circle, two coordinates a code",
+    regime="every N, in exact arithmetic; a format of p significand bits holds it up to about N = 2^(p/2) to 4 2^(p/2)",
+    limits="2 pi^2/N^2")(lambda subjects: 2 * sin(pi(subjects) / subjects) ** 2)
 
 
 @_geometric("geometric.exact.mlp_width", "Hidden units of the MLP that selects by relation",
@@ -55,12 +45,11 @@ def mlp_width(R: Real, k: Real, h: Real) -> Real:
     return 2 * R**h * k
 
 
-@_geometric("geometric.superposition.interference",
-            "Noise of random superposition: the mean square of one coordinate of what the other codes add",
-            regime="exact; the whole law of recall is `recall_theory.geometric.superposition.superposition_recall`")
-def interference_variance(words: Real, d: Real) -> Real:
-    """(words - 1)/d."""
-    return (words - 1) / d
+interference_variance = _geometric(
+    "geometric.superposition.interference",
+    "Noise of random superposition: the mean square of one coordinate of what the other codes add",
+    regime="exact; the whole law of recall is `recall_theory.geometric.superposition.superposition_recall`"
+)(lambda words, d: (words - 1) / d)
 
 
 @_geometric("geometric.superposition.dimension",
@@ -91,20 +80,17 @@ def chain_shared(p: Real, h: Real, subjects: Real, v: Real) -> Real:
     return v / 2 * bend * subjects / (subjects - 1)
 
 
-@_geometric("geometric.bound.subject",
-            "Least embedding dimension where facts are in subject embeddings alone: b bits a coordinate",
-            regime="one hop or chain of thought, any depth, no other weight depends on the facts; every table recalled",
-            limits="attained by the exact construction up to rounding log2 N, at b = 1")
-def bound_subject(subjects: Real, R: Real, b: Real) -> Real:
-    """d >= R log2(N) / b."""
-    return R * log(subjects) / (b * log(whole(2, subjects)))
+bound_subject = _geometric(
+    "geometric.bound.subject",
+    "Least embedding dimension where facts are in subject embeddings alone: b bits a coordinate",
+    regime="one hop or chain of thought, any depth, no other weight depends on the facts; every table recalled",
+    limits="attained by the exact construction up to rounding log2 N, at b = 1"
+)(lambda subjects, R, b: R * log(subjects) / (b * log(whole(2, subjects))))
 
-
-@_geometric("geometric.bound.table", "Bits that R bijections of N subjects hold",
-            regime="any model, wherever its facts are: P parameters of b bits need P b of at least this", unit="bits")
-def bound_table(subjects: Real, R: Real) -> Real:
-    """R log2 N!."""
-    return R * loggamma(subjects + 1) / log(whole(2, subjects))
+bound_table = _geometric(
+    "geometric.bound.table", "Bits that R bijections of N subjects hold",
+    regime="any model, wherever its facts are: P parameters of b bits need P b of at least this", unit="bits"
+)(lambda subjects, R: R * loggamma(subjects + 1) / log(whole(2, subjects)))
 
 
 @_geometric("geometric.bound.hops", "Bits in a subject's embedding for h hops in one pass where facts are in subject "

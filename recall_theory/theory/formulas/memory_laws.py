@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from .generic import Real, erfc, exp, lambert_w, pi, sqrt
-from .registry import formula
+from .registry import Row, formula
 
 _HEBBIAN = "docs/derivations/hebbian.md"
 _ZIPF = "docs/derivations/zipf.md"
@@ -17,10 +17,10 @@ _NICHANI = ("Nichani, Lee, Bietti, Understanding Factual Recall in Transformers 
 _CABANNES = "Cabannes, Dohmatob, Bietti, Scaling Laws for Associative Memories, arXiv:2310.02984"
 _OWN = "an output a fact, a random bijection, random embeddings, n large"
 
-_hebbian = functools.partial(formula, reference=_HEBBIAN, regime=_OWN)
-_zipf = functools.partial(formula, reference=_ZIPF)
-_infinite = functools.partial(formula, provenance="kin", reference=_CABANNES)
-_fit = functools.partial(formula, provenance="kin", reference=_NICHANI,
+_hebbian: Row = functools.partial(formula, reference=_HEBBIAN, regime=_OWN)
+_zipf: Row = functools.partial(formula, reference=_ZIPF)
+_infinite: Row = functools.partial(formula, provenance="kin", reference=_CABANNES)
+_fit: Row = functools.partial(formula, provenance="kin", reference=_NICHANI,
                          regime="their experiments; a fit by eye, not a theorem")
 
 
@@ -29,47 +29,32 @@ def _solved(x: Real) -> Real:
     return x / lambert_w(x)
 
 
-@_hebbian("memory.hebbian.most", "Facts of a Hebbian memory, almost all of them right: d^2 = 2 n ln n",
-          limits="leading order; `hebbian_recall` is the law at finite size")
-def hebbian_most(d: Real) -> Real:
-    """n = exp W(d^2 / 2)."""
-    return _solved(d**2 / 2)
+hebbian_most = _hebbian(
+    "memory.hebbian.most", "Facts of a Hebbian memory, almost all of them right: d^2 = 2 n ln n",
+    limits="leading order; `hebbian_recall` is the law at finite size")(lambda d: _solved(d**2 / 2))
 
+hebbian_all = _hebbian(
+    "memory.hebbian.all", "Facts of a Hebbian memory, every one of them right: d^2 = 8 n ln n",
+    limits="a quarter of d^2 of `memory.hebbian.most`")(lambda d: _solved(d**2 / 8))
 
-@_hebbian("memory.hebbian.all", "Facts of a Hebbian memory, every one of them right: d^2 = 8 n ln n",
-          limits="a quarter of d^2 of `memory.hebbian.most`")
-def hebbian_all(d: Real) -> Real:
-    """n = exp W(d^2 / 8)."""
-    return _solved(d**2 / 8)
+hebbian_noise = _hebbian(
+    "memory.hebbian.noise", "(noise/signal)^2 of a Hebbian memory, stored pairs and two outputs' overlap",
+    regime="n and d large; the lead's own fluctuation is left out", limits="n/d^2 for n >> d"
+)(lambda n, d: n / d**2 + 2 / d)
 
+rank_most = _hebbian(
+    "memory.rank.most", "Facts of a Hebbian memory of rank r, almost all right: d r = 2 n ln n",
+    regime=_OWN + "; the outputs are projected onto r random dimensions", limits="`memory.hebbian.most` at r = d"
+)(lambda d, rank: _solved(d * rank / 2))
 
-@_hebbian("memory.hebbian.noise", "(noise/signal)^2 of a Hebbian memory, stored pairs and two outputs' overlap",
-          regime="n and d large; the lead's own fluctuation is left out", limits="n/d^2 for n >> d")
-def hebbian_noise(n: Real, d: Real) -> Real:
-    """n/d^2 + 2/d."""
-    return n / d**2 + 2 / d
+orthogonal = _hebbian(
+    "memory.orthogonal", "Facts of a Hebbian memory with orthonormal embeddings: one a dimension",
+    regime="orthonormal keys and outputs; exact, every fact is right")(lambda d: d)
 
-
-@_hebbian("memory.rank.most", "Facts of a Hebbian memory of rank r, almost all right: d r = 2 n ln n",
-          regime=_OWN + "; the outputs are projected onto r random dimensions", limits="`memory.hebbian.most` at r = d")
-def rank_most(d: Real, rank: Real) -> Real:
-    """n = exp W(d r / 2)."""
-    return _solved(d * rank / 2)
-
-
-@_hebbian("memory.orthogonal", "Facts of a Hebbian memory with orthonormal embeddings: one a dimension",
-          regime="orthonormal keys and outputs; exact, every fact is right")
-def orthogonal(d: Real) -> Real:
-    """n = d."""
-    return d
-
-
-@_infinite("memory.linear.best", "Facts of the best linear memory: d^2 = 2 n ln n",
-           reference=f"{_GIORLANDINO}; conjectured in {_BARNFIELD}", regime=_OWN + "; all facts right",
-           limits="the load `memory.linear.load` with the largest of n - 1 competitors")
-def linear_best(d: Real) -> Real:
-    """n = exp W(d^2 / 2)."""
-    return _solved(d**2 / 2)
+linear_best = _infinite(
+    "memory.linear.best", "Facts of the best linear memory: d^2 = 2 n ln n",
+    reference=f"{_GIORLANDINO}; conjectured in {_BARNFIELD}", regime=_OWN + "; all facts right",
+    limits="the load `memory.linear.load` with the largest of n - 1 competitors")(lambda d: _solved(d**2 / 2))
 
 
 @_infinite("memory.linear.load", "Greatest load n/d^2 at which facts lead the average of their strongest rivals",
@@ -87,44 +72,30 @@ def linear_load(u: Real) -> Real:
     return 1 / ((1 + kappa**2) * below + kappa * density * exp(-(kappa**2) / 2) / 2)
 
 
-@_fit("memory.linear.trained", "Facts of a trained linear memory, as fitted: d^2 = 1.3 n ln n")
-def linear_trained(d: Real) -> Real:
-    """n = exp W(10 d^2 / 13)."""
-    return _solved(10 * d**2 / 13)
+linear_trained = _fit(
+    "memory.linear.trained", "Facts of a trained linear memory, as fitted: d^2 = 1.3 n ln n"
+)(lambda d: _solved(10 * d**2 / 13))
 
+mlp_trained = _fit(
+    "memory.mlp.trained", "Facts of a trained MLP memory, as fitted: m d = 0.35 n ln n"
+)(lambda d, m: _solved(20 * m * d / 7))
 
-@_fit("memory.mlp.trained", "Facts of a trained MLP memory, as fitted: m d = 0.35 n ln n")
-def mlp_trained(d: Real, m: Real) -> Real:
-    """n = exp W(20 m d / 7)."""
-    return _solved(20 * m * d / 7)
+zipf_threshold_classes = _infinite(
+    "memory.zipf.threshold.classes", "Exponent of d in a thresholded memory's error, outputs shared by classes",
+    regime="facts of frequency x^-alpha, a fixed number of outputs, up to logarithms", limits="error ~ d^-(alpha - 1)"
+)(lambda alpha: alpha - 1)
 
+zipf_threshold = _zipf(
+    "memory.zipf.threshold", "Exponent of d in a thresholded memory's error, an output a fact",
+    regime="facts of frequency x^-alpha, up to logarithms", limits="twice the exponent with a fixed number of outputs"
+)(lambda alpha: 2 * (alpha - 1))
 
-@_infinite("memory.zipf.threshold.classes", "Exponent of d in a thresholded memory's error, outputs shared by classes",
-           regime="facts of frequency x^-alpha, a fixed number of outputs, up to logarithms",
-           limits="error ~ d^-(alpha - 1)")
-def zipf_threshold_classes(alpha: Real) -> Real:
-    """alpha - 1."""
-    return alpha - 1
+zipf_power = _zipf(
+    "memory.zipf.power", "Exponent of d in the error of a memory with weights p^rho",
+    regime="facts of frequency x^-alpha, rho > 1/(2 alpha); with an output a fact and with a fixed number of them",
+    limits="(alpha - 1)/(2 alpha) at rho = 1")(lambda alpha, rho: (alpha - 1) / (2 * alpha * rho))
 
-
-@_zipf("memory.zipf.threshold", "Exponent of d in a thresholded memory's error, an output a fact",
-       regime="facts of frequency x^-alpha, up to logarithms",
-       limits="twice the exponent with a fixed number of outputs")
-def zipf_threshold(alpha: Real) -> Real:
-    """2 (alpha - 1)."""
-    return 2 * (alpha - 1)
-
-
-@_zipf("memory.zipf.power", "Exponent of d in the error of a memory with weights p^rho",
-       regime="facts of frequency x^-alpha, rho > 1/(2 alpha); with an output a fact and with a fixed number of them",
-       limits="(alpha - 1)/(2 alpha) at rho = 1")
-def zipf_power(alpha: Real, rho: Real) -> Real:
-    """(alpha - 1)/(2 alpha rho)."""
-    return (alpha - 1) / (2 * alpha * rho)
-
-
-@_infinite("memory.zipf.samples", "Exponent of T in the frequency of facts that T samples leave unseen",
-           regime="facts of frequency x^-alpha, infinitely many", limits="unseen ~ T^-(1 - 1/alpha)")
-def zipf_samples(alpha: Real) -> Real:
-    """1 - 1/alpha."""
-    return 1 - 1 / alpha
+zipf_samples = _infinite(
+    "memory.zipf.samples", "Exponent of T in the frequency of facts that T samples leave unseen",
+    regime="facts of frequency x^-alpha, infinitely many", limits="unseen ~ T^-(1 - 1/alpha)"
+)(lambda alpha: 1 - 1 / alpha)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Provenance = Literal["quoted", "secondary", "derived", "kin"]
 Function = TypeVar("Function", bound=Callable[..., Any])
+Law = Callable[..., Any]  # of numbers, arrays or symbols
+Row = Callable[..., Callable[[Law], Law]]  # `formula` with some of its arguments given: registers a lambda beside it
 
 # The modules that register formulas; imported on the first look into the registry.
 MODULES = (
@@ -248,19 +250,19 @@ class Formula:
         from sympy.printing.pycode import PythonCodePrinter
 
         class Printer(PythonCodePrinter):  # type: ignore[misc]
-            def _print_LambertW(self, expression: Any) -> str:
+            def _print_LambertW(self, expression: sympy.Expr) -> str:
                 return f"scipy.special.lambertw({self._print(expression.args[0])}).real"
 
-            def _print_zeta(self, expression: Any) -> str:
+            def _print_zeta(self, expression: sympy.Expr) -> str:
                 return f"scipy.special.zeta({self._print(expression.args[0])})"
 
-            def _print_erfinv(self, expression: Any) -> str:
+            def _print_erfinv(self, expression: sympy.Expr) -> str:
                 return f"scipy.special.erfinv({self._print(expression.args[0])})"
 
-            def _print_EulerGamma(self, expression: Any) -> str:
+            def _print_EulerGamma(self, expression: sympy.Expr) -> str:
                 return repr(float(expression))
 
-            def _print_Infinity(self, expression: Any) -> str:
+            def _print_Infinity(self, expression: sympy.Expr) -> str:
                 return "math.inf"
 
         return str(Printer().doprint(self._expression()))
@@ -279,14 +281,12 @@ class Formula:
     def lambdify(self, backend: str = "scipy") -> Callable[..., Real]:
         """A function of the arguments, in their order. "scipy" (arrays, special functions), "numpy"
         (the same: plain numpy breaks special functions on arrays), "mpmath" or "math"."""
-        if backend not in self._compiled:
-            self._compiled[backend] = self._compile(backend)
-        return self._compiled[backend]
+        return self._compiled(backend)
 
     @functools.cached_property
-    def _compiled(self) -> dict[str, Callable[..., Real]]:
-        """What `lambdify` has made, by backend."""
-        return {}
+    def _compiled(self) -> Callable[[str], Callable[..., Real]]:
+        """What `lambdify` makes, kept by backend."""
+        return functools.cache(self._compile)
 
     def _compile(self, backend: str) -> Callable[..., Real]:
         import sympy
@@ -294,7 +294,7 @@ class Formula:
         from .generic import lambert_w
 
         own = {"LambertW": lambert_w}  # real, where SciPy's is complex
-        modules: Any = {"scipy": [own, "scipy", "numpy"], "numpy": [own, "scipy", "numpy"],
+        modules = {"scipy": [own, "scipy", "numpy"], "numpy": [own, "scipy", "numpy"],
                         "mpmath": "mpmath", "math": [own, "math"]}.get(backend)
         if modules is None:
             raise ValueError(f"backend={backend!r} is not one of scipy, numpy, mpmath, math")

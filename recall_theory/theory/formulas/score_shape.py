@@ -144,22 +144,9 @@ def fourth_cumulant(p: StepTwo, variance: Real, stored: Real, overlap: Real) -> 
     return class_counts(p)[1] + directions(p, by_norm(p, variance, stored, overlap))
 
 
-@record("attention.cumulant.class_counts.fourth", "Fourth cumulant of the tokens' scores by their counts as facts",
-        "V L d N e tau kappa")
-def class_fourth(p: StepTwo) -> Real:
-    """kappa_4 of the same as `class_cumulant`."""
-    return class_counts(p)[1]
-
-
-@record("attention.cumulant.class_counts", "Third cumulant of the tokens' scores by their counts as facts",
-        "V L d N e tau kappa")
-def class_cumulant(p: StepTwo) -> Real:
-    """kappa_3 of A (w^2 - lam) + B w + sqrt(Y) n eta, w = n - lam, n Poisson, eta normal; A, B, Y of `own_counts`."""
-    return class_counts(p)[0]
-
-
-@record("attention.cumulant.shared_values", "Third cumulant of the tokens' scores by what all values share",
-        "V L d N e tau b0 kappa")
-def shared_cumulant(p: StepTwo) -> Real:
-    """That of `shared_values` at the mean lead."""
-    return shared_values(p, lead(p))
+record("attention.cumulant.class_counts.fourth", "Fourth cumulant of the tokens' scores by their counts as facts",
+       "V L d N e tau kappa")(lambda p: class_counts(p)[1])
+record("attention.cumulant.class_counts", "Third cumulant of the tokens' scores by their counts as facts",
+       "V L d N e tau kappa")(lambda p: class_counts(p)[0])
+record("attention.cumulant.shared_values", "Third cumulant of the tokens' scores by what all values share",
+       "V L d N e tau b0 kappa")(lambda p: shared_values(p, lead(p)))  # at the mean lead

@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable
 
 from .generic import Real, maximum, minimum, power_of_complement, power_of_complement_less_one, sqrt
-from .registry import formula
+from .registry import Row, formula
 from .wishart_moments import wishart
 
 Pair = tuple[Real, Real]  # what a token's score sees, and what the trigger sees
@@ -26,7 +26,7 @@ _ALONE = "V L d N e tau b0 Q kappa"
 _NEURONS = "A B A2 h0 h1 h2 h3 h4 h5 P0 P2"
 _EITHER = "L - 1 as V -> infinity, V - 1 as L -> infinity"
 _SURE = "0 as V -> infinity at fixed L"
-_exact = functools.partial(formula, reference=_WHERE, regime="exact")
+_exact: Row = functools.partial(formula, reference=_WHERE, regime="exact")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -554,7 +554,8 @@ def parts(p: StepTwo) -> dict[str, Pair]:
 # --- the rivals of a sequence ----------------------------------------------------------------------
 
 def distinct_tokens(these: Real, V: Real, n: Real) -> Pair:
-    """Mean and variance of how many of W tokens, `these`, are among n draws from V.
+    """Mean and variance of how many of W tokens, `these`, are among n draws from V: W (1 - a) and
+    W [a + (W - 1) b - W a^2].
 
     Written with 1 - a and b/a^2 - 1 = (1 - 1/(V-1)^2)^n - 1, a = (1 - 1/V)^n and b = (1 - 2/V)^n: a, b and a^2 alone
     cancel at large V.
@@ -564,33 +565,20 @@ def distinct_tokens(these: Real, V: Real, n: Real) -> Pair:
     return these * present, these * missing * (beside + present)
 
 
-@_exact("attention.rivals",
-        "Mean number of distinct tokens, other than the informative one, among the L - 1 noise tokens",
-        limits=_EITHER)
-def distinct_rivals(V: Real, L: Real) -> Real:
-    """(V - 1) (1 - (1 - 1/V)^(L-1))."""
-    return distinct_tokens(V - 1, V, L - 1)[0]
+distinct_rivals = _exact(
+    "attention.rivals", "Mean number of distinct tokens, other than the informative one, among the L - 1 noise tokens",
+    limits=_EITHER)(lambda V, L: distinct_tokens(V - 1, V, L - 1)[0])
 
+distinct_rivals_variance = _exact(
+    "attention.rivals_variance",
+    "Variance of the number of distinct tokens, other than the informative one, among the L - 1 noise tokens",
+    limits=_SURE)(lambda V, L: distinct_tokens(V - 1, V, L - 1)[1])
 
-@_exact("attention.rivals_variance",
-        "Variance of the number of distinct tokens, other than the informative one, among the L - 1 noise tokens",
-        limits=_SURE)
-def distinct_rivals_variance(V: Real, L: Real) -> Real:
-    """(V - 1) [a + (V - 2) b - (V - 1) a^2], a = (1 - 1/V)^(L-1), b = (1 - 2/V)^(L-1)."""
-    return distinct_tokens(V - 1, V, L - 1)[1]
+distinct_others = _exact(
+    "attention.others", "Mean number of distinct tokens among L - 1 noise tokens, none of which is the informative one",
+    limits=_EITHER)(lambda V, L: distinct_tokens(V - 1, V - 1, L - 1)[0])
 
-
-@_exact("attention.others",
-        "Mean number of distinct tokens among L - 1 noise tokens, none of which is the informative one",
-        limits=_EITHER)
-def distinct_others(V: Real, L: Real) -> Real:
-    """(V - 1) (1 - (1 - 1/(V - 1))^(L-1))."""
-    return distinct_tokens(V - 1, V - 1, L - 1)[0]
-
-
-@_exact("attention.others_variance",
-        "Variance of the number of distinct tokens among L - 1 noise tokens, none of which is the informative one",
-        regime="exact; V at least 3", limits=_SURE)
-def distinct_others_variance(V: Real, L: Real) -> Real:
-    """W [a + (W - 1) b - W a^2], W = V - 1, a = (1 - 1/W)^(L-1), b = (1 - 2/W)^(L-1)."""
-    return distinct_tokens(V - 1, V - 1, L - 1)[1]
+distinct_others_variance = _exact(
+    "attention.others_variance",
+    "Variance of the number of distinct tokens among L - 1 noise tokens, none of which is the informative one",
+    regime="exact; V at least 3", limits=_SURE)(lambda V, L: distinct_tokens(V - 1, V - 1, L - 1)[1])

@@ -9,20 +9,18 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...numerics.arrays import FloatArray
 from ...numerics.thresholds import bisect, known_interval, last_reaching
 from ...settings import SettingError, check_integer, check_proportion
 from ..accuracy import DEFAULT
-from ..batch import Batch
+from ..domain import Batch
 from ..formulas import memory_laws as laws
 from ..formulas.leading_laws import recall_interference
 from ..formulas.lower_bounds import bits_bound, permutation_bits
 from ..recall import recall_and_accuracy
 from ..solve import LIMIT
 from .hebbian_memory import MOST_FACTS, MOST_STORED, PART, WIDEST, hebbian_capacity, hebbian_dimension
-
-FloatArray = NDArray[np.float64]
 
 BITS = 16  # a parameter, for the bound
 WIDTH = 4  # of the MLP over d, as transformers have it
