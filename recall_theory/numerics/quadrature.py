@@ -27,6 +27,7 @@ GAMMA_RULES = 120  # rules, over the logarithm of the relative variance, that a 
 GAMMA_STEPS = 400  # of a gamma variable's logarithm, from which its Gauss rule in another variable is made
 LEAST_VARIANCE = 1e-8  # below it a gamma variable moves nothing, as far as floats tell
 MOST_VARIANCE = 64.0  # above it a gamma variable is 0, as good as always: its logarithm has no rule in floats
+WEIGHTLESS = 1e-60  # weight of a point that moves no mean, and whose distance in standard deviations has no square
 LOST = 1e-4  # mass that a rule of explicit counts leaves out, and shares among them
 
 
@@ -243,9 +244,12 @@ def condense_with(x: FloatArray, w: FloatArray, n: int,
 def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """`condense`, and the matrix (..., n, M) that takes a function on the measure to its regression at the nodes."""
     diagonal, beside = [], []
+    w = np.where(w > WEIGHTLESS, w, 0)
+    size = np.abs(x).max(-1, keepdims=True)  # so that no square underflows
+    x = x / np.where(size > 0, size, 1)
     mean = (w * x).sum(-1, keepdims=True)
     if n == 1:
-        return mean, np.ones_like(mean), w[..., None, :] + 0 * x[..., None, :]
+        return size * mean, np.ones_like(mean), w[..., None, :] + 0 * x[..., None, :]
     spread = np.sqrt((w * (x - mean)**2).sum(-1, keepdims=True)) + TINY
     t = np.where(spread > ROUNDING * np.abs(mean), (x - mean) / spread, 0)
     root = np.sqrt(w)
@@ -268,4 +272,4 @@ def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, Floa
     real = np.abs(first) > ROUNDING  # the other nodes weigh nothing and lie where rounding puts them: they get means
     operator = np.swapaxes(vectors, -1, -2) @ basis * root[..., None, :]
     operator = np.where(real[..., None], operator / np.where(real, first, 1)[..., None], w[..., None, :])
-    return mean + spread * np.where(real, nodes, 0), np.where(real, first, 0)**2, operator
+    return size * (mean + spread * np.where(real, nodes, 0)), np.where(real, first, 0)**2, operator

@@ -108,8 +108,8 @@ class NeuronKernel:
         s, t, tau, alpha, along = np.broadcast_arrays(facts.s, facts.t, facts.tau, facts.alpha, facts.along)
         neuron = self._neuron(s, t, tau)
         free = self._neuron(s, 0 * t, 0 * tau) if tau.any() else neuron
-        law = _law(neuron, self.accuracy)
-        more, less = int(self.m < self.accuracy.narrow), int(law.ratio_variance.max() < self.accuracy.steady)
+        law, e = _law(neuron, self.accuracy), float(tau.any())
+        more, less = int(self.m < self.accuracy.narrow), int(self._usual_variance(e) < self.accuracy.steady)
         n_ratio = max(self.accuracy.neuron_ratio + more - less, 1)
         weight, ratio, mean = _nodes(law, n_ratio, self.accuracy.neuron_mean + more)
         root = np.sqrt(self.d)
@@ -131,6 +131,11 @@ class NeuronKernel:
             together=wide(neuron.together),
             linear=wide((pull - np.where(has_rest, rest_pull * neuron.along, 0) / np.where(has_rest, neuron.rest, 1))**2
                         / s))
+
+    def _usual_variance(self, e: float) -> float:
+        """Relative variance of the ratio for a value of usual length, which no other row has a part in."""
+        with_trigger = np.array([[e]])
+        return float(self.law(1 + with_trigger, with_trigger, with_trigger).ratio_variance.max())
 
     def law(self, s: FloatArray, t: FloatArray, tau: FloatArray) -> KernelLaw:
         """The law over the weights for squared norms s, overlaps t with z and tau = |z|^2, all (...)."""
