@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import SettingError, interrupted_with
 from .construction_setting import Construction
-from .geometric_draws import all_words, answer_of_word, draw_queries, word_tables
+from .geometric_draws import all_words, answer_of_word, digit_codes, draw_queries, word_tables
 from .geometric_transformer import FloatArray, GeometricTransformer, IntArray, WeightArray
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ CERTAIN = 40.0  # lead of a score at which attention to other tokens is below si
 
 def code_vectors(construction: Construction) -> FloatArray:
     """The codes of N attributes, shape (N, k): points on a circle, or digits, odd integers up to 2^b - 1 in size."""
-    c, a = construction, np.arange(construction.N)
-    if c.codes == "circle":
-        return np.stack([np.cos(2 * np.pi * a / c.N), np.sin(2 * np.pi * a / c.N)], axis=1)
-    digits = a[:, None] >> np.minimum(c.bits * np.arange(c.k), 62) & 2**c.bits - 1
-    return 2.0 * digits - (2**c.bits - 1)
+    c = construction
+    if c.codes == "digits":
+        return digit_codes(c.N, c.k, c.bits)
+    angle = 2 * np.pi * np.arange(c.N) / c.N
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def construct(construction: Construction, facts: IntArray) -> GeometricTransformer:

@@ -14,7 +14,7 @@ from ..simulate.observation import Observable
 from ..simulate.workers import collect
 from .geometric_draws import (
     answer_of_word,
-    binary_codes,
+    digit_codes,
     draw_bijections,
     draw_codes,
     draw_maps,
@@ -61,24 +61,6 @@ class GeometricObservation(Generic[AnySetting]):
                 "seeds": self.seeds, "observed": observed}
 
 
-def observe_seeds(one: Callable[[AnySetting, int, int], dict[str, float]], setting: AnySetting, seeds: int,
-                  seed: int | None, *, jobs: int, progress: Progress | None) -> GeometricObservation[AnySetting]:
-    """What `one(setting, seed, index)` measures, over all seeds; arguments, results and errors as of `simulate`."""
-    check_seeds(seeds)
-    used = check_seed(seed)
-
-    def observation(rows: list[dict[str, float]]) -> GeometricObservation[AnySetting] | None:
-        if not rows:
-            return None
-        return GeometricObservation(setting, used, {name: Observable(np.array([row[name] for row in rows]))
-                                                    for name in rows[0]})
-
-    tasks = [(setting, used, index) for index in range(seeds)]
-    complete = observation(collect(one, tasks, jobs=jobs, progress=progress, partial=observation))
-    assert complete is not None
-    return complete
-
-
 def check_affordable(setting: GeometricSetting) -> None:
     """Raise `SettingError` where a seed would not fit in memory, or would take too long."""
     s, coded = setting, setting.words * setting.k
@@ -111,11 +93,16 @@ def simulate(setting: GeometricSetting, seeds: int = 32, seed: int | None = None
     [0.993, 0.987, 0.993, 0.993]
     """
     check_affordable(setting)
-    return observe_seeds(_recall_by_name, setting, seeds, seed, jobs=jobs, progress=progress)
+    check_seeds(seeds)
+    used = check_seed(seed)
 
+    def observed(values: list[float]) -> GeometricObservation[GeometricSetting] | None:
+        return GeometricObservation(setting, used, {"recall": Observable(np.array(values))}) if values else None
 
-def _recall_by_name(setting: GeometricSetting, seed: int, index: int) -> dict[str, float]:
-    return {"recall": one_seed(setting, seed, index)}
+    complete = observed(collect(one_seed, [(setting, used, index) for index in range(seeds)], jobs=jobs,
+                                progress=progress, partial=observed))
+    assert complete is not None
+    return complete
 
 
 def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
@@ -127,7 +114,7 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
     truth = np.concatenate([word_tables(facts, j) for j in lengths])
     noise = setting.noise_deviation
     if setting.construction == "exact":
-        codes = binary_codes(setting.N, setting.k)
+        codes = digit_codes(setting.N, setting.k)
         read: Iterable[FloatArray] = (codes[a] + noise * rng.standard_normal(codes.shape) for a in truth)
     else:
         codes = draw_codes(setting.N, setting.k, rng)

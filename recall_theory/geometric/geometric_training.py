@@ -5,6 +5,7 @@ All seeds train at once, by the trainer of `recall_theory.training`. Random stre
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 
@@ -18,7 +19,7 @@ from . import network_measures as measure
 from . import trained_transformer as model
 from .geometric_setting import TrainingSetting
 from .geometric_simulation import GeometricObservation
-from .trained_transformer import Array, Queries
+from .trained_transformer import Queries
 
 Progress = Callable[..., None]  # (steps done, steps at most, loss and accuracy)
 # One random stream each, so that what is measured doesn't depend on what else is.
@@ -41,12 +42,11 @@ def train(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, *, 
     >>> bool(result.measures["recall"].mean > 0.9)
     True
     """
-    study = _Study(setting, seeds, _checked(seeds, seed), resume, progress, trainings=2)
+    study = _Study(setting, seeds, _checked(seeds, seed), 2, resume, progress)
     data, start = study.queries("facts"), study.start("start")
-    frozen = data._replace(entities=_frozen(setting, seeds, study.seed))
     with interrupted_with(lambda: study.observed() if study.measures else None):
         trained = study.trained("recall", start, data)
-        study.trained("frozen", start, frozen)
+        study.trained("frozen", start, study.queries("facts", frozen=True))
     if setting.hops == 1:
         rows = [_structure(setting, _of_seed(trained, i), _of_seed(start, i), _of_seed(data, i), study.seed, i)
                 for i in range(seeds)]
@@ -61,7 +61,7 @@ def transfer(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, 
     `recall` is that of the first facts, `new_facts` of the new ones, `new_facts_shuffled` the same where the numbers
     of each array of the MLP were shuffled first. The arguments are those of `train`.
     """
-    study = _Study(setting, seeds, _checked(seeds, seed), resume, progress, trainings=3)
+    study = _Study(setting, seeds, _checked(seeds, seed), 3, resume, progress)
     new, fresh = study.queries("new facts"), study.start("new start")["entities"]
     with interrupted_with(lambda: study.observed() if study.measures else None):
         trained = study.trained("recall", study.start("start"), study.queries("facts"))
@@ -74,23 +74,32 @@ def transfer(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, 
     return study.observed()
 
 
+@dataclasses.dataclass
 class _Study:
     """Trainings of one setting, one after the other; `measures` are the recalls of those that are finished or under
     way, by name."""
 
-    def __init__(self, setting: TrainingSetting, seeds: int, seed: int, resume: str | None, progress: Progress | None,
-                 trainings: int):
-        self.setting, self.seeds, self.seed, self.resume = setting, seeds, seed, resume
-        self.progress, self.trainings = progress, trainings
-        self.measures: dict[str, np.ndarray] = {}
+    setting: TrainingSetting
+    seeds: int
+    seed: int
+    trainings: int = 1
+    resume: str | None = None
+    progress: Progress | None = None
+    measures: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
-    def queries(self, name: str) -> Queries:
-        """The queries of all seeds on the facts of a random stream."""
-        return _data(self.setting, self.seeds, self.seed, name)
+    def queries(self, name: str, frozen: bool = False) -> Queries:
+        """The queries of all seeds on the facts of a random stream; `frozen` entities are Gaussian, of norm about 1."""
+        s = self.setting
+        data = Queries(*stacked([model.queries_of(s, model.draw_facts(s, stream(name, self.seed, i)))
+                                 for i in range(self.seeds)]))
+        if not frozen:
+            return data
+        return data._replace(entities=np.stack([(stream("frozen", self.seed, i).standard_normal((s.N, s.d))
+                                                 / np.sqrt(s.d)).astype(np.float32) for i in range(self.seeds)]))
 
     def start(self, name: str) -> Tree:
         """Parameters of all seeds before training, of a random stream."""
-        return _start(self.setting, self.seeds, self.seed, name)
+        return stacked([model.initial(self.setting, stream(name, self.seed, i)) for i in range(self.seeds)])
 
     def trained(self, measure: str, start: Tree, data: Queries, kept: Tree | None = None) -> Tree:
         """What training leaves of `start`; its recall becomes the measure of that name, also where Ctrl-C ends it."""
@@ -145,11 +154,9 @@ def least_dimension(setting: TrainingSetting, dimensions: Sequence[int], seeds: 
     beyond the last seed's are not trained."""
     least: list[int | None] = [None] * seeds
     for d in dimensions:
-        at = setting.replace(d=d)
-        data = _data(at, seeds, seed, "facts")
-        if frozen:
-            data = data._replace(entities=_frozen(at, seeds, seed))
-        found = _recall(at, fit(at, _start(at, seeds, seed, "start"), data, seed, None).parameters, data)
+        study = _Study(setting.replace(d=d), seeds, seed)
+        study.trained("recall", study.start("start"), study.queries("facts", frozen))
+        found = study.measures["recall"]
         least = [d if known is None and share >= target else known for known, share in zip(least, found, strict=True)]
         if None not in least:
             break
@@ -165,21 +172,6 @@ def _checked(seeds: int, seed: int | None) -> int:
     check_installed("N")
     check_seeds(seeds)
     return check_seed(seed)
-
-
-def _data(setting: TrainingSetting, seeds: int, seed: int, name: str) -> Queries:
-    rows = [model.queries_of(setting, model.draw_facts(setting, stream(name, seed, i))) for i in range(seeds)]
-    return Queries(*stacked(rows))
-
-
-def _frozen(setting: TrainingSetting, seeds: int, seed: int) -> Array:
-    """(seeds, N, d) Gaussian embeddings of norm about 1."""
-    return np.stack([(stream("frozen", seed, i).standard_normal((setting.N, setting.d)) / np.sqrt(setting.d)
-                      ).astype(np.float32) for i in range(seeds)])
-
-
-def _start(setting: TrainingSetting, seeds: int, seed: int, name: str) -> Tree:
-    return stacked([model.initial(setting, stream(name, seed, i)) for i in range(seeds)])
 
 
 def _of_seed(tree: Tree, index: int) -> Tree:
