@@ -11,6 +11,7 @@ import ast
 import dataclasses
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -69,7 +70,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     **{name: value for name, (value, _) in FUNCTIONS.items()},
     **{name: lambda *x, larger=larger: functools.reduce(larger, x) for name, larger in LARGEST.items()},
 }
-CONSTANTS = {"pi": float(np.pi), "e": float(np.e)}
+CONSTANTS = {"pi": math.pi, "e": math.e}
 
 NAMED = {"identity": "x", "relu": "relu(x)", "gelu": "gelu(x)", "tanh": "tanh(x)", "erf": "erf(x)",
          "quadratic": "x ** 2 - 1"}

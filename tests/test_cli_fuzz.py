@@ -180,7 +180,7 @@ def trained(rung, setting, seeds, seed, *, n_test=64, **how):
 def networks(tables):
     """In place of the training of transformers: numbers out of thin air."""
     from recall_theory.geometric import GeometricObservation
-    from recall_theory.simulate.observation import Observable
+    from recall_theory.simulate.observables import Observable
 
     names = [name for table in tables.values() for name in table]
 

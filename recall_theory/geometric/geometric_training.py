@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import Interrupted, interrupted_with
 from ..settings import check_seed, check_seeds
-from ..simulate.observation import Observable
+from ..simulate.observables import Observable
 from ..training.trainer import Plan, Problem, Trained, Training, Tree, check_installed, stacked
 from . import network_measures as measure
 from . import trained_transformer as model

@@ -10,7 +10,7 @@ import numpy as np
 from ..numerics.embedding_laws import random_rows
 from ..settings import SettingError, check_seed, check_seeds
 from .data import FloatArray, IntArray
-from .observation import Observable
+from .observables import Observable
 
 __all__ = ["Separation", "check_hebbian_size", "frequencies", "hebbian_recall", "over_seeds", "separate", "zipf_error"]
 

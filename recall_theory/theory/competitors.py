@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from ..numerics.cumulants import score_of_skewed
-from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale
+from ..numerics.normal_scores import coordinate_of_score, peizer_pratt_scale, score_of_skewed
 from .accuracy import Accuracy
 from .correct_label import Nodes, counts_of
 from .read_out import Kernel

@@ -26,8 +26,8 @@ from scipy.special import gammaln, roots_genlaguerre
 
 from ..activations import Activation
 from ..numerics.coordinate_rules import equal_steps, split_at, split_at_zero
+from ..numerics.gaussian_kernels import smoothed
 from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite, gauss_skewed
-from ..numerics.smoothed_function import smoothed
 from .accuracy import DEFAULT, Accuracy
 
 __all__ = ["KernelLaw", "NeuronKernel", "Strengths", "ValueRead"]

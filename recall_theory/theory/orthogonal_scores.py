@@ -14,9 +14,14 @@ from scipy.special import gammaln, ndtr
 
 from ..numerics.arrays import BoolArray, FloatArray
 from ..numerics.counts import binomial_over_poisson
-from ..numerics.cumulants import gamma_of_score, score_of_gamma
+from ..numerics.normal_scores import (
+    coordinate_of_score,
+    gamma_of_score,
+    score_of_coordinate,
+    score_of_gamma,
+    wallace_scale,
+)
 from ..numerics.quadrature import condense, gauss_binomial, gauss_cut_normal, gauss_hermite, gauss_skewed
-from ..numerics.unit_sphere import coordinate_of_score, score_of_coordinate, wallace_scale
 from .accuracy import Accuracy
 from .formulas import orthogonal_formulas as terms
 from .formulas.step_two import distinct_tokens
