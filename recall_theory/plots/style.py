@@ -20,7 +20,7 @@ HIGHEST_PANEL = 4.0  # inches
 FORMATS = ("svg", "pdf", "png")
 DPI = 300
 
-# On paper and on light displays, and on dark ones. Contrast with paper is 4.5 at least for text and 3 for marks. Nothing
+# On light displays and paper, and on dark ones. Contrast with "paper" is 4.5 at least for text and 3 for marks. Nothing
 # is told apart by colour alone.
 PALETTE = {
     "paper": ("#ffffff", "#15171b"),
