@@ -90,7 +90,7 @@ def _one(V: float, L: int, d: float, N: float, e: int, accuracy: Accuracy) -> tu
     parts = []
     for behind, side in enumerate((seeds.lead >= 0, seeds.lead < 0)):
         if seeds.weight[side].sum() > LEAST_SIDE:
-            at = scores.condensed(seeds.part(side), accuracy.orthogonal_ratio)
+            at = scores.condensed(seeds.at(side), accuracy.orthogonal_ratio)
             factor = np.repeat(np.maximum(1 + slope * at.changed, 0), accuracy.orthogonal_top)
             parts.append((_compete(arena, _ranked(V, L, at, behind, labels, accuracy)), factor))
     return mean, std, *_over_seeds(V, parts)
@@ -132,7 +132,7 @@ def _ranked(V: float, L: int, seeds: scores.Seeds, behind: int, labels: scores.L
     t, wt = gauss_legendre(tops)
     t, wt = t * t * (3 - 2 * t), wt * 6 * t * (1 - t)
     weight = (seeds.weight[:, None] * wt).ravel()
-    at = seeds.part(np.repeat(np.arange(len(seeds.weight)), tops))
+    at = seeds.at(np.repeat(np.arange(len(seeds.weight)), tops))
     law, lead = at.law, at.lead[:, None]
     top = law.at_quantile(np.tile(-ndtri(-np.expm1(np.log(t) / V)), len(seeds.weight))[:, None])
     greatest = law.score(top)
