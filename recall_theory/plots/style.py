@@ -61,16 +61,15 @@ def tint(family: str) -> str:
     return "#" + "".join(f"{round(255 - TINT * (255 - channel)):02x}" for channel in channels)
 
 
-def check_pictures(paths: Iterable[str], parameter: str = "plot") -> None:
-    """Raise `SettingError` for `parameter` where a path doesn't end in .svg, .pdf or .png, or matplotlib is missing.
+def check_pictures(paths: Iterable[str]) -> None:
+    """Raise `SettingError` for "plot" where a path doesn't end in .svg, .pdf or .png, or matplotlib is missing.
 
     Commands call it before they compute anything.
     """
     for path in paths:
         if Path(path).suffix.lower().lstrip(".") not in FORMATS:
-            raise SettingError(parameter, f"{parameter}={path!r} must end in one of "
-                                          f"{', '.join('.' + kind for kind in FORMATS)}")
-        check_drawable(parameter)
+            raise SettingError("plot", f"plot={path!r} must end in one of {', '.join('.' + kind for kind in FORMATS)}")
+        check_drawable()
 
 
 def check_drawable(parameter: str = "plot") -> None:
@@ -107,17 +106,17 @@ def picture(draw: Callable[[], Figure], kind: str, name: str = "figure", transpa
     return file.getvalue()
 
 
-def save_pictures(draw: Callable[[], Figure], paths: Iterable[str], parameter: str = "plot") -> None:
+def save_pictures(draw: Callable[[], Figure], paths: Iterable[str]) -> None:
     """Write the figure that `draw()` returns into each file, in the format of its ending.
 
-    Raises `SettingError` for `parameter` where a file can't be written.
+    Raises `SettingError` for "plot" where a file can't be written.
     """
     for path in paths:
         content = picture(draw, Path(path).suffix.lower().lstrip("."))
         try:
             Path(path).write_bytes(content)
         except OSError as error:
-            raise SettingError(parameter, f"{parameter}={path!r} can't be written: {error.strerror}") from None
+            raise SettingError("plot", f"plot={path!r} can't be written: {error.strerror}") from None
 
 
 def panel_grid(count: int, width: str, *, height: float, columns: int = 2,

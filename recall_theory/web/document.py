@@ -13,8 +13,6 @@ from ..plots.style import PALETTE
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["asset", "environment", "fragment", "hashed", "render", "text"]
-
 
 def render(template: str, *, style: str, script: str, connect: str = "'none'", style_attributes: bool = False,
            **values: object) -> str:

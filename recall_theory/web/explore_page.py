@@ -13,8 +13,6 @@ from ..settings import EMBEDDINGS, OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS,
 from .document import asset, fragment, render, text
 from .explore_curve import Curve, predicted
 
-__all__ = ["answers", "page"]
-
 Record = dict[str, object]
 
 FIRST_POINTS = 5  # with which a curve takes the place of the one before
