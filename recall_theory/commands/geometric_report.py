@@ -95,7 +95,7 @@ def _page(blocks: Sequence[Block], drawn: str) -> bytes:
     tables = [(tuple(block.columns), [[write(value) for write, value in zip(block.columns.values(), row, strict=True)]
                                       for row in block.rows], block.title)
               for block in blocks if isinstance(block, Table)]
-    remarks = [block.text for block in blocks if isinstance(block, Remark)]
+    remarks = [block for block in blocks if isinstance(block, Remark)]
     return render("answer.html.jinja", style=asset("report.css"), script="", style_attributes=True, heading=HEADING,
                   svg=drawn[drawn.index("<svg"):], caption=CAPTION, tables=tables, remarks=remarks).encode()
 

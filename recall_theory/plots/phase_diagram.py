@@ -17,7 +17,7 @@ from ..sweep.store_summary import Slice2D
 from ..theory.length_exponents import LARGEST_DELTA, Exponents
 from ..theory.phase import PhaseDiagram
 from ..verification.results import Cell
-from .comparisons import SIZE_WORDS, Mark, draw_marks, figure_legend, mark_legend
+from .comparisons import SIZE_WORDS, Mark, draw_marks, figure_legend, key, mark_legend
 from .style import COLOURS, log_ticks, panel_grid, tint
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ LARGEST_NU = 2
 
 def phase_figure(diagram: PhaseDiagram) -> Figure:
     """One diagram with its simulated points, filled where they reach the target."""
-    from matplotlib.lines import Line2D
-
     figure, (panel,) = panel_grid(1, "double", height=1.1, legend_rows=3)
     letters = _letters([diagram])
     values = {(p.x, p.y): p.accuracy for p in diagram.points}
@@ -48,7 +46,7 @@ def phase_figure(diagram: PhaseDiagram) -> Figure:
         style: dict[str, Any] = {"ls": "", "marker": "o", "ms": 5, "mec": COLOURS["ink"], "mfc": COLOURS[face]}
         if places:
             panel.plot(*zip(*places, strict=True), zorder=6, **style)
-            handles.append(Line2D([], [], label=label, **style))
+            handles.append(key(label, **style))
     figure_legend(figure, handles, columns=3)
     fixed = Slice2D(diagram.x, diagram.y, diagram.fixed, ()).title()
     panel.set_title(f"What binds, and where accuracy reaches {diagram.target:g}\n{fixed}")
@@ -84,13 +82,12 @@ def _letters(diagrams: Iterable[PhaseDiagram]) -> dict[str, str]:
 
 
 def _region_handles(diagrams: Sequence[PhaseDiagram], letters: Mapping[str, str]) -> list[Artist]:
-    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles: list[Artist] = [Patch(facecolor=tint(name.split(": ")[1]), label=f"{letter}  {name}")
                              for name, letter in letters.items()]
     if any(d.boundary for d in diagrams):
-        handles.append(Line2D([], [], color=COLOURS["ink"], lw=1.6, label=f"accuracy {diagrams[0].target:g}"))
+        handles.append(key(f"accuracy {diagrams[0].target:g}", color=COLOURS["ink"], lw=1.6))
     if any(name.startswith("attention") for name in letters):
         handles.append(Patch(facecolor="none", edgecolor=COLOURS["muted"], hatch="///", label="attention falls short"))
     return handles
@@ -201,8 +198,6 @@ def describe_slice(cells: Mapping[int, Cell], of: tuple[Slice2D, PhaseDiagram]) 
 def exponents_figure(found: Exponents) -> Figure:
     """The plane of delta and nu: where recall succeeds, with lines there of the c from which on attention fails, m = V;
     and what any learner and any model of so many numbers needs."""
-    from matplotlib.lines import Line2D
-
     figure, (panel,) = panel_grid(1, "double", height=0.7, legend_rows=2)
     least, largest = found.along_edge()[0].start, LARGEST_DELTA[found.activation]
     across = [Fraction(k, CELLS) for k in range(int(CELLS * least), int(CELLS * largest) + 1)]
@@ -220,10 +215,9 @@ def exponents_figure(found: Exponents) -> Figure:
     panel.set(xlabel="delta: d = V^delta", ylabel="nu: N = V^nu", xlim=(x[0] - 1 / 8, x[-1]), ylim=(7 / 8, y[-1]))
     value = "in the values" if found.trigger_in_value else "in keys only"
     panel.set_title(f"Where recall succeeds (shaded), and up to which L = V^c attention does; trigger {value}")
-    figure_legend(figure, [Line2D([], [], color=COLOURS["ink"], lw=1.6, label="edge of recall"),
-                           Line2D([], [], color=COLOURS["muted"], lw=0.8, label="attention fails from L = V^c on"),
-                           Line2D([], [], color=COLOURS["ink"], lw=0.9, ls=":", label="any learner, any model")],
-                  columns=3)
+    figure_legend(figure, [key("edge of recall", color=COLOURS["ink"], lw=1.6),
+                           key("attention fails from L = V^c on", color=COLOURS["muted"], lw=0.8),
+                           key("any learner, any model", color=COLOURS["ink"], lw=0.9, ls=":")], columns=3)
     return figure
 
 

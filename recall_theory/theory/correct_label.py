@@ -11,9 +11,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr
 
+from ..numerics.arrays import FloatArray, Rows
 from ..numerics.normal_scores import coordinate_of_score, peizer_pratt_scale, score_of_coordinate
 from ..numerics.quadrature import condense_with, gauss_legendre, gauss_of_gamma, gauss_poisson
 from .accuracy import Accuracy
@@ -23,8 +23,6 @@ from .strengths import Stored
 from .training_attention import TINY, Attended, Seeds
 
 __all__ = ["Nodes", "OwnLabel", "Samples", "counts_of", "laid_out", "nodes_of", "samples_of"]
-
-FloatArray = NDArray[np.float64]
 
 FAR = 4.0  # standard deviations of noise, beyond which none is
 CLOSE = 1e-12  # of a squared cosine to 1, which has no normal score
@@ -83,7 +81,7 @@ def counts_of(mean: FloatArray, n: int, each: int) -> tuple[FloatArray, FloatArr
 
 
 @dataclasses.dataclass(frozen=True)
-class Samples:
+class Samples(Rows):
     """A fact's training samples that were attended rightly, per their mean number if all were: nodes (R, F, P) of that
     `right` with weights, and the share that is expected of them. wrong (R, F): mean score of what the others attend to.
     """
@@ -92,10 +90,6 @@ class Samples:
     right: FloatArray
     share: FloatArray
     wrong: FloatArray
-
-    def at(self, rows: slice) -> Samples:
-        """Some of the rows."""
-        return Samples(*(getattr(self, f.name)[rows] for f in dataclasses.fields(self)))
 
     def repeated(self, times: int) -> Samples:
         """Each fact so many times."""

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import FloatArray, Rows
 from ..numerics.quadrature import gauss_coordinate, gauss_hermite, gauss_of_gamma, gauss_parts_of_normal
 from .accuracy import Accuracy
 from .training_attention import BELOW_ONE, SPECK, Seeds, best_pick, quantile_of_score, score_of_token, shape_score
@@ -16,7 +16,7 @@ __all__ = ["Facts", "facts"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Facts:
+class Facts(Rows):
     """Nodes over facts, fields (R, F): a row a seed. z is the token's embedding, w = z + e z_trig the value read out.
 
     weight: of a row it sums to 1. zeta: the token's standardised attention score. norm = |z|^2, tilt = z_trig.z,
@@ -35,11 +35,6 @@ class Facts:
     own: FloatArray
     alpha: FloatArray
     picked: FloatArray
-
-    def at(self, rows: slice) -> Facts:
-        """Some of the rows."""
-        fields = [f.name for f in dataclasses.fields(self)][1:]
-        return Facts(self.alike, *(getattr(self, name)[rows] for name in fields))
 
 
 def score_nodes(seeds: Seeds, accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:

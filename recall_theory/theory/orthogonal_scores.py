@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from scipy.special import gammaln, ndtr
 
-from ..numerics.arrays import BoolArray, FloatArray
+from ..numerics.arrays import FloatArray, Rows
 from ..numerics.counts import binomial_over_poisson
 from ..numerics.normal_scores import (
     coordinate_of_score,
@@ -100,7 +100,7 @@ class ScoreLaw:
 
 
 @dataclasses.dataclass(frozen=True)
-class Seeds:
+class Seeds(Rows):
     """Weighted nodes (S,) of the seeds' law; all scores of a seed are in units of their standard deviation over tokens.
 
     `lead` of the informative token; skew and flat of the law of scores; centre (S, K) and spread (S, K), mean and
@@ -115,10 +115,6 @@ class Seeds:
     centre: FloatArray
     spread: FloatArray
     changed: FloatArray
-
-    def part(self, of: BoolArray) -> Seeds:
-        """Some of the seeds."""
-        return Seeds(*(getattr(self, field.name)[of] for field in dataclasses.fields(self)))
 
     @property
     def law(self) -> ScoreLaw:
@@ -216,7 +212,7 @@ def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, *,
     seeds = [dataclasses.replace(s, weight=s.weight * f, changed=s.weight * 0 + by)
              for s, f, by in zip(seeds, weight, changed, strict=True)]
     if d == V:
-        sides = [s.part(side) for s in seeds for side in (s.lead < 0, s.lead >= 0)]
+        sides = [s.at(side) for s in seeds for side in (s.lead < 0, s.lead >= 0)]
         seeds = [condensed(s, accuracy.orthogonal_lead) for s in sides if s.weight.sum() > SMALL**2]
     change = change - labels.poisson @ change
     tilted = [labels.poisson * np.maximum(1 + change * by / np.sqrt(V), 0) for by in (-1, 1)]

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from ..activations import Activation
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import FloatArray, Rows
 from ..numerics.quadrature import gauss_hermite
 from .accuracy import Accuracy
 from .fact import Facts
@@ -23,7 +23,7 @@ LEAST_LEFT = 1 / 20  # share of a kernel's variance that scores leave open; acts
 
 
 @dataclasses.dataclass(frozen=True)
-class Kernel:
+class Kernel(Rows):
     """Moments of the kernel K(j, k) of other labels' values j with the value k that is read out, fields (R, E).
 
     An entry is a fact at a node of what the neurons' draw does to it (`nodes` of them a fact; 1 without an MLP),
@@ -52,11 +52,6 @@ class Kernel:
     common: FloatArray
     together: FloatArray
     linear: FloatArray
-
-    def at(self, rows: slice) -> Kernel:
-        """Some of the rows."""
-        fields = [f.name for f in dataclasses.fields(self)][2:]
-        return Kernel(self.nodes, self.width, *(getattr(self, name)[rows] for name in fields))
 
 
 class ReadOut(Protocol):

@@ -9,14 +9,12 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
+from ..numerics.arrays import FloatArray, Rows
 from ..numerics.quadrature import gauss_binomial, gauss_hermite
 from .accuracy import Accuracy
 from .seed import normal_score, score_of_normal
-
-FloatArray = NDArray[np.float64]
 
 TINY = float(np.finfo(float).tiny)
 END_EDGES = np.array([1 / 50, 49 / 50])  # shares between which and 0 or 1 most labels lie
@@ -28,7 +26,7 @@ EMPTY = 1e-13  # a weight that adds nothing in double precision
 
 
 @dataclasses.dataclass(frozen=True)
-class Seeds:
+class Seeds(Rows):
     """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,)."""
 
     V: FloatArray
@@ -42,16 +40,9 @@ class Seeds:
     e: int
     sphere: bool
 
-    def at(self, rows: slice) -> Seeds:
-        """Some of the rows."""
-        return dataclasses.replace(self, **{name: getattr(self, name)[rows] for name in _ROWS})
-
     @property
     def lam(self) -> FloatArray:
         return self.N / self.V
-
-
-_ROWS = ("V", "L", "d", "N", "tau", "snr", "skew", "excess")
 
 
 def shape_score(seeds: Seeds, u: FloatArray) -> FloatArray:
@@ -72,7 +63,7 @@ def quantile_of_score(seeds: Seeds, x: FloatArray) -> FloatArray:
 
 
 @dataclasses.dataclass(frozen=True)
-class Attended:
+class Attended(Rows):
     """Share (R, F, n) of a fact's sequences that attend to it, with weights."""
 
     share: FloatArray
