@@ -116,8 +116,8 @@ class _Study:
 
         path = self.resume if measure == "recall" or self.resume is None else f"{self.resume}.{measure}"
         try:
-            found = fit(self.setting, start, data if kept is None else (data, kept), self.seed, shown, path,
-                        [measure, self.trainings])
+            found = fit(self.setting, start, data if kept is None else (data, kept), self.seed, shown, path=path,
+                        identity=[measure, self.trainings])
         except Interrupted as stop:
             keep(stop.partial.parameters)
             raise
@@ -130,7 +130,7 @@ class _Study:
             name: Observable(values) for name, values in self.measures.items()})
 
 
-def fit(setting: TrainingSetting, start: Tree, data: Tree, seed: int, progress: Progress | None,
+def fit(setting: TrainingSetting, start: Tree, data: Tree, seed: int, progress: Progress | None, *,
         path: str | None = None, identity: object = None) -> Trained:
     """Train from `start` on the queries `data`; or on a pair of queries and arrays, those of the model that stay. With
     `path` the state is kept in that file, as of a training of that identity."""
