@@ -30,11 +30,10 @@ from .numerics.gaussian_kernels import (
     gaussian_rule,
     hermite_coefficients,
     normal_density,
-    stein_means,
 )
 
 __all__ = ["FUNCTIONS", "NAMED", "Activation", "activation", "canonical", "gaussian_mean", "gaussian_rule",
-           "hermite_coefficients", "kernel", "stein_means"]
+           "hermite_coefficients", "kernel"]
 
 Array = NDArray[np.float64]
 Function = Callable[..., Array]

@@ -127,19 +127,6 @@ def hermite_projection(weighted: Array, u: Array, order: int) -> Array:
     return found
 
 
-def stein_means(phi: RealFunction, s: ArrayLike) -> tuple[Array, Array, Array, Array]:
-    """E phi, E phi', E phi'', E phi''' at variance s, from phi alone: E phi^(n) = sqrt(n!/s^n) c_n, which also holds
-    where phi bends.
-
-    >>> from recall_theory.activations import activation
-    >>> [round(float(x), 6) for x in stein_means(activation("relu"), 1.0)]
-    [0.398942, 0.5, 0.398942, 0.0]
-    """
-    s = np.asarray(s, dtype=float)
-    c = hermite_coefficients(phi, s, 3)
-    return c[..., 0], c[..., 1] / np.sqrt(s), c[..., 2] * np.sqrt(2 / s**2), c[..., 3] * np.sqrt(6 / s**3)
-
-
 def dual_kernel(phi: RealFunction, s1: Array, s2: Array, rho: Array) -> Array:
     """E phi(u) phi(v) for arrays of variances s1, s2 and covariances rho of one shape: by the Hermite series, and by
     the double integral where that is not good to 1e-10 of sqrt(E phi(u)^2 E phi(v)^2)."""

@@ -80,6 +80,7 @@ def _thresholds(panel: Axes, report: GeometricReport) -> None:
     sizes = [row["N"] for row in report.training]
     log_ticks(panel, "x", min(sizes), max(sizes))
     log_ticks(panel, "y", 2, 64)
+    panel.set_ylim(top=2 * max(row["R"] * math.log2(row["N"]) for row in report.training))  # room for the legend
     panel.set(xlabel="subjects N", ylabel="least d for 95 % recall",
               title="Gradient descent (open: frozen); dashed: R log2 N")
-    panel.legend()
+    panel.legend(loc="upper left", ncols=3)
