@@ -49,8 +49,12 @@ docs: $(TEST_READY)
 	@$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-# The pictures of the explore page in docs/pictures; they need a Chromium.
+# Pictures in docs/pictures: those of committed studies, and the explore page, which needs a Chromium.
 pictures: $(TEST_READY)
+	@$(BIN)/python -m validation.ladder_picture
+	@$(BIN)/python -m validation.geometric_picture
+	@$(BIN)/recall-theory geometric report --seed 1 --training validation/geometric_training.jsonl \
+	  --output docs/pictures/geometric-report.svg
 	@$(BIN)/python docs/_tools/explore_pictures.py
 
 clean:

@@ -186,3 +186,12 @@ def test_the_flagship_command_explains_the_length():
     assert row["branch_numbers"].startswith("48^2 = 2 * 57 * 4.")
     assert row["branch_V"] > row["V"] / 3
     assert row["length_condition"].startswith("N")
+
+
+def test_the_sign_of_the_mean_of_phi_phi_prime_changes_no_branch():
+    """phi(-x) has -h0, and the same network."""
+    sizes = {"V": 1e3, "N": 1e6, "d": 256.0, "L": 64.0, "e": 1, "target": 0.99, "m": 1e3, "k1": 2.0, "k0": 0.5,
+             "kv": 1.0, "kz": 1.0, "A": 0.25, "B": 0.1, "h1": 0.5, "P0": 0.01, "P2": 0.5}
+    for sought in "VNdL":
+        given = {name: size for name, size in sizes.items() if name != sought}
+        assert branches(sought, h0=0.1, **given) == branches(sought, h0=-0.1, **given)

@@ -11,7 +11,7 @@ import pytest
 import recall_theory.theory as theory
 
 LAW = ("seed", "training_attention", "fact", "kernel", "read_out", "strengths", "correct_label", "competitors",
-       "recall", "variance", "wrong_picks", "batch", "predict", "finite_rates", "soft_attention",
+       "recall", "variance", "wrong_picks", "predict", "finite_rates", "soft_attention",
        "orthogonal", "orthogonal_scores")
 ROOT = Path(theory.__file__).parent
 WHOLE = (*range(1, 13), 15, 16, 18, 24, 36)

@@ -130,7 +130,8 @@ def test_crossovers_cross(N, R):
         return r * ((n - 1).bit_length() + 1) <= laws.linear_memory_dimension(float(n), float(r))
 
     from_N, to_R = crossovers(N, R).values()
-    assert from_N in (None, 2) or (smaller(from_N, R) and not smaller(from_N - 1, R))
+    assert from_N in (None, 2) or not smaller(from_N - 1, R)
+    assert all(smaller(n, R) for n in (from_N, *(2**e + 1 for e in range(50) if 2**e >= from_N)))
     assert to_R is None or (smaller(N, to_R) and not smaller(N, to_R + 1))
 
 

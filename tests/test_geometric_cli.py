@@ -11,9 +11,11 @@ import pytest
 from command_line import answer, call, refused
 
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
+from recall_theory.geometric import GeometricTransformer
 from recall_theory.geometric.geometric_setting import TRAINING_PARAMETERS
+from recall_theory.training.trainer import Training
 
-NAMES = ("capacity", "predict", "construct", "simulate", "verify", "hops", "train")
+NAMES = ("capacity", "predict", "construct", "simulate", "verify", "hops", "report", "train")
 PREDICT = ("geometric", "predict", "--N", "100", "--R", "4", "--code-length", "16", "--d", "64")
 SIMULATE = ("geometric", "simulate", *PREDICT[2:], "--seeds", "3", "--seed", "1")
 TRAIN = ("geometric", "train", "--N", "16", "--R", "2", "--steps", "20", "--seeds", "2", "--seed", "1")
@@ -125,6 +127,48 @@ def test_train_shows_every_measure(argv):
     assert all([float(row[m]) for row in rows] == data["observed"][m]["values"] for m in measures(argv))
     text = call(*argv, columns=160)[1]
     assert all(title in text and words in text for title, table in TRAINED[argv].items() for words in table.values())
+
+
+def test_interrupted_training_keeps_what_is_trained_and_goes_on(tmp_path, monkeypatch):
+    """Ctrl-C at the first of two looks at the control."""
+    argv = ("geometric", "train", "--N", "8", "--R", "2", "--hops", "2", "--d", "4", "--seeds", "1", "--seed", "1",
+            "--steps", "60")
+    whole = answer(*argv)["observed"]
+    file, done = tmp_path / "training.npz", []
+    advance = Training.run
+
+    def some_chunks(training, progress):
+        def stop(*told):
+            done.append(told)
+            if len(done) == 3:
+                raise KeyboardInterrupt
+        return advance(training, stop)
+
+    monkeypatch.setattr(Training, "run", some_chunks)
+    code, out, err = call(*argv, "--json", "--resume", str(file))
+    assert code == 130 and set(json.loads(out)["observed"]) == {"recall", "frozen"} and "--seed 1 goes on" in err
+    monkeypatch.undo()
+    assert answer(*argv, "--resume", str(file))["observed"] == whole
+    assert "of another" in refused(*argv[:-1], "50", "--resume", str(file))
+
+
+def test_interrupted_queries_are_counted(monkeypatch):
+    asked = []
+    forward = GeometricTransformer.forward
+
+    def some(model, tokens):
+        asked.append(len(tokens))
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return forward(model, tokens)
+
+    monkeypatch.setattr(GeometricTransformer, "forward", some)
+    monkeypatch.setattr("recall_theory.geometric.construction.HIDDEN", 10 * 12 * 9)
+    code, out, err = call("geometric", "construct", "--N", "12", "--R", "3", "--hops", "2", "--route", "wide",
+                          "--seed", "1", "--json")
+    found = json.loads(out)
+    assert (code, found["queries"], found["recall"], found["interrupted"]) == (130, 20, 1, True)
+    assert "after 20 queries; --seed 1 repeats" in err
 
 
 def test_one_relation_has_no_others():

@@ -12,7 +12,7 @@ from recall_theory import Setting, predict
 from recall_theory.activations import activation
 from recall_theory.theory import competitors, correct_label, fact, read_out, recall, strengths, training_attention
 from recall_theory.theory.accuracy import Accuracy
-from recall_theory.theory.batch import Batch
+from recall_theory.theory.domain import Batch
 
 # What a prediction may be off by beside three standard errors: attention right, with an MLP, attention given wrongly.
 MARGINS = {"sure": 0.0015, "neurons": 0.004, "at a seed": 0.008}

@@ -96,7 +96,7 @@ def test_the_kept_simulations_are_todays():
 def test_a_wrong_term_is_seen(monkeypatch, name, wrong, at):
     """Each of these moves a prediction by more than what is left of its error."""
     before = predicted(*at)
-    for module in (orthogonal, orthogonal_scores):
+    for module in (orthogonal, orthogonal_scores, orthogonal_scores.terms):
         if hasattr(module, name):
             monkeypatch.setattr(module, name, wrong(getattr(module, name)))
     after = predicted(*at)

@@ -95,7 +95,7 @@ def test_wrong_noise_is_rejected(monkeypatch):
     for name, value in (("quantiser_noise", quantiser.noise_at(1.0, 2)), ("quantiser_noise", 0.0),
                         ("quantiser_noise", 1.2 * (math.pi / 2 - 1)), ("compression", 0.0)):
         with monkeypatch.context() as patch:
-            patch.setattr(f"recall_theory.theory.quantised_val.{name}", lambda bits, value=value: value)
+            patch.setattr(f"recall_theory.theory.strengths.{name}", lambda bits, value=value: value)
             told, seen, _ = losses(1, cells)
             assert np.abs(told - seen).mean() > 1.3 * right, (name, value)
 

@@ -14,7 +14,7 @@ from ..geometric.geometric_setting import TRAINING_PARAMETERS, GeometricSetting,
 from ..numerics.formatting import NOTHING, count, plural, probability
 from .command import Answer, Command, Output
 from .geometric import describe, geometric_options
-from .options import flag, option, setting_options
+from .options import file_option, flag, option, setting_options
 from .simulate import finished_seeds, interval, partial_seeds, seed_records
 from .streams import BadInput, shown
 from .text_layout import Heading, Remark, table
@@ -64,42 +64,46 @@ TRANSFER_REMARK = "Only the entities' embeddings are trained on the new facts; n
 
 
 def run_construct(output: Output, *, seed: int | None, **values: Any) -> Answer:
-    construction = Construction(**values)
-    c, weights = construction, output.file is not None and output.file.endswith(".npz")
+    c, weights = Construction(**values), output.file is not None and output.file.endswith(".npz")
     if weights and not output.document:
         raise BadInput(f"--output {shown(output.file or '')} takes the weights; leave out --json and --csv, or name "
                        "another file")
-    sizes = {"k": c.k, "d": c.d, "width": c.width}
-    data: dict[str, object] = {"setting": c.to_dict(), **sizes, "margin_predicted": c.margin, "recall": None,
-                               "queries": None, "margin": None, "not_run": c.refused}
-    document = None
-    if c.refused is None:
-        import numpy as np
-
-        from ..geometric.construction import construct, run_queries
-        from ..geometric.geometric_draws import draw_bijections
-
-        used = output.seed(seed)
-        rng = np.random.default_rng(used)
-        facts = draw_bijections(c.N, c.R, rng)
-        model = construct(c, facts)
+    if c.refused is not None:
         if weights:
-            file = io.BytesIO()
-            np.savez_compressed(file, **{"facts": facts, **model.weights()})  # type: ignore[arg-type]
-            document = file.getvalue()
-        else:
-            data |= {"seed": used, **dataclasses.asdict(run_queries(c, model, facts, rng))}
-    elif weights:
-        raise SettingError("N", f"N={c.N}: too large to run, and to write: {c.refused}")
-    row = {name: value for name, value in data.items() if name not in ("setting", "not_run", "seed")}
-    told = {**sizes, "recall": data["recall"], "queries": data["queries"], "margin": data["margin"],
+            raise SettingError("N", f"N={c.N}: too large to run, and to write: {c.refused}")
+        return _constructed(c, {})
+    import numpy as np
+
+    from ..geometric.construction import construct, run_queries
+    from ..geometric.geometric_draws import draw_bijections
+
+    used = output.seed(seed)
+    rng = np.random.default_rng(used)
+    facts = draw_bijections(c.N, c.R, rng)
+    model = construct(c, facts)
+    if weights:
+        file = io.BytesIO()
+        np.savez_compressed(file, **{"facts": facts, **model.weights()})  # type: ignore[arg-type]
+        return dataclasses.replace(_constructed(c, {"seed": used}), document=file.getvalue())
+    return output.measure(
+        "queries", lambda progress: run_queries(c, model, facts, rng, progress),
+        lambda found: _constructed(c, {"seed": used, **dataclasses.asdict(found)}),
+        lambda found: f"{found.queries:,} queries; --seed {used} repeats them")
+
+
+def _constructed(c: Construction, found: dict[str, Any]) -> Answer:
+    """The sizes of a construction, and what it recalled where it was run."""
+    sizes = {"k": c.k, "d": c.d, "width": c.width}
+    seen: dict[str, Any] = {"recall": None, "queries": None, "margin": None, **found}
+    row = {**sizes, "margin_predicted": c.margin, **{name: seen[name] for name in ("recall", "queries", "margin")}}
+    told = {**sizes, "recall": seen["recall"], "queries": seen["queries"], "margin": seen["margin"],
             "predicted margin": c.margin}
-    return Answer(data, [{**c.to_dict(), **row}], [
+    return Answer({"setting": c.to_dict(), **row, "not_run": c.refused, **found}, [{**c.to_dict(), **row}], [
         Heading(f"A transformer for {plural(c.hops, 'hop')} at N = {count(c.N)}, R = {count(c.R)}: {ROUTES[c.route]}"),
         table([told], formats=dict.fromkeys((*sizes, "queries"), count)),
         Remark(f"Sizes only: {c.refused}." if c.refused is not None else "d coordinates a token, width hidden units; "
-               f"--seed {data.get('seed')}. The margin is the least lead of the right logit over all others."),
-    ], document=document)
+               f"--seed {seen['seed']}. The margin is the least lead of the right logit over all others."),
+    ])
 
 
 def run_simulate(output: Output, *, seeds: int, seed: int | None, jobs: int, **values: Any) -> Answer:
@@ -132,7 +136,8 @@ def _observed(observed: GeometricObservation[GeometricSetting], wanted: int) -> 
     ])
 
 
-def run_train(output: Output, *, transfer: bool, seeds: int, seed: int | None, **values: Any) -> Answer:
+def run_train(output: Output, *, transfer: bool, seeds: int, seed: int | None, resume: str | None,
+              **values: Any) -> Answer:
     setting = TrainingSetting(**values)
     from ..geometric import geometric_training
     from ..training.trainer import check_installed
@@ -140,8 +145,11 @@ def run_train(output: Output, *, transfer: bool, seeds: int, seed: int | None, *
     check_installed("N")
     observe = geometric_training.transfer if transfer else geometric_training.train
     used = output.seed(seed)
-    return output.measure("steps", lambda progress: observe(setting, seeds, used, progress=progress),
-                          lambda observed: _trained(observed, seeds, transfer))
+    again = f"--resume {resume} --seed {used} goes on" if resume else f"--seed {used} repeats it"
+    return output.measure(
+        "steps", lambda progress: observe(setting, seeds, used, resume=resume, progress=progress),
+        lambda observed: _trained(observed, seeds, transfer),
+        lambda observed: f"{' and '.join(observed.measures)} of {plural(seeds, 'seed')}; {again}", again=again)
 
 
 def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, transfer: bool) -> Answer:
@@ -199,7 +207,8 @@ train_command = Command(
     "train", run_train,
     params=[flag("transfer", "in place of that: new bijections, for which the entities' embeddings alone are trained"),
             *setting_options((), among=TRAINING_PARAMETERS),
-            option("seeds", default=4, help="networks, each trained on its own facts"), "seed"],
+            option("seeds", default=4, help="networks, each trained on its own facts"), "seed",
+            file_option("resume", "keep the training in FILE, that of the control beside it, and go on from them")],
     help="What gradient descent learns: a transformer of one attention layer and a ReLU MLP, all of it trained on "
          "random bijections, one hop or more, with and without chain of thought; linear probes, the gate by "
          "relation, edits of single facts, and controls. It needs jax and optax: pip install 'recall-theory[train]'.",

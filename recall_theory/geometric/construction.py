@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import SettingError
+from ..errors import SettingError, interrupted_with
 from .construction_setting import Construction
-from .geometric_draws import all_words, word_tables
+from .geometric_draws import all_words, answer_of_word, digit_codes, draw_queries, word_tables
 from .geometric_transformer import FloatArray, GeometricTransformer, IntArray, WeightArray
 
 if TYPE_CHECKING:
@@ -26,16 +27,17 @@ if TYPE_CHECKING:
 
 MOST_QUERIES = 20_000  # that are asked; all of them where there are no more
 SCORES = 2**26  # logits held at a time
+HIDDEN = 2**29  # hidden units of the queries between two signs of progress
 LEAK = 1 / 4  # of the margin, at most, that attention to other tokens takes
 CERTAIN = 40.0  # lead of a score at which attention to other tokens is below single precision
 
 def code_vectors(construction: Construction) -> FloatArray:
     """The codes of N attributes, shape (N, k): points on a circle, or digits, odd integers up to 2^b - 1 in size."""
-    c, a = construction, np.arange(construction.N)
-    if c.codes == "circle":
-        return np.stack([np.cos(2 * np.pi * a / c.N), np.sin(2 * np.pi * a / c.N)], axis=1)
-    digits = a[:, None] >> np.minimum(c.bits * np.arange(c.k), 62) & 2**c.bits - 1
-    return 2.0 * digits - (2**c.bits - 1)
+    c = construction
+    if c.codes == "digits":
+        return digit_codes(c.N, c.k, c.bits)
+    angle = 2 * np.pi * np.arange(c.N) / c.N
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def construct(construction: Construction, facts: IntArray) -> GeometricTransformer:
@@ -177,43 +179,39 @@ class Recalled:
     margin: float
 
 
-def run_queries(construction: Construction, model: GeometricTransformer, facts: IntArray,
-                rng: np.random.Generator) -> Recalled:
+def run_queries(construction: Construction, model: GeometricTransformer, facts: IntArray, rng: np.random.Generator,
+                progress: Callable[[int, int], None] | None = None) -> Recalled:
     """Ask every query, or 20,000 drawn ones where there are more. With chain of thought each answer of the model is
     appended to its sequence.
+
+    `progress` is called with (queries asked, queries). Raises `Interrupted` (a KeyboardInterrupt) with what was
+    recalled of the queries asked by then where Ctrl-C stops it.
 
     >>> c, rng = Construction(N=20, R=2, hops=3, route="chain"), np.random.default_rng(0)
     >>> facts = np.array([rng.permutation(20), rng.permutation(20)])
     >>> run_queries(c, construct(c, facts), facts, rng).recall
     1.0
     """
-    c, most = construction, MOST_QUERIES
-    if c.N * c.R**c.hops > most:
-        subjects, words = rng.integers(0, c.N, most), rng.integers(0, c.R, (most, c.hops))
-    else:
-        number = np.arange(c.N * c.R**c.hops)
-        subjects, words = number % c.N, all_words(c.R, c.hops)[number // c.N]
-    tokens = np.concatenate([subjects[:, None], c.N + words], axis=1)
-    right, margin, size = 0, math.inf, max(1, SCORES // c.answers)
-    for i in range(0, len(tokens), size):
-        sequence, truth = tokens[i:i + size], subjects[i:i + size]
-        fine = np.ones(len(sequence), bool)
-        steps = words[i:i + size].T if c.route == "chain" else [None]
-        for relation in steps:
-            if relation is None:
-                for step in words[i:i + size].T:
-                    truth = facts[step, truth]
-            else:
-                truth = facts[relation, truth]
-            wanted = truth if c.sets == "shared" else words[i:i + size, 0] * c.N + truth
-            logits = model.forward(sequence)
-            answers = logits.argmax(axis=1)
-            at = np.arange(len(sequence)), wanted
-            lead = logits[at].copy()
-            logits[at] = -np.inf
-            lead -= logits.max(axis=1)
-            margin = min(margin, float(lead.min()))
-            fine &= lead > 0
-            sequence = np.concatenate([sequence, answers[:, None]], axis=1)
-        right += int(fine.sum())
-    return Recalled(right / len(tokens), len(tokens), margin)
+    c = construction
+    subjects, words = draw_queries(c.N, c.R, c.hops, rng, MOST_QUERIES)
+    right, asked, margin, size = 0, 0, math.inf, max(1, min(SCORES // c.answers, HIDDEN // c.width))
+    with interrupted_with(lambda: Recalled(right / asked, asked, margin) if asked else None):
+        while asked < len(subjects):
+            truth, word = subjects[asked:asked + size], words[asked:asked + size]
+            sequence = np.concatenate([truth[:, None], c.N + word], axis=1)
+            fine = np.ones(len(sequence), bool)
+            for step in word.T[:, None] if c.route == "chain" else [word.T]:
+                truth = answer_of_word(facts, truth, step.T)
+                logits = model.forward(sequence)
+                answers = logits.argmax(axis=1)
+                at = np.arange(len(sequence)), truth if c.sets == "shared" else word[:, 0] * c.N + truth
+                lead = logits[at].copy()
+                logits[at] = -np.inf
+                lead -= logits.max(axis=1)
+                margin = min(margin, float(lead.min()))
+                fine &= lead > 0
+                sequence = np.concatenate([sequence, answers[:, None]], axis=1)
+            right, asked = right + int(fine.sum()), asked + len(sequence)
+            if progress is not None:
+                progress(asked, len(subjects))
+    return Recalled(right / asked, asked, margin)

@@ -176,46 +176,26 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
                      construction="exact")  # refuses a contradiction
     q = Question(**sizes, **settling, target=target, hops=hops, depth=depth, chain_of_thought=chain_of_thought,
                  bits=bits)
+    digit = min(max(int(bits), 1), MOST_DIGIT)  # of as many whole bits as a coordinate has
     rows = (
-        _exact(q),
+        _coded(q, "exact construction", lambda N: (N - 1).bit_length()),
         _superposed(q),
         _bounded(q),
         _matrix(q, "best linear memory", "kin", _linear_memory_dimension),
         _matrix(q, "bound, any matrix", "derived",
                 lambda N, R: math.sqrt(tables_bits(N, R) / bits * (1 - ROUNDING))),
-        _digits(q),
-        _circle(q),
+        _coded(q, f"digits of {digit} bits", lambda N: -(-(N - 1).bit_length() // digit)),
+        _coded(q, "codes on a circle, float32", lambda N: 2 if N <= CIRCLE["float32"] else None),
     )
     return GeometricCapacity(q, rows, crossovers(q.N, q.R))
 
 
-def _exact(q: Question) -> CapacityRow:
-    def width(N: int, R: int) -> int | None:
-        s = q.exact(N, R)
-        return None if s is None or s.exact_width > MOST_D else s.exact_width
-
-    sizes = q.solve(width)
-    s = q.exact(*sizes[:2])
-    if s is None or sizes[2] is None:
-        return CapacityRow("exact construction", "derived", *sizes)
-    return _constructed("exact construction", s, sizes, s.k, s.words * s.k, 1.0)
-
-
-def _digits(q: Question) -> CapacityRow:
-    """Codes of digits of as many whole bits as a coordinate has, at most 20."""
-    bits = min(max(int(q.bits), 1), MOST_DIGIT)
-    return _coded(q, f"digits of {bits} bits", lambda N: -(-(N - 1).bit_length() // bits))
-
-
-def _circle(q: Question) -> CapacityRow:
-    """Codes that are angles, as far as scores in single precision were seen to tell them apart."""
-    return _coded(q, "codes on a circle, float32", lambda N: 2 if N <= CIRCLE["float32"] else None)
-
-
 def _coded(q: Question, name: str, code_length: Callable[[int], int | None]) -> CapacityRow:
+    """Codes side by side, of a length that N tells; None where there are none."""
     def width(N: int, R: int) -> int | None:
         s, k = q.exact(N, R), code_length(N)
-        return None if s is None or k is None else s.words * k + s.slots * R
+        d = None if s is None or k is None else s.words * k + s.slots * R
+        return None if d is None or d > MOST_D else d
 
     sizes = q.solve(width)
     s = q.exact(*sizes[:2])
@@ -299,23 +279,26 @@ def _linear_memory_dimension(N: int, R: int) -> float:
 
 def crossovers(N: int | None, R: int | None) -> dict[str, int | None]:
     """Where the exact construction takes no larger d than the best linear memory of the same facts: from which N
-    on at this R, and up to which R at this N. None where it nowhere does, or for a size that is not given.
-
-    The exact construction's d jumps where N passes a power of two: just above the next one it may be the larger
-    again, for a few N.
+    on, without exception, at this R, and up to which R at this N. None where it nowhere does, or for a size that is not
+    given.
 
     >>> crossovers(4096, 8)
-    {'from_N': 27, 'to_R': 722}
+    {'from_N': 35, 'to_R': 722}
     """
     def smaller(N: int, R: int) -> bool:
         return R * ((N - 1).bit_length() + 1) <= _linear_memory_dimension(N, R)
 
     from_N = to_R = None
     if R is not None:
-        scanned = [2, *(2 * 3**i + 1 for i in range(31)), MOST_N]
-        first = next((i for i, n in enumerate(scanned) if smaller(n, R)), None)
-        if first is not None:
-            from_N = bisect(lambda n: smaller(n, R), scanned[first], scanned[first - 1]) if first else 2
+        # The exact d jumps past a power of two, and is the same up to the next one, while the other grows.
+        last = next((e for e in reversed(range(MOST_N.bit_length())) if not smaller(2**e + 1, R)), None)
+        end = None if last is None else min(2 ** (last + 1), MOST_N)
+        if last is None or end is None:
+            from_N = 2
+        elif smaller(end, R):
+            from_N = bisect(lambda n: smaller(n, R), end, 2**last + 1)
+        elif end < MOST_N:
+            from_N = end + 1
     if N is not None:
         to_R = last_reaching(lambda r: smaller(N, r), 1, 1, MOST_R, guess=1)
     return {"from_N": from_N, "to_R": to_R}

@@ -50,10 +50,19 @@ def answer_of_word(facts: IntArray, subjects: IntArray, words: IntArray) -> IntA
     return answers
 
 
-def binary_codes(N: int, k: int) -> FloatArray:
-    """Attribute a as k signs, the binary digits of a: all different where 2^k is at least N; shape (N, k)."""
-    digits = np.arange(N)[:, None] >> np.minimum(np.arange(k), 62) & 1
-    return (2 * digits - 1).astype(np.float64)
+def draw_queries(N: int, R: int, hops: int, rng: np.random.Generator, most: int) -> tuple[IntArray, IntArray]:
+    """Subjects (n,) and words (n, hops): every query once, or `most` random ones where there are more."""
+    if N * R**hops > most:
+        return rng.integers(0, N, most), rng.integers(0, R, (most, hops))
+    number = np.arange(N * R**hops)
+    return number % N, all_words(R, hops)[number // N]
+
+
+def digit_codes(N: int, k: int, bits: int = 1) -> FloatArray:
+    """Attribute a as its k digits of so many bits, odd integers up to 2^bits - 1 in size: signs for one bit; all
+    different where 2^(k bits) is at least N; shape (N, k)."""
+    digits = np.arange(N)[:, None] >> np.minimum(bits * np.arange(k), 62) & 2**bits - 1
+    return 2.0 * digits - (2**bits - 1)
 
 
 def draw_codes(N: int, k: int, rng: np.random.Generator) -> FloatArray:

@@ -215,10 +215,15 @@ class TrainingSetting(BaseSetting):
         return self.N * self.R**self.hops
 
     @property
+    def length(self) -> int:
+        """Tokens of a sequence: subject, relations, and with chain of thought all answers but the last."""
+        return 1 + self.hops + (self.hops - 1 if self.chain_of_thought else 0)
+
+    @property
     def numbers(self) -> int:
         """All trained numbers."""
-        d, length = self.d, 1 + self.hops + (self.hops - 1 if self.chain_of_thought else 0)
-        return (2 * self.N + self.R + length) * d + 3 * d * d + 2 * d * self.width + self.width
+        d = self.d
+        return (2 * self.N + self.R + self.length) * d + 3 * d * d + 2 * d * self.width + self.width
 
 
 def _bits_to_count(N: int) -> int:

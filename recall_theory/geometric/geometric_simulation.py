@@ -13,12 +13,12 @@ from ..settings import SettingError, check_seed, check_seeds
 from ..simulate.observation import Observable
 from ..simulate.workers import collect
 from .geometric_draws import (
-    all_words,
     answer_of_word,
-    binary_codes,
+    digit_codes,
     draw_bijections,
     draw_codes,
     draw_maps,
+    draw_queries,
     superpose,
     word_index,
     word_tables,
@@ -61,24 +61,6 @@ class GeometricObservation(Generic[AnySetting]):
                 "seeds": self.seeds, "observed": observed}
 
 
-def observe_seeds(one: Callable[[AnySetting, int, int], dict[str, float]], setting: AnySetting, seeds: int,
-                  seed: int | None, *, jobs: int, progress: Progress | None) -> GeometricObservation[AnySetting]:
-    """What `one(setting, seed, index)` measures, over all seeds; arguments, results and errors as of `simulate`."""
-    check_seeds(seeds)
-    used = check_seed(seed)
-
-    def observation(rows: list[dict[str, float]]) -> GeometricObservation[AnySetting] | None:
-        if not rows:
-            return None
-        return GeometricObservation(setting, used, {name: Observable(np.array([row[name] for row in rows]))
-                                                    for name in rows[0]})
-
-    tasks = [(setting, used, index) for index in range(seeds)]
-    complete = observation(collect(one, tasks, jobs=jobs, progress=progress, partial=observation))
-    assert complete is not None
-    return complete
-
-
 def check_affordable(setting: GeometricSetting) -> None:
     """Raise `SettingError` where a seed would not fit in memory, or would take too long."""
     s, coded = setting, setting.words * setting.k
@@ -111,11 +93,16 @@ def simulate(setting: GeometricSetting, seeds: int = 32, seed: int | None = None
     [0.993, 0.987, 0.993, 0.993]
     """
     check_affordable(setting)
-    return observe_seeds(_recall_by_name, setting, seeds, seed, jobs=jobs, progress=progress)
+    check_seeds(seeds)
+    used = check_seed(seed)
 
+    def observed(values: list[float]) -> GeometricObservation[GeometricSetting] | None:
+        return GeometricObservation(setting, used, {"recall": Observable(np.array(values))}) if values else None
 
-def _recall_by_name(setting: GeometricSetting, seed: int, index: int) -> dict[str, float]:
-    return {"recall": one_seed(setting, seed, index)}
+    complete = observed(collect(one_seed, [(setting, used, index) for index in range(seeds)], jobs=jobs,
+                                progress=progress, partial=observed))
+    assert complete is not None
+    return complete
 
 
 def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
@@ -127,7 +114,7 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
     truth = np.concatenate([word_tables(facts, j) for j in lengths])
     noise = setting.noise_deviation
     if setting.construction == "exact":
-        codes = binary_codes(setting.N, setting.k)
+        codes = digit_codes(setting.N, setting.k)
         read: Iterable[FloatArray] = (codes[a] + noise * rng.standard_normal(codes.shape) for a in truth)
     else:
         codes = draw_codes(setting.N, setting.k, rng)
@@ -144,7 +131,7 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
         return float(np.mean(decisions == truth))
 
     first = {j: sum(setting.R**i for i in lengths if i < j) for j in lengths}
-    subjects, words = draw_queries(setting, rng)
+    subjects, words = draw_queries(setting.N, setting.R, setting.hops, rng, MOST_QUERIES)
     asked, start = subjects, 0
     for j in setting.word_lengths:
         asked = decisions[first[j] + word_index(words[:, start:start + j], setting.R), asked]
@@ -161,13 +148,3 @@ def decoded(codes: FloatArray, read: Iterable[FloatArray], truth: IntArray) -> I
         for i in range(0, len(vectors), block):
             decisions[w, i:i + block] = np.argmax(vectors[i:i + block] @ codes.T, axis=1)
     return decisions
-
-
-def draw_queries(setting: GeometricSetting, rng: np.random.Generator,
-                 most: int = MOST_QUERIES) -> tuple[IntArray, IntArray]:
-    """Subjects (n,) and words (n, hops): every query once, or `most` random ones where there are more."""
-    N, R, hops = setting.N, setting.R, setting.hops
-    if N * R**hops > most:
-        return rng.integers(0, N, most), rng.integers(0, R, (most, hops))
-    number = np.arange(N * R**hops)
-    return number % N, all_words(R, hops)[number // N]

@@ -27,6 +27,7 @@ WeightArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
 BLOCK = 2**23  # numbers that a block of queries may take at a time
+LEAST_BLOCK = 32  # queries of a block, so that a wide MLP's weights are read less often
 MOST_DENSE = 2 * 10**7  # weights that are written out in dense arrays; 80 MB
 
 
@@ -80,7 +81,7 @@ class GeometricTransformer:
             raise SettingError("tokens", f"tokens: sequences of {tokens.shape[1]} tokens are too long, the model has "
                                f"{len(self.positions)} positions")
         logits = np.empty((len(tokens), len(self.unembedding)), np.float32)
-        block = max(1, BLOCK // max(tokens.shape[1] * self.d, self.width))
+        block = max(LEAST_BLOCK, BLOCK // max(tokens.shape[1] * self.d, self.width))
         for i in range(0, len(tokens), block):
             hidden = self.inward @ self.attend(tokens[i:i + block]).T
             hidden += self.bias[:, None]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..training.trainer import Problem, Tree
+from .geometric_draws import all_words, answer_of_word
 from .geometric_setting import TrainingSetting
 
 IntArray = NDArray[np.int32]
@@ -37,33 +38,25 @@ def draw_facts(setting: TrainingSetting, rng: np.random.Generator) -> IntArray:
     return np.stack([rng.permutation(setting.N) for _ in range(setting.R)]).astype(np.int32)
 
 
-def queries_of(setting: TrainingSetting, facts: IntArray, frozen: Array | None = None) -> Queries:
+def queries_of(setting: TrainingSetting, facts: IntArray) -> Queries:
     """Every subject with every word of `hops` relations; with chain of thought the right answers so far follow."""
-    N, R, h = setting.N, setting.R, setting.hops
-    words = np.stack(np.meshgrid(*[np.arange(R)] * h, indexing="ij"), axis=-1).reshape(-1, h)
-    subjects = np.repeat(np.arange(N), len(words))
-    words = np.tile(words, (N, 1))
-    answers: list[IntArray] = []
-    for hop in range(h):
-        answers.append(facts[words[:, hop], answers[-1] if answers else subjects])
-    columns = [subjects, *(words.T + N), *(answers[:-1] if setting.chain_of_thought else [])]
-    empty = np.zeros((0, setting.d), np.float32)
+    words = all_words(setting.R, setting.hops)
+    subjects = np.repeat(np.arange(setting.N), len(words))
+    words = np.tile(words, (setting.N, 1))
+    answers = [answer_of_word(facts.astype(np.int64), subjects, words[:, :hop]) for hop in range(1, setting.hops + 1)]
+    columns = [subjects, *(words.T + setting.N), *(answers[:-1] if setting.chain_of_thought else [])]
     return Queries(np.stack(columns, axis=1).astype(np.int32), np.stack(answers, axis=1).astype(np.int32), facts,
-                   empty if frozen is None else frozen)
+                   np.zeros((0, setting.d), np.float32))
 
 
 def initial(setting: TrainingSetting, rng: np.random.Generator) -> dict[str, Array]:
     """Fresh parameters: embeddings of entities of size `start`, all else of variance 1/inputs."""
-    N, R, d, m = setting.N, setting.R, setting.d, setting.width
-
-    def normal(rows: int, columns: int, scale: float) -> Array:
-        return (scale * rng.standard_normal((rows, columns))).astype(np.float32)
-
-    length = 1 + setting.hops + (setting.hops - 1 if setting.chain_of_thought else 0)
-    return {"entities": normal(N, d, setting.start / np.sqrt(d)), "relations": normal(R, d, d**-0.5),
-            "positions": normal(length, d, d**-0.5), "query": normal(d, d, d**-0.5), "key": normal(d, d, d**-0.5),
-            "value": normal(d, d, d**-0.5), "inward": normal(d, m, d**-0.5), "bias": np.zeros(m, np.float32),
-            "outward": normal(m, d, m**-0.5), "unembedding": normal(N, d, d**-0.5)}
+    N, d, m = setting.N, setting.d, setting.width
+    shapes = {"entities": (N, d), "relations": (setting.R, d), "positions": (setting.length, d), "query": (d, d),
+              "key": (d, d), "value": (d, d), "inward": (d, m), "outward": (m, d), "unembedding": (N, d)}
+    scales = dict.fromkeys(shapes, d**-0.5) | {"entities": setting.start / np.sqrt(d), "outward": m**-0.5}
+    drawn = {name: (scales[name] * rng.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()}
+    return {**drawn, "bias": np.zeros(m, np.float32)}
 
 
 def hidden_units(parameters: Tree, data: Queries, tokens: Tree) -> tuple[Tree, Tree]:

@@ -11,19 +11,7 @@ from ..numerics.formatting import NOTHING, count, number
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..numerics.thresholds import bisect
 from ..settings import PARAMETERS, SIZES, SettingError, activation_in_use, check_at_most, check_proportion
-from .formulas.lower_bounds import (
-    average_recall,
-    bits_bound,
-    bits_with_errors,
-    coverage,
-    gradient_information_bits,
-    gradient_information_mlp,
-    least_information,
-    most_right,
-    permutation_bits,
-    queries_information,
-    queries_recall,
-)
+from .formulas import lower_bounds as laws
 
 BITS = 16  # bits a parameter
 MOST_BITS = 1024
@@ -116,30 +104,30 @@ def bounds_at(*, V: int | None = None, L: int, d: int, N: int | None = None, m: 
 
 
 def _coverage(V: int | None, N: int | None, target: float) -> Bound:
-    recall = None if V is None or N is None else float(coverage(V=float(V), N=float(N)))
+    recall = None if V is None or N is None else float(laws.coverage(V=float(V), N=float(N)))
     return Bound(
         "coverage", "N samples", "recall <= 1 - (1 - 1/V)^N + min(1, V (1 - 1/V)^N)/V", "exact",
         "any learner that sees N samples",
         "a learner that knows more of the permutation than the samples tell", ("bound.coverage",),
         recall=recall, allows=None if recall is None else recall >= target,
-        least_N=None if V is None else _least_N(lambda n: float(coverage(V=float(V), N=float(n))) >= target),
+        least_N=None if V is None else _least_N(lambda n: float(laws.coverage(V=float(V), N=float(n))) >= target),
         largest_V=None if N is None else most_facts_from_samples(N, target), factor=1.0, factor_of="N: attained")
 
 
 def most_facts_from_samples(N: int, target: float) -> int | None:
     """The largest V of which any learner of N samples can recall the target on average; None: any V."""
-    return _largest_V(lambda v: float(coverage(V=float(v), N=float(N))) >= target)
+    return _largest_V(lambda v: float(laws.coverage(V=float(v), N=float(N))) >= target)
 
 
 def most_facts_on_average(P: int, b: float, target: float) -> int | None:
     """The largest V of which P parameters of b bits can recall the target on average; None: any V, or none."""
-    most = bits_bound(P, b)
-    return _largest_V(lambda v: float(average_recall(V=float(v), P=float(P), b=float(b), a=float(most))) >= target)
+    most = laws.bits_bound(P, b)
+    return _largest_V(lambda v: float(laws.average_recall(V=float(v), P=float(P), b=float(b), a=float(most))) >= target)
 
 
 def _bits(V: int | None, P: int, b: float, target: float) -> tuple[Bound, ...]:
     """All right, all but e = (1 - target) V right, and on average."""
-    most, has = bits_bound(P, b), P * b
+    most, has = laws.bits_bound(P, b), P * b
     sees = f"all, keeps {number(has, 3) if has >= BRIEF else count(has)} bits"
 
     def errors(v: int) -> int:
@@ -148,10 +136,10 @@ def _bits(V: int | None, P: int, b: float, target: float) -> tuple[Bound, ...]:
     all_right, few_wrong, recall = None, None, None
     takes: list[dict[str, float]] = [{"bits": has}, {"bits": has}, {"bits": has}]
     if V is not None:
-        takes[0]["takes"] = float(permutation_bits(V=float(V)))
-        takes[1] |= {"errors": errors(V), "takes": float(bits_with_errors(V=float(V), errors=float(errors(V))))}
+        takes[0]["takes"] = float(laws.permutation_bits(V=float(V)))
+        takes[1] |= {"errors": errors(V), "takes": float(laws.bits_with_errors(V=float(V), errors=float(errors(V))))}
         all_right, few_wrong = most >= V, most >= V - errors(V)
-        recall = float(average_recall(V=float(V), P=float(P), b=float(b), a=float(most)))
+        recall = float(laws.average_recall(V=float(V), P=float(P), b=float(b), a=float(most)))
     return (
         Bound("bits: all right", sees, "P b >= log2 V!", "exact", MODEL, LARGER, ("bound.bits",), allows=all_right,
               largest_V=most, factor=1.0, factor_of="V: attained by a code", details=takes[0]),
@@ -167,7 +155,7 @@ def _bits(V: int | None, P: int, b: float, target: float) -> tuple[Bound, ...]:
 
 def _gradient(V: int | None, L: int, d: int, N: int | None, m: int | None, target: float) -> Bound:
     def recall(v: int, n: int) -> float:
-        return min(1.0, float(most_right(nats=_information(v, L, d, n, m))) / v)
+        return min(1.0, float(laws.most_right(nats=_information(v, L, d, n, m))) / v)
 
     most = None if V is None or N is None else recall(V, N)
     least = None if V is None or L == 1 else _enough(V, L, d, m, target)
@@ -182,7 +170,7 @@ def _gradient(V: int | None, L: int, d: int, N: int | None, m: int | None, targe
         least_N=least, largest_V=None if N is None else _largest_V(lambda v: recall(v, N) >= target),
         factor=takes / least if takes and least else None, factor_of="N: argmax, predicted" if takes else "",
         details={} if V is None or N is None else {"nats": _information(V, L, d, N, m),
-                                                   "takes": float(least_information(a=max(1.0, target * V)))})
+                                                   "takes": float(laws.least_information(a=max(1.0, target * V)))})
 
 
 def _queries(V: int | None, L: int, d: int, N: int | None, m: int | None, target: float) -> Bound:
@@ -191,8 +179,8 @@ def _queries(V: int | None, L: int, d: int, N: int | None, m: int | None, target
         if L == 1:
             return 1.0
         asked = {"V": float(v), "L": float(L), "N": float(n), "P": float(min(d, v - 1) * min(m or d, v - 1))}
-        nats = max(0.0, float(queries_information(**asked)))
-        return min(1.0, float(queries_recall(**asked)), float(most_right(nats=nats)) / v)
+        nats = max(0.0, float(laws.queries_information(**asked)))
+        return min(1.0, float(laws.queries_recall(**asked)), float(laws.most_right(nats=nats)) / v)
 
     most = None if V is None or N is None else recall(V, N)
     return Bound(
@@ -208,10 +196,10 @@ def _queries(V: int | None, L: int, d: int, N: int | None, m: int | None, target
 
 def _gradient_bits(V: int | None, d: int, m: int | None, b: float, target: float) -> Bound:
     """The plain gradient, its entries in b bits."""
-    nats = float(gradient_information_bits(d=float(d), m=float(m or d), b=b))
+    nats = float(laws.gradient_information_bits(d=float(d), m=float(m or d), b=b))
 
     def recall(v: int) -> float:
-        return min(1.0, float(most_right(nats=nats)) / v)
+        return min(1.0, float(laws.most_right(nats=nats)) / v)
 
     most = None if V is None else recall(V)
     return Bound(
@@ -222,7 +210,7 @@ def _gradient_bits(V: int | None, d: int, m: int | None, b: float, target: float
         ("bound.gradient.bits", "bound.information.recall"), recall=most,
         allows=None if most is None else most >= target,
         largest_V=_largest_V(lambda v: recall(v) >= target),
-        details={} if V is None else {"nats": nats, "takes": float(least_information(a=max(1.0, target * V)))})
+        details={} if V is None else {"nats": nats, "takes": float(laws.least_information(a=max(1.0, target * V)))})
 
 
 def _argmax_samples(V: int, L: int, d: int, target: float) -> int | None:
@@ -236,12 +224,12 @@ def _information(V: int, L: int, d: int, N: int, m: int | None) -> float:
     """Nats about the permutation that a noisy first gradient holds at most; infinite where no token is noise."""
     if L == 1:
         return math.inf
-    return float(gradient_information_mlp(V=float(V), L=float(L), d=float(d), N=float(N), m=float(m or d)))
+    return float(laws.gradient_information_mlp(V=float(V), L=float(L), d=float(d), N=float(N), m=float(m or d)))
 
 
 def _enough(V: int, L: int, d: int, m: int | None, target: float) -> int | None:
     """The least N at which a noisy first gradient tells enough: its information solved for N."""
-    exponent = (2 * float(least_information(a=max(1.0, target * V)))
+    exponent = (2 * float(laws.least_information(a=max(1.0, target * V)))
                 / (min(d, V - 1) * min(m or d, V - 1)))
     most = PARAMETERS["N"].high
     if exponent > math.log(most):

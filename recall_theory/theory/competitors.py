@@ -279,16 +279,16 @@ def _chebyshev_slopes(n: int) -> FloatArray:
 
 
 def tilted_score(score: FloatArray, centre: FloatArray, variance: FloatArray, D: FloatArray,
-                 tail: FloatArray) -> FloatArray:
+                 tail: FloatArray, *, steps: int = 2) -> FloatArray:
     """The normal score of a cosine below which a competitor on the sphere stays.
 
     Given the value read out, an output embedding follows a von Mises-Fisher law with mean cosine `centre`, itself
-    random with `variance`; its signed root 2 (psi(x) - psi(m)) is linearised at the likeliest m.
+    random with `variance`; its signed root 2 (psi(x) - psi(m)) is linearised at the likeliest m, after so many `steps`.
     """
     x = coordinate_of_score(score, D)
     inside = -score**2 / D
     m = centre
-    for _ in range(2):
+    for _ in range(steps):
         m = np.clip(m, -STEEPEST, STEEPEST)
         rest, gap = 1 - m * m, x - m
         z = np.sign(gap) * np.sqrt(np.maximum(D * (np.log(rest) - inside) - 2 * D * m * gap / rest, 0))

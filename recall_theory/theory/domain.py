@@ -8,14 +8,15 @@ twenty such settings were off by less. There is no upper end of the sizes: what 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from ..activations import Activation, gaussian_mean, hermite_coefficients
 from ..activations import activation as find
-from ..activations import gaussian_mean, hermite_coefficients
 from ..numerics.arrays import BoolArray, FloatArray
 from ..numerics.formatting import count, number
 from ..settings import SIZES, Setting
@@ -186,3 +187,31 @@ def remarks(setting: Setting) -> tuple[str, ...]:
 def sizes_of(setting: Setting) -> dict[str, float]:
     """V, L, d, N and, with an MLP, m."""
     return {name: float(size) for name in SIZES if (size := getattr(setting, name)) is not None}
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Settings that differ in their sizes V, L, d, N and m, arrays (B,).
+
+    m and phi are None without an MLP, e is 1 if the trigger is in the values, else 0.
+    """
+
+    V: FloatArray
+    L: FloatArray
+    d: FloatArray
+    N: FloatArray
+    m: FloatArray | None
+    phi: Activation | None
+    embedding: str
+    e: int
+    bits: int | None = None  # to which the entries of Val are quantised
+
+    @property
+    def sphere(self) -> bool:
+        """Whether embeddings have norm 1."""
+        return self.embedding == "sphere"
+
+    def at(self, rows: NDArray[np.intp]) -> Batch:
+        """Some of the settings."""
+        return Batch(self.V[rows], self.L[rows], self.d[rows], self.N[rows], None if self.m is None else self.m[rows],
+                     self.phi, self.embedding, self.e, self.bits)

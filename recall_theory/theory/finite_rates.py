@@ -16,9 +16,9 @@ from ..numerics.arrays import FloatArray
 from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite
 from ..settings import SettingError
 from .accuracy import Accuracy
-from .batch import Batch
 from .competitors import Kinds, ends_of, hazard, scaled_logit
 from .correct_label import Nodes, OwnLabel, counts_of, laid_out
+from .domain import Batch
 from .formulas import finite_rate_formulas as fr
 from .read_out import Kernel
 from .recall import LARGEST, recall_and_accuracy
@@ -26,8 +26,6 @@ from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixture
 from .strengths import Stored
 from .training_attention import SPECK, TINY, Classes, Seeds, score_of_token
 from .variance import law_of_facts, scatter
-
-__all__ = ["softened"]
 
 LEAST_LEFT = 1 / 20  # share of an overlap's variance that scores leave open; acts at d of a few
 FAR = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell

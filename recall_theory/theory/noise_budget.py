@@ -148,6 +148,9 @@ def requirements(setting: Setting) -> list[Requirement]:
 
     >>> [r.size for r in requirements(Setting(V=1024, L=64, d=256, N=65536))]
     ['d', 'N', 'N', 'N', 'V', 'N', 'N']
+    >>> keys_only = requirements(Setting(V=1024, L=64, d=256, N=64, trigger_in_value=False))
+    >>> [r.cause for r in keys_only if r.cause.startswith("attention") and not r.met]
+    ['attention: label frequencies stored with the mean embedding']
     """
     e, sizes = int(setting.trigger_in_value), sizes_of(setting)
     known: dict[str, float] = {**sizes, "e": e, "tau": 1.0}
@@ -160,8 +163,9 @@ def requirements(setting: Setting) -> list[Requirement]:
     elif setting.embedding == "orthogonal":  # counts are all that noise is made of
         names = []
     else:
-        names = ["law.attention.trigger_overlap", *["law.attention.mean_embedding"] * e, "law.attention.noise_tokens",
-                 "law.attention.informative_tokens", "law.recall.interference", *["law.recall.mean_bias"] * e]
+        of_attention = ["trigger_overlap", "mean_embedding", "noise_tokens", "informative_tokens"]
+        names = [*(f"law.attention.{cause}" for cause in of_attention), "law.recall.interference",
+                 *["law.recall.mean_bias"] * e]
     return [_requirement(name, known) for name in (*names, "law.recall.coverage")]
 
 

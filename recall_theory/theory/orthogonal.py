@@ -17,22 +17,9 @@ from scipy.special import gammaln, ndtr, ndtri
 from ..numerics.arrays import FloatArray
 from ..numerics.counts import log_of_one_plus, shared_places, thinned
 from ..numerics.quadrature import gauss_hermite, gauss_legendre
+from . import orthogonal_scores as scores
 from .accuracy import DEFAULT, Accuracy
 from .formulas.orthogonal_formulas import attention_terms, recall_terms
-from .orthogonal_scores import (
-    ALMOST,
-    TINY,
-    Labels,
-    ScoreLaw,
-    Seeds,
-    attention,
-    condensed,
-    distinct_trials,
-    label_counts,
-    seed_law,
-)
-
-__all__ = ["orthogonal_prediction", "orthogonal_terms"]
 
 ComplexArray = NDArray[np.complex128]
 
@@ -72,32 +59,32 @@ def orthogonal_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike,
     v, length, dim, n = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, dtype=float)) for x in (V, L, d, N)))
     e = int(trigger_in_value)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # no lead: infinite noise
-        scores = attention_terms(v, np.maximum(length, 2), dim, n, e)
-    scores = {name: np.nan_to_num(np.where(length > 1, value, 0)) for name, value in scores.items()}
+        found = attention_terms(v, np.maximum(length, 2), dim, n, e)
+    found = {name: np.nan_to_num(np.where(length > 1, value, 0)) for name, value in found.items()}
     return {kind: {name: value + np.zeros(v.shape) for name, value in terms.items()}
-            for kind, terms in (("attention", scores), ("recall", recall_terms(v, dim, n, e)))}
+            for kind, terms in (("attention", found), ("recall", recall_terms(v, dim, n, e)))}
 
 
 def _one(V: float, L: int, d: float, N: float, e: int, accuracy: Accuracy) -> tuple[float, ...]:
     """The values of `NAMES` in one setting."""
     few, cells = min(N, ENOUGH * V), accuracy.orthogonal_cells
-    labels = label_counts(V, few, cells)
+    labels = scores.label_counts(V, few, cells)
     arena = _Arena(V, e, bool(e and d == V), labels, accuracy)
     mean, std = 1.0, 0.0
     if L > 1:
-        every = labels if few == N else label_counts(V, N, cells)
-        seeds, tilted = seed_law(V, L, d, N, e, every, accuracy=accuracy)
-        mean, std = attention(V, L, seeds, accuracy)
+        every = labels if few == N else scores.label_counts(V, N, cells)
+        seeds, tilted = scores.seed_law(V, L, d, N, e, every, accuracy=accuracy)
+        mean, std = scores.attention(V, L, seeds, accuracy)
     if mean >= 1 - accuracy.orthogonal_sure:
         return mean, std, *_over_seeds(V, [(_compete(arena, _perfect(V, labels.poisson)), np.ones(1))])
     slope = 0.0
     if few == N:  # how recall moves with the label counts, as where all attention is right
         less, more = (float(_compete(arena, _perfect(V, law)).recall[0]) for law in tilted)
-        slope = (more - less) / max(more + less, TINY)
+        slope = (more - less) / max(more + less, scores.TINY)
     parts = []
     for behind, side in enumerate((seeds.lead >= 0, seeds.lead < 0)):
         if seeds.weight[side].sum() > LEAST_SIDE:
-            at = condensed(seeds.part(side), accuracy.orthogonal_ratio)
+            at = scores.condensed(seeds.part(side), accuracy.orthogonal_ratio)
             factor = np.repeat(np.maximum(1 + slope * at.changed, 0), accuracy.orthogonal_top)
             parts.append((_compete(arena, _ranked(V, L, at, behind, labels, accuracy)), factor))
     return mean, std, *_over_seeds(V, parts)
@@ -129,7 +116,7 @@ def _perfect(V: float, counts: FloatArray) -> _Groups:
                    np.array([[[1 - 1 / V], [1 / V]]]))
 
 
-def _ranked(V: float, L: int, seeds: Seeds, behind: int, labels: Labels, accuracy: Accuracy) -> _Groups:
+def _ranked(V: float, L: int, seeds: scores.Seeds, behind: int, labels: scores.Labels, accuracy: Accuracy) -> _Groups:
     """The groups at nodes of (lead, greatest score): given both, ranks follow from binomial counts.
 
     `behind` is 1 where leads are negative: a token among the noise then outranks itself as the informative one.
@@ -151,45 +138,45 @@ def _ranked(V: float, L: int, seeds: Seeds, behind: int, labels: Labels, accurac
     low = np.minimum(-LOW, border - 1)
     z = np.concatenate([low + (border - low) * x, border + (cap - border) * x], axis=1)
     wz = np.concatenate([(border - low) * w, (cap - border) * w], axis=1) * np.exp(-z * z / 2)
-    wz = wz / np.maximum(wz.sum(axis=1, keepdims=True), TINY)
+    wz = wz / np.maximum(wz.sum(axis=1, keepdims=True), scores.TINY)
     outranked = np.repeat([True, False], size)
     u = law.at_quantile(z, top)
     score = law.score(u)
     above = 1 - ndtr(law.quantile(law.coordinate(score + lead), top, u)) / ndtr(law.quantile(top, top, u))
-    above = np.where(outranked, np.clip(above, TINY, ALMOST), TINY)
+    above = np.where(outranked, np.clip(above, scores.TINY, scores.ALMOST), scores.TINY)
     others = max(V - 2, 0)
     chances = np.zeros((*z.shape, ranks))
     chances[..., 0] = ~outranked
     for j in range(min(ranks - 2, int(others) + 1)):
-        log = (np.log(np.maximum(others - np.arange(j), TINY)).sum() - gammaln(j + 1) + j * np.log(above)
+        log = (np.log(np.maximum(others - np.arange(j), scores.TINY)).sum() - gammaln(j + 1) + j * np.log(above)
                + (others - j) * np.log1p(-above))
         chances[..., j + 1] = np.exp(log) * outranked
     chances[..., -1] = np.maximum(1 - chances.sum(axis=-1), 0)
     keep = np.maximum(1 - (np.arange(ranks) + behind) / V, 0) ** (L - 1)
-    trials, chance = distinct_trials(V, L - 1)
+    trials, chance = scores.distinct_trials(V, L - 1)
     kept = (keep[1] * keep[0] ** behind * outranked
-            * np.exp(trials * np.log1p(-np.minimum(chance * above, ALMOST))))
+            * np.exp(trials * np.log1p(-np.minimum(chance * above, scores.ALMOST))))
     rest = [float(weight @ (wz * a).sum(axis=1)) for a in (kept - chances[..., 1:-1] @ keep[1:-1], chances[..., -1])]
-    keep[-1] = min(max(rest[0] / max(rest[1], TINY), 0), keep[-1])
+    keep[-1] = min(max(rest[0] / max(rest[1], scores.TINY), 0), keep[-1])
 
     share = np.append((chances * wz[..., None]).sum(axis=1), np.ones((len(weight), 1)), axis=1)
     counts = labels.poisson
     law_of = np.tile(counts, (ranks + 1, 1))
     if at.centre.shape[1] == len(counts):  # else there are more than ENOUGH, which say nothing of the score
         far = (np.append(score, greatest, axis=1)[..., None] - at.centre[:, None]) / at.spread[:, None]
-        log = np.log(np.maximum(counts, TINY) / at.spread)[:, None] - far**2 / 2
+        log = np.log(np.maximum(counts, scores.TINY) / at.spread)[:, None] - far**2 / 2
         post = np.exp(log - log.max(axis=-1, keepdims=True))
         post = post / post.sum(axis=-1, keepdims=True)
         law_of[:-1] = np.einsum("s,szj,sz,szk->jk", weight, chances, wz, post[:, :-1], optimize=True)
         law_of[-1] = weight @ post[:, -1]
-        law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), TINY)
+        law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), scores.TINY)
         total = weight @ share * np.append(np.full(ranks, 1 - 1 / V), 1 / V)
         # The greatest has the counts of those that none outranks: its own would come with a bound on others' counts.
         law_of[[0, -1]] = total[0] * law_of[0] + total[-1] * law_of[-1]
         for _ in range(SWEEPS):  # over all tokens, counts have their own law
-            law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), TINY)
-            law_of = law_of * counts / np.maximum(total @ law_of, TINY)
-        law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), TINY)
+            law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), scores.TINY)
+            law_of = law_of * counts / np.maximum(total @ law_of, scores.TINY)
+        law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), scores.TINY)
 
     edges = np.maximum(1 - np.arange(ranks + 1) / V, 0) ** (L - 1)
     taken = np.append((edges[:-1] - edges[1:])[:-1], 0)  # what is spread over all lower ranks is next to nothing each
@@ -209,7 +196,7 @@ class _Arena:
     V: float
     e: int
     overlaps: bool
-    labels: Labels
+    labels: scores.Labels
     accuracy: Accuracy
 
     def comparison(self, rivals: FloatArray, m: FloatArray, e: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -220,7 +207,7 @@ class _Arena:
         if not (e and self.overlaps):
             return (rival > goal)[None].astype(float), ties, np.ones(1)
         x, w = gauss_hermite(self.accuracy.orthogonal_overlap * (2 if self.V < self.accuracy.small / 4 else 1), True)
-        law = ScoreLaw(np.ones((1, 1)), np.full((1, 1), 1 / self.V))
+        law = scores.ScoreLaw(np.ones((1, 1)), np.full((1, 1), 1 / self.V))
         u = law.at_quantile(x[None])[0][:, None, None]
         t = u / np.sqrt(self.V)
         # n_j (1 + t_j + t_k) > 2 n_k (1 + t_k), t_j given t_k; ties only at nought.
@@ -313,13 +300,13 @@ def _compete(arena: _Arena, groups: _Groups) -> _Won:
     # Of other ranks: by how much the taken counts lower it, the sum and the own token's overlap aside.
     taken = groups.taken * (groups.beaten[:, None] > np.arange(len(groups.taken)))  # by the token of that rank
     rank = np.stack([_rank_credit(arena, groups, rivals, e * keep + a, (over_all, tie_all)) for a in taken.T], axis=1)
-    rank = np.clip(rank / np.maximum(rank[:, -1:], TINY), 0, 1)
+    rank = np.clip(rank / np.maximum(rank[:, -1:], scores.TINY), 0, 1)
     known = np.einsum("sjm,srm->sjr", won, rank) * groups.overlap
     # A token attended wrongly answers with a label whose own token it outranks, unless its own count holds.
     bare = [a[0] for a in arena.comparison(rivals, m, 0)[:2]]
     bare[1] = bare[1] * seen  # all at nought: the count of nobody holds
     held = np.stack([_rank_credit(arena, groups, rivals, a, bare) @ own.T for a in taken.T], axis=2)
-    among = groups.overlap / np.maximum(groups.overlap.sum(axis=1, keepdims=True), TINY)
+    among = groups.overlap / np.maximum(groups.overlap.sum(axis=1, keepdims=True), scores.TINY)
     wrong = (1 - (among * held).sum(axis=1)) @ groups.taken / V
 
     # Two facts: the counts of others must stay below the lower goal, and that must allow the greater own count.
@@ -327,15 +314,15 @@ def _compete(arena: _Arena, groups: _Groups) -> _Won:
     if e:
         may, even = may * (1 - over_all - tie_all)[likely].T, may * tie_all[likely].T
     spot = share[:, :-1] @ (law[:, None] @ lowest)[:-1, 0]
-    tied = V * (spot @ tie_all) / np.maximum(1 - spot @ over_all, 1 - ALMOST)
+    tied = V * (spot @ tie_all) / np.maximum(1 - spot @ over_all, 1 - scores.ALMOST)
     squared, joined = shared_places(tied)
-    log = np.log1p(-np.clip(tied / V, TINY, ALMOST))
+    log = np.log1p(-np.clip(tied / V, scores.TINY, scores.ALMOST))
     two = two * (V / (V - 1) * np.expm1((V - 1) * log) / np.expm1(V * log))[:, None]  # ties with one label less
     fraction, moments = groups.overlap.sum(axis=2), []
     for part in (fraction, fraction * keep):
         pair = np.einsum("sj,jm,wjm->swm", part, own * seen, turn, optimize=True)
         other = 2 * pair @ may.T + 2 * (pair @ even.T) * joined[:, None] + pair * squared[:, None]
-        moments.append((np.einsum("sj,sjm,sm->s", part**2 / np.maximum(fraction, TINY), won, squared),
+        moments.append((np.einsum("sj,sjm,sm->s", part**2 / np.maximum(fraction, scores.TINY), won, squared),
                         ((two * pair * other).sum(axis=2) @ w).real / total[:, 0, 0],
                         np.einsum("sj,sjm,m->s", part, won, seen)))
     return _Won(groups.weight, known.sum(axis=(1, 2)), known.sum(axis=2) @ keep, wrong,

@@ -18,19 +18,8 @@ from ..numerics.cumulants import gamma_of_score, score_of_gamma
 from ..numerics.quadrature import condense, gauss_binomial, gauss_cut_normal, gauss_hermite, gauss_skewed
 from ..numerics.unit_sphere import coordinate_of_score, score_of_coordinate, wallace_scale
 from .accuracy import Accuracy
-from .formulas.orthogonal_formulas import (
-    lead_given,
-    lead_noise_given,
-    own_pull,
-    pull,
-    shared_power_given,
-    shared_sequences_given,
-    trigger_weight_noise_given,
-)
+from .formulas import orthogonal_formulas as terms
 from .formulas.step_two import distinct_tokens
-
-__all__ = ["ALMOST", "TINY", "Labels", "ScoreLaw", "Seeds", "attention", "condensed", "distinct_trials", "label_counts",
-           "seed_law"]
 
 TINY = float(np.finfo(float).tiny)
 ALMOST = 1 - 2**-53  # the greatest probability that is not 1
@@ -174,14 +163,15 @@ def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, *,
     n, p0, x, c, rho = labels.n, labels.binomial, labels.n - labels.rate, 1 - 1 / L, (L - 1) / V
     m, w = gauss_binomial(n * (L - 1), np.full(n.shape, 1 / V), CUBIC)
     w = w / w.sum(axis=-1, keepdims=True)
-    other, own = (_pull(f(V, L, N, e, n[:, None], m), m, w) for f in (pull, own_pull))
-    rest, beside = other.variance + shared_power_given(V, L, n, 0), own.variance + shared_power_given(V, L, n, 1)
+    other, own = (_pull(f(V, L, N, e, n[:, None], m), m, w) for f in (terms.pull, terms.own_pull))
+    rest = other.variance + terms.shared_power_given(V, L, n, 0)
+    beside = own.variance + terms.shared_power_given(V, L, n, 1)
     centre = own.mean - other.mean
     centre = centre - p0 @ centre
 
     # Seeds differ in the sum over labels of what each adds to the variance over tokens.
     each = ((1 - 1 / V) * rest + other.linear / (V - 1) + (beside + centre**2) / V
-            + shared_sequences_given(V, L, n**2 - n) - 2 * (c * rho * n / V) ** 2)
+            + terms.shared_sequences_given(V, L, n**2 - n) - 2 * (c * rho * n / V) ** 2)
     change, square = (_given_sum(f, x, p0) for f in (each, x * x))
     size = float(np.sqrt(p0 @ change**2))
     change = change / size if size > ROUNDING * np.abs(rest).max() else 0 * change
@@ -199,7 +189,7 @@ def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, *,
         x2, n2, n3, nx2, xn2 = (float(V * p @ f) for f in (x * x, n * n, n**3, n * x * x, (x * n) ** 2))
         s1, s2 = rho * N, rho**2 * n2
         common = (float(V * p @ (rest + other.linear / (V - 1))) + 2 * (c / V) ** 2 * max(s1**2 - s2, 0)
-                  + shared_sequences_given(V, L, n2 - N))
+                  + terms.shared_sequences_given(V, L, n2 - N))
         spread = np.maximum(common - rest + beside, max(common * LEAST_PART, TINY))
         middle = centre - p @ centre
         third = V * p @ other.third + 8 * c**3 * (3 * s2 * s1 / V**2 - s1**3 / V**3) - other.third + own.third
@@ -209,10 +199,10 @@ def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, *,
         slope = (1 - 2 / L) * (1 - 1 / V) * n
         both = slope * own.with_count
         moved = float(p @ (2 * middle * (both - p @ both) + slope * own.square_with_count)) * V / (V - 1)
-        lead = lead_given(V, L, N, e, x2)
-        noise = (max(lead_noise_given(V, L, N, n2, n3), parts[0][1] * LEAST_PART if parts else TINY**0.5)
-                 + free * (lead_given(V, L, N, e, x2 + 1) - lead) ** 2)
-        extra, shared = trigger_weight_noise_given(V, L, N, e, x2, nx2=nx2, xn2=xn2) if d == V else (0.0, 0.0)
+        lead = terms.lead_given(V, L, N, e, x2)
+        noise = (max(terms.lead_noise_given(V, L, N, n2, n3), parts[0][1] * LEAST_PART if parts else TINY**0.5)
+                 + free * (terms.lead_given(V, L, N, e, x2 + 1) - lead) ** 2)
+        extra, shared = terms.trigger_weight_noise_given(V, L, N, e, x2, nx2=nx2, xn2=xn2) if d == V else (0.0, 0.0)
         parts.append((lead + (e * c * rho * x2 if d == V else 0), noise + max(extra, 0), moved, shared, middle, spread))
     # The skewness hardly moves with the sum: the line alone would turn the third cumulant negative.
     skew = thirds[0] / float(weight @ np.array(totals[1:]) ** (3 / 2))

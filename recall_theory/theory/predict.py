@@ -32,8 +32,7 @@ from ..settings import (
     check_integer,
 )
 from .accuracy import DEFAULT, Accuracy
-from .batch import Batch
-from .domain import is_checked, remarks, sizes_of
+from .domain import Batch, is_checked, remarks, sizes_of
 from .finite_rates import softened
 from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal import orthogonal_prediction, orthogonal_terms

@@ -20,8 +20,6 @@ from .formulas import recall_formulas
 from .kernel import NeuronKernel, ValueRead
 from .training_attention import SPECK, Seeds
 
-__all__ = ["InnerProduct", "Kernel", "Neurons", "ReadOut", "power_variance"]
-
 LEAST_LEFT = 1 / 20  # share of a kernel's variance that scores leave open; acts at d of a few
 
 

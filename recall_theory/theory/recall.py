@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from scipy.special import pdtrik
 
 from .accuracy import Accuracy
-from .batch import Batch
 from .competitors import ends_of, hazard, kinds, scaled_logit
 from .correct_label import nodes_of
+from .domain import Batch
 from .fact import facts
-from .quantised_val import in_few_bits
 from .read_out import InnerProduct, Neurons, ReadOut
 from .seed import seed_law, tau_nodes
-from .strengths import stored
+from .strengths import in_few_bits, stored
 from .training_attention import TINY, Attended, Classes, Seeds, attended_share, classes, sure_classes
 from .variance import law_of_facts, scatter
 from .wrong_picks import wrong_answers

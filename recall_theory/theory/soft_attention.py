@@ -20,8 +20,6 @@ from .formulas import finite_rate_formulas as fr
 from .seed import score_cumulants, seed_nodes, size_arrays
 from .training_attention import TINY, Seeds, shape_score, summed_by_class
 
-__all__ = ["Labels", "Mixture", "SoftSeeds", "Softmax", "labels", "mixtures", "soft_seeds"]
-
 LEFT = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
 CELLS_OF_INTEGRAL = 128  # a unit of that logarithm, on which a cubic is as good as the integral
 FARTHEST, NEAREST = -16.0, 5.0  # logarithms of a rate: outside, no Gumbel variable has any mass

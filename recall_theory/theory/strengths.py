@@ -2,6 +2,10 @@
 
 Label j is stored with strength theta_j = c_j K(j, k) + ... - mean, K the kernel of the read-out (`read_out`), c_j the
 label's count of rightly attended samples per lam. docs/derivations/recall.md has the derivation.
+
+Val's quantisation to a few bits, without an MLP, adds noise to the entries, as strengths that all competitors share,
+and keeps less than their share of what the label counts' noise stores along the trigger. The derivation:
+docs/derivations/quantisation.md.
 """
 
 from __future__ import annotations
@@ -11,11 +15,10 @@ import dataclasses
 import numpy as np
 
 from ..numerics.arrays import FloatArray
+from ..numerics.quantiser import compression, quantiser_noise
 from .formulas import recall_formulas as rf
 from .read_out import Kernel
 from .training_attention import SPECK, Classes, Seeds, best_pick
-
-__all__ = ["Stored", "stored"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,3 +66,20 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) ->
     off = kernel.bare_mean + groups.wrong[:, :1] * kernel.bare_slope
     return Stored(bias, spread, (1 - share) * wrong, rest_variance, mean, square, best[..., 0], kernel.bare_variance,
                   off, missed, 1 - alone / square)
+
+
+def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray, bits: int) -> tuple[Kernel, Stored]:
+    """The kernel and `strengths.stored` with Val's entries quantised to `bits`; kernel fields are (R, E)."""
+    missed = (groups.weight * (1 - groups.share)).sum(-1)[:, None]
+    alone = rf.stored_alone(groups.share, seeds.lam[:, None], missed, best_pick(seeds)[:, None])
+    counts = groups.share / seeds.lam[:, None] + groups.share_variance + (1 - groups.share - missed)**2
+    trigger = seeds.e * seeds.tau * (groups.weight * counts).sum(-1)
+    entries = (groups.weight * alone).sum(-1) + trigger  # an entry's variance, in units of V/d^2
+    lost = (compression(bits) * trigger / entries)[:, None] * kernel.mean
+    kept = dataclasses.replace(kernel, own=kernel.own - lost, mean=kernel.mean - lost)
+
+    found = stored(seeds, groups, kept, picked)
+    noise = rf.quantiser_square(seeds.V[:, None], seeds.d[:, None], quantiser_noise(bits), entries[:, None], kernel.own)
+    square = found.square + noise
+    own = (1 - found.shared) * found.square + noise * (1 - kernel.mean / kernel.own)  # that two facts do not share
+    return kept, dataclasses.replace(found, square=square, shared=1 - own / square)

@@ -434,7 +434,7 @@ def dimension(p: Layer) -> Branches:
         "noise tokens": sqrt(V * token * sqrt(L**3) / p.stored / N) + overlap,
         "informative tokens": sqrt(token * L * sqrt(V / N) / p.stored) + overlap,
         "trigger overlap": s**2,
-        **({} if p.m is None else {"MLP mean": V * L**2 * token * p.h0 / (p.A * N * sqrt(p.m))}),
+        **({} if p.m is None else {"MLP mean": V * L**2 * token * sqrt(p.h0**2) / (p.A * N * sqrt(p.m))}),
         **p.rates(lambda: dimension_at_rates(V, L, p.e, p.beta, p.target)),
     }
 

@@ -18,8 +18,9 @@ from scipy.special import log_ndtr, ndtr
 from ...numerics.arrays import FloatArray
 from ...numerics.quadrature import gauss_beta, gauss_gamma
 from ...numerics.thresholds import last_reaching
-from ...numerics.unit_sphere import peizer_pratt_scale
+from ...numerics.unit_sphere import peizer_pratt_scale, score_of_coordinate
 from ...settings import SettingError
+from ..competitors import tilted_score
 from ..formulas import memory_laws as laws
 
 EMBEDDINGS = ("gaussian", "sphere")
@@ -32,9 +33,7 @@ STEP, REACH = 1 / 8, 9  # of the trapezoid rule over the right output's own nois
 OWN_NODES = 5  # of the rule over a competitor's own coefficient, on either side of 0
 BELOW_ONE = 1 - np.finfo(float).eps
 TINY = np.finfo(float).tiny
-FARTHEST = 12  # standard deviations beyond which a competitor is not followed
-CAP = 49 / 50  # greatest mean cosine of a competitor
-FLAT = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
+TILT_STEPS = 3  # towards the likeliest mean cosine of a competitor
 
 
 def hebbian_recall(n: ArrayLike, d: ArrayLike, embedding: str = "gaussian",
@@ -177,7 +176,10 @@ def sphere_errors(n: float, d: float) -> float:
     lead = (1 + along) / length  # cosine of the right output with the value read out
     others = (along * (1 + along) + across) / length
     gain = (d / (d - 1) * others) ** 2 / (S * (n - 1))  # variance of a competitor's cosine by its own coefficient
-    wrong = -np.expm1((n - 1) * log_ndtr(_tilted(lead, gain, d)))
+    D = peizer_pratt_scale(d)
+    score = tilted_score(score_of_coordinate(lead, D), np.zeros_like(lead), gain, D, np.asarray(-6 / (d + 2)),
+                         steps=TILT_STEPS)
+    wrong = -np.expm1((n - 1) * log_ndtr(score))
     return float(w_total @ (wrong @ w_noise) @ w_square)
 
 
@@ -185,28 +187,3 @@ def _noise() -> tuple[FloatArray, FloatArray]:
     """A standard normal variable by the trapezoid rule: what follows may be steep in it."""
     x = np.arange(-REACH, REACH + STEP, STEP)
     return x, np.exp(-x * x / 2) * STEP / math.sqrt(2 * math.pi)
-
-
-def _tilted(x: FloatArray, variance: FloatArray, d: float) -> FloatArray:
-    """The normal score of a cosine x that follows a von Mises-Fisher law whose mean cosine is itself random, of mean 0
-    and so large a variance.
-
-    At mean m the score is the signed root of 2 (psi(x) - psi(m)), psi(x) = -(D/2) ln(1 - x^2). It is linearised at
-    the m that is likeliest given x, found by repetition from 0.
-    """
-    D = float(peizer_pratt_scale(d))
-    inside = np.log1p(-np.minimum(x * x, 1 - np.finfo(float).eps))
-    m: FloatArray = np.zeros_like(x)
-    for _ in range(3):
-        rest, gap = 1 - m * m, x - m
-        root = np.sqrt(np.maximum(D * (np.log(rest) - inside - 2 * m * gap / rest), 0))
-        z = np.copysign(root, gap)
-        flat = np.abs(gap) < FLAT
-        slope = D * (1 + m * m) / rest**2 * np.where(flat, np.sqrt(rest**2 / ((1 + m * m) * D)),
-                                                     gap / np.where(flat, 1, z))
-        total = 1 + slope**2 * variance
-        z = (z + slope * m) / np.sqrt(total)
-        m = np.clip(variance * slope / np.sqrt(total) * z, -CAP, CAP)
-    t = np.clip(z, -FARTHEST, FARTHEST)
-    lighter = 6 / (d + 2) * (1 - 1 / total) ** 2 / 24  # its coefficient is a cosine too: of lighter tails
-    return np.asarray(t + lighter * (t**3 - 3 * t))

@@ -14,7 +14,7 @@ from ...numerics.arrays import FloatArray
 from ...numerics.thresholds import bisect, known_interval, last_reaching
 from ...settings import SettingError, check_integer, check_proportion
 from ..accuracy import DEFAULT
-from ..batch import Batch
+from ..domain import Batch
 from ..formulas import memory_laws as laws
 from ..formulas.leading_laws import recall_interference
 from ..formulas.lower_bounds import bits_bound, permutation_bits

@@ -1,0 +1,186 @@
+"""What one picture of geometric recall shows: recall against d, capacity against hops, and where training succeeds."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import SettingError
+from ..numerics.thresholds import last_reaching
+from ..settings import check_seed, check_seeds
+from ..simulate.observation import Observable
+from ..simulate.workers import collect
+from ..theory.formulas.registry import formulas
+from .construction_setting import Construction
+from .geometric_capacity import MOST_R, ROUNDING, TARGET
+from .geometric_setting import GeometricSetting
+from .geometric_simulation import check_affordable, one_seed
+from .hop_depth import hops_bits
+from .superposition import COARSE, superposition_dimension, superposition_recall
+
+POINTS = 16  # of a predicted curve
+SIMULATED = (1 / 10, 3 / 10, 1 / 2, 7 / 10, 9 / 10, 99 / 100)  # one simulates where the prediction reaches these
+CODE = 2  # code length of random superposition, times ceil(log2 N)
+HELD = 512  # coordinates of an embedding in the plane of capacity and hops
+WAYS = {"embedding": "by the embedding", "layers": "a layer a hop, lookup tables", "middle": "meeting in the middle",
+        "wide": "wide MLP, N R^h units", "chain": "chain of thought"}
+BOUND = "bound, embeddings alone"
+# What is drawn -> the formula of the registry that it follows.
+SOURCES = {
+    "random superposition": "geometric.superposition.interference", "exact construction": "geometric.exact.dimension",
+    BOUND: "geometric.bound.hops", WAYS["embedding"]: "geometric.exact.dimension",
+    WAYS["layers"]: "geometric.exact.dimension", WAYS["middle"]: "geometric.middle.dimension",
+    WAYS["chain"]: "geometric.chain.dimension", "R log2 N": "paper.geometric.dimension.order",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class RecallCurve:
+    """Recall of N R facts against d: `predicted` pairs (d, recall) of random superposition with codes of length k,
+    `simulated` observations at some d, `reaches` the least d for recall 0.99, `exact` that of the exact construction,
+    and `bound` the least number of one-bit coordinates where facts are in subject embeddings alone."""
+
+    N: int
+    R: int
+    k: int
+    predicted: tuple[tuple[int, float], ...]
+    simulated: tuple[tuple[int, Observable], ...]
+    reaches: int | None
+    exact: int
+    bound: int
+
+
+@dataclasses.dataclass(frozen=True)
+class GeometricReport:
+    """Recall curves; `frontiers`, for each way to answer the most relations that 512 coordinates of one bit hold at
+    1, 2, .. hops (None where there are none, or no bound is known) and N = `frontier_N`; `training`, rows of a study's
+    least dimensions; `sources` of all that is drawn."""
+
+    seed: int
+    seeds: int
+    curves: tuple[RecallCurve, ...]
+    frontier_N: int
+    frontiers: dict[str, tuple[int | None, ...]]
+    training: tuple[dict[str, Any], ...]
+
+    @property
+    def sources(self) -> list[dict[str, str]]:
+        """What is drawn, its provenance and its reference."""
+        known = [(what, formulas[name]) for what, name in SOURCES.items()]
+        rows = [{"what": what, "source": f.provenance, "reference": f"{f.reference}: {f.name}"} for what, f in known]
+        rows += [{"what": WAYS["wide"], "source": "derived", "reference": "docs/derivations/geometric.md"},
+                 {"what": "marks with bars", "source": "simulated",
+                  "reference": f"{self.seeds} seeds, --seed {self.seed}; bars of two standard errors"}]
+        if self.training:
+            rows.append({"what": "trained, frozen", "source": "measured", "reference":
+                         "validation/geometric_training.py: 95 % of facts recalled, mean over seeds"})
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON contract of `recall-theory geometric report`."""
+        curves = [{**dataclasses.asdict(curve), "simulated": [
+            {"d": d, **observed.to_dict()} for d, observed in curve.simulated]} for curve in self.curves]
+        return {"seed": self.seed, "seeds": self.seeds, "curves": curves, "held": HELD, "frontier_N": self.frontier_N,
+                "frontiers": self.frontiers, "training": self.training, "sources": self.sources}
+
+
+def gather_report(N: Sequence[int] = (32, 256), R: Sequence[int] = (4, 16), most_hops: int = 4, *, seeds: int = 8,
+                     seed: int | None = None, jobs: int = 1, training: str | None = None,
+                     progress: Callable[[int, int], None] | None = None) -> GeometricReport:
+    """Predict and simulate recall for every pair of N and R, and find the frontiers of 1 to `most_hops` hops at the
+    largest N.
+
+    seeds, seed, jobs, progress: as of `simulate`, over all its points. training: a file of rows of
+    validation/geometric_training.py. Raises `SettingError` where a number is out of range or the file is no such file,
+    and `Interrupted` with what is simulated by then where Ctrl-C stops it.
+
+    >>> report = gather_report([16], [2], 2, seeds=2, seed=1)
+    >>> report.frontiers["meeting in the middle"], report.frontiers["chain of thought"]
+    ((102, 85), (101, 101))
+    """
+    check_seeds(seeds)
+    used = check_seed(seed)
+    rows = () if training is None else read_thresholds(training)
+    settings = [GeometricSetting(N=n, R=r, d=d, code_length=_code_length(n)) for r in R for n in N
+                for d in _simulated_dimensions(n, r)]
+    for setting in settings:
+        check_affordable(setting)
+
+    def made(values: list[float]) -> GeometricReport:
+        seen = {s: Observable(np.array(values[i * seeds:(i + 1) * seeds])) for i, s in enumerate(settings)
+                if len(values) >= (i + 1) * seeds}
+        return GeometricReport(used, seeds, tuple(_curve(n, r, seen) for r in R for n in N), max(N),
+                               frontiers(max(N), most_hops), rows)
+
+    tasks = [(s, used, i) for s in settings for i in range(seeds)]
+    return made(collect(one_seed, tasks, jobs=jobs, progress=progress, partial=made))
+
+
+def _code_length(N: int) -> int:
+    return max(CODE * (N - 1).bit_length(), 2)
+
+
+def _simulated_dimensions(N: int, R: int) -> list[int]:
+    found = (superposition_dimension(N, R, _code_length(N), recall, COARSE) for recall in SIMULATED)
+    return sorted({d for d in found if d is not None})
+
+
+def _curve(N: int, R: int, seen: dict[GeometricSetting, Observable]) -> RecallCurve:
+    k, exact = _code_length(N), GeometricSetting(N=N, R=R, construction="exact").exact_width
+    reaches, bits = superposition_dimension(N, R, k, TARGET), hops_bits(N, R, 1)
+    assert bits is not None
+    most = 2 * max(reaches or k, exact)
+    simulated = tuple((s.width, observed) for s, observed in seen.items() if (s.N, s.R) == (N, R))
+    along = {round(float(d)) for d in np.geomspace(k, most, POINTS)}.union(d for d, _ in simulated)
+    predicted = tuple((d, superposition_recall(N, R, k, d)) for d in sorted(along))
+    return RecallCurve(N, R, k, predicted, simulated, reaches, exact, math.ceil(bits - ROUNDING))
+
+
+def frontiers(N: int, most_hops: int, d: int = HELD) -> dict[str, tuple[int | None, ...]]:
+    """For each way to answer queries the most relations that an embedding of d one-bit coordinates holds, at 1, 2, ..
+    hops; and the bound on it for facts in subject embeddings alone, None where none is known."""
+
+    def most(fits: Callable[[int], bool]) -> int | None:
+        return last_reaching(fits, 1, 1, MOST_R, guess=1)
+
+    def of_way(way: str, h: int) -> int | None:
+        if way == "layers":
+            layers = GeometricSetting(N=N, R=1, hops=h, depth=h, construction="exact")
+            return most(lambda R: dataclasses.replace(layers, R=R).exact_width <= d)
+        return most(lambda R: Construction(N=N, R=R, hops=h, route=way).d <= d)
+
+    def bound(h: int) -> int | None:
+        def fits(R: int) -> bool:
+            bits = hops_bits(N, R, h)
+            return bits is not None and bits <= d
+
+        R = most(fits)
+        return R if R is not None and hops_bits(N, R + 1, h) is not None else None
+
+    steps = range(1, most_hops + 1)
+    return {**{words: tuple(of_way(way, h) for h in steps) for way, words in WAYS.items()},
+            BOUND: tuple(bound(h) for h in steps)}
+
+
+def read_thresholds(path: str) -> tuple[dict[str, Any], ...]:
+    """N, R, and the mean over seeds of the least d, trained and with frozen embeddings (None where a seed has none), of
+    each size in a file of the training study. Raises `SettingError` where the file can't be read as one."""
+    found: dict[tuple[int, int], dict[str, Any]] = {}
+    try:
+        for line in Path(path).read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            if row["part"] not in ("least", "frozen"):
+                continue
+            values, size = row["measures"]["least_d"], (int(row["setting"]["N"]), int(row["setting"]["R"]))
+            least = None if None in values else float(np.mean(values))
+            at = found.setdefault(size, {"N": size[0], "R": size[1], "least": None, "frozen": None})
+            at[row["part"]] = least
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SettingError("training", f"training={path!r} can't be read as a study of training: {error}") from None
+    return tuple(found[size] for size in sorted(found))
