@@ -11,6 +11,7 @@ import ast
 import dataclasses
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -29,11 +30,10 @@ from .numerics.gaussian_kernels import (
     gaussian_rule,
     hermite_coefficients,
     normal_density,
-    stein_means,
 )
 
 __all__ = ["FUNCTIONS", "NAMED", "Activation", "activation", "canonical", "gaussian_mean", "gaussian_rule",
-           "hermite_coefficients", "kernel", "stein_means"]
+           "hermite_coefficients", "kernel"]
 
 Array = NDArray[np.float64]
 Function = Callable[..., Array]
@@ -69,7 +69,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     **{name: value for name, (value, _) in FUNCTIONS.items()},
     **{name: lambda *x, larger=larger: functools.reduce(larger, x) for name, larger in LARGEST.items()},
 }
-CONSTANTS = {"pi": float(np.pi), "e": float(np.e)}
+CONSTANTS = {"pi": math.pi, "e": math.e}
 
 NAMED = {"identity": "x", "relu": "relu(x)", "gelu": "gelu(x)", "tanh": "tanh(x)", "erf": "erf(x)",
          "quadratic": "x ** 2 - 1"}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["Interrupted", "NoWorkers", "SettingError", "interrupted_with"]
+__all__ = ["Interrupted", "NoWorkers", "SettingError", "interrupted_with", "interrupts_deferred"]
 
 
 class SettingError(ValueError):
@@ -50,3 +52,32 @@ def interrupted_with(partial: Callable[[], object]) -> Iterator[None]:
         if kept is None:
             raise
         raise Interrupted(kept) from None
+
+
+@contextlib.contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Ctrl-C and its like wait until the end of the block; a second one does not. For calls into compiled code that
+    must not be left half way: a process that ends while jax computes may end with a segmentation fault.
+
+    >>> with interrupts_deferred():
+    ...     done = True
+    """
+    held: list[tuple[int, Any]] = []
+
+    def hold(number: int, frame: Any) -> None:
+        held.append((number, frame))
+        if len(held) > 1:
+            raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    before = {n: handler for n in numbers if in_main_thread and callable(handler := signal.getsignal(n))}
+    try:
+        for number in before:
+            signal.signal(number, hold)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number, frame in held[:1]:
+        before[signal.Signals(number)](number, frame)

@@ -180,11 +180,11 @@ def trained(rung, setting, seeds, seed, *, n_test=64, **how):
 def networks(tables):
     """In place of the training of transformers: numbers out of thin air."""
     from recall_theory.geometric import GeometricObservation
-    from recall_theory.simulate.observation import Observable
+    from recall_theory.simulate.observables import Observable
 
     names = [name for table in tables.values() for name in table]
 
-    def observed(setting, seeds, seed, *, progress):
+    def observed(setting, seeds, seed, *, resume, progress):
         return GeometricObservation(setting, seed, {name: Observable(np.full(seeds, 1 / (2 + i)))
                                                     for i, name in enumerate(names)})
 
@@ -244,16 +244,16 @@ def quick(monkeypatch):
 
     for name, known in EXPONENTS.items():
         monkeypatch.setattr(Exponents, name, lambda self, known=known: known(self))
-    for module in ("geometric_prediction", "geometric_capacity", "superposition"):
+    for module in ("geometric_prediction", "geometric_capacity", "geometric_report", "superposition"):
         monkeypatch.setattr(f"recall_theory.geometric.{module}.superposition_recall",
                             lambda N, words, k, d, nodes=None, noise=0: float(d / (d + words + np.log(N) + 9 / k)))
     monkeypatch.setattr("recall_theory.geometric.geometric_prediction.variance_by_cause",
                         lambda N, words, k, d, noise=0: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0})
-    measures = [name for tables in (MEASURES, TRANSFER_MEASURES) for table in tables.values() for name in table]
     for name, tables in (("train", MEASURES), ("transfer", TRANSFER_MEASURES)):
         monkeypatch.setattr(f"recall_theory.geometric.geometric_training.{name}", networks(tables))
-    monkeypatch.setattr("recall_theory.geometric.geometric_simulation.collect", lambda work, tasks, **options: [
-        dict.fromkeys(measures, 1 / (2 + i)) for i, _ in enumerate(tasks)])
+    for module in ("geometric_simulation", "geometric_report"):
+        monkeypatch.setattr(f"recall_theory.geometric.{module}.collect",
+                            lambda work, tasks, **options: [1 / (2 + i) for i, _ in enumerate(tasks)])
     # Large models are refused, as others are at 10^8.
     monkeypatch.setattr("recall_theory.geometric.geometric_simulation.MOST_NUMBERS", 20_000)
     monkeypatch.setattr("recall_theory.geometric.construction_setting.MOST_RUN", 20_000)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import signal
 
 import numpy as np
 import pytest
 from command_line import answer, call, refused
 
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
+from recall_theory.errors import interrupts_deferred
 from recall_theory.geometric import GeometricTransformer
 from recall_theory.geometric.geometric_setting import TRAINING_PARAMETERS
 from recall_theory.training.trainer import Training
@@ -150,6 +152,21 @@ def test_interrupted_training_keeps_what_is_trained_and_goes_on(tmp_path, monkey
     monkeypatch.undo()
     assert answer(*argv, "--resume", str(file))["observed"] == whole
     assert "of another" in refused(*argv[:-1], "50", "--resume", str(file))
+
+
+@pytest.mark.parametrize("times, done", [(1, ["the block"]), (2, [])])
+def test_the_first_interrupt_waits_for_compiled_code(times, done):
+    ended = []
+
+    @interrupts_deferred()
+    def interrupted():
+        for _ in range(times):
+            signal.raise_signal(signal.SIGINT)
+        ended.append("the block")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert ended == done and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_interrupted_queries_are_counted(monkeypatch):

@@ -261,6 +261,9 @@ def test_the_shipped_grid_is_the_rules_and_is_on_target(compared):
     assert figures["mean_excess"] <= 0.001 and figures["max_excess"] <= 0.005 and figures["rms_z"] < 1.5
     assert 0.9 < figures["median_std_ratio"] < 1.1
     assert figures["least_std_ratio"] > 0.5 and figures["most_std_ratio"] < 1.6
+    # At one hop a deviation is known to 7 % from 100 seeds on, where errors are not rare.
+    known = [c.predicted_std / c.std for c in compared if c.setting.hops == 1 and c.seeds >= 100]
+    assert len(known) > 20 and 0.85 < min(known) and max(known) < 1.15
 
 
 def test_the_grid_came_before_the_simulation(monkeypatch):

@@ -11,11 +11,11 @@ from scipy.special import expit
 
 from recall_theory import Setting
 from recall_theory.errors import SettingError
-from recall_theory.plots.ladder_diagram import ladder_figure
 from recall_theory.sweep.rung_scaling import exponent_in_words, ladder_scaling, size_in_words
 from recall_theory.training import RUNG_NAMES
 from recall_theory.verification import ladder_study as study
 from validation.ladder import FILE, SEED
+from validation.ladder_picture import ladder_figure
 
 
 def test_the_grid_has_forty_settings_and_every_rung():

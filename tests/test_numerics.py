@@ -14,11 +14,13 @@ from scipy import special, stats
 
 from recall_theory.expressions import Language, evaluate, exact_number, integer_power, parse, to_sympy
 from recall_theory.numerics import quadrature
-from recall_theory.numerics.cumulants import gamma_of_score, score_of_gamma, score_of_skewed
-from recall_theory.numerics.unit_sphere import (
+from recall_theory.numerics.normal_scores import (
     coordinate_of_score,
+    gamma_of_score,
     peizer_pratt_scale,
     score_of_coordinate,
+    score_of_gamma,
+    score_of_skewed,
     wallace_scale,
 )
 

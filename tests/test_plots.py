@@ -21,6 +21,7 @@ from recall_theory.plots.phase_diagram import phase_figure
 from recall_theory.plots.style import (
     COLOURS,
     FORMATS,
+    PALETTE,
     check_pictures,
     log_ticks,
     panel_grid,
@@ -31,7 +32,7 @@ from recall_theory.plots.style import (
 from recall_theory.sweep import Problem, Store, product, sweep
 from recall_theory.sweep.store_summary import summarise_store
 from recall_theory.theory.phase import FAMILIES, Point
-from recall_theory.web.document import asset
+from recall_theory.web.explore_page import page
 
 pytest.importorskip("matplotlib", reason="figures need matplotlib")
 
@@ -123,9 +124,10 @@ def test_colours_can_be_read_on_paper_and_on_regions():
     assert len({tint(family) for family in FAMILIES}) == len(FAMILIES)
 
 
-def test_pages_have_the_colours_of_figures():
-    light = dict(re.findall(r"--(\w+): light-dark\((#\w+)", asset("style.css")))
-    assert {name: light[name] for name in COLOURS} == COLOURS
+def test_colours_of_pages_can_be_read_on_dark_displays():
+    dark = {name: shade for name, (_, shade) in PALETTE.items()}
+    assert all(contrast(dark[name], dark["paper"]) > 4.5 for name in (*SHAPES, "ink", "muted", "accent", *VERDICTS))
+    assert f"--recall: light-dark({COLOURS['recall']}, {dark['recall']});" in page({}, "")
 
 
 def test_groups_of_marks_say_which_cells_they_are():

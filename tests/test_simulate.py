@@ -31,7 +31,7 @@ def test_redrawn_blocks_are_the_kept_ones(monkeypatch, V):
     kept = three_step.train(setting, *drawn(setting))
     monkeypatch.setattr(data, "KEEP_BYTES", 0)
     redrawn = three_step.train(setting, *drawn(setting))
-    for name in ("scores", "trigger_score", "logits", "wrong_logits"):
+    for name in ("scores", "trigger_score", "right", "wrong", "out"):
         assert np.array_equal(getattr(kept, name), getattr(redrawn, name))
 
 

@@ -11,7 +11,7 @@ from recall_theory.errors import Interrupted, SettingError
 from recall_theory.simulate import reference
 from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.training import RUNG_NAMES, attention_model, rungs, transformer_blocks
-from recall_theory.training.recall_task import (
+from recall_theory.training.attention_model import (
     FixedEmbeddings,
     RecallTask,
     Sequences,

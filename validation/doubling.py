@@ -26,7 +26,7 @@ PARTS = {
     "fact": ("score", "trigger", "length", "outranking", "count", "few_count", "strength"),
     "neurons": ("neuron_",),
     "correct label": ("chi", "power", "noise"),
-    "competitors": ("classes", "class_score", "class_above", "competitor", "few_competitor", "logit", "gain"),
+    "competitors": ("classes", "class_score", "class_above", "competitor", "few_competitor", "kind", "logit", "gain"),
     "variance": ("overlap", "angle", "pair", "cells"),
     "wrong answers": ("rank", "answer"),
     "orthogonal": ("orthogonal_",),

@@ -6,7 +6,8 @@ The rule, written before it ran. MLP of 128 hidden units at every N; AdamW by th
 steps); 4 seeds, seed 20261123. `least`: the least d of 2, 3, 4, 6, 8, 12, 16, 24, 32 with recall 0.95, at N = 32, 64,
 128, 256 and R = 2, 4, 8, one hop, trained and with frozen embeddings. `hops`: two hops with and without chain of
 thought, N = 32, R = 2, 3, d = 8, 16, 32. `structure` and `transfer`: N = 128, R = 3, d = 8, 16, 32, embeddings that
-start at norm 0.1 and 1. Cheap parts come first.
+start at norm 0.1 and 1. Cheap parts come first. Added after the first rows were seen: `width` and `width frozen`, the
+least d as above at N = 64, R = 4 with 32 and 512 hidden units.
 """
 
 from __future__ import annotations
@@ -35,14 +36,16 @@ def places() -> list[tuple[str, TrainingSetting]]:
     sizes = [TrainingSetting(N=N, R=R) for N in (32, 64, 128, 256) for R in (2, 4, 8)]
     sizes.sort(key=lambda s: s.queries * s.N)
     least = [(part, setting) for setting in sizes for part in ("least", "frozen")]
-    return [*(("structure", s) for s in structure), *(("transfer", s) for s in structure if s.start == 1),
+    widths = [(part, TrainingSetting(N=64, R=4, width=width)) for width in (32, 512)
+              for part in ("width", "width frozen")]
+    return [*widths, *(("structure", s) for s in structure), *(("transfer", s) for s in structure if s.start == 1),
             *(("hops", s) for s in hops), *least]
 
 
 def measured(part: str, setting: TrainingSetting) -> Row:
     """The values of one place, a value a seed."""
-    if part in ("least", "frozen"):
-        return {"least_d": least_dimension(setting, DIMENSIONS, SEEDS, SEED, frozen=part == "frozen")}
+    if part in ("least", "frozen", "width", "width frozen"):
+        return {"least_d": least_dimension(setting, DIMENSIONS, SEEDS, SEED, frozen="frozen" in part)}
     found = (transfer if part == "transfer" else train)(setting, SEEDS, SEED)
     return {name: observable.values.tolist() for name, observable in found.measures.items()}
 

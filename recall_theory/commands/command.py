@@ -138,7 +138,7 @@ class Output:
             blocks += answer.details()
         elif answer.details is not None:
             hint, last = "--details shows the rest.", blocks[-1]
-            blocks[-1:] = [Remark(f"{last.text} {hint}")] if isinstance(last, Remark) else [last, Remark(hint)]
+            blocks[-1:] = [Remark(f"{last} {hint}")] if isinstance(last, Remark) else [last, Remark(hint)]
         on_screen = self.file in (None, "-")
         return rendered(blocks, streams.width() if on_screen else None, colour=on_screen and streams.wants_colour(),
                         quiet=self.quiet)

@@ -86,7 +86,7 @@ def _predicted(prediction: GeometricPrediction) -> list[Block]:
     if prediction.causes:
         blocks.append(table(({"cause": name, "variance": value, "because": CAUSES[name]}
                              for name, value in prediction.causes.items()), "What makes seeds differ, in one pass"))
-    return blocks
+    return [*blocks, *map(Remark, prediction.remarks)]
 
 
 def run_verify(output: Output, grid: str, **values: Any) -> Answer:

@@ -21,7 +21,7 @@ from .text_layout import Heading, Remark, table
 
 if TYPE_CHECKING:
     from ..geometric.geometric_simulation import GeometricObservation
-    from ..simulate.observation import Observable
+    from ..simulate.observables import Observable
 
 ROUTES = {
     "embedding": "all hops in one pass, by the embedding",

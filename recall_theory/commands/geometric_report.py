@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,11 +48,11 @@ def run_report(output: Output, *, N: Sequence[int], R: Sequence[int], hops: int,
 
 
 def _answer(report: GeometricReport, wanted: str | None, width: str) -> Answer:
-    data, blocks = report.to_dict(), _blocks(report)
-    records = [{"N": curve.N, "R": curve.R, "k": curve.k, "d": d, "seeds": report.seeds, "seed": report.seed,
-                "predicted": dict(curve.predicted)[d], "observed": seen.mean, "se": seen.to_dict()["se"]}
+    records = [{"N": curve.N, "R": curve.R, "k": curve.k, "d": d, "predicted": dict(curve.predicted)[d],
+                "observed": seen.mean, "se": seen.to_dict()["se"]}
                for curve in report.curves for d, seen in curve.simulated]
-    answer = Answer(data, records, blocks)
+    blocks = _blocks(report, records)
+    answer = Answer(report.to_dict(), records, blocks)
     if wanted is None:
         return answer
     from ..plots.geometric_diagram import geometric_figure
@@ -62,18 +62,16 @@ def _answer(report: GeometricReport, wanted: str | None, width: str) -> Answer:
     return dataclasses.replace(answer, document=_page(blocks, drawn.decode()) if wanted in PAGES else drawn)
 
 
-def _blocks(report: GeometricReport) -> list[Block]:
+def _blocks(report: GeometricReport, records: Sequence[Mapping[str, object]]) -> list[Block]:
     from ..geometric.geometric_report import HELD
 
-    rows = [{"N": curve.N, "R": curve.R, "k": curve.k, "d": d, "predicted": dict(curve.predicted)[d],
-             "simulated": seen.mean, "se": seen.se} for curve in report.curves for d, seen in curve.simulated]
     least = [{"N": curve.N, "R": curve.R, "bound, one bit": curve.bound, "exact construction": curve.exact,
               "random superposition, 0.99": curve.reaches} for curve in report.curves]
     most = [{"way": way, **{f"h = {h}": R for h, R in enumerate(values, start=1)}}
             for way, values in report.frontiers.items()]
     blocks: list[Block] = [
         Heading(HEADING),
-        table(rows, "Recall of random superposition"),
+        table(records, "Recall of random superposition"),
         table(least, "The least d for all facts", formats=dict.fromkeys(list(least[0])[2:], count)),
         table(most, f"The most relations at d = {HELD} coordinates of one bit, N = {count(report.frontier_N)}",
               formats=dict.fromkeys(list(most[0])[1:], count)),
@@ -95,7 +93,7 @@ def _page(blocks: Sequence[Block], drawn: str) -> bytes:
     tables = [(tuple(block.columns), [[write(value) for write, value in zip(block.columns.values(), row, strict=True)]
                                       for row in block.rows], block.title)
               for block in blocks if isinstance(block, Table)]
-    remarks = [block.text for block in blocks if isinstance(block, Remark)]
+    remarks = [block for block in blocks if isinstance(block, Remark)]
     return render("answer.html.jinja", style=asset("report.css"), script="", style_attributes=True, heading=HEADING,
                   svg=drawn[drawn.index("<svg"):], caption=CAPTION, tables=tables, remarks=remarks).encode()
 

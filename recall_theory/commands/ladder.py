@@ -41,7 +41,7 @@ def run_train(output: Output, *, rung: str, seeds: int, seed: int | None, n_test
 
 
 def _trained(found: RungObservation, most: int, wanted: int) -> Answer:
-    from ..simulate.observation import Observable
+    from ..simulate.observables import Observable
     from ..verification.ladder_study import observation_data
 
     measures = {name: Observable(values) for name, values in found.measures.items()}

@@ -63,7 +63,7 @@ def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int
 
 def _exponents(values: Mapping[str, Any]) -> Answer:
     """The conditions in exponents, of the model alone."""
-    from ..plots.exponents_diagram import exponents_figure
+    from ..plots.phase_diagram import exponents_figure
     from ..theory.length_exponents import exponents
 
     sizes = [name for name in ("V", "L", "d", "N", "m", "ratio") if values.get(name) is not None]

@@ -15,7 +15,7 @@ from .text_layout import Block, Heading, Remark, Table, table
 
 if TYPE_CHECKING:
     from ..settings import BaseSetting
-    from ..simulate.observation import Observable, Observation
+    from ..simulate.observables import Observable, Observation
     from ..theory.predict import Prediction
 
 CONFIDENCE = 95  # percent, of the interval over seeds

@@ -31,25 +31,16 @@ def label(value: object) -> str:
     return words(value)
 
 
-@dataclasses.dataclass(frozen=True)
-class Heading:
+class Heading(str):
     """The question that an answer answers; bold on a terminal."""
 
-    text: str
 
-
-@dataclasses.dataclass(frozen=True)
-class Remark:
+class Remark(str):
     """A paragraph that explains; --quiet drops it."""
 
-    text: str
 
-
-@dataclasses.dataclass(frozen=True)
-class Verbatim:
+class Verbatim(str):
     """Text whose line breaks are its own: LaTeX, code, a map."""
-
-    text: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +108,7 @@ def legend(remarks: Iterable[Sequence[str] | None]) -> list[Block]:
     return [f"{MARK} {made[0]}{more}"] if made else []
 
 
-Block = str | Heading | Remark | Verbatim | Table
+Block = str | Table
 
 
 def rendered(blocks: Sequence[Block], width: int | None, *, colour: bool = False, quiet: bool = False) -> str:
@@ -129,13 +120,12 @@ def rendered(blocks: Sequence[Block], width: int | None, *, colour: bool = False
 def _block(block: Block, width: int | None, colour: bool) -> str:
     columns = width or DEFAULT_WIDTH
     if isinstance(block, Verbatim):
-        return block.text.rstrip("\n")
+        return block.rstrip("\n")
     if isinstance(block, Heading):
-        return _bold(_wrapped(block.text, columns), colour)
+        return _bold(_wrapped(block, columns), colour)
     if isinstance(block, Table):
         return _table(block, width, colour)
-    text = block.text if isinstance(block, Remark) else block
-    return "\n".join(_wrapped(line, columns) for line in text.split("\n"))
+    return "\n".join(_wrapped(line, columns) for line in block.split("\n"))
 
 
 def _wrapped(line: str, width: int, indent: str = "", hanging: str | None = None) -> str:

@@ -7,7 +7,8 @@ codes     where the codes lie is shared by all queries: two that are close hurt 
 maps      how well two of the maps are aligned is shared by all subjects;
 subjects  <B_r c, B_q c'> disturbs r and q of one subject alike, and lengthens what disturbs its other relations.
 
-The variance is to leading order in 1/N, 1/words and the maps' 1/k. Derivation: docs/derivations/geometric.md.
+Maps and subjects are the regressions on each pair of words alone, at all sizes; what is dropped is smaller by 1/k and
+1/words, and codes are to leading order in 1/N. Derivation: docs/derivations/geometric.md.
 """
 
 from __future__ import annotations
@@ -42,7 +43,6 @@ DEFLECTION_QUANTILES = 16  # of the angle by which interference turns a code
 DEFLECTION_GRID = 120  # angles at which the law of that angle is inverted
 PAIR_QUANTILES = 48  # of the angle of two codes
 CAP_QUANTILES = 24  # of a competitor's angle within a cap
-RELATIVE_STEP = 1 / 64  # change of d that gives the slope of recall
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,11 +64,20 @@ class GeometricPrediction:
         """Passes of a query."""
         return len(self.setting.word_lengths)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the prediction leaves out, in sentences."""
+        s = self.setting
+        if s.construction == "superposition" or s.noise == 0 or s.N & (s.N - 1) == 0:
+            return ()
+        return ("N is not a power of two: what two wrong digits do where one alone leads to no attribute is left out. "
+                "Expect 0.006 at N = 100, noise 0.6.",)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory geometric predict`."""
         return {"schema_version": SCHEMA_VERSION, "law": LAW, "setting": self.setting.to_dict(),
                 "predicted": {"recall": self.recall, "one_pass": self.one_pass, "std": {"recall": self.std}},
-                "passes": self.passes, "variance": self.causes}
+                "passes": self.passes, "variance": self.causes, "remarks": list(self.remarks)}
 
 
 def predict(setting: GeometricSetting) -> GeometricPrediction:
@@ -101,9 +110,17 @@ def predict(setting: GeometricSetting) -> GeometricPrediction:
     variance = max(sum(causes.values()), 0.0)
     # Two passes ask two random facts of one seed: their average covariance is the variance of the seed's mean.
     recall = float(chain(one_pass, passes, s.N) + chain_shared(one_pass, passes, s.N, variance))
-    # To first order each fact is used by the same number of chains, once in each of their passes.
-    std = passes * one_pass ** (passes - 1) * math.sqrt(variance)
+    std = _spread_of_chains(s.N, passes, one_pass, variance)
     return GeometricPrediction(s, min(max(recall, 0.0), 1.0), one_pass, std, causes)
+
+
+def _spread_of_chains(N: int, h: int, one_pass: float, variance: float) -> float:
+    """The deviation of the recall of h passes, 1/N + (1 - 1/N) y^h with y = (N p - 1)/(N - 1), where p is normal over
+    seeds: to second order in its variance."""
+    y, v = (N * one_pass - 1) / (N - 1), variance * (N / (N - 1)) ** 2
+    first = h**2 * v * abs(y) ** (2 * h - 2)
+    second = (h * (h - 1)) ** 2 / 2 + h**2 * (h - 1) * (h - 2)
+    return (1 - 1 / N) * math.sqrt(first + second * v**2 * abs(y) ** max(2 * h - 4, 0))
 
 
 def variance_by_cause(N: int, words: int, k: int, d: int, noise: float = 0.0) -> dict[str, float]:
@@ -117,17 +134,15 @@ def variance_by_cause(N: int, words: int, k: int, d: int, noise: float = 0.0) ->
         p = superposition_recall(N, words, k, d, COARSE, noise=noise)
         codes = _variance_of_codes(N, words, k, d, noise) if noise > 0 else 0.0
         return {"own": p * (1 - p) / N, "codes": codes, "maps": 0.0, "subjects": 0.0}
-    p, slope, lead = _sensitivities(N, words, k, d, noise)
+    p, lead, longer, aligned = _sensitivities(N, words, k, d, noise)
     others = words - 1
-    # Recall depends on the squared length of the interference as it does on 1/d.
-    longer = -slope / others
     pairs, rest = words * others / 2, others * (words - 2) / 2
     together = 4 * pairs * (lead + longer * (words - 2)) ** 2
     alone = words * (others * lead**2 + 4 * rest * longer**2)
     causes: dict[str, float] = {
         "own": p * (1 - p) / N / words,
         "codes": _variance_of_codes(N, words, k, d, noise),
-        "maps": (2 * slope * (1 - k / d) / k) ** 2 / (words * others),
+        "maps": 2 * others / words * aligned**2,
         "subjects": (together - alone) / (d * float(N) * words**2),
     }
     # Differences of leading orders; together they cannot take away more than queries by themselves give.
@@ -136,18 +151,38 @@ def variance_by_cause(N: int, words: int, k: int, d: int, noise: float = 0.0) ->
     return causes
 
 
-def _sensitivities(N: int, words: int, k: int, d: int, noise: float) -> tuple[float, float, float]:
-    """Recall, its slope in ln d, and its slope in the component of the interference along the right code."""
-    angles, chances = nearest_competitor(N, k)
+def _sensitivities(N: int, words: int, k: int, d: int, noise: float) -> tuple[float, float, float, float]:
+    """Recall, and its regression on the interference x of one query: its slopes in the component of x along the right
+    code and in |x|^2, and its covariance with |B_w^T B_w'|^2 for one other word w', over the deviation of that."""
+    others = words - 1
     x = interference(words, k, d, COARSE, noise)
-    given_x = deflection_probability(x, k, d, angles) @ chances
+    across = np.maximum(x.squared - x.along**2, 0)
+    if d == k:  # nothing of x is hidden, and the maps have nothing to align
+        turned = np.arctan2(np.sqrt(across), 1 + x.along)
+        given_x = (1 - cap_probability(k, turned)) ** (N - 1)
+        aligned = 0.0
+    else:
+        angles, chances = nearest_competitor(N, k)
+        given_x = deflection_probability(x, k, d, angles) @ chances
+        # n codes u, and noise, make up x; S is the sum of their squared components along x. With r the share of |x|^2
+        # that is read, sum |B_w^T u|^2 is S r + (n - S)(k - r)/(d - 1) on average, given x and r.
+        n, total = others, others + noise**2 * d
+        relative = (2 * n * (n - 1) / d + 4 * n * noise**2 + 2 * d * noise**4) / total**2  # variance of |x|^2
+        S = n / total * (x.squared / total + (n - 1) / d + noise**2 - relative)
+        by_share, constant = (S * d - n) / (d - 1), (n - S) * k / (d - 1)
+        across_read = across / x.squared
+        of_winners = deflection_probability(x, k, d, angles, moment=1) @ chances  # of the share of what is across
+        shares = x.along**2 / x.squared
+        codes_read = by_share * (shares * given_x + across_read * of_winners) + constant * given_x
+        mean = x.weights @ (by_share * (shares + across_read * (k - 1) / (d - 1)) + constant)
+        covariance = float(x.weights @ codes_read - (x.weights @ given_x) * mean) / n * (d - k) / (d - 1)
+        aligned = covariance / math.sqrt(2 * k**2 * (d - k) ** 2 / (d**2 * (d - 1) * (d + 2)))
     p = min(float(x.weights @ given_x), 1.0)
-    further = d * (1 + RELATIVE_STEP)
-    y = interference(words, k, further, COARSE, noise)
-    p_further = float(y.weights @ deflection_probability(y, k, further, angles) @ chances)
-    slope = (p_further - p) / math.log1p(RELATIVE_STEP)
     lead = float((x.weights * x.along) @ given_x) / ((words - 1) / d + noise**2)
-    return p, slope, lead
+    deviation = x.squared - x.weights @ x.squared
+    spread = float(x.weights @ deviation**2)
+    longer = float((x.weights * deviation) @ given_x) / spread if words > 2 or noise > 0 else 0.0
+    return p, lead, longer, aligned
 
 
 def _variance_of_codes(N: int, words: int, k: int, d: int, noise: float) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import SettingError
 from ..numerics.thresholds import last_reaching
 from ..settings import check_seed, check_seeds
-from ..simulate.observation import Observable
+from ..simulate.observables import Observable
 from ..simulate.workers import collect
 from ..theory.formulas.registry import formulas
 from .construction_setting import Construction

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..numerics.plain_data import SCHEMA_VERSION
 from ..settings import SettingError, check_seed, check_seeds
-from ..simulate.observation import Observable
+from ..simulate.observables import Observable
 from ..simulate.workers import collect
 from .geometric_draws import (
     answer_of_word,

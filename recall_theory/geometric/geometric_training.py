@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..errors import Interrupted, interrupted_with
+from ..errors import Interrupted, interrupted_with, interrupts_deferred
 from ..settings import check_seed, check_seeds
-from ..simulate.observation import Observable
+from ..simulate.observables import Observable
 from ..training.trainer import Plan, Problem, Trained, Training, Tree, check_installed, stacked
 from . import network_measures as measure
 from . import trained_transformer as model
@@ -47,10 +47,11 @@ def train(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, *, 
     with interrupted_with(lambda: study.observed() if study.measures else None):
         trained = study.trained("recall", start, data)
         study.trained("frozen", start, study.queries("facts", frozen=True))
-    if setting.hops == 1:
-        rows = [_structure(setting, _of_seed(trained, i), _of_seed(start, i), _of_seed(data, i), study.seed, i)
-                for i in range(seeds)]
-        study.measures.update({name: np.array([row[name] for row in rows]) for name in rows[0]})
+        if setting.hops == 1:
+            with interrupts_deferred():
+                rows = [_structure(setting, _of_seed(trained, i), _of_seed(start, i), _of_seed(data, i), study.seed, i)
+                        for i in range(seeds)]
+            study.measures.update({name: np.array([row[name] for row in rows]) for name in rows[0]})
     return study.observed()
 
 
@@ -110,12 +111,13 @@ class _Study:
                 self.progress(before * most + done, self.trainings * most, note)
 
         def keep(found: Tree) -> None:
-            self.measures[measure] = _recall(self.setting, {**(kept or {}), **found}, data)
+            with interrupts_deferred():
+                self.measures[measure] = _recall(self.setting, {**(kept or {}), **found}, data)
 
         path = self.resume if measure == "recall" or self.resume is None else f"{self.resume}.{measure}"
         try:
-            found = fit(self.setting, start, data if kept is None else (data, kept), self.seed, shown, path,
-                        [measure, self.trainings])
+            found = fit(self.setting, start, data if kept is None else (data, kept), self.seed, shown, path=path,
+                        identity=[measure, self.trainings])
         except Interrupted as stop:
             keep(stop.partial.parameters)
             raise
@@ -128,7 +130,7 @@ class _Study:
             name: Observable(values) for name, values in self.measures.items()})
 
 
-def fit(setting: TrainingSetting, start: Tree, data: Tree, seed: int, progress: Progress | None,
+def fit(setting: TrainingSetting, start: Tree, data: Tree, seed: int, progress: Progress | None, *,
         path: str | None = None, identity: object = None) -> Trained:
     """Train from `start` on the queries `data`; or on a pair of queries and arrays, those of the model that stay. With
     `path` the state is kept in that file, as of a training of that identity."""

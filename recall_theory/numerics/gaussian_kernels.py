@@ -1,5 +1,7 @@
 """Averages of a function over Gaussian inputs: quadrature that splits at kinks, Hermite coefficients, dual kernels.
 
+The last part is what noise on its argument makes of a function: moments of phi(v + width x) over x, tabulated by v.
+
 u is N(0, 1) throughout and s is the variance of the function's argument. Orthonormal Hermite polynomials
 h_n = He_n/sqrt(n!) are used, so that a coefficient's square is that part's energy.
 """
@@ -14,6 +16,8 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike, NDArray
+
+from .coordinate_rules import split_at
 
 Array = NDArray[np.float64]
 
@@ -123,19 +127,6 @@ def hermite_projection(weighted: Array, u: Array, order: int) -> Array:
     return found
 
 
-def stein_means(phi: RealFunction, s: ArrayLike) -> tuple[Array, Array, Array, Array]:
-    """E phi, E phi', E phi'', E phi''' at variance s, from phi alone: E phi^(n) = sqrt(n!/s^n) c_n, which also holds
-    where phi bends.
-
-    >>> from recall_theory.activations import activation
-    >>> [round(float(x), 6) for x in stein_means(activation("relu"), 1.0)]
-    [0.398942, 0.5, 0.398942, 0.0]
-    """
-    s = np.asarray(s, dtype=float)
-    c = hermite_coefficients(phi, s, 3)
-    return c[..., 0], c[..., 1] / np.sqrt(s), c[..., 2] * np.sqrt(2 / s**2), c[..., 3] * np.sqrt(6 / s**3)
-
-
 def dual_kernel(phi: RealFunction, s1: Array, s2: Array, rho: Array) -> Array:
     """E phi(u) phi(v) for arrays of variances s1, s2 and covariances rho of one shape: by the Hermite series, and by
     the double integral where that is not good to 1e-10 of sqrt(E phi(u)^2 E phi(v)^2)."""
@@ -220,3 +211,56 @@ def _double_integral(phi: RealFunction, s1: float, s2: float, rho: float) -> flo
         mean = (wv * phi.phi(std2 * (middle + rest * v))).sum(axis=1)
         total += float((w[i:i + PART] * phi.phi(std1 * u[i:i + PART])) @ mean)
     return total
+
+
+class SmoothedFunction:
+    """Moments of phi(v + width x) over x, for each of some widths.
+
+    x is normal, or at d > 0 sqrt(d) times a coordinate of a uniform unit vector.
+
+    In this order: the mean; the means of (phi - mean) times x's orthogonal polynomials 1 to 4; the variance; the third
+    central moment; the means of (phi - mean)^2 times the first two.
+    """
+
+    def __init__(self, phi: RealFunction, d: float, widths: Array, n: int, steps: int, reach: int):
+        """`n` nodes on each piece between kinks, `steps` points of the table to a unit of v, up to |v| = reach."""
+        self.steps, self.last = steps, (reach + 1) * steps
+        v = np.arange(-self.last, self.last + 1) / steps if reach else np.zeros(1)
+        width = widths[:, None, None]
+        kinks = (np.array(phi.kinks) - v[:, None]) / width if phi.kinks else np.zeros((len(widths), len(v), 0))
+        x, p = split_at(kinks, d, n if phi.kinks else 2 * n)
+        f = phi.phi(v[:, None] + width * x)
+        mean = (p * f).sum(-1, keepdims=True)
+        off = f - mean
+        polynomials = _orthogonal(x, d)
+        moments = [mean[..., 0], *((p * off * h).sum(-1) for h in polynomials), (p * off**2).sum(-1),
+                   (p * off**3).sum(-1), *((p * off**2 * h).sum(-1) for h in polynomials[:2])]
+        self.rows = np.stack(moments, axis=-1).reshape(-1, len(moments))
+        self.stride = 0 if len(v) == 1 else len(v)
+
+    def __call__(self, v: Array) -> Array:
+        """(9, ...) at v (..., widths, n), by the cubic through four points; where v is 0 only, for a reach of 0."""
+        if not self.stride:
+            at_zero = np.moveaxis(self.rows[:, None], -1, 0)  # (9, widths, 1)
+            return np.asarray(at_zero.reshape(len(at_zero), *(1,) * (v.ndim - 2), -1, 1) + 0 * v)
+        u = v * self.steps + self.last
+        i = np.floor(u).astype(np.intp)
+        f = u - i
+        i += self.stride * np.arange(v.shape[-2])[:, None]
+        cubic = (-f * (f - 1) * (f - 2) / 6, (f + 1) * (f - 1) * (f - 2) / 2, -(f + 1) * f * (f - 2) / 2,
+                 (f + 1) * f * (f - 1) / 6)
+        out = sum(weight[..., None] * self.rows.take(i + k, axis=0) for k, weight in enumerate(cubic, start=-1))
+        return np.ascontiguousarray(np.moveaxis(np.asarray(out), -1, 0))
+
+
+def _orthogonal(x: Array, d: float) -> tuple[Array, ...]:
+    """Monic orthogonal polynomials 1 to 4 of a normal x (Hermite), or of a coordinate times sqrt(d) (Gegenbauer)."""
+    a, b = (d / (d + 2), d / (d + 4)) if d else (1.0, 1.0)
+    return x, x**2 - 1, x**3 - 3 * a * x, x**4 - 6 * b * x**2 + 3 * a * b
+
+
+@functools.lru_cache(maxsize=64)
+def smoothed(phi: RealFunction, d: float, widths: tuple[float, ...], n: int, steps: int,
+             reach: int) -> SmoothedFunction:
+    """A `SmoothedFunction`, kept. What it says at a v does not depend on its reach."""
+    return SmoothedFunction(phi, d, np.array(widths), n, steps, reach)

@@ -7,10 +7,12 @@ Parameters are arrays (...), nodes and weights (..., n), from the eigenvalues of
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline
 from scipy.special import gammaln, pdtrc, roots_sh_legendre
 
 from .arrays import FloatArray
@@ -21,9 +23,11 @@ END = 9.0  # standard deviations at which a normal law ends: beyond lies 1e-19
 ROUNDING = 2**-44  # relative spread below which a discrete measure is one point
 SYMMETRIC = 1e-4  # half the skewness below which a variable counts as symmetric: a guard against 0/0
 GAMMA_END, GAMMA_FALL = 8.0, 40.0  # where a gamma variable ends: standard deviations, or falls of its logarithm by e
-GAMMA_STEPS = 200  # of a gamma variable's logarithm, from which its Gauss rule in another variable is made
+GAMMA_RULES = 120  # rules, over the logarithm of the relative variance, that a spline joins
+GAMMA_STEPS = 400  # of a gamma variable's logarithm, from which its Gauss rule in another variable is made
 LEAST_VARIANCE = 1e-8  # below it a gamma variable moves nothing, as far as floats tell
 MOST_VARIANCE = 64.0  # above it a gamma variable is 0, as good as always: its logarithm has no rule in floats
+WEIGHTLESS = 1e-60  # weight of a point that moves no mean, and whose distance in standard deviations has no square
 LOST = 1e-4  # mass that a rule of explicit counts leaves out, and shares among them
 
 
@@ -63,16 +67,28 @@ def gauss_of_gamma(relative_variance: ArrayLike, n: int, *, root: bool = False) 
     it by either is smooth where the variable itself comes near 0.
 
     >>> x, w = gauss_of_gamma(2 / 3, 4, root=True)  # of a Maxwell distribution
-    >>> round(float((w * x**2.5).sum()), 9)
-    2.456847285
+    >>> round(float((w * x**2.5).sum()), 5)
+    2.45685
     """
-    shape = 1 / np.clip(np.asarray(relative_variance, dtype=float), LEAST_VARIANCE, MOST_VARIANCE)[..., None]
-    left = np.minimum(-GAMMA_END / np.sqrt(shape), -GAMMA_FALL / shape)
-    right = GAMMA_END / np.sqrt(shape) + np.log1p(GAMMA_END / shape)
+    variance = np.clip(np.asarray(relative_variance, dtype=float), LEAST_VARIANCE, MOST_VARIANCE)
+    standardised, weights = np.split(_gamma_rules(n, root)(np.log(variance)), 2, axis=-1)
+    log = np.sqrt(variance)[..., None] * standardised
+    return (1 + log)**2 if root else np.exp(log), weights
+
+
+@functools.cache
+def _gamma_rules(n: int, root: bool) -> CubicSpline:
+    """The rules over the logarithm of the relative variance: nodes of the root less 1, or of the logarithm, per
+    standard deviation, and weights. Errors are below 1e-5."""
+    log_variance = np.linspace(np.log(LEAST_VARIANCE), np.log(MOST_VARIANCE), GAMMA_RULES)
+    spread = np.exp(log_variance / 2)[:, None]
+    shape = 1 / spread**2
+    left = np.minimum(-GAMMA_END * spread, -GAMMA_FALL / shape)
+    right = GAMMA_END * spread + np.log1p(GAMMA_END / shape)
     log = left + (right - left) * np.linspace(0, 1, GAMMA_STEPS)
     weight = np.exp(shape * (log - np.expm1(log)))
-    nodes, w = condense(np.exp(log / 2) if root else log, weight / weight.sum(-1, keepdims=True), n)
-    return nodes**2 if root else np.exp(nodes), w
+    nodes, w = condense(np.expm1(log / 2) if root else log, weight / weight.sum(-1, keepdims=True), n)
+    return CubicSpline(log_variance, np.concatenate([nodes / spread, w], axis=-1))
 
 
 def gauss_skewed(skewness: ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
@@ -174,24 +190,29 @@ def gauss_legendre(n: int) -> tuple[FloatArray, FloatArray]:
     return _read_only(*roots_sh_legendre(n))
 
 
-def gauss_cut_normal(cut: ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights (..., 2 n) of a standard normal variable: the Gauss rules of its parts below and above `cut`.
+def gauss_parts_of_normal(edges: ArrayLike, counts: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights (..., sum of counts) of a standard normal variable: the Gauss rules, of so many nodes each, of
+    its parts between the edges (..., len(counts) - 1), which ascend.
 
-    >>> x, w = gauss_cut_normal(0.5, 3)
+    >>> x, w = gauss_parts_of_normal([0.5], (3, 3))
     >>> round(float(w[:3].sum()), 9), round(float(w @ x**2), 9)  # Phi(0.5)
     (0.691462461, 1.0)
     """
     x, w = gauss_legendre(FINE)
-    at = np.clip(np.asarray(cut, dtype=float), -END, END)[..., None]
-    end = np.full(at.shape, END)
-    low, high = np.stack([-end, at]), np.stack([at, end])
-    z = low + (high - low) * x
-    mass = (high - low) * w * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) + TINY
-    total = mass.sum(axis=-1, keepdims=True)
-    nodes, weights = condense(z, mass / total, n)
-    weights = weights * total
-    joined = [np.concatenate(list(a), axis=-1) for a in (nodes, weights)]
-    return joined[0], joined[1] / joined[1].sum(axis=-1, keepdims=True)
+    inner = np.clip(np.asarray(edges, dtype=float), -END, END)
+    end = np.full((*inner.shape[:-1], 1), END)
+    ends = np.concatenate([-end, inner, end], axis=-1)
+    nodes, weights = [], []
+    for i, n in enumerate(counts):
+        low, high = ends[..., i : i + 1], ends[..., i + 1 : i + 2]
+        z = low + (high - low) * x
+        mass = (high - low) * w * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) + TINY
+        total = mass.sum(axis=-1, keepdims=True)
+        of_part, weight = condense(z, mass / total, n)
+        nodes.append(of_part)
+        weights.append(weight * total)
+    whole = np.concatenate(weights, axis=-1)
+    return np.concatenate(nodes, axis=-1), whole / whole.sum(axis=-1, keepdims=True)
 
 
 def _read_only(nodes: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -216,10 +237,19 @@ def condense_with(x: FloatArray, w: FloatArray, n: int,
     >>> bool(np.allclose(square, nodes**2))
     True
     """
+    nodes, weights, operator = condensation(x, w, n)
+    return nodes, weights, [(operator @ f[..., None])[..., 0] for f in others]
+
+
+def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """`condense`, and the matrix (..., n, M) that takes a function on the measure to its regression at the nodes."""
     diagonal, beside = [], []
-    mean, means = (w * x).sum(-1, keepdims=True), [(w * f).sum(-1, keepdims=True) for f in others]
+    w = np.where(w > WEIGHTLESS, w, 0)
+    size = np.abs(x).max(-1, keepdims=True)  # so that no square underflows
+    x = x / np.where(size > 0, size, 1)
+    mean = (w * x).sum(-1, keepdims=True)
     if n == 1:
-        return mean, np.ones_like(mean), means
+        return size * mean, np.ones_like(mean), w[..., None, :] + 0 * x[..., None, :]
     spread = np.sqrt((w * (x - mean)**2).sum(-1, keepdims=True)) + TINY
     t = np.where(spread > ROUNDING * np.abs(mean), (x - mean) / spread, 0)
     root = np.sqrt(w)
@@ -239,7 +269,7 @@ def condense_with(x: FloatArray, w: FloatArray, n: int,
         beside.append(b)
     nodes, vectors = _eigen(np.concatenate(diagonal, -1), np.concatenate(beside[:-1], -1))
     first = vectors[..., 0, :]
-    real = np.abs(first) > ROUNDING  # the other nodes weigh nothing and lie where rounding puts them
-    parts = [((basis @ (root * f)[..., None])[..., 0][..., None, :] @ vectors)[..., 0, :] for f in others]
-    found = [np.where(real, part / np.where(real, first, 1), f) for part, f in zip(parts, means, strict=True)]
-    return mean + spread * np.where(real, nodes, 0), np.where(real, first, 0)**2, found
+    real = np.abs(first) > ROUNDING  # the other nodes weigh nothing and lie where rounding puts them: they get means
+    operator = np.swapaxes(vectors, -1, -2) @ basis * root[..., None, :]
+    operator = np.where(real[..., None], operator / np.where(real, first, 1)[..., None], w[..., None, :])
+    return size * (mean + spread * np.where(real, nodes, 0)), np.where(real, first, 0)**2, operator

@@ -11,7 +11,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from statistics import mean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..verification.results import Cell
 from .style import COLOURS, log_ticks, panel_grid
@@ -75,17 +75,22 @@ def _group_id(kind: str, observable: str, cells: Sequence[int]) -> str:
 def mark_legend(figure: Figure, marks: Sequence[Mark], columns: int, *, more: Sequence[Artist] = (),
                 prefix: str = "") -> None:
     """Say below the figure what the shapes and fillings that occur mean; `prefix` stands before observables' names."""
-    from matplotlib.lines import Line2D
-
     observables = [o for o in SHAPES if any(m.observable == o for m in marks)]
     handles: list[Artist] = [
-        Line2D([], [], ls="", marker=SHAPES[o], ms=4, color=COLOURS[o], label=prefix + o) for o in observables]
+        key(prefix + o, ls="", marker=SHAPES[o], ms=4, color=COLOURS[o]) for o in observables]
     for verdict in VERDICTS:
         if any(m.verdict == verdict for m in marks):
             face, edge = _colours("muted", verdict)
             shape = SHAPES[observables[0]] if len(observables) == 1 else "o"
-            handles.append(Line2D([], [], ls="", marker=shape, ms=4, mfc=face, mec=edge, label=verdict))
+            handles.append(key(verdict, ls="", marker=shape, ms=4, mfc=face, mec=edge))
     figure_legend(figure, [*handles, *more], columns)
+
+
+def key(label: str, **style: Any) -> Artist:
+    """An entry of a legend: a line or a mark in the style of `Axes.plot`."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **style)
 
 
 def figure_legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
@@ -103,8 +108,6 @@ def figure_legend(figure: Figure, handles: Sequence[Artist], columns: int) -> No
 
 def agreement_figure(cells: Mapping[int, Cell], observables: Sequence[str], width: str) -> Figure:
     """One square panel for each observable, with a mark for each of the numbered cells."""
-    from matplotlib.lines import Line2D
-
     figure, panels = panel_grid(len(observables), width, height=1, columns=3, legend_rows=2)
     muted = COLOURS["muted"]
     margin = max(cell.margin for cell in cells.values())
@@ -116,7 +119,7 @@ def agreement_figure(cells: Mapping[int, Cell], observables: Sequence[str], widt
         draw_marks(panel, of_panel)
         panel.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal", xlabel=f"{observable}, predicted",
                   ylabel="observed")
-    band = Line2D([], [], color=muted, lw=0.8, ls=DOTTED, label="margin")
+    band = key("margin", color=muted, lw=0.8, ls=DOTTED)
     mark_legend(figure, [m for group in marks.values() for m in group], columns=7 if width == "double" else 4,
                 more=[band])
     return figure

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ..geometric.geometric_report import BOUND, HELD, GeometricReport, RecallCurve
-from .comparisons import DOTTED, figure_legend
+from .comparisons import DOTTED, figure_legend, key
 from .style import COLOURS, log_ticks, panel_grid
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ LEGEND_ROOM = 0.4  # of the height of the lines, below them
 def geometric_figure(report: GeometricReport, width: str = "double") -> Figure:
     """A panel for each R with recall against d, one of relations against hops, and one of thresholds where the report
     has any. In the first a dotted line is the bound, a triangle above the exact construction."""
-    from matplotlib.lines import Line2D
-
     relations = list(dict.fromkeys(curve.R for curve in report.curves))
     figure, panels = panel_grid(len(relations) + 1 + bool(report.training), width, height=0.75, legend_rows=2)
     for panel, R in zip(panels, relations, strict=False):
@@ -31,10 +29,10 @@ def geometric_figure(report: GeometricReport, width: str = "double") -> Figure:
     _frontiers(panels[len(relations)], report)
     if report.training:
         _thresholds(panels[-1], report)
-    figure_legend(figure, [Line2D([], [], color=INK, label="random superposition, predicted"),
-                           Line2D([], [], color=INK, ls="", marker="o", ms=3.5, label="simulated"),
-                           Line2D([], [], color=INK, ls="", marker="*", ms=6, label="exact construction"),
-                           Line2D([], [], color=INK, ls=DOTTED, label="bound, one-bit coordinates")], columns=4)
+    figure_legend(figure, [key("random superposition, predicted", color=INK),
+                           key("simulated", color=INK, ls="", marker="o", ms=3.5),
+                           key("exact construction", color=INK, ls="", marker="*", ms=6),
+                           key("bound, one-bit coordinates", color=INK, ls=DOTTED)], columns=4)
     return figure
 
 
@@ -82,6 +80,7 @@ def _thresholds(panel: Axes, report: GeometricReport) -> None:
     sizes = [row["N"] for row in report.training]
     log_ticks(panel, "x", min(sizes), max(sizes))
     log_ticks(panel, "y", 2, 64)
+    panel.set_ylim(top=2 * max(row["R"] * math.log2(row["N"]) for row in report.training))  # room for the legend
     panel.set(xlabel="subjects N", ylabel="least d for 95 % recall",
               title="Gradient descent (open: frozen); dashed: R log2 N")
-    panel.legend()
+    panel.legend(loc="upper left", ncols=3)

@@ -1,18 +1,23 @@
-"""A predicted phase diagram: what binds in each region, where accuracy reaches the target, and what was simulated."""
+"""A predicted phase diagram: what binds in each region, where accuracy reaches the target, and what was simulated.
+
+The last figure is of exponents: how long sequences may be at each number of samples and each dimension.
+"""
 
 from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..sweep.store_summary import Slice2D
+from ..theory.length_exponents import LARGEST_DELTA, Exponents
 from ..theory.phase import PhaseDiagram
 from ..verification.results import Cell
-from .comparisons import SIZE_WORDS, Mark, draw_marks, figure_legend, mark_legend
+from .comparisons import SIZE_WORDS, Mark, draw_marks, figure_legend, key, mark_legend
 from .style import COLOURS, log_ticks, panel_grid, tint
 
 if TYPE_CHECKING:
@@ -24,12 +29,12 @@ if TYPE_CHECKING:
 
 OTHER_LEVELS = (0.1, 0.5, 0.9)  # accuracies that have a thin line beside that of the target
 NUMBER = (0.09, 0.06)  # of a panel: the room that a number beside a mark takes
+CELLS = 32  # a unit of an exponent
+LARGEST_NU = 2
 
 
 def phase_figure(diagram: PhaseDiagram) -> Figure:
     """One diagram with its simulated points, filled where they reach the target."""
-    from matplotlib.lines import Line2D
-
     figure, (panel,) = panel_grid(1, "double", height=1.1, legend_rows=3)
     letters = _letters([diagram])
     values = {(p.x, p.y): p.accuracy for p in diagram.points}
@@ -41,7 +46,7 @@ def phase_figure(diagram: PhaseDiagram) -> Figure:
         style: dict[str, Any] = {"ls": "", "marker": "o", "ms": 5, "mec": COLOURS["ink"], "mfc": COLOURS[face]}
         if places:
             panel.plot(*zip(*places, strict=True), zorder=6, **style)
-            handles.append(Line2D([], [], label=label, **style))
+            handles.append(key(label, **style))
     figure_legend(figure, handles, columns=3)
     fixed = Slice2D(diagram.x, diagram.y, diagram.fixed, ()).title()
     panel.set_title(f"What binds, and where accuracy reaches {diagram.target:g}\n{fixed}")
@@ -77,13 +82,12 @@ def _letters(diagrams: Iterable[PhaseDiagram]) -> dict[str, str]:
 
 
 def _region_handles(diagrams: Sequence[PhaseDiagram], letters: Mapping[str, str]) -> list[Artist]:
-    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles: list[Artist] = [Patch(facecolor=tint(name.split(": ")[1]), label=f"{letter}  {name}")
                              for name, letter in letters.items()]
     if any(d.boundary for d in diagrams):
-        handles.append(Line2D([], [], color=COLOURS["ink"], lw=1.6, label=f"accuracy {diagrams[0].target:g}"))
+        handles.append(key(f"accuracy {diagrams[0].target:g}", color=COLOURS["ink"], lw=1.6))
     if any(name.startswith("attention") for name in letters):
         handles.append(Patch(facecolor="none", edgecolor=COLOURS["muted"], hatch="///", label="attention falls short"))
     return handles
@@ -189,3 +193,35 @@ def describe_slice(cells: Mapping[int, Cell], of: tuple[Slice2D, PhaseDiagram]) 
             f"{y[-1]:,g} ({plane.title()}). What binds: {binds} of the plane. Predicted accuracy from {low:.3f} to "
             f"{high:.3f}. Of {len(accuracies)} simulated cells {same} lie on the predicted side of accuracy "
             f"{diagram.target:g}.")
+
+
+def exponents_figure(found: Exponents) -> Figure:
+    """The plane of delta and nu: where recall succeeds, with lines there of the c from which on attention fails, m = V;
+    and what any learner and any model of so many numbers needs."""
+    figure, (panel,) = panel_grid(1, "double", height=0.7, legend_rows=2)
+    least, largest = found.along_edge()[0].start, LARGEST_DELTA[found.activation]
+    across = [Fraction(k, CELLS) for k in range(int(CELLS * least), int(CELLS * largest) + 1)]
+    up = [Fraction(k, CELLS) for k in range(CELLS, CELLS * LARGEST_NU + 1)]
+    longest = np.array([[float(found.longest(nu, delta)[0]) if found.recalls(nu, delta) else np.nan
+                         for delta in across] for nu in up])
+    x, y = ([float(value) for value in axis] for axis in (across, up))
+    edge = [float(found.edge(delta)) for delta in across]
+    panel.fill_between(x, edge, y[-1], color=COLOURS["ink"], alpha=0.08, linewidth=0)
+    lines = panel.contour(x, y, longest, levels=np.arange(1, 17) / 8, colors=COLOURS["muted"], linewidths=0.8)
+    panel.clabel(lines, fmt=lambda c: f"c = {Fraction(c).limit_denominator(8)}", fontsize=6.5)
+    panel.plot([x[0], *x], [y[-1], *edge], color=COLOURS["ink"], lw=1.6)
+    for name, place in _needed(found).items():
+        (panel.axvline if name == "delta" else panel.axhline)(place, color=COLOURS["ink"], lw=0.9, ls=":")
+    panel.set(xlabel="delta: d = V^delta", ylabel="nu: N = V^nu", xlim=(x[0] - 1 / 8, x[-1]), ylim=(7 / 8, y[-1]))
+    value = "in the values" if found.trigger_in_value else "in keys only"
+    panel.set_title(f"Where recall succeeds (shaded), and up to which L = V^c attention does; trigger {value}")
+    figure_legend(figure, [key("edge of recall", color=COLOURS["ink"], lw=1.6),
+                           key("attention fails from L = V^c on", color=COLOURS["muted"], lw=0.8),
+                           key("any learner, any model", color=COLOURS["ink"], lw=0.9, ls=":")], columns=3)
+    return figure
+
+
+def _needed(found: Exponents) -> dict[str, float]:
+    """The least nu and the least delta, at m = V, of the bounds that hold for any learner and any model."""
+    coverage, bits, _ = (x.margin for x in found.bounds)
+    return {"nu": float(-coverage[0] / coverage[3]), "delta": float(-(bits[0] + bits[4]) / bits[2])}

@@ -20,19 +20,24 @@ HIGHEST_PANEL = 4.0  # inches
 FORMATS = ("svg", "pdf", "png")
 DPI = 300
 
-# Contrast with paper is 4.5 at least for text and 3 for marks. Nothing is told apart by colour alone.
-COLOURS = {
-    "paper": "#ffffff",
-    "ink": "#1b1d21",
-    "muted": "#565c67",
-    "grid": "#e6e8ec",
-    "agree": "#00705a",
-    "disagree": "#b3350b",
-    "inconclusive": "#6d6236",
-    "attention": "#0b66b0",
-    "recall": "#a04d00",
-    "accuracy": "#7d3c98",
+# On light displays and paper, and on dark ones. Contrast with "paper" is 4.5 at least for text and 3 for marks. Nothing
+# is told apart by colour alone.
+PALETTE = {
+    "paper": ("#ffffff", "#15171b"),
+    "panel": ("#f4f5f7", "#1e2127"),
+    "ink": ("#1b1d21", "#e7e9ed"),
+    "muted": ("#565c67", "#a6adb9"),
+    "rule": ("#d5d9df", "#3a3f49"),
+    "grid": ("#e6e8ec", "#2a2e36"),
+    "accent": ("#0b5aa5", "#82b9f3"),
+    "agree": ("#00705a", "#4fc3a5"),
+    "disagree": ("#b3350b", "#ff9067"),
+    "inconclusive": ("#6d6236", "#cfc08a"),
+    "attention": ("#0b66b0", "#6fb3ee"),
+    "recall": ("#a04d00", "#f0a35e"),
+    "accuracy": ("#7d3c98", "#cf9ae6"),
 }
+COLOURS = {name: light for name, (light, _) in PALETTE.items()}
 # In the order of theory.phase.FAMILIES, which isn't imported here: commands read this module before they compute.
 FAMILY_COLOURS = ("#b07500", "#2b87c4", "#b3568a", "#008a66", "#8c8200", "#c75000", "#747a85")
 OTHER_FAMILY = "#747a85"
@@ -56,16 +61,15 @@ def tint(family: str) -> str:
     return "#" + "".join(f"{round(255 - TINT * (255 - channel)):02x}" for channel in channels)
 
 
-def check_pictures(paths: Iterable[str], parameter: str = "plot") -> None:
-    """Raise `SettingError` for `parameter` where a path doesn't end in .svg, .pdf or .png, or matplotlib is missing.
+def check_pictures(paths: Iterable[str]) -> None:
+    """Raise `SettingError` for "plot" where a path doesn't end in .svg, .pdf or .png, or matplotlib is missing.
 
     Commands call it before they compute anything.
     """
     for path in paths:
         if Path(path).suffix.lower().lstrip(".") not in FORMATS:
-            raise SettingError(parameter, f"{parameter}={path!r} must end in one of "
-                                          f"{', '.join('.' + kind for kind in FORMATS)}")
-        check_drawable(parameter)
+            raise SettingError("plot", f"plot={path!r} must end in one of {', '.join('.' + kind for kind in FORMATS)}")
+        check_drawable()
 
 
 def check_drawable(parameter: str = "plot") -> None:
@@ -102,17 +106,17 @@ def picture(draw: Callable[[], Figure], kind: str, name: str = "figure", transpa
     return file.getvalue()
 
 
-def save_pictures(draw: Callable[[], Figure], paths: Iterable[str], parameter: str = "plot") -> None:
+def save_pictures(draw: Callable[[], Figure], paths: Iterable[str]) -> None:
     """Write the figure that `draw()` returns into each file, in the format of its ending.
 
-    Raises `SettingError` for `parameter` where a file can't be written.
+    Raises `SettingError` for "plot" where a file can't be written.
     """
     for path in paths:
         content = picture(draw, Path(path).suffix.lower().lstrip("."))
         try:
             Path(path).write_bytes(content)
         except OSError as error:
-            raise SettingError(parameter, f"{parameter}={path!r} can't be written: {error.strerror}") from None
+            raise SettingError("plot", f"plot={path!r} can't be written: {error.strerror}") from None
 
 
 def panel_grid(count: int, width: str, *, height: float, columns: int = 2,

@@ -10,9 +10,7 @@ import numpy as np
 from ..numerics.embedding_laws import random_rows
 from ..settings import SettingError, check_seed, check_seeds
 from .data import FloatArray, IntArray
-from .observation import Observable
-
-__all__ = ["Separation", "check_hebbian_size", "frequencies", "hebbian_recall", "over_seeds", "separate", "zipf_error"]
+from .observables import Observable
 
 ROWS = 1024  # keys read out at a time
 MOST_NUMBERS = 2**28  # of keys and outputs, or of a block's scores: 2 GiB

@@ -30,10 +30,10 @@ import numpy as np
 
 from ..settings import Setting, SettingError
 from . import loops, three_step, three_step_mlp
-from .activation_tables import fast_activation
 from .data import Block, Embeddings, FloatArray, Mlp, Samples, token_type
 from .observables import credit, known_facts
 from .three_step import Trained, argmax_attention, row_groups
+from .three_step_mlp import fast_activation
 
 WEIGHTS = 1 << 17  # attention weights that are held together, 1 MB: they should stay in the cache
 LOGITS = 1 << 17  # logits of fresh sequences, likewise

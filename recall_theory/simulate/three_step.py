@@ -46,11 +46,6 @@ class Trained:
         """(V, V): row k holds the logits of informative token k."""
         return self.right @ self.out
 
-    @property
-    def wrong_logits(self) -> FloatArray:
-        """(V, V): row k holds the logits of noise token k."""
-        return self.wrong @ self.out
-
 
 def row_groups(V: int) -> Iterator[tuple[slice, FloatArray]]:
     """The rows of a (V, V) table, as many at a time as are worked on together, with an array (rows, V) for them."""

@@ -31,13 +31,15 @@ class Accuracy:
     seed_ahead: int = 4  # of the snr at each tau, where the lead is positive; on the sphere, of one tau, twice as many
     seed_behind: int = 1  # of the snr at each tau, where it is negative
     # a fact
-    score: int = 10  # its token's attention score, where attention fails
+    score: int = 5  # its token's attention score, where a few tokens outrank it
+    score_below: int = 1  # the same where many do
+    score_above: int = 4  # and where next to none does
     trigger: int = 3  # its overlap with the trigger, or half as many beside its score
     length: int = 2  # the rest of its squared norm, more at `small` sizes as of `chi`, `power`, `overlap` and `gain`
-    outranking: int = 3  # tokens that outrank its own
+    outranking: int = 6  # tokens that outrank its own
     count: int = 5  # its training samples, of which there are on average `few` or more
-    few_count: int = 10  # the same where there are fewer
-    strength: int = 12  # its own strength, which shares and counts of samples decide; twice that at counts far apart
+    few_count: int = 8  # the same where there are fewer
+    strength: int = 8  # its own strength, which shares and counts of samples decide; twice that at counts far apart
     # the kernel of the neurons
     neuron_input: int = 6  # a neuron's input along the value read out, on each side of 0; twice that between kinks
     neuron_smooth: int = 24  # the same in all, for an activation without kinks
@@ -46,7 +48,7 @@ class Accuracy:
     neuron_length: int = 3  # the length of its weights, a gamma variable
     neuron_other: int = 24  # its input from another value, on each piece between kinks
     neuron_steps: int = 4  # steps a standard deviation of the table of moments over that input, which a cubic joins
-    neuron_laplace: int = 8  # Gauss-Laguerre: the integral that divides by the own value
+    neuron_laplace: int = 8  # the integral that divides by the own value
     neuron_ratio: int = 3  # the fluctuation over weights of the noise's power in units of the own value
     neuron_mean: int = 2  # that of the mean, given the power; one node more of both below `narrow`, as below
     # the correct label
@@ -57,9 +59,10 @@ class Accuracy:
     classes: int = 5  # of labels by their share of right attention, beside four near 0 and 1
     class_score: int = 18  # attention score of a label's token, from which classes are made
     class_above: int = 4  # tokens that outrank it
-    competitor: int = 5  # training samples
-    few_competitor: int = 8  # the same where there are few
-    logit: int = 16  # points over the correct label's logit
+    competitor: int = 4  # training samples
+    kind: int = 8  # of them, over the classes: means and variances of strengths at so many counts
+    few_competitor: int = 6  # the same where there are few
+    logit: int = 12  # points over the correct label's logit
     gain: int = 3  # points over a competitor's gain; two more at `sharp` counts
     # the variance over seeds
     overlap: int = 3  # of the overlap of two facts
@@ -67,8 +70,10 @@ class Accuracy:
     pair: int = 28  # points over a fact's score
     cells: int = 4  # into which nodes are sorted, a step between these points
     # what a wrongly attended token answers
-    rank: int = 6  # of the token
-    answer: int = 21  # points over the logit that answers
+    rank: int = 12  # of the token
+    answer: int = 32  # points over the logit that answers
+    answer_count: int = 2  # training samples of another label
+    answer_trigger: int = 2  # the token's overlap with the trigger
 
     # finite rates: a setting's seeds, their softmax, and what is read out
     soft_tau: int = 2  # of |z_trig|^2
@@ -101,10 +106,15 @@ class Accuracy:
     orthogonal_sure: float = 1e-6  # the same below which recall is as if none were
     hard: float = 1e-7  # mean of a (1 - a) over attention weights, below which they count as 0 and 1
     reach: float = 7.0  # standard deviations to which normal variables are integrated
+    neuron_tilt: float = 24.0  # where that integral ends: draws of less than a 24th of the usual own value, which would
+    # decide alone where neurons are few, count as if they had that
     narrow: float = 128.0  # neurons, below which that gets a node more of either kind, if attention is sure
     steady: float = 0.25  # relative variance of that power, below which it gets a node less
+    many_ahead: float = 8.0  # tokens of a sequence's noise that outrank a score, from which on it is never attended to
+    few_ahead: float = 0.02  # the same below which it always is
     rare: float = 1e-5  # weight of a score below which its node is left out
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
+    widest: float = 8.0  # times as many nodes over counts, at most, where these are spread over several logits
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three
     small: float = 64.0  # tokens or dimensions, below which what fluctuates with them gets a node more, as below
     # a half and a quarter of it
@@ -112,7 +122,7 @@ class Accuracy:
     sharp: float = 1.0  # logits between a fact's own neighbouring counts, the same where there are `few`
     last_count: float = 1e-7  # chance of more training samples than are counted each
     sure: float = 1e-4  # share missed by attention below which training counts as attended rightly
-    almost: float = 0.025  # share missed below which scores get half their nodes
+    almost: float = 0.025  # share missed below which scores get half their nodes where few tokens are ahead, or none
 
     def doubled(self) -> Accuracy:
         """The same with twice as many nodes of every kind."""

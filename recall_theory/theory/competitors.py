@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from ..numerics.cumulants import score_of_skewed
-from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale
+from ..numerics.normal_scores import coordinate_of_score, peizer_pratt_scale, score_of_skewed
+from ..numerics.quadrature import condensation
 from .accuracy import Accuracy
 from .correct_label import Nodes, counts_of
 from .read_out import Kernel
@@ -46,23 +46,43 @@ class Kinds:
 
 
 def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts: int, accuracy: Accuracy) -> Kinds:
-    """The kinds of competitors: a class of labels and a count."""
+    """The kinds of competitors: by the number of their rightly attended samples, over the classes of labels.
+
+    counts: of samples that are kinds by themselves; if 0, kinds are nodes of a Gauss rule over all classes' counts,
+    and a strength is normal at a node, of the mean and variance that the classes have there.
+    """
     R, E = kernel.own.shape
-    lam = seeds.lam
-    n, p = counts_of(lam[:, None] * groups.share, accuracy.competitor, counts)
-    count = (n / lam[:, None, None])[:, None]
-    weight = groups.weight[..., None] * p
+    n, p = counts_of(seeds.lam[:, None] * groups.share, accuracy.competitor, counts)
+    right = n / seeds.lam[:, None, None]
+    count = right[:, None]
     mean = count * stored.bias[..., None] + stored.rest[..., None] - stored.mean[..., None, None]
     variance = count**2 * stored.spread[..., None] + stored.rest_variance[..., None]
-    mean, variance = mean.reshape(R, E, -1), variance.reshape(R, E, -1)
-    third = None
+    parts = [mean, variance]
     if kernel.skewness.any():
-        third = (count**3 * (kernel.skewness * kernel.variance**(3 / 2))[..., None, None] + 0 * stored.bias[..., None])
-        third = third.reshape(R, E, -1)
-    weight = np.where(weight * seeds.V[:, None, None] > NONE, weight, 0).reshape(R, -1)
+        parts.append(count**3 * (kernel.skewness * kernel.variance**(3 / 2))[..., None, None] + 0 * mean)
+    parts = [part.reshape(R, E, -1) for part in parts]
+    weight = (groups.weight[..., None] * p).reshape(R, -1)
+    classes = groups.weight.shape[1]
+    if counts and classes > 1:
+        whole = np.maximum(weight.reshape(R, classes, counts).sum(axis=1), TINY)
+        each = (np.eye(counts)[:, None] * weight.reshape(R, 1, classes, counts)).reshape(R, counts, -1)
+        weight, parts = whole, _merged(each / whole[..., None], *parts)
+    elif weight.shape[-1] > accuracy.kind:
+        _, weight, operator = condensation(right.reshape(R, -1), weight, accuracy.kind)
+        parts = _merged(operator, *parts)
+    weight = np.where(weight * seeds.V[:, None] > NONE, weight, 0)
     keep = (weight > 0).any(axis=0)
-    return Kinds(weight[:, keep], mean[..., keep], variance[..., keep],
-                 None if third is None else third[..., keep], np.maximum(seeds.V - 2, 1)[:, None] * stored.square)
+    mean, variance, *third = (part[..., keep] for part in parts)
+    return Kinds(weight[:, keep], mean, variance, third[0] if third else None,
+                 np.maximum(seeds.V - 2, 1)[:, None] * stored.square)
+
+
+def _merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *third: FloatArray) -> list[FloatArray]:
+    """Moments (R, E, K) of what is merged from kinds (R, E, J), by weights (R, K, J) that sum to 1 over J."""
+    take = np.swapaxes(operator, -1, -2)
+    merged = mean @ take
+    least = variance.min(axis=-1, keepdims=True)  # weights of a Gauss rule may be negative
+    return [merged, np.maximum((mean**2 + variance) @ take - merged**2, least), *(part @ take for part in third)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,18 +104,19 @@ class Hazard:
     def at(self, scaled: FloatArray, gain: FloatArray) -> FloatArray:
         """The same at nodes (R, E, M): a polynomial through all gains, cubics in the logit; constant past the ends."""
         R, E, G, J = self.log.shape
-        windows = np.lib.stride_tricks.sliding_window_view(self.log, 4, axis=-1)
         to_powers = np.linalg.inv(np.vander(chebyshev(G), increasing=True))
-        powers = np.einsum("ag,regjk,bk->abrej", to_powers, windows, CUBIC, optimize=True).reshape(G, 4, -1)
+        of_gain = np.tensordot(to_powers, self.log, axes=(1, 2))  # (G, R, E, J)
+        powers = np.stack([sum(c * of_gain[..., k : J - 3 + k] for k, c in enumerate(row) if c) for row in CUBIC], 1)
+        powers = powers.reshape(G, 4, -1)
         place = np.clip((scaled - self.low) / (self.high - self.low) * (J - 1), 0, J - 1)
         first = np.clip(place.astype(np.intp) - 1, 0, J - 4)
         f = place - first
         cell = np.arange(R * E).reshape(R, E, 1) * (J - 3) + first
         t = np.clip((np.arcsinh(gain / self.root) - self.middle) / self.half, -1, 1)
         out = np.zeros_like(t)
-        for of_gain in powers[::-1]:
-            line = of_gain[3].take(cell)
-            for part in of_gain[2::-1]:
+        for cubic in powers[::-1]:
+            line = cubic[3].take(cell)
+            for part in cubic[2::-1]:
                 line *= f
                 line += part.take(cell)
             out *= t

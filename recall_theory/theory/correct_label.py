@@ -11,20 +11,18 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr
 
+from ..numerics.arrays import FloatArray, Rows
+from ..numerics.normal_scores import coordinate_of_score, peizer_pratt_scale, score_of_coordinate
 from ..numerics.quadrature import condense_with, gauss_legendre, gauss_of_gamma, gauss_poisson
-from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale, score_of_coordinate
 from .accuracy import Accuracy
 from .formulas import recall_formulas as rf
 from .read_out import Kernel
 from .strengths import Stored
 from .training_attention import TINY, Attended, Seeds
 
-__all__ = ["Nodes", "OwnLabel", "counts_of", "laid_out", "nodes_of"]
-
-FloatArray = NDArray[np.float64]
+__all__ = ["Nodes", "OwnLabel", "Samples", "counts_of", "laid_out", "nodes_of", "samples_of"]
 
 FAR = 4.0  # standard deviations of noise, beyond which none is
 CLOSE = 1e-12  # of a squared cosine to 1, which has no normal score
@@ -82,27 +80,43 @@ def counts_of(mean: FloatArray, n: int, each: int) -> tuple[FloatArray, FloatArr
     return np.broadcast_to(count, (*mean.shape, each)), np.exp(count * np.log(m) - m - gammaln(count + 1))
 
 
-def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, attended: Attended, ends: tuple[FloatArray, FloatArray],
-             accuracy: Accuracy, *, counts: int) -> Nodes:
-    """The nodes over each entry.
-
-    ends (R, E): logits below which a fact is as good as lost and above which it is as good as won. counts: of the
-    fact's training samples that are summed over, each by itself; if 0, there are nodes over them.
+@dataclasses.dataclass(frozen=True)
+class Samples(Rows):
+    """A fact's training samples that were attended rightly, per their mean number if all were: nodes (R, F, P) of that
+    `right` with weights, and the share that is expected of them. wrong (R, F): mean score of what the others attend to.
     """
-    V, lam = (a[:, None, None, None] for a in (seeds.V, seeds.lam))
-    a = attended.share[..., None]
+
+    weight: FloatArray
+    right: FloatArray
+    share: FloatArray
+    wrong: FloatArray
+
+    def repeated(self, times: int) -> Samples:
+        """Each fact so many times."""
+        return Samples(*(np.repeat(getattr(self, f.name), times, axis=1) for f in dataclasses.fields(self)))
+
+
+def samples_of(seeds: Seeds, attended: Attended, wrong: FloatArray, accuracy: Accuracy, counts: int) -> Samples:
+    """The samples of facts whose sequences attend to them so, `wrong` (R, F) as in `Samples`. counts: of samples that
+    are summed over, each by itself; if 0, there are nodes over them."""
     count, weight = counts_of(seeds.lam[:, None, None] * attended.share, accuracy.count, counts)
-    lead = rf.lead(V, lam, count, a, kernel.own[..., None, None], stored.off[..., None, None],
-                   average=stored.mean[..., None, None])
+    right, share, weight = (np.broadcast_to(a, count.shape).reshape(*count.shape[:2], -1) for a in (
+        count / seeds.lam[:, None, None, None], attended.share[..., None], attended.weight[..., None] * weight))
+    if right.shape[-1] > accuracy.strength:
+        right, weight, (share,) = condense_with(right, weight, accuracy.strength, share)
+    return Samples(weight, right, share, wrong)
+
+
+def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, samples: Samples, ends: tuple[FloatArray, FloatArray],
+             accuracy: Accuracy) -> Nodes:
+    """The nodes over each entry. ends (R, E): logits below which a fact is as good as lost and above which it is as
+    good as won."""
+    V, lam = (a[:, None, None] for a in (seeds.V, seeds.lam))
+    a, off = samples.share, (kernel.bare_mean + samples.wrong * kernel.bare_slope)[..., None]
+    lead = rf.lead(V, lam, lam * samples.right, a, kernel.own[..., None], off, average=stored.mean[..., None])
     # what the fact's own wrong picks store: the tokens that all labels pick, and others by chance
-    astray = rf.own_astray(a, lam, stored.off[..., None, None], stored.bare[..., None, None],
-                           stored.missed[:, None, None, None], stored.best[..., None, None])
-    lead, weight, *given = (np.broadcast_to(q, lead.shape).reshape(*lead.shape[:2], -1) for q in (
-        lead, attended.weight[..., None] * weight, a, count - lam * a, astray))
-    if lead.shape[-1] > accuracy.strength:  # recall depends on share and count by the strength
-        lead, weight, given = condense_with(lead, weight, accuracy.strength, *given)
-    share, surplus, astray = given
-    own = OwnLabel(weight, lead, share, surplus, np.maximum(astray, 0))
+    astray = rf.own_astray(a, lam, off, stored.bare[..., None], stored.missed[:, None, None], stored.best[..., None])
+    own = OwnLabel(samples.weight, lead, a, lam * (samples.right - a), np.maximum(astray, 0))
     return laid_out(seeds, kernel, own, np.maximum(seeds.V - 2, 1)[:, None] * stored.square, ends, accuracy)
 
 

@@ -13,11 +13,11 @@ import functools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..activations import Activation, gaussian_mean, hermite_coefficients
 from ..activations import activation as find
-from ..numerics.arrays import BoolArray, FloatArray
+from ..numerics.arrays import BoolArray, FloatArray, Rows
 from ..numerics.formatting import count, number
 from ..settings import SIZES, Setting
 
@@ -190,7 +190,7 @@ def sizes_of(setting: Setting) -> dict[str, float]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Batch:
+class Batch(Rows):
     """Settings that differ in their sizes V, L, d, N and m, arrays (B,).
 
     m and phi are None without an MLP, e is 1 if the trigger is in the values, else 0.
@@ -210,8 +210,3 @@ class Batch:
     def sphere(self) -> bool:
         """Whether embeddings have norm 1."""
         return self.embedding == "sphere"
-
-    def at(self, rows: NDArray[np.intp]) -> Batch:
-        """Some of the settings."""
-        return Batch(self.V[rows], self.L[rows], self.d[rows], self.N[rows], None if self.m is None else self.m[rows],
-                     self.phi, self.embedding, self.e, self.bits)

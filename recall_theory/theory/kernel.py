@@ -22,12 +22,20 @@ import functools
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, roots_genlaguerre
+from scipy.special import gammaln
 
 from ..activations import Activation
 from ..numerics.coordinate_rules import equal_steps, split_at, split_at_zero
-from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite, gauss_skewed
-from ..numerics.smoothed_function import smoothed
+from ..numerics.gaussian_kernels import smoothed
+from ..numerics.quadrature import (
+    FINE,
+    condense,
+    gauss_coordinate,
+    gauss_gamma,
+    gauss_hermite,
+    gauss_legendre,
+    gauss_skewed,
+)
 from .accuracy import DEFAULT, Accuracy
 
 __all__ = ["KernelLaw", "NeuronKernel", "Strengths", "ValueRead"]
@@ -100,8 +108,8 @@ class NeuronKernel:
         s, t, tau, alpha, along = np.broadcast_arrays(facts.s, facts.t, facts.tau, facts.alpha, facts.along)
         neuron = self._neuron(s, t, tau)
         free = self._neuron(s, 0 * t, 0 * tau) if tau.any() else neuron
-        law = _law(neuron, self.accuracy.neuron_laplace)
-        more, less = int(self.m < self.accuracy.narrow), int(law.ratio_variance.max() < self.accuracy.steady)
+        law, e = _law(neuron, self.accuracy), float(tau.any())
+        more, less = int(self.m < self.accuracy.narrow), int(self._usual_variance(e) < self.accuracy.steady)
         n_ratio = max(self.accuracy.neuron_ratio + more - less, 1)
         weight, ratio, mean = _nodes(law, n_ratio, self.accuracy.neuron_mean + more)
         root = np.sqrt(self.d)
@@ -124,9 +132,14 @@ class NeuronKernel:
             linear=wide((pull - np.where(has_rest, rest_pull * neuron.along, 0) / np.where(has_rest, neuron.rest, 1))**2
                         / s))
 
+    def _usual_variance(self, e: float) -> float:
+        """Relative variance of the ratio for a value of usual length, which no other row has a part in."""
+        with_trigger = np.array([[e]])
+        return float(self.law(1 + with_trigger, with_trigger, with_trigger).ratio_variance.max())
+
     def law(self, s: FloatArray, t: FloatArray, tau: FloatArray) -> KernelLaw:
         """The law over the weights for squared norms s, overlaps t with z and tau = |z|^2, all (...)."""
-        return _law(self._neuron(s, t, tau), self.accuracy.neuron_laplace)
+        return _law(self._neuron(s, t, tau), self.accuracy)
 
     def _neuron(self, s: FloatArray, t: FloatArray, tau: FloatArray) -> _Neuron:
         """One neuron at nodes over its weights: their length, their direction along h_k and along the rest of z."""
@@ -292,9 +305,9 @@ class _Neuron:
         shared, mean = ((self.w * (q @ self.p)).sum(-1) for q in (self.C**2, self.C))
         return np.asarray(np.clip((shared - mean**2) / np.maximum(square - first**2, TINY), 0, 1))
 
-    def divided(self, k: int, n: int) -> tuple[FloatArray, FloatArray]:
+    def divided(self, k: int, accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
         """For the mean of a sum over (sum X^2)^k: the parts' means at n tilts (..., n, part), and weights (..., n)."""
-        z, weight = _laguerre(n, k - 1)
+        z, weight = _tilts(accuracy.neuron_laplace, k - 1, accuracy.neuron_tilt)
         scale = self.m * self.own[..., None]
         lost = np.expm1(-(z / scale)[..., None] * self.square[..., None, :])  # (..., n, P)
         log_g = np.log1p(np.maximum((lost @ self.w[..., None])[..., 0], GONE))
@@ -345,13 +358,10 @@ def _nodes(law: KernelLaw, n_ratio: int, n_mean: int) -> tuple[FloatArray, Float
             (B / A[..., None]).reshape(shape))
 
 
-def _law(q: _Neuron, n: int) -> KernelLaw:
+def _law(q: _Neuron, accuracy: Accuracy) -> KernelLaw:
     """The law of M and R over m neurons."""
     m = q.m
-    b1, p1 = q.divided(1, n)
-    b2, p2 = q.divided(2, n)
-    b3, p3 = q.divided(3, n)
-    b4, p4 = q.divided(4, n)
+    (b1, p1), (b2, p2), (b3, p3), (b4, p4) = (q.divided(k, accuracy) for k in (1, 2, 3, 4))
     power2, power3, power4 = (m * b[..., 0] + m * (m - 1) * q.pairs_of(b) for b in (b2, b3, b4))
     shift = (p1 * m * b1[..., 8]).sum(-1)
     square = (p2 * (m * b2[..., 9] + m * (m - 1) * b2[..., 8]**2)).sum(-1)
@@ -446,7 +456,10 @@ def _third_of_many(q: _Neuron, B: FloatArray) -> FloatArray:
 
 
 @functools.lru_cache(maxsize=64)
-def _laguerre(n: int, power: int) -> tuple[FloatArray, FloatArray]:
-    """Gauss nodes and weights of x^power e^-x on x > 0."""
-    x, w = roots_genlaguerre(n, power)
-    return x, w
+def _tilts(n: int, power: int, end: float) -> tuple[FloatArray, FloatArray]:
+    """Gauss nodes and weights of x^power e^-x on 0 < x < end."""
+    x, w = gauss_legendre(FINE)
+    x, w = end * x, end * w
+    weight = w * x**power * np.exp(-x)
+    nodes, weights = condense(x, weight / weight.sum(), n)
+    return nodes, weights * weight.sum()

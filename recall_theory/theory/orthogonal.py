@@ -19,7 +19,7 @@ from ..numerics.counts import log_of_one_plus, shared_places, thinned
 from ..numerics.quadrature import gauss_hermite, gauss_legendre
 from . import orthogonal_scores as scores
 from .accuracy import DEFAULT, Accuracy
-from .formulas.orthogonal_formulas import attention_terms, recall_terms
+from .formulas import orthogonal_formulas as terms
 
 ComplexArray = NDArray[np.complex128]
 
@@ -57,12 +57,18 @@ def orthogonal_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike,
                      trigger_in_value: bool) -> dict[str, dict[str, FloatArray]]:
     """Named contributions (B,) to (noise/signal)^2 of attention and recall."""
     v, length, dim, n = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, dtype=float)) for x in (V, L, d, N)))
-    e = int(trigger_in_value)
+    e, long, inside = int(trigger_in_value), np.maximum(length, 2), (dim <= v) / v
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # no lead: infinite noise
-        found = attention_terms(v, np.maximum(length, 2), dim, n, e)
+        signal = terms.lead(v, long, n, e) ** 2
+        found = {"noise token counts": terms.noise_counts(v, long, n) / signal,
+                 "label noise": terms.label_noise(v, long, n, e) / signal,
+                 "shared sequences": terms.shared_sequences(v, long, n) / signal,
+                 "own sequences": terms.own_sequences(v, long, n, e) / signal,
+                 "lead noise": terms.lead_noise(v, long, n) / signal, "trigger overlap": inside}
     found = {name: np.nan_to_num(np.where(length > 1, value, 0)) for name, value in found.items()}
-    return {kind: {name: value + np.zeros(v.shape) for name, value in terms.items()}
-            for kind, terms in (("attention", found), ("recall", recall_terms(v, dim, n, e)))}
+    # of the margin (1 + e) n_k - e n_j of recall
+    margin = {"own count": (1 + e) ** 2 * v / n, "mean bias": e * v / n, "trigger overlap": e * inside}
+    return {"attention": found, "recall": margin}
 
 
 def _one(V: float, L: int, d: float, N: float, e: int, accuracy: Accuracy) -> tuple[float, ...]:
@@ -84,7 +90,7 @@ def _one(V: float, L: int, d: float, N: float, e: int, accuracy: Accuracy) -> tu
     parts = []
     for behind, side in enumerate((seeds.lead >= 0, seeds.lead < 0)):
         if seeds.weight[side].sum() > LEAST_SIDE:
-            at = scores.condensed(seeds.part(side), accuracy.orthogonal_ratio)
+            at = scores.condensed(seeds.at(side), accuracy.orthogonal_ratio)
             factor = np.repeat(np.maximum(1 + slope * at.changed, 0), accuracy.orthogonal_top)
             parts.append((_compete(arena, _ranked(V, L, at, behind, labels, accuracy)), factor))
     return mean, std, *_over_seeds(V, parts)
@@ -126,7 +132,7 @@ def _ranked(V: float, L: int, seeds: scores.Seeds, behind: int, labels: scores.L
     t, wt = gauss_legendre(tops)
     t, wt = t * t * (3 - 2 * t), wt * 6 * t * (1 - t)
     weight = (seeds.weight[:, None] * wt).ravel()
-    at = seeds.part(np.repeat(np.arange(len(seeds.weight)), tops))
+    at = seeds.at(np.repeat(np.arange(len(seeds.weight)), tops))
     law, lead = at.law, at.lead[:, None]
     top = law.at_quantile(np.tile(-ndtri(-np.expm1(np.log(t) / V)), len(seeds.weight))[:, None])
     greatest = law.score(top)

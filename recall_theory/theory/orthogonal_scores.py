@@ -12,11 +12,16 @@ import dataclasses
 import numpy as np
 from scipy.special import gammaln, ndtr
 
-from ..numerics.arrays import BoolArray, FloatArray
+from ..numerics.arrays import FloatArray, Rows
 from ..numerics.counts import binomial_over_poisson
-from ..numerics.cumulants import gamma_of_score, score_of_gamma
-from ..numerics.quadrature import condense, gauss_binomial, gauss_cut_normal, gauss_hermite, gauss_skewed
-from ..numerics.unit_sphere import coordinate_of_score, score_of_coordinate, wallace_scale
+from ..numerics.normal_scores import (
+    coordinate_of_score,
+    gamma_of_score,
+    score_of_coordinate,
+    score_of_gamma,
+    wallace_scale,
+)
+from ..numerics.quadrature import condense, gauss_binomial, gauss_hermite, gauss_parts_of_normal, gauss_skewed
 from .accuracy import Accuracy
 from .formulas import orthogonal_formulas as terms
 from .formulas.step_two import distinct_tokens
@@ -95,7 +100,7 @@ class ScoreLaw:
 
 
 @dataclasses.dataclass(frozen=True)
-class Seeds:
+class Seeds(Rows):
     """Weighted nodes (S,) of the seeds' law; all scores of a seed are in units of their standard deviation over tokens.
 
     `lead` of the informative token; skew and flat of the law of scores; centre (S, K) and spread (S, K), mean and
@@ -110,10 +115,6 @@ class Seeds:
     centre: FloatArray
     spread: FloatArray
     changed: FloatArray
-
-    def part(self, of: BoolArray) -> Seeds:
-        """Some of the seeds."""
-        return Seeds(*(getattr(self, field.name)[of] for field in dataclasses.fields(self)))
 
     @property
     def law(self) -> ScoreLaw:
@@ -211,7 +212,7 @@ def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, *,
     seeds = [dataclasses.replace(s, weight=s.weight * f, changed=s.weight * 0 + by)
              for s, f, by in zip(seeds, weight, changed, strict=True)]
     if d == V:
-        sides = [s.part(side) for s in seeds for side in (s.lead < 0, s.lead >= 0)]
+        sides = [s.at(side) for s in seeds for side in (s.lead < 0, s.lead >= 0)]
         seeds = [condensed(s, accuracy.orthogonal_lead) for s in sides if s.weight.sum() > SMALL**2]
     change = change - labels.poisson @ change
     tilted = [labels.poisson * np.maximum(1 + change * by / np.sqrt(V), 0) for by in (-1, 1)]
@@ -231,7 +232,7 @@ def _nodes(V: float, accuracy: Accuracy, skew: float, total: float, given: tuple
     lead, noise, moved, shared, centre, spread = given
     count = accuracy.orthogonal_lead
     if np.isinf(V):
-        x, weight = gauss_cut_normal(-lead / np.sqrt(noise), count)
+        x, weight = gauss_parts_of_normal((-lead / np.sqrt(noise))[..., None], (count, count))
         leads = big = lead + np.sqrt(noise) * x
     else:
         x, weight = (a[:, None] for a in gauss_hermite(accuracy.orthogonal_trigger, symmetric=True))
@@ -242,7 +243,7 @@ def _nodes(V: float, accuracy: Accuracy, skew: float, total: float, given: tuple
         # of S_b is orthogonal to t.
         rest = np.sqrt(np.maximum(own - shared**2 / noise, own * LEAST_PART))
         middle = big + shared / noise * (big - lead)
-        z, w = gauss_cut_normal(-(middle / rest)[:, 0], count)
+        z, w = gauss_parts_of_normal(-(middle / rest), (count, count))
         leads, weight, own = middle + rest * z, weight * w, (1 - 1 / V) * own + 0 * z
     variance = own + leads**2 / V
     leads, share, own, variance, weight = (np.ravel(a) for a in (leads, leads**2 / V / variance, own, variance, weight))

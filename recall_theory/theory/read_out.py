@@ -11,8 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from ..activations import Activation
-from ..numerics.arrays import FloatArray
-from ..numerics.gaussian_kernels import gaussian_rule
+from ..numerics.arrays import FloatArray, Rows
 from ..numerics.quadrature import gauss_hermite
 from .accuracy import Accuracy
 from .fact import Facts
@@ -24,7 +23,7 @@ LEAST_LEFT = 1 / 20  # share of a kernel's variance that scores leave open; acts
 
 
 @dataclasses.dataclass(frozen=True)
-class Kernel:
+class Kernel(Rows):
     """Moments of the kernel K(j, k) of other labels' values j with the value k that is read out, fields (R, E).
 
     An entry is a fact at a node of what the neurons' draw does to it (`nodes` of them a fact; 1 without an MLP),
@@ -53,11 +52,6 @@ class Kernel:
     common: FloatArray
     together: FloatArray
     linear: FloatArray
-
-    def at(self, rows: slice) -> Kernel:
-        """Some of the rows."""
-        fields = [f.name for f in dataclasses.fields(self)][2:]
-        return Kernel(self.nodes, self.width, *(getattr(self, name)[rows] for name in fields))
 
 
 class ReadOut(Protocol):
@@ -131,10 +125,9 @@ class Neurons:
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """E phi(u) phi(v) over a neuron's weights."""
-        x, w = gaussian_rule(self.phi, 1.0)
-        y, p = gauss_hermite(self.accuracy.neuron_other)
+        x, p = gauss_hermite(self.accuracy.neuron_other)
         s1 = np.maximum(s1, SPECK)  # a square, which scores far out take below zero
         along = (product / np.sqrt(s1))[..., None, None]
         aside = np.sqrt(np.maximum(s2[..., None, None] - along**2, 0))
-        beside = (self.phi.phi(along * x[:, None] + aside * y) * p).sum(-1)
-        return np.asarray((self.phi.phi(np.sqrt(s1)[..., None] * x) * beside * w).sum(-1))
+        beside = (self.phi.phi(along * x[:, None] + aside * x) * p).sum(-1)
+        return np.asarray((self.phi.phi(np.sqrt(s1)[..., None] * x) * beside * p).sum(-1))

@@ -15,13 +15,13 @@ from scipy.special import pdtrik
 
 from .accuracy import Accuracy
 from .competitors import ends_of, hazard, kinds, scaled_logit
-from .correct_label import nodes_of
+from .correct_label import nodes_of, samples_of
 from .domain import Batch
 from .fact import facts
 from .read_out import InnerProduct, Neurons, ReadOut
 from .seed import seed_law, tau_nodes
 from .strengths import in_few_bits, stored
-from .training_attention import TINY, Attended, Classes, Seeds, attended_share, classes, sure_classes
+from .training_attention import TINY, Attended, Classes, Seeds, attended_share, classes, sure_classes, wrong_score
 from .variance import law_of_facts, scatter
 from .wrong_picks import wrong_answers
 
@@ -35,12 +35,11 @@ LARGEST = 5.0  # logarithm of the expected number of competitors above, from whe
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """Which quadrature a setting gets: one class of attention if it is sure, few scores if almost; so many counts of a
-    competitor, and of the fact itself, each by itself if they are far apart (else 0); so many points over the logit,
-    and what `Accuracy` asks for at its size."""
+    """Which quadrature a setting gets: one class of attention if it is sure; so many counts of a competitor, and of the
+    fact itself, each by itself if they are far apart (else 0); so many points over the logit, and what `Accuracy` asks
+    for at its size."""
 
     sure: bool
-    almost: bool
     counts: int
     own: int
     points: int
@@ -63,14 +62,23 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     counts = every if sharp or e * unit > accuracy.apart else 0
     few = lam < accuracy.few or counts > 0
     own = every if sharp or (sure and counts) else 0
+    # nodes over counts as their spread in logits asks for
+    spread = np.sqrt(lam) * unit
+    wide_own, wide = (float(np.clip(x * spread, 1, accuracy.widest)) for x in (1 + e, 2 * e))
+    if own:
+        wide_own = 2
+    halved = 2 if not sure and miss < accuracy.almost else 1
     at_size = dataclasses.replace(
-        accuracy, gain=accuracy.gain + halvings + 2 * int(sharp), chi=accuracy.chi + more + int(batch.sphere),
+        accuracy, score=-(-accuracy.score // halved), score_below=accuracy.score_below + int(halvings > 0),
+        score_above=-(-accuracy.score_above // halved) + (halvings + 1) // 2,
+        gain=accuracy.gain + halvings + 2 * int(sharp), chi=accuracy.chi + more + int(batch.sphere),
         power=accuracy.power + aside, length=accuracy.length + aside, trigger=accuracy.trigger + more // 2,
-        overlap=accuracy.overlap + more, strength=accuracy.strength * (2 if own else 1),
-        count=accuracy.few_count if few else accuracy.count,
-        competitor=accuracy.few_competitor if few else accuracy.competitor)
-    return Rules(sure=sure, almost=bool(not sure and miss < accuracy.almost), counts=counts,
-                 own=own, points=4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V))), accuracy=at_size)
+        overlap=accuracy.overlap + more, strength=int(np.ceil(accuracy.strength * wide_own)),
+        count=int(np.ceil((accuracy.few_count if few else accuracy.count) * wide_own)),
+        competitor=int(np.ceil((accuracy.few_competitor if few else accuracy.competitor) * wide)),
+        kind=int(np.ceil(accuracy.kind * wide)))
+    points = 4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V) * (1 + halvings / 4)))
+    return Rules(sure=sure, counts=counts, own=own, points=points, accuracy=at_size)
 
 
 def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None = None) -> tuple[FloatArray, ...]:
@@ -78,15 +86,20 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
     attention of training, E share."""
     accuracy = rules.accuracy
     if rules.sure:
-        groups, n_zeta = sure_classes(seeds), 1
+        groups = sure_classes(seeds)
     else:
-        groups, n_zeta = classes(seeds, accuracy), -(-accuracy.score // (2 if rules.almost else 1))
-    read = facts(seeds, n_zeta, accuracy)
-    one = np.ones((*read.s.shape, 1))
-    attended = Attended(one, one) if rules.sure else attended_share(seeds, read.zeta, accuracy.outranking)
-    share = (read.weight * (attended.share * attended.weight).sum(-1)).sum(-1)
+        groups = classes(seeds, accuracy)
+    read = facts(seeds, accuracy, scores=not rules.sure)
+    zeta = read.zeta[:, ::read.alike]
+    if rules.sure:
+        one = np.ones((*zeta.shape, 1))
+        attended, wrong = Attended(one, one), np.zeros_like(zeta)
+    else:
+        attended, wrong = attended_share(seeds, zeta, accuracy.outranking), wrong_score(seeds, zeta, accuracy)
+    samples = samples_of(seeds, attended, wrong, accuracy, rules.own).repeated(read.alike)
+    share = (read.weight * (samples.share * samples.weight).sum(-1)).sum(-1)
     kernel = read_out.moments(seeds, read)
-    attended, picked = attended.repeated(kernel.nodes), np.repeat(read.picked, kernel.nodes, axis=1)
+    samples, picked = samples.repeated(kernel.nodes), np.repeat(read.picked, kernel.nodes, axis=1)
     each_row = kernel.own.shape[1] * accuracy.strength * accuracy.noise
     rows = max(1, ENTRIES // (each_row * accuracy.chi * accuracy.power))
     parts = []
@@ -100,7 +113,7 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
             of, store = in_few_bits(part, group, of, picked[i], bits)
         others = kinds(part, group, of, store, rules.counts, accuracy)
         ends = ends_of(part, others, of)
-        nodes = nodes_of(part, of, store, attended.at(i), ends, accuracy, counts=rules.own)
+        nodes = nodes_of(part, of, store, samples.at(i), ends, accuracy)
         scaled, shape = scaled_logit(part, nodes), (*of.own.shape, -1)
         log = hazard(part, others, nodes, scaled, rules.points, accuracy).at(scaled, nodes.gain.reshape(shape))
         right = np.exp(-np.exp(np.minimum(log, LARGEST))).reshape(nodes.mass.shape)
@@ -111,8 +124,8 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
         law = law_of_facts(part, group, of, store, nodes, accuracy, right=right, log=log.reshape(right.shape))
         parts.append((recall, both, scatter(part, law, accuracy)))
     recall, both, own = (np.concatenate(column) for column in zip(*parts, strict=True))
-    wrong = 0 * recall if rules.sure else wrong_answers(seeds, groups, read_out, accuracy)
-    return recall, both, wrong, own, share
+    answers = 0 * recall if rules.sure else wrong_answers(seeds, groups, read_out, accuracy)
+    return recall, both, answers, own, share
 
 
 def seeds_of(batch: Batch, sure: bool, accuracy: Accuracy) -> tuple[Seeds, FloatArray, NDArray[np.intp]]:

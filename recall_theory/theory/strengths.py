@@ -27,7 +27,7 @@ class Stored:
 
     A label of count c has the mean c bias + rest - mean and the variance c^2 spread + rest_variance.
     square: E theta^2 of one competitor. best (R, 1): chance that one token is among a sequence's noise. bare: variance
-    of a wrong pick's overlap. off: what a wrong pick of the fact's own label brings. missed (R,): share of wrong
+    of a wrong pick's overlap. missed (R,): share of wrong
     attention. shared: the part of `square` that is the same for all facts.
     """
 
@@ -39,7 +39,6 @@ class Stored:
     square: FloatArray
     best: FloatArray
     bare: FloatArray
-    off: FloatArray
     missed: FloatArray
     shared: FloatArray
 
@@ -63,9 +62,8 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) ->
     # nothing attended rightly, and nothing wrongly by chance
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
     alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * (kernel.variance - kernel.common)
-    off = kernel.bare_mean + groups.wrong[:, :1] * kernel.bare_slope
     return Stored(bias, spread, (1 - share) * wrong, rest_variance, mean, square, best[..., 0], kernel.bare_variance,
-                  off, missed, 1 - alone / square)
+                  missed, 1 - alone / square)
 
 
 def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray, bits: int) -> tuple[Kernel, Stored]:

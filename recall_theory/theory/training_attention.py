@@ -9,14 +9,12 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
+from ..numerics.arrays import FloatArray, Rows
 from ..numerics.quadrature import gauss_binomial, gauss_hermite
 from .accuracy import Accuracy
 from .seed import normal_score, score_of_normal
-
-FloatArray = NDArray[np.float64]
 
 TINY = float(np.finfo(float).tiny)
 END_EDGES = np.array([1 / 50, 49 / 50])  # shares between which and 0 or 1 most labels lie
@@ -28,7 +26,7 @@ EMPTY = 1e-13  # a weight that adds nothing in double precision
 
 
 @dataclasses.dataclass(frozen=True)
-class Seeds:
+class Seeds(Rows):
     """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,)."""
 
     V: FloatArray
@@ -42,16 +40,9 @@ class Seeds:
     e: int
     sphere: bool
 
-    def at(self, rows: slice) -> Seeds:
-        """Some of the rows."""
-        return dataclasses.replace(self, **{name: getattr(self, name)[rows] for name in _ROWS})
-
     @property
     def lam(self) -> FloatArray:
         return self.N / self.V
-
-
-_ROWS = ("V", "L", "d", "N", "tau", "snr", "skew", "excess")
 
 
 def shape_score(seeds: Seeds, u: FloatArray) -> FloatArray:
@@ -72,19 +63,11 @@ def quantile_of_score(seeds: Seeds, x: FloatArray) -> FloatArray:
 
 
 @dataclasses.dataclass(frozen=True)
-class Attended:
+class Attended(Rows):
     """Share (R, F, n) of a fact's sequences that attend to it, with weights."""
 
     share: FloatArray
     weight: FloatArray
-
-    def at(self, rows: slice) -> Attended:
-        """Some of the rows."""
-        return Attended(self.share[rows], self.weight[rows])
-
-    def repeated(self, times: int) -> Attended:
-        """Each fact so many times."""
-        return Attended(*(np.repeat(a, times, axis=1) for a in (self.share, self.weight)))
 
 
 def attended_share(seeds: Seeds, zeta: FloatArray, n: int) -> Attended:
@@ -161,7 +144,7 @@ def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
     z = zeta[:, :, None] + 0 * share
     a, zm = total(share) / mass, total(z) / mass
     used = (mass > EMPTY).any(axis=0)
-    parts = (mass, a, zm, _wrong_score(seeds, zm, accuracy), np.maximum(total(share**2) / mass - a * a, 0),
+    parts = (mass, a, zm, wrong_score(seeds, zm, accuracy), np.maximum(total(share**2) / mass - a * a, 0),
              np.maximum(total(z * z) / mass - zm * zm, 0))
     return Classes(*(p[:, used] for p in parts))
 
@@ -171,8 +154,8 @@ def best_pick(seeds: Seeds) -> FloatArray:
     return np.asarray(np.minimum(-np.expm1((seeds.L - 1) * np.log1p(-1 / seeds.V)), BELOW_ONE))
 
 
-def _wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArray:
-    """(R, C): mean score of the best noise token, given that it beats a token of score zeta."""
+def wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArray:
+    """(R, C): mean score of the best noise token, given that it beats a token of score zeta (R, C)."""
     n = int(accuracy.reach * accuracy.score_steps)
     x = np.arange(-n, n + 1) / accuracy.score_steps
     below = log_ndtr(quantile_of_score(seeds, x))
@@ -187,4 +170,4 @@ def _wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArr
         return np.asarray((i + 1 - place) * low + (place - i) * high)
 
     more = at(tail) / np.maximum(at(above), SPECK)
-    return np.asarray(zeta + seeds.snr[:, None] + np.minimum(more, 2))
+    return np.asarray(zeta + seeds.snr[:, None] + more)

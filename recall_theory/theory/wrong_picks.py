@@ -32,19 +32,19 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     R, e = len(seeds.V), seeds.e
     n = accuracy.rank
     u, w_u = gauss_legendre(n)
-    p, w_p = gauss_hermite(2)
+    p, w_p = gauss_hermite(accuracy.answer_trigger if e else 1)
     V, d = seeds.V[:, None], seeds.d[:, None]
     best = best_pick(seeds)[:, None]
     kept = np.log1p(-best)  # log of the chance that one token is not among the noise
     rank = np.minimum(np.floor(np.log(u) / kept), V - 1)  # tokens that outrank b
-    zeta = np.repeat(score_of_token(seeds, -ndtri((rank + 1 / 2) / V)), 2, axis=1)
-    rank, p, weight = np.repeat(rank, 2, axis=1), np.tile(p, n), np.repeat(w_u, 2) * np.tile(w_p, n)
+    zeta = np.repeat(score_of_token(seeds, -ndtri((rank + 1 / 2) / V)), len(p), axis=1)
+    rank, p, weight = np.repeat(rank, len(p), axis=1), np.tile(p, n), np.repeat(w_u, len(p)) * np.tile(w_p, n)
     tau, most = seeds.tau[:, None], np.sqrt(seeds.tau * seeds.d)[:, None]
     snr = np.clip(seeds.snr[:, None], -most, most)
     tilt = snr * zeta / d + np.sqrt(np.maximum(tau - snr**2 / d, 0) / d) * p
     norm = np.maximum(1 + (0 if seeds.sphere else 1) * (zeta**2 - 1) / d, 1 / (4 * d))
     weight = np.broadcast_to(weight, tilt.shape)
-    read = Facts(weight, zeta, norm, tilt, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept))
+    read = Facts(1, weight, zeta, norm, tilt, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept))
     kernel = read_out.moments(seeds, read)
     kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger
     D = kernel.nodes
@@ -53,7 +53,7 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     gain = np.sqrt(d / noise)[..., None]
     top = np.sqrt(2 * np.log(seeds.V)) + BEYOND
     grid = (LOWEST + (top - LOWEST)[:, None] * np.linspace(0, 1, accuracy.answer))[:, None, :]
-    count, w_count = gauss_poisson(seeds.lam[:, None] * groups.share, accuracy.competitor)
+    count, w_count = gauss_poisson(seeds.lam[:, None] * groups.share, accuracy.answer_count)
     each = np.zeros((groups.weight.shape[1], R, kernel.own.shape[1], accuracy.answer))
     for c in range(len(each)):
         for k in range(count.shape[-1]):

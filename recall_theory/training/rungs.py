@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import SettingError, interrupted_with
 from ..settings import N_TEST, OBSERVABLES, Setting, check_seed, check_seeds
 from . import attention_model, transformer_blocks
-from .recall_task import RecallTask, draw_recall_task
+from .attention_model import RecallTask, draw_recall_task
 from .trainer import Plan, Problem, Progress, Trained, Training, Tree, check_installed, stacked
 from .transformer_blocks import BlockShape
 

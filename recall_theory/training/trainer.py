@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SettingError
+from ..errors import SettingError, interrupts_deferred
 
 Tree = Any  # nested dictionaries and tuples of arrays, as jax has them
 Progress = Callable[[int, int, str], None]  # (steps done, steps at most, loss and accuracy in words)
@@ -106,6 +106,7 @@ class Training:
     Raises `SettingError` where the file is of another training.
     """
 
+    @interrupts_deferred()
     def __init__(self, problem: Problem, parameters: Tree, data: Tree, plan: Plan, *, seed: int = 0,
                  path: str | None = None, identity: object = None):
         import jax
@@ -125,13 +126,17 @@ class Training:
             self._load(path)
 
     def run(self, progress: Progress | None = None) -> Trained:
-        """Train until every seed has met the stopping rule; what a chunk of steps leaves is in `state` at once."""
+        """Train until every seed has met the stopping rule; what a chunk of steps leaves is in `state` at once. Ctrl-C
+        waits for the end of a chunk."""
+        import jax
+
         done, most = int(self.state.steps.max()), self.plan.most_steps
         chunks = 0
         try:
             while done < most and not bool(self.state.done.all()):
                 length = min(CHUNK, most - done)
-                self.state = self._advance(self.state, self.data, self.keys, length)
+                with interrupts_deferred():
+                    self.state = jax.block_until_ready(self._advance(self.state, self.data, self.keys, length))
                 done, chunks = done + length, chunks + 1
                 if progress is not None:
                     progress(done, most, f"loss {float(self.state.loss.mean()):.3g}, "

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..settings import Setting
-from .recall_task import RecallTask, Sequences
+from .attention_model import RecallTask, Sequences, Tree, credit
 
-Tree = Any
 HEAD = 8  # coordinates of an attention head, about
 EXPANSION = 4  # hidden units of an MLP a coordinate of the residual stream
 STABILISER = 1e-5  # added to the variance in a layer norm
@@ -131,8 +130,6 @@ def observe(parameters: Tree, task: RecallTask, setting: Setting, shape: BlockSh
     recall: share of the facts that are answered right in more than half of 8 fresh sequences; accuracy: as everywhere.
     """
     import jax.numpy as jnp
-
-    from .attention_model import credit
 
     scores, a, place = logits(parameters, task.held_out, shape, setting.V)
     weight = a.mean(axis=1)

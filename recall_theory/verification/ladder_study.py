@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import SettingError
 from ..settings import OBSERVABLES, Setting
-from ..simulate.observation import Observable
+from ..simulate.observables import Observable
 from ..theory.predict import predict
 from ..training.rungs import RUNGS, RungObservation, train_rung
 

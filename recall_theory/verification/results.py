@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.plain_data import SCHEMA_VERSION, cleaned
-from ..simulate.observation import Observable
+from ..simulate.observables import Observable
 from ..theory.predict import LAW
 from .intervals import Intervals, anytime_interval, mean_intervals, pooled_interval
 from .planning import seeds_planned

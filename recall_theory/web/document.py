@@ -8,10 +8,10 @@ import hashlib
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from ..plots.style import PALETTE
+
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-__all__ = ["asset", "environment", "fragment", "hashed", "render", "text"]
 
 
 def render(template: str, *, style: str, script: str, connect: str = "'none'", style_attributes: bool = False,
@@ -35,13 +35,20 @@ def render(template: str, *, style: str, script: str, connect: str = "'none'", s
 
     from .. import __version__
 
-    sheet = asset("style.css") + style
+    sheet = _colours() + asset("style.css") + style
     script = asset("reading.js") + script
     styles = "unsafe-inline" if style_attributes else hashed(sheet)
     policy = (f"default-src 'none'; script-src '{hashed(script)}'; style-src '{styles}'; img-src data:; "
               f"connect-src {connect}; base-uri 'none'; form-action 'none'")
     return environment().get_template(template).render(
         policy=policy, style=Markup(sheet), script=Markup(script), version=__version__, **values)
+
+
+def _colours() -> str:
+    """The palette of the figures as custom properties, each the --colour of the class of its name too."""
+    shades = [f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in PALETTE.items()]
+    classes = [f".{name} {{ --colour: var(--{name}); }}" for name in PALETTE]
+    return "\n".join([":root {", *shades, "}", *classes, ""])
 
 
 def fragment(template: str, macro: str, *values: object) -> str:

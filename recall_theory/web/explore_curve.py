@@ -16,8 +16,6 @@ from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 if TYPE_CHECKING:
     from ..theory.predict import Prediction
 
-__all__ = ["Curve", "predicted"]
-
 
 SPAN = 64  # the curve reaches this factor to either side of the setting
 INTERVALS = 24

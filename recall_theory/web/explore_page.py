@@ -13,8 +13,6 @@ from ..settings import EMBEDDINGS, OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS,
 from .document import asset, fragment, render, text
 from .explore_curve import Curve, predicted
 
-__all__ = ["answers", "page"]
-
 Record = dict[str, object]
 
 FIRST_POINTS = 5  # with which a curve takes the place of the one before
@@ -87,22 +85,15 @@ def _setting(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
     """The setting that the texts stand for, and what is wrong with which of them."""
     values: dict[str, object] = {}
     problems = {}
-    for name in SIZES:
-        entered = form.get(name, "")
-        size = parse_integer(entered)
-        if name == "m" and name not in form:
+    for name in (*SIZES, *RATES):
+        entered = form.get(name, "").strip()
+        if (name == "m" and name not in form) or (name in RATES and not entered):
             continue
+        read = parse_integer(entered) if name in SIZES else parse_real(entered)
         try:
-            values[name] = PARAMETERS[name].check(entered if size is None else size)
+            values[name] = PARAMETERS[name].check(entered if read is None else read)
         except SettingError as error:
             problems[name] = str(error).removesuffix(", or none")
-    for name in RATES:
-        if entered := form.get(name, "").strip():
-            rate = parse_real(entered)
-            try:
-                values[name] = PARAMETERS[name].check(entered if rate is None else rate)
-            except SettingError as error:
-                problems[name] = str(error).removesuffix(", or none")
     if problems:
         return None, problems
     if "m" in values:

@@ -16,8 +16,6 @@ from urllib.parse import parse_qsl
 
 from ..numerics.plain_data import cleaned
 
-__all__ = ["HOST", "Server"]
-
 HOST = "127.0.0.1"
 NAMES = ("127.0.0.1", "localhost", "[::1]")  # by which a browser on this machine asks for it
 PATIENCE = 0.4  # seconds that a request waits for the step that another one is computing

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import sympy
     from sympy.printing.mathml import MathMLPresentationPrinter
 
-__all__ = ["GROUPS", "Group", "formula_math", "groups_of", "math", "model_of"]
-
 NOISE = ("noise", "=")
 OF_NOISE = "<msup><mrow><mo>(</mo><mtext>noise</mtext><mo>/</mo><mtext>signal</mtext><mo>)</mo></mrow><mn>2</mn></msup>"
 FUNCTIONS = {"log": "ln", "loggamma": "ln Γ"}  # class of sympy -> how the field writes it
@@ -88,7 +86,6 @@ def _heading(title: str) -> str:
     """The title without its first part, which the formula itself says: "Least N: every fact must occur"."""
     rest = re.sub(r"^(Least|Largest) \w+: |^[\w^ ]+ that (?=.* asks? for)", "", title)
     return rest[:1].upper() + rest[1:]
-
 
 
 def math(expression: sympy.Basic, before: str = "") -> str:

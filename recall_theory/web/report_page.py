@@ -24,8 +24,6 @@ from ..verification.verdicts import VERDICT_ALPHA
 from .document import asset, render
 from .formula_groups import formula_math, groups_of, model_of
 
-__all__ = ["page"]
-
 MOST_CELLS = 300  # in the table and in figures
 WORDS = ("variant", "observable", "verdict", "limited by", "reason", "interval by")  # columns of text
 # Columns that are shown on demand, with their classes: tips leave out technical ones.

@@ -195,26 +195,3 @@ def recall_all(V: Real) -> Real:
     17.2666
     """
     return V * log(V) / (1 - exp(whole(1, V)) * log(whole(2, V)) / 2)
-
-
-def attention_terms(V: Real, L: Real, d: Real, N: Real, e: Real) -> dict[str, Real]:
-    """Named contributions to (noise/signal)^2 of the attention; their sum is about Var(score)/lead^2."""
-    signal = lead(V, L, N, e) ** 2
-    return {
-        "noise token counts": noise_counts(V, L, N) / signal,
-        "label noise": label_noise(V, L, N, e) / signal,
-        "shared sequences": shared_sequences(V, L, N) / signal,
-        "own sequences": own_sequences(V, L, N, e) / signal,
-        "lead noise": lead_noise(V, L, N) / signal,
-        "trigger overlap": (1 / V) * (d <= V),
-    }
-
-
-def recall_terms(V: Real, d: Real, N: Real, e: Real) -> dict[str, Real]:
-    """Named contributions to (noise/signal)^2 of the margin (1 + e) n_k - e n_j of recall."""
-    lam = N / V
-    return {
-        "own count": (1 + e) ** 2 / lam,
-        "mean bias": e / lam,
-        "trigger overlap": e * (1 / V) * (d <= V),
-    }
