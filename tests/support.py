@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recall_theory.commands import pages
 from recall_theory.settings import SettingError
 from recall_theory.simulate import reference
 from recall_theory.simulate.data import Samples, draw_embeddings, draw_mlp
@@ -35,6 +36,18 @@ def drawn_task(setting, seed=0):
     emb = draw_embeddings(setting, np.random.default_rng(s_emb))
     layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(s_layer))
     return reference.draw_task(setting, emb, Samples(setting, s_samples), s_reference, layer)
+
+
+def remember_summaries(patch):
+    """What `report` shows of a store is computed once, in however many forms it is then written."""
+    summaries, compute = {}, pages._summary
+
+    def summary(output, *asked):
+        if asked not in summaries:
+            summaries[asked] = compute(output, *asked)
+        return summaries[asked]
+
+    patch.setattr(pages, "_summary", summary)
 
 
 def standard_error(values):

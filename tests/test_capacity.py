@@ -44,12 +44,19 @@ def test_what_twice_the_facts_take_is_enough_and_little_more(found):
     assert any(least is not None for _, least, _ in asked)
 
 
+def test_the_dimension_for_twice_the_facts_may_be_more_than_twice_as_large():
+    row, = capacity(d=12, L=1, m=64, ratios=(64,), target=0.8).rows
+    assert (row.V, row.next["V"]) == (2, 4) and row.next["d"] > 24
+    reached = [predict(Setting(V=4, L=1, d=d, N=256, m=64)).accuracy for d in (20, row.next["d"])]
+    assert reached[0] < 0.8 <= reached[1]
+
+
 def test_where_no_V_reaches_the_target_the_row_says_so():
     """And at the V of the best accuracy nothing helps: not a thousand times the width, dimension or samples."""
-    row, = capacity(d=16, L=3, m=64, ratios=(64,), target=0.95).rows
+    row, = capacity(d=8, L=3, m=64, ratios=(64,), target=0.95).rows
     assert row.V is None
     assert row.next == {"V": row.best_V, "m": None, "d": None, "N": None}
-    sizes = {"V": row.best_V, "L": 3, "d": 16, "N": 64 * row.best_V, "m": 64}
+    sizes = {"V": row.best_V, "L": 3, "d": 8, "N": 64 * row.best_V, "m": 64}
     for name in ("m", "d", "N"):
         assert predict(Setting(**(sizes | {name: 1000 * sizes[name]}))).accuracy < 0.95
 

@@ -518,7 +518,9 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
     (["compare", "--d", "1e6", "--seeds", "2"], ["leave --seeds out"]),
     ([*EMBEDDINGS[:8], "--seed", "3"], ["--seed goes with --seeds"]),
     (ACTIVATIONS[:10], ["--m is missing"]),
+    ([*ACTIVATIONS, "--activation", "log(x)"], ["--activation", "not positive"]),
     (["phase", *PHASE[3:]], ["--x is missing"]), ([*PHASE, "--plot", "x.txt"], ["--plot", ".svg"]),
+    ([*PHASE[:3], *PHASE[5:]], ["--y is missing"]), ([*PHASE, "--plot", "/nowhere/x.svg"], ["--plot"]),
     (["phase", "--x", "N=1..", *PHASE[3:]], ["--x", "NAME=LOW..HIGH"]),
     ([*PHASE, "--d", "3"], ["phase: --y: d is an axis"]),
     *[([a if a != "d=16..64" else y for a in PHASE], [words]) for y, words in (

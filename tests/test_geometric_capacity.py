@@ -147,6 +147,8 @@ def test_what_is_no_question_is_refused(bad, name):
 
 
 def test_hops_by_depth():
+    middle = next(way for way in hops(1024, 4, 2).ways if way.route == "middle")  # R log2 N! on 2 N vectors
+    assert middle.bound_bits == pytest.approx(4 * math.lgamma(1025) / math.log(2) / 2048)
     ways = hops(1024, 4, 6).ways
     by_depth = {way.depth: way for way in ways if way.route in ("embedding", "layers")}
     assert by_depth[1].d == 4**6 * 10 + 24 and by_depth[6].d == 44

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -66,12 +67,17 @@ def made(rung, exponent, seeds=8):
 
 
 def test_an_exponent_is_found_where_it_was_put():
-    found = ladder_scaling(made("3", 1.8), "3", "V", "d", 0.5)
+    elsewhere = [{**row, "setting": {**row["setting"], "L": 4}, "observed": {"accuracy": {"values": [0.0] * 8}}}
+                 for row in made("3", 1.8)]  # of another length
+    found = ladder_scaling(made("3", 1.8) + elsewhere, "3", "V", "d", 0.5)
     usual = [p for p in found.points if not p.reason]
     assert len(usual) >= 3 and found.line.slope == pytest.approx(1.8, abs=0.1)
     assert exponent_in_words(found).startswith("1.")
     for point in usual:
         assert point.observed == pytest.approx(point.value**1.8 / 4, rel=0.15)
+    vague = dataclasses.replace(found, points=tuple(dataclasses.replace(
+        p, interval=(p.observed / 1.5, p.observed * 1.5)) for p in found.points))
+    assert 0.3 < np.ptp(vague.interval) < 3 and exponent_in_words(vague).startswith("not determined [")
 
 
 def test_what_lies_outside_says_so():

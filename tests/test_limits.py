@@ -115,12 +115,12 @@ def test_predictions_keep_their_sizes_and_make_a_data_frame(model):
     assert table["std.recall"].iloc[3] == pytest.approx(one.std["recall"], rel=1e-3, abs=1e-6)
 
 
-@pytest.mark.parametrize("model", [{}, {"m": 64}, {"m": []}, {"embedding": "orthogonal"}])
-def test_no_settings_have_no_predictions(model):
-    for V, shape in (([], (0,)), (np.empty((2, 0)), (2, 0))):
-        many = predict_many(V=V, L=2, d=32, N=512, **model)
-        assert many.recall.shape == many.V.shape == many.std["recall"].shape == shape
-        assert len(pandas.DataFrame(many.to_dict())) == 0
+@pytest.mark.parametrize("model, shape", [({}, (0,)), ({"m": 64}, (2, 0)), ({"m": []}, (0,)),
+                                          ({"embedding": "orthogonal"}, (2, 0))])
+def test_no_settings_have_no_predictions(model, shape):
+    many = predict_many(V=np.empty(shape), L=2, d=32, N=512, **model)
+    assert many.recall.shape == many.V.shape == many.std["recall"].shape == shape
+    assert len(pandas.DataFrame(many.to_dict())) == 0
 
 
 def test_settings_with_and_without_an_mlp_are_predicted_apart():

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from command_line import answer, call, refused
+from command_line import answer, call
 
 from recall_theory.errors import Interrupted
 from recall_theory.settings import Setting, SettingError
@@ -131,25 +131,6 @@ def test_the_command_line_in_its_forms():
     assert "simulated" in out
     small = ("--x", "N=64..256", "--y", "d=4..16", "--V", "128", "--L", "16", "--cells", "2x2")
     assert "reached nowhere" in call("phase", *small)[1]
-
-
-@pytest.mark.parametrize("arguments, word", [
-    (("phase", "--x", "N=2^11..2^14"), "--y is missing"),
-    (("phase", "--x", "N=1", "--y", "d=1..2"), "--x"),
-    (("phase", "--x", "N=a..b", "--y", "d=1..2"), "--x"),
-    ((*PLANE, "--cells", "3"), "--cells"),
-    ((*PLANE[:-1], "3"), "--cells"),
-    ((*PLANE, "--plot", "x.gif"), "plot"),
-    ((*PLANE, "--plot", "/nowhere/x.svg"), "--plot"),
-    ((*PLANE, "--activation", "tanh"), "--activation"),
-    ((*PLANE, "--N", "5"), "N"),
-    ((*PLANE, "--points", "-1"), "--points"),
-    (("compare", "activations", "--V", "64", "--L", "8", "--d", "32", "--N", "1000"), "--m is missing"),
-    (("compare", "activations", "--V", "64", "--L", "8", "--d", "32", "--N", "1000", "--m", "8", "--activation",
-      "log(x)"), "--activation"),
-])
-def test_bad_command_lines_are_one_line(arguments, word):
-    assert word in refused(*arguments)
 
 
 # Activations side by side

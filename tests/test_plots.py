@@ -9,13 +9,14 @@ import sys
 import xml.etree.ElementTree as ET
 from functools import partial
 
+import numpy as np
 import pytest
+from support import remember_summaries
 
 from recall_theory import Setting, phase
 from recall_theory.cli import main
-from recall_theory.commands import pages
 from recall_theory.errors import SettingError
-from recall_theory.plots.comparisons import SHAPES, VERDICTS, Mark, draw_marks
+from recall_theory.plots.comparisons import SHAPES, VERDICTS, Mark, agreement_figure, draw_marks, residual_figure
 from recall_theory.plots.phase_diagram import phase_figure
 from recall_theory.plots.style import (
     COLOURS,
@@ -29,6 +30,7 @@ from recall_theory.plots.style import (
     tint,
 )
 from recall_theory.sweep import Problem, Store, product, sweep
+from recall_theory.sweep.store_summary import summarise_store
 from recall_theory.theory.phase import FAMILIES, Point
 from recall_theory.web.explore_page import page
 
@@ -44,14 +46,7 @@ def folder(tmp_path_factory):
     sweep(product({"d": [6, 12, 24], "L": [2, 4]}, V=12, N=96), seeds=48, seed=3, store=folder / "sweep.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("recall_theory.sweep.store_summary.DIAGRAM_CELLS", (3, 2))
-        summaries, compute = {}, pages._summary
-
-        def summary(output, *asked):
-            if asked not in summaries:
-                summaries[asked] = compute(output, *asked)
-            return summaries[asked]
-
-        patch.setattr(pages, "_summary", summary)
+        remember_summaries(patch)
         yield folder
 
 
@@ -184,6 +179,20 @@ def test_every_comparison_is_drawn_once_and_one_observable_alone(folder):
     assert set(re.findall(r":marks:(\w+):", text)) == {"recall"}
     words = json.loads(report(folder, "residuals", "a.json", "--observable", "recall", "--json"))["words"]
     assert "accuracy" not in " ".join(words)
+
+
+def test_bars_end_where_intervals_and_standard_errors_do():
+    results = sweep(product({"d": [6, 24]}, V=12, L=2, N=96), seeds=12, seed=3)
+    cells = dict(enumerate(summarise_store(results, diagram_cells=None).analysis.cells))
+    found = [cell.comparisons["recall"] for cell in cells.values()]
+    inside = [(c.predicted, max(0, c.predicted + c.low), min(1, c.predicted + c.high)) for c in found]
+    beside = [(d, c.difference - c.observed.se, c.difference + c.observed.se)
+              for d, c in zip((6, 24), found, strict=True)]
+    for figure, expected in ((agreement_figure(cells, ["recall"], "single"), inside),
+                             (residual_figure(cells, ["recall"], ["d"], "single"), beside)):
+        bars = [(x, low, high) for drawn in figure.axes[0].collections if drawn.get_gid().startswith("intervals")
+                for (x, low), (_, high) in drawn.get_segments()]
+        assert np.array(bars) == pytest.approx(np.array(expected))
 
 
 def test_words_are_what_there_is_without_a_file(folder, capsys):

@@ -220,6 +220,14 @@ def test_too_much_noise_is_found():
     assert missing.sign == -1 and missing.cells == 6 and "too much noise" in paragraph(found)
 
 
+def test_noise_of_attention_is_counted_among_the_positions():
+    grid = [Setting(V=v, L=8, d=64, N=512) for v in (64, 128)]
+    right, wrong = (lambda s, lead=lead: {"attention": float(forced_choice(lead, s.L))} for lead in (2.0, 1.0))
+    (missing,) = explain(as_seen(grid, lambda s: right(s)["attention"], wrong)).missing
+    assert (missing.observable, missing.sign, missing.cells) == ("attention", -1, 2)
+    assert noise(wrong(grid[0])["attention"], 8) == pytest.approx(1) and math.isnan(noise(0.01, 64))
+
+
 def test_nothing_is_missing_from_the_truth():
     found = explain(as_seen([HERE], lambda s: 0.7, lambda s: 0.7))
     assert found.missing == () and [r.disagree for r in found.regimes] == [0]

@@ -11,6 +11,7 @@ import re
 import numpy as np
 import pytest
 from pages import assert_for_everybody, assert_no_sideways_scroll
+from support import remember_summaries
 
 from recall_theory import Setting, predict
 from recall_theory.cli import main
@@ -26,14 +27,16 @@ CELLS = [*product({"d": [6, 12, 24], "L": [2, 4]}, V=12, N=96), Setting(V=12, L=
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The folder of a store, its page made twice, and its JSON."""
+    """The folder of a store, its page made twice, and its JSON, of what the first page shows."""
     folder = tmp_path_factory.mktemp("report")
     sweep(CELLS, seeds=48, seed=3, store=folder / "sweep.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("recall_theory.sweep.store_summary.DIAGRAM_CELLS", (3, 2))  # coarse phase diagrams
-        for file, more in (("page.html", []), ("again.html", []), ("page.json", ["--json"])):
-            line = ["report", "--store", str(folder / "sweep.db"), "--at", "0.4", "--output", str(folder / file)]
-            assert main([*line, *more]) == 0
+        line = ["report", "--store", str(folder / "sweep.db"), "--at", "0.4", "--output"]
+        assert main([*line, str(folder / "again.html")]) == 0
+        remember_summaries(patch)
+        for file, more in (("page.html", []), ("page.json", ["--json"])):
+            assert main([*line, str(folder / file), *more]) == 0
     return folder
 
 

@@ -112,16 +112,16 @@ def test_rung_one_observes_what_simulate_does():
 # The trainer, on a problem that has nothing to do with facts.
 
 
-def bowl(steps=200, **more):
+def bowl(steps=200, measure=None, **more):
     """Least squares: its least loss is 0, and its accuracy 1 once the distance is small."""
     def loss(x, data, key):
         return ((x["x"] - data) ** 2).sum()
 
-    def measure(x, data):
+    def close_by(x, data):
         value = loss(x, data, None)
         return value, (value < 1e-3).astype(float)
 
-    return Training(Problem(loss, measure), {"x": np.zeros((3, 2), np.float32)},
+    return Training(Problem(loss, measure or close_by), {"x": np.zeros((3, 2), np.float32)},
                     np.array([[0, 0], [1, 2], [3, 4]], np.float32), Plan("adamw", 0.05, 0.0, most_steps=steps), **more)
 
 
@@ -130,6 +130,20 @@ def test_a_seed_stops_once_it_meets_the_rule():
     assert found.steps.tolist() == sorted(found.steps.tolist()) and found.steps[0] == 50 < found.steps[2]
     assert (found.loss[found.accuracy == 1] < 0.01).all()
     assert bowl(70).run().steps.max() == 70
+
+
+def test_a_right_seed_goes_on_until_its_loss_is_small():
+    sure = bowl(measure=lambda x, data: (((x["x"] - data) ** 2).sum(), 1.0)).run()
+    assert sure.steps.tolist()[0] == 50 < sure.steps[2] and (sure.loss < 0.01).all()
+
+
+def test_rung_two_has_rates_at_which_the_trigger_leads():
+    """By the simulator's trained logits: the trigger's is the lead times 1 - 1/L, but for the noise of one draw."""
+    setting = Setting(V=24, L=4, d=128, N=4096, embedding="sphere")
+    eta, gamma = rungs.rates(rungs.RUNGS["2"], setting)
+    task, _ = both(setting.replace(eta=eta, gamma=gamma))
+    model = reference.trained(task, reference.train(task))
+    assert model.trigger_score == pytest.approx(rungs.LEAD * (1 - 1 / 4), rel=0.1)
 
 
 def test_a_checkpoint_goes_on_as_if_nothing_had_happened(tmp_path):
