@@ -25,16 +25,18 @@ from .training_attention import SPECK, Classes, Seeds, best_pick
 class Stored:
     """The strengths of the other labels by class, fields (R, E, C), and over all of them, (R, E).
 
-    A label of count c has the mean c bias + rest - mean and the variance c^2 spread + rest_variance.
+    A label of count c has the mean c bias + rest - mean, the variance c^2 spread + rest_variance and, beside the
+    kernel's own, the third central moment rest_third.
     square: E theta^2 of one competitor. best (R, 1): chance that one token is among a sequence's noise. bare: variance
-    of a wrong pick's overlap. missed (R,): share of wrong
-    attention. shared: the part of `square` that is the same for all facts.
+    of a wrong pick's overlap. missed (R,): share of wrong attention. shared: the part of `square` that is the same for
+    all facts.
     """
 
     bias: FloatArray
     spread: FloatArray
     rest: FloatArray
     rest_variance: FloatArray
+    rest_third: FloatArray
     mean: FloatArray
     square: FloatArray
     best: FloatArray
@@ -54,16 +56,18 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) ->
     missed = (groups.weight * (1 - groups.share)).sum(-1)
     # Wrong picks fall on few tokens, so that their overlap with w is common to all labels.
     best, every = best_pick(seeds)[:, None, None], missed[:, None, None]
+    again = (picked * (1 - picked) * kernel.bare_own**2)[..., None]
     rest_variance = rf.stored_rest(share, lam, bias, wrong, kernel.bare_variance[..., None],
-                                   groups.share_variance[:, None], missed=every, best=best)
+                                   groups.share_variance[:, None], missed=every, best=best, itself=again)
+    rest_third = rf.stored_rest_third(share, lam, kernel.bare_own[..., None], picked[..., None])
     mean = (weight * rf.stored_mean(share, bias, wrong)).sum(-1)
     square = rf.stored_square(share, lam, bias, wrong, spread, mean[..., None], rest=rest_variance)
     square = (weight * square).sum(-1)
     # nothing attended rightly, and nothing wrongly by chance
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
     alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * (kernel.variance - kernel.common)
-    return Stored(bias, spread, (1 - share) * wrong, rest_variance, mean, square, best[..., 0], kernel.bare_variance,
-                  missed, 1 - alone / square)
+    return Stored(bias, spread, (1 - share) * wrong, rest_variance, rest_third, mean, square, best[..., 0],
+                  kernel.bare_variance, missed, 1 - alone / square)
 
 
 def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray, bits: int) -> tuple[Kernel, Stored]:

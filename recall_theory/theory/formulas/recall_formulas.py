@@ -92,10 +92,17 @@ def stored_mean(share: Real, bias: Real, astray: Real) -> Real:
 
 @_moment("stored.rest", "Variance of what a label's wrong picks store", "leading; a class of labels")
 def stored_rest(share: Real, lam: Real, bias: Real, astray: Real, bare: Real, varied: Real, *,
-                missed: Real, best: Real) -> Real:
-    """(1 - a) (b*^2 + v0)/lam + V_a (b - b*)^2 + (1 - a - missed)^2 v0 best/(2 - best)."""
-    return ((1 - share) / lam * (astray**2 + bare) + varied * (bias - astray)**2
+                missed: Real, best: Real, itself: Real) -> Real:
+    """(1 - a) (b*^2 + v0 + s)/lam + V_a (b - b*)^2 + (1 - a - missed)^2 v0 best/(2 - best); s = p (1 - p) k*^2 that of
+    picks of the fact itself, beside their mean."""
+    return ((1 - share) / lam * (astray**2 + bare + itself) + varied * (bias - astray)**2
             + (1 - share - missed)**2 * agreement(best) * bare)
+
+
+@_moment("stored.rest_third", "Third central moment of what a label's picks of the fact itself store", "leading")
+def stored_rest_third(share: Real, lam: Real, own: Real, picked: Real) -> Real:
+    """(1 - a) p k*^3/lam^2: Poisson counts of picks that bring k*/lam each."""
+    return (1 - share) * picked * own**3 / lam**2
 
 
 @_moment("stored.square", "Mean square of a label's strength", "exact for Poisson counts; a class of labels")
