@@ -10,7 +10,7 @@ from reference import law as reference
 
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
-from recall_theory.theory import competitors, correct_label, fact, read_out, recall, strengths, training_attention
+from recall_theory.theory import competitors, correct_label, fact, read_out, recall, training_attention
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.domain import Batch
 
@@ -90,7 +90,7 @@ MUTATIONS = {
     "a tenth less variance of the kernel": patched(read_out.InnerProduct, "moments", scaled(variance=0.9)),
     "no overlap of a token with another": patched(recall, "stored", scaled(spread=0)),
     "a floor that always acts": patched(competitors, "left_of", lambda f: lambda *a: 0 * f(*a) + 1.1),
-    "wrong picks that are all different": patched(strengths, "best_pick", lambda f: lambda seeds: 1e-6 * f(seeds)),
+    "three times as many wrong picks of the fact itself": patched(recall, "picked_by", lambda f: lambda *a: 3 * f(*a)),
     "a fifth more tokens in a sequence": patched(
         recall, "attended_share", lambda f: lambda seeds, *rest: f(dataclasses.replace(seeds, L=1.2 * seeds.L), *rest)),
     "a sphere with one dimension less": patched(correct_label, "peizer_pratt_scale", lambda f: lambda d: f(d - 1)),

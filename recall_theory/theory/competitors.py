@@ -62,19 +62,19 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts:
     if kernel.skewness.any() or of_picks.any():
         third = (kernel.skewness * kernel.variance**(3 / 2))[..., None, None]
         parts.append(count**3 * third + of_picks[..., None] + 0 * mean)
-    parts = [part.reshape(R, E, -1) for part in parts]
+    moments = [part.reshape(R, E, -1) for part in parts]
     weight = (groups.weight[..., None] * p).reshape(R, -1)
     classes = groups.weight.shape[1]
     if counts and classes > 1:
         whole = np.maximum(weight.reshape(R, classes, counts).sum(axis=1), TINY)
         each = (np.eye(counts)[:, None] * weight.reshape(R, 1, classes, counts)).reshape(R, counts, -1)
-        weight, parts = whole, _merged(each / whole[..., None], *parts)
+        weight, moments = whole, _merged(each / whole[..., None], *moments)
     elif weight.shape[-1] > accuracy.kind:
         _, weight, operator = condensation(right.reshape(R, -1), weight, accuracy.kind)
-        parts = _merged(operator, *parts)
+        moments = _merged(operator, *moments)
     weight = np.where(weight * seeds.V[:, None] > NONE, weight, 0)
     keep = (weight > 0).any(axis=0)
-    mean, variance, *third = (part[..., keep] for part in parts)
+    mean, variance, *third = (part[..., keep] for part in moments)
     return Kinds(weight[:, keep], mean, variance, third[0] if third else None,
                  np.maximum(seeds.V - 2, 1)[:, None] * stored.square)
 

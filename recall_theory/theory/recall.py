@@ -20,7 +20,7 @@ from .domain import Batch
 from .fact import facts
 from .read_out import InnerProduct, Neurons, ReadOut
 from .seed import seed_law, tau_nodes
-from .strengths import in_few_bits, stored
+from .strengths import in_few_bits, picked_by, stored
 from .training_attention import TINY, Attended, Classes, Seeds, attended_share, classes, sure_classes, wrong_score
 from .variance import law_of_facts, scatter
 from .wrong_picks import wrong_answers
@@ -99,7 +99,7 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
     samples = samples_of(seeds, attended, wrong, accuracy, rules.own).repeated(read.alike)
     share = (read.weight * (samples.share * samples.weight).sum(-1)).sum(-1)
     kernel = read_out.moments(seeds, read)
-    samples, picked = samples.repeated(kernel.nodes), np.repeat(read.picked, kernel.nodes, axis=1)
+    samples, picked = samples.repeated(kernel.nodes), np.repeat(picked_by(seeds, groups, read), kernel.nodes, axis=1)
     each_row = kernel.own.shape[1] * accuracy.strength * accuracy.noise
     rows = max(1, ENTRIES // (each_row * accuracy.chi * accuracy.power))
     parts = []

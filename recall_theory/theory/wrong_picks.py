@@ -13,7 +13,7 @@ from .accuracy import Accuracy
 from .competitors import left_of
 from .fact import Facts
 from .read_out import ReadOut
-from .strengths import stored
+from .strengths import picked_by, stored
 from .training_attention import TINY, Classes, Seeds, best_pick, score_of_token
 
 __all__ = ["wrong_answers"]
@@ -48,7 +48,7 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     kernel = read_out.moments(seeds, read)
     kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger
     D = kernel.nodes
-    store = stored(seeds, groups, kernel, np.repeat(read.picked, D, axis=1))
+    store = stored(seeds, groups, kernel, np.repeat(picked_by(seeds, groups, read), D, axis=1))
     noise = np.maximum(V - 2, 1) * store.square
     gain = np.sqrt(d / noise)[..., None]
     top = np.sqrt(2 * np.log(seeds.V)) + BEYOND
