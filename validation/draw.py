@@ -1,6 +1,6 @@
 """Draw settings to compare predictions with, before anything is simulated.
 
-    python -m validation.draw --seed 404 [--attention 84 --smooth 63 --rough 24] > draw.json
+    python -m validation.draw --seed 505 [--attention 84 --smooth 63 --rough 24] > draw.json
 
 Sizes are log-uniform: V 16 to 1,024, L 2 to 256, d 8 to 384 (orthogonal embeddings: at least V, in 3 of 10 settings
 just V), N/V 1 to 500, m 32 to 1,024. A setting whose predicted recall and accuracy both lie within 0.03 of 0 or 1 says

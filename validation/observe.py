@@ -1,6 +1,6 @@
 """Simulate drawn settings and keep what was seen; an interrupted run goes on where it was.
 
-    python -m validation.observe draw.json --out validation/fresh.json --seed 404 [--seconds 4]
+    python -m validation.observe draw.json --out validation/fresh.json --seed 505 [--seconds 2]
 
 Seeds of a setting follow until every standard error is below 0.0012 (64 seeds at least) or its time is over. Sequences
 of the test are summed over, not drawn: attention and accuracy have no other error than that of the seeds.
