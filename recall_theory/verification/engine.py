@@ -44,7 +44,7 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     ----------
     grid : a list of settings, the name of a shipped grid, or a TOML file.
     seeds : seeds a cell. Where None they are planned from the predicted spread, and the run looks at an eighth of them,
-        at all, and at 2.5 times as many where a cell is open; it ends as soon as the verdict is certain.
+        at all, and at 4 times as many where a cell is open; it ends as soon as the verdict is certain.
     seed : fixes all draws; drawn, and kept in the result, where None. Any number of `jobs` gives the same bits.
     margin : the largest difference that still counts as agreement, above 0 and below 1, also over a group of cells.
         Where None what the predictor says, or else what the theory declares, which is less where probabilities are
