@@ -12,6 +12,7 @@ import pytest
 from support import ROOT, VALIDATION, assert_refused, shipped
 
 from recall_theory import Setting, SettingError, predict, verify
+from recall_theory.commands.verify import bias_in_words
 from recall_theory.errors import Interrupted
 from recall_theory.geometric import GeometricSetting
 from recall_theory.geometric import predict as predict_geometric
@@ -126,7 +127,7 @@ def test_stopping_at_will_keeps_what_was_observed():
 
 
 PLAN = planned_seeds({"recall": Moments(0.5, 0.15)}, {"recall": 0.02})
-MORE = int(2.5 * PLAN)
+MORE = 4 * PLAN
 
 
 @pytest.mark.parametrize("means, stop, seeds, verdict", [
@@ -164,6 +165,20 @@ def test_a_bias_too_small_for_any_cell_is_found_over_the_grid():
     assert biased.family[0] < biased.usual[0] < biased.bias < biased.usual[1] < biased.family[1]
     kept = found["biased"].to_dict()
     assert kept["pooled"][0]["interval"] == list(biased.family) and kept["verdict"] == DISAGREE
+
+
+def test_a_run_says_beforehand_which_biases_its_seeds_cannot_judge():
+    """Thirty cells at a margin of 0.02 take 900 seeds each where no spread is predicted: a standard error of
+    0.0009 over the grid, 2.7 of which are in its margin of 0.0025. Ten cells have 1.6 only."""
+    for cells, said in ((30, []), (10, ["9,000 seeds judge every cell, but are too few for a bias over the grid of "
+                                        "recall (attention-only)"])):
+        grid = [Setting(V=64, L=4, d=64, N=4096 + i) for i in range(cells)]
+        lines = []
+        found = verify(grid, seed=1, predictor=lambda s: 0.5, announce=lines.append,
+                       problem=Stopping(dict.fromkeys(grid, 0.5), std=0.15).problem())
+        assert lines == said and len(found.pooled) == 1
+        words = bias_in_words((), [dataclasses.replace(found.pooled[0], usual=(-0.003, 0.003))])
+        assert words.endswith("0 of 1 bias within the margin; too few seeds to judge recall (attention-only).")
 
 
 def test_groups_are_models_in_regimes_and_all_of_them():

@@ -52,10 +52,15 @@ def verified(output: Output, problem: Problem[S, P], grid: str, answer: Callable
     from ..verification.grids import load_grid
 
     settings, used = load_grid(grid, problem), output.seed(seed)
+
+    def say(line: str) -> None:
+        output.note(f"{output.command}: {line}")
+
     return output.measure(
         "seeds",
         lambda progress: verify(settings, seed=used, jobs=jobs or cores(), problem=problem,
-                                progress=lambda done, total, _: progress(done, total), **how),
+                                progress=lambda done, total, _: progress(done, total),
+                                announce=say if output.progress else None, **how),
         lambda result: answer(result, len(settings)),
         lambda result: _finished(result, len(settings), used))
 
@@ -152,15 +157,23 @@ def verification_answer(result: Verification[S, P], grid: str, wanted: int, size
 
 
 def bias_in_words(cells: Iterable[Cell[S, P]], pooled: Sequence[PooledTest]) -> str:
-    """Over which groups of cells the predictions are biased, where they are, or over how many they agree."""
-    from ..verification.results import biased
+    """Over which groups of cells the predictions are biased, where they are, or over how many they agree.
+
+    Where every cell is decided, also the groups that had too few seeds.
+    """
+    from ..verification.results import biased, biases_in_words
 
     if not pooled:
         return ""
     wrong = biased(pooled)
     if not wrong:
         agree = sum(test.verdict == "agree" for test in pooled)
-        return f" Pooled over the grid: {agree} of {plural(len(pooled), 'bias', 'biases')} within the margin."
+        still_open = biases_in_words(
+            ((test.group, test.observable) for test in pooled if test.verdict == "inconclusive"), MOST_BIASED)
+        decided = not any(cell.is_open for cell in cells)  # else a line says what the cells themselves take
+        undecided = f"; too few seeds to judge {still_open}" if still_open and decided else ""
+        total = plural(len(pooled), "bias", "biases")
+        return f" Pooled over the grid: {agree} of {total} within the margin{undecided}."
     agrees = all(cell.verdict == "agree" for cell in cells)
     where = "Agree in each cell, biased over the grid" if agrees else "Biased over the grid"
     groups = "; ".join(f"{test.group} {test.observable} {test.in_percent} %" for test in wrong[:MOST_BIASED])

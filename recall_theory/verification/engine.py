@@ -18,7 +18,7 @@ from .grids import load_grid
 from .planning import LOOKS, early_look, planned_seeds, second_stage
 from .predictors import claim_of
 from .problem import THREE_STEP_RECALL, Moments, P, Problem, S
-from .results import Cell, Verification, compare, pooled_groups, pooled_tests
+from .results import Cell, Verification, biases_in_words, compare, pooled_groups, pooled_tests, too_small_to_judge
 from .sampling import cell_seed
 from .verdicts import DISAGREE, INCONCLUSIVE, family_confidence
 
@@ -37,6 +37,7 @@ Value = float | tuple[float, ...]  # the observables of one seed
 def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: int | None = None, *,
            jobs: int = 1, margin: float | None = None, predictor: Callable[[S], object] | None = None,
            until: str | None = None, progress: Callable[[int, int, S], None] | None = None,
+           announce: Callable[[str], None] | None = None,
            problem: Problem[S, P] = THREE_STEP_RECALL) -> Verification[S, P]:  # type: ignore[assignment]
     """Compare predictions with simulations on every setting of `grid`.
 
@@ -44,7 +45,7 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     ----------
     grid : a list of settings, the name of a shipped grid, or a TOML file.
     seeds : seeds a cell. Where None they are planned from the predicted spread, and the run looks at an eighth of them,
-        at all, and at 2.5 times as many where a cell is open; it ends as soon as the verdict is certain.
+        at all, and at 4 times as many where a cell is open; it ends as soon as the verdict is certain.
     seed : fixes all draws; drawn, and kept in the result, where None. Any number of `jobs` gives the same bits.
     margin : the largest difference that still counts as agreement, above 0 and below 1, also over a group of cells.
         Where None what the predictor says, or else what the theory declares, which is less where probabilities are
@@ -53,6 +54,7 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     until : "conclusive": every cell goes on until its verdicts are conclusive, until it has had `seeds` seeds (50,000
         where None), or until any cell disagrees; intervals hold however long that takes. Groups are not tested.
     progress : called with (seeds done, seeds in all, setting).
+    announce : called before any planned seed, with a line on the biases over the grid for which these are too few.
     problem : `THREE_STEP_RECALL` or `GEOMETRIC_RECALL` of `recall_theory.verification.problem`.
 
     Observables are summed over all sequences exactly, given the seed. Raises `SettingError` for bad arguments, and
@@ -102,7 +104,7 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
         elif seeds is not None:
             run.extend([seeds] * len(cells), whole=True)
         else:
-            run.planned()
+            run.planned(announce)
     return run.verification()
 
 
@@ -161,12 +163,12 @@ class _Run(Generic[S, P]):
                     del cell.values[had:]
             raise
 
-    def planned(self) -> None:
+    def planned(self, announce: Callable[[str], None] | None) -> None:
         """Look at an eighth of the planned seeds, at all of them, and at more of the cells that are still open then.
 
         The first look only ends the run where the verdict is disagree. Each look has a third of the error.
         """
-        plan = []
+        plan, expected = [], []
         for cell in self.cells:
             moments = {o: Moments(0.5, WIDEST_SPREAD) for o in cell.claimed}
             if cell.theory is not None:
@@ -175,6 +177,12 @@ class _Run(Generic[S, P]):
             if not cell.given_margin:  # at the theory's means: a claim near 0 would ask for far too many
                 margins = self.problem.margins(cell.setting, {o: m.mean for o, m in moments.items()})
             plan.append(planned_seeds(moments, margins))
+            expected.append(moments)
+        open_biases = too_small_to_judge(self.problem, [cell.setting for cell in self.cells], expected, plan,
+                                         min(cell.given_margin for cell in self.cells))
+        if open_biases and announce is not None:
+            announce(f"{sum(plan):,} seeds judge every cell, but are too few for a bias over the grid of "
+                     f"{biases_in_words(open_biases)}")
         self.extend(early_look(plan), whole=True, most=sum(plan))
         if self.verification().verdict == DISAGREE:
             self.seeds_planned = sum(plan)

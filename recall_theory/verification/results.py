@@ -19,7 +19,7 @@ from ..simulate.observables import Observable
 from ..theory.predict import LAW
 from .intervals import Intervals, anytime_interval, mean_intervals, pooled_interval
 from .planning import seeds_planned
-from .problem import P, Problem, S
+from .problem import Moments, P, Problem, S
 from .verdicts import (
     AGREE,
     AGREE_CONFIDENCE,
@@ -35,6 +35,7 @@ TOO_SKEWED = "too skewed to judge"
 TOO_FEW = "too few seeds to show rare failures"
 REASONS = {"any law": TOO_SKEWED, "rare failures": TOO_FEW}
 FEWEST_POOLED = 3  # cells of a group: fewer are no more than cells
+EVEN_CHANCE = 2.63  # standard errors in a margin at which an unbiased formula agrees every other time
 MANY_TIMES = 10  # what is observed: a bias of which the first digit says enough
 
 Interval = tuple[float, float]
@@ -169,9 +170,7 @@ class PooledTest:
     @property
     def group(self) -> str:
         """The model and the regime in words: "MLP, sphere"; gaussian embeddings go without saying."""
-        if self.regime == "all":
-            return "all"
-        return ", ".join([self.model, *(word for word in self.regime.split(", ") if word != "gaussian")])
+        return group_in_words(self.model, self.regime)
 
     @property
     def in_percent(self) -> str:
@@ -230,6 +229,49 @@ class Verification(Generic[S, P]):
         return {"schema_version": SCHEMA_VERSION, "law": LAW, "seed": self.seed, **shared,
                 "confidence": self.confidence, "cells": cells, "pooled": [cleaned(t.to_dict()) for t in self.pooled],
                 "seeds_planned": self.seeds_planned, "verdict": self.verdict}
+
+
+def group_in_words(model: str, regime: str) -> str:
+    """A group of cells in words; gaussian embeddings go without saying.
+
+    >>> group_in_words("MLP", "sphere"), group_in_words("MLP", "gaussian"), group_in_words("all", "all")
+    ('MLP, sphere', 'MLP', 'all')
+    """
+    if regime == "all":
+        return "all"
+    return ", ".join([model, *(word for word in regime.split(", ") if word != "gaussian")])
+
+
+def biases_in_words(biases: Iterable[tuple[str, str]], most: int | None = None) -> str:
+    """Biases (group, observable) in words, groups of the same observables together; more than `most` are counted.
+
+    >>> biases_in_words([("MLP", "recall"), ("MLP", "accuracy"), ("MLP, sphere", "accuracy"), ("all", "accuracy")])
+    'recall, accuracy (MLP); accuracy (MLP, sphere; all)'
+    """
+    observables: defaultdict[str, list[str]] = defaultdict(list)
+    for group, observable in biases:
+        observables[group].append(observable)
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for group, names in observables.items():
+        groups[", ".join(names)].append(group)
+    return "; ".join(f"{names} ({len(members)} groups)" if most and len(members) > most else
+                     f"{names} ({'; '.join(members)})" for names, members in groups.items())
+
+
+def too_small_to_judge(problem: Problem[S, P], settings: Sequence[S], moments: Sequence[Mapping[str, Moments]],
+                       seeds: Sequence[int], least_margin: float = 0) -> list[tuple[str, str]]:
+    """The pooled biases (group in words, observable) that an unbiased formula would more often than not leave open.
+
+    By the expected moments of each cell's observables and its seeds; nothing is observed. `least_margin` is as in
+    `pooled_tests`.
+    """
+    found = []
+    for (model, regime, name), members in pooled_groups(problem, settings, moments).items():
+        margin = max(pooled_margin(float(np.mean([moments[c][name].mean for c in members]))), least_margin)
+        se = math.sqrt(sum(moments[c][name].spread ** 2 / seeds[c] for c in members)) / len(members)
+        if margin < EVEN_CHANCE * se:
+            found.append((group_in_words(model, regime), name))
+    return found
 
 
 def biased(tests: Iterable[PooledTest]) -> list[PooledTest]:
