@@ -57,18 +57,19 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts:
     count = right[:, None]
     mean = count * stored.bias[..., None] + stored.rest[..., None] - stored.mean[..., None, None]
     variance = count**2 * stored.spread[..., None] + stored.rest_variance[..., None]
-    parts = [mean, variance]
+    parts: list[FloatArray] = [mean, variance]
     of_picks = np.where(seeds.lam[:, None, None] < accuracy.few, stored.rest_third, 0)  # elsewhere moves 0.0001 at most
     if kernel.skewness.any() or of_picks.any():
-        third = (kernel.skewness * kernel.variance**(3 / 2))[..., None, None]
-        parts.append(count**3 * third + of_picks[..., None] + 0 * mean)
-    moments = [part.reshape(R, E, -1) for part in parts]
+        of_kernel = (kernel.skewness * kernel.variance**(3 / 2))[..., None, None]
+        parts.append(count**3 * of_kernel + of_picks[..., None] + 0 * mean)
+    moments: list[FloatArray] = [part.reshape(R, E, -1) for part in parts]
     weight = (groups.weight[..., None] * p).reshape(R, -1)
     classes = groups.weight.shape[1]
     if counts and classes > 1:
         whole = np.maximum(weight.reshape(R, classes, counts).sum(axis=1), TINY)
         each = (np.eye(counts)[:, None] * weight.reshape(R, 1, classes, counts)).reshape(R, counts, -1)
-        weight, moments = whole, _merged(each / whole[..., None], *moments)
+        weight = whole
+        moments = _merged(each / whole[..., None], *moments)
     elif weight.shape[-1] > accuracy.kind:
         _, weight, operator = condensation(right.reshape(R, -1), weight, accuracy.kind)
         moments = _merged(operator, *moments)

@@ -114,8 +114,8 @@ def nodes_of(seeds: Seeds, kernel: Kernel, stored: Stored, samples: Samples, end
     V, lam = (a[:, None, None] for a in (seeds.V, seeds.lam))
     a, off = samples.share, (kernel.bare_mean + samples.wrong * kernel.bare_slope)[..., None]
     lead = rf.lead(V, lam, lam * samples.right, a, kernel.own[..., None], off, average=stored.mean[..., None])
-    # what the fact's own wrong picks store by chance
-    astray = rf.own_astray(a, lam, off, stored.bare[..., None])
+    # what the fact's own wrong picks store: the tokens that all labels pick, and others by chance
+    astray = rf.own_astray(a, lam, off, stored.bare[..., None], stored.missed[:, None, None], stored.best[..., None])
     own = OwnLabel(samples.weight, lead, a, lam * (samples.right - a), np.maximum(astray, 0))
     return laid_out(seeds, kernel, own, np.maximum(seeds.V - 2, 1)[:, None] * stored.square, ends, accuracy)
 

@@ -29,8 +29,9 @@ class Stored:
 
     A label of count c has the mean c bias + rest - mean, the variance c^2 spread + rest_variance and, beside the
     kernel's own, the third central moment rest_third.
-    square: E theta^2 of one competitor. bare: variance of a wrong pick's overlap. shared: the part of `square` that is
-    the same for all facts.
+    square: E theta^2 of one competitor. best (R, 1): chance that one token is among a sequence's noise. bare: variance
+    of a wrong pick's overlap. missed (R,): share of wrong attention. shared: the part of `square` that is the same for
+    all facts.
     """
 
     bias: FloatArray
@@ -40,7 +41,9 @@ class Stored:
     rest_third: FloatArray
     mean: FloatArray
     square: FloatArray
+    best: FloatArray
     bare: FloatArray
+    missed: FloatArray
     shared: FloatArray
 
 
@@ -61,25 +64,27 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) ->
     itself, some = kernel.bare_own[..., None], np.maximum(1 - share, SPECK)
     mean_wrong = wrong + picked / some * itself
     spread = kernel.variance[..., None] + groups.zeta_variance[:, None] * slope**2
-    # Wrong picks fall on few tokens: what their overlaps with w have in common moves labels together, and is left out.
+    missed = (groups.weight * (1 - groups.share)).sum(-1)
+    # Wrong picks fall on few tokens, so that their overlap with w is common to all labels.
+    best, every = best_pick(seeds)[:, None, None], missed[:, None, None]
     rest_variance = rf.stored_rest(share, lam, bias, wrong, kernel.bare_variance[..., None],
-                                   groups.share_variance[:, None], itself=picked / some * itself**2)
+                                   groups.share_variance[:, None], missed=every, best=best,
+                                   itself=picked / some * itself**2)
     rest_third = rf.stored_rest_third(share, lam, itself, picked / some)
     mean = (weight * rf.stored_mean(share, bias, mean_wrong)).sum(-1)
     square = rf.stored_square(share, lam, bias, mean_wrong, spread, mean[..., None], rest=rest_variance)
     square = (weight * square).sum(-1)
     # nothing attended rightly, and nothing wrongly by chance
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
-    alone = (weight * rf.stored_alone(share, lam)).sum(-1) * (kernel.variance - kernel.common)
-    return Stored(bias, spread, (1 - share) * mean_wrong, rest_variance, rest_third, mean, square,
-                  kernel.bare_variance, 1 - alone / square)
+    alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * (kernel.variance - kernel.common)
+    return Stored(bias, spread, (1 - share) * mean_wrong, rest_variance, rest_third, mean, square, best[..., 0],
+                  kernel.bare_variance, missed, 1 - alone / square)
 
 
 def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray, bits: int) -> tuple[Kernel, Stored]:
     """The kernel and `strengths.stored` with Val's entries quantised to `bits`; kernel fields are (R, E)."""
     missed = (groups.weight * (1 - groups.share)).sum(-1)[:, None]
-    alike = rf.agreement(best_pick(seeds)[:, None])  # wrong picks, by which labels store the same values
-    alone = rf.stored_alone(groups.share, seeds.lam[:, None]) + (1 - groups.share - missed)**2 * alike
+    alone = rf.stored_alone(groups.share, seeds.lam[:, None], missed, best_pick(seeds)[:, None])
     counts = groups.share / seeds.lam[:, None] + groups.share_variance + (1 - groups.share - missed)**2
     trigger = seeds.e * seeds.tau * (groups.weight * counts).sum(-1)
     entries = (groups.weight * alone).sum(-1) + trigger  # an entry's variance, in units of V/d^2

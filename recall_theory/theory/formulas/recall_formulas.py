@@ -92,9 +92,11 @@ def stored_mean(share: Real, bias: Real, astray: Real) -> Real:
 
 @_moment("stored.rest", "Variance of what a label's wrong picks store", "leading; a class of labels")
 def stored_rest(share: Real, lam: Real, bias: Real, astray: Real, bare: Real, varied: Real, *,
-                itself: Real) -> Real:
-    """(1 - a) (b*^2 + v0 + s)/lam + V_a (b - b*)^2, s what picks of the value itself add."""
-    return (1 - share) / lam * (astray**2 + bare + itself) + varied * (bias - astray)**2
+                missed: Real, best: Real, itself: Real) -> Real:
+    """(1 - a) (b*^2 + v0 + s)/lam + V_a (b - b*)^2 + (1 - a - missed)^2 v0 best/(2 - best), s what picks of the value
+    itself add."""
+    return ((1 - share) / lam * (astray**2 + bare + itself) + varied * (bias - astray)**2
+            + (1 - share - missed)**2 * agreement(best) * bare)
 
 
 @_moment("stored.rest_third", "Third central moment of what a label's picks of the fact itself store", "leading")
@@ -120,9 +122,9 @@ def quantiser_square(V: Real, d: Real, quantiser: Real, entries: Real, own: Real
 
 
 @_moment("stored.alone", "Weight of a value's own overlap in the square of its label's strength", "leading")
-def stored_alone(share: Real, lam: Real) -> Real:
-    """a (a + 1/lam) + (1 - a)/lam."""
-    return share * (share + 1 / lam) + (1 - share) / lam
+def stored_alone(share: Real, lam: Real, missed: Real, best: Real) -> Real:
+    """a (a + 1/lam) + (1 - a)/lam + (1 - a - missed)^2 best/(2 - best)."""
+    return share * (share + 1 / lam) + (1 - share) / lam + (1 - share - missed)**2 * agreement(best)
 
 
 @_moment("lead", "Strength of the right label")
@@ -132,9 +134,9 @@ def lead(V: Real, lam: Real, count: Real, share: Real, own: Real, astray: Real, 
 
 
 @_moment("astray", "Noise along a label's own output, by what its wrong picks store", "leading")
-def own_astray(share: Real, lam: Real, astray: Real, bare: Real) -> Real:
-    """(1 - a) (b*^2 + v0)/lam."""
-    return (1 - share) / lam * (astray**2 + bare)
+def own_astray(share: Real, lam: Real, astray: Real, bare: Real, missed: Real, best: Real) -> Real:
+    """(1 - a - missed)^2 v0 best/(2 - best) + (1 - a) (b*^2 + v0)/lam."""
+    return agreement(best) * bare * (1 - share - missed)**2 + (1 - share) / lam * (astray**2 + bare)
 
 
 @_moment("power_variance", "Relative variance of the sum of the competitors' squared strengths", "attention right")
