@@ -107,7 +107,8 @@ def _outside(at: Sizes, activation: str | None, embedding: str, beta: float | No
         yield at[name[0]] / V > most, f"{name} = {{{name}}} is above {most}, the most that was checked", beyond
     samples = FEW_ORTHOGONAL if embedding == "orthogonal" else FEW_SAMPLES
     yield N < samples, f"N = {{N}} is below {samples}", by_tokens
-    yield (N >= samples) & (N < FEW_FOR_LONG) & (L > V / 2), \
+    may_vary = activation is None or (kind == "smooth" and not in_value)
+    yield may_vary & (N >= samples) & (N < FEW_FOR_LONG) & (L > V / 2), \
         f"N = {{N}} is below {FEW_FOR_LONG} while L = {{L}} is above V/2", by_tokens
     if embedding != "orthogonal":
         few = FEW_TOKENS[kind]
