@@ -22,7 +22,7 @@ from recall_theory.verification.intervals import (
     student_interval,
     unseen_share,
 )
-from recall_theory.verification.planning import second_stage, seeds_planned, seeds_to_rule_out
+from recall_theory.verification.planning import SECOND_STAGE, second_stage, seeds_planned, seeds_to_rule_out
 from recall_theory.verification.verdicts import (
     AGREE,
     DISAGREE,
@@ -190,7 +190,7 @@ def test_a_second_stage_never_takes_more_seeds_than_the_first(first, data):
     second = second_stage(first, still_open)
     assert sum(second) <= 2 * sum(first)
     for c, (n, more) in enumerate(zip(first, second, strict=True)):
-        assert n <= more <= 2.5 * n if c in still_open else more == n
+        assert n <= more <= SECOND_STAGE * n if c in still_open else more == n
 
 
 def test_a_plan_reaches_a_verdict_on_what_was_expected(rng):

@@ -245,7 +245,7 @@ def attention_capacity(d: int, target: float, leading: float) -> int | None:
     """The most facts of which a share `target` is recalled at dimension d; None below 2. `leading` is a law's answer.
 
     >>> attention_capacity(256, 0.99, 2136)
-    702
+    703
     """
     unit = 10 ** max(0, math.floor(math.log10(max(leading, 1))) - DIGITS)
     V = _sizes(leading / unit, 2)
