@@ -219,7 +219,7 @@ class SmoothedFunction:
     x is normal, or at d > 0 sqrt(d) times a coordinate of a uniform unit vector.
 
     In this order: the mean; the means of (phi - mean) times x's orthogonal polynomials 1 to 4; the variance; the third
-    central moment; the means of (phi - mean)^2 times the first two.
+    central moment; the means of (phi - mean)^2 times the first two; the fourth cumulant.
     """
 
     def __init__(self, phi: RealFunction, d: float, widths: Array, n: int, steps: int, reach: int):
@@ -233,15 +233,16 @@ class SmoothedFunction:
         mean = (p * f).sum(-1, keepdims=True)
         off = f - mean
         polynomials = _orthogonal(x, d)
-        moments = [mean[..., 0], *((p * off * h).sum(-1) for h in polynomials), (p * off**2).sum(-1),
-                   (p * off**3).sum(-1), *((p * off**2 * h).sum(-1) for h in polynomials[:2])]
+        square = (p * off**2).sum(-1)
+        moments = [mean[..., 0], *((p * off * h).sum(-1) for h in polynomials), square, (p * off**3).sum(-1),
+                   *((p * off**2 * h).sum(-1) for h in polynomials[:2]), (p * off**4).sum(-1) - 3 * square**2]
         self.rows = np.stack(moments, axis=-1).reshape(-1, len(moments))
         self.stride = 0 if len(v) == 1 else len(v)
 
     def __call__(self, v: Array) -> Array:
-        """(9, ...) at v (..., widths, n), by the cubic through four points; where v is 0 only, for a reach of 0."""
+        """(10, ...) at v (..., widths, n), by the cubic through four points; where v is 0 only, for a reach of 0."""
         if not self.stride:
-            at_zero = np.moveaxis(self.rows[:, None], -1, 0)  # (9, widths, 1)
+            at_zero = np.moveaxis(self.rows[:, None], -1, 0)  # (10, widths, 1)
             return np.asarray(at_zero.reshape(len(at_zero), *(1,) * (v.ndim - 2), -1, 1) + 0 * v)
         u = v * self.steps + self.last
         i = np.floor(u).astype(np.intp)

@@ -62,6 +62,7 @@ class Accuracy:
     competitor: int = 4  # training samples
     kind: int = 8  # of them, over the classes: means and variances of strengths at so many counts
     few_competitor: int = 6  # the same where there are few
+    tail: int = 12  # variance of its strength, a lognormal variable, where single neurons give strengths heavy tails
     logit: int = 12  # points over the correct label's logit
     gain: int = 3  # points over a competitor's gain; two more at `sharp` counts
     # the variance over seeds
@@ -118,6 +119,7 @@ class Accuracy:
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three
     small: float = 64.0  # tokens or dimensions, below which what fluctuates with them gets a node more, as below
     # a half and a quarter of it
+    tailless: float = 0.02  # excess kurtosis of a competitor's logit below which there is one variance
     apart: float = 0.5  # logits between a competitor's neighbouring counts, from which on each count is a kind
     sharp: float = 1.0  # logits between a fact's own neighbouring counts, the same where there are `few`
     last_count: float = 1e-7  # chance of more training samples than are counted each

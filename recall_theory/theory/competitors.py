@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from ..numerics.normal_scores import coordinate_of_score, peizer_pratt_scale, score_of_skewed
-from ..numerics.quadrature import condensation
+from ..numerics.quadrature import condensation, gauss_hermite
 from .accuracy import Accuracy
 from .correct_label import Nodes, counts_of
 from .read_out import Kernel
@@ -56,8 +56,8 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts:
     right = n / seeds.lam[:, None, None]
     count = right[:, None]
     mean = count * stored.bias[..., None] + stored.rest[..., None] - stored.mean[..., None, None]
-    variance = count**2 * stored.spread[..., None] + stored.rest_variance[..., None]
-    parts: list[FloatArray] = [mean, variance]
+    by_kernel = count**2 * stored.spread[..., None]
+    parts: list[FloatArray] = [mean, by_kernel + stored.rest_variance[..., None], by_kernel]
     of_picks = np.where(seeds.lam[:, None, None] < accuracy.few, stored.rest_third, 0)  # elsewhere moves 0.0001 at most
     if kernel.skewness.any() or of_picks.any():
         of_kernel = (kernel.skewness * kernel.variance**(3 / 2))[..., None, None]
@@ -75,17 +75,34 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts:
         moments = _merged(operator, *moments)
     weight = np.where(weight * seeds.V[:, None] > NONE, weight, 0)
     keep = (weight > 0).any(axis=0)
-    mean, variance, *third = (part[..., keep] for part in moments)
-    return Kinds(weight[:, keep], mean, variance, third[0] if third else None,
-                 np.maximum(seeds.V - 2, 1)[:, None] * stored.square)
+    mean, variance, by_kernel, *third = (part[..., keep] for part in moments)
+    found = Kinds(weight[:, keep], mean, variance, third[0] if third else None,
+                  np.maximum(seeds.V - 2, 1)[:, None] * stored.square)
+    ratio = float((seeds.d / seeds.V).max())  # one setting's, wherever there is a tail
+    if kernel.tail * (ratio / (1 + ratio))**2 < accuracy.tailless:
+        return found
+    return _with_tail(found, np.clip(by_kernel, 0, variance), kernel.tail, accuracy.tail)
 
 
-def _merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *third: FloatArray) -> list[FloatArray]:
+def _with_tail(kinds: Kinds, by_kernel: FloatArray, excess: float, n: int) -> Kinds:
+    """The kinds as mixtures of n each over the part `by_kernel` (R, E, K) of the variance, lognormal, so that this part
+    of a strength has that excess kurtosis."""
+    x, weight = gauss_hermite(n)
+    scale = np.exp(np.sqrt(np.log1p(excess / 3)) * x)
+    scale = scale / (weight * scale).sum()
+    varied = kinds.variance[..., None] + by_kernel[..., None] * (scale - 1)
+    varied = varied.reshape(*kinds.variance.shape[:-1], -1)
+    third = None if kinds.third is None else np.repeat(kinds.third, n, axis=-1)
+    return Kinds((kinds.weight[..., None] * weight).reshape(len(kinds.weight), -1), np.repeat(kinds.mean, n, axis=-1),
+                 varied, third, kinds.power)
+
+
+def _merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *others: FloatArray) -> list[FloatArray]:
     """Moments (R, E, K) of what is merged from kinds (R, E, J), by weights (R, K, J) that sum to 1 over J."""
     take = np.swapaxes(operator, -1, -2)
     merged = mean @ take
     least = variance.min(axis=-1, keepdims=True)  # weights of a Gauss rule may be negative
-    return [merged, np.maximum((mean**2 + variance) @ take - merged**2, least), *(part @ take for part in third)]
+    return [merged, np.maximum((mean**2 + variance) @ take - merged**2, least), *(part @ take for part in others)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -75,7 +75,8 @@ class Strengths:
     moment of K(h_j, h_k) over j. slope: of K(h_j, h_k) in the attention score of token j. wrong_mean, wrong_power,
     wrong_slope: the same for values without the trigger, as wrong picks store them. itself: K(z_k, h_k). common: what
     of the power is the same for all facts, as in `_Neuron`, (R, F). together: correlation of two facts' own - mean over
-    the weights. linear: squared slope of K in the overlap of two values beside z.
+    the weights. linear: squared slope of K in the overlap of two values beside z. tail: excess kurtosis over j that
+    neurons add by themselves, for a value of usual length, less that of a gamma variable of the skewness.
     """
 
     weight: FloatArray
@@ -91,6 +92,7 @@ class Strengths:
     common: tuple[FloatArray, FloatArray, FloatArray]
     together: FloatArray
     linear: FloatArray
+    tail: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +111,8 @@ class NeuronKernel:
         neuron = self._neuron(s, t, tau)
         free = self._neuron(s, 0 * t, 0 * tau) if tau.any() else neuron
         law, e = _law(neuron, self.accuracy), float(tau.any())
-        more, less = int(self.m < self.accuracy.narrow), int(self._usual_variance(e) < self.accuracy.steady)
+        usual = self._usual(e)
+        more, less = int(self.m < self.accuracy.narrow), int(usual.ratio_variance.max() < self.accuracy.steady)
         n_ratio = max(self.accuracy.neuron_ratio + more - less, 1)
         weight, ratio, mean = _nodes(law, n_ratio, self.accuracy.neuron_mean + more)
         root = np.sqrt(self.d)
@@ -130,12 +133,13 @@ class NeuronKernel:
             itself=wide(np.where(tau > 0, neuron.itself, neuron.own)), common=neuron.common,
             together=wide(neuron.together),
             linear=wide((pull - np.where(has_rest, rest_pull * neuron.along, 0) / np.where(has_rest, neuron.rest, 1))**2
-                        / s))
+                        / s),
+            tail=max(float((usual.excess - 3 / 2 * usual.skewness**2).max()), 0))
 
-    def _usual_variance(self, e: float) -> float:
-        """Relative variance of the ratio for a value of usual length, which no other row has a part in."""
+    def _usual(self, e: float) -> KernelLaw:
+        """The law for a value of usual length, which no other row has a part in."""
         with_trigger = np.array([[e]])
-        return float(self.law(1 + with_trigger, with_trigger, with_trigger).ratio_variance.max())
+        return self.law(1 + with_trigger, with_trigger, with_trigger)
 
     def law(self, s: FloatArray, t: FloatArray, tau: FloatArray) -> KernelLaw:
         """The law over the weights for squared norms s, overlaps t with z and tau = |z|^2, all (...)."""
@@ -185,7 +189,7 @@ class _Neuron:
     along, rest: z along h_k and beside it. X: phi of its input from h_k; x and y = across unit: direction of its
     weights along h_k and beside it, times sqrt(d). itself: K(z_k, h_k). Of phi at its input from another value, with
     the weights given: F its mean, G1..G4 products with orthogonal polynomials of that input, C its variance, third its
-    third central moment, H1 and H2 products of the squared deviation.
+    third central moment, H1 and H2 products of the squared deviation, fourth its fourth cumulant.
     """
 
     m: float
@@ -209,6 +213,7 @@ class _Neuron:
     third: FloatArray
     H1: FloatArray
     H2: FloatArray
+    fourth: FloatArray
 
     @functools.cached_property
     def square(self) -> FloatArray:
@@ -244,7 +249,8 @@ class _Neuron:
     def parts(self) -> FloatArray:
         """(..., part, P), with weights. 0: X^2 C. 1, 2: X G1 x, X G1 y. 3 to 7: X G2 times x^2, x y, y^2, one of the
         other squared coordinates r^2, and 1. 8, 9: X slip and its square. 10 to 15: X G3 times x^3, x^2 y, x y^2, y^3,
-        x r^2, y r^2."""
+        x r^2, y r^2. 16, 17: X^3 times the third, X^4 times the fourth cumulant. 18, 19: X^2 H1 x, X^2 H1 y. 20 to 23:
+        X^2 H2 times x^2, x y, y^2, and 1."""
         X, x, d = self.X[..., 0], self.x[..., 0], self.d
         left = d - x**2
 
@@ -254,9 +260,12 @@ class _Neuron:
             return [means * self.across**k for k, means in enumerate(np.moveaxis(q @ powers_of_y, -1, 0))]
 
         a, b, c = powers(self.G1), powers(self.G2), powers(self.G3)
+        h, k = powers(self.H1), powers(self.H2)
         terms = [X * (self.C @ self.p), a[0] * x, a[1], b[0] * x**2, b[1] * x, b[2], (b[0] * left - b[2]) / (d - 2),
                  b[0], self.slip @ self.p, X * (self.slip**2 @ self.p), c[0] * x**3, c[1] * x**2, c[2] * x, c[3],
-                 x * (c[0] * left - c[2]) / (d - 2), (c[1] * left - c[3]) / (d - 2)]
+                 x * (c[0] * left - c[2]) / (d - 2), (c[1] * left - c[3]) / (d - 2), X**2 * (self.third @ self.p),
+                 X**3 * (self.fourth @ self.p), X * h[0] * x, X * h[1], X * k[0] * x**2, X * k[1] * x, X * k[2],
+                 X * k[0]]
         return np.asarray((self.w * X)[..., None, :] * np.stack(terms, axis=-2))
 
     def pairs_of(self, b: FloatArray) -> FloatArray:
@@ -270,6 +279,17 @@ class _Neuron:
         along = b[..., 10] + b[..., 12] + (d - 2) * b[..., 14], b[..., 11] + b[..., 13] + (d - 2) * b[..., 15]
         third = third - ball * 3 / (d + 2) * (along[0]**2 + along[1]**2) / d**3
         return np.asarray(first + self.bent[0] / 2 * second + self.bent[1] / 6 * third)
+
+    def third_of(self, b: FloatArray) -> FloatArray:
+        """m^3 times the third central moment of the kernel over the others from the parts (..., part), without what the
+        fourth harmonic and the lengths of many together add."""
+        m, d = self.m, self.d
+        squares = b[..., 6] - self.sphere * b[..., 7]
+        pairs = b[..., 1] * b[..., 18] + b[..., 2] * b[..., 19] + self.bent[0] / (2 * d) * (
+            d * squares * b[..., 23] + (b[..., 3] - b[..., 6]) * b[..., 20] + 2 * b[..., 4] * b[..., 21]
+            + (b[..., 5] - b[..., 6]) * b[..., 22])
+        return np.asarray(m * b[..., 16] + 3 * m * (m - 1) / d * pairs
+                          + m * (m - 1) * (m - 2) * _third_of_many(self, np.moveaxis(b, -1, 0)))
 
     @functools.cached_property
     def power(self) -> FloatArray:
@@ -320,7 +340,8 @@ class KernelLaw:
     """The law over the weights, fields (...): mean own, mean and power, and what a neuron adds to the power, times m.
 
     ratio is E R, with its relative variance and the skewness of its logarithm; slant is E M, with its variance and its
-    covariance with R/E R; skewness is that of the kernel over the others."""
+    covariance with R/E R; skewness is that of the kernel over the others; excess is the excess kurtosis over the others
+    that neurons add by themselves, E sum X^4 K4/(sum X^2)^4 per E R^2, with K4 the fourth cumulant of phi(w_i.h_j)."""
 
     own: FloatArray
     mean: FloatArray
@@ -333,6 +354,7 @@ class KernelLaw:
     slant_variance: FloatArray
     covariance: FloatArray
     skewness: FloatArray
+    excess: FloatArray
 
 
 def _nodes(law: KernelLaw, n_ratio: int, n_mean: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -371,18 +393,20 @@ def _law(q: _Neuron, accuracy: Accuracy) -> KernelLaw:
     covariance = ((p3 * power3 * m * b3[..., 8]).sum(-1) / ratio - shift
                   + scatter.covariance * (p3 * power3).sum(-1) / ratio)
     bound = np.sqrt(variance * np.maximum(square - shift**2, 0))  # Cauchy-Schwarz, which rounding may break at large m
-    skewness = scatter.third * p3.sum(-1) / (ratio**(3 / 2) * (1 + 3 / 8 * variance))  # E R^(3/2), to second order
+    third = (p3 * q.third_of(b3)).sum(-1) + scatter.third * p3.sum(-1)
+    skewness = third / (ratio**(3 / 2) * (1 + 3 / 8 * variance))  # E R^(3/2), to second order
     return KernelLaw(
         own=q.own, mean=q.mean, power=q.power, noise=q.noise, ratio=ratio, ratio_variance=variance,
         ratio_skewness=np.clip(scatter.skewness, -MOST_SKEW, MOST_SKEW), slant=q.mean / q.own + shift,
         slant_variance=np.maximum(square - shift**2, 0), covariance=np.clip(covariance, -bound, bound),
-        skewness=skewness)
+        skewness=skewness, excess=np.maximum((p4 * m * b4[..., 17]).sum(-1) / (ratio**2 * (1 + variance)), 0))
 
 
 @dataclasses.dataclass(frozen=True)
 class _Scatter:
     """Over the weights at a typical tilt, fields (...): relative variance of sum X X C, its covariance with sum X slip
-    (per its mean), skewness of log R; and the third central moment of sum X phi over the others."""
+    (per its mean), skewness of log R; and what the second harmonics of many neurons add to the third central moment of
+    sum X phi over the others, with the third and fourth ones."""
 
     variance: FloatArray
     covariance: FloatArray
@@ -438,8 +462,7 @@ def _scatter(q: _Neuron) -> _Scatter:
     return _Scatter(
         variance=m * mean(part, part) + loose, covariance=m * mean(part, X * q.slip),
         skewness=third / np.maximum(m * rr + loose, TINY)**(3 / 2),
-        third=(m * mean(XX * X * q.third) + 3 * m * (m - 1) / d * mean(XX * (q.H1 * first + q.H2 * second))
-               + m * (m - 1) * (m - 2) * (_third_of_many(q, B) + many)))
+        third=m * (m - 1) * (m - 2) * many)
 
 
 def _third_of_many(q: _Neuron, B: FloatArray) -> FloatArray:

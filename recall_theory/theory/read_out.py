@@ -33,7 +33,8 @@ class Kernel(Rows):
     bare_mean, bare_slope, bare_variance: the same for values without the trigger; bare_own: K(z_k, k).
     power_variance: of the competitors' total strength, a gamma variable, over the draw of labels, relative.
     common: the part of the variance, beside that by scores, which is the same for all facts k. together: correlation
-    of two facts over the draw of the neurons. linear: squared slope of K in the overlap of two values.
+    of two facts over the draw of the neurons. linear: squared slope of K in the overlap of two values. tail: excess
+    kurtosis of K(j, k) over tokens j that single neurons add; 0 without an MLP.
     """
 
     nodes: int
@@ -52,6 +53,7 @@ class Kernel(Rows):
     common: FloatArray
     together: FloatArray
     linear: FloatArray
+    tail: float = 0.0
 
 
 class ReadOut(Protocol):
@@ -121,7 +123,7 @@ class Neurons:
         return Kernel(D, self.m, flat(facts.weight[..., None] * found.weight), flat(found.own), mean, flat(found.slope),
                       flat(variance), flat(found.third / variance**(3 / 2)), flat(found.wrong_mean),
                       flat(found.wrong_slope), flat(bare), flat(found.itself), walk,
-                      flat(common[:, None, None]), flat(found.together), flat(found.linear))
+                      flat(common[:, None, None]), flat(found.together), flat(found.linear), found.tail)
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """E phi(u) phi(v) over a neuron's weights."""
