@@ -31,7 +31,7 @@ def drawn(number, seed, least, most, L):
         setting = Setting(V=V, L=L, d=d, N=N, m=m if phi else None, activation=phi,
                           embedding=("gaussian", "sphere")[i // 2 % 2],
                           trigger_in_value=i // 4 % 2 == 0 and (phi is None or V > d))
-        if phi is None or share_of_few(m, phi) <= MOST_OF_FEW:
+        if phi is None or share_of_few(m, phi) <= MOST_OF_FEW["even"]:
             found.append(setting)
     return found
 

@@ -45,7 +45,8 @@ def test_the_mean_of_the_errors_is_small(found):
         if name not in ("tiny", "unchecked"):
             largest = INSIDE["rough" if "rough" in name else "smooth" if "smooth" in name else "attention-only"]
             assert figures["mean_excess"] <= largest / 8, (name, figures)
-            assert abs(figures["bias"]) < largest / 4, (name, figures)
+            noise = np.mean([r.seen["se"] for r in found if r.group == name]) / np.sqrt(figures["settings"])
+            assert abs(figures["bias"]) < largest / 4 + 3 * noise, (name, figures)
             assert figures["spreads"] < 20 or figures["spread_median"] < 0.2, (name, figures)
 
 

@@ -30,22 +30,26 @@ LEAST_FINITE, LONGEST_FINITE = 64, 1 / 2  # V and L/V of the settings that were 
 BEYOND_FINITE = 0.1  # error to expect beyond these
 
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
-LEAST_ROUGH = 64  # m of a rough activation
-EVEN = 1 / 100  # `linear_share` below which an activation counts as even: with the trigger in keys only, and d below
-LEAST_EVEN = 16  # this, attention's scores are far from normal,
-BEYOND_EVEN = 0.2  # and this error is to be expected
 LONGEST = {"d/V": 24, "L/V": 16}  # likewise: the largest ratios to V
 BEYOND = 0.08  # error to expect below and beyond these, or where few neurons decide
+PER_TOKEN = {"attention-only": 1.6, "smooth": 1.6, "rough": 3.2}  # error to expect times V below the least V, and where
+# there are few samples or numbers
 
-FEW_SAMPLES, FEW_ORTHOGONAL = 56, 32  # N below which counts vary more than the theory has it,
-FEW_FOR_LONG = 112  # and below which they do where sequences are long
-FEW_TOKENS = {"attention-only": 20, "smooth": 23, "rough": 24}  # V below which, by class,
-FEW_NUMBERS = 320  # or V d below which attention is not that of many tokens,
-SHORT = 1 / 4  # but for L of at most so many V, where it hardly fails
-PER_TOKEN = {"attention-only": 1.6, "smooth": 1.6, "rough": 3.2}  # error to expect there and below the least V, times V
+# N below which counts vary more than the theory has it, at any length, and where L is at least V/3 with an MLP, or V/2
+# without one and the trigger is in keys only
+FEW_SAMPLES = {"attention-only": 36, "orthogonal": 32, "smooth": 56, "rough": 56}
+FEW_FOR_LONG = {"attention-only": 112, "orthogonal": 56, "smooth": 112, "rough": 112}
+# V d, and V with a rough activation, below which attention is not that of many tokens where L is at least so many V
+FEW_NUMBERS = {"attention-only": (450, 1.0), "smooth": (360, 0.25), "rough": (360, 0.25)}
+FEWEST_NUMBERS = 200  # V d below which it is not at any length, without an MLP
+FEW_ROUGH = (20, 0.25)
 
+EVEN = 1 / 1000  # `linear_share` below which an activation counts as even: with d below this attention's scores are far
+LEAST_EVEN = {"the trigger in values": 16, "the trigger in keys only": 40, "short sequences": 40}  # from normal,
+SHORT = 8  # L below which sequences are short in this respect;
+BEYOND_EVEN = 0.2  # and this error is to be expected
+MOST_OF_FEW = {"even": 0.4, "other": 3.0}  # `share_of_few` above which a few neurons decide
 LINEAR = 1 / 2  # share of an activation's variance that is linear, below which it counts as rough
-MOST_OF_FEW = 1  # `share_of_few` above which a few neurons decide
 
 POWER = 2  # |h|^2 of a value with the trigger in it, what a neuron sees in step three
 
@@ -96,36 +100,52 @@ def _outside(at: Sizes, activation: str | None, embedding: str, beta: float | No
              in_value: bool = True) -> Iterator[tuple[BoolArray, str, FloatArray]]:
     """Each way out of the domain: where it applies, what to say of it (sizes to be filled in), the error to expect."""
     V, L, N = (at[name] for name in "VLN")
-    kind, is_long = class_of(activation), L > SHORT * V
+    kind = class_of(activation)
     by_tokens, beyond = PER_TOKEN[kind] / V, np.full(V.shape, BEYOND)
-    for name, least in (LEAST | ({"m": LEAST_ROUGH} if kind == "rough" else {})).items():
+    for name, least in LEAST.items():
         if name in at or name == "N/V":
             value = N / V if name == "N/V" else at[name]
             yield value < least, f"{name} = {{{name}}} is below {least}, the least that was checked", \
                 by_tokens if name == "V" else beyond
     for name, most in LONGEST.items():
         yield at[name[0]] / V > most, f"{name} = {{{name}}} is above {most}, the most that was checked", beyond
-    samples = FEW_ORTHOGONAL if embedding == "orthogonal" else FEW_SAMPLES
+    which = "orthogonal" if embedding == "orthogonal" else kind
+    samples, more = FEW_SAMPLES[which], FEW_FOR_LONG[which]
     yield N < samples, f"N = {{N}} is below {samples}", by_tokens
-    may_vary = activation is None or (kind == "smooth" and not in_value)
-    yield may_vary & (N >= samples) & (N < FEW_FOR_LONG) & (L > V / 2), \
-        f"N = {{N}} is below {FEW_FOR_LONG} while L = {{L}} is above V/2", by_tokens
+    if activation is not None or not in_value:
+        length = 1 / 2 if activation is None else 1 / 3
+        yield (N >= samples) & (N < more) & (L >= length * V), \
+            f"N = {{N}} is below {more} while L = {{L}} is {_of_V(length)} or more", by_tokens
     if embedding != "orthogonal":
-        few = FEW_TOKENS[kind]
-        yield (V < few) & is_long, f"V = {{V}} is below {few} while L = {{L}} is above V/4", by_tokens
-        few_numbers = V * at["d"] < FEW_NUMBERS
-        yield few_numbers & is_long, f"V d is below {FEW_NUMBERS} while L = {{L}} is above V/4", by_tokens
+        if activation is None:
+            yield V * at["d"] < FEWEST_NUMBERS, f"V d is below {FEWEST_NUMBERS}", by_tokens
+        few, length = FEW_NUMBERS[kind]
+        yield (V * at["d"] < few) & (L >= length * V), \
+            f"V d is below {few} while L = {{L}} is {_of_V(length)} or more", by_tokens
     if beta is not None:
         soft = np.full(V.shape, BEYOND_FINITE)
         yield V < LEAST_FINITE, f"V = {{V}} is below {LEAST_FINITE}, the least that was checked at finite rates", soft
         yield L > LONGEST_FINITE * V, f"L/V = {{L/V}} is above {LONGEST_FINITE}, the most that was checked at finite " \
             "rates", soft
     if activation is not None:
-        if not in_value and linear_share(activation) < EVEN:
-            yield at["d"] < LEAST_EVEN, f"d = {{d}} is below {LEAST_EVEN} with the trigger in keys only, under an " \
-                "activation without a linear part", np.full(V.shape, BEYOND_EVEN)
-        share = share_of_few(at["m"], activation)
-        yield share > MOST_OF_FEW * (1 + 1 / 10**9), "few of the m = {m} neurons decide under this activation", beyond
+        is_even = linear_share(activation) < EVEN
+        if kind == "rough":
+            few, length = FEW_ROUGH
+            yield (V < few) & (L >= length * V), \
+                f"V = {{V}} is below {few} while L = {{L}} is {_of_V(length)} or more", by_tokens
+        if is_even:
+            trigger = f"the trigger in {'values' if in_value else 'keys only'}"
+            for where, applies in ((trigger, L >= SHORT), ("short sequences", L < SHORT)):
+                least = LEAST_EVEN[where]
+                yield applies & (at["d"] < least), f"d = {{d}} is below {least} with {where}, under an activation " \
+                    "without a linear part", np.full(V.shape, BEYOND_EVEN)
+        most_share = MOST_OF_FEW["even" if is_even else "other"]
+        yield share_of_few(at["m"], activation) > most_share * (1 + 1 / 10**9), \
+            "few of the m = {m} neurons decide under this activation", beyond
+
+
+def _of_V(length: float) -> str:
+    return "V" if length == 1 else f"V/{1 / length:.0f}"
 
 
 def is_checked(at: Sizes, activation: str | None, embedding: str, beta: float | None = None, *,
