@@ -17,7 +17,7 @@ from numpy.polynomial.legendre import leggauss
 from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike, NDArray
 
-from .coordinate_rules import split_at
+from .unit_sphere import split_at
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..activations import Activation, activation
-from ..numerics.embedding_laws import random_embeddings
+from ..numerics.unit_sphere import random_embeddings
 from ..settings import Setting
 
 FloatArray = NDArray[np.float64]

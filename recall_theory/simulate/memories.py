@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..numerics.embedding_laws import random_rows
+from ..numerics.unit_sphere import random_rows
 from ..settings import SettingError, check_seed, check_seeds
 from .data import FloatArray, IntArray
 from .observables import Observable

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..numerics.plain_data import SCHEMA_VERSION, cleaned
+from ..numerics.formatting import SCHEMA_VERSION, cleaned
 from ..settings import OBSERVABLES, Setting, SettingError
 from ..theory.phase import binding
 from ..theory.predict import Prediction, predict

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.plain_data import SCHEMA_VERSION, as_csv
+from ..numerics.formatting import SCHEMA_VERSION, as_csv
 from ..settings import OBSERVABLES, SettingError
 from ..theory.domain import remarks
 from ..theory.predict import LAW

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from ..settings import PARAMETERS, Setting, SettingError, check_integer, check_seed, check_seeds
 from ..simulate.gradient_readers import READERS, read_gradient
 from ..simulate.run import one_seed

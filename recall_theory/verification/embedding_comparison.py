@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from ..settings import PARAMETERS, Setting, SettingError, check_integer, check_proportion, check_seed, check_seeds
 from ..theory.formulas.leading_laws import recall_interference
 from ..theory.solve import solve_for
