@@ -28,7 +28,7 @@ from recall_theory.sweep import (
 )
 from recall_theory.sweep.sweep_grid import load_plan, scan
 from recall_theory.sweep.sweep_problem import SIMULATION_VERSION
-from recall_theory.verification import grids
+from recall_theory.verification.problem import load_grid
 
 CELLS = product({"d": [4, 8, 16], "L": [2, 4]}, V=8, N=32)
 
@@ -94,7 +94,7 @@ def test_a_file_of_scans(tmp_path):
         path.write_text(text, encoding="utf-8-sig")  # as Windows' editors write
         assert load_plan(str(path)).cells == [Setting(16, 2, 8, 9)]
     for name in ("default", "mlp"):
-        assert load_plan(name).cells == grids.load_grid(name)
+        assert load_plan(name).cells == load_grid(name)
 
 
 @pytest.mark.parametrize("text, words", [

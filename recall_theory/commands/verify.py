@@ -49,7 +49,7 @@ def verified(output: Output, problem: Problem[S, P], grid: str, answer: Callable
              seed: int | None, jobs: int | None, **how: Any) -> Answer:
     """The answer about a verification of a problem over a grid; `answer` is given it and the cells of the grid."""
     from ..verification.engine import verify
-    from ..verification.grids import load_grid
+    from ..verification.problem import load_grid
 
     settings, used = load_grid(grid, problem), output.seed(seed)
 

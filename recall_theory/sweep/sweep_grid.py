@@ -14,8 +14,7 @@ from typing import Any
 
 from ..numerics.formatting import parse_integer, parse_real
 from ..settings import PARAMETERS, Parameter, Setting, SettingError, check_integer
-from ..verification.grids import cells_of, read_table
-from ..verification.problem import THREE_STEP_RECALL
+from ..verification.problem import THREE_STEP_RECALL, cells_of, read_table
 from .sweep_problem import SweepProblem
 
 MOST_CELLS = 1_000_000
