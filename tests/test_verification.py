@@ -176,7 +176,8 @@ def test_a_run_says_beforehand_which_biases_its_seeds_cannot_judge():
         found = verify(grid, seed=1, predictor=lambda s: 0.5, announce=lines.append,
                        problem=Stopping(dict.fromkeys(grid, 0.5), std=0.15).problem())
         assert lines == said and len(found.pooled) == 1
-        words = bias_in_words((), [dataclasses.replace(found.pooled[0], usual=(-0.003, 0.003))])
+        words = bias_in_words(dataclasses.replace(
+            found, cells=(), pooled=(dataclasses.replace(found.pooled[0], usual=(-0.003, 0.003)),)))
         assert words.endswith("0 of 1 bias within the margin; too few seeds to judge recall (attention-only).")
 
 

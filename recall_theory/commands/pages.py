@@ -82,7 +82,7 @@ def _tally(summary: StoreSummary, store: str) -> list[Block]:
     blocks: list[Block] = [
         Heading(f"Does the theory agree with the simulations in {store}?"),
         f"{verdict}{plural(len(analysis.all_problems), 'cell')}, {plural(sum(analysis.seed_counts), 'seed')} in all."
-        f"{bias_in_words(analysis.cells, analysis.pooled)}",
+        f"{bias_in_words(analysis)}",
     ]
     if analysis.cells:
         cell, name, worst = analysis.largest
