@@ -11,7 +11,7 @@ from support import drawn
 
 from recall_theory import Setting, SettingError, simulate
 from recall_theory.simulate import data, run, three_step
-from recall_theory.simulate.user_embeddings import check_embeddings, distance_from_random, load_embeddings
+from recall_theory.simulate.data import check_embeddings, distance_from_random, load_embeddings
 
 S = Setting(V=48, L=4, d=64, N=960)
 

@@ -17,9 +17,17 @@ from numpy.typing import ArrayLike
 
 from ..settings import MOST_BITS, N_TEST, Setting, SettingError, check_integer, check_seed, check_seeds
 from . import observables, reference, small_rates, three_step, three_step_mlp
-from .data import KEEP_BYTES, Samples, draw_embeddings, draw_mlp, token_type
+from .data import (
+    KEEP_BYTES,
+    Samples,
+    UserEmbeddings,
+    check_embeddings,
+    distance_from_random,
+    draw_embeddings,
+    draw_mlp,
+    token_type,
+)
 from .observables import Observable, Observation
-from .user_embeddings import UserEmbeddings, check_embeddings, distance_from_random
 from .workers import collect
 
 Triple = tuple[float, float, float]

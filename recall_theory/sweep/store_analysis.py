@@ -14,8 +14,7 @@ from ..verification import verdicts
 from ..verification.planning import planned_cell, second_stage
 from ..verification.problem import THREE_STEP_RECALL
 from ..verification.results import Cell, JudgedCells, PooledTest, compare, pooled_groups, pooled_tests
-from .sweep_problem import SIMULATION_VERSION, SweepProblem
-from .sweep_results import Results
+from .sweep_results import SIMULATION_VERSION, Results, SweepProblem
 
 SURE_ATTENTION = 0.9  # predicted attention from which attention counts as sure
 STAGES = 2  # of a sweep that plans its seeds: each has half of the error

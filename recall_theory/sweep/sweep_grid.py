@@ -15,7 +15,7 @@ from typing import Any
 from ..numerics.formatting import parse_integer, parse_real
 from ..settings import PARAMETERS, Parameter, Setting, SettingError, check_integer
 from ..verification.problem import THREE_STEP_RECALL, cells_of, read_table
-from .sweep_problem import SweepProblem
+from .sweep_results import SweepProblem
 
 MOST_CELLS = 1_000_000
 MOST_VALUES = 100_000  # of one scan

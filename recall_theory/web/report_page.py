@@ -16,7 +16,7 @@ from ..settings import OBSERVABLES, PARAMETERS, SIZES
 from ..sweep.scaling_experiment import Scaling
 from ..sweep.store_analysis import StoreAnalysis, attention_sure, limited_by
 from ..sweep.store_summary import Slice2D, StoreSummary, described
-from ..sweep.sweep_problem import SIMULATION_VERSION
+from ..sweep.sweep_results import SIMULATION_VERSION
 from ..theory.formulas.registry import formulas
 from ..theory.phase import family
 from ..verification.results import TOO_SKEWED, Cell, Comparison
