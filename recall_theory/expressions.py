@@ -173,22 +173,22 @@ def evaluate(node: ast.AST, names: Mapping[str, Any], functions: Mapping[str, Ca
     and what the operations and functions raise.
     """
 
-    def value(part: ast.AST) -> Any:
-        match part:
-            case ast.Constant():
-                return number(part.value)
-            case ast.Name():
-                return names[part.id]
-            case ast.UnaryOp():
-                return -value(part.operand) if isinstance(part.op, ast.USub) else value(part.operand)
-            case ast.BinOp():
-                operation = _OPERATIONS.get(type(part.op), power)
-                return operation(value(part.left), value(part.right))
-            case ast.Call(func=ast.Name(id=name)):
-                return functions[name](*map(value, part.args))
-        raise TypeError(f"{type(part).__name__} is no part of an expression")
+    def value(part: ast.AST) -> Any:  # does not name itself: a cycle would keep arrays until Python looks for cycles
+        return evaluate(part, names, functions, number, power)
 
-    return value(node)
+    match node:
+        case ast.Constant():
+            return number(node.value)
+        case ast.Name():
+            return names[node.id]
+        case ast.UnaryOp():
+            return -value(node.operand) if isinstance(node.op, ast.USub) else value(node.operand)
+        case ast.BinOp():
+            operation = _OPERATIONS.get(type(node.op), power)
+            return operation(value(node.left), value(node.right))
+        case ast.Call(func=ast.Name(id=name)):
+            return functions[name](*map(value, node.args))
+    raise TypeError(f"{type(node).__name__} is no part of an expression")
 
 
 def exact_number(node: ast.AST) -> Fraction | None:

@@ -25,6 +25,25 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
         signal.signal(number, handler)
 
 
+LONGEST = 600  # seconds of a test; those that wait for other processes could wait for ever
+
+
+@pytest.fixture(autouse=True)
+def _ends():
+    """A test that doesn't end fails, with the place where it waited."""
+
+    def late(*_):
+        raise AssertionError(f"the test did not end within {LONGEST} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(LONGEST)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 # Trainings here are short: each function of jax is compiled once a process, and quickly.
 COMPILED = tempfile.TemporaryDirectory(prefix="jax-", ignore_cleanup_errors=True)
 os.environ |= {"JAX_COMPILATION_CACHE_DIR": COMPILED.name, "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",

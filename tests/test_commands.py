@@ -19,7 +19,7 @@ from test_cli import PREDICT, SIMULATE
 from recall_theory import Setting, predict
 from recall_theory.settings import OBSERVABLES
 from recall_theory.theory.predict import LAW
-from recall_theory.verification.grids import load_grid
+from recall_theory.verification.problem import load_grid
 
 CAPACITY = ["capacity", "--d", "128", "--L", "4", "--ratio", "1e4"]
 MANY_FACTS = ["capacity", "--d", "256", "--L", "64"]  # where predictions are quick

@@ -16,9 +16,9 @@ from support import shipped
 from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate import workers
 from recall_theory.simulate.data import Embeddings, draw_embeddings
-from recall_theory.simulate.gradient_readers import READERS, argmax_reading, assignments, gradient_noise, read_gradient
+from recall_theory.simulate.memories import READERS, argmax_reading, assignments, gradient_noise, read_gradient
 from recall_theory.theory.one_step_memory import one_step_recall, one_step_terms
-from recall_theory.verification.decoders import OBSERVED, bound, tightness
+from recall_theory.verification.simulated_alternatives import OBSERVED, bound, tightness
 
 SHIPPED = shipped("gradient_access")
 CELLS = SHIPPED["cells"]

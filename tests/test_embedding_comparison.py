@@ -12,7 +12,7 @@ from command_line import answer, call, refused
 from recall_theory import Setting, simulate
 from recall_theory.settings import SettingError
 from recall_theory.theory.formulas.leading_laws import recall_interference
-from recall_theory.verification.embedding_comparison import beyond_orthogonal
+from recall_theory.verification.simulated_alternatives import beyond_orthogonal
 
 SIZES = ["compare", "embeddings", "--d", "32", "--L", "4", "--no-trigger-in-value", "--points", "3", "--target", "0.8"]
 
@@ -81,7 +81,7 @@ def quick(monkeypatch):
         size = 3 * d if unknown == "V" else (8 if embedding == "orthogonal" else 16) * V
         return Interval(size if unknown == "N" else 2, size, bounded=True)
 
-    monkeypatch.setattr("recall_theory.verification.embedding_comparison.solve_for", solve)
+    monkeypatch.setattr("recall_theory.verification.simulated_alternatives.solve_for", solve)
 
 
 @pytest.mark.usefixtures("quick")

@@ -26,7 +26,7 @@ from recall_theory.geometric.superposition import (
     signs_recall,
 )
 from recall_theory.geometric.superposition import superposition_recall as recall
-from recall_theory.numerics.coordinate_rules import squared_length_rule
+from recall_theory.numerics.unit_sphere import squared_length_rule
 from recall_theory.settings import SettingError
 from recall_theory.theory import forced_choice
 from recall_theory.theory.formulas import geometric_laws as laws

@@ -13,7 +13,7 @@ import pytest
 import recall_theory
 from recall_theory import predict_many
 from recall_theory.settings import PARAMETERS
-from recall_theory.verification.embedding_comparison import beyond_orthogonal
+from recall_theory.verification.simulated_alternatives import beyond_orthogonal
 
 PACKAGE = Path(recall_theory.__file__).parent
 THEORY = sorted((PACKAGE / "theory").rglob("*.py"))

@@ -11,17 +11,17 @@ from scipy.special import expit
 
 from recall_theory import Setting
 from recall_theory.errors import SettingError
-from recall_theory.sweep.rung_scaling import exponent_in_words, ladder_scaling, size_in_words
 from recall_theory.training import RUNG_NAMES
 from recall_theory.verification import ladder_study as study
-from validation.ladder import FILE, SEED
+from validation.ladder import FILE, SEED, grid_settings, large_ladder
 from validation.ladder_picture import ladder_figure
+from validation.ladder_scaling import exponent_in_words, ladder_scaling, size_in_words
 
 
 def test_the_grid_has_forty_settings_and_every_rung():
-    grid = study.grid_settings()
-    assert sum(map(len, grid.values())) >= 40
-    places = study.large_ladder()
+    grid = grid_settings()
+    assert [len(settings) for settings in grid.values()] == [20, 12, 10]
+    places = large_ladder()
     assert len({place.key for place in places}) == len(places)
     for rung in RUNG_NAMES:
         mine = [p for p in places if p.rung == rung and p.part in grid]
@@ -32,7 +32,7 @@ def test_the_committed_rows_are_of_the_rule_each_once():
     rows = study.read_rows(FILE)
     keys = [row["key"] for row in rows]
     assert len(rows) > 250 and len(set(keys)) == len(keys) and {row["seed"] for row in rows} == {SEED}
-    assert set(keys) <= {place.key for place in study.large_ladder()}
+    assert set(keys) <= {place.key for place in large_ladder()}
     assert all(row["seeds"] == 8 == len(row["observed"]["accuracy"]["values"]) for row in rows)
 
 
@@ -59,7 +59,7 @@ def made(rung, exponent, seeds=8):
     """Rows whose accuracy crosses 0.5 at V = d^exponent / 4."""
     rng = np.random.default_rng(0)
     rows = []
-    for s in study.grid_settings()["width"]:
+    for s in grid_settings()["width"]:
         values = expit(3 * np.log(s.d**exponent / 4 / s.V) + 0.1 * rng.standard_normal(seeds))
         rows.append({"part": "width", "rung": rung, "setting": s.to_dict(),
                      "observed": {"accuracy": {"mean": values.mean(), "se": 0.01, "values": values.tolist()}}})

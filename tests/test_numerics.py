@@ -14,7 +14,7 @@ from scipy import special, stats
 
 from recall_theory.expressions import Language, evaluate, exact_number, integer_power, parse, to_sympy
 from recall_theory.numerics import quadrature
-from recall_theory.numerics.normal_scores import (
+from recall_theory.numerics.unit_sphere import (
     coordinate_of_score,
     gamma_of_score,
     peizer_pratt_scale,

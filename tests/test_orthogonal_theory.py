@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support import assert_mean, drawn, standard_error
 
-from recall_theory.numerics.counts import thinned
+from recall_theory.numerics.forced_choice import thinned
 from recall_theory.numerics.quadrature import gauss_binomial
 from recall_theory.settings import Setting
 from recall_theory.simulate import simulate, three_step

@@ -82,7 +82,7 @@ def test_what_cannot_be_written_is_told(path):
 
 def test_without_matplotlib_it_is_one_line_at_once(folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("recall_theory.sweep.sweep_results.gathered", lambda *_: pytest.fail("work has begun"))
+    monkeypatch.setattr("recall_theory.sweep.store.gathered", lambda *_: pytest.fail("work has begun"))
     store = ["--store", str(folder / "sweep.db")]
     plane = ["phase", "--x", "N=2^11..2^14", "--y", "d=32..128", "--V", "64", "--L", "8"]
     figure = ["report", *store, "--figure", "phase", "--output", "no.pdf"]

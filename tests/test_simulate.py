@@ -11,7 +11,7 @@ from support import drawn
 
 from recall_theory import Setting, SettingError, simulate
 from recall_theory.simulate import data, run, three_step
-from recall_theory.simulate.user_embeddings import check_embeddings, distance_from_random, load_embeddings
+from recall_theory.simulate.data import check_embeddings, distance_from_random, load_embeddings
 
 S = Setting(V=48, L=4, d=64, N=960)
 
@@ -95,21 +95,26 @@ def test_embeddings_have_their_law(embedding, d):
 
 
 MEASURED = """
+from pathlib import Path
 from recall_theory.settings import Setting
-from recall_theory.simulate import run
-setting = Setting({})
-run.one_seed(setting, 0, 0)
+from recall_theory.simulate import run, workers
+setting, jobs = Setting({}), {}
+run.simulate(setting, seeds=2 * jobs, seed=0, n_test=2000, jobs=jobs)
 # the peak of this program alone: that of getrusage starts from the size of the process that started it
-peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(run.memory_needed(setting) / (peak * 1024))
+processes = ["self", *(worker.process.pid for worker in workers._idle)]
+status = [Path(f"/proc/{{process}}/status").read_text() for process in processes]
+peak = sum(int(text.split("VmHWM:")[1].split()[0]) for text in status)
+print(run.memory_needed(setting, jobs) / (peak * 1024))
 """
 
 
-@pytest.mark.parametrize("size", ["V=64, L=3, d=8, N=100", "V=2000, L=4, d=1000, N=2000", "V=6000, L=4, d=16, N=20000",
-                                  "V=2000, L=3, d=8, N=200, m=9000", "V=256, L=16, d=16, N=10**6"])
+@pytest.mark.parametrize(("size", "jobs"), [
+    ("V=64, L=3, d=8, N=100", 1), ("V=64, L=3, d=8, N=100", 2), ("V=2000, L=4, d=1000, N=2000", 1),
+    ("V=6000, L=4, d=16, N=20000", 1), ("V=2000, L=3, d=8, N=200, m=9000", 1),
+    ("V=500, L=4, d=64, N=8000, m=2000", 2), ("V=256, L=16, d=16, N=10**6", 1)])
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
-def test_the_memory_that_is_asked_for_is_what_a_seed_takes(size):
-    ratio = float(subprocess.check_output([sys.executable, "-c", MEASURED.format(size)], text=True))
+def test_the_memory_that_is_asked_for_is_what_seeds_take(size, jobs):
+    ratio = float(subprocess.check_output([sys.executable, "-c", MEASURED.format(size, jobs)], text=True))
     assert 1 / 1.5 < ratio < 1.5
 
 
@@ -124,12 +129,24 @@ def test_memory_counts_jobs_and_the_limit_of_a_container(monkeypatch):
         run.check_affordable(Setting(V=10**7, L=4, d=1000, N=1000))
 
 
-def test_a_limit_of_a_container_counts(monkeypatch, tmp_path):
-    limit = tmp_path / "memory.max"
-    for text, expected in (("1048576\n", 2**20), ("max\n", None)):
-        limit.write_text(text)
-        monkeypatch.setattr(run, "LIMITS", (str(limit), str(tmp_path / "absent")))
-        assert (run.memory_there() == expected) == (expected is not None)
+@pytest.mark.parametrize(("own", "limits", "least"), [
+    ("0::/", {"memory.max": "1048576"}, 2**20),
+    ("0::/a/b/c", {"memory.max": "max", "a/memory.max": "4096", "a/b/memory.max": "8192", "a/b/c/memory.max": "max"},
+     4096),
+    ("9:cpu,memory:/a/b\n8:cpu:/\n0::/a", {"memory/memory.limit_in_bytes": "9223372036854771712",
+                                           "memory/a/b/memory.limit_in_bytes": "8192"}, 8192),
+    ("4:memory:/outside", {"memory/memory.limit_in_bytes": "4096"}, 4096),  # the root is the container's own
+    ("0::/../outside", {"memory.max": "4096"}, 4096),
+    ("0::/a", {"a/memory.max": "max", "b/memory.max": "4096"}, None)])
+def test_the_least_limit_of_the_control_groups_around_a_process_counts(monkeypatch, tmp_path, own, limits, least):
+    monkeypatch.setattr(run, "OWN_GROUPS", tmp_path / "own")
+    monkeypatch.setattr(run, "CONTROL_GROUPS", tmp_path / "groups")
+    machine = run.memory_there()  # without groups
+    (tmp_path / "own").write_text(own + "\n")
+    for path, text in limits.items():
+        (tmp_path / "groups" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "groups" / path).write_text(text + "\n")
+    assert run.memory_there() == (machine if least is None else least)
 
 
 # --- users' own embeddings ---

@@ -26,9 +26,10 @@ from recall_theory.sweep import (
     sweep,
     sweep_results,
 )
+from recall_theory.sweep.store import gathered
 from recall_theory.sweep.sweep_grid import load_plan, scan
-from recall_theory.sweep.sweep_problem import SIMULATION_VERSION
-from recall_theory.verification import grids
+from recall_theory.sweep.sweep_results import SIMULATION_VERSION
+from recall_theory.verification.problem import load_grid
 
 CELLS = product({"d": [4, 8, 16], "L": [2, 4]}, V=8, N=32)
 
@@ -94,7 +95,7 @@ def test_a_file_of_scans(tmp_path):
         path.write_text(text, encoding="utf-8-sig")  # as Windows' editors write
         assert load_plan(str(path)).cells == [Setting(16, 2, 8, 9)]
     for name in ("default", "mlp"):
-        assert load_plan(name).cells == grids.load_grid(name)
+        assert load_plan(name).cells == load_grid(name)
 
 
 @pytest.mark.parametrize("text, words", [
@@ -212,7 +213,7 @@ def test_a_sweep_plans_the_seeds_of_its_verdicts_and_says_so(tmp_path):
     again = read_json(call(*cells, "--seeds", "auto", "--json")[1])
     assert (again["run"], again["found"]) == (0, planned[-1])  # the same plan, from what the store holds
     with Store(store) as kept:
-        results = sweep_results.gathered(kept, kept.current())
+        results = gathered(kept, kept.current())
     (repeat,) = store_summary.summarise_store(results, diagram_cells=None).reproductions
     assert "--seeds" not in repeat.command
 
@@ -226,7 +227,7 @@ def test_cells_without_a_prediction_have_a_usual_number_of_seeds():
 # The problem's hash
 
 # The observables of a few seeds by the present model. Where these change, results that users hold are no longer those
-# that the program gives: raise SIMULATION_VERSION in sweep/sweep_problem.py and write the new values here.
+# that the program gives: raise SIMULATION_VERSION in sweep/sweep_results.py and write the new values here.
 OF_MODEL = [
     (Setting(V=8, L=2, d=4, N=32), None,
      [0.9375, 0.125, 0.125, 1.0, 0.375, 0.375, 0.875, 0.25, 0.234375]),

@@ -9,7 +9,7 @@ import pytest
 from support import assert_mean
 
 from recall_theory import Setting, predict
-from recall_theory.simulate.gradient_readers import argmax_reading, draw_gradient
+from recall_theory.simulate.memories import argmax_reading, draw_gradient
 from recall_theory.simulate.run import one_seed
 from recall_theory.theory.one_step_memory import one_step_recall
 

@@ -16,9 +16,8 @@ from recall_theory.commands.verify import bias_in_words
 from recall_theory.errors import Interrupted
 from recall_theory.geometric import GeometricSetting
 from recall_theory.geometric import predict as predict_geometric
-from recall_theory.verification.grids import load_grid
 from recall_theory.verification.planning import planned_seeds
-from recall_theory.verification.problem import GEOMETRIC_RECALL, THREE_STEP_RECALL, Moments
+from recall_theory.verification.problem import GEOMETRIC_RECALL, THREE_STEP_RECALL, Moments, load_grid
 from recall_theory.verification.results import pooled_groups
 from recall_theory.verification.verdicts import AGREE, DISAGREE, INCONCLUSIVE, VERDICT_ALPHA, family_confidence
 
@@ -177,7 +176,8 @@ def test_a_run_says_beforehand_which_biases_its_seeds_cannot_judge():
         found = verify(grid, seed=1, predictor=lambda s: 0.5, announce=lines.append,
                        problem=Stopping(dict.fromkeys(grid, 0.5), std=0.15).problem())
         assert lines == said and len(found.pooled) == 1
-        words = bias_in_words((), [dataclasses.replace(found.pooled[0], usual=(-0.003, 0.003))])
+        words = bias_in_words(dataclasses.replace(
+            found, cells=(), pooled=(dataclasses.replace(found.pooled[0], usual=(-0.003, 0.003)),)))
         assert words.endswith("0 of 1 bias within the margin; too few seeds to judge recall (attention-only).")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from recall_theory.settings import OBSERVABLES
 from recall_theory.simulate.run import one_seed
 from recall_theory.simulate.workers import collect
-from recall_theory.verification.grids import load_grid
+from recall_theory.verification.problem import load_grid
 
 HERE = Path(__file__).parent
 SEEDS = 3000

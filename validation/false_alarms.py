@@ -27,10 +27,9 @@ from recall_theory.numerics.forced_choice import forced_choice
 from recall_theory.settings import OBSERVABLES
 from recall_theory.simulate.workers import ordered_map
 from recall_theory.verification.engine import verify
-from recall_theory.verification.grids import load_grid
 from recall_theory.verification.intervals import mean_intervals, pooled_interval
 from recall_theory.verification.planning import LOOKS, SECOND_STAGE, early_look, planned_cell
-from recall_theory.verification.problem import THREE_STEP_RECALL
+from recall_theory.verification.problem import THREE_STEP_RECALL, load_grid
 from recall_theory.verification.residual_analysis import noise
 from recall_theory.verification.results import Verification, pooled_groups
 from recall_theory.verification.verdicts import AGREE, DISAGREE, INCONCLUSIVE, family_confidence, pooled_margin

@@ -23,7 +23,7 @@ from scipy.stats import qmc
 
 from recall_theory import Setting
 from recall_theory.simulate.data import Samples, draw_embeddings
-from recall_theory.simulate.gradient_readers import READERS, read_gradient
+from recall_theory.simulate.memories import READERS, read_gradient
 from recall_theory.simulate.workers import collect, one_thread
 
 LOW, HIGH = (64, 8, 16, 0.5), (256, 256, 256, 16)  # V, L, d, x

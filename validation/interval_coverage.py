@@ -22,8 +22,8 @@ import numpy as np
 from scipy import integrate, stats
 
 from recall_theory.settings import OBSERVABLES
-from recall_theory.verification.grids import load_grid
 from recall_theory.verification.intervals import anytime_interval, mean_intervals
+from recall_theory.verification.problem import load_grid
 from validation.bank import values
 
 HERE = Path(__file__).parent

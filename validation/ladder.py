@@ -4,7 +4,7 @@
     python -m validation.ladder --part "keys only" --rung 3   # that alone; several may run side by side
     python -m validation.ladder --count    # says what is done and what is left
 
-The rule, written before any of it ran. Settings: the 42 of `recall_theory.verification.ladder_study.grid_settings`, all
+The rule, written before any of it ran. Settings: the 42 of `grid_settings`, all
 at 8 seeds (seed 1), at most 1,000 steps, learning rates and weight decay by the rules at the head of
 `recall_theory.training.rungs`; then the same without the trigger in the values (rungs 1 to 5, the samples' settings and
 V = 2 d), rungs 5 and 6 at d = 2, 3, 4, 6 (what embeddings that are trained can hold), orthogonal and spherical
@@ -24,10 +24,53 @@ from pathlib import Path
 # One thread: several of these may run side by side.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
-from recall_theory.verification.ladder_study import large_ladder, read_rows, run_ladder
+from recall_theory import Setting
+from recall_theory.training.rungs import RUNGS
+from recall_theory.verification.ladder_study import Place, read_rows, run_ladder
 
 FILE = Path(__file__).with_suffix(".jsonl")
 SEED = 1
+SEEDS = 8  # of a training
+STEPS = 1000  # of a training, at most
+DIMENSIONS = (8, 12, 16, 24, 32)
+RATIO = 32  # N/V, where N isn't what varies
+ONLY_LAYER = ("1", "2", "3", "4", "5")  # rungs of the paper's layer, which know keys without the trigger in values
+
+
+def grid_settings() -> dict[str, list[Setting]]:
+    """The 42 settings of the quoted table: facts against d, against L, and against the samples.
+
+    V against d: L = 8, N = 32 V, d = 8, 12, 16, 24, 32, V = d, 2 d, 4 d, 8 d. Against L: d = 16, the same V, L = 2, 16,
+    32. Samples: V = 64, L = 8, d = 16 and 32, N/V = 2, 4, 8, 16, 128.
+    """
+    widths = [Setting(V=c * d, L=8, d=d, N=RATIO * c * d) for c in (2, 4, 1, 8) for d in DIMENSIONS]
+    lengths = [Setting(V=c * 16, L=L, d=16, N=RATIO * c * 16) for c in (2, 4, 1, 8) for L in (2, 16, 32)]
+    samples = [Setting(V=64, L=8, d=d, N=64 * ratio) for ratio in (8, 128, 4, 16, 2) for d in (16, 32)]
+    return {"width": widths, "length": lengths, "samples": samples}
+
+
+def large_ladder() -> list[Place]:
+    """Every training of the quoted study, in the order in which it is run."""
+    grid = grid_settings()
+    order = [(part, setting) for part in ("width", "samples", "length") for setting in grid[part]]
+    order.sort(key=lambda pair: pair[1].N * pair[1].V)  # cheap ones first, of all parts
+    places = [Place(part, rung, setting, SEEDS, STEPS) for part, setting in order for rung in RUNGS]
+    fewer = [Setting(V=d // c, L=8, d=d, N=RATIO * (d // c)) for d in DIMENSIONS for c in (2, 4)]
+    places += [Place("fewer", rung, setting, SEEDS, STEPS) for setting in fewer for rung in ("1", "2")]
+    keys_only = [setting.replace(trigger_in_value=False) for setting in (*grid["samples"], *grid["width"][:5])]
+    places += [Place("keys only", rung, setting, SEEDS, STEPS) for setting in keys_only for rung in ONLY_LAYER]
+    alike = [Setting(V=V, L=8, d=V, N=ratio * V, embedding=law) for V in (16, 32) for ratio in (2, 8, 32)
+             for law in ("orthogonal", "sphere")]
+    places += [Place("embeddings", rung, setting, SEEDS, STEPS) for setting in alike for rung in ONLY_LAYER]
+    narrow = [Setting(V=V, L=8, d=d, N=RATIO * V) for V in (32, 64, 128, 256) for d in (2, 3, 4, 6)]
+    places += [Place("narrow", rung, setting, SEEDS, STEPS) for setting in narrow for rung in ("5", "6")]
+    middle = Setting(V=64, L=8, d=16, N=2048)
+    for rung in ("3", "4", "5", "6"):
+        places += [Place("choices", rung, middle, SEEDS, STEPS, rate=rate) for rate in (0.25, 4.0)]
+        places += [Place("choices", rung, middle, SEEDS, 4 * STEPS)]
+        if rung != "3":
+            places += [Place("choices", rung, middle, SEEDS, STEPS, decay=decay) for decay in (0.0, 0.1)]
+    return list({place.key: place for place in reversed(places)}.values())[::-1]
 
 
 def main() -> None:

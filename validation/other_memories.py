@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from recall_theory.numerics.embedding_laws import random_rows
+from recall_theory.numerics.unit_sphere import random_rows
 from recall_theory.simulate import memories as simulated
 from recall_theory.theory.formulas import memory_laws as laws
 from recall_theory.theory.memories import best_threshold, linear_capacity

@@ -13,7 +13,7 @@ from .text_layout import Block, Heading, Remark, table
 
 if TYPE_CHECKING:
     from ..theory.bounds import Bound, Bounds
-    from ..verification.decoders import Point, Tightness
+    from ..verification.simulated_alternatives import Point, Tightness
 
 PAPER = ("The paper proves a lower bound of its own; its text was not available, and its constant, its noise and "
          "its learners may differ from these.")
@@ -28,7 +28,7 @@ def run(output: Output, *, V: int | None, N: int | None, m: int | None, activati
     if decoders:
         if V is None:
             raise BadInput("--V is missing: --decoders needs --V, --L and --d")
-        from ..verification.decoders import tightness
+        from ..verification.simulated_alternatives import tightness
 
         used = output.seed(seed)
         return output.measure("seeds",

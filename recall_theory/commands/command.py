@@ -125,7 +125,7 @@ class Output:
 
     def text(self, answer: Answer) -> str:
         """The answer in the form that is wanted."""
-        from ..numerics.plain_data import SCHEMA_VERSION, as_csv, as_json
+        from ..numerics.formatting import SCHEMA_VERSION, as_csv, as_json
 
         if self.json:
             return as_json({"schema_version": SCHEMA_VERSION, **answer.data})

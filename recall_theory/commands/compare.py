@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..theory.activation_choice import Choice
     from ..theory.memories.memory_table import Comparison
     from ..theory.memories.zipf_facts import Zipf
-    from ..verification.embedding_comparison import BeyondOrthogonal, FactsStored
+    from ..verification.simulated_alternatives import BeyondOrthogonal, FactsStored
 
 NO_MLP = "none (Attention-only)"
 PARTS = ("mean", "linear", "quadratic", "higher")
@@ -107,7 +107,7 @@ def _zipf_blocks(law: Zipf) -> list[Block]:
 def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int | None,
                    **values: Any) -> Answer:
     from ..plots.alternatives import embedding_figure
-    from ..verification.embedding_comparison import beyond_orthogonal
+    from ..verification.simulated_alternatives import beyond_orthogonal
 
     used = output.seed(seed) if seeds else None
 

@@ -59,9 +59,8 @@ def run_report(output: Output, *, store: str, at: float, jobs: int, figure: str 
 
 def _summary(output: Output, store: str, at: float, jobs: int, phases: bool) -> StoreSummary:
     """What the store shows; `phases` is whether phase diagrams are wanted, which take seconds."""
-    from ..sweep.store import Store
+    from ..sweep.store import Store, gathered
     from ..sweep.store_summary import DIAGRAM_CELLS, summarise_store
-    from ..sweep.sweep_results import gathered
 
     with Store(store, must_exist=True) as kept:
         unused = kept.unused()
@@ -82,7 +81,7 @@ def _tally(summary: StoreSummary, store: str) -> list[Block]:
     blocks: list[Block] = [
         Heading(f"Does the theory agree with the simulations in {store}?"),
         f"{verdict}{plural(len(analysis.all_problems), 'cell')}, {plural(sum(analysis.seed_counts), 'seed')} in all."
-        f"{bias_in_words(analysis.cells, analysis.pooled)}",
+        f"{bias_in_words(analysis)}",
     ]
     if analysis.cells:
         cell, name, worst = analysis.largest

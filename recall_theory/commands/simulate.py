@@ -93,7 +93,7 @@ def run(output: Output, *, seeds: int, seed: int | None, jobs: int, n_test: int,
 
 def _loaded(path: str) -> Any:
     """The user's matrices; any file that isn't one of matrices is bad input, whatever reading it raises."""
-    from ..simulate.user_embeddings import load_embeddings
+    from ..simulate.data import load_embeddings
 
     try:
         return load_embeddings(path)

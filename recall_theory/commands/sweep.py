@@ -34,8 +34,8 @@ def run(output: Output, *, scan: Sequence[str], grid: str | None, ratio: float |
         seed: int | None, jobs: int, n_test: int | None, store: str | None, part: str | None, scheduler: str | None,
         merge: Sequence[str], export: Sequence[str], **values: Any) -> Answer:
     from ..sweep.run_sweep import sweep
-    from ..sweep.store import Store
-    from ..sweep.sweep_results import check_export, export_results, gathered
+    from ..sweep.store import Store, gathered
+    from ..sweep.sweep_results import check_export, export_results
 
     for path in export:
         check_export(path)

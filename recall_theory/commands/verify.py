@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +18,7 @@ from .text_layout import Block, Remark, Table, label, legend, marked, table
 if TYPE_CHECKING:
     from ..settings import Setting
     from ..verification.problem import P, Problem, S
-    from ..verification.results import Cell, Comparison, PooledTest, Verification
+    from ..verification.results import Comparison, JudgedCells, Verification
 
 SIZES = ("V", "L", "d", "N")
 _WORD_AND_SIZE = re.compile(r"(.*?)( [0-9,]+)?$")  # "relu 1,024"
@@ -49,7 +49,7 @@ def verified(output: Output, problem: Problem[S, P], grid: str, answer: Callable
              seed: int | None, jobs: int | None, **how: Any) -> Answer:
     """The answer about a verification of a problem over a grid; `answer` is given it and the cells of the grid."""
     from ..verification.engine import verify
-    from ..verification.grids import load_grid
+    from ..verification.problem import load_grid
 
     settings, used = load_grid(grid, problem), output.seed(seed)
 
@@ -132,16 +132,16 @@ def verification_answer(result: Verification[S, P], grid: str, wanted: int, size
     `sizes` are the attributes of a setting that say which cell it is, and `variant` words for the rest.
     """
     comparisons = result.comparisons
-    tally = ", ".join(f"{sum(c.verdict == verdict for _, _, c in comparisons):,} {verdict}" for verdict in EXIT_CODES)
+    tally = ", ".join(f"{n:,} {verdict}" for verdict, n in result.tally().items())
     done = plural(wanted, "cell") if len(result.cells) == wanted else f"{len(result.cells):,} of {wanted:,} cells"
-    cell, name, worst = max(comparisons, key=lambda item: abs(item[2].difference))
+    cell, name, worst = result.largest
     seeds = sum(c.seeds for c in result.cells)
     early = ""
     if result.seeds_planned is not None:
         early = f" The verdict is certain: the run ended after {seeds:,} of {result.seeds_planned:,} planned seeds."
     blocks: list[Block] = [
         f"Verdict on {subject}: {result.verdict}. Of {plural(len(comparisons), 'comparison')}: {tally}."
-        f"{early}{bias_in_words(result.cells, result.pooled)}",
+        f"{early}{bias_in_words(result)}",
         f"Grid {grid}: {done}, {seeds:,} seeds in all, --seed {result.seed}. Largest "
         f"difference: {signed(worst.difference)}, {name} at {_sizes(cell.setting, sizes)}."
         + _seeds_for_verdicts(result),
@@ -156,25 +156,25 @@ def verification_answer(result: Verification[S, P], grid: str, wanted: int, size
                   EXIT_CODES[result.verdict])
 
 
-def bias_in_words(cells: Iterable[Cell[S, P]], pooled: Sequence[PooledTest]) -> str:
+def bias_in_words(judged: JudgedCells[S, P]) -> str:
     """Over which groups of cells the predictions are biased, where they are, or over how many they agree.
 
     Where every cell is decided, also the groups that had too few seeds.
     """
-    from ..verification.results import biased, biases_in_words
+    from ..verification.results import biases_in_words
 
+    pooled, wrong = judged.pooled, judged.biased
     if not pooled:
         return ""
-    wrong = biased(pooled)
     if not wrong:
         agree = sum(test.verdict == "agree" for test in pooled)
         still_open = biases_in_words(
             ((test.group, test.observable) for test in pooled if test.verdict == "inconclusive"), MOST_BIASED)
-        decided = not any(cell.is_open for cell in cells)  # else a line says what the cells themselves take
+        decided = not any(cell.is_open for cell in judged.cells)  # else a line says what the cells themselves take
         undecided = f"; too few seeds to judge {still_open}" if still_open and decided else ""
         total = plural(len(pooled), "bias", "biases")
         return f" Pooled over the grid: {agree} of {total} within the margin{undecided}."
-    agrees = all(cell.verdict == "agree" for cell in cells)
+    agrees = all(cell.verdict == "agree" for cell in judged.cells)
     where = "Agree in each cell, biased over the grid" if agrees else "Biased over the grid"
     groups = "; ".join(f"{test.group} {test.observable} {test.in_percent} %" for test in wrong[:MOST_BIASED])
     more = f"; and {len(wrong) - MOST_BIASED} more" if len(wrong) > MOST_BIASED else ""
@@ -207,15 +207,13 @@ def _sizes(setting: object, sizes: Sequence[str]) -> str:
 
 def _seeds_for_verdicts(result: Verification[S, P]) -> str:
     """What verdicts would take where some are inconclusive."""
-    from ..verification.results import seeds_wanted
-
     still_open = [cell for cell in result.cells if cell.is_open]
     if not still_open:
         return ""
     had = " to ".join(f"{n:,}" for n in sorted({min(c.seeds for c in still_open), max(c.seeds for c in still_open)}))
     if any(c.method == "anytime" for c in still_open[0].comparisons.values()):
         return f" More than {had} seeds a cell may decide what is inconclusive."
-    widest = seeds_wanted(result.comparisons)
+    widest = result.seeds_wanted
     if widest <= min(cell.seeds for cell in still_open):
         return f" What is inconclusive lies near the margin: only many more seeds than {had} a cell would decide it."
     return f" Verdicts take some {widest:,} seeds a cell; here {had}."

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import SettingError
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.thresholds import bisect, last_reaching
 from ..settings import check_proportion
 from ..theory.formulas import geometric_laws as laws

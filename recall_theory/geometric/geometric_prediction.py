@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from ..theory.formulas.geometric_laws import chain, chain_shared
 from ..theory.predict import LAW
 from .geometric_setting import GeometricSetting

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from ..settings import SettingError, check_seed, check_seeds
 from ..simulate.observables import Observable
 from ..simulate.workers import collect

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from ..errors import SettingError
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from .construction_setting import Construction
 from .geometric_setting import MOST_CODED, GeometricSetting
 

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.coordinate_rules import RandomWalk, random_walk_rule
 from ..numerics.thresholds import last_reaching
+from ..numerics.unit_sphere import RandomWalk, random_walk_rule
 from .geometric_setting import GEOMETRIC_PARAMETERS
 
 FloatArray = NDArray[np.float64]

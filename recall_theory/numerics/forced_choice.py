@@ -4,6 +4,8 @@ The probability and its complement span hundreds of orders of magnitude, so the 
 the one computed, with the integrand taken relative to its peak. The integrand is log-concave and
 analytic, hence the trapezoid rule over the window that holds its mass converges geometrically: step and
 window follow from the mass itself, and a fixed grid would miss it.
+
+At the end how many competitors there are: binomial thinning, and what the right one keeps of a place that ties share.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import erfcx, log_ndtr, ndtri
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import erfcx, expi, gammaln, log_ndtr, ndtr, ndtri, xlog1py
 
 from .arrays import BoolArray, FloatArray
 from .thresholds import bisect_arrays
+
+ComplexArray = NDArray[np.complex128]
 
 DEPTH = 40  # nats below its peak at which the integrand is cut: e^-40 is a hundredth of a rounding
 NODES_PER_EDGE = 3  # nodes in 1/sqrt(2 ln K), the width over which Phi^(K-1) climbs from 0 to 1
@@ -241,3 +245,60 @@ def _refuse(where: BoolArray, value: FloatArray, rule: str) -> None:
 def _shaped(values: FloatArray, shape: tuple[int, ...]) -> Any:
     """A float for scalar arguments, else an array of their shape."""
     return float(values[0]) if shape == () else values.reshape(shape)
+
+
+# --- how many competitors there are ---------------------------------------------------------------------
+
+EXACT = 1000  # trials below which factorials are computed; from there on Stirling's formula is good to 1e-4
+FEW = 1 / 1000  # ties below which the first two terms of a series are all of it
+MANY = 700  # ties above which e^-ties is nothing
+
+
+def binomial_over_poisson(n: FloatArray, N: float, V: float) -> FloatArray:
+    """ln of the probability of n <= N by the law Binomial(N, 1/V), over that by the Poisson law of its mean."""
+    if N < EXACT:
+        exact: FloatArray = (gammaln(N + 1) - gammaln(N - n + 1) - n * np.log(N)
+                             + (N - n) * np.log1p(-1 / V) + N / V)
+        return exact
+    x = n - N / V  # Stirling's formula, without the terms that cancel
+    result: FloatArray = -(N - n) * np.log1p(-x / (N * (1 - 1 / V))) - x - np.log1p(-n / N) / 2
+    return result
+
+
+def thinned(n: FloatArray, m: FloatArray, step: int, chance: FloatArray) -> FloatArray:
+    """Probabilities (..., K, M) of m successes in n trials of that chance (...), in cells `step` wide.
+
+    >>> thinned(np.array([2.0]), np.arange(3.0), 1, np.array(0.5)).tolist()
+    [[0.25, 0.5, 0.25]]
+    """
+    p = np.asarray(np.clip(chance, 0, 1))[..., None, None]
+    n, m = n[:, None], m[None, :]
+    if step > 1:  # none at all is a cell of its own
+        sd = np.maximum(np.sqrt(n * p * (1 - p)), FEW * step)
+        none = np.exp(xlog1py(n, -p))
+        upper, lower = (np.where(edge < step, none, ndtr((edge - n * p) / sd)) for edge in (m + step / 2, m - step / 2))
+        return np.maximum(upper - np.where(m > 0, lower, 0.0), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.where(m > 0, m * np.log(p), 0.0) + np.where(n > m, (n - m) * np.log1p(-p), 0.0)
+    ways = gammaln(n + 1) - gammaln(m + 1) - gammaln(np.maximum(n - m, 0) + 1)
+    return np.where(m <= n, np.exp(ways + np.where(m <= n, log, 0.0)), 0.0)
+
+
+def log_of_one_plus(z: ComplexArray) -> ComplexArray:
+    """ln(1 + z) to full precision where z is small, and finite at -1."""
+    square = 2 * z.real + z.real**2 + z.imag**2
+    result: ComplexArray = np.log1p(np.maximum(square, -1 + 2**-53)) / 2 + 1j * np.arctan2(z.imag, 1 + z.real)
+    return result
+
+
+def shared_places(ties: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """E[1/(1 + T)^2] and E[1/(2 + T)] over E[1/(1 + T)], T a Poisson number of that mean.
+
+    >>> [x.round(4).tolist() for x in shared_places(np.array([0.0, 1.0]))]
+    [[1.0, 0.767], [0.5, 0.582]]
+    """
+    few = ties < FEW
+    x = np.where(few, 1.0, np.minimum(ties, MANY))
+    once = -np.expm1(-x)
+    squared = (expi(x) - np.euler_gamma - np.log(x)) * np.exp(-x) / once
+    return np.where(few, 1 - ties / 4, squared), np.where(few, 1 / 2 + ties / 12, (x - once) / (x * once))

@@ -1,12 +1,18 @@
-"""How numbers are read from what people type, and shown to them: whole, and never rounded to a certainty that they
-don't have. 65536, 1e6, 2^16, 1_000 and 65,536 are all integers."""
+"""Numbers as text: how they are read from what people type, and shown to them; and plain data as JSON and as CSV.
+
+65536, 1e6, 2^16, 1_000 and 65,536 are all integers. What is shown is whole, and never rounded to a certainty that it
+doesn't have.
+"""
 
 from __future__ import annotations
 
+import csv
 import functools
+import io
+import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -188,3 +194,58 @@ def sizes(values: Mapping[str, Any], names: Iterable[str]) -> str:
 def plural(n: int, noun: str, nouns: str | None = None) -> str:
     """"1 seed", "2 seeds", "1,000 cells"; `nouns` is an irregular plural."""
     return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"
+
+
+# --- dictionaries and lists of numbers and text, as JSON and as CSV ------------------------------------
+
+SCHEMA_VERSION = 2  # of every command's JSON: raised once a key is renamed
+
+
+def as_json(data: object) -> str:
+    """One JSON value on indented lines, lists of numbers on one; NaN and infinities are null."""
+    return _indented(cleaned(data), "") + "\n"
+
+
+def cleaned(value: object) -> object:
+    """What JSON can hold: plain lists and numbers, None for NaN and infinities."""
+    if isinstance(value, Mapping):
+        return {str(k): cleaned(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(v) for v in value]
+    if hasattr(value, "tolist"):  # a numpy number or array
+        return cleaned(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _indented(value: object, margin: str) -> str:
+    inner = margin + "  "
+    if isinstance(value, dict) and value:
+        lines = [f"{inner}{json.dumps(k)}: {_indented(v, inner)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(lines) + "\n" + margin + "}"
+    if isinstance(value, list) and any(isinstance(v, dict | list) for v in value):
+        return "[\n" + ",\n".join(inner + _indented(v, inner) for v in value) + "\n" + margin + "]"
+    return json.dumps(value, allow_nan=False)
+
+
+def as_csv(records: Sequence[Mapping[str, object]]) -> str:
+    """A header and one line a record; nested names are joined by dots, missing values are empty."""
+    flat = [_flat(record) for record in records]
+    names = list(dict.fromkeys(name for record in flat for name in record))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def _flat(record: Mapping[str, object]) -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for name, value in record.items():
+        plain = cleaned(value)
+        if isinstance(plain, dict):
+            flat |= {f"{name}.{inner}": v for inner, v in _flat(plain).items()}
+        else:
+            flat[name] = plain
+    return flat

@@ -15,11 +15,10 @@ from typing import Protocol
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.polynomial.polynomial import polyval
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .coordinate_rules import split_at
-
-Array = NDArray[np.float64]
+from .arrays import FloatArray
+from .unit_sphere import split_at
 
 REACH = 14.0  # standard deviations; the density is 1e-43 there
 PANEL = 1.0  # longest panel, in standard deviations
@@ -38,10 +37,10 @@ class RealFunction(Protocol):
     @property
     def degree(self) -> int | None: ...
 
-    def phi(self, x: ArrayLike) -> Array: ...
+    def phi(self, x: ArrayLike) -> FloatArray: ...
 
 
-def normal_density(x: Array) -> Array:
+def normal_density(x: FloatArray) -> FloatArray:
     """exp(-x^2/2)/sqrt(2 pi), of an array in its own memory."""
     square = np.multiply(x, x)
     square *= -1 / 2
@@ -50,7 +49,7 @@ def normal_density(x: Array) -> Array:
     return density
 
 
-def gaussian_rule(phi: RealFunction, s: ArrayLike, points: int = POINTS) -> tuple[Array, Array]:
+def gaussian_rule(phi: RealFunction, s: ArrayLike, points: int = POINTS) -> tuple[FloatArray, FloatArray]:
     """Nodes x (..., n) and weights (..., n) with sum w f(x) = E f(sqrt(s) u), for f that bends only where phi does; s
     is of shape (...).
 
@@ -70,7 +69,7 @@ def gaussian_rule(phi: RealFunction, s: ArrayLike, points: int = POINTS) -> tupl
     return std * u, w
 
 
-def _panels(edges: Array, points: int) -> tuple[Array, Array]:
+def _panels(edges: FloatArray, points: int) -> tuple[FloatArray, FloatArray]:
     """Gauss-Legendre nodes and Gaussian weights between consecutive edges (..., k), panel by panel."""
     lengths = np.diff(edges, axis=-1)  # (..., k-1)
     # every interval is cut alike over the batch, by the longest that occurs there
@@ -88,7 +87,7 @@ def _panels(edges: Array, points: int) -> tuple[Array, Array]:
     return u, np.concatenate(weights, axis=-1) * normal_density(u)
 
 
-def gaussian_mean(phi: RealFunction, f: Callable[[Array], Array], s: ArrayLike) -> Array:
+def gaussian_mean(phi: RealFunction, f: Callable[[FloatArray], FloatArray], s: ArrayLike) -> FloatArray:
     """E f(x), x ~ N(0, s), of shape s.shape, for f that bends only where phi does.
 
     >>> from recall_theory.activations import activation
@@ -99,7 +98,7 @@ def gaussian_mean(phi: RealFunction, f: Callable[[Array], Array], s: ArrayLike) 
     return np.asarray((w * f(x)).sum(axis=-1))
 
 
-def hermite_coefficients(phi: RealFunction, s: ArrayLike, order: int) -> Array:
+def hermite_coefficients(phi: RealFunction, s: ArrayLike, order: int) -> FloatArray:
     """c_0..c_order of phi(sqrt(s) u) = sum c_n h_n(u): shape (..., order+1), for variances s of at least 0.
 
     c_n = E phi(sqrt(s) u) h_n(u), and sum c_n^2 = E phi^2.
@@ -117,7 +116,7 @@ def hermite_coefficients(phi: RealFunction, s: ArrayLike, order: int) -> Array:
     return np.where(s[..., None] > 0, c, constant)
 
 
-def hermite_projection(weighted: Array, u: Array, order: int) -> Array:
+def hermite_projection(weighted: FloatArray, u: FloatArray, order: int) -> FloatArray:
     """sum over nodes of weighted * h_n(u), for n = 0..order, on a last axis."""
     previous, current = np.zeros_like(u), np.ones_like(u)
     found = np.empty((*weighted.shape[:-1], order + 1))
@@ -127,7 +126,7 @@ def hermite_projection(weighted: Array, u: Array, order: int) -> Array:
     return found
 
 
-def dual_kernel(phi: RealFunction, s1: Array, s2: Array, rho: Array) -> Array:
+def dual_kernel(phi: RealFunction, s1: FloatArray, s2: FloatArray, rho: FloatArray) -> FloatArray:
     """E phi(u) phi(v) for arrays of variances s1, s2 and covariances rho of one shape: by the Hermite series, and by
     the double integral where that is not good to 1e-10 of sqrt(E phi(u)^2 E phi(v)^2)."""
     value, error, scale = kernel_by_series(phi, s1, s2, rho)
@@ -138,7 +137,7 @@ def dual_kernel(phi: RealFunction, s1: Array, s2: Array, rho: Array) -> Array:
     return value
 
 
-def arc_cosine_kernel(s1: Array, s2: Array, rho: Array) -> Array:
+def arc_cosine_kernel(s1: FloatArray, s2: FloatArray, rho: FloatArray) -> FloatArray:
     """The kernel of relu (Cho and Saul, 2009): |u||v| (sin t + (pi - t) cos t)/(2 pi), t the angle."""
     size = np.sqrt(s1 * s2)
     cos = np.clip(np.divide(rho, size, out=np.zeros_like(size), where=size > 0), -1, 1)
@@ -146,18 +145,18 @@ def arc_cosine_kernel(s1: Array, s2: Array, rho: Array) -> Array:
     return size / (2 * np.pi) * (np.sqrt((1 - cos) * (1 + cos)) + (np.pi - angle) * cos)
 
 
-def arc_sine_kernel(s1: Array, s2: Array, rho: Array) -> Array:
+def arc_sine_kernel(s1: FloatArray, s2: FloatArray, rho: FloatArray) -> FloatArray:
     """The kernel of erf (Williams, 1997)."""
     return 2 / np.pi * np.arcsin(2 * rho / np.sqrt((1 + 2 * s1) * (1 + 2 * s2)))
 
 
-def kernel_by_series(phi: RealFunction, s1: Array, s2: Array, rho: Array,
-                     order: int = ORDER) -> tuple[Array, Array, Array]:
+def kernel_by_series(phi: RealFunction, s1: FloatArray, s2: FloatArray,
+                     rho: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """sum c_n(s1) c_n(s2) (rho/sqrt(s1 s2))^n, a bound on its error, and the scale sqrt(E phi^2 E phi^2).
 
     The bound is |r|^(order+1) times the energies left out; a polynomial's series ends.
     """
-    order = order if phi.degree is None else phi.degree
+    order = ORDER if phi.degree is None else phi.degree
     c1, energy1 = _coefficients(phi, s1, order)
     c2, energy2 = _coefficients(phi, s2, order)
     size = np.sqrt(s1 * s2)
@@ -171,7 +170,7 @@ def kernel_by_series(phi: RealFunction, s1: Array, s2: Array, rho: Array,
     return value, np.abs(r) ** (order + 1) * np.sqrt(rest1 * rest2), scale
 
 
-def _coefficients(phi: RealFunction, s: Array, order: int) -> tuple[Array, Array]:
+def _coefficients(phi: RealFunction, s: FloatArray, order: int) -> tuple[FloatArray, FloatArray]:
     """Hermite coefficients (..., order+1) and E phi^2, computed once for each different variance."""
     different, where = np.unique(s, return_inverse=True)
     c, energy = np.empty((len(different), order + 1)), np.empty(len(different))
@@ -183,7 +182,7 @@ def _coefficients(phi: RealFunction, s: Array, order: int) -> tuple[Array, Array
     return c[where], energy[where]
 
 
-def kernel_by_quadrature(phi: RealFunction, s1: ArrayLike, s2: ArrayLike, rho: ArrayLike) -> Array:
+def kernel_by_quadrature(phi: RealFunction, s1: ArrayLike, s2: ArrayLike, rho: ArrayLike) -> FloatArray:
     """The double integral, one pair of variables at a time: panels end at the kinks of both and shrink towards them,
     as |r| -> 1 makes the inner average nearly bend there too."""
     return np.asarray(np.vectorize(functools.partial(_double_integral, phi), otypes=[float])(s1, s2, rho))
@@ -222,7 +221,7 @@ class SmoothedFunction:
     central moment; the means of (phi - mean)^2 times the first two; the fourth cumulant.
     """
 
-    def __init__(self, phi: RealFunction, d: float, widths: Array, n: int, steps: int, reach: int):
+    def __init__(self, phi: RealFunction, d: float, widths: FloatArray, n: int, steps: int, reach: int):
         """`n` nodes on each piece between kinks, `steps` points of the table to a unit of v, up to |v| = reach."""
         self.steps, self.last = steps, (reach + 1) * steps
         v = np.arange(-self.last, self.last + 1) / steps if reach else np.zeros(1)
@@ -239,7 +238,7 @@ class SmoothedFunction:
         self.rows = np.stack(moments, axis=-1).reshape(-1, len(moments))
         self.stride = 0 if len(v) == 1 else len(v)
 
-    def __call__(self, v: Array) -> Array:
+    def __call__(self, v: FloatArray) -> FloatArray:
         """(10, ...) at v (..., widths, n), by the cubic through four points; where v is 0 only, for a reach of 0."""
         if not self.stride:
             at_zero = np.moveaxis(self.rows[:, None], -1, 0)  # (10, widths, 1)
@@ -254,7 +253,7 @@ class SmoothedFunction:
         return np.ascontiguousarray(np.moveaxis(np.asarray(out), -1, 0))
 
 
-def _orthogonal(x: Array, d: float) -> tuple[Array, ...]:
+def _orthogonal(x: FloatArray, d: float) -> tuple[FloatArray, ...]:
     """Monic orthogonal polynomials 1 to 4 of a normal x (Hermite), or of a coordinate times sqrt(d) (Gegenbauer)."""
     a, b = (d / (d + 2), d / (d + 4)) if d else (1.0, 1.0)
     return x, x**2 - 1, x**3 - 3 * a * x, x**4 - 6 * b * x**2 + 3 * a * b

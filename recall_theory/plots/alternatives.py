@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..verification.decoders import Tightness, bound
-from ..verification.embedding_comparison import BeyondOrthogonal
+from ..verification.simulated_alternatives import BeyondOrthogonal, Tightness, bound
 from .style import COLOURS, log_ticks, panel_grid
 
 if TYPE_CHECKING:

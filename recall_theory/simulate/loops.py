@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .data import FloatArray, IntArray
+
 Function = TypeVar("Function", bound=Callable[..., Any])
-FloatArray = NDArray[np.float64]
 Tokens = NDArray[np.integer[Any]]
-IntArray = NDArray[np.intp]
 
 
 def compiled(function: Function) -> Function:

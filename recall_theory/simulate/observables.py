@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from ..settings import OBSERVABLES, Setting
 from .data import Block, FloatArray, IntArray, token_type
 from .three_step import TIE, Trained, argmax_attention, tie_width

@@ -9,23 +9,31 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..settings import MOST_BITS, N_TEST, Setting, SettingError, check_integer, check_seed, check_seeds
 from . import observables, reference, small_rates, three_step, three_step_mlp
-from .data import KEEP_BYTES, Samples, draw_embeddings, draw_mlp, token_type
+from .data import (
+    KEEP_BYTES,
+    Samples,
+    UserEmbeddings,
+    check_embeddings,
+    distance_from_random,
+    draw_embeddings,
+    draw_mlp,
+    token_type,
+)
 from .observables import Observable, Observation
-from .user_embeddings import UserEmbeddings, check_embeddings, distance_from_random
 from .workers import collect
 
 Triple = tuple[float, float, float]
 
 MEMORY_BLOCK = 24 << 20  # bytes, below the 32 MiB up to which the C library learns
-LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container, in bytes
+CONTROL_GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")  # where Linux keeps a container's limits
 LIBRARIES = 200 << 20  # bytes of an interpreter with NumPy, SciPy and numba, and of blocks of fixed size
 MOST_TOKENS = 1e13  # tokens a seed; some days of work
 MOST_WORK = 1e16  # multiplications a seed; some days too
@@ -80,30 +88,45 @@ def observe_seed(setting: Setting, seed: int, index: int, n_test: int | None = N
     return observables.on_fresh_sequences(model, setting.L, fresh, n_test)
 
 
-def memory_needed(setting: Setting) -> float:
-    """Bytes that one seed takes: the libraries, the tokens that are kept, embeddings and what is made of them, some
-    rows of a table of tokens by labels, and with a layer some tables of labels by neurons."""
+def memory_needed(setting: Setting, jobs: int = 1) -> float:
+    """Bytes that `jobs` seeds at a time take, each with the libraries, the tokens that are kept, embeddings and what is
+    made of them, some rows of a table of tokens by labels, and with a layer some tables of labels by neurons."""
     V, d, N, L = float(setting.V), float(setting.d), float(setting.N), float(setting.L)
     tokens = N * (L - 1) * token_type(setting.V).itemsize
     numbers = 5.5 * V * d + 2 * d * d + V * min(V, three_step.FEWEST_ROWS)
     if setting.m is not None:
         numbers += 6 * min(V * setting.m, three_step_mlp.NEURONS) + 3 * setting.m * d
-    return 8 * numbers + min(tokens, KEEP_BYTES) + (LIBRARIES if setting.has_small_rates else LIBRARIES / 2)
+    libraries = LIBRARIES if setting.has_small_rates else LIBRARIES / 2
+    starting = LIBRARIES / 2 if jobs > 1 else 0.0  # the process that starts the others
+    return jobs * (8 * numbers + min(tokens, KEEP_BYTES) + libraries) + starting
 
 
 def memory_there() -> float:
     """Bytes that this process and its workers may take: the machine's, or what a container or a batch system allows."""
-    found = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))]
-    for path in LIMITS:
-        with contextlib.suppress(OSError, ValueError):  # "max" is no limit
-            found.append(float(Path(path).read_text()))
-    return min(found)
+    return min([float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")), *group_limits()])
+
+
+def group_limits() -> Iterator[float]:
+    """Limits in bytes of the control groups that this process is in, of both versions, and of the groups around each:
+    all of them hold."""
+    lines = OWN_GROUPS.read_text().splitlines() if OWN_GROUPS.exists() else []
+    for _, controllers, group in (line.split(":", 2) for line in lines):
+        if not controllers:  # version 2
+            root, name = CONTROL_GROUPS, "memory.max"
+        elif "memory" in controllers.split(","):
+            root, name = CONTROL_GROUPS / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        inside = PurePosixPath(group)
+        for folder in (inside, *inside.parents):
+            with contextlib.suppress(OSError, ValueError):  # "max" is no limit, and outer groups may be out of sight
+                yield float((root / folder.relative_to("/") / name).read_text())
 
 
 def check_affordable(setting: Setting, jobs: int = 1) -> None:
     """Raise `SettingError` where `jobs` seeds at a time would not fit in memory, or one would take days."""
     V, d, N, L, m = (float(x or 0) for x in (setting.V, setting.d, setting.N, setting.L, setting.m))
-    need, have = jobs * memory_needed(setting), memory_there()
+    need, have = memory_needed(setting, jobs), memory_there()
     if need > 0.9 * have:
         at_once = "one seed" if jobs == 1 else f"{jobs} seeds at a time"
         raise SettingError("V", f"V={setting.V}: {at_once} of this simulation take{'s' * (jobs == 1)} "

@@ -79,18 +79,12 @@ class Rates(NamedTuple):
         return factor * scores, factor * trigger_score
 
 
-class Weights(NamedTuple):
-    """The attention of n sequences: `own` (n,) on the informative position, `noise` (n, L-1) on the others."""
-
-    own: FloatArray
-    noise: FloatArray
-
-
-def softmax(trained: Trained, block: Block) -> Weights:
-    """The attention weights of sequences whose positions have the logits of `trained`."""
+def softmax(trained: Trained, block: Block) -> tuple[FloatArray, FloatArray]:
+    """The attention weights, (n,) of the informative positions and (n, L-1) of the others, of sequences whose positions
+    have the logits of `trained`."""
     own, noise = np.empty(len(block.informative)), np.empty(block.noise.shape)
     loops.softmax(block.informative, block.noise, trained.scores, trained.trigger_score, own, noise)
-    return Weights(own, noise)
+    return own, noise
 
 
 def rows_of_weights(setting: Setting) -> int:
@@ -101,10 +95,10 @@ def rows_of_weights(setting: Setting) -> int:
 def mixed(trained: Trained, block: Block, informative: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
     """h (n, width): the values of the positions, rows of `informative` and `noise` (V, width), weighted with the
     attention; and the weight (n,) of the informative position."""
-    weights = softmax(trained, block)
-    h: FloatArray = weights.own[:, None] * informative[block.informative]
-    loops.add_weighted(h, block.noise, weights.noise, noise)
-    return h, weights.own
+    own_weight, noise_weight = softmax(trained, block)
+    h: FloatArray = own_weight[:, None] * informative[block.informative]
+    loops.add_weighted(h, block.noise, noise_weight, noise)
+    return h, own_weight
 
 
 def step_three(setting: Setting, emb: Embeddings, samples: Samples, attention: Trained) -> FloatArray:
@@ -113,9 +107,9 @@ def step_three(setting: Setting, emb: Embeddings, samples: Samples, attention: T
     for group, table in row_groups(setting.V):
         table.fill(0)
         for block in samples.blocks(group, rows_of_weights(setting)):
-            weights = softmax(attention, block)
-            loops.add_weights(block.informative - group.start, block.noise, weights.noise, table)
-            own += np.bincount(block.informative, weights=weights.own, minlength=setting.V)
+            own_weight, noise_weight = softmax(attention, block)
+            loops.add_weights(block.informative - group.start, block.noise, noise_weight, table)
+            own += np.bincount(block.informative, weights=own_weight, minlength=setting.V)
         np.matmul(table, emb.z_in, out=total[group])
     total += own[:, None] * emb.informative_values(setting)
     return emb.residuals.T @ total / setting.N

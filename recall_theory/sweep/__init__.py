@@ -3,8 +3,7 @@
 from .run_sweep import sweep
 from .store import Store
 from .sweep_grid import product
-from .sweep_problem import SweepProblem
-from .sweep_results import Results
+from .sweep_results import Results, SweepProblem
 
 Problem = SweepProblem  # its name before verification had problems
 

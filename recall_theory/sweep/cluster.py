@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ..errors import NoWorkers
 from ..settings import SettingError
 from ..simulate.workers import one_thread
-from .sweep_problem import SIMULATION_VERSION
+from .sweep_results import SIMULATION_VERSION
 
 CHUNK = 16  # tasks that travel together: a message costs the scheduler about a millisecond
 WINDOW = 4  # chunks under way for each thread of the cluster, so that none waits for the next

@@ -14,10 +14,9 @@ from ..numerics.formatting import plural
 from ..settings import Setting, SettingError, check_integer, check_seed, check_seeds
 from ..simulate.run import check_affordable, one_seed
 from ..simulate.workers import unordered_map
-from .store import Place, Store, Triple, opened
+from .store import Place, Store, Triple, gathered, opened
 from .store_analysis import planned_for_open_verdicts, planned_for_verdicts
-from .sweep_problem import SweepProblem
-from .sweep_results import Results, gathered
+from .sweep_results import Results, SweepProblem
 
 FLUSH = 1.0  # seconds of work that a kill may cost, and about as many that are claimed at a time
 LOOK_AGAIN = 0.5  # seconds between looks at what another sweep is at

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.thresholds import bisect
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion, check_seed, check_seeds
 from ..simulate.run import check_affordable

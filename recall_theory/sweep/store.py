@@ -22,8 +22,10 @@ import uuid
 import zlib
 from collections.abc import Iterator, Sequence
 
-from ..settings import SettingError
-from .sweep_problem import SIMULATION_VERSION, SweepProblem
+import numpy as np
+
+from ..settings import OBSERVABLES, SettingError
+from .sweep_results import SIMULATION_VERSION, Results, SweepProblem
 
 FORMAT = 1
 APPLICATION = 0x52544853  # "RTHS": what the file says it is
@@ -296,6 +298,18 @@ class Store:
 def checksum(key: str, number: int, triple: Sequence[float]) -> int:
     """The checksum of one result, its place included."""
     return zlib.crc32(struct.pack("<q3d", number, *triple), int(key[:8], 16))
+
+
+def gathered(store: Store, problems: Sequence[SweepProblem], plan: Sequence[int] | None = None,
+             simulated: int = 0) -> Results:
+    """What the store holds of the problems: as many seeds as planned of each, or all where `plan` is None."""
+    known = [store.known(problem, None if plan is None else plan[c]) for c, problem in enumerate(problems)]
+    planned = plan or [1 + max(numbers, default=-1) for numbers in known]
+    values = np.full((len(problems), max(planned, default=0), len(OBSERVABLES)), np.nan)
+    for cell, numbers in enumerate(known):
+        for number, triple in numbers.items():
+            values[cell, number] = triple
+    return Results(tuple(problems), values, tuple(planned), simulated)
 
 
 def opened(store: str | os.PathLike[str] | Store | None) -> contextlib.AbstractContextManager[Store]:

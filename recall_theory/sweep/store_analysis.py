@@ -6,25 +6,15 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..numerics.plain_data import SCHEMA_VERSION, cleaned
+from ..numerics.formatting import SCHEMA_VERSION, cleaned
 from ..settings import OBSERVABLES, Setting, SettingError
 from ..theory.phase import binding
 from ..theory.predict import Prediction, predict
 from ..verification import verdicts
 from ..verification.planning import planned_cell, second_stage
 from ..verification.problem import THREE_STEP_RECALL
-from ..verification.results import (
-    Cell,
-    Comparison,
-    PooledTest,
-    biased,
-    compare,
-    pooled_groups,
-    pooled_tests,
-    verdict_on,
-)
-from .sweep_problem import SIMULATION_VERSION, SweepProblem
-from .sweep_results import Results
+from ..verification.results import Cell, JudgedCells, PooledTest, compare, pooled_groups, pooled_tests
+from .sweep_results import SIMULATION_VERSION, Results, SweepProblem
 
 SURE_ATTENTION = 0.9  # predicted attention from which attention counts as sure
 STAGES = 2  # of a sweep that plans its seeds: each has half of the error
@@ -43,7 +33,7 @@ class RefusedCell:
 
 
 @dataclasses.dataclass(frozen=True)
-class StoreAnalysis:
+class StoreAnalysis(JudgedCells):
     """The judged cells of a store, each with the problem that was simulated, the tests of groups of them, and the
     refused cells.
 
@@ -57,31 +47,6 @@ class StoreAnalysis:
     confidence: float
     planned: bool
     pooled: tuple[PooledTest, ...]
-
-    @property
-    def biased(self) -> list[PooledTest]:
-        """The groups over which the theory is wrong beyond doubt."""
-        return biased(self.pooled)
-
-    @property
-    def verdict(self) -> str:
-        """disagree if any comparison or pooled test disagrees, else inconclusive if any comparison is, else agree."""
-        return verdict_on(self.cells, self.pooled)
-
-    @property
-    def comparisons(self) -> list[tuple[Cell, str, Comparison]]:
-        """Every comparison with its cell and observable."""
-        return [(cell, o, c) for cell in self.cells for o, c in cell.comparisons.items()]
-
-    @property
-    def largest(self) -> tuple[Cell, str, Comparison]:
-        """The comparison whose difference is largest."""
-        return max(self.comparisons, key=lambda item: abs(item[2].difference))
-
-    def tally(self, observable: str | None = None) -> dict[str, int]:
-        """How many comparisons have each verdict: those of one observable, or all."""
-        given = [c.verdict for _, o, c in self.comparisons if observable in (None, o)]
-        return {v: given.count(v) for v in (verdicts.AGREE, verdicts.DISAGREE, verdicts.INCONCLUSIVE)}
 
     @property
     def all_problems(self) -> tuple[SweepProblem, ...]:

@@ -14,9 +14,8 @@ from typing import Any
 
 from ..numerics.formatting import parse_integer, parse_real
 from ..settings import PARAMETERS, Parameter, Setting, SettingError, check_integer
-from ..verification.grids import cells_of, read_table
-from ..verification.problem import THREE_STEP_RECALL
-from .sweep_problem import SweepProblem
+from ..verification.problem import THREE_STEP_RECALL, cells_of, read_table
+from .sweep_results import SweepProblem
 
 MOST_CELLS = 1_000_000
 MOST_VALUES = 100_000  # of one scan

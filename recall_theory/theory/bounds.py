@@ -7,8 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..numerics.formatting import NOTHING, count, number
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import NOTHING, SCHEMA_VERSION, count, number
 from ..numerics.thresholds import bisect
 from ..settings import PARAMETERS, SIZES, SettingError, activation_in_use, check_at_most, check_proportion
 from .formulas import lower_bounds as laws

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.thresholds import (
     FAR,
     Interval,

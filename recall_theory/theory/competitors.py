@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from ..numerics.normal_scores import coordinate_of_score, peizer_pratt_scale, score_of_skewed
 from ..numerics.quadrature import condensation, gauss_hermite
+from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale, score_of_skewed
 from .accuracy import Accuracy
 from .correct_label import Nodes, counts_of
 from .read_out import Kernel

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import gammaln, ndtr
 
 from ..numerics.arrays import FloatArray, Rows
-from ..numerics.normal_scores import coordinate_of_score, peizer_pratt_scale, score_of_coordinate
 from ..numerics.quadrature import condense_with, gauss_legendre, gauss_of_gamma, gauss_poisson
+from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale, score_of_coordinate
 from .accuracy import Accuracy
 from .formulas import recall_formulas as rf
 from .read_out import Kernel

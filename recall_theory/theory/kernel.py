@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ..activations import Activation
-from ..numerics.coordinate_rules import equal_steps, split_at, split_at_zero
 from ..numerics.gaussian_kernels import smoothed
 from ..numerics.quadrature import (
     FINE,
@@ -36,6 +35,7 @@ from ..numerics.quadrature import (
     gauss_legendre,
     gauss_skewed,
 )
+from ..numerics.unit_sphere import equal_steps, split_at, split_at_zero
 from .accuracy import DEFAULT, Accuracy
 
 __all__ = ["KernelLaw", "NeuronKernel", "Strengths", "ValueRead"]

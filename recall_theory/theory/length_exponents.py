@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import SettingError
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from .formulas import leading_laws as laws
 from .formulas import lower_bounds, recall_formulas, step_two
 from .formulas.step_two import StepTwo

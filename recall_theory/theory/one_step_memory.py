@@ -19,8 +19,8 @@ from scipy.ndimage import map_coordinates
 from scipy.special import gammaln, ndtr
 
 from ..numerics.arrays import FloatArray
-from ..numerics.normal_scores import gamma_of_score, score_of_coordinate, wallace_scale
 from ..numerics.quadrature import gauss_charlier, gauss_hermite
+from ..numerics.unit_sphere import gamma_of_score, score_of_coordinate, wallace_scale
 from .formulas.generic import Real, log
 from .formulas.registry import Row, formula
 

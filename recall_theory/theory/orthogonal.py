@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, ndtr, ndtri
 
 from ..numerics.arrays import FloatArray
-from ..numerics.counts import log_of_one_plus, shared_places, thinned
+from ..numerics.forced_choice import log_of_one_plus, shared_places, thinned
 from ..numerics.quadrature import gauss_hermite, gauss_legendre
 from . import orthogonal_scores as scores
 from .accuracy import DEFAULT, Accuracy

@@ -13,15 +13,15 @@ import numpy as np
 from scipy.special import gammaln, ndtr
 
 from ..numerics.arrays import FloatArray, Rows
-from ..numerics.counts import binomial_over_poisson
-from ..numerics.normal_scores import (
+from ..numerics.forced_choice import binomial_over_poisson
+from ..numerics.quadrature import condense, gauss_binomial, gauss_hermite, gauss_parts_of_normal, gauss_skewed
+from ..numerics.unit_sphere import (
     coordinate_of_score,
     gamma_of_score,
     score_of_coordinate,
     score_of_gamma,
     wallace_scale,
 )
-from ..numerics.quadrature import condense, gauss_binomial, gauss_hermite, gauss_parts_of_normal, gauss_skewed
 from .accuracy import Accuracy
 from .formulas import orthogonal_formulas as terms
 from .formulas.step_two import distinct_tokens

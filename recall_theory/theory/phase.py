@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Interrupted
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
 from .noise_budget import limit
 from .predict import FloatArray, Prediction, predict

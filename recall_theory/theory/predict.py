@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..activations import activation as activation_of
-from ..numerics.plain_data import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.quantiser import quantiser_noise
 from ..settings import (
     EMBEDDINGS,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.embedding_laws import random_embeddings
+from ..numerics.unit_sphere import random_embeddings
 from ..settings import Setting
 
 Array = NDArray[np.float32]

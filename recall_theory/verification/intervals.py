@@ -22,9 +22,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..numerics.arrays import BoolArray, FloatArray
 from ..numerics.thresholds import bisect_arrays
-
-FloatArray = NDArray[np.float64]
 
 EXPANSION_UP_TO = 1.0  # of D
 NEAR_ONE = 0.9  # means above it may hide failures of a few seeds
@@ -184,7 +183,7 @@ def _betting_upper_ends(x: FloatArray, confidence: float) -> FloatArray:
     count, n = x.shape
     price = log_price(n, confidence) / n
 
-    def too_little(u: FloatArray) -> NDArray[np.bool_]:
+    def too_little(u: FloatArray) -> BoolArray:
         left = 1 - u[:, None] * x
         return np.log(left).mean(axis=1) + np.log((1 / left).mean(axis=1)) < price
 

@@ -21,10 +21,6 @@ from ..training.rungs import RUNGS, RungObservation, train_rung
 Row = dict[str, Any]  # one line of the file: JSON
 Progress = Callable[[int, int, str], None]  # (trainings done, trainings in all, what is running)
 
-DIMENSIONS = (8, 12, 16, 24, 32)
-RATIO = 32  # N/V, where N isn't what varies
-ONLY_LAYER = ("1", "2", "3", "4", "5")  # rungs of the paper's layer, which know keys without the trigger in values
-
 
 @dataclasses.dataclass(frozen=True)
 class Place:
@@ -43,45 +39,6 @@ class Place:
     def key(self) -> str:
         """What tells the training from all others, whichever part asks for it."""
         return json.dumps([self.rung, self.setting.to_dict(), self.seeds, self.steps, self.rate, self.decay])
-
-
-def grid_settings() -> dict[str, list[Setting]]:
-    """The 42 settings of the quoted table: facts against d, against L, and against the samples.
-
-    V against d: L = 8, N = 32 V, d = 8, 12, 16, 24, 32, V = d, 2 d, 4 d, 8 d. Against L: d = 16, the same V, L = 2, 16,
-    32. Samples: V = 64, L = 8, d = 16 and 32, N/V = 2, 4, 8, 16, 128.
-
-    >>> [len(settings) for settings in grid_settings().values()]
-    [20, 12, 10]
-    """
-    widths = [Setting(V=c * d, L=8, d=d, N=RATIO * c * d) for c in (2, 4, 1, 8) for d in DIMENSIONS]
-    lengths = [Setting(V=c * 16, L=L, d=16, N=RATIO * c * 16) for c in (2, 4, 1, 8) for L in (2, 16, 32)]
-    samples = [Setting(V=64, L=8, d=d, N=64 * ratio) for ratio in (8, 128, 4, 16, 2) for d in (16, 32)]
-    return {"width": widths, "length": lengths, "samples": samples}
-
-
-def large_ladder(seeds: int = 8, steps: int = 1000) -> list[Place]:
-    """Every training of the quoted study, in the order in which it is run."""
-    grid = grid_settings()
-    order = [(part, setting) for part in ("width", "samples", "length") for setting in grid[part]]
-    order.sort(key=lambda pair: pair[1].N * pair[1].V)  # cheap ones first, of all parts
-    places = [Place(part, rung, setting, seeds, steps) for part, setting in order for rung in RUNGS]
-    fewer = [Setting(V=d // c, L=8, d=d, N=RATIO * (d // c)) for d in DIMENSIONS for c in (2, 4)]
-    places += [Place("fewer", rung, setting, seeds, steps) for setting in fewer for rung in ("1", "2")]
-    keys_only = [setting.replace(trigger_in_value=False) for setting in (*grid["samples"], *grid["width"][:5])]
-    places += [Place("keys only", rung, setting, seeds, steps) for setting in keys_only for rung in ONLY_LAYER]
-    alike = [Setting(V=V, L=8, d=V, N=ratio * V, embedding=law) for V in (16, 32) for ratio in (2, 8, 32)
-             for law in ("orthogonal", "sphere")]
-    places += [Place("embeddings", rung, setting, seeds, steps) for setting in alike for rung in ONLY_LAYER]
-    narrow = [Setting(V=V, L=8, d=d, N=RATIO * V) for V in (32, 64, 128, 256) for d in (2, 3, 4, 6)]
-    places += [Place("narrow", rung, setting, seeds, steps) for setting in narrow for rung in ("5", "6")]
-    middle = Setting(V=64, L=8, d=16, N=2048)
-    for rung in ("3", "4", "5", "6"):
-        places += [Place("choices", rung, middle, seeds, steps, rate=rate) for rate in (0.25, 4.0)]
-        places += [Place("choices", rung, middle, seeds, 4 * steps)]
-        if rung != "3":
-            places += [Place("choices", rung, middle, seeds, steps, decay=decay) for decay in (0.0, 0.1)]
-    return list({place.key: place for place in reversed(places)}.values())[::-1]
 
 
 def small_ladder(seeds: int = 4, steps: int = 600) -> list[Place]:

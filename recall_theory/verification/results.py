@@ -14,7 +14,7 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.plain_data import SCHEMA_VERSION, cleaned
+from ..numerics.formatting import SCHEMA_VERSION, cleaned
 from ..simulate.observables import Observable
 from ..theory.predict import LAW
 from .intervals import Intervals, anytime_interval, mean_intervals, pooled_interval
@@ -191,8 +191,48 @@ class PooledTest:
                 "agreement_interval": usual, "verdict": self.verdict}
 
 
+class JudgedCells(Generic[S, P]):
+    """Base of what holds judged cells and the tests of their groups, as one family."""
+
+    cells: tuple[Cell[S, P], ...]
+    pooled: tuple[PooledTest, ...]
+
+    @property
+    def comparisons(self) -> list[tuple[Cell[S, P], str, Comparison]]:
+        """Every comparison with its cell and observable."""
+        return [(cell, o, c) for cell in self.cells for o, c in cell.comparisons.items()]
+
+    @property
+    def largest(self) -> tuple[Cell[S, P], str, Comparison]:
+        """The comparison whose difference is largest."""
+        return max(self.comparisons, key=lambda item: abs(item[2].difference))
+
+    def tally(self, observable: str | None = None) -> dict[str, int]:
+        """How many comparisons have each verdict: those of one observable, or all."""
+        given = [c.verdict for _, o, c in self.comparisons if observable in (None, o)]
+        return {v: given.count(v) for v in (AGREE, DISAGREE, INCONCLUSIVE)}
+
+    @property
+    def biased(self) -> list[PooledTest]:
+        """The groups over which the prediction is wrong beyond doubt, the largest bias in units of its margin first."""
+        wrong = (test for test in self.pooled if test.verdict == DISAGREE)
+        return sorted(wrong, key=lambda test: -abs(test.bias) / test.margin)
+
+    @property
+    def verdict(self) -> str:
+        """disagree if any comparison or pooled test disagrees, else inconclusive if any comparison is, else agree."""
+        return worst([*(cell.verdict for cell in self.cells), DISAGREE if self.biased else AGREE])
+
+    @property
+    def seeds_wanted(self) -> int:
+        """The seeds that a verdict on the widest inconclusive comparison would take by the mean and spread that it
+        shows (0 where none is inconclusive)."""
+        return max((seeds_planned(c.observed.mean, c.observed.std, c.margin) for _, _, c in self.comparisons
+                    if c.verdict == INCONCLUSIVE and len(c.observed.values) > 1), default=0)
+
+
 @dataclasses.dataclass(frozen=True)
-class Verification(Generic[S, P]):
+class Verification(JudgedCells[S, P]):
     """All cells of a grid, the tests of their groups, and the verdict on the whole.
 
     `confidence` is that of each family-wise interval. `margin` is the declared one of every cell where the problem has
@@ -206,21 +246,6 @@ class Verification(Generic[S, P]):
     margin: float | None = None
     pooled: tuple[PooledTest, ...] = ()
     seeds_planned: int | None = None
-
-    @property
-    def comparisons(self) -> list[tuple[Cell[S, P], str, Comparison]]:
-        """Every comparison with its cell and observable."""
-        return [(cell, o, c) for cell in self.cells for o, c in cell.comparisons.items()]
-
-    @property
-    def biased(self) -> list[PooledTest]:
-        """The groups over which the prediction is wrong beyond doubt."""
-        return biased(self.pooled)
-
-    @property
-    def verdict(self) -> str:
-        """disagree if any comparison or pooled test disagrees, else inconclusive if any comparison is, else agree."""
-        return verdict_on(self.cells, self.pooled)
 
     def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory verify` and `recall-theory geometric verify`."""
@@ -272,23 +297,6 @@ def too_small_to_judge(problem: Problem[S, P], settings: Sequence[S], moments: S
         if margin < EVEN_CHANCE * se:
             found.append((group_in_words(model, regime), name))
     return found
-
-
-def biased(tests: Iterable[PooledTest]) -> list[PooledTest]:
-    """Those that disagree, the largest bias in units of its margin first."""
-    return sorted((test for test in tests if test.verdict == DISAGREE), key=lambda test: -abs(test.bias) / test.margin)
-
-
-def verdict_on(cells: Iterable[Cell[S, P]], tests: Iterable[PooledTest]) -> str:
-    """disagree if any cell or pooled test disagrees, else inconclusive if any cell is, else agree."""
-    return worst([*(cell.verdict for cell in cells), DISAGREE if biased(tests) else AGREE])
-
-
-def seeds_wanted(comparisons: Iterable[tuple[Cell[S, P], str, Comparison]]) -> int:
-    """The seeds that a verdict on the widest inconclusive comparison would take by the mean and spread that it shows (0
-    where none is inconclusive)."""
-    return max((seeds_planned(c.observed.mean, c.observed.std, c.margin) for _, _, c in comparisons
-                if c.verdict == INCONCLUSIVE and len(c.observed.values) > 1), default=0)
 
 
 def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], values: NDArray[np.float64],

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from urllib.parse import parse_qsl
 
-from ..numerics.plain_data import cleaned
+from ..numerics.formatting import cleaned
 
 HOST = "127.0.0.1"
 NAMES = ("127.0.0.1", "localhost", "[::1]")  # by which a browser on this machine asks for it

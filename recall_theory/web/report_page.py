@@ -16,10 +16,10 @@ from ..settings import OBSERVABLES, PARAMETERS, SIZES
 from ..sweep.scaling_experiment import Scaling
 from ..sweep.store_analysis import StoreAnalysis, attention_sure, limited_by
 from ..sweep.store_summary import Slice2D, StoreSummary, described
-from ..sweep.sweep_problem import SIMULATION_VERSION
+from ..sweep.sweep_results import SIMULATION_VERSION
 from ..theory.formulas.registry import formulas
 from ..theory.phase import family
-from ..verification.results import TOO_SKEWED, Cell, Comparison, seeds_wanted
+from ..verification.results import TOO_SKEWED, Cell, Comparison
 from ..verification.verdicts import VERDICT_ALPHA
 from .document import asset, render
 from .formula_groups import formula_math, groups_of, model_of
@@ -105,7 +105,7 @@ def page(summary: StoreSummary) -> str:
         rows=rows, columns=[name for name in rows[0].values if name not in shared] if rows else [],
         shared=shared, choices=_choices(rows), agreement=agreement, residuals=residuals, phases=phases, laws=laws,
         groups=groups_of({model_of(p.setting) for p in problems}),
-        seeds=seeds, uneven=len(set(seeds)) > 1, widest=seeds_wanted(analysis.comparisons),
+        seeds=seeds, uneven=len(set(seeds)) > 1, widest=analysis.seeds_wanted,
         margins=" to ".join(dict.fromkeys(f"{end(c.margin for _, _, c in analysis.comparisons):.2g}"
                                           for end in (min, max)) if analysis.cells else ()),
         ranges=_ranges(analysis), exact={p.n_test for p in problems} == {None},

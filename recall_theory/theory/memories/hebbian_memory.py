@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr
 
 from ...numerics.arrays import FloatArray
-from ...numerics.normal_scores import peizer_pratt_scale, score_of_coordinate
 from ...numerics.quadrature import gauss_beta, gauss_gamma
 from ...numerics.thresholds import last_reaching
+from ...numerics.unit_sphere import peizer_pratt_scale, score_of_coordinate
 from ...settings import SettingError
 from ..competitors import tilted_score
 from ..formulas import memory_laws as laws

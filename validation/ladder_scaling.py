@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..settings import Setting
-from ..verification.ladder_study import RATIO, Row, law_of, setting_of_row
-from .scaling_experiment import CriticalSize, Scaling
-from .scaling_search import Crossing, SizeRange, crossing_between, predicted_crossing
+from recall_theory import Setting
+from recall_theory.sweep.scaling_experiment import CriticalSize, Scaling
+from recall_theory.sweep.scaling_search import Crossing, SizeRange, crossing_between, predicted_crossing
+from recall_theory.verification.ladder_study import Row, law_of, setting_of_row
+from validation.ladder import RATIO
 
 WIDEST_INTERVAL = 0.3  # of an exponent; a wider one is not determined
 

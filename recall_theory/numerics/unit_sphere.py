@@ -1,21 +1,25 @@
-"""Rules for sqrt(d) times one coordinate of a uniform unit vector of R^d, whose density is (1 - x^2/d)^((d - 3)/2).
+"""Random embeddings, and one coordinate of a unit vector of R^d: rules of quadrature for it, and its normal score.
 
-It is nearly normal. Which rule is best depends on the function: `split_at` for one that bends, `equal_steps` for one
-that saturates, `quadrature.gauss_coordinate` for polynomials.
+sqrt(d) times the coordinate has the density (1 - x^2/d)^((d - 3)/2) and is nearly normal. Which rule is best depends on
+the function: `split_at` for one that bends, `equal_steps` for one that saturates, `quadrature.gauss_coordinate` for
+polynomials. After them the rules of a sum x of n independent uniform unit vectors: of its squared length and of one
+coordinate.
 
-Below, the rules of a sum x of n independent uniform unit vectors: of its squared length and of one coordinate.
+The normal score (quantile) of a coordinate b is about sign(b) sqrt(-D ln(1 - b^2)). Two choices of the scale D are in
+use, the better one last. Standardised gamma variables have such scores too.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import FloatArray
 from .quadrature import condense, gauss_coordinate, gauss_gamma
 
+TINY = float(np.finfo(float).tiny)
 END = 9.0  # standard deviations where a normal variable's rule ends; its density is 1e-18 there
 FINE = 128  # points on one side of 0 from which a Gauss rule is made
 
@@ -126,3 +130,95 @@ def random_walk_rule(n: int, d: float, lengths: int, directions: int, noise: flo
     shape = (len(squared), len(u))
     return RandomWalk(np.broadcast_to(squared[:, None], shape).ravel(),
                       (np.sqrt(squared / d)[:, None] * u).ravel(), (length_weights[:, None] * u_weights).ravel())
+
+
+# --- nearly normal variables and their normal scores ----------------------------------------------------
+
+
+def gamma_of_score(z: Any, variance: Any) -> FloatArray:
+    """A gamma variable of mean 1 and the given variance at the normal quantile z (Wilson and Hilferty 1931); below 0
+    where z is far below.
+
+    >>> round(float(gamma_of_score(1.0, 2 / 50)), 4)  # that of chi^2_50/50 is 1.1987
+    1.1985
+    """
+    a = np.asarray(variance) / 9
+    return np.asarray((1 - a + z * np.sqrt(a)) ** 3)
+
+
+def score_of_gamma(x: Any, variance: Any) -> FloatArray:
+    """The normal quantile of a gamma variable x of mean 1 and the given variance: the inverse of `gamma_of_score`."""
+    a = np.asarray(variance) / 9
+    return np.asarray((np.cbrt(x) - 1 + a) / np.sqrt(a))
+
+
+def score_of_skewed(x: Any, skew: Any) -> FloatArray:
+    """The normal quantile of a standardised gamma variable x of the given skewness of either sign.
+
+    >>> round(float(score_of_skewed(2.0, 0.6)), 4)  # that of the gamma variable is 1.7956
+    1.7961
+    """
+    a = np.asarray(skew) / 6
+    root = np.cbrt(1 + 3 * a * x)
+    return np.asarray(a + 3 * x / (root * (root + 1) + 1))
+
+
+def wallace_scale(d: Any) -> Any:
+    """D of Wallace (1959), whose root is ((8 nu + 1)/(8 nu + 3)) sqrt(nu) with nu = d - 1."""
+    nu = np.maximum(d - 1, 1)
+    return nu * ((8 * nu + 1) / (8 * nu + 3)) ** 2
+
+
+def peizer_pratt_scale(d: Any) -> Any:
+    """D of Peizer and Pratt (1968), (nu - 2/3 + 1/(10 nu))^2/(nu - 5/6) with nu = d - 1.
+
+    >>> round(float(peizer_pratt_scale(100.0)), 3)
+    98.502
+    """
+    nu = np.maximum(d - 1, 1)
+    return (nu - 2 / 3 + 1 / (10 * nu)) ** 2 / (nu - 5 / 6)
+
+
+def score_of_coordinate(b: Any, scale: Any, floor: float = TINY) -> FloatArray:
+    """The normal score of a coordinate b; 1 - b^2 counts as at least `floor`.
+
+    >>> round(float(score_of_coordinate(0.2, peizer_pratt_scale(100.0))), 4)  # Phi^-1(P(b < 0.2)) = 2.0054
+    2.0053
+    """
+    square = np.asarray(b * b)
+    log = np.where(square < 1 / 2, np.log1p(-np.minimum(square, 1 / 2)), np.log(np.maximum(1 - square, floor)))
+    return np.asarray(np.copysign(np.sqrt(-scale * log), b))
+
+
+def coordinate_of_score(z: Any, scale: Any) -> FloatArray:
+    """The coordinate with the normal score z, the inverse of `score_of_coordinate`."""
+    return np.asarray(np.copysign(np.sqrt(-np.expm1(-z * z / scale)), z))
+
+
+# --- random embeddings ---------------------------------------------------------------------------------
+
+def random_rows(rng: np.random.Generator, n: int, d: int, embedding: str) -> FloatArray:
+    """(n, d) random embeddings of the named law."""
+    z = rng.standard_normal((n, d))
+    if embedding == "gaussian":
+        z /= np.sqrt(d)
+        return z
+    if embedding == "sphere":
+        z /= np.linalg.norm(z, axis=1, keepdims=True)
+        return z
+    q, r = np.linalg.qr(z.T)  # (d, n); the signs make it uniform over orthonormal frames
+    return np.ascontiguousarray((q * np.sign(np.diag(r))).T)
+
+
+def random_embeddings(rng: np.random.Generator, V: int, d: int, law: str) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """z_in (V, d), z_out (V, d) and z_trig (d,), drawn in the order in which a seed's stream has them.
+
+    With orthogonal ones z_trig is orthogonal to z_in too where d > V.
+    """
+    if law == "orthogonal" and d > V:
+        both = random_rows(rng, V + 1, d, law)
+        z_in, z_trig = both[:V], both[V]
+    else:
+        z_in = random_rows(rng, V, d, law)
+        z_trig = random_rows(rng, 1, d, "sphere" if law == "orthogonal" else law)[0]
+    return z_in, random_rows(rng, V, d, law), z_trig
