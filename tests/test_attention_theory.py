@@ -50,6 +50,53 @@ def test_token_variance_and_skewness_of_a_seed(embedding):
     assert_mean([stats.skew(s, bias=False) for _, s, _ in draws], (nodes.weight * nodes.skew).sum(), 3, 0.01)
 
 
+@pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
+def test_outputs_pull_on_what_label_noise_stores(embedding):
+    """W and W_2 of drawn labels and outputs; outputs of fixed norm pull on informative tokens by a tenth less."""
+    V, d, N = 42, 26, 70
+    rng = np.random.default_rng(61)
+    pulls = []
+    for _ in range(6000):
+        u = rng.normal(size=(V, d)) / np.sqrt(d)
+        if embedding == "sphere":
+            u /= np.linalg.norm(u, axis=1, keepdims=True)
+        p = np.bincount(rng.integers(V, size=N), minlength=V) / N
+        beta = (u - u.mean(0)) @ ((p - 1 / V) @ u)
+        pulls.append((p @ beta**2, p**2 @ beta**2))
+    kappa = int(embedding == "gaussian")
+    (b0, w), (Q, w_Q) = (quadrature.gauss_gamma(v, 5) for v in (2 / d / (1 + (1 - kappa) * (3 + V / N) / V), 2 / V))
+    for number, formula in enumerate((terms.pull_of_noise, terms.pull_of_facts)):
+        told = {k: w @ formula(terms.StepTwo(V, 8, d, N, kappa=k, b0=b0[:, None], Q=Q)) @ w_Q for k in (0, 1)}
+        assert_mean([pull[number] for pull in pulls], told[kappa], 4, 0.025 * told[kappa])
+        assert told[0] < 0.97 * told[1]
+
+
+def test_what_raises_the_lead_raises_the_noise():
+    """Cov(T, g'Sigma g)/Var(T) beside the trigger, given the label noise: the law has about three quarters of it (its
+    derivation says so); the echo of the trigger alone is rejected."""
+    V, L, d, N = 42, 14, 26, 70
+    setting = Setting(V=V, L=L, d=d, N=N, embedding="sphere")
+    found, given = [], []
+    for i in range(6000):
+        emb, samples = drawn(setting, 62, i)
+        g = counts.step_two(setting, emb, samples, counts.step_one(setting, emb, samples))
+        T = emb.z_trig @ g
+        beside = (emb.z_in - emb.z_in.mean(0)) @ (g - emb.z_trig * T)
+        delta = samples.counts / N - 1 / V
+        found.append((T, beside @ beside / (V - 1)))
+        given.append((1, delta @ delta, np.sum((delta @ emb.u)**2) / (delta @ delta)))
+    x, y = np.array(found), np.array(given)
+    lead, noise = (x - y @ np.linalg.lstsq(y, x, rcond=None)[0]).T
+    seen = lead * noise / np.mean(lead**2)
+    error = 3 * seen.std() / np.sqrt(len(seen))
+    p = terms.StepTwo(V, L, d, N, kappa=0)
+    spread = sum(of_lead for _, of_lead in terms.parts(p).values())
+    echo = 2 * terms.echo(p) * law._turn(p)[1] / spread
+    told = echo + terms.lead_with_noise(p, 1) / spread
+    assert 0.6 * (seen.mean() - error) < told < seen.mean() + error
+    assert echo < seen.mean() - error
+
+
 def test_the_counts_of_a_token_overlap_by_their_covariance():
     """Of n(n - lam)/(L N^2) and c n(n - 1)/(L N)^2 for a Poisson count n."""
     V, L, N = 60, 8, 240

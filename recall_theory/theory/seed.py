@@ -240,7 +240,8 @@ def seed_nodes(sizes: list[FloatArray], embedding: str, e: int, accuracy: Accura
     V, _, d, N = sizes
     shared: dict[str, Real] = {"e": e, "kappa": int(embedding == "gaussian")}
     tau, w_tau = tau_nodes(d, embedding, accuracy.tau_nodes)
-    b0, w_b0 = gauss_of_gamma(2 / d, accuracy.scale_nodes)
+    tied = 0 if embedding == "gaussian" else (3 + V / N) / V  # sum delta^4/(sum delta^2)^2, which fixed norms take off
+    b0, w_b0 = gauss_of_gamma(2 / d / (1 + tied), accuracy.scale_nodes)
     Q, w_Q = gauss_of_gamma(2 * (1 - 1 / N) / (V - 1), accuracy.spread_nodes)
     at = _step_two(sizes, m, moments or {}, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None],
                    Q=Q[:, None, None, :], **shared)
@@ -291,7 +292,7 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     # tokens are V - 1 draws about their mean; on a line they have no other noise than the trigger's
     plain = np.maximum(perp * p.V / (p.V - 1) * (1 - 1 / p.d), LEAST_NOISE * (mean**2 + of_lead) + TINY)
     # Fluctuations with the lead are at most half of the noise at one standard deviation: less only at a few tokens.
-    along = echo * turn_again * spread + st.lead_with_noise(p, 3) / (2 * spread) + st.echo_by_lead(p) * spread / 2
+    along = echo * turn_again * spread + st.lead_with_noise(p, 1) / (2 * spread) + st.echo_by_lead(p) * spread / 2
     along = column(along / np.maximum(plain, 2 * np.abs(along) + TINY) / spread)
     scatter = column(plain) * chi[:, None, None, None, :, None, None] * (1 + along * off)**2
     return T, np.maximum(overlap + scatter, TINY), weight[..., None, :, :]

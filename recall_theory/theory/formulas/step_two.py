@@ -156,13 +156,19 @@ def cubed_counts(p: StepTwo) -> Real:
     return given_counts(p, 1 + 3 / p.lam + 1 / p.lam**2, 3 / p.lam + 3 / p.lam**2)
 
 
+def left_beside(p: StepTwo, share: Real) -> Real:
+    """What outputs add to beta beside the label noise: they keep V - 1 directions, of which that noise takes one, with
+    V sum p^k delta^2/(|delta|^2 sum p^k) = share; on the sphere twice more, since their own norms are fixed."""
+    return 1 / (1 + (1 + (3 - 2 * p.kappa) * share) / p.V)
+
+
 @record("attention.pull_of_noise", "Mean squared pull on noise tokens by the correlation of outputs with the label "
         "noise", "V d N b0 Q")
 def pull_of_noise(p: StepTwo) -> Real:
     """W = E sum_y p_y beta_y^2, with beta_y = r_y.rbar and p_y the frequency of label y."""
     V, lam = p.V, p.lam
-    rest = 1 - (2 + 1 / lam) / V  # outputs keep V - 1 directions, of which the noise itself takes one
     skewed = given_counts(p, 1 + (1 - 2 / V) / lam, 1 + 3 / lam)
+    rest = left_beside(p, 1 + 1 / lam)
     return (1 - 1 / V) * (p.b0 * p.Q / p.d * rest + p.b0**2 * skewed / V) / p.N
 
 
@@ -171,8 +177,8 @@ def pull_of_noise(p: StepTwo) -> Real:
 def pull_of_facts(p: StepTwo) -> Real:
     """W2 = E sum_y p_y^2 beta_y^2."""
     V, lam = p.V, p.lam
-    rest = 1 - (2 + 1 / lam) / V
     skewed = given_counts(p, 1 + 5 / lam + 1 / lam**2, 1 + 12 / lam + 7 / lam**2)
+    rest = left_beside(p, (1 + 5 / lam + 1 / lam**2) / (1 + 1 / lam))
     return (1 - 1 / V) * (p.b0 * p.Q * squared_counts(p) / p.d * rest + p.b0**2 * skewed / V) / (p.N * V)
 
 
@@ -182,8 +188,9 @@ def noise_strength(p: StepTwo) -> Real:
 
 
 def fact_strength(p: StepTwo) -> Real:
-    """s: the informative tokens' share of the value direction has covariance s Sigma."""
-    return pull_of_facts(p) / p.L**2
+    """s: the informative tokens' share of the value direction has covariance s Sigma; the rr/V that all share add up to
+    nothing about their mean."""
+    return (pull_of_facts(p) - p.rr**2 / p.V) / p.L**2
 
 
 # --- the lead ------------------------------------------------------------------------------------
@@ -401,20 +408,91 @@ def stored_variance(p: StepTwo) -> Real:
 
 
 def lead_with_noise(p: StepTwo, k: int) -> Real:
-    """Covariance over seeds of the lead with c^4 v'Sigma^k v of the value direction v beside the trigger: k = 3 is the
-    tokens' variance, k = 2 is |g|^2.
+    """Covariance over seeds of the lead with g'Sigma^k g beside the trigger: k = 1 is the tokens' variance, 0 is |g|^2.
 
-    With X and Y what informative and noise tokens add to v/L and c v, the lead contains c tau/(L |rbar|^2) v.(X - Y).
-    Besides, the norms of all embeddings scale the lead (inputs once, outputs once) and v'Sigma^k v (k + 1, and 2).
+    By what all labels share, by the trigger's part of it, by each class itself, and by the norms of all embeddings,
+    which scale the lead (inputs once, outputs once) and g'Sigma^k g (k + 3, and 2).
     """
-    V, L, d, c, m, kernel = p.V, p.L, p.d, p.c, p.moments, p.A + p.B
-    informative, noise = pull_of_facts(p), pull_of_noise(p) / (c * p.N * L)
-    mean, tokens = (p.h1 * p.rr)**2 / V * m[k], kernel**2 * (informative / L**2 + c**2 * noise) * m[k + 1]
-    pulled = p.h1 * p.rr**2 / V * m[k + 1] + kernel * (informative / L**2 + c**2 * noise) * m[k + 2]
-    apart = 2 * p.A * kernel * p.tau * c**5 / (L * p.rr) * (informative / L - c * noise)
-    together = (1 + p.e / d) * apart * pulled / d**(k + 1)
-    scale = p.kappa * 2 * (k + 3) / (d * V)
-    return together + scale * lead(p) * c**4 * (mean + tokens) / d**k
+    V, d, c = p.V, p.d, p.c
+    together, tokens = _by_shared_values(p, k)
+    scale = p.kappa * 2 * (k + 5) / (d * V)
+    norms = scale * lead(p) * c**4 * ((p.h1 * p.rr)**2 / V * p.moments[k + 2] / d**(k + 2) + tokens)
+    return together + _by_trigger_value(p, k) + _by_class(p, k) + norms
+
+
+def _turned(p: StepTwo, k: int, first: Real = 0, second: Real = 0) -> Real:
+    """tr Sigma^(k + 2) (c^2 Sigma + first)(c^2 Sigma + second): what tokens see of two vectors that are stored so."""
+    return p.c**4 * p.trace(k + 4) + p.c**2 * (first + second) * p.trace(k + 3) + first * second * p.trace(k + 2)
+
+
+def _by_shared_values(p: StepTwo, k: int) -> Pair:
+    """With X and Y what informative and noise tokens add to the value direction v, the lead contains
+    c tau/(L |rbar|^2) v.(L X - Y/c); and the part of g'Sigma^k g that X and Y add."""
+    L, c, tau, kernel = p.L, p.c, p.tau, p.A + p.B
+    facts, noise = pull_of_facts(p) - p.rr**2 / p.V, pull_of_noise(p) / (c * p.N * L)  # of X L and Y/c
+    a, b = p.e * c * tau / L, -p.e * tau / L**2
+    apart = 2 * p.A * kernel * tau * c / (L * p.rr) * (1 + p.e / p.d)
+    mean = p.h1 * p.rr**2 * c**2 * ((facts / L - c * noise) * c**2 * along_mean(k + 3, p)
+                                    + (facts / L * a - c * noise * b) * along_mean(k + 2, p))
+    stored = kernel * sum(x * y * _turned(p, k, first, second)
+                          for x, first in ((facts / L**2, a), (c**2 * noise, b))
+                          for y, second in ((facts / L, a), (-c * noise, b)))
+    tokens = kernel**2 * (facts / L**2 + c**2 * noise) * p.moments[k + 3] / p.d**(k + 2)
+    return apart * (mean + stored), tokens
+
+
+def _by_trigger_value(p: StepTwo, k: int) -> Real:
+    """The value direction's z_trig.v, of mean |rbar|^2 tau/L, is in the lead, and is what turns the stored tokens
+    beside c^2 Sigma: by c/|rbar|^2 for informative, by -1/(L |rbar|^2) for noise tokens."""
+    L, c, tau, kernel = p.L, p.c, p.tau, p.A + p.B
+    facts, noise = fact_strength(p) * kernel, noise_strength(p) * kernel
+    a, b = p.e * c * tau / L, -p.e * tau / L**2
+
+    def seen(strength: Real, straight: Real) -> Real:
+        """Of z_trig.v in the lead, where a vector of this strength is straight z_trig.x + z_trig.c^2 Sigma x."""
+        return strength * tau / p.d * (c**2 * p.trace(2) + straight)
+
+    of_mean = p.h1 * c * p.rr * tau / (p.V * p.d) * (mean_pull(p) / p.d + p.rr * a)
+    covariance = of_mean + seen(facts, 3 * a) + seen(noise, p.e * tau * (c / L - 2 / L**2))
+    turns = 2 * kernel * (facts * c * (c**2 * p.trace(k + 2) + a * p.trace(k + 1))
+                          - noise / L * (c**2 * p.trace(k + 2) + b * p.trace(k + 1)))
+    return p.e * turns * covariance / p.rr
+
+
+def _by_class(p: StepTwo, k: int) -> Real:
+    """Noise tokens that lie along the informative one of their sequence raise the lead, and what the class stores: of
+    the informative token (pull n(n - lam) through v, fact n(n - 1) through the class), of noise tokens through v.
+
+    Where tokens of one class lie along those of another, the outputs' overlaps decide what of it is stored.
+    """
+    L, d, N, c, tau, lam = p.L, p.d, p.N, p.c, p.tau, p.lam
+    kernel = (p.A + p.B) * p.b0 / N**2
+    turned, straight = kernel * c**2 / L, kernel * p.e * c * tau / L**2  # of an informative token, times its pull
+    again, back = kernel * c**3, -kernel * p.e * tau / L**2  # of a noise token, times the pull
+    fact = p.A * c / (L * N)**2
+    t = p.trace
+
+    def informative(with_pull: Real, with_fact: Real) -> Real:
+        """sum_y n^i z_y.Sigma^k g_y."""
+        return p.V * (with_pull * (turned * t(k + 2) + straight * t(k + 1)) + with_fact * fact * t(k + 1))
+
+    cubed = informative(given_counts(p, 4 * lam**4 + 18 * lam**3 + 14 * lam**2 + lam,
+                                     4 * lam**4 + 42 * lam**3 + 68 * lam**2 + 15 * lam),
+                        given_counts(p, 6 * lam**4 + 18 * lam**3 + 8 * lam**2,
+                                     7 * lam**4 + 51 * lam**3 + 57 * lam**2 + 8 * lam))
+    squared = informative(given_counts(p, 3 * lam**3 + 6 * lam**2 + lam, 3 * lam**3 + 15 * lam**2 + 7 * lam),
+                          given_counts(p, 4 * lam**3 + 4 * lam**2, 5 * lam**3 + 15 * lam**2 + 4 * lam))
+    both_pulled = p.V * (given_counts(p, lam**4 + 12 * lam**3 + 13 * lam**2 + lam,
+                                      lam**4 + 27 * lam**3 + 61 * lam**2 + 15 * lam)
+                         + p.Q * N / (d * p.b0) * lam**3 * cubed_counts(p))
+    one_pulled = p.V * fact * given_counts(p, 2 * lam**4 + 14 * lam**3 + 8 * lam**2,
+                                           2 * lam**4 + 36 * lam**3 + 53 * lam**2 + 8 * lam)
+    of_noise = (both_pulled * (turned * again * t(k + 4) + (turned * back + straight * again) * t(k + 3)
+                               + straight * back * t(k + 2))
+                + one_pulled * (again * t(k + 3) + back * t(k + 2)))
+    own = 2 * p.A * tau * c / (L * N)**2 * (c - 1 / L) * (p.A * c**2 / (L * N**2) * t(2) * cubed + of_noise)
+    overlap = 2 * squared_counts(p) / (p.V * L**2) + c * p.moments[2] / (N * L)
+    return own + 2 * tau * (p.A * c / (L * N * d))**2 * overlap * squared
 
 
 @record("attention.lead_skew", "Third cumulant over seeds of the lead at given tau, b0 and Q", _ALONE)
@@ -422,7 +500,7 @@ def lead_third(p: StepTwo) -> Real:
     """What is stored along the trigger is a sum of squares: a gamma variable, of third cumulant 2 variance^2/mean; and
     the overlap of the trigger with the rest of g, normal at given |g|, is larger where more is stored."""
     stored = stored_variance(p)
-    return 2 * stored**2 * lead(p) / maximum(lead(p)**2, stored) + 3 * p.tau / p.d * lead_with_noise(p, 2)
+    return 2 * stored**2 * lead(p) / maximum(lead(p)**2, stored) + 3 * p.tau / p.d * lead_with_noise(p, 0)
 
 
 def class_covariance(p: StepTwo) -> Pair:
