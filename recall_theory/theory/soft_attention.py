@@ -23,6 +23,7 @@ from .training_attention import TINY, Seeds, shape_score, summed_by_class
 LEFT = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
 CELLS_OF_INTEGRAL = 128  # a unit of that logarithm, on which a cubic is as good as the integral
 FARTHEST, NEAREST = -16.0, 5.0  # logarithms of a rate: outside, no Gumbel variable has any mass
+RISES = 1e-10  # guard: acts where scores have an end, as on a circle, so that no cell is empty
 LEAST = 2.0**-500  # guard: acts on sums whose square would be no number
 EMPTY = 1e-13  # guard: acts on a class that holds no label, as far as floats tell
 LEAST_WEIGHT = 1e-20  # guard: keeps attention above 0, so that high powers of it are numbers
@@ -113,7 +114,7 @@ class Softmax:
         self.soft, self.seeds, self.accuracy = soft, seeds, accuracy
         u = accuracy.reach * np.linspace(-1, 1, accuracy.soft_cells + 1)
         self.mass = np.diff(ndtr(u)) / (ndtr(u[-1]) - ndtr(u[0]))
-        edge = shape_score(seeds, u + np.zeros((len(heat), 1)))
+        edge = shape_score(seeds, u + np.zeros((len(heat), 1))) + RISES * u
         self.score = (edge[:, 1:] + edge[:, :-1]) / 2
         low = FARTHEST - heat * edge[:, -1:]
         high = NEAREST - heat * edge[:, :1]
