@@ -157,7 +157,8 @@ def requirements(setting: Setting) -> list[Requirement]:
     if setting.m is not None:
         known |= leading_moments(activation(setting.activation), sizes["V"], sizes["L"], sizes["d"], e)
         linear = sizes["L"] > 1 and known["A"] * sizes["L"]**2 > known["A2"]  # these laws are of its linear part
-        of_attention = [f"mlp.law.attention.{cause}" for cause in ("mean_bias", "mlp_mean", "mlp_noise") if linear]
+        causes = ("mean_bias", "gradient_noise", "mlp_mean", "mlp_noise")
+        of_attention = [f"mlp.law.attention.{cause}" for cause in causes if linear]
         names = ["law.attention.trigger_overlap", *of_attention, "mlp.law.recall.interference",
                  "mlp.law.recall.mlp_noise", "mlp.law.recall.mean_bias"]
     elif setting.embedding == "orthogonal":  # counts are all that noise is made of
