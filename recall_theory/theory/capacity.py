@@ -7,7 +7,7 @@ Accuracy is not monotone in V: at a fixed number of samples a fact, attention ri
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -114,9 +114,9 @@ class Capacity:
         return data
 
 
-def limiting_term(prediction: Prediction) -> str:
-    """The largest noise term of the step that falls shorter: attention or recall."""
-    name = limit(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms)
+def limiting_term(prediction: Prediction, group: Callable[[str], str] = str) -> str:
+    """The largest noise term, added up by `group`, of the step that falls shorter: attention or recall."""
+    name = limit(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms, group)
     if prediction.setting.is_limit:
         return name
     in_limit = predict(prediction.setting.replace(eta=None, gamma=None))
