@@ -97,6 +97,24 @@ def test_what_raises_the_lead_raises_the_noise():
     assert echo < seen.mean() - error
 
 
+@pytest.mark.parametrize(("V", "d", "m"), [(60, 12, None), (60, 12, 60), (100, 40, 100)])
+def test_the_noise_of_a_vocabulary_and_its_neurons_varies(V, d, m):
+    """Where the mean embedding decides (L -> infinity): |E Sigma M zbar|^2 over vocabularies E and, by M, neurons."""
+    rng = np.random.default_rng(63)
+    seen = np.empty(6000)
+    for i in range(len(seen)):
+        z = rng.normal(size=(V, d)) / np.sqrt(d)
+        E, v = z - z.mean(0), z.mean(0)
+        if m is not None:
+            w = rng.normal(size=(m, d))
+            v = w.T @ (w @ v) / m
+        seen[i] = np.sum((E @ (E.T @ (E @ v)))**2)
+    sizes = law.size_arrays(V, 10**6, d, 10**6)
+    width, moments = law._mlp(sizes, m, "identity", 0)
+    told = law._noise_spread(law._step_two(sizes, width, moments, 0, e=0, kappa=1))[0] + 2 / V
+    assert_mean(((seen - seen.mean()) / seen.mean())**2, told, 4, 0.08 * told)
+
+
 def test_the_counts_of_a_token_overlap_by_their_covariance():
     """Of n(n - lam)/(L N^2) and c n(n - 1)/(L N)^2 for a Poisson count n."""
     V, L, N = 60, 8, 240

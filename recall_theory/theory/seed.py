@@ -333,17 +333,24 @@ def _composed(skew: FloatArray, excess: FloatArray) -> tuple[FloatArray, FloatAr
     return skew, rest + 3 * skew**2 / 2
 
 
-def _noise_spread(p: StepTwo) -> FloatArray:
-    """Relative variance over seeds of the tokens' squared noise, a quadratic form of a Gaussian g.
+def _noise_spread(p: StepTwo) -> Real:
+    """Relative variance over seeds of the tokens' squared noise, a quadratic form of a Gaussian g through powers of
+    the tokens' covariance, which fluctuates too, and with an MLP through the draw of its neurons.
 
     Less 2/V, the part that independent tokens show by themselves in a sample of V.
     """
     noise, m = _noise(p), p.moments
-    share = [(cause.power, noise[name][0]) for cause in st.CAUSES
+    share = [(cause.power, noise[name][0], cause.alone is not None) for cause in st.CAUSES
              if (name := cause.alone if p.m is None else cause.mlp) in noise]
-    total = sum(token for _, token in share)
-    square = sum(a * b * m[i + j + 2] / (m[i + 1] * m[j + 1]) for i, a in share for j, b in share)
-    out: FloatArray = np.maximum(2 / p.d * square / np.maximum(total, TINY)**2 - 2 / p.V, 0)
+    total = sum(token for _, token, _ in share)
+    square = sum(a * b / (m[i + 1] * m[j + 1])
+                 * (m[i + j + 2] + (i + 1) * (j + 1) / p.V * (m[i + j + 1] - (1 - p.kappa) * m[i + 1] * m[j + 1]))
+                 for i, a, _ in share for j, b, _ in share)
+    # what is stored for all passes m neurons: their weights' covariance turns it
+    stored = [(i, a / m[i + 1]) for i, a, linear in share if linear and i > 1]
+    turned = sum(a * m[i + 1] for i, a in stored)**2 + (sum(a * m[i - 2] for i, a in stored)
+                                                       * sum(a * m[i + 4] for i, a in stored))
+    out: FloatArray = np.maximum((2 / p.d * square + 4 * p.width * turned) / np.maximum(total, TINY)**2 - 2 / p.V, 0)
     return out
 
 
