@@ -106,7 +106,7 @@ def _zipf_blocks(law: Zipf) -> list[Block]:
 
 def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int | None,
                    **values: Any) -> Answer:
-    from ..plots.alternatives import embedding_figure
+    from ..plots.comparisons import embedding_figure
     from ..verification.simulated_alternatives import beyond_orthogonal
 
     used = output.seed(seed) if seeds else None

@@ -254,7 +254,7 @@ command = Group(
      "simulate": ("geometric_models:simulate_command", "Random superposition, observed on many seeds."),
      "verify": ("geometric:verify_command", "Prediction beside simulation over a grid, with a verdict."),
      "hops": ("geometric:hops_command", "Capacity against depth, with and without chain of thought."),
-     "report": ("geometric_report:report_command", "One picture: recall, capacity against hops, training."),
+     "report": ("pages:geometric_report_command", "One picture: recall, capacity against hops, training."),
      "train": ("geometric_models:train_command", "What gradient descent learns: probes, interventions and controls.")},
     renamed={"transfer": "geometric train --transfer"},
     help="Facts held in the geometry of the subject embeddings: N subjects, R relations, each a bijection to one "

@@ -14,10 +14,9 @@ from __future__ import annotations
 TYPE_CHECKING = False  # for type checkers; typing itself would delay every start
 if TYPE_CHECKING:
     from .construction import construct, run_queries
-    from .construction_setting import Construction
     from .geometric_capacity import GeometricCapacity, capacity, crossovers
     from .geometric_prediction import GeometricPrediction, predict
-    from .geometric_setting import GeometricSetting, TrainingSetting
+    from .geometric_setting import Construction, GeometricSetting, TrainingSetting
     from .geometric_simulation import GeometricObservation, simulate
     from .geometric_training import least_dimension, train, transfer
     from .geometric_transformer import GeometricTransformer
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
 # Module -> the public names that it defines, imported on first use.
 _NAMES = {
     "construction": ("construct", "run_queries"),
-    "construction_setting": ("Construction",),
     "geometric_capacity": ("GeometricCapacity", "capacity", "crossovers"),
     "geometric_prediction": ("GeometricPrediction", "predict"),
-    "geometric_setting": ("GeometricSetting", "TrainingSetting"),
+    "geometric_setting": ("Construction", "GeometricSetting", "TrainingSetting"),
     "geometric_simulation": ("GeometricObservation", "simulate"),
     "geometric_training": ("least_dimension", "train", "transfer"),
     "geometric_transformer": ("GeometricTransformer",),

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import SettingError, interrupted_with
-from .construction_setting import Construction
-from .geometric_draws import all_words, answer_of_word, digit_codes, draw_queries, word_tables
+from .geometric_setting import Construction
+from .geometric_simulation import all_words, answer_of_word, digit_codes, draw_queries, word_tables
 from .geometric_transformer import FloatArray, GeometricTransformer, IntArray, WeightArray
 
 if TYPE_CHECKING:
