@@ -13,9 +13,8 @@ import click
 from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
 from ..numerics.formatting import NOTHING, count, number, plural, sizes
 from ..settings import Parameter
-from .command import Answer, Command, Output
+from .command import Answer, Command, Group, Output
 from .options import option, setting_options
-from .program import Group
 from .text_layout import Block, Format, Heading, Remark, table
 from .verify import DETAILS, grid_options, verification_answer, verified
 

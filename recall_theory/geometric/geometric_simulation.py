@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics.formatting import SCHEMA_VERSION
 from ..settings import SettingError, check_seed, check_seeds
 from ..simulate.observables import Observable
 from ..simulate.workers import collect
 from .geometric_setting import MOST_CODED, GeometricSetting, TrainingSetting
-from .geometric_transformer import FloatArray, IntArray
 from .superposition import round_off
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 def draw_bijections(N: int, R: int, rng: np.random.Generator) -> IntArray:
