@@ -7,7 +7,7 @@ Accuracy is not monotone in V: at a fixed number of samples a fact, attention ri
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -114,13 +114,14 @@ class Capacity:
         return data
 
 
-def limiting_term(prediction: Prediction) -> str:
-    """The largest noise term of the step that falls shorter: attention or recall."""
-    name = limit(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms)
-    if prediction.setting.is_limit:
-        return name
-    in_limit = predict(prediction.setting.replace(eta=None, gamma=None))
-    return RATES if rates_limit(prediction.accuracy, in_limit.accuracy) else name
+def limiting_term(prediction: Prediction, group: Callable[[str], str] = str) -> str:
+    """The largest noise term, added up by `group`, of the step that falls shorter: attention or recall; `RATES` where
+    finite rates limit."""
+    if not prediction.setting.is_limit:
+        in_limit = predict(prediction.setting.replace(eta=None, gamma=None))
+        if rates_limit(prediction.accuracy, in_limit.accuracy):
+            return RATES
+    return limit(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms, group)
 
 
 def rates_limit(accuracy: float, in_limit: float) -> bool:

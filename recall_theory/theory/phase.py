@@ -17,16 +17,18 @@ from numpy.typing import NDArray
 from ..errors import Interrupted
 from ..numerics.formatting import SCHEMA_VERSION
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
-from .noise_budget import limit
+from .capacity import limiting_term
 from .predict import FloatArray, Prediction, predict
 
 AXES = ("V", "N", "d", "L", "m", "m*d")
+Cell = tuple[Prediction, str]  # with what binds there
+
 CELLS = (17, 13)  # along x and along y
 MOST_CELLS = 10_000
 
 # The families of noise terms, in the order of legends, and the terms whose name does not begin with one.
 FAMILIES = ("mean bias", "gradient noise", "MLP noise", "interference", "attention overlap", "token overlap",
-            "facts never seen")
+            "facts never seen", "finite rates")
 _FAMILY_OF = {
     "trigger overlap": "attention overlap",
     "mean embedding": "mean bias",
@@ -53,9 +55,9 @@ class Point:
 class PhaseDiagram:
     """Predictions over the plane of `x` and `y`. Arrays are (len(y_values), len(x_values)).
 
-    `binding` names the step and the family of the largest noise term ("recall: mean bias"). `boundary` holds
-    the points (x, y) where accuracy crosses the target along a row or a column of cells. `remarks` say of each cell why
-    it lies outside the domain that was checked, and which error to expect.
+    `binding` names the step and the family of the largest noise term ("recall: mean bias"), or finite rates where they
+    limit. `boundary` holds the points (x, y) where accuracy crosses the target along a row or a column of cells.
+    `remarks` say of each cell why it lies outside the domain that was checked, and which error to expect.
     """
 
     x: str
@@ -109,12 +111,21 @@ def family(term: str) -> str:
 
 
 def binding(prediction: Prediction) -> str:
-    """The step that falls shorter and the family of terms that is largest in it.
+    """The step that falls shorter and the family of terms that is largest in it; "attention: finite rates" where eta
+    and gamma are what limits, as `capacity.rates_limit` says, which takes a prediction of their limit.
 
     >>> binding(predict(Setting(V=1024, L=64, d=256, N=65536)))
     'recall: mean bias'
+    >>> binding(predict(Setting(V=64, L=16, d=128, N=65536, eta=1e-6, gamma=1e10)))
+    'attention: finite rates'
     """
-    return limit(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms, family)
+    return limiting_term(prediction, family)
+
+
+def with_binding(setting: Setting) -> Cell:
+    """A cell of the diagram: its prediction, and what binds."""
+    prediction = predict(setting)
+    return prediction, binding(prediction)
 
 
 def place(x: str, y: str, a: float, b: float, fixed: dict[str, Any], ratio: float | None = None) -> Setting:
@@ -149,7 +160,7 @@ def axis(name: str, low: float, high: float, cells: int) -> FloatArray:
 
 def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, float], *,
           cells: tuple[int, int] = CELLS, target: float = 0.99, ratio: float | None = None,
-          mapped: Callable[[Callable[[Setting], Prediction], Sequence[Setting]], Iterable[Prediction]] | None = None,
+          mapped: Callable[[Callable[[Setting], Cell], Sequence[Setting]], Iterable[Cell]] | None = None,
           **fixed: Any) -> PhaseDiagram:
     """The phase diagram over x and y, two of V, N, d, L, m and m*d; `fixed` gives the other parameters of
     `Setting`, or `ratio` gives N as N/V.
@@ -182,25 +193,25 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
         raise SettingError(min(missing), f"{' and '.join(sorted(missing))} must be given: neither is an axis")
     across, up = axis(x, *x_range, cells[0]), axis(y, *y_range, cells[1])
     settings = [place(x, y, a, b, fixed, ratio) for b in up.tolist() for a in across.tolist()]
-    predictions: list[Prediction] = []
+    found: list[Cell] = []
 
     def diagram() -> PhaseDiagram:
         """Of the rows that are whole."""
         width = len(across)
-        rows = [predictions[i:i + width] for i in range(0, len(predictions) - width + 1, width)]
-        seen = {o: np.array([[getattr(p, o) for p in row] for row in rows]).reshape(-1, width) for o in OBSERVABLES}
+        rows = [found[i:i + width] for i in range(0, len(found) - width + 1, width)]
+        seen = {o: np.array([[getattr(p, o) for p, _ in row] for row in rows]).reshape(-1, width) for o in OBSERVABLES}
         return PhaseDiagram(
             x, y, across, up[:len(rows)], fixed | ({} if ratio is None else {"ratio": ratio}), target,
             seen["attention"], seen["recall"], seen["accuracy"],
-            binding=tuple(tuple(map(binding, row)) for row in rows),
+            binding=tuple(tuple(binds for _, binds in row) for row in rows),
             boundary=_crossings(across, up[:len(rows)], seen["accuracy"], target),
-            remarks=tuple(tuple(p.remarks for p in row) for row in rows))
+            remarks=tuple(tuple(p.remarks for p, _ in row) for row in rows))
 
     try:
-        for prediction in (mapped or map)(predict, settings):
-            predictions.append(prediction)
+        for cell in (mapped or map)(with_binding, settings):
+            found.append(cell)
     except KeyboardInterrupt:
-        if len(predictions) < len(across):
+        if len(found) < len(across):
             raise
         raise Interrupted(diagram()) from None
     return diagram()
