@@ -21,6 +21,7 @@ from recall_theory.numerics.unit_sphere import (
     score_of_coordinate,
     score_of_gamma,
     score_of_skewed,
+    skewed_of_score,
     wallace_scale,
 )
 
@@ -50,7 +51,9 @@ def test_the_score_of_a_skewed_variable(x, skew, sign):
     """Of a gamma variable of that skewness or its mirror image, away from its end, where a cube root isn't enough."""
     shape = 4 / max(skew, 1e-3)**2
     exact = special.ndtri(stats.gamma.cdf(x * math.sqrt(shape) + shape, shape))
-    assert float(score_of_skewed(sign * x, sign * skew)) == pytest.approx(sign * exact, abs=0.025)
+    score = score_of_skewed(sign * x, sign * skew)
+    assert float(score) == pytest.approx(sign * exact, abs=0.025)
+    assert skewed_of_score(score, sign * skew) == pytest.approx(sign * x, abs=1e-9)
 
 
 @pytest.mark.parametrize("degrees", [20, 1000])

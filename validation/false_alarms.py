@@ -6,8 +6,8 @@ Every run is a `verify` of the default grid, of which each seed is drawn with re
 bank.npz (see bank.py). A cell's law is then that of the bank, and its true mean the bank's mean. Right formulas are
 that mean, and two that are off by nine tenths of the margin in every cell; of these only the cells' verdicts count, as
 their bias over the grid is wrong. Their false alarms are an upper bound: every cell has the third look. Wrong ones are
-the theory with an error in it, judged at the first two looks. `theory` runs `verify` itself. Intervals for the shares
-are Clopper and Pearson's.
+the theory with an error in it; the cells that it leaves open have the third look, as in `verify`. `theory` runs
+`verify` itself. Intervals for the shares are Clopper and Pearson's.
 """
 
 from __future__ import annotations
@@ -28,15 +28,24 @@ from recall_theory.settings import OBSERVABLES
 from recall_theory.simulate.workers import ordered_map
 from recall_theory.verification.engine import verify
 from recall_theory.verification.intervals import mean_intervals, pooled_interval
-from recall_theory.verification.planning import LOOKS, SECOND_STAGE, early_look, planned_cell
+from recall_theory.verification.planning import LOOKS, SECOND_STAGE, early_look, planned_cell, second_stage
 from recall_theory.verification.problem import THREE_STEP_RECALL, load_grid
 from recall_theory.verification.residual_analysis import noise
 from recall_theory.verification.results import Verification, pooled_groups
-from recall_theory.verification.verdicts import AGREE, DISAGREE, INCONCLUSIVE, family_confidence, pooled_margin
+from recall_theory.verification.verdicts import (
+    AGREE,
+    AGREE_CONFIDENCE,
+    DISAGREE,
+    INCONCLUSIVE,
+    family_confidence,
+    pooled_margin,
+)
 from validation.bank import values
 
 HERE = Path(__file__).parent
 MOST_DRAWN = 24_000  # seeds of a cell in any run
+
+FACTORS = {"left out": 0, "x 1.3": 1.3, "x 1.1": 1.1}  # of a term
 
 Claim = tuple[float, float, float]
 Law = Callable[[Setting, Prediction], Claim]
@@ -104,9 +113,20 @@ def wrong_laws(predictions: list[Prediction]) -> dict[str, Law]:
     for step in ("attention", "recall"):
         names = dict.fromkeys(name for p in predictions for name in p.terms[step])
         for name in names:
-            for word, factor in (("left out", 0), ("x 1.3", 1.3), ("x 1.1", 1.1)):
+            for word, factor in FACTORS.items():
                 laws[f"{step}, {name}, {word}"] = scaled(step, name, factor)
     return laws
+
+
+def models_of_terms(grid: list[Setting], predictions: list[Prediction]) -> dict[str, list[str]]:
+    """The models of the grid in which each "step, term" stands."""
+    models: dict[str, dict[str, None]] = {}
+    for setting, prediction in zip(grid, predictions, strict=True):
+        of_one_layer = "orthogonal" if setting.embedding == "orthogonal" else "attention-only"
+        for step in ("attention", "recall"):
+            for term in prediction.terms[step]:
+                models.setdefault(f"{step}, {term}", {})["MLP" if setting.m else of_one_layer] = None
+    return {term: list(names) for term, names in models.items()}
 
 
 class Instrument:
@@ -136,31 +156,47 @@ class Instrument:
         return verify(self.grid, seed=0, problem=resampled,
                       predictor=lambda s: dict(zip(OBSERVABLES, claim[index[s]].tolist(), strict=True)))
 
-    def found_wrong(self, claims: np.ndarray, margins: np.ndarray, number: int, looks: int) -> np.ndarray:
+    def found_wrong(self, claims: np.ndarray, margins: np.ndarray, number: int, all_open: bool) -> np.ndarray:
         """Which of the claims (laws, cells, 3) disagree in any cell, and which over a group: (2, laws).
 
-        All cells have the third of the looks, which only those that are open have in `verify`. An interval beyond the
-        margin of a claim has its mean there too: others need not be computed.
+        At the third look the cells that a claim left open have more seeds, as in `verify`, or all cells if `all_open`.
         """
         rng = np.random.default_rng((SEED, number))
-        confidence = family_confidence(LOOKS * (3 * len(self.grid) + len(self.groups)))
-        plans = [early_look(self.plan), self.plan, [int(SECOND_STAGE * n) for n in self.plan]][:looks]
-        seen = [v[rng.integers(len(v), size=n)] for v, n in zip(self.bank, plans[-1], strict=True)]
+        most = [int(SECOND_STAGE * n) for n in self.plan]
+        seen = [v[rng.integers(len(v), size=n)] for v, n in zip(self.bank, most, strict=True)]
         wrong = np.zeros((2, len(claims)), dtype=bool)
-        for look in plans:
-            had = [x[:n] for x, n in zip(seen, look, strict=True)]
-            means = np.array([x.mean(axis=0) for x in had])
-            for c in np.flatnonzero((np.abs(means - claims) > margins).any(axis=(0, 2))):
-                ends = mean_intervals(np.ascontiguousarray(had[c].T), confidence)
-                beyond = (claims[:, c] - ends.high > margins[:, c]) | (ends.low - claims[:, c] > margins[:, c])
-                wrong[0] |= beyond.any(axis=1)
-            for (_, _, name), members in self.groups.items():
-                o = OBSERVABLES.index(name)
-                observed, claim = float(means[members, o].mean()), claims[:, members, o].mean(axis=1)
-                margin = pooled_margin(observed)
-                if (np.abs(claim - observed) > margin).any():
-                    low, high, _ = pooled_interval([had[c][:, o] for c in members], confidence)
-                    wrong[1] |= (claim - high > margin) | (low - claim > margin)
+        for look in [early_look(self.plan), self.plan, *([most] if all_open else [])]:
+            wrong |= self.judged(claims, margins, [x[:n] for x, n in zip(seen, look, strict=True)])
+        if not all_open:
+            usual = [mean_intervals(np.ascontiguousarray(x[:n].T), AGREE_CONFIDENCE)
+                     for x, n in zip(seen, self.plan, strict=True)]
+            low, high = np.array([u.low for u in usual]), np.array([u.high for u in usual])
+            is_open = ((claims - low > margins) | (high - claims > margins)).any(axis=2)
+            for one in np.flatnonzero(~wrong.any(axis=0)):
+                look = second_stage(self.plan, set(np.flatnonzero(is_open[one]).tolist()))
+                had = [x[:n] for x, n in zip(seen, look, strict=True)]
+                wrong[:, [one]] |= self.judged(claims[[one]], margins[[one]], had)
+        return wrong
+
+    def judged(self, claims: np.ndarray, margins: np.ndarray, had: list[np.ndarray]) -> np.ndarray:
+        """As `found_wrong`, at one look: `had` are the values (seeds, 3) of each cell.
+
+        An interval beyond the margin of a claim has its mean there too: others need not be computed.
+        """
+        wrong = np.zeros((2, len(claims)), dtype=bool)
+        confidence = family_confidence(LOOKS * (3 * len(self.grid) + len(self.groups)))
+        means = np.array([x.mean(axis=0) for x in had])
+        for c in np.flatnonzero((np.abs(means - claims) > margins).any(axis=(0, 2))):
+            ends = mean_intervals(np.ascontiguousarray(had[c].T), confidence)
+            beyond = (claims[:, c] - ends.high > margins[:, c]) | (ends.low - claims[:, c] > margins[:, c])
+            wrong[0] |= beyond.any(axis=1)
+        for (_, _, name), members in self.groups.items():
+            o = OBSERVABLES.index(name)
+            observed, claim = float(means[members, o].mean()), claims[:, members, o].mean(axis=1)
+            margin = pooled_margin(observed)
+            if (np.abs(claim - observed) > margin).any():
+                low, high, _ = pooled_interval([had[c][:, o] for c in members], confidence)
+                wrong[1] |= (claim - high > margin) | (low - claim > margin)
         return wrong
 
 
@@ -181,7 +217,7 @@ def false_alarms(it: Instrument, runs: int, jobs: int) -> dict[str, Any]:
     found = {}
     for name, claim in claims.items():
         repeats = runs if claim is it.truth else runs // 10  # every cell of the others has to be looked at closely
-        tasks = [(it, claim[None], it.margins(claim)[None], i, 3) for i in range(repeats)]
+        tasks = [(it, claim[None], it.margins(claim)[None], i, True) for i in range(repeats)]
         in_cells, over_groups = sum(wrong.astype(int) for wrong in ordered_map(Instrument.found_wrong, tasks, jobs))
         found[name] = share(int(in_cells[0]) + (int(over_groups[0]) if claim is it.truth else 0), repeats)
     return found
@@ -197,7 +233,7 @@ def power(it: Instrument, runs: int, jobs: int) -> dict[str, Any]:
     pooled = np.max([np.abs((claims - theory)[:, members, OBSERVABLES.index(name)].mean(axis=1))
                      / pooled_margin(float(it.truth[members, OBSERVABLES.index(name)].mean()))
                      for (_, _, name), members in it.groups.items()], axis=0)
-    tasks = [(it, claims, margins, i, 2) for i in range(runs)]
+    tasks = [(it, claims, margins, i, False) for i in range(runs)]
     hits = sum(found.any(axis=0).astype(int) for found in ordered_map(Instrument.found_wrong, tasks, jobs))
     in_cell = (moved / margins).max(axis=(1, 2))
     return {name: {"cell_margins": float(cell), "pooled_margins": float(group), **share(int(n), runs)}
@@ -261,6 +297,7 @@ def main() -> None:
         print(json.dumps(found, indent=1), flush=True)
         if options.write:
             kept = json.loads(path.read_text()) if path.exists() else {}
+            kept |= {"terms": models_of_terms(it.grid, it.theory)}
             kept |= {"cells": len(it.grid), "seeds": sum(it.plan), "bank": len(it.bank[0]), **found}
             path.write_text(json.dumps(kept, indent=1) + "\n")
 

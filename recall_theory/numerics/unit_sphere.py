@@ -163,6 +163,13 @@ def score_of_skewed(x: Any, skew: Any) -> FloatArray:
     return np.asarray(a + 3 * x / (root * (root + 1) + 1))
 
 
+def skewed_of_score(z: Any, skew: Any) -> Any:
+    """A standardised gamma variable of the given skewness at the normal quantile z: inverts `score_of_skewed`."""
+    a = skew / 6
+    w = z - a
+    return w + a * w**2 + a**2 * w**3 / 3
+
+
 def wallace_scale(d: Any) -> Any:
     """D of Wallace (1959), whose root is ((8 nu + 1)/(8 nu + 3)) sqrt(nu) with nu = d - 1."""
     nu = np.maximum(d - 1, 1)

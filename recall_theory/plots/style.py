@@ -39,7 +39,7 @@ PALETTE = {
 }
 COLOURS = {name: light for name, (light, _) in PALETTE.items()}
 # In the order of theory.phase.FAMILIES, which isn't imported here: commands read this module before they compute.
-FAMILY_COLOURS = ("#b07500", "#2b87c4", "#b3568a", "#008a66", "#8c8200", "#c75000", "#747a85", "#7d3c98")
+FAMILY_COLOURS = ("#b07500", "#2b87c4", "#b3568a", "#008a66", "#8c8200", "#c75000", "#747a85", "#6a5acd")
 OTHER_FAMILY = "#747a85"
 TINT = 0.45  # share of a family's colour in the regions that it fills: text and marks stay readable on them
 

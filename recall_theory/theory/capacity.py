@@ -116,13 +116,12 @@ class Capacity:
 
 
 def limiting_term(prediction: Prediction, group: Callable[[str], str] = str) -> str:
-    """The largest noise term, added up by `group`, of the step that falls shorter: attention or recall; `RATES` where
-    finite rates limit."""
-    if not prediction.setting.is_limit:
-        in_limit = predict(prediction.setting.replace(eta=None, gamma=None))
-        if rates_limit(prediction.accuracy, in_limit.accuracy):
-            return RATES
-    return limit(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms, group)
+    """The largest noise term, added up by `group`, of the step that falls shorter: attention or recall."""
+    name = limit(prediction.attention, prediction.recall, prediction.setting.ratio, prediction.terms, group)
+    if prediction.setting.is_limit:
+        return name
+    in_limit = predict(prediction.setting.replace(eta=None, gamma=None))
+    return RATES if rates_limit(prediction.accuracy, in_limit.accuracy) else name
 
 
 def rates_limit(accuracy: float, in_limit: float) -> bool:

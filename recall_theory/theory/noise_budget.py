@@ -156,9 +156,9 @@ def requirements(setting: Setting) -> list[Requirement]:
     known: dict[str, float] = {**sizes, "e": e, "tau": 1.0}
     if setting.m is not None:
         known |= leading_moments(activation(setting.activation), sizes["V"], sizes["L"], sizes["d"], e)
-        of_attention = ["mean_bias", "gradient_noise", "mlp_mean", "mlp_noise"] if is_linear(known, sizes["L"]) else []
-        names = ["law.attention.trigger_overlap", *(f"mlp.law.attention.{cause}" for cause in of_attention),
-                 "mlp.law.recall.interference",
+        causes = ("mean_bias", "gradient_noise", "mlp_mean", "mlp_noise")
+        of_attention = [f"mlp.law.attention.{cause}" for cause in causes if is_linear(known, sizes["L"])]
+        names = ["law.attention.trigger_overlap", *of_attention, "mlp.law.recall.interference",
                  "mlp.law.recall.mlp_noise", "mlp.law.recall.mean_bias"]
     elif setting.embedding == "orthogonal":  # counts are all that noise is made of
         names = []

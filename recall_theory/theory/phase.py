@@ -21,8 +21,6 @@ from .capacity import limiting_term
 from .predict import FloatArray, Prediction, predict
 
 AXES = ("V", "N", "d", "L", "m", "m*d")
-Cell = tuple[Prediction, str]  # with what binds there
-
 CELLS = (17, 13)  # along x and along y
 MOST_CELLS = 10_000
 
@@ -55,9 +53,9 @@ class Point:
 class PhaseDiagram:
     """Predictions over the plane of `x` and `y`. Arrays are (len(y_values), len(x_values)).
 
-    `binding` names the step and the family of the largest noise term ("recall: mean bias"), or finite rates where they
-    limit. `boundary` holds the points (x, y) where accuracy crosses the target along a row or a column of cells.
-    `remarks` say of each cell why it lies outside the domain that was checked, and which error to expect.
+    `binding` names the step and the family of the largest noise term ("recall: mean bias"). `boundary` holds
+    the points (x, y) where accuracy crosses the target along a row or a column of cells. `remarks` say of each cell why
+    it lies outside the domain that was checked, and which error to expect.
     """
 
     x: str
@@ -111,19 +109,19 @@ def family(term: str) -> str:
 
 
 def binding(prediction: Prediction) -> str:
-    """The step that falls shorter and the family of terms that is largest in it; "attention: finite rates" where eta
-    and gamma are what limits, as `capacity.rates_limit` says, which takes a prediction of their limit.
+    """The step that falls shorter and the family of terms that is largest in it; "attention: finite rates" where the
+    limit of the same sizes misses less than half as much.
 
     >>> binding(predict(Setting(V=1024, L=64, d=256, N=65536)))
     'recall: mean bias'
-    >>> binding(predict(Setting(V=64, L=16, d=128, N=65536, eta=1e-6, gamma=1e10)))
+    >>> binding(predict(Setting(V=128, L=16, d=128, N=16384, eta=1e-8, gamma=3e12)))
     'attention: finite rates'
     """
     return limiting_term(prediction, family)
 
 
-def with_binding(setting: Setting) -> Cell:
-    """A cell of the diagram: its prediction, and what binds."""
+def _cell(setting: Setting) -> tuple[Prediction, str]:
+    """What a cell holds: its prediction, and what binds there."""
     prediction = predict(setting)
     return prediction, binding(prediction)
 
@@ -160,7 +158,7 @@ def axis(name: str, low: float, high: float, cells: int) -> FloatArray:
 
 def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, float], *,
           cells: tuple[int, int] = CELLS, target: float = 0.99, ratio: float | None = None,
-          mapped: Callable[[Callable[[Setting], Cell], Sequence[Setting]], Iterable[Cell]] | None = None,
+          mapped: Callable[[Callable[[Setting], Any], Sequence[Setting]], Iterable[Any]] = map,
           **fixed: Any) -> PhaseDiagram:
     """The phase diagram over x and y, two of V, N, d, L, m and m*d; `fixed` gives the other parameters of
     `Setting`, or `ratio` gives N as N/V.
@@ -193,7 +191,7 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
         raise SettingError(min(missing), f"{' and '.join(sorted(missing))} must be given: neither is an axis")
     across, up = axis(x, *x_range, cells[0]), axis(y, *y_range, cells[1])
     settings = [place(x, y, a, b, fixed, ratio) for b in up.tolist() for a in across.tolist()]
-    found: list[Cell] = []
+    found: list[tuple[Prediction, str]] = []
 
     def diagram() -> PhaseDiagram:
         """Of the rows that are whole."""
@@ -203,12 +201,12 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
         return PhaseDiagram(
             x, y, across, up[:len(rows)], fixed | ({} if ratio is None else {"ratio": ratio}), target,
             seen["attention"], seen["recall"], seen["accuracy"],
-            binding=tuple(tuple(binds for _, binds in row) for row in rows),
+            binding=tuple(tuple(cause for _, cause in row) for row in rows),
             boundary=_crossings(across, up[:len(rows)], seen["accuracy"], target),
             remarks=tuple(tuple(p.remarks for p, _ in row) for row in rows))
 
     try:
-        for cell in (mapped or map)(with_binding, settings):
+        for cell in mapped(_cell, settings):
             found.append(cell)
     except KeyboardInterrupt:
         if len(found) < len(across):

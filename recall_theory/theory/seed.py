@@ -17,6 +17,7 @@ from scipy.special import ndtr
 from ..activations import Activation, activation
 from ..numerics.gaussian_kernels import gaussian_rule, hermite_projection
 from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre, gauss_of_gamma
+from ..numerics.unit_sphere import score_of_skewed, skewed_of_score
 from .accuracy import DEFAULT, Accuracy
 from .formulas import score_shape
 from .formulas import step_two as st
@@ -72,7 +73,7 @@ def score_of_normal(u: Real, skew: Real, excess: Real) -> Real:
     A gamma variable of that skewness as a function of a symmetric variable that has the rest of the fourth cumulant:
     one coordinate of a uniform unit vector where that is negative, else a hyperbolic sine.
     """
-    return _gamma(_symmetric(u, excess - 3 * skew**2 / 2), skew)
+    return skewed_of_score(_symmetric(u, excess - 3 * skew**2 / 2), skew)
 
 
 def normal_score(x: Real, skew: Real, excess: Real) -> Real:
@@ -81,21 +82,7 @@ def normal_score(x: Real, skew: Real, excess: Real) -> Real:
     >>> round(float(normal_score(score_of_normal(1.5, 0.4, 0.1), 0.4, 0.1)), 12)
     1.5
     """
-    return _symmetric_inverse(_gamma_inverse(x, skew), excess - 3 * skew**2 / 2)
-
-
-def _gamma(u: Real, skew: Real) -> Real:
-    """A standardised gamma variable of that skewness at the normal quantile u (Wilson and Hilferty's cube)."""
-    a = skew / 6
-    w = u - a
-    return w + a * w**2 + a**2 * w**3 / 3
-
-
-def _gamma_inverse(x: Real, skew: Real) -> Real:
-    """u of `_gamma`."""
-    a = skew / 6
-    root = np.cbrt(1 + 3 * a * x)
-    return a + 3 * x / (root * (root + 1) + 1)
+    return _symmetric_inverse(score_of_skewed(x, skew), excess - 3 * skew**2 / 2)
 
 
 def _coordinate(excess: Real) -> tuple[Real, Real]:
@@ -271,7 +258,7 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     mean, spread = st.lead(p), np.sqrt(of_lead)
     skew = np.clip(st.lead_third(p) / spread**3, -MOST_SKEW, MOST_SKEW)
     nodes, w = gauss_legendre(accuracy.lead_nodes)
-    edge = np.clip(_gamma_inverse(-mean / spread, skew), -accuracy.reach, accuracy.reach)[..., None]
+    edge = np.clip(score_of_skewed(-mean / spread, skew), -accuracy.reach, accuracy.reach)[..., None]
     edge = np.nan_to_num(edge)  # acts on a line at V near 10^15, where products overflow
     length = np.stack([edge + accuracy.reach, accuracy.reach - edge], axis=-2)
     x = np.concatenate([-accuracy.reach + 0 * edge, edge], axis=-1)[..., None] + length * nodes
@@ -282,7 +269,7 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
         """Beside chi, side and x."""
         return np.asarray(value)[..., None, None, None] if np.ndim(value) else value
 
-    off = (spread[..., None, None] * _gamma(x, skew[..., None, None]))[..., None, :, :]  # T - T0
+    off = (spread[..., None, None] * skewed_of_score(x, skew[..., None, None]))[..., None, :, :]  # T - T0
     T = column(mean) + off
     turn, turn_again = (value / np.maximum(of_lead, TINY) for value in _turn(p))
     # The stored trigger comes back through the tokens' own overlaps with it, which are the noise as well.
