@@ -66,9 +66,8 @@ def _run(arguments: list[str]) -> int:
     import click
 
     from .commands import PROGRAM, streams
-    from .commands.command import BAD_INPUT, INTERNAL_ERROR, NO_WORKERS
+    from .commands.command import BAD_INPUT, INTERNAL_ERROR, NO_WORKERS, program
     from .commands.options import complaint
-    from .commands.program import program
     from .errors import NoWorkers, SettingError
 
     called = PROGRAM

@@ -12,13 +12,21 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
+import scipy.stats
 import sympy
 from command_line import answer
 
+from recall_theory.activations import activation
+from recall_theory.settings import SettingError
 from recall_theory.theory import formulas
 from recall_theory.theory.accuracy import DEFAULT
-from recall_theory.theory.capacity_branches import binding, branches, condition
+from recall_theory.theory.capacity import LargestV
+from recall_theory.theory.capacity_branches import binding, branches, condition, layer_moments
+from recall_theory.theory.formulas.capacity_laws import MOMENTS, Layer
+from recall_theory.theory.noise_budget import leading_moments
 from recall_theory.theory.predict import predictions_at
+from recall_theory.theory.seed import attention, attention_terms
+from recall_theory.theory.solve import Model
 
 laws = importlib.import_module("recall_theory.theory.formulas.capacity_laws")
 ROWS = json.loads((Path(__file__).parents[1] / "validation" / "capacity_ladder.json").read_text())
@@ -76,7 +84,7 @@ def test_the_lead_is_that_of_forced_choice(target):
                                            for r in ROWS}, key=str))
 def test_the_ratio_to_the_semi_analytic_capacity_goes_to_one(branch):
     """From V = 10^6 on closer than the stated rate, (ln ln V/ln V)^2 and the ladder's slowest power; no leading law is
-    as close. Three branches have no rate that is known: the page says how far they are off."""
+    as close. Two branches are not seen to converge, and two slowly: the page says how far they are off."""
     rows = [r for r in ROWS if (r["branch"], r["phi"], r["e"], r["target"], r["observable"]) == branch]
     rows = [r for r in rows if r["formula"] > 5e5]
     away = [abs(r["ratio"] - 1) for r in rows]
@@ -86,15 +94,26 @@ def test_the_ratio_to_the_semi_analytic_capacity_goes_to_one(branch):
     if branch[0] == "finite rates":  # 1.1 to 1.5 times too large: the labels of noise tokens are left out
         assert all(1 < r["ratio"] < 1.6 for r in rows)
         return
-    if branch[0] == "MLP mean":  # by about a third a decade
-        assert all(x / 2 < y < 3 * x / 4 for x, y in itertools.pairwise(away)) and away[-1] < 0.25
+    if branch[:2] in (("MLP mean", "relu"), ("MLP neurons", "tanh")):  # the next noise is V^-0.1 and V^-0.15 of theirs
+        assert all(x / 2 < y < 3 * x / 4 for x, y in itertools.pairwise(away)) and away[-1] < 0.13
         return
     through_neurons = branch[:2] == ("interference", "relu")  # m = V^0.8, d near V^0.5: MLP noise is the next
     for r, error in zip(rows, away, strict=True):
         V, y = r["formula"], math.log(r["formula"])
         assert error <= (math.log(y) / y) ** 2 + (2 * y * V**-0.3 if through_neurons else 8 * V**-0.25), r
+    if branch[0] == "counts":  # 0.008, 0.015, 0.020: it is the prediction that is off, as the next test says
+        return
     assert away[-1] <= away[0] + 0.005
     assert away[-1] < (0.05 if through_neurons else 0.03)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r["branch"] == "counts"], ids=lambda r: f"{r['formula']:.0e}")
+def test_the_branch_of_counts_is_near_the_exact_law_of_the_largest_count(row):
+    """P(2 n_k > max n_j) of Poisson counts, at the formula's V: nothing overlaps there as d >> V."""
+    V, N = row["formula"], row["sizes"]["N"]
+    n = np.arange(1, int(2 * N / V) + 200)
+    right = scipy.stats.poisson.pmf(n, N / V) @ np.exp((V - 1) * scipy.stats.poisson.logcdf(2 * n - 1, N / V))
+    assert right == pytest.approx(row["target"], abs=0.003)
 
 
 def test_ratios_fall_to_one_where_a_power_is_what_is_missing():
@@ -151,6 +170,62 @@ def test_samples_dimension_and_length_are_inverse_to_the_capacity():
             found = branches(sought, **(sizes | {"V": V, sought: None}))
             if name in found and not (sought == "N" and name == "interference"):
                 assert float(found[name]) == pytest.approx(sizes[sought], rel=0.02), (name, sought)
+
+
+@pytest.mark.parametrize(("V", "N", "L"), [(1e6, 1e8, 1e3), (1e5, 1e6, 300.0), (1e5, 1e7, 1e5)])
+def test_neurons_solved_for_the_dimension_and_the_length_are_the_law_for_the_vocabulary(V, N, L):
+    x, target = 1e-3, 0.9
+    d = float(formulas["capacity.dimension_by_neurons"](V=V, N=N, L=L, x=x, target=target))
+    back = formulas["capacity.finite_width"](d=d, N=N, L=L, x=x * (1 / L + 1 / d), target=target)
+    assert float(back) == pytest.approx(V, rel=0.02)  # the trigger's overlap to first order
+    longest = float(formulas["capacity.longest_by_neurons"](V=V, d=d, N=N, x=x, target=target))
+    root = mpmath.findroot(lambda y: lead(mpmath.exp(y), target, 2)**2 * mpmath.exp(3 * y) * (1 + mpmath.exp(y) / d) * x
+                           / (N * d / V)**2 - 1, math.log(longest))
+    assert longest == pytest.approx(math.exp(root), rel=1e-3)
+
+
+def test_with_an_mlp_branches_of_attention_are_the_prediction_s_noise():
+    """S of each branch beside its term of the noise budget, deep inside the branch; and the law of the neurons alone is
+    ten times off where the mean token drifts."""
+    for name, phi, term, (V, L, d, N, m), rel in (
+            ("noise tokens", "relu", "gradient noise: noise tokens", (1e9, 1e4, 1e3, 1e12, 1e12), 0.05),
+            ("MLP mean", "tanh", "MLP noise: mean", (1e9, 1e5, 3e4, 1e10, 100.0), 0.02),
+            ("MLP neurons", "tanh", "MLP noise: neurons", (1e9, 1e5, 3e4, 1e10, 100.0), 0.02)):
+        found = leading_moments(activation(phi), V, L, d, 0)
+        p = Layer(V=V, d=d, N=N, L=L, e=0, target=0.9, m=m, **{key: found[key] for key in MOMENTS.split()})
+        budget = attention_terms(*(np.array([x]) for x in (V, L, d, N)), "gaussian", False, m=np.array([m]),
+                                 phi=phi)[term][0]
+        of_branch = {"noise tokens": V**2 * L**3 / (N**2 * d**4) / p.stored**2,
+                     **{key: x * (V * L**2 / (N * d)) ** 2 for key, x in p.width.items()}}[name]
+        assert of_branch == pytest.approx(budget, rel=rel), name
+        if name == "MLP mean":
+            assert (found["h0"] / found["A"]) ** 2 / m * (V * L**2 / (N * d)) ** 2 < budget / 10
+
+
+def test_the_longest_length_of_an_mlp_is_near_that_of_the_prediction():
+    """Its moments are those at that length: tanh and relu, where the finite width binds."""
+    for phi, m in (("tanh", 30), ("relu", 1000)):
+        sizes = {"d": 1000, "N": 3e6}
+        largest = LargestV(Model("gaussian", False, phi), {**sizes, "L": 16.0, "m": float(m)}, 0.9)
+        name, found = largest._binding("L", {**sizes, "V": 1e6, "e": 0, "target": 0.9}, 16.0)
+        assert name == "MLP mean"
+        at = {"V": 1e6, "L": found, "d": 1e3, "N": 3e6}
+        here, shorter = (attention(*(np.array([x]) for x in (at | {"L": L}).values()), "gaussian", False,
+                                   m=np.array([float(m)]), phi=phi)[0] for L in (found, found / 2))
+        assert here < 0.9 < shorter
+
+
+@pytest.mark.parametrize("phi", ["tanh", "x^2"])
+def test_a_mean_of_zero_and_an_activation_without_a_linear_part_are_answered(phi):
+    """phi(0) = 0 leaves no mean of phi phi'; of x^2 the branches say nothing, and recall is as it was."""
+    data = answer("capacity", "--d", "32", "--L", "8", "--m", "128", "--activation", phi, "--ratio", "256", "--target",
+                  "0.5")
+    row = data["rows"][0]
+    assert row["V"] > 10
+    assert (row["branch"] is None) == (phi == "x^2")
+    if phi == "x^2":
+        with pytest.raises(SettingError, match="linear part"):
+            layer_moments({"m": 128, "L": 8, "d": 32, "activation": "x^2", "trigger_in_value": True})
 
 
 def test_derivatives_are_sympys():

@@ -226,7 +226,7 @@ def quick(monkeypatch):
         return ((number, (0.75, 0.5, 0.25)) for number, _ in enumerate(todo))
 
     monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run_sweep"), "unordered_map", finished)
-    monkeypatch.setattr(importlib.import_module("recall_theory.sweep.cluster"), "cluster_map", finished)
+    monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run_sweep"), "cluster_map", finished)
     pages = importlib.import_module("recall_theory.commands.pages")
     monkeypatch.setattr(pages, "map_with_progress", lambda jobs, progress: map)
     monkeypatch.setattr(predict, "_predicted", predicted)
@@ -256,7 +256,7 @@ def quick(monkeypatch):
                             lambda work, tasks, **options: [1 / (2 + i) for i, _ in enumerate(tasks)])
     # Large models are refused, as others are at 10^8.
     monkeypatch.setattr("recall_theory.geometric.geometric_simulation.MOST_NUMBERS", 20_000)
-    monkeypatch.setattr("recall_theory.geometric.construction_setting.MOST_RUN", 20_000)
+    monkeypatch.setattr("recall_theory.geometric.geometric_setting.MOST_RUN", 20_000)
     monkeypatch.setattr("recall_theory.geometric.construction.MOST_QUERIES", 200)
 
 

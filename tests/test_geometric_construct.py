@@ -12,10 +12,11 @@ from scipy import sparse
 from scipy.special import ndtr
 
 from recall_theory.geometric import Construction, GeometricSetting, construct, run_queries
-from recall_theory.geometric.construction_setting import ROUTES
-from recall_theory.geometric.geometric_draws import (
+from recall_theory.geometric.geometric_setting import ROUTES
+from recall_theory.geometric.geometric_simulation import (
     all_words,
     answer_of_word,
+    decoded,
     draw_bijections,
     draw_codes,
     draw_maps,
@@ -23,7 +24,6 @@ from recall_theory.geometric.geometric_draws import (
     word_index,
     word_tables,
 )
-from recall_theory.geometric.geometric_simulation import decoded
 from recall_theory.settings import SettingError
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_theory.geometric import TrainingSetting, least_dimension, train, transfer
-from recall_theory.geometric import network_measures as measures
+from recall_theory.geometric import trained_transformer as measures
 from recall_theory.geometric import trained_transformer as model
 from recall_theory.geometric.geometric_training import fit, stream
 from recall_theory.training.trainer import stacked

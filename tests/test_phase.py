@@ -75,6 +75,16 @@ def test_facts_never_seen_bind_where_samples_are_few():
     assert binding(predict(few)) == "recall: facts never seen"
 
 
+def test_finite_rates_bind_where_the_limit_would_miss_less_than_half_as_much():
+    found = phase("L", "V", (4, 64), (32, 64), cells=(3, 2), target=0.9, ratio=64.0, d=128, eta=1e-6, gamma=1e11)
+    for j, i in np.ndindex(*found.accuracy.shape):
+        in_limit = predict(place("L", "V", found.x_values[i], found.y_values[j], {"d": 128}, 64.0))
+        is_bound = 1 - found.accuracy[j, i] > 2 * (1 - in_limit.accuracy)
+        assert found.binding[j][i] == ("attention: finite rates" if is_bound else binding(in_limit))
+    assert {name == "attention: finite rates" for row in found.binding for name in row} == {True, False}
+    assert found.binding[0][0] != "attention: finite rates" == found.binding[1][2]  # short, and long
+
+
 @pytest.mark.parametrize("x, y, ranges, more, word", [
     ("Q", "d", ((1, 2), (1, 2)), {}, "not an axis"),
     ("d", "d", ((1, 2), (1, 2)), {}, "differ"),

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_theory import Setting, SettingError, predict
-from recall_theory.sweep import Results, Store, SweepProblem, product, store_analysis, sweep
-from recall_theory.sweep.store_analysis import analyse_cells
+from recall_theory.sweep import Results, Store, SweepProblem, product, sweep, sweep_results
 from recall_theory.sweep.store_summary import crossing_of_scan, phase_diagram_of, slices_of, summarise_store
 from recall_theory.sweep.sweep_grid import reproductions
+from recall_theory.sweep.sweep_results import analyse_cells
 from recall_theory.theory.phase import PhaseDiagram
 from recall_theory.verification.problem import THREE_STEP_RECALL
 from recall_theory.verification.results import compare, pooled_tests
@@ -30,7 +30,7 @@ predict_once = functools.cache(predict)
 @pytest.fixture(autouse=True)
 def once(monkeypatch):
     """Predictions are made once for all tests."""
-    monkeypatch.setattr(store_analysis, "predict", predict_once)
+    monkeypatch.setattr(sweep_results, "predict", predict_once)
 
 
 def around(cells, means, seeds=1500, apart=0.02):
@@ -74,7 +74,7 @@ def test_a_right_theory_agrees_and_a_wrong_one_does_not(monkeypatch):
     right = around(SMALL[:1], [list(claims(SMALL[0]).values())])
     assert analyse_cells(right).verdict == "agree"
     assert analyse_cells(Results(right.problems, right.values - 0.06)).verdict == "disagree"
-    monkeypatch.setattr(store_analysis, "predict", lambda s: predict(s.replace(d=2 * s.d)))  # d wrong by a factor of 2
+    monkeypatch.setattr(sweep_results, "predict", lambda s: predict(s.replace(d=2 * s.d)))  # d wrong by a factor of 2
     assert analyse_cells(right).verdict == "disagree"
 
 

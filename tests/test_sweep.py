@@ -21,7 +21,6 @@ from recall_theory.sweep import (
     SweepProblem,
     product,
     run_sweep,
-    store_analysis,
     store_summary,
     sweep,
     sweep_results,
@@ -220,8 +219,8 @@ def test_a_sweep_plans_the_seeds_of_its_verdicts_and_says_so(tmp_path):
 
 def test_cells_without_a_prediction_have_a_usual_number_of_seeds():
     described, refused = Setting(16, 2, 64, 512), Setting(16, 2, 64, 512, m=8, embedding="orthogonal")
-    plan = store_analysis.planned_for_verdicts([described, refused])
-    assert plan[0] > plan[1] == store_analysis.UNJUDGED_SEEDS
+    plan = sweep_results.planned_for_verdicts([described, refused])
+    assert plan[0] > plan[1] == sweep_results.UNJUDGED_SEEDS
 
 
 # The problem's hash

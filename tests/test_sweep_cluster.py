@@ -14,8 +14,8 @@ from command_line import call, refused
 from support import PATIENCE, wait_until
 
 from recall_theory.sweep import Store, product, sweep
-from recall_theory.sweep import cluster as cluster_library
-from recall_theory.sweep.cluster import run_chunk
+from recall_theory.sweep import run_sweep as cluster_library
+from recall_theory.sweep.run_sweep import run_chunk
 
 needs_dask = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="distributed isn't installed")
 SIZES = ["--scan", "d=4:32:x2", "--scan", "L=2:8:x2", "--V", "8", "--N", "32", "--seed", "5", "--seeds"]
@@ -111,8 +111,8 @@ def test_a_worker_killed_in_mid_run_costs_nothing(tmp_path, cluster):
 ON_THE_COMMAND_LINE = """
 import os, signal, sys
 from recall_theory.cli import main as run
-from recall_theory.sweep import cluster
-inner, way, pid = cluster.cluster_map, sys.argv[1], int(sys.argv[2])
+from recall_theory.sweep import run_sweep
+inner, way, pid = run_sweep.cluster_map, sys.argv[1], int(sys.argv[2])
 def killing(*of):
     for done, result in enumerate(inner(*of)):
         if done == 100:
@@ -120,9 +120,9 @@ def killing(*of):
         yield result
 if __name__ == "__main__":
     if way == "killed scheduler":
-        cluster.cluster_map = killing
+        run_sweep.cluster_map = killing
     elif way == "other version":
-        cluster.SIMULATION_VERSION = 99  # here, not at the workers
+        run_sweep.SIMULATION_VERSION = 99  # here, not at the workers
     sys.exit(run(sys.argv[3:]))
 """
 

@@ -69,6 +69,9 @@ LADDERS = (
     Ladder("MLP noise", 1, 0.9, limit(d=0.75), phi="relu"),
     Ladder("interference", 1, 0.9, limit(m=0.8), phi="relu"),
     Ladder("MLP mean", 0, 0.9, power(d=0.9, N=1.2, L=0.9), phi="relu", observable="attention"),
+    Ladder("noise tokens", 0, 0.9, power(d=0.3, L=0.5, m=2), phi="relu", observable="attention"),
+    Ladder("MLP mean", 0, 0.9, power(d=0.7, L=0.8, m=0.3), phi="tanh", observable="attention"),
+    Ladder("MLP neurons", 0, 0.9, power(d=0.33, L=0.5, m=0.15), phi="tanh", observable="attention"),
     *(Ladder(FINITE, 0, target, lambda V: {"N": MANY * V, "L": V**(1 / 3), "d": V**0.75}) for target in (0.5, 0.9)),
     Ladder("uneven attention", 1, 0.9, power(d=0.7, L=1.15), accuracy=FINE),
 )
@@ -100,7 +103,7 @@ def rung(ladder: Ladder, V: float) -> Sizes:
     elif ladder.branch == FINITE:
         sizes["beta"] = V * math.exp(brentq(lambda u: math.log(float(at_rates(
             sizes["d"], sizes["L"], ladder.e, V * math.exp(u), ladder.target)) / V), 0, 60))
-    elif ladder.phi is not None:  # of V as a function of m, a power: 1 for MLP noise, 2 for the mean of phi phi'
+    elif ladder.phi is not None and "m" not in sizes:  # of V as a function of m, a power: 1 in recall, 1/2 in attention
         u = brentq(lambda u: math.log(float(vocabulary(dataclasses.replace(p, m=math.exp(u)))[ladder.branch])
                                                / V), 3, 60)
         sizes["m"] = math.exp(u)
@@ -143,12 +146,13 @@ def leading(ladder: Ladder, sizes: Sizes, V: float) -> float | None:
     if ladder.branch in ("interference", "MLP noise"):
         x = d**2 / p.kappa if ladder.branch == "interference" else d / p.neurons
         return float(x / 2 / lambert_w(x / 2))
+    if ladder.phi is not None and ladder.branch in p.width:
+        return N * d / L**2 / math.sqrt(y * p.width[ladder.branch])
     return {"mean bias": lambda: math.sqrt(N * d / float(lambert_w(N * d))),
             "coverage": lambda: float(N / lambert_w(N)),
             "mean embedding": lambda: N**2 * d**3 / L**4 / y,
             "uneven attention": lambda: N**2 * d**3 / L**4 / y,
-            "noise tokens": lambda: N * d**2 / math.sqrt(L**3 * y),
-            "MLP mean": lambda: N * d / L**2 / math.sqrt(y * p.width["MLP mean"])}.get(ladder.branch, lambda: None)()
+            "noise tokens": lambda: p.stored * N * d**2 / math.sqrt(L**3 * y)}.get(ladder.branch, lambda: None)()
 
 
 def main() -> None:

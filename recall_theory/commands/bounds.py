@@ -108,7 +108,7 @@ def _takes(b: Bound) -> dict[str, object]:
 
 
 def _decoders(result: Tightness, points: int) -> Answer:
-    from ..plots.alternatives import decoder_figure
+    from ..plots.comparisons import decoder_figure
 
     s = result.setting
     records = [{**s, "x": p.x, "N": p.N, "bound": p.bound, "predicted": p.predicted, "observed": p.observed,

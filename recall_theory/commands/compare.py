@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, exact, number, percent, plural, sizes, with_error
 from ..settings import SIZES, Setting
-from .command import Answer, Command, Output
+from .command import Answer, Command, Group, Output
 from .options import flag, option, plot_option, setting_options
-from .program import Group
 from .streams import BadInput
 from .text_layout import Block, Heading, Remark, Table, legend, marked, table
 
@@ -106,7 +105,7 @@ def _zipf_blocks(law: Zipf) -> list[Block]:
 
 def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int | None,
                    **values: Any) -> Answer:
-    from ..plots.alternatives import embedding_figure
+    from ..plots.comparisons import embedding_figure
     from ..verification.simulated_alternatives import beyond_orthogonal
 
     used = output.seed(seed) if seeds else None

@@ -13,9 +13,8 @@ import click
 from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
 from ..numerics.formatting import NOTHING, count, number, plural, sizes
 from ..settings import Parameter
-from .command import Answer, Command, Output
+from .command import Answer, Command, Group, Output
 from .options import option, setting_options
-from .program import Group
 from .text_layout import Block, Format, Heading, Remark, table
 from .verify import DETAILS, grid_options, verification_answer, verified
 
@@ -254,7 +253,7 @@ command = Group(
      "simulate": ("geometric_models:simulate_command", "Random superposition, observed on many seeds."),
      "verify": ("geometric:verify_command", "Prediction beside simulation over a grid, with a verdict."),
      "hops": ("geometric:hops_command", "Capacity against depth, with and without chain of thought."),
-     "report": ("geometric_report:report_command", "One picture: recall, capacity against hops, training."),
+     "report": ("pages:geometric_report_command", "One picture: recall, capacity against hops, training."),
      "train": ("geometric_models:train_command", "What gradient descent learns: probes, interventions and controls.")},
     renamed={"transfer": "geometric train --transfer"},
     help="Facts held in the geometry of the subject embeddings: N subjects, R relations, each a bijection to one "

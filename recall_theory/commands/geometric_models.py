@@ -9,8 +9,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
-from ..geometric.construction_setting import CONSTRUCTION_PARAMETERS, Construction
-from ..geometric.geometric_setting import TRAINING_PARAMETERS, GeometricSetting, TrainingSetting
+from ..geometric.geometric_setting import (
+    CONSTRUCTION_PARAMETERS,
+    TRAINING_PARAMETERS,
+    Construction,
+    GeometricSetting,
+    TrainingSetting,
+)
 from ..numerics.formatting import NOTHING, count, plural, probability
 from .command import Answer, Command, Output
 from .geometric import describe, geometric_options
@@ -75,7 +80,7 @@ def run_construct(output: Output, *, seed: int | None, **values: Any) -> Answer:
     import numpy as np
 
     from ..geometric.construction import construct, run_queries
-    from ..geometric.geometric_draws import draw_bijections
+    from ..geometric.geometric_simulation import draw_bijections
 
     used = output.seed(seed)
     rng = np.random.default_rng(used)

@@ -13,26 +13,22 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # for type checkers; typing itself would delay every start
 if TYPE_CHECKING:
-    from .construction import construct, run_queries
-    from .construction_setting import Construction
+    from .construction import GeometricTransformer, construct, run_queries
     from .geometric_capacity import GeometricCapacity, capacity, crossovers
     from .geometric_prediction import GeometricPrediction, predict
-    from .geometric_setting import GeometricSetting, TrainingSetting
+    from .geometric_setting import Construction, GeometricSetting, TrainingSetting
     from .geometric_simulation import GeometricObservation, simulate
     from .geometric_training import least_dimension, train, transfer
-    from .geometric_transformer import GeometricTransformer
     from .hop_depth import HopDepths, hops
 
 # Module -> the public names that it defines, imported on first use.
 _NAMES = {
-    "construction": ("construct", "run_queries"),
-    "construction_setting": ("Construction",),
+    "construction": ("GeometricTransformer", "construct", "run_queries"),
     "geometric_capacity": ("GeometricCapacity", "capacity", "crossovers"),
     "geometric_prediction": ("GeometricPrediction", "predict"),
-    "geometric_setting": ("GeometricSetting", "TrainingSetting"),
+    "geometric_setting": ("Construction", "GeometricSetting", "TrainingSetting"),
     "geometric_simulation": ("GeometricObservation", "simulate"),
     "geometric_training": ("least_dimension", "train", "transfer"),
-    "geometric_transformer": ("GeometricTransformer",),
     "hop_depth": ("HopDepths", "hops"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

@@ -14,8 +14,7 @@ from ..numerics.thresholds import bisect, last_reaching
 from ..settings import check_proportion
 from ..theory.formulas import geometric_laws as laws
 from ..theory.predict import LAW
-from .construction_setting import MOST_DIGIT
-from .geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
+from .geometric_setting import GEOMETRIC_PARAMETERS, MOST_DIGIT, GeometricSetting
 from .hop_depth import hops_bits, tables_bits
 from .superposition import (
     COARSE,

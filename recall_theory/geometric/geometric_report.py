@@ -17,9 +17,8 @@ from ..settings import check_seed, check_seeds
 from ..simulate.observables import Observable
 from ..simulate.workers import collect
 from ..theory.formulas.registry import formulas
-from .construction_setting import Construction
 from .geometric_capacity import MOST_R, ROUNDING, TARGET
-from .geometric_setting import GeometricSetting
+from .geometric_setting import Construction, GeometricSetting
 from .geometric_simulation import check_affordable, one_seed
 from .hop_depth import hops_bits
 from .superposition import COARSE, superposition_dimension, superposition_recall

@@ -15,7 +15,7 @@ from ..errors import Interrupted, interrupted_with, interrupts_deferred
 from ..settings import check_seed, check_seeds
 from ..simulate.observables import Observable
 from ..training.trainer import Plan, Problem, Trained, Training, Tree, check_installed, stacked
-from . import network_measures as measure
+from . import trained_transformer as measure
 from . import trained_transformer as model
 from .geometric_setting import TrainingSetting
 from .geometric_simulation import GeometricObservation

@@ -13,8 +13,7 @@ from typing import Any
 
 from ..errors import SettingError
 from ..numerics.formatting import SCHEMA_VERSION
-from .construction_setting import Construction
-from .geometric_setting import MOST_CODED, GeometricSetting
+from .geometric_setting import MOST_CODED, Construction, GeometricSetting
 
 MOST_TABLES = 10**6  # tables of R bijections that an enumeration goes through
 QUICK_TABLES = MOST_TABLES // 10  # tables that are gone through without asking

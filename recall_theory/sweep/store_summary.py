@@ -20,9 +20,8 @@ from ..theory.phase import PhaseDiagram, phase
 from ..verification.results import Cell
 from .scaling_experiment import CriticalSize, Scaling
 from .scaling_search import Crossing, FloatArray, crossing_between
-from .store_analysis import SettingMap, StoreAnalysis, analyse_cells
 from .sweep_grid import Reproduction, reproductions
-from .sweep_results import Results
+from .sweep_results import Results, SettingMap, StoreAnalysis, analyse_cells
 
 ACROSS = ("N", "d", "m", "V", "L")  # of two sizes the first is drawn across
 MOST_SLICES = 4  # a store of many scans has more

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..numerics.formatting import NOTHING, SCHEMA_VERSION, count, number
-from ..numerics.thresholds import bisect
+from ..numerics.thresholds import bisect, last_reaching
 from ..settings import PARAMETERS, SIZES, SettingError, activation_in_use, check_at_most, check_proportion
 from .formulas import lower_bounds as laws
 
@@ -214,9 +214,16 @@ def _gradient_bits(V: int | None, d: int, m: int | None, b: float, target: float
 
 def _argmax_samples(V: int, L: int, d: int, target: float) -> int | None:
     """The least N at which the argmax of the noisy gradient is predicted to reach the target; None where none does."""
-    from .one_step_memory import one_step_recall
+    from .one_step_memory import one_step_recall, one_step_samples
 
-    return _least_N(lambda n: float(one_step_recall(V, L, d, n, noise=1)[0]) >= target) if L > 1 else None
+    low, high = int(PARAMETERS["N"].low), int(PARAMETERS["N"].high)
+
+    def recall(n: int) -> float:
+        return float(one_step_recall(V, L, d, n, noise=1)[0])
+
+    if L == 1 or recall(high) < target:
+        return None
+    return last_reaching(recall, target, high, low, min(one_step_samples(V, L, d, target, noise=1), high))
 
 
 def _information(V: int, L: int, d: int, N: int, m: int | None) -> float:

@@ -42,7 +42,7 @@ from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
 from .noise_budget import limit
 from .predict import LAW, FloatArray, Prediction, Predictions, predict
-from .solve import COARSE, LIMIT, Model, Sizes, bearable, samples
+from .solve import COARSE, LARGEST, LIMIT, Model, Sizes, bearable, samples
 
 FEW_FACTS = 16  # a V from which on a capacity is worth a row
 MULTIPLES = (1, 4, 16)  # of the least N/V that stores so many: the rows where no budgets are given, beside the limit
@@ -55,6 +55,7 @@ NEARER = 5 / 2  # logits: the same with an MLP, whose predictions cost more
 MOST = 64  # times the d that there is: more is not looked at
 
 RATES = "attention: finite rates"  # what limits where the limit of the same sizes misses less than half as much
+ROUNDS, SAME = 12, 1e-3  # in which the moments of an MLP are brought to the longest L, and the share to which they are
 CLOSE = 1 / 20  # share to which the longest L is sought at finite rates, where each prediction takes its time
 
 Budget = float | None  # N/V; None is the limit N -> infinity, or N samples in all where N is given
@@ -329,22 +330,41 @@ class LargestV:
         """The branches of `capacity.attention_only`, or with an MLP, that bind at N samples."""
         if self.model.embedding == "orthogonal":
             return {}
-        e, d, L = int(self.model.trigger_in_value), self.fixed["d"], max(self.fixed["L"], 2.0)
-        given = {"d": int(d), "L": int(L), "m": int(self.fixed["m"]) if "m" in self.fixed else None}
-        shared = {"d": d, "N": N, "e": e, "target": self.target,
-                  **layer_moments({**self.model.fixed, **given}),
+        e, L = int(self.model.trigger_in_value), max(self.fixed["L"], 2.0)
+        shared = {"d": self.fixed["d"], "N": N, "e": e, "target": self.target,
                   **({} if self.model.beta is None else {"beta": self.model.beta})}
         found: dict[str, Any] = {}
         for name, sought, at in (("branch", "V", {"L": L}), ("length", "L", {"V": float(max(V, 2))})):
-            values = {key: float(x) for key, x in branches(sought, **shared, **at).items() if x > 0}
-            binds = min(values, key=values.__getitem__) if values else None
-            if binds is not None and values[binds] < LIMIT:
+            try:
+                binds, value = self._binding(sought, shared | at, L)
+            except SettingError:  # an activation without branches
+                return {}
+            if binds is not None and value < LIMIT:
                 branch = "branch" if name == "branch" else "length_branch"
-                found |= {branch: binds, f"{name}_condition": condition(binds, e, has_mlp="m" in shared),
-                          f"{name}_{sought}": values[binds]}
+                found |= {branch: binds, f"{name}_condition": condition(binds, e, has_mlp="m" in self.fixed),
+                          f"{name}_{sought}": value}
                 if sought == "V":
-                    found["branch_numbers"] = in_numbers(binds, shared | at, values[binds])
+                    found["branch_numbers"] = in_numbers(binds, shared | at | self._moments(L), value)
         return found
+
+    def _moments(self, L: float) -> dict[str, float]:
+        """Those that the branches take, at a length."""
+        given = {"d": int(self.fixed["d"]), "m": int(self.fixed["m"]) if "m" in self.fixed else None}
+        return layer_moments({**self.model.fixed, **given, "L": int(min(L, LARGEST["L"]))})
+
+    def _binding(self, sought: str, sizes: dict[str, float], L: float) -> tuple[str | None, float]:
+        """The branch that binds and its value. The moments are at that L: where L is sought with an MLP, at the L that
+        it gives, which about its fourth root goes into, so that repeating it converges."""
+        for _ in range(ROUNDS):
+            found = branches(sought, **sizes, **self._moments(L))
+            values = {key: float(x) for key, x in found.items() if x > 0}
+            if not values:
+                return None, np.inf
+            binds = min(values, key=values.__getitem__)
+            if sought != "L" or abs(values[binds] / L - 1) < SAME:
+                break
+            L = max(values[binds], 2.0)
+        return binds, values[binds]
 
     def _next(self, at: dict[Budget, dict[str, float]]) -> dict[Budget, dict[str, int | None]]:
         """About the m, the d and the N, one at a time, at which the sizes of each budget reach the target; None where

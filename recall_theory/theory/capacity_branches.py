@@ -13,7 +13,7 @@ from ..numerics.formatting import count
 from ..settings import SettingError
 from .formulas.capacity_laws import FINITE, MOMENTS, SOLVED, Branches, Layer
 from .formulas.generic import Real
-from .noise_budget import leading_moments
+from .noise_budget import is_linear, leading_moments
 
 Product = dict[str, Fraction]  # powers by symbol; "kappa" is 1 + e without an MLP
 
@@ -34,7 +34,8 @@ PRODUCTS: dict[str, tuple[Product, Product]] = {
 }
 OTHERS = {
     "MLP noise": "m d = V s^2 k_z/(k_1 - k_0)^2", "coverage": "N = V ln 1/(1 - target)",
-    "counts": "N = V ln V/(r ln r - r + 1), r = 1 + 1/beta", "MLP mean": "m N^2 d^2 = V^2 L^4 s^2 (h_0/A)^2",
+    "counts": "N = V ln V/(r ln r - r + 1), r = 1 + 1/beta",
+    "MLP mean": "m N^2 d^2 = V^2 L^4 s^2 (h_0^2 + h_1^2 [e/L^2 + 1/V])/A^2",
     "MLP neurons": "m N^2 d^2 = V^2 L^4 s^2 (1/L + 1/d) P_0 P_2/A^2", "trigger overlap": "d = 2 ln L",
     FINITE: "eta gamma = V L^2 ln sqrt(V L s^2/d^2)",
 }
@@ -115,10 +116,17 @@ def _number(x: float) -> str:
 
 def layer_moments(setting: Mapping[str, object]) -> dict[str, float]:
     """The moments of a setting's activation, for `branches`; nothing without an MLP. `setting` has L, d, m, its
-    activation and its convention."""
+    activation and its convention.
+
+    Raises `SettingError` where attention does not learn by the linear part of the activation: the branches are of that.
+    """
     m, L, d = (setting[name] for name in ("m", "L", "d"))
     if not (isinstance(m, int) and isinstance(L, int) and isinstance(d, int)):
         return {}
-    found = leading_moments(activation(str(setting["activation"])), np.inf, float(max(L, 2)), float(d),
+    length = float(max(L, 2))
+    found = leading_moments(activation(str(setting["activation"])), np.inf, length, float(d),
                             int(bool(setting["trigger_in_value"])))
+    if not is_linear(found, length):
+        raise SettingError("activation", f"activation={setting['activation']!r}: at L={L} attention learns by more "
+                           "than its linear part, of which the branches of the capacity are")
     return {"m": float(m), **{name: found[name] for name in MOMENTS.split()}}

@@ -156,9 +156,8 @@ def requirements(setting: Setting) -> list[Requirement]:
     known: dict[str, float] = {**sizes, "e": e, "tau": 1.0}
     if setting.m is not None:
         known |= leading_moments(activation(setting.activation), sizes["V"], sizes["L"], sizes["d"], e)
-        linear = sizes["L"] > 1 and known["A"] * sizes["L"]**2 > known["A2"]  # these laws are of its linear part
         causes = ("mean_bias", "gradient_noise", "mlp_mean", "mlp_noise")
-        of_attention = [f"mlp.law.attention.{cause}" for cause in causes if linear]
+        of_attention = [f"mlp.law.attention.{cause}" for cause in causes if is_linear(known, sizes["L"])]
         names = ["law.attention.trigger_overlap", *of_attention, "mlp.law.recall.interference",
                  "mlp.law.recall.mlp_noise", "mlp.law.recall.mean_bias"]
     elif setting.embedding == "orthogonal":  # counts are all that noise is made of
@@ -168,6 +167,11 @@ def requirements(setting: Setting) -> list[Requirement]:
         names = [*(f"law.attention.{cause}" for cause in of_attention), "law.recall.interference",
                  *["law.recall.mean_bias"] * e]
     return [_requirement(name, known) for name in (*names, "law.recall.coverage")]
+
+
+def is_linear(moments: Mapping[str, float], L: float) -> bool:
+    """Whether the linear part of an activation of such moments is what attention learns by: its laws are of that."""
+    return L > 1 and moments["A"] * L**2 > moments["A2"]
 
 
 def _requirement(name: str, known: Mapping[str, float]) -> Requirement:

@@ -19,6 +19,7 @@ from scipy.ndimage import map_coordinates
 from scipy.special import gammaln, ndtr
 
 from ..numerics.arrays import FloatArray
+from ..numerics.forced_choice import forced_choice_inverse
 from ..numerics.quadrature import gauss_charlier, gauss_hermite
 from ..numerics.unit_sphere import gamma_of_score, score_of_coordinate, wallace_scale
 from .formulas.generic import Real, log
@@ -34,6 +35,8 @@ REACH = 6  # standard deviations of a count that the sums run over
 LABEL_NODES = 10  # Gauss nodes over a label's count
 NOISE_NODES = 5  # and over how often the token asked for is noise at that label
 LOWEST, HIGHEST = 5, 9  # a score below -5 never wins, one above 9 always does
+BEYOND_TERMS = 3  # times the samples that the terms ask for: about what it takes. It acts on the time of a search alone
+MOST_RAISED = 8  # times the samples that interference at most adds to that guess
 THRESHOLDS = 64  # nodes over a competitor's score
 LIFTS = 8  # nodes over the competitors' share in the winner's direction
 
@@ -88,6 +91,19 @@ def one_step_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embed
     return {"sampling": sampling(v, length, dim, n), "noise token": own_noise_token(v, length, dim, n),
             "interference": interference(v, dim, n), "trigger overlap": trigger_overlap(v, dim, n, e),
             "mean embedding": mean_embedding(v, length, dim, n)}
+
+
+def one_step_samples(V: int, L: int, d: int, target: float, *, noise: float = 0) -> float:
+    """About the N at which the one-step reading recalls a share `target`, with Gaussian embeddings and `noise` as in
+    `one_step_recall`: from the terms as Gaussian noise, for a search to start from.
+
+    >>> round(one_step_samples(64, 16, 64, 0.9, noise=1))
+    2916
+    """
+    in_limit, of_one = (sum(one_step_terms(V, L, d, N).values()) + noise * sampling(V, L, d, N) for N in (np.inf, 1.0))
+    allowed = max(float(forced_choice_inverse(target, V)), 1.0) ** -2
+    left = max(allowed - float(in_limit[0]), allowed / MOST_RAISED)
+    return max(1.0, BEYOND_TERMS * float((of_one - in_limit)[0]) / left)
 
 
 # --- the law of recall --------------------------------------------------------------------------------
@@ -149,12 +165,18 @@ class Reading:
                 total += wi * wj * self.given_shared(float(si), float(spread * xi))
         return min(total, 1.0)
 
+    @functools.cached_property
+    def counts(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Nodes and weights of a label's count (n,), and of how often the token asked for is noise there (n, m)."""
+        lam, rho = self.N / self.V, (self.L - 1) / self.V
+        n, wn = gauss_charlier(lam, LABEL_NODES)
+        return n, wn, *gauss_charlier(rho * n, NOISE_NODES)
+
     def given_shared(self, s: float, shared: float) -> float:
         """Recall given s = |z_k|^2 and what all labels share."""
         V, L, d, lam, rho = self.V, self.L, self.d, self.N / self.V, (self.L - 1) / self.V
         added = self.noise * lam * (L - 1)  # to each label as so many more noise tokens, but Gaussian
-        n, wn = gauss_charlier(lam, LABEL_NODES)
-        m, wm = gauss_charlier(rho * n, NOISE_NODES)
+        n, wn, m, wm = self.counts
         mean = ((n - lam) * shared)[:, None] + (m - lam * rho) * s
         variance = ((n * (n + L - 1) + added) * s / d + added * s * s / V)[:, None] + 0 * mean
         weight = wn[:, None] * wm

@@ -36,6 +36,7 @@ LARGEST = {"d": 10**6, "L": 10**7, "m": 10**9}  # that a search considers
 COARSE = 8  # points a decade where a crossing is looked for
 SOUGHT_LARGEST = ("V", "L")  # sizes whose largest value is sought
 WITHIN = 1 / 100  # of the limit's recall and accuracy: what counts as its holding
+CLEAR, LITTLE = 1 / 50, 4  # of WITHIN, and of the gap before: one that the next step is not expected to raise to it
 STEP, MOST_STEPS = 2, 12  # in eta*gamma, on the way to where the limit holds
 
 
@@ -221,7 +222,9 @@ def rates_of_limit(in_limit: Prediction) -> float | None:
     """About the least eta*gamma from which on recall and accuracy are within 0.01 of their limits `in_limit`, as
     eta -> 0; 0 where that is so at uniform attention, as of one token, and None where finite rates have no law.
 
-    It is sought from the formula `least_rates` by factors of two, and interpolated between the last two.
+    It is sought from the formula `least_rates` by factors of two, and interpolated between the last two. Where the
+    second is far closer than 0.01 too, or hardly less close than the first, and the last of all is closer than 0.005,
+    those between are taken to be within 0.01.
 
     >>> from recall_theory import Setting, predict
     >>> round(math.log10(rates_of_limit(predict(Setting(V=64, L=8, d=64, N=4096)))), 1)
@@ -234,13 +237,15 @@ def rates_of_limit(in_limit: Prediction) -> float | None:
         beta = float(least_rates(setting.V, setting.L, WITHIN))
         gap = _gap(in_limit, beta)
         rising = gap > WITHIN
-        for _ in range(MOST_STEPS):
+        for taken in range(1, MOST_STEPS + 1):
             before, old = beta, gap
             beta *= STEP if rising else 1 / STEP
             gap = _gap(in_limit, beta)
             if (gap > WITHIN) != rising:
-                share = _share(old, gap)
-                return before * (beta / before) ** share
+                return before * (beta / before) ** _share(old, gap)
+            if taken == 1 and not rising and gap < max(CLEAR * WITHIN, LITTLE * old):
+                if _gap(in_limit, beta / STEP**(MOST_STEPS - 1)) < WITHIN / 2:
+                    return 0.0
     except SettingError:
         return None
     return None if rising else 0.0

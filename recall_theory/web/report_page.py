@@ -14,9 +14,8 @@ from ..plots.store_figures import store_figure
 from ..plots.style import check_drawable, picture
 from ..settings import OBSERVABLES, PARAMETERS, SIZES
 from ..sweep.scaling_experiment import Scaling
-from ..sweep.store_analysis import StoreAnalysis, attention_sure, limited_by
 from ..sweep.store_summary import Slice2D, StoreSummary, described
-from ..sweep.sweep_results import SIMULATION_VERSION
+from ..sweep.sweep_results import SIMULATION_VERSION, StoreAnalysis, attention_sure, limited_by
 from ..theory.formulas.registry import formulas
 from ..theory.phase import family
 from ..verification.results import TOO_SKEWED, Cell, Comparison

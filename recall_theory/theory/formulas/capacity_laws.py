@@ -234,13 +234,49 @@ def informative_tokens(d: Real, N: Real, L: Real, target: Real) -> Real:
     return N * d**4 / L**2 * _room(_even(log(L), 1, target), d)
 
 
-@_law("capacity.finite_width", "Largest V: an MLP of m neurons turns and blurs what is stored in step two",
-      limits="mlp.law.attention.mlp_mean and mlp.law.attention.mlp_noise as L -> infinity",
-      regime=f"{_LARGE}; x is (h0/A)^2/m for the mean of phi phi', P0 P2 (1/L + 1/d)/(A^2 m) for the neurons' noise")
+@_law("capacity.finite_width", "Largest V: an MLP of m neurons blurs what is stored in step two",
+      limits="mlp.law.attention.mlp_noise as L -> infinity",
+      regime=f"{_LARGE}; x is P0 P2 (1/L + 1/d)/(A^2 m)")
 def finite_width(d: Real, N: Real, L: Real, x: Real, target: Real) -> Real:
     """V^2 L^4 x/(N d)^2 = S as in capacity.mean_embedding, t = 1."""
     room = _room(_even(log(L), 1, target), d)
     return if_positive(x, lambda: N * d / L**2 * sqrt(room / x), infinity(x))
+
+
+@_law("capacity.mlp_mean", "Largest V: an MLP of m neurons turns what all samples share into a random direction",
+      limits="mlp.law.attention.mlp_mean as y -> 0 and L -> infinity",
+      regime=f"{_LARGE}; x is (h0^2 + e h1^2/L^2)/(A^2 m) and y is h1^2/(A^2 m), the mean token's share")
+def mlp_mean(d: Real, N: Real, L: Real, x: Real, y: Real, target: Real) -> Real:
+    """V L^4 (V x + y)/(N d)^2 = S as in capacity.mean_embedding, t = 1."""
+    room = _room(_even(log(L), 1, target), d) * (N * d)**2 / L**4
+    return 2 * room / (y + sqrt(y**2 + 4 * x * room))
+
+
+_NEURONS = f"{_LARGE}, V >> L; x is P0 P2/(A^2 m), of the moments at that L"
+
+
+@_law("capacity.dimension_by_neurons", "Least d: the neurons' noise blurs what is stored in step two",
+      limits="mlp.law.attention.mlp_noise solved for d as L -> infinity", regime=_NEURONS)
+def dimension_by_neurons(V: Real, N: Real, L: Real, x: Real, target: Real) -> Real:
+    """d0^2 = c (1/L + 1/d0), c = x (V L^2 (s + w)/N)^2, by two steps of Newton's method from the root of
+    c^(2/3) + c/L; the trigger's overlap adds s (s + w)/(2 + L/(L + d0))."""
+    s, w = _even(log(L), 1, target)
+    c = x * (V * L**2 * (s + w) / N)**2
+    d = sqrt(cbrt(c)**2 + c / L)
+    for _ in range(2):
+        d = d - (d**3 - c * d / L - c) / (3 * d**2 - c / L)
+    return d + s * (s + w) / (2 + L / (L + d))
+
+
+@_law("capacity.longest_by_neurons", "Longest L: the neurons' noise blurs what is stored in step two",
+      limits="mlp.law.attention.mlp_noise solved for L as L -> infinity", regime=_NEURONS)
+def longest_by_neurons(V: Real, d: Real, N: Real, x: Real, target: Real) -> Real:
+    """lead^2 L^3 (1 + L/d) = (N d/V)^2/x, by one step of Newton's method from the smaller of its ends."""
+    most = (N * d / V)**2 / x
+    y = log(least(power_law(most, 3, target, 2), power_law(most * d, 4, target, 2)))
+    s, over = _lead(y, target, 2), exp(y) / d
+    missed = 3 * y + log(1 + over) + 2 * log(s) - log(most)
+    return exp(y - missed / (3 + over / (1 + over) + 2 * _slope(y, target, 2) / s))
 
 
 _SOFT = "V, d, L large, N >> V; interference and the noise tokens that are mixed in are all the noise"
@@ -348,12 +384,25 @@ class Layer:
         return self.kz / (self.k1 - self.k0)**2 / self.m
 
     @property
+    def blur(self) -> Real:
+        """MLP noise of attention from the neurons, in units of (V L^2/(N d))^2 (1/L + 1/d)."""
+        return self.P0 * self.P2 / self.A**2 / self.m
+
+    @property
+    def drift(self) -> tuple[Real, Real]:
+        """What the mean of phi phi' adds to the noise of attention, (V L^2/(N d))^2 (x + y/V): that of phi's own mean
+        and of the trigger, x, and of the mean token, y."""
+        scale = self.A**2 * self.m
+        of_trigger = 0 if self.L is None else self.e * self.h1**2 / self.L**2
+        return (self.h0**2 + of_trigger) / scale, self.h1**2 / scale
+
+    @property
     def width(self) -> dict[str, Real]:
         """MLP noise of attention by cause, in units of (V L^2/(N d))^2; nothing without an MLP."""
         if self.m is None:
             return {}
-        return {"MLP mean": (self.h0 / self.A)**2 / self.m,
-                "MLP neurons": self.P0 * self.P2 / self.A**2 / self.m * (1 / self.L + 1 / self.d)}
+        x, y = self.drift
+        return {"MLP mean": x + y / self.V, "MLP neurons": self.blur * (1 / self.L + 1 / self.d)}
 
     def lead(self, V: Real) -> Real:
         """Of recall."""
@@ -384,7 +433,9 @@ def vocabulary(p: Layer) -> Branches:
         "uneven attention": p.pull**2 * uneven_attention(p.d, p.N, p.L, p.e, p.shared, p.target),
         "noise tokens": p.stored * noise_tokens(p.d, p.N, p.L, p.target),
         "informative tokens": p.stored**2 * informative_tokens(p.d, p.N, p.L, p.target),
-        **{name: finite_width(p.d, p.N, p.L, x, p.target) for name, x in p.width.items()},
+        **({} if alone else {
+            "MLP mean": mlp_mean(p.d, p.N, p.L, *p.drift, p.target),
+            "MLP neurons": finite_width(p.d, p.N, p.L, p.blur * (1 / p.L + 1 / p.d), p.target)}),
         **p.rates(lambda: at_rates(p.d, p.L, p.e, p.beta, p.target)),
     }
 
@@ -411,7 +462,7 @@ def samples(p: Layer) -> Branches:
 
 def dimension(p: Layer) -> Branches:
     """The least d that each branch asks for; infinite where no d is enough. The trigger's overlap counts to first
-    order in 1/d; the neurons' noise of step two is left out."""
+    order in 1/d."""
     V, N, L, square = p.V, p.N, p.L, p.lead(p.V)**2
     needed = V * L**4 / N**2 / p.pull**2
     start = cbrt(2 * log(L) * needed)
@@ -434,13 +485,15 @@ def dimension(p: Layer) -> Branches:
         "noise tokens": sqrt(V * token * sqrt(L**3) / p.stored / N) + overlap,
         "informative tokens": sqrt(token * L * sqrt(V / N) / p.stored) + overlap,
         "trigger overlap": s**2,
-        **({} if p.m is None else {"MLP mean": V * L**2 * token * sqrt(p.h0**2) / (p.A * N * sqrt(p.m))}),
+        **({} if p.m is None else {"MLP mean": V * L**2 * token * sqrt(p.drift[0] + p.drift[1] / V) / N,
+                                   "MLP neurons": dimension_by_neurons(V, N, L, p.blur, p.target)}),
         **p.rates(lambda: dimension_at_rates(V, L, p.e, p.beta, p.target)),
     }
 
 
 def length(p: Layer) -> Branches:
-    """The longest L that attention bears by each branch; recall asks nothing of L."""
+    """The longest L that attention bears by each branch; recall asks nothing of L. The moments of an MLP are those at
+    that L, above sqrt(V), where the trigger's part of their mean is the smaller."""
     V, d, N = p.V, p.d, p.N
     x = p.pull**2 * N**2 * d**3 / V
     start = exp(lambert_w(2 * x) / 4)
@@ -457,7 +510,9 @@ def length(p: Layer) -> Branches:
         "noise tokens": power_law(p.stored**2 * N**2 * d**4 / V**2, 3, p.target, 2),
         "informative tokens": power_law(p.stored**2 * N * d**4 / V, 2, p.target, 2),
         "trigger overlap": exp(widest - (s - sqrt(d)) / _slope(widest, p.target, 1)),
-        **({} if p.m is None else {"MLP mean": power_law(p.m * (N * d * p.A / (p.h0 * V))**2, 4, p.target, 2)}),
+        **({} if p.m is None else {
+            "MLP mean": power_law((N * d / V)**2 / (p.drift[0] + p.drift[1] / V), 4, p.target, 2),
+            "MLP neurons": longest_by_neurons(V, d, N, p.blur, p.target)}),
         **p.rates(lambda: longest_at_rates(V, d, p.e, p.beta, p.target)),
     }
 
