@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import signal
 
@@ -92,6 +93,34 @@ def test_construct_prints_and_writes(tmp_path):
     with np.load(file) as arrays:
         assert arrays["embedding"].shape == (15, 18) and arrays["key_query"].shape == (3, 18, 18)
     assert "takes the weights" in refused(*run, "--json", "--output", str(file))
+
+
+def test_the_written_file_alone_reasons_in_a_chain(tmp_path):
+    """Its arrays, run by a few lines of NumPy: each answer is appended and attended to by the next."""
+    N, R, hops = 11, 2, 3
+    file = tmp_path / "weights.npz"
+    sizes = ("--N", str(N), "--R", str(R), "--hops", str(hops), "--route", "chain")
+    assert call("geometric", "construct", *sizes, "--seed", "3", "--output", str(file))[0] == 0
+    with np.load(file) as arrays:
+        w = dict(arrays)
+    words = np.array([(s, *word) for s in range(N) for word in itertools.product(range(R), repeat=hops)])
+
+    def recall(unembedding):
+        tokens, truth, right = words + np.array([0, *[N] * hops]), words[:, 0], True
+        for step in range(hops):
+            x = w["embedding"][tokens] + w["positions"][:tokens.shape[1]]
+            scores = np.einsum("nd,hde,nte->nht", x[:, -1], w["key_query"], x)
+            weights = np.exp(scores - scores.max(-1, keepdims=True))
+            weights /= weights.sum(-1, keepdims=True)
+            hidden = np.einsum("nht,hde,nte->nd", weights, w["value"], x) @ w["inward"].T + w["bias"]
+            answers = (np.maximum(hidden, 0) @ w["outward"].T @ unembedding.T).argmax(1)
+            truth = w["facts"][words[:, step + 1], truth]
+            right = right & (answers == truth)
+            tokens = np.concatenate([tokens, answers[:, None]], axis=1)
+        return right.mean()
+
+    assert recall(w["unembedding"]) == 1
+    assert recall(np.random.default_rng(0).permutation(w["unembedding"])) < 0.5
 
 
 def test_what_is_too_large_to_run_has_its_sizes():
