@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from recall_theory import Setting, predict, predict_many
+from recall_theory.numerics import quadrature
 from recall_theory.settings import OBSERVABLES
+from recall_theory.theory import competitors
 from recall_theory.theory import seed as law
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.domain import MOST_OF_FEW, share_of_few
@@ -155,3 +157,23 @@ def test_the_identity_of_infinite_width_is_no_mlp(sizes):
     for name in OBSERVABLES:
         assert abs(getattr(plain, name) - getattr(neurons, name)) < 1e-6 + 2 * sizes["d"] / m, name
         assert neurons.spread[name] == pytest.approx(plain.spread[name], rel=0.01, abs=1e-4), name
+
+
+@pytest.mark.parametrize("setting", [
+    Setting(V=113, L=99, d=1425, N=5), Setting(V=503, L=395, d=995, N=14), Setting(V=7, L=2, d=14, N=1),
+    Setting(V=80, L=10, d=118, N=1, m=2000, activation="relu"),
+], ids=lambda s: f"V={s.V} N={s.N}")
+def test_rounding_decides_nothing_where_few_points_are_condensed(setting, monkeypatch):
+    """With few samples a fact all its counts are among a few; a rule of more nodes than these once made up the rest."""
+    rng, exact = np.random.default_rng(), quadrature.condensation
+
+    def rounded(x, w, n):
+        return exact(x * (1 + 1e-14 * rng.uniform(-1, 1, x.shape)), w, n)
+
+    plain = predict(setting)
+    for module in (quadrature, competitors):
+        monkeypatch.setattr(module, "condensation", rounded)
+    moved = predict(setting)
+    for name in OBSERVABLES:
+        assert getattr(moved, name) == pytest.approx(getattr(plain, name), abs=1e-7), name
+        assert moved.std[name] == pytest.approx(plain.std[name], abs=1e-6), name

@@ -20,6 +20,7 @@ from .arrays import FloatArray
 TINY = float(np.finfo(float).tiny)
 FINE = 64  # Legendre nodes that stand for a part of a normal law; its Gauss rule of fewer nodes is made of them
 END = 9.0  # standard deviations at which a normal law ends: beyond lies 1e-19
+APART = 2**-26  # relative distance, below which points are one: its square is lost beside 1
 ROUNDING = 2**-44  # relative spread below which a discrete measure is one point
 SYMMETRIC = 1e-4  # half the skewness below which a variable counts as symmetric: a guard against 0/0
 GAMMA_END, GAMMA_FALL = 8.0, 40.0  # where a gamma variable ends: standard deviations, or falls of its logarithm by e
@@ -257,13 +258,15 @@ def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, Floa
     basis = np.empty((*w.shape[:-1], n, w.shape[-1]))
     for k in range(n):
         basis[..., k, :] = now
-        step = t * now - b * before
+        turned = t * now
+        step = turned - b * before
         a = (step * now).sum(-1, keepdims=True)
         step = step - a * now
         old = basis[..., : k + 1, :]  # rounding would lose the orthogonality
         step = step - ((step[..., None, :] @ np.swapaxes(old, -1, -2)) @ old)[..., 0, :]
         b = np.sqrt((step**2).sum(-1, keepdims=True))
-        b = np.where(b > ROUNDING, b, 0)  # the measure has no more points than that: the rest weigh nothing
+        # no more points than that, as far as floats tell them apart: the rest weigh nothing
+        b = np.where(b > APART * np.sqrt((turned**2).sum(-1, keepdims=True)), b, 0)
         before, now = now, np.where(b > 0, step / np.where(b > 0, b, 1), 0)
         diagonal.append(a)
         beside.append(b)

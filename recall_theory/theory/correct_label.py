@@ -102,6 +102,11 @@ def samples_of(seeds: Seeds, attended: Attended, wrong: FloatArray, accuracy: Ac
     count, weight = counts_of(seeds.lam[:, None, None] * attended.share, accuracy.count, counts)
     right, share, weight = (np.broadcast_to(a, count.shape).reshape(*count.shape[:2], -1) for a in (
         count / seeds.lam[:, None, None, None], attended.share[..., None], attended.weight[..., None] * weight))
+    if counts:  # the same counts at every share
+        each = (*count.shape[:2], -1, counts)
+        weight, part, right = weight.reshape(each), (weight * share).reshape(each), right[..., :counts]
+        weight, part = weight.sum(axis=2), part.sum(axis=2)
+        share = part / np.maximum(weight, TINY)
     if right.shape[-1] > accuracy.strength:
         right, weight, (share,) = condense_with(right, weight, accuracy.strength, share)
     return Samples(weight, right, share, wrong)
