@@ -369,8 +369,7 @@ def _turn(p: StepTwo) -> tuple[Real, Real]:
         def tilt(token: Real, trigger: Real) -> Real:
             return c**4 * p.gap(k + 2) + c**2 * (token + trigger) * p.gap(k + 1) + token * trigger * p.gap(k)
 
-        return tau * (linear * (st.noise_strength(p) * tilt(-a / L, a * (c - 2 / L))
-                                + st.fact_strength(p) * tilt(a * c, 3 * a * c))
+        return tau * (linear * sum(x * tilt(token, trigger) for x, token, trigger in st.stored_by_outputs(p))
                       + pulled / (V * p.d) * (pulled * p.gap(k + 1) + p.h1 * p.rr * a * c * p.gap(k))
                       + p.A**2 * p.b0 * st.count_overlap(p) * (c**2 * p.gap(k + 1) + 2 * a * c * p.gap(k))
                       + neurons * (p.gap(k + 1) + a * p.gap(k))

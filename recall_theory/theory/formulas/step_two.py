@@ -267,11 +267,24 @@ def echo(p: StepTwo) -> Real:
     return p.e * (p.h1 * p.c**2 * p.rr / p.L + p.A * p.c / p.L**2 * (1 / p.V + (p.Q - 1) / p.N))
 
 
+def stored_by_outputs(p: StepTwo) -> tuple[tuple[Real, Real, Real], tuple[Real, Real, Real]]:
+    """(strength, a, b) of what informative and what noise tokens add to the value direction: a vector of covariance
+    strength Sigma, which tokens see through c^2 Sigma + a, and the trigger through c^2 Sigma + b."""
+    trigger = p.e * p.tau / p.L
+    return ((fact_strength(p), trigger * p.c, 3 * trigger * p.c),
+            (noise_strength(p), -trigger / p.L, trigger * (p.c - 2 / p.L)))
+
+
+def _turned(p: StepTwo, k: int, first: Real, second: Real) -> Real:
+    """tr Sigma^(k + 2) (c^2 Sigma + first)(c^2 Sigma + second)."""
+    return p.c**4 * p.trace(k + 4) + p.c**2 * (first + second) * p.trace(k + 3) + first * second * p.trace(k + 2)
+
+
 def _stored(p: StepTwo, strength: Real, a: Real, b: Real) -> Pair:
-    """Variance over tokens of z.(c^2 Sigma + a)v, and of z_trig.(c^2 Sigma + b)v; v has covariance strength Sigma."""
-    token = p.c**4 * p.trace(4) + 2 * p.c**2 * a * p.trace(3) + a**2 * p.trace(2)
-    seen = p.c**4 * p.along(3) + 2 * p.c**2 * b * p.along(2) + b**2 * p.along(1)
-    return strength * token, strength * seen
+    """Variance over tokens of z.(c^2 Sigma + a)v, and of z_trig.(c^2 Sigma + b)v; v has covariance strength Sigma, and
+    weighs what the outputs store."""
+    weight = (1 - p.width) * (p.A + p.B)**2 * strength
+    return weight * _turned(p, 0, a, a), weight * p.tau / p.d * _turned(p, -1, b, b)
 
 
 def _walks(p: StepTwo, k: int) -> tuple[Pair, Pair]:
@@ -339,15 +352,15 @@ def trigger_echo(p: StepTwo) -> Pair:
 def noise_tokens(p: StepTwo) -> Pair:
     """Noise tokens are stored by the correlation of outputs with the label noise:
     s [c^4 m4/d^3 + 2 c^2 a m3/d^2 + a^2 m2/d], s = (A + B)^2 c W/(N L), a = -e tau/L^2."""
-    strength = (1 - p.width) * (p.A + p.B)**2 * noise_strength(p)
-    return _stored(p, strength, -p.e * p.tau / p.L**2, p.e * p.tau * (p.c / p.L - 2 / p.L**2))
+    _, noise = stored_by_outputs(p)
+    return _stored(p, *noise)
 
 
 def informative_tokens(p: StepTwo) -> Pair:
     """Informative tokens are stored by the correlation of outputs with the label noise:
     s [c^4 m4/d^3 + 2 c^2 a m3/d^2 + a^2 m2/d], s = (A + B)^2 W2/L^2, a = e c tau/L."""
-    a = p.e * p.c * p.tau / p.L
-    return _stored(p, (1 - p.width) * (p.A + p.B)**2 * fact_strength(p), a, 3 * a)
+    facts, _ = stored_by_outputs(p)
+    return _stored(p, *facts)
 
 
 def _label_pull(p: StepTwo) -> Real:
@@ -420,42 +433,28 @@ def lead_with_noise(p: StepTwo, k: int) -> Real:
     return together + _by_trigger_value(p, k) + _by_class(p, k) + norms
 
 
-def _turned(p: StepTwo, k: int, first: Real = 0, second: Real = 0) -> Real:
-    """tr Sigma^(k + 2) (c^2 Sigma + first)(c^2 Sigma + second): what tokens see of two vectors that are stored so."""
-    return p.c**4 * p.trace(k + 4) + p.c**2 * (first + second) * p.trace(k + 3) + first * second * p.trace(k + 2)
-
-
 def _by_shared_values(p: StepTwo, k: int) -> Pair:
     """With X and Y what informative and noise tokens add to the value direction v, the lead contains
     c tau/(L |rbar|^2) v.(L X - Y/c); and the part of g'Sigma^k g that X and Y add."""
-    L, c, tau, kernel = p.L, p.c, p.tau, p.A + p.B
-    facts, noise = pull_of_facts(p) - p.rr**2 / p.V, pull_of_noise(p) / (c * p.N * L)  # of X L and Y/c
-    a, b = p.e * c * tau / L, -p.e * tau / L**2
-    apart = 2 * p.A * kernel * tau * c / (L * p.rr) * (1 + p.e / p.d)
-    mean = p.h1 * p.rr**2 * c**2 * ((facts / L - c * noise) * c**2 * along_mean(k + 3, p)
-                                    + (facts / L * a - c * noise * b) * along_mean(k + 2, p))
-    stored = kernel * sum(x * y * _turned(p, k, first, second)
-                          for x, first in ((facts / L**2, a), (c**2 * noise, b))
-                          for y, second in ((facts / L, a), (-c * noise, b)))
-    tokens = kernel**2 * (facts / L**2 + c**2 * noise) * p.moments[k + 3] / p.d**(k + 2)
-    return apart * (mean + stored), tokens
+    c, kernel = p.c, p.A + p.B
+    stored = stored_by_outputs(p)
+    of_lead = [(by * strength, a) for by, (strength, a, _) in zip((p.L, -1 / c), stored, strict=True)]
+    apart = 2 * p.A * kernel * p.tau * c / (p.L * p.rr) * (1 + p.e / p.d)
+    mean = p.h1 * p.rr**2 * c**2 * sum(x * (c**2 * along_mean(k + 3, p) + a * along_mean(k + 2, p)) for x, a in of_lead)
+    pairs = kernel * sum(x * y * _turned(p, k, first, second) for x, first, _ in stored for y, second in of_lead)
+    tokens = kernel**2 * sum(x for x, _, _ in stored) * p.moments[k + 3] / p.d**(k + 2)
+    return apart * (mean + pairs), tokens
 
 
 def _by_trigger_value(p: StepTwo, k: int) -> Real:
     """The value direction's z_trig.v, of mean |rbar|^2 tau/L, is in the lead, and is what turns the stored tokens
     beside c^2 Sigma: by c/|rbar|^2 for informative, by -1/(L |rbar|^2) for noise tokens."""
-    L, c, tau, kernel = p.L, p.c, p.tau, p.A + p.B
-    facts, noise = fact_strength(p) * kernel, noise_strength(p) * kernel
-    a, b = p.e * c * tau / L, -p.e * tau / L**2
-
-    def seen(strength: Real, straight: Real) -> Real:
-        """Of z_trig.v in the lead, where a vector of this strength is straight z_trig.x + z_trig.c^2 Sigma x."""
-        return strength * tau / p.d * (c**2 * p.trace(2) + straight)
-
-    of_mean = p.h1 * c * p.rr * tau / (p.V * p.d) * (mean_pull(p) / p.d + p.rr * a)
-    covariance = of_mean + seen(facts, 3 * a) + seen(noise, p.e * tau * (c / L - 2 / L**2))
-    turns = 2 * kernel * (facts * c * (c**2 * p.trace(k + 2) + a * p.trace(k + 1))
-                          - noise / L * (c**2 * p.trace(k + 2) + b * p.trace(k + 1)))
+    c, tau, kernel, t = p.c, p.tau, p.A + p.B, p.trace
+    stored = stored_by_outputs(p)
+    of_mean = p.h1 * c * p.rr * tau / (p.V * p.d) * (mean_pull(p) / p.d + p.rr * p.e * c * tau / p.L)
+    covariance = of_mean + kernel * tau / p.d * sum(x * (c**2 * t(2) + b) for x, _, b in stored)
+    turns = 2 * kernel**2 * sum(by * x * (c**2 * t(k + 2) + a * t(k + 1))
+                                for by, (x, a, _) in zip((c, -1 / p.L), stored, strict=True))
     return p.e * turns * covariance / p.rr
 
 
@@ -467,8 +466,9 @@ def _by_class(p: StepTwo, k: int) -> Real:
     """
     L, d, N, c, tau, lam = p.L, p.d, p.N, p.c, p.tau, p.lam
     kernel = (p.A + p.B) * p.b0 / N**2
-    turned, straight = kernel * c**2 / L, kernel * p.e * c * tau / L**2  # of an informative token, times its pull
-    again, back = kernel * c**3, -kernel * p.e * tau / L**2  # of a noise token, times the pull
+    (_, a, _), (_, b, _) = stored_by_outputs(p)
+    turned, straight = kernel * c**2 / L, kernel * a / L  # of an informative token, times its pull
+    again, back = kernel * c**3, kernel * b  # of a noise token, times the pull
     fact = p.A * c / (L * N)**2
     t = p.trace
 
