@@ -16,7 +16,7 @@ from ..errors import SettingError
 from ..settings import OBSERVABLES, Setting
 from ..simulate.observables import Observable
 from ..theory.predict import predict
-from ..training.rungs import RUNGS, RungObservation, train_rung
+from ..training.rungs import RUNGS, RungObservation, rates, train_rung
 
 Row = dict[str, Any]  # one line of the file: JSON
 Progress = Callable[[int, int, str], None]  # (trainings done, trainings in all, what is running)
@@ -111,9 +111,11 @@ def setting_of_row(row: Mapping[str, Any]) -> Setting:
 
 
 @functools.lru_cache(maxsize=1024)
-def law_of(setting: Setting) -> Mapping[str, float]:
-    """Rung 0: what the law of the limit predicts; kept, since every rung stands beside it."""
-    found = predict(setting.replace(eta=None, gamma=None))
+def law_of(setting: Setting, rung: str = "1") -> Mapping[str, float]:
+    """Rung 0: what the law predicts at the rates of rung 1, in the limit, or of rung 2; kept, since every rung stands
+    beside it."""
+    eta, gamma = rates(RUNGS[rung], setting)
+    found = predict(setting.replace(eta=eta, gamma=gamma))
     return {name: float(getattr(found, name)) for name in OBSERVABLES}
 
 
