@@ -2,6 +2,7 @@
 
     python -m validation.ladder            # appends to validation/ladder.jsonl what it lacks; may be stopped any time
     python -m validation.ladder --part "keys only" --rung 3   # that alone; several may run side by side
+    python -m validation.ladder --scheduler tcp://host:8786   # on the machines of a Dask cluster
     python -m validation.ladder --count    # says what is done and what is left
 
 The rule, written before any of it ran. Settings: the 42 of `grid_settings`, all at 8 seeds (seed 1), at most 1,000
@@ -22,6 +23,7 @@ or drawn again once it is seen.
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import time
 from pathlib import Path
@@ -30,6 +32,8 @@ from pathlib import Path
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 from recall_theory import Setting
+from recall_theory.simulate.workers import unordered_map
+from recall_theory.sweep.run_sweep import cluster_map
 from recall_theory.training.rungs import RUNGS
 from recall_theory.verification.ladder_study import Place, read_rows, run_ladder
 
@@ -111,6 +115,7 @@ def main() -> None:
     parser.add_argument("--part", action="append")
     parser.add_argument("--rung", action="append")
     parser.add_argument("--limit", type=int, help="train so many and stop")
+    parser.add_argument("--scheduler", help="a Dask cluster that does the work, as of recall-theory sweep")
     given = parser.parse_args()
     places = [place for place in large_ladder() if (not given.part or place.part in given.part)
               and (not given.rung or place.rung in given.rung)]
@@ -121,8 +126,12 @@ def main() -> None:
     known = {row["key"] for row in read_rows(FILE)}
     places = [place for place in places if place.key not in known][:given.limit]
     start = time.time()
-    run_ladder(places, SEED, FILE, lambda done, total, what: print(f"{time.time() - start:7.0f} s  {done}/{total}  "
-                                                                   f"{what}", flush=True))
+
+    def progress(done: int, total: int, what: str) -> None:
+        print(f"{time.time() - start:7.0f} s  {done}/{total}  {what}", flush=True)
+
+    cluster = functools.partial(cluster_map, address=given.scheduler, say=print, chunk_size=1)
+    run_ladder(places, SEED, FILE, progress, cluster if given.scheduler else unordered_map)
 
 
 if __name__ == "__main__":

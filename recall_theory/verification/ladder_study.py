@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import SettingError
 from ..settings import OBSERVABLES, Setting
 from ..simulate.observables import Observable
+from ..simulate.workers import unordered_map
 from ..theory.predict import predict
 from ..training.rungs import RUNGS, RungObservation, rates, train_rung
 
@@ -85,23 +86,29 @@ def read_rows(path: str | Path) -> list[Row]:
     return rows
 
 
-def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = None,
-               progress: Progress | None = None) -> list[Row]:
+def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = None, progress: Progress | None = None,
+               mapped: Callable[..., Iterable[tuple[int, Row]]] = unordered_map) -> list[Row]:
     """Train every place that the file does not have; each line is appended once its training is finished.
 
-    Returns the rows of all places, in their order. Ctrl-C loses the training under way only.
+    `mapped` does the work, here one training after another, or on other machines as `sweep.run_sweep.cluster_map` does.
+    Returns the rows of all places, in their order. Ctrl-C loses the trainings under way only.
     """
     rows: dict[str, Row] = {}
-    for done, place in enumerate(places):
-        if progress is not None:
-            progress(done, len(places), f"rung {place.rung}, {place.setting.describe()}")
-        if path is not None and place.key not in rows:  # another run may have written it by now
-            rows |= {row["key"]: row for row in read_rows(path) if row["seed"] == seed}
-        if place.key not in rows:
-            rows[place.key] = run_place(place, seed)
-            if path is not None:
-                with open(path, "a", encoding="utf-8") as file:
-                    file.write(json.dumps(rows[place.key]) + "\n")
+
+    def missing() -> Iterator[tuple[Place, int]]:
+        for number, place in enumerate(places):
+            if progress is not None:
+                progress(number, len(places), f"rung {place.rung}, {place.setting.describe()}")
+            if path is not None and place.key not in rows:  # another run may have written it by now
+                rows.update({row["key"]: row for row in read_rows(path) if row["seed"] == seed})
+            if place.key not in rows:
+                yield place, seed
+
+    for _, row in mapped(run_place, missing()):
+        rows[row["key"]] = row
+        if path is not None:
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
     return [rows[place.key] for place in places]
 
 
