@@ -125,7 +125,7 @@ def test_rungs_stand_beside_the_law():
     row = {"rung": "1", "setting": s.to_dict(), "steps": [3], "observed": observed, "facts_per_parameter": 0.1,
            "bits_per_parameter": 0.4}
     (found,) = study.compare_rungs([row])
-    assert found.against_law == pytest.approx(0) and found.means["recall"] == law["recall"]
+    assert found["against_law"] == pytest.approx(0) and found["recall"] == law["recall"]
 
 
 def test_the_figure_is_drawn_from_the_file():

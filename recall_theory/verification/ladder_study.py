@@ -126,26 +126,15 @@ def law_of(setting: Setting, rung: str = "1") -> Mapping[str, float]:
     return {name: float(getattr(found, name)) for name in OBSERVABLES}
 
 
-@dataclasses.dataclass(frozen=True)
-class RungComparison:
-    """One rung beside the law over the settings that both have: `settings`, how many; means over them of the
-    observables; `against_law`, the mean difference of accuracy from the law's, and `worst`, the largest in size;
-    `steps`, the median of the steps, and `stopped`, the share of models that met the stopping rule."""
-
-    rung: str
-    settings: int
-    means: dict[str, float]
-    against_law: float
-    worst: float
-    steps: float
-    stopped: float
-    facts_per_parameter: float
-    bits_per_parameter: float
-
-
-def compare_rungs(rows: Sequence[Row]) -> list[RungComparison]:
+def compare_rungs(rows: Sequence[Row]) -> list[Row]:
     """Every rung that has rows beside the law at the same settings, in the order of the ladder; rows of Zipf facts too,
-    whose law this is not."""
+    whose law this is not.
+
+    Returns for each `rung` the number of its `settings`; the means over them of the observables and of
+    `training_accuracy`; `against_law`, the mean difference of accuracy from the law's, and `worst`, the largest in
+    size; `steps`, the median of the steps, and `stopped`, the share of models that met the stopping rule; and the most
+    `facts_per_parameter` and `bits_per_parameter` of a setting.
+    """
     result = []
     for rung in RUNGS:
         mine = [row for row in rows if row["rung"] == rung]
@@ -153,13 +142,13 @@ def compare_rungs(rows: Sequence[Row]) -> list[RungComparison]:
             continue
         excess = np.array([row["observed"]["accuracy"]["mean"] - law_of(setting_of_row(row))["accuracy"]
                            for row in mine])
-        names = (*OBSERVABLES, "training_accuracy")
-        means = {name: float(np.mean([row["observed"][name]["mean"] for row in mine])) for name in names}
         steps = np.concatenate([row["steps"] for row in mine])
         most = np.concatenate([[row.get("most_steps", 0)] * len(row["steps"]) for row in mine])
-        result.append(RungComparison(
-            rung, len(mine), means, float(excess.mean()), float(excess[np.abs(excess).argmax()]),
-            float(np.median(steps)), float(np.mean(steps < most)),
-            float(np.max([row["facts_per_parameter"] for row in mine])),
-            float(np.max([row["bits_per_parameter"] for row in mine]))))
+        result.append({
+            "rung": rung, "settings": len(mine),
+            **{name: float(np.mean([row["observed"][name]["mean"] for row in mine]))
+               for name in (*OBSERVABLES, "training_accuracy")},
+            "against_law": float(excess.mean()), "worst": float(excess[np.abs(excess).argmax()]),
+            "steps": float(np.median(steps)), "stopped": float(np.mean(steps < most)),
+            **{name: max(row[name] for row in mine) for name in ("facts_per_parameter", "bits_per_parameter")}})
     return result
