@@ -15,9 +15,8 @@ from ..errors import interrupted_with
 from ..settings import SettingError, check_proportion, check_seed, check_seeds
 from ..simulate import workers
 from .predictors import claim_of
-from .problem import THREE_STEP_RECALL, P, Problem, S, load_grid
+from .problem import THREE_STEP_RECALL, P, Problem, S, cell_seed, load_grid
 from .results import Cell, Verification, biases_in_words, compare, pooled_groups, pooled_tests, too_small_to_judge
-from .sampling import cell_seed
 from .verdicts import (
     DISAGREE,
     INCONCLUSIVE,

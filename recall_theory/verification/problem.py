@@ -14,6 +14,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
+import numpy as np
+
 from ..geometric import geometric_simulation
 from ..geometric.geometric_prediction import GeometricPrediction
 from ..geometric.geometric_prediction import predict as predict_geometric
@@ -107,6 +109,11 @@ def observe_exactly(setting: Setting, seed: int, index: int) -> Triple:
     """Attention, recall and accuracy of one seed of a setting, summed over all sequences; at finite rates, where there
     is no such sum, over `N_TEST` fresh ones."""
     return one_seed(setting, seed, index, None if setting.is_limit else N_TEST)
+
+
+def cell_seed(seed: int, number: int) -> int:
+    """The seed of cell `number` of a grid: cells must not share their draws."""
+    return int(np.random.SeedSequence((seed, number)).generate_state(1, np.uint64)[0])
 
 
 THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
