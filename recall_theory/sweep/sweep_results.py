@@ -315,7 +315,8 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     return StoreAnalysis(tuple(problems), tuple(cells), tuple(refused), confidence, planned, pooled)
 
 
-def planned_for_verdicts(settings: Sequence[Setting], predictions: Sequence[Prediction | str] | None = None) -> list[int]:
+def planned_for_verdicts(settings: Sequence[Setting],
+                         predictions: Sequence[Prediction | str] | None = None) -> list[int]:
     """The seeds of each cell for a verdict, by the predicted spread, as `verify` plans its first stage."""
     return [UNJUDGED_SEEDS if isinstance(p, str) else THREE_STEP_RECALL.planned_seeds(setting, p)
             for setting, p in zip(settings, predictions or map(predict_or_reason, settings), strict=True)]
