@@ -90,19 +90,18 @@ def stored_mean(share: Real, bias: Real, astray: Real) -> Real:
     return share * bias + (1 - share) * astray
 
 
-@_moment("stored.rest", "Variance of what a label's wrong picks store", "leading; a class of labels")
+@_moment("stored.rest", "Variance of what a label's picks of other tokens store", "leading; a class of labels")
 def stored_rest(share: Real, lam: Real, bias: Real, astray: Real, bare: Real, varied: Real, *,
-                missed: Real, best: Real, itself: Real) -> Real:
-    """(1 - a) (b*^2 + v0 + s)/lam + V_a (b - b*)^2 + (1 - a - missed)^2 v0 best/(2 - best), s what picks of the value
-    itself add."""
-    return ((1 - share) / lam * (astray**2 + bare + itself) + varied * (bias - astray)**2
+                missed: Real, best: Real) -> Real:
+    """(1 - a) (b*^2 + v0)/lam + V_a (b - b*)^2 + (1 - a - missed)^2 v0 best/(2 - best)."""
+    return ((1 - share) / lam * (astray**2 + bare) + varied * (bias - astray)**2
             + (1 - share - missed)**2 * agreement(best) * bare)
 
 
-@_moment("stored.rest_third", "Third central moment of what a label's picks of the fact itself store", "leading")
-def stored_rest_third(share: Real, lam: Real, own: Real, picked: Real) -> Real:
-    """(1 - a) p K0^3/lam^2: Poisson counts of picks that bring K0/lam each."""
-    return (1 - share) * picked * own**3 / lam**2
+@_moment("stored.picks", "Mean number of a label's samples that attend to the value itself, as noise", "leading")
+def stored_picks(share: Real, lam: Real, picked: Real) -> Real:
+    """lam (1 - a) p."""
+    return lam * (1 - share) * picked
 
 
 @_moment("stored.square", "Mean square of a label's strength", "exact for Poisson counts; a class of labels")
