@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import signal
@@ -187,3 +188,19 @@ def test_workers_gone_are_told_waited_for_and_given_up(tmp_path, cluster, monkey
     assert "no worker for 1 s; what was finished is kept, and the same command goes on" in err
     with Store(path) as store:
         assert sum(len(store.known(problem)) for problem in store.current()) == 720
+
+
+@needs_dask
+def test_the_ladder_is_trained_by_a_cluster(cluster, tmp_path):
+    pytest.importorskip("jax")
+    from recall_theory import Setting
+    from recall_theory.verification.ladder_study import Place, read_rows, run_ladder
+
+    address, _ = cluster
+    places = [Place("x", "1", Setting(V=V, L=2, d=4, N=64), 2, 100) for V in (4, 8, 16)]
+    mapped = functools.partial(cluster_library.cluster_map, address=address, say=print, chunk_size=1)
+    rows = run_ladder(places, 3, tmp_path / "rows.jsonl", mapped=mapped)
+    assert [row["key"] for row in rows] == [place.key for place in places]
+    assert sorted(row["key"] for row in read_rows(tmp_path / "rows.jsonl")) == sorted(place.key for place in places)
+    (alone,) = run_ladder(places[:1], 3)
+    assert rows[0]["observed"]["accuracy"] == alone["observed"]["accuracy"]

@@ -86,7 +86,7 @@ def test_full_batch_descent_is_the_simulators():
     task, mine = both(SMALL)
     rung = rungs.RUNGS["3"]
     plan = rung.plan(SMALL, most_steps=20)
-    training = Training(rungs._problem(rung, SMALL, mine), jax.tree.map(lambda x: x[None], attention_model.initial(
+    training = Training(rungs.problem_of(rung, SMALL, mine), jax.tree.map(lambda x: x[None], attention_model.initial(
         mine, False)), jax.tree.map(lambda x: x[None], mine), plan)
     found = training.run().parameters
     Val, W = np.zeros((2, 12, 12))

@@ -2,77 +2,132 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import logit
+from scipy.stats import t
 
-from recall_theory import Setting
-from recall_theory.sweep.scaling_experiment import CriticalSize, Scaling
-from recall_theory.sweep.scaling_search import Crossing, SizeRange, crossing_between, predicted_crossing
+from recall_theory.sweep.scaling_experiment import CriticalSize
+from recall_theory.sweep.scaling_search import Z95, Crossing, FloatArray
 from recall_theory.verification.ladder_study import Row, law_of, setting_of_row
 from validation.ladder import RATIO
 
 WIDEST_INTERVAL = 0.3  # of an exponent; a wider one is not determined
+RESAMPLED = 2000  # times that the seeds are drawn again
+LEAST_SHARE = 1e-3  # accuracies nearer to 0 and 1 are taken for this
+LAWS = {"0": "1", "0 at rung 2's rates": "2"}  # rung 0 -> the rung at whose settings and rates the law is taken
+PARTS = ("width", "fewer", "between", "length", "samples", "narrow", "least samples")
 
 
-def ladder_scaling(rows: Sequence[Row], rung: str, of: str, along: str, at: float) -> Scaling:
+@dataclasses.dataclass(frozen=True)
+class LadderScaling:
+    """Critical sizes along another size, and the `exponent` of the straight line through the logarithms of those that
+    are known, by least squares; its 95 % `interval` is from seeds drawn again. `scatter` is the largest distance of a
+    size from the line, relative. All are NaN where there are not three sizes, the interval for the law."""
+
+    points: tuple[CriticalSize, ...]
+    exponent: float = math.nan
+    interval: tuple[float, float] = (math.nan, math.nan)
+    scatter: float = math.nan
+
+
+def ladder_scaling(rows: Sequence[Row], rung: str, of: str, along: str, at: float) -> LadderScaling:
     """Where the accuracy of a rung crosses `at` as a function of `of`, for each value of `along`.
 
-    `of` is V or N, `along` is d or L; rows at other values of the remaining sizes than the study's (L = 8 along d,
-    d = 16 along L, N = 32 V or V = 64) are left out. The points say where no crossing lies within the sizes.
+    `of` is V or N, `along` is d or L. Rungs 1 and 2 have the trainings with the most seeds, `three steps`, and the
+    names of `LAWS` the law at the same settings. Rows at other sizes than the study's are left out: L = 8 along d,
+    d = 16 along L, N = 32 V; for N, d = 32 along L and V = 64, or d = 48 and V = 32 for rungs 0 to 2.
     """
-    chosen: dict[int, list[tuple[int, np.ndarray, Setting]]] = {}
+    source = LAWS.get(rung, rung)
+    few = source in ("1", "2")
+    parts = ("three steps",) if few else PARTS
+    fixed_V, fixed_d = (32, 48) if few else (64, 32)
+    chosen: dict[int, dict[int, FloatArray]] = {}
     for row in rows:
         s = setting_of_row(row)
-        usual = s.N == RATIO * s.V if of == "V" else s.V == 64
-        if row["rung"] == rung and usual and (s.L == 8 if along == "d" else s.d == 16) and row["part"] in (
-                "width", "fewer", "length", "samples"):
-            values = np.array(row["observed"]["accuracy"]["values"])
-            chosen.setdefault(getattr(s, along), []).append((getattr(s, of), values, s))
-    points = [critical_size(value, sorted(found, key=lambda x: x[0]), of, at) for value, found in sorted(chosen.items())
-              if len(found) > 2]
-    return Scaling(of, along, at, "accuracy", {"rung": rung}, 0, tuple(points))
+        usual = s.N == RATIO * s.V if of == "V" else s.V == fixed_V
+        shape = s.L == 8 if along == "d" else s.d == (16 if of == "V" else fixed_d)
+        if row["rung"] == source and row["part"] in parts and usual and shape:
+            values = [law_of(s, source)["accuracy"]] if rung in LAWS else row["observed"]["accuracy"]["values"]
+            chosen.setdefault(getattr(s, along), {})[getattr(s, of)] = np.array(values)
+
+    found = [critical_size(value, of, chosen[value], at) for value in sorted(chosen) if len(chosen[value]) > 2]
+    points = tuple(point for point, _ in found)
+    usable = [(point, logs) for point, logs in found if point.se_log >= 0]
+    if len(usable) < 3:
+        return LadderScaling(points)
+    x, y = np.log([(point.value, point.observed) for point, _ in usable]).T
+    weight = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    exponent = float(weight @ y)
+    scatter = math.expm1(np.abs(y - y.mean() - exponent * (x - x.mean())).max())
+    if rung in LAWS:
+        return LadderScaling(points, exponent, scatter=scatter)
+    drawn = weight @ np.array([logs for _, logs in usable])
+    return LadderScaling(points, exponent, interval_of(exponent, drawn, usable[0][0].simulated), scatter)
 
 
-def critical_size(value: int, found: Sequence[tuple[int, np.ndarray, Setting]], of: str, at: float) -> CriticalSize:
-    """The crossing among observed sizes, ascending, between the two that it lies between and their neighbours."""
-    sizes, means = np.array([x[0] for x in found]), np.array([x[1].mean() for x in found])
-    base = found[0][2]
+def critical_size(value: int, of: str, accuracies: dict[int, FloatArray], at: float) -> tuple[CriticalSize, FloatArray]:
+    """The first crossing of a level, from small sizes on, and its logarithm for each drawing of the seeds (RESAMPLED,):
+    infinite where there is no crossing within the sizes.
 
-    def setting(size: int) -> Setting:
-        return base.replace(V=size, N=RATIO * size) if of == "V" else base.replace(N=size)
+    `accuracies` holds one value a seed for each size of `of`; they fall in V and rise in N. Between two neighbouring
+    sizes the crossing is half way between those of two straight lines in the logarithm of the size: of the accuracy,
+    and of its logit. Each drawing has the seeds drawn again, the same ones at all settings, since settings of the same
+    V and d share their embeddings, and lies at random between the two lines' crossings.
+    """
+    sizes = np.array(sorted(accuracies))
+    values = np.array([accuracies[size] for size in sizes])
+    seeds = values.shape[1]
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(seeds, size=(RESAMPLED, seeds))
+    between = np.r_[0.5, np.random.default_rng((0, value)).random(RESAMPLED)]
+    means = np.clip(np.vstack([values.mean(axis=1), values[:, drawn].mean(axis=2).T]), LEAST_SHARE, 1 - LEAST_SHARE)
+    beyond = means < at if of == "V" else means >= at
+    first, line = beyond.argmax(axis=1), np.arange(len(means))
 
-    above = means >= at if of == "N" else means < at
-    seeds = sum(len(x[1]) for x in found)
-    law = predicted_crossing(lambda size: law_of(setting(size))["accuracy"], at,
-                             SizeRange(int(sizes[len(sizes) // 2]), 2, 10**7, of == "N"))
-    if above.all() or not above.any():
-        side = "below" if above.all() else "above"
-        end = sizes[0] if above.all() else sizes[-1]
-        crossing = Crossing(reason=f"{side} {of} = {end}")
+    def share(height: FloatArray) -> FloatArray:
+        before, after = height[line, first - 1], height[line, first]
+        return before / np.where(first > 0, before - after, 1)
+
+    along = (1 - between) * share(means - at) + between * share(logit(means) - logit(at))
+    logs = np.log(sizes[first - 1]) + along * (np.log(sizes[first]) - np.log(sizes[first - 1]))
+    logs = np.where(first > 0, logs, np.where(beyond[:, 0], -np.inf, np.inf))
+
+    if np.isfinite(logs[0]):
+        crossing = Crossing(logs[0], *interval_of(float(logs[0]), logs[1:], seeds))
+    elif beyond[0, 0]:
+        crossing = Crossing(reason=f"below {of} = {sizes[0]}" if beyond[0].all() else f"not monotone in {of}")
     else:
-        first = int(np.argmax(above))
-        if first == 0:
-            reason = f"not monotone in {of}"
-            return CriticalSize.from_crossings(value, Crossing(reason=reason), law, seeds, setting)
-        near = slice(max(0, first - 2), min(len(found), first + 2))
-        fitted = crossing_between(np.log(sizes[near]), [x[1] for x in found[near]], at, 1)
-        if fitted is not None and sizes[first - 1] <= math.exp(fitted.log_size) <= sizes[first]:
-            crossing = fitted
-        else:
-            crossing = Crossing(reason=f"{of} from {sizes[first - 1]} to {sizes[first]}")
-    return CriticalSize.from_crossings(value, crossing, law, seeds, setting)
+        crossing = Crossing(reason=f"above {of} = {sizes[-1]}")
+    return CriticalSize(value, math.exp(crossing.log_size), (math.exp(crossing.low), math.exp(crossing.high)),
+                        math.nan, seeds, crossing.reason), logs[1:]
 
 
-def exponent_in_words(scaling: Scaling) -> str:
-    """The exponent with its 95 % interval; "not determined" where that is wider than 0.3 or there is no line."""
+def interval_of(value: float, drawn: FloatArray, seeds: int) -> tuple[float, float]:
+    """The 95 % interval of a value from `drawn`, the same for each drawing of the seeds: its 2.5 and 97.5 % points,
+    moved away from the value by what Student's t and the variance of few seeds ask for."""
+    if seeds == 1:
+        return value, value
+    factor = t.ppf(0.975, seeds - 1) / Z95 * math.sqrt(seeds / (seeds - 1))
+    low, high = np.quantile(drawn, [0.025, 0.975], method="nearest")
+    return float(value + factor * (low - value)), float(value + factor * (high - value))
+
+
+def exponent_in_words(scaling: LadderScaling) -> str:
+    """The exponent with its 95 % interval and how far the sizes lie from the line at most; "not determined" where the
+    interval is wider than 0.3 or there are not three sizes."""
     low, high = scaling.interval
-    if scaling.line is None or len(scaling.usable) < 3 or not high - low <= WIDEST_INTERVAL:
-        return "not determined" if scaling.line is None else f"not determined [{low:.2f}, {high:.2f}]"
-    return f"{scaling.line.slope:.2f} [{low:.2f}, {high:.2f}]"
+    if math.isnan(scaling.exponent):
+        return "not determined"
+    if high - low > WIDEST_INTERVAL:
+        return f"not determined [{low:.2f}, {high:.2f}]"
+    interval = "" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]"
+    return f"{scaling.exponent:.2f}{interval}, within {scaling.scatter:.0%}"
 
 
 def size_in_words(point: CriticalSize) -> str:
-    """A critical size to two digits, or where it lies outside what was measured."""
-    return point.reason or (f"{point.observed:.3g}" if math.isfinite(point.observed) else "not found")
+    """A critical size to three digits, or where it lies outside what was measured."""
+    return point.reason or f"{point.observed:.3g}"

@@ -15,7 +15,7 @@ from .text_layout import Heading, Remark, table
 
 if TYPE_CHECKING:
     from ..training.rungs import RungObservation
-    from ..verification.ladder_study import Row, RungComparison
+    from ..verification.ladder_study import Row
 
 MEANINGS = {"loss": "training loss, nats", "training_accuracy": "training accuracy",
             "attention_weight": "mean attention weight"}
@@ -89,18 +89,15 @@ def run_ladder_command(output: Output, *, seeds: int, seed: int | None, resume: 
         again=f"--resume {resume} --seed {used} goes on" if resume else "with --resume FILE it would go on from there")
 
 
-def _compared(rows: Sequence[Row], rungs: Sequence[RungComparison]) -> Answer:
+def _compared(rows: Sequence[Row], rungs: Sequence[Row]) -> Answer:
     from ..training.rungs import RUNGS
 
-    shown = [{"rung": x.rung, "change": RUNGS[x.rung].change, **{o: x.means[o] for o in OBSERVABLES},
-              "training accuracy": probability(x.means["training_accuracy"]), "accuracy less law": x.against_law,
-              "steps": x.steps, "bits per parameter": x.bits_per_parameter} for x in rungs]
-    listed = [{"rung": x.rung, "settings": x.settings, **x.means, "against_law": x.against_law, "worst": x.worst,
-               "steps": x.steps, "stopped": x.stopped, "facts_per_parameter": x.facts_per_parameter,
-               "bits_per_parameter": x.bits_per_parameter} for x in rungs]
-    return Answer({"rungs": listed, "rows": rows}, listed, [
+    shown = [{"rung": x["rung"], "change": RUNGS[x["rung"]].change, **{o: x[o] for o in OBSERVABLES},
+              "training accuracy": probability(x["training_accuracy"]), "accuracy less law": x["against_law"],
+              "steps": x["steps"], "bits per parameter": x["bits_per_parameter"]} for x in rungs]
+    return Answer({"rungs": rungs, "rows": rows}, rungs, [
         Heading("What carries over from three gradient steps to a trained transformer"),
-        f"Means over {plural(rungs[0].settings, 'setting')}, {plural(rows[0]['seeds'], 'seed')} each, --seed "
+        f"Means over {plural(rungs[0]['settings'], 'setting')}, {plural(rows[0]['seeds'], 'seed')} each, --seed "
         f"{rows[0]['seed']}; steps are the median, bits per parameter the most over settings.",
         table(shown),
         Remark(MEASURED + " The law is that of three steps in the limit at the same setting; rung 7 has facts of other "

@@ -31,9 +31,10 @@ Result = TypeVar("Result")
 
 
 def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]], address: str,
-                say: Callable[[str], None]) -> Generator[tuple[int, Result], None, None]:
+                say: Callable[[str], None], chunk_size: int = CHUNK) -> Generator[tuple[int, Result], None, None]:
     """As `simulate.workers.unordered_map`, by the workers of the Dask scheduler at `address`: (number of the task, its
     result), each once. What a lost worker had is run again by another. Where there is no worker, `say` is told.
+    `chunk_size` tasks travel together.
 
     Not joblib's Dask backend: on a cluster of one thread it runs everything in this process, it never gives more work
     to workers that join later, and it waits for ever where workers die of a task.
@@ -57,7 +58,8 @@ def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]]
         try:
             threads = _threads(client, address, say)
             while True:
-                while len(under_way) < WINDOW * threads and (chunk := list(itertools.islice(numbered, CHUNK))):
+                while len(under_way) < WINDOW * threads and (
+                        chunk := list(itertools.islice(numbered, chunk_size))):
                     future = client.submit(run_chunk, SIMULATION_VERSION, work, chunk, pure=False)
                     under_way.add(future)
                     future.add_done_callback(finished.put)

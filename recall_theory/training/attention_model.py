@@ -91,20 +91,14 @@ def draw_recall_task(setting: Setting, zipf: float, n_test: int, seed: int, inde
     return RecallTask(embeddings, label, *drawn)
 
 
-def token_scores(parameters: Tree, z: FixedEmbeddings) -> tuple[Tree, Tree]:
-    """The attention scores of all tokens (V,), and what the trigger adds."""
-    query = parameters["W"] @ z.z_eos
-    return z.z_in @ query, z.z_trig @ query
-
-
 def attention_weights(parameters: Tree, z: FixedEmbeddings, seq: Sequences, is_limit: bool) -> tuple[Tree, Tree]:
     """Scores and attention (n, L): a softmax, or in the limit all on the greatest, shared where several tie."""
     import jax
     import jax.numpy as jnp
 
-    of_token, of_trigger = token_scores(parameters, z)
+    query = parameters["W"] @ z.z_eos
     here = jnp.arange(seq.tokens.shape[-1]) == seq.position[:, None]
-    scores = of_token[seq.tokens] + here * of_trigger
+    scores = (z.z_in @ query)[seq.tokens] + here * (z.z_trig @ query)
     if not is_limit:
         return scores, jax.nn.softmax(scores, axis=-1)
     near = tied(scores)

@@ -140,14 +140,14 @@ def train_rung(rung: Rung, setting: Setting, seeds: int = 8, seed: int | None = 
         eta, gamma = rates(rung, setting)
         steps = jax.jit(jax.vmap(lambda task: attention_model.three_steps(task, setting, eta, gamma)))
         parameters = steps(data)
-        measure = _problem(rung, setting, tasks[0]).measure
+        measure = problem_of(rung, setting, tasks[0]).measure
         loss, accuracy = jax.jit(jax.vmap(measure))(parameters, data)
         return observed(Trained(parameters, np.full(seeds, rung.steps), np.asarray(loss, np.float64),
                                 np.asarray(accuracy, np.float64)))
     used_plan = plan or rung.plan(setting)
     identity = {"rung": rung.name, "setting": setting.to_dict(), "seed": used, "seeds": seeds, "n_test": n_test,
                 "plan": dataclasses.asdict(used_plan) | {"most_steps": None}}
-    training = Training(_problem(rung, setting, tasks[0]), stacked(start), data, used_plan, seed=used, path=resume,
+    training = Training(problem_of(rung, setting, tasks[0]), stacked(start), data, used_plan, seed=used, path=resume,
                         identity=identity)
     with interrupted_with(lambda: observed(training.trained()) if int(training.state.steps.max()) else None):
         trained = training.run(progress)
@@ -163,7 +163,7 @@ def rates(rung: Rung, setting: Setting) -> tuple[float | None, float | None]:
     return ETA, LEAD * setting.V * setting.L**2 / ETA
 
 
-def _problem(rung: Rung, setting: Setting, task: RecallTask) -> Problem:
+def problem_of(rung: Rung, setting: Setting, task: RecallTask) -> Problem:
     """The rung's loss on a minibatch or on all training sequences, and both measures on all of them."""
     import jax
     import jax.numpy as jnp

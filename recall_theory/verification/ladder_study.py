@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ import numpy as np
 from ..errors import SettingError
 from ..settings import OBSERVABLES, Setting
 from ..simulate.observables import Observable
+from ..simulate.workers import unordered_map
 from ..theory.predict import predict
-from ..training.rungs import RUNGS, RungObservation, train_rung
+from ..training.rungs import RUNGS, RungObservation, rates, train_rung
 
 Row = dict[str, Any]  # one line of the file: JSON
 Progress = Callable[[int, int, str], None]  # (trainings done, trainings in all, what is running)
@@ -85,23 +86,29 @@ def read_rows(path: str | Path) -> list[Row]:
     return rows
 
 
-def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = None,
-               progress: Progress | None = None) -> list[Row]:
+def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = None, progress: Progress | None = None,
+               mapped: Callable[..., Iterable[tuple[int, Row]]] = unordered_map) -> list[Row]:
     """Train every place that the file does not have; each line is appended once its training is finished.
 
-    Returns the rows of all places, in their order. Ctrl-C loses the training under way only.
+    `mapped` does the work, here one training after another, or on other machines as `sweep.run_sweep.cluster_map` does.
+    Returns the rows of all places, in their order. Ctrl-C loses the trainings under way only.
     """
     rows: dict[str, Row] = {}
-    for done, place in enumerate(places):
-        if progress is not None:
-            progress(done, len(places), f"rung {place.rung}, {place.setting.describe()}")
-        if path is not None and place.key not in rows:  # another run may have written it by now
-            rows |= {row["key"]: row for row in read_rows(path) if row["seed"] == seed}
-        if place.key not in rows:
-            rows[place.key] = run_place(place, seed)
-            if path is not None:
-                with open(path, "a", encoding="utf-8") as file:
-                    file.write(json.dumps(rows[place.key]) + "\n")
+
+    def missing() -> Iterator[tuple[Place, int]]:
+        for number, place in enumerate(places):
+            if progress is not None:
+                progress(number, len(places), f"rung {place.rung}, {place.setting.describe()}")
+            if path is not None and place.key not in rows:  # another run may have written it by now
+                rows.update({row["key"]: row for row in read_rows(path) if row["seed"] == seed})
+            if place.key not in rows:
+                yield place, seed
+
+    for _, row in mapped(run_place, missing()):
+        rows[row["key"]] = row
+        if path is not None:
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
     return [rows[place.key] for place in places]
 
 
@@ -111,32 +118,23 @@ def setting_of_row(row: Mapping[str, Any]) -> Setting:
 
 
 @functools.lru_cache(maxsize=1024)
-def law_of(setting: Setting) -> Mapping[str, float]:
-    """Rung 0: what the law of the limit predicts; kept, since every rung stands beside it."""
-    found = predict(setting.replace(eta=None, gamma=None))
+def law_of(setting: Setting, rung: str = "1") -> Mapping[str, float]:
+    """Rung 0: what the law predicts at the rates of rung 1, in the limit, or of rung 2; kept, since every rung stands
+    beside it."""
+    eta, gamma = rates(RUNGS[rung], setting)
+    found = predict(setting.replace(eta=eta, gamma=gamma))
     return {name: float(getattr(found, name)) for name in OBSERVABLES}
 
 
-@dataclasses.dataclass(frozen=True)
-class RungComparison:
-    """One rung beside the law over the settings that both have: `settings`, how many; means over them of the
-    observables; `against_law`, the mean difference of accuracy from the law's, and `worst`, the largest in size;
-    `steps`, the median of the steps, and `stopped`, the share of models that met the stopping rule."""
-
-    rung: str
-    settings: int
-    means: dict[str, float]
-    against_law: float
-    worst: float
-    steps: float
-    stopped: float
-    facts_per_parameter: float
-    bits_per_parameter: float
-
-
-def compare_rungs(rows: Sequence[Row]) -> list[RungComparison]:
+def compare_rungs(rows: Sequence[Row]) -> list[Row]:
     """Every rung that has rows beside the law at the same settings, in the order of the ladder; rows of Zipf facts too,
-    whose law this is not."""
+    whose law this is not.
+
+    Returns for each `rung` the number of its `settings`; the means over them of the observables and of
+    `training_accuracy`; `against_law`, the mean difference of accuracy from the law's, and `worst`, the largest in
+    size; `steps`, the median of the steps, and `stopped`, the share of models that met the stopping rule; and the most
+    `facts_per_parameter` and `bits_per_parameter` of a setting.
+    """
     result = []
     for rung in RUNGS:
         mine = [row for row in rows if row["rung"] == rung]
@@ -144,13 +142,13 @@ def compare_rungs(rows: Sequence[Row]) -> list[RungComparison]:
             continue
         excess = np.array([row["observed"]["accuracy"]["mean"] - law_of(setting_of_row(row))["accuracy"]
                            for row in mine])
-        names = (*OBSERVABLES, "training_accuracy")
-        means = {name: float(np.mean([row["observed"][name]["mean"] for row in mine])) for name in names}
         steps = np.concatenate([row["steps"] for row in mine])
         most = np.concatenate([[row.get("most_steps", 0)] * len(row["steps"]) for row in mine])
-        result.append(RungComparison(
-            rung, len(mine), means, float(excess.mean()), float(excess[np.abs(excess).argmax()]),
-            float(np.median(steps)), float(np.mean(steps < most)),
-            float(np.max([row["facts_per_parameter"] for row in mine])),
-            float(np.max([row["bits_per_parameter"] for row in mine]))))
+        result.append({
+            "rung": rung, "settings": len(mine),
+            **{name: float(np.mean([row["observed"][name]["mean"] for row in mine]))
+               for name in (*OBSERVABLES, "training_accuracy")},
+            "against_law": float(excess.mean()), "worst": float(excess[np.abs(excess).argmax()]),
+            "steps": float(np.median(steps)), "stopped": float(np.mean(steps < most)),
+            **{name: max(row[name] for row in mine) for name in ("facts_per_parameter", "bits_per_parameter")}})
     return result
