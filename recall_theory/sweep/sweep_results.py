@@ -26,10 +26,9 @@ from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from ..theory.domain import remarks
 from ..theory.phase import binding
 from ..theory.predict import LAW, Prediction, predict
-from ..verification import verdicts
-from ..verification.planning import planned_cell, second_stage
 from ..verification.problem import THREE_STEP_RECALL
 from ..verification.results import Cell, JudgedCells, PooledTest, compare, pooled_groups, pooled_tests
+from ..verification.verdicts import DISAGREE, family_confidence, second_stage
 
 if TYPE_CHECKING:
     import pandas
@@ -321,7 +320,7 @@ def planned_for_verdicts(settings: Sequence[Setting]) -> list[int]:
 
 def _first_stage(settings: Sequence[Setting], predictions: Sequence[Prediction | str]) -> list[int]:
     return [UNJUDGED_SEEDS if isinstance(prediction, str) else
-            planned_cell(THREE_STEP_RECALL, setting, prediction)
+            THREE_STEP_RECALL.planned_seeds(setting, prediction)
             for setting, prediction in zip(settings, predictions, strict=True)]
 
 
@@ -329,7 +328,7 @@ def planned_for_open_verdicts(results: Results) -> list[int]:
     """The seeds of each cell after a first stage: more where a verdict is open, if no cell disagrees."""
     analysis = analyse_cells(results)
     still_open = {p for p, cell in zip(analysis.problems, analysis.cells, strict=True) if cell.is_open}
-    if analysis.verdict == verdicts.DISAGREE:
+    if analysis.verdict == DISAGREE:
         still_open = set()
     return second_stage(results.counts.tolist(), {c for c, p in enumerate(results.problems) if p in still_open})
 
@@ -339,7 +338,7 @@ def _confidence(problems: Sequence[SweepProblem], predictions: Sequence[Predicti
     described = [p.setting for p, prediction in zip(problems, predictions, strict=True)
                  if not isinstance(prediction, str)]
     groups = pooled_groups(THREE_STEP_RECALL, described, [OBSERVABLES] * len(described))
-    return verdicts.family_confidence(STAGES * (len(OBSERVABLES) * len(described) + len(groups)))
+    return family_confidence(STAGES * (len(OBSERVABLES) * len(described) + len(groups)))
 
 
 def predict_or_reason(setting: Setting) -> Prediction | str:
