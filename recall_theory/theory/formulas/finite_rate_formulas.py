@@ -13,30 +13,20 @@ _SMALL = "V, d, L large; the lead far above the noise of the scores"
 _LEAST = 8  # one over the least share of a label's samples in units of N/V: acts at a few samples
 
 
-@_finite("finite.lead", "Lead of the informative token's attention logit", regime="leading; N large",
-         limits="the softmax is an argmax as beta -> infinity, uniform as beta -> 0")
-def logit_lead(V: Real, L: Real, beta: Real, tau: Real) -> Real:
-    """b = beta tau (1 - 1/L)/(V L^2): beta times the lead of step two.
+logit_lead = _finite(
+    "finite.lead", "Lead of the informative token's attention logit", regime="leading; N large",
+    limits="the softmax is an argmax as beta -> infinity, uniform as beta -> 0"
+)(lambda V, L, beta, tau: beta * tau * (1 - 1 / L) / (V * L**2))
 
-    >>> logit_lead(64, 8, 16384, 1)
-    3.5
-    """
-    return beta * tau * (1 - 1 / L) / (V * L**2)
+typical_weight = _finite(
+    "finite.weight", "Attention weight of a typical informative token", regime=_SMALL,
+    limits="1/L as b -> 0, 1 as b -> infinity at a heat below sqrt(2 ln L)"
+)(lambda L, logit, heat: 1 / (1 + (L - 1) * exp(heat**2 / 2 - logit)))
 
-
-@_finite("finite.weight", "Attention weight of a typical informative token", regime=_SMALL,
-         limits="1/L as b -> 0, 1 as b -> infinity at a heat below sqrt(2 ln L)")
-def typical_weight(L: Real, logit: Real, heat: Real) -> Real:
-    """a = 1/(1 + (L - 1) exp(heat^2/2 - b)): the sum over noise tokens at its mean."""
-    return 1 / (1 + (L - 1) * exp(heat**2 / 2 - logit))
-
-
-@_finite("finite.score_noise", "Relative variance over labels of the attention weight", regime=_SMALL,
-         limits="of the order of interference once b^2 is that of snr^2")
-def score_noise(share: Real, logit: Real, snr: Real) -> Real:
-    """Var a/a^2 = ((1 - a) b/snr)^2: a rises like exp((1 - a) logit)."""
-    return ((1 - share) * logit / snr)**2
-
+score_noise = _finite(
+    "finite.score_noise", "Relative variance over labels of the attention weight", regime=_SMALL,
+    limits="of the order of interference once b^2 is that of snr^2"
+)(lambda share, logit, snr: ((1 - share) * logit / snr)**2)
 
 mean_bias = _finite(
     "finite.mean_bias", "Weights that differ from label to label, carried by the trigger",

@@ -37,13 +37,10 @@ circle_margin = _geometric(
     regime="every N, in exact arithmetic; a format of p significand bits holds it up to about N = 2^(p/2) to 4 2^(p/2)",
     limits="2 pi^2/N^2")(lambda subjects: 2 * sin(pi(subjects) / subjects) ** 2)
 
-
-@_geometric("geometric.exact.mlp_width", "Hidden units of the MLP that selects by relation",
-            regime="both constructions, one pass of h relations")
-def mlp_width(R: Real, k: Real, h: Real) -> Real:
-    """2 R^h k: one unit for each sign of each coordinate of each word's code."""
-    return 2 * R**h * k
-
+mlp_width = _geometric(
+    "geometric.exact.mlp_width", "Hidden units of the MLP that selects by relation",
+    regime="both constructions, one pass of h relations"
+)(lambda R, k, h: 2 * R**h * k)
 
 interference_variance = _geometric(
     "geometric.superposition.interference",

@@ -10,16 +10,17 @@ from __future__ import annotations
 import functools
 
 from .generic import Real, exp, log, maximum, power_of_complement, sqrt, whole
-from .registry import formula
+from .registry import Row, formula
 
 _WHERE = "docs/derivations/orthogonal.md"
 _REGIME = "d >= V; V large, N/V at least 1"
 _UNIT = "(gamma eta)^2/(N L)^4"
 _ONE = "gamma eta/(N L)^2"
 
-_attention = functools.partial(formula, reference=_WHERE, regime=_REGIME, unit=_UNIT)
-_mean = functools.partial(formula, reference=_WHERE, regime="exact on average, but for a constant; d > V", unit=_ONE)
-_recall = functools.partial(formula, reference=_WHERE, regime="V large, attention perfect, d > V")
+_attention: Row = functools.partial(formula, reference=_WHERE, regime=_REGIME, unit=_UNIT)
+_mean: Row = functools.partial(formula, reference=_WHERE, unit=_ONE,
+                               regime="exact on average, but for a constant; d > V")
+_recall: Row = functools.partial(formula, reference=_WHERE, regime="V large, attention perfect, d > V")
 
 
 def lead_given(V: Real, L: Real, N: Real, e: Real, x2: Real) -> Real:
@@ -119,10 +120,8 @@ def lead_noise(V: Real, L: Real, N: Real) -> Real:
     return lead_noise_given(V, L, N, _n2(V, N), N * (lam**2 + 3 * lam + 1))
 
 
-@_attention("orthogonal.attention.noise_counts", "Noise tokens: squares of their counts by label")
-def noise_counts(V: Real, L: Real, N: Real) -> Real:
-    """2 (1-1/L)^2 rho^2 [n2 (1-2/V) + (N/V)^2] (1-2/V)."""
-    return 2 * ((1 - 1 / L) * (L - 1) / V) ** 2 * (_n2(V, N) * (1 - 2 / V) + (N / V) ** 2) * (1 - 2 / V)
+noise_counts = _attention("orthogonal.attention.noise_counts", "Noise tokens: squares of their counts by label")(
+    lambda V, L, N: 2 * ((1 - 1 / L) * (L - 1) / V) ** 2 * (_n2(V, N) * (1 - 2 / V) + (N / V) ** 2) * (1 - 2 / V))
 
 
 @_attention("orthogonal.attention.label_noise", "Noise tokens: counts against unequal label counts",
@@ -134,10 +133,8 @@ def label_noise(V: Real, L: Real, N: Real, e: Real) -> Real:
     return rho * (a**2 * N + 2 * a * k * _x2(V, N) + k**2 * N * (1 + lam))
 
 
-@_attention("orthogonal.attention.shared_sequences", "Noise tokens: which of them share a sequence")
-def shared_sequences(V: Real, L: Real, N: Real) -> Real:
-    """(1-2/L) (L-1) (n2 - N)/V^2."""
-    return shared_sequences_given(V, L, _n2(V, N) - N)
+shared_sequences = _attention("orthogonal.attention.shared_sequences", "Noise tokens: which of them share a sequence")(
+    lambda V, L, N: shared_sequences_given(V, L, _n2(V, N) - N))
 
 
 @_attention("orthogonal.attention.own_sequences", "Noise tokens: sequences that store them as facts")
@@ -152,46 +149,23 @@ def own_sequences(V: Real, L: Real, N: Real, e: Real) -> Real:
             + 4 * c * rho * (c * lam * (lam**2 + 3 * lam + 1) + a * (lam**2 + lam) + k * (2 * lam**2 + lam)))
 
 
-@_recall("orthogonal.attention.least_samples", "Least N for attention with orthogonal embeddings",
-         regime="N >> V; d > V",
-         limits="below N = V as long as V^3 > 4 L^2 ln L and V^4 > 2 L^3 ln L: attention is then free")
-def least_samples(V: Real, L: Real) -> Real:
-    """N = 2 L sqrt((1 + L/(2V)) ln(L)/V), where lead^2 = 2 ln L * token variance.
+least_samples = _recall(
+    "orthogonal.attention.least_samples", "Least N for attention with orthogonal embeddings",
+    regime="N >> V; d > V",
+    limits="below N = V as long as V^3 > 4 L^2 ln L and V^4 > 2 L^3 ln L: attention is then free"
+)(lambda V, L: 2 * L * sqrt((1 + L / (2 * V)) * log(L) / V))
 
-    >>> round(float(least_samples(64, 200)), 1)
-    184.2
-    """
-    return 2 * L * sqrt((1 + L / (2 * V)) * log(L) / V)
+coverage = _recall(
+    "orthogonal.recall.coverage", "Recall with the trigger outside the values: facts seen once",
+    regime="exact, attention perfect, d >= V", limits="1 - exp(-N/V) for V large"
+)(lambda V, N: 1 - (1 - 1 / V) * power_of_complement(V, N))
 
+recall_most = _recall(
+    "orthogonal.recall.most", "Least N for almost all facts, trigger in the values",
+    limits="2.59 times coverage's V ln V: the mean bias, with no interference left"
+)(lambda V: V * log(V) / (2 * log(whole(2, V)) - 1))
 
-@_recall("orthogonal.recall.coverage", "Recall with the trigger outside the values: facts seen once",
-         regime="exact, attention perfect, d >= V", limits="1 - exp(-N/V) for V large")
-def coverage(V: Real, N: Real) -> Real:
-    """1 - (1 - 1/V)^(N+1): a fact seen is recalled, one unseen is a guess among V.
-
-    >>> round(float(coverage(64, 128)), 4)
-    0.8688
-    """
-    return 1 - (1 - 1 / V) * power_of_complement(V, N)
-
-
-@_recall("orthogonal.recall.most", "Least N for almost all facts, trigger in the values",
-         limits="2.59 times coverage's V ln V: the mean bias, with no interference left")
-def recall_most(V: Real) -> Real:
-    """N = V ln V/(2 ln 2 - 1), where the greatest of V Poisson counts is twice the mean.
-
-    >>> round(float(recall_most(1000) / (1000 * log(1000))), 4)
-    2.5887
-    """
-    return V * log(V) / (2 * log(whole(2, V)) - 1)
-
-
-@_recall("orthogonal.recall.all", "Least N for all facts at once, trigger in the values",
-         limits="17.3 times coverage's V ln V")
-def recall_all(V: Real) -> Real:
-    """N = V ln V/(1 - e ln(2)/2), where the greatest of V Poisson counts is twice the least.
-
-    >>> round(float(recall_all(1000) / (1000 * log(1000))), 4)
-    17.2666
-    """
-    return V * log(V) / (1 - exp(whole(1, V)) * log(whole(2, V)) / 2)
+recall_all = _recall(
+    "orthogonal.recall.all", "Least N for all facts at once, trigger in the values",
+    limits="17.3 times coverage's V ln V"
+)(lambda V: V * log(V) / (1 - exp(whole(1, V)) * log(whole(2, V)) / 2))

@@ -46,6 +46,11 @@ MODULES = (
 )
 
 
+# What the standard library lacks, as `Formula.python` writes it.
+IN_SCIPY = {"LambertW": "scipy.special.lambertw({}).real", "zeta": "scipy.special.zeta({})",
+            "erfinv": "scipy.special.erfinv({})"}
+
+
 @dataclasses.dataclass(frozen=True)
 class SymbolInfo:
     """How a symbol of the formulas prints, what it means and where it lives."""
@@ -125,7 +130,6 @@ SYMBOLS = {name: SymbolInfo(*info) for name, info in {
     "share": ("a", "share of a label's sequences that are attended rightly", "from 0 to 1"),
     "varied": (r"\mathsf{V}_a", "variance of that share in a class of labels", "at least 0"),
     "missed": (r"\bar\epsilon", "share of sequences attended wrongly, over all labels", "from 0 to 1"),
-    "itself": (r"\mathsf{s}", "variance of an overlap by picks of the value itself", "at least 0"),
     "picked": (r"\mathsf{p}", "chance that another label's wrong pick is the fact", "from 0 to 1"),
     "best": (r"\varpi", "chance that one token is among a sequence's noise", "from 0 to 1"),
     "average": (r"\bar\theta", "mean of what labels store", "real"),
@@ -253,22 +257,11 @@ class Formula:
         from sympy.printing.pycode import PythonCodePrinter
 
         class Printer(PythonCodePrinter):  # type: ignore[misc]
-            def _print_LambertW(self, expression: sympy.Expr) -> str:
-                return f"scipy.special.lambertw({self._print(expression.args[0])}).real"
-
-            def _print_zeta(self, expression: sympy.Expr) -> str:
-                return f"scipy.special.zeta({self._print(expression.args[0])})"
-
-            def _print_erfinv(self, expression: sympy.Expr) -> str:
-                return f"scipy.special.erfinv({self._print(expression.args[0])})"
-
             def _print_EulerGamma(self, expression: sympy.Expr) -> str:
                 return repr(float(expression))
 
-            def _print_Infinity(self, expression: sympy.Expr) -> str:
-                return "math.inf"
-
-        return str(Printer().doprint(self._expression()))
+        in_scipy = {name: [(lambda argument: True, text.format)] for name, text in IN_SCIPY.items()}
+        return str(Printer({"user_functions": in_scipy}).doprint(self._expression()))
 
     def evaluate(self, dps: int = 50, **values: Real) -> Real:
         """The value to `dps` digits, as an mpmath number; floats count as the exact binary they are."""
@@ -284,25 +277,7 @@ class Formula:
     def lambdify(self, backend: str = "scipy") -> Callable[..., Real]:
         """A function of the arguments, in their order. "scipy" (arrays, special functions), "numpy"
         (the same: plain numpy breaks special functions on arrays), "mpmath" or "math"."""
-        return self._compiled(backend)
-
-    @functools.cached_property
-    def _compiled(self) -> Callable[[str], Callable[..., Real]]:
-        """What `lambdify` makes, kept by backend."""
-        return functools.cache(self._compile)
-
-    def _compile(self, backend: str) -> Callable[..., Real]:
-        import sympy
-
-        from .generic import lambert_w
-
-        own = {"LambertW": lambert_w}  # real, where SciPy's is complex
-        modules = {"scipy": [own, "scipy", "numpy"], "numpy": [own, "scipy", "numpy"],
-                        "mpmath": "mpmath", "math": [own, "math"]}.get(backend)
-        if modules is None:
-            raise ValueError(f"backend={backend!r} is not one of scipy, numpy, mpmath, math")
-        return cast("Callable[..., Real]",
-                    sympy.lambdify(list(self.symbols.values()), self._expression(), modules=modules))
+        return _compiled(self, backend)
 
     def solve_for(self, name: str, value: Any = None) -> list[sympy.Expr]:
         """The positive solutions for one argument of `formula == value`, a number or a sympy expression (a symbol `y`
@@ -333,6 +308,22 @@ class Formula:
             "latex": self.latex() if known else None,
             "python": self.python() if known else None,
         }
+
+
+@functools.cache
+def _compiled(item: Formula, backend: str) -> Callable[..., Real]:
+    """What `Formula.lambdify` makes, kept by formula and backend."""
+    import sympy
+
+    from .generic import lambert_w
+
+    own = {"LambertW": lambert_w}  # real, where SciPy's is complex
+    modules = {"scipy": [own, "scipy", "numpy"], "numpy": [own, "scipy", "numpy"],
+               "mpmath": "mpmath", "math": [own, "math"]}.get(backend)
+    if modules is None:
+        raise ValueError(f"backend={backend!r} is not one of scipy, numpy, mpmath, math")
+    return cast("Callable[..., Real]",
+                sympy.lambdify(list(item.symbols.values()), item._expression(), modules=modules))
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..domain import Batch
 from ..formulas import memory_laws as laws
 from ..formulas.leading_laws import recall_interference
 from ..formulas.lower_bounds import bits_bound, permutation_bits
+from ..formulas.registry import formulas
 from ..recall import recall_and_accuracy
 from ..solve import LIMIT
 from .hebbian_memory import MOST_FACTS, MOST_STORED, PART, WIDEST, hebbian_capacity, hebbian_dimension
@@ -29,6 +30,8 @@ DIGITS = 4  # after the first one: capacities of more are rounded down to these
 SPAN = 64  # sizes are sought from the leading law's over this to twice it
 
 Criterion = Literal["almost all", "all"]
+Size = Callable[[Any], Any]  # facts by d, d by facts, or numbers by d
+Pair = tuple[Size, Size]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,98 +97,72 @@ def compare_memories(*, d: int | None = None, m: int | None = None, facts: int |
     m = None if m is None else check_integer("m", m, 1, WIDEST)
     rank = None if rank is None else check_integer("rank", rank, 1, WIDEST if d is None else d)
     check_proportion("target", target)
-    kinds = _kinds(target, rank, m)
-    return Comparison(d, facts, target, tuple(kind.memory(d, facts) for kind in kinds))
+    return Comparison(d, facts, target, tuple(_memories(d, facts, target, rank, m)))
 
 
-@dataclasses.dataclass(frozen=True)
-class _Kind:
-    """A kind of memory: its leading law, solved for the facts at d and for the d that facts take, and what is known
-    beyond it, `capacity` and `dimension`; None where the law is all."""
-
-    name: str
-    criterion: Criterion
-    law: str
-    formula: str
-    leading_facts: Callable[[float], float]
-    leading_d: Callable[[float], float]
-    capacity: Callable[[int], int | None] | None = None
-    dimension: Callable[[int], int | None] | None = None
-    parameters: Callable[[int], float] = lambda d: float(d) ** 2
-    embedding: str | None = None
-    rank: int | None = None
-
-    def memory(self, d: int | None, facts: int | None) -> Memory:
-        """Its row at a given d, or for so many facts."""
-        from ..formulas.registry import formulas
-
-        if d is not None:
-            leading = float(self.leading_facts(float(d)))
-            of_law = int(leading) if leading >= 2 else None
-            facts = self.capacity(d) if self.capacity else of_law
-        elif facts is not None:
-            leading = float(self.leading_d(float(facts)))
-            d = self.dimension(facts) if self.dimension else math.ceil(leading)
-        source = formulas[self.formula]
-        return Memory(self.name, self.criterion, facts, d, None if d is None else self.parameters(d), self.law, leading,
-                      source.provenance, source.reference, self.embedding, self.rank)
-
-
-def _kinds(target: float, rank: int | None, m: int | None) -> list[_Kind]:
-    """Every memory of the table."""
+def _memories(d: int | None, facts: int | None, target: float, rank: int | None, m: int | None) -> Iterator[Memory]:
+    """Every row of the table, at a given d or for so many facts."""
     attention = functools.partial(recall_interference, e=1, tau=1)
-    projected = [] if rank is None else [_hebbian("Gaussian", target, "almost all", rank)]
-    return [
-        _hebbian("Gaussian", target, "almost all"),
-        _hebbian("sphere", target, "almost all"),
-        *projected,
-        _hebbian("Gaussian", target, "all"),
-        _hebbian("sphere", target, "all"),
-        _Kind("best linear memory", "all", "d^2 = 2 n ln n", "memory.linear.load", laws.linear_best, _root(2),
-              linear_capacity, linear_dimension),
-        _Kind("trained linear memory, a fit", "almost all", "d^2 = 1.3 n ln n", "memory.linear.trained",
-              laws.linear_trained, _root(13 / 10)),
-        _trained_mlp(m),
-        _Kind("attention layer, three steps, N -> inf", "almost all", "d^2 = 4 n ln n", "law.recall.interference",
-              attention, _root(4), lambda d: attention_capacity(d, target, float(attention(float(d)))),
-              lambda n: attention_dimension(n, target, _root(4)(n))),
-        _Kind("orthogonal embeddings", "all", "d = n", "memory.orthogonal", float, float),
-        _Kind(f"any memory of d^2 numbers of {BITS} bits, a bound", "all", f"{BITS} d^2 = log2 n!", "bound.bits",
-              lambda d: bits_bound(d ** 2, BITS), lambda n: math.ceil(math.sqrt(permutation_bits(n) / BITS)),
-              lambda d: bits_bound(float(d) ** 2, BITS)),
-    ]
 
+    def row(name: str, criterion: Criterion, law: str, formula: str, leading: Pair, *, known: Pair | None = None,
+            parameters: Size = lambda d: float(d)**2, **of_hebbian: Any) -> Memory:
+        """`leading` is its law, solved for the facts at d and for the d that facts take; `known` what is known beyond
+        it."""
+        holds, size = facts, d
+        if d is not None:
+            of_law = float(leading[0](float(d)))
+            holds = known[0](d) if known else int(of_law) if of_law >= 2 else None
+        else:
+            of_law = float(leading[1](float(facts or 0)))
+            size = known[1](facts) if known else math.ceil(of_law)
+        source = formulas[formula]
+        return Memory(name, criterion, holds, size, None if size is None else parameters(size), law, of_law,
+                      source.provenance, source.reference, **of_hebbian)
 
-def _root(constant: float) -> Callable[[float], float]:
-    """d of the law d^2 = constant n ln n."""
-    return lambda n: math.sqrt(constant * n * math.log(n))
+    def hebbian(embedding: str, criterion: Criterion, rank: int | None = None) -> Memory:
+        how: dict[str, Any] = {"embedding": embedding.lower(), "rank": rank}
+        all_right, name = criterion == "all", f"Hebbian, {embedding}"
+        known = (lambda d: hebbian_capacity(d, target, all_right=all_right, **how),
+                 lambda n: hebbian_dimension(n, target, all_right=all_right, **how))
+        if rank is not None:
+            return row(f"{name}, rank {rank:,}", criterion, "d r = 2 n ln n", "memory.rank.most",
+                       (lambda d: laws.rank_most(d, rank), lambda n: 2 * n * math.log(n) / rank), known=known,
+                       parameters=lambda d: 2.0 * d * rank, **how)
+        c, which, law = (8, "all", laws.hebbian_all) if all_right else (2, "most", laws.hebbian_most)
+        return row(name, criterion, f"d^2 = {c} n ln n", f"memory.hebbian.{which}", (law, _root(c)), known=known, **how)
 
-
-def _hebbian(embedding: str, target: float, criterion: Criterion, rank: int | None = None) -> _Kind:
-    how: dict[str, Any] = {"embedding": embedding.lower(), "all_right": criterion == "all", "rank": rank}
-    name, c = f"Hebbian, {embedding}", 8 if criterion == "all" else 2
-    kind = _Kind(name, criterion, f"d^2 = {c} n ln n", f"memory.hebbian.{'all' if c == 8 else 'most'}",
-                 laws.hebbian_all if c == 8 else laws.hebbian_most, _root(c),
-                 lambda d: hebbian_capacity(d, target, **how), lambda n: hebbian_dimension(n, target, **how),
-                 embedding=embedding.lower(), rank=rank)
-    if rank is None:
-        return kind
-    return dataclasses.replace(kind, name=f"{name}, rank {rank:,}", law="d r = 2 n ln n", formula="memory.rank.most",
-                               leading_facts=lambda d: laws.rank_most(d, rank),
-                               leading_d=lambda n: 2 * n * math.log(n) / rank, parameters=lambda d: 2.0 * d * rank)
-
-
-def _trained_mlp(m: int | None) -> _Kind:
     def width(d: float) -> float:
         return WIDTH * d if m is None else m
 
-    def dimension(n: float) -> float:
+    def trained(n: float) -> float:
         size = 7 / 20 * n * math.log(n)
         return math.sqrt(size / WIDTH) if m is None else size / m
 
-    name = f"trained MLP memory, m = {'4 d' if m is None else f'{m:,}'}, a fit"
-    return _Kind(name, "almost all", "m d = 0.35 n ln n", "memory.mlp.trained",
-                 lambda d: laws.mlp_trained(d, float(width(d))), dimension, parameters=lambda d: 2.0 * d * width(d))
+    yield hebbian("Gaussian", "almost all")
+    yield hebbian("sphere", "almost all")
+    if rank is not None:
+        yield hebbian("Gaussian", "almost all", rank)
+    yield hebbian("Gaussian", "all")
+    yield hebbian("sphere", "all")
+    yield row("best linear memory", "all", "d^2 = 2 n ln n", "memory.linear.load", (laws.linear_best, _root(2)),
+              known=(linear_capacity, linear_dimension))
+    yield row("trained linear memory, a fit", "almost all", "d^2 = 1.3 n ln n", "memory.linear.trained",
+              (laws.linear_trained, _root(13 / 10)))
+    yield row(f"trained MLP memory, m = {'4 d' if m is None else f'{m:,}'}, a fit", "almost all", "m d = 0.35 n ln n",
+              "memory.mlp.trained", (lambda d: laws.mlp_trained(d, float(width(d))), trained),
+              parameters=lambda d: 2.0 * d * width(d))
+    yield row("attention layer, three steps, N -> inf", "almost all", "d^2 = 4 n ln n", "law.recall.interference",
+              (attention, _root(4)), known=(lambda d: attention_capacity(d, target, float(attention(float(d)))),
+                                            lambda n: attention_dimension(n, target, _root(4)(n))))
+    yield row("orthogonal embeddings", "all", "d = n", "memory.orthogonal", (float, float))
+    of_bits = (lambda d: bits_bound(float(d)**2, BITS), lambda n: math.ceil(math.sqrt(permutation_bits(n) / BITS)))
+    yield row(f"any memory of d^2 numbers of {BITS} bits, a bound", "all", f"{BITS} d^2 = log2 n!", "bound.bits",
+              of_bits, known=of_bits)
+
+
+def _root(constant: float) -> Size:
+    """d of the law d^2 = constant n ln n."""
+    return lambda n: math.sqrt(constant * n * math.log(n))
 
 
 # --- the best linear memory: some d x d matrix ranks every right output first --------------------------
