@@ -47,6 +47,11 @@ SIMULATED = {
             {"attention": (0.88519, 0.00378), "recall": (0.02866, 0.00049), "accuracy": (0.02818, 0.00048)}),
     "sin 2x": ({"V": 17, "L": 9, "d": 232, "N": 18, "m": 225, "activation": "sin(2*x)"},
                {"attention": (0.93095, 0.00375), "recall": (0.62765, 0.00283), "accuracy": (0.60824, 0.00342)}),
+    # 9. far fewer samples than tokens: recall .369 and .520 (1536 and 6144 seeds)
+    "five samples": ({"V": 113, "L": 99, "d": 1425, "N": 5},
+                     {"attention": (0.07394, 0.00207), "recall": (0.01098, 0.00019), "accuracy": (0.01251, 0.00016)}),
+    "two samples": ({"V": 22, "L": 2, "d": 561, "N": 2, "trigger_in_value": False},
+                    {"attention": (0.53292, 0.00560), "recall": (0.07510, 0.00048), "accuracy": (0.07204, 0.00037)}),
     "tanh, sphere": ({"V": 77, "L": 6, "d": 27, "N": 2155, "m": 572, "activation": "tanh", "embedding": "sphere"},
                      {"attention": (0.99965, 3e-5), "recall": (0.32882, 0.00254), "accuracy": (0.32873, 0.00255)}),
 }

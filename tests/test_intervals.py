@@ -22,14 +22,17 @@ from recall_theory.verification.intervals import (
     student_interval,
     unseen_share,
 )
-from recall_theory.verification.planning import SECOND_STAGE, second_stage, seeds_planned, seeds_to_rule_out
 from recall_theory.verification.verdicts import (
     AGREE,
     DISAGREE,
     INCONCLUSIVE,
+    SECOND_STAGE,
     judge,
     margin_at,
     pooled_margin,
+    second_stage,
+    seeds_planned,
+    seeds_to_rule_out,
     smallest_detectable_bias,
     worst,
 )

@@ -18,7 +18,7 @@ from recall_theory.simulate.run import one_seed
 from recall_theory.theory.activation_choice import compare_activations, hermite_parts
 from recall_theory.theory.phase import FAMILIES, axis, binding, family, phase, place
 from recall_theory.theory.predict import predict
-from recall_theory.verification.sampling import chosen_cells, with_points
+from recall_theory.verification.simulated_alternatives import chosen_cells, with_points
 
 
 @pytest.fixture(scope="module")

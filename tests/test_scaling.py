@@ -16,8 +16,8 @@ from scipy.special import expit, ndtr
 
 from recall_theory import solve_for
 from recall_theory.settings import Setting, SettingError
-from recall_theory.sweep import sweep
-from recall_theory.sweep.scaling_experiment import scaling, stage_seed
+from recall_theory.sweep import Store, sweep
+from recall_theory.sweep.scaling_experiment import scaling
 from recall_theory.sweep.scaling_search import (
     PILOT_SEEDS,
     SizeRange,
@@ -27,6 +27,7 @@ from recall_theory.sweep.scaling_search import (
     straight_line,
 )
 from recall_theory.theory.predict import predict
+from recall_theory.verification.problem import cell_seed
 
 # Fits
 
@@ -181,7 +182,11 @@ def test_the_same_seed_gives_the_same_bits_and_runs_nothing_twice(tmp_path, monk
 
 
 def test_the_pilot_shares_no_stream_with_the_estimate():
-    assert len({stage_seed(seed, stage) for seed in range(50) for stage in range(5)}) == 250
+    with Store() as store:
+        scaling("N", "V", [12], seeds=8, seed=1, L=2, d=32, store=store)
+        seeds = {problem.seed for problem in store.current()}
+    assert len(seeds) > 1 and max(seeds) < 2**53
+    assert len({cell_seed(seed, stage) >> 11 for seed in range(50) for stage in range(5)}) == 250
 
 
 def test_with_an_mlp():

@@ -16,10 +16,17 @@ from recall_theory.commands.verify import bias_in_words
 from recall_theory.errors import Interrupted
 from recall_theory.geometric import GeometricSetting
 from recall_theory.geometric import predict as predict_geometric
-from recall_theory.verification.planning import planned_seeds
-from recall_theory.verification.problem import GEOMETRIC_RECALL, THREE_STEP_RECALL, Moments, load_grid
+from recall_theory.verification.problem import GEOMETRIC_RECALL, THREE_STEP_RECALL, load_grid
 from recall_theory.verification.results import pooled_groups
-from recall_theory.verification.verdicts import AGREE, DISAGREE, INCONCLUSIVE, VERDICT_ALPHA, family_confidence
+from recall_theory.verification.verdicts import (
+    AGREE,
+    DISAGREE,
+    INCONCLUSIVE,
+    VERDICT_ALPHA,
+    Moments,
+    family_confidence,
+    planned_seeds,
+)
 
 # Cheap cells in which recall or attention is in transition: a wrong formula shows here.
 CELLS = [

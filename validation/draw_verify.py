@@ -23,7 +23,6 @@ import numpy as np
 from scipy.stats import qmc
 
 from recall_theory import Prediction, Setting, predict
-from recall_theory.verification.planning import planned_cell
 from recall_theory.verification.problem import THREE_STEP_RECALL
 
 FEATURE = {"gelu": 2.3e-8, "erf": 1.2e-8}  # seconds a neuron and sample; the others take a sixth
@@ -100,7 +99,7 @@ def draw(variant: Variant, scramble: int) -> list[Setting]:
             continue
         p = predict(s)
         name = quota(s, p)
-        seeds = planned_cell(THREE_STEP_RECALL, s, p)
+        seeds = THREE_STEP_RECALL.planned_seeds(s, p)
         if s.m is not None and sum(c.activation == s.activation for c in chosen[name]) == EACH:
             continue
         if left[name] and seconds(s, p.attention, seeds) < most[name]:

@@ -22,7 +22,7 @@ from recall_theory import Setting, solve_for
 from recall_theory.settings import OBSERVABLES
 from recall_theory.simulate.run import one_seed
 from recall_theory.simulate.workers import collect
-from recall_theory.verification.sampling import cell_seed
+from recall_theory.verification.problem import cell_seed
 
 AROUND = np.array([0.65, 0.8, 1.0, 1.25, 1.55])
 RESAMPLES = 2000

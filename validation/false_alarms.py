@@ -28,7 +28,6 @@ from recall_theory.settings import OBSERVABLES
 from recall_theory.simulate.workers import ordered_map
 from recall_theory.verification.engine import verify
 from recall_theory.verification.intervals import mean_intervals, pooled_interval
-from recall_theory.verification.planning import LOOKS, SECOND_STAGE, early_look, planned_cell, second_stage
 from recall_theory.verification.problem import THREE_STEP_RECALL, load_grid
 from recall_theory.verification.residual_analysis import noise
 from recall_theory.verification.results import Verification, pooled_groups
@@ -37,8 +36,12 @@ from recall_theory.verification.verdicts import (
     AGREE_CONFIDENCE,
     DISAGREE,
     INCONCLUSIVE,
+    LOOKS,
+    SECOND_STAGE,
+    early_look,
     family_confidence,
     pooled_margin,
+    second_stage,
 )
 from validation.bank import values
 
@@ -137,7 +140,7 @@ class Instrument:
         self.theory = list(ordered_map(predict, [(s,) for s in self.grid], jobs))
         self.bank = [np.ascontiguousarray(v) for v in values()]
         self.truth = np.array([v.mean(axis=0) for v in self.bank])
-        self.plan = [planned_cell(THREE_STEP_RECALL, s, p) for s, p in zip(self.grid, self.theory, strict=True)]
+        self.plan = [THREE_STEP_RECALL.planned_seeds(s, p) for s, p in zip(self.grid, self.theory, strict=True)]
         self.groups = pooled_groups(THREE_STEP_RECALL, self.grid, [OBSERVABLES] * len(self.grid))
 
     def margins(self, claim: np.ndarray) -> np.ndarray:

@@ -31,8 +31,7 @@ from recall_theory.geometric.geometric_simulation import one_seed
 from recall_theory.geometric.superposition import superposition_dimension
 from recall_theory.settings import SettingError
 from recall_theory.simulate.workers import ordered_map
-from recall_theory.verification.problem import GEOMETRIC_RECALL, load_grid
-from recall_theory.verification.sampling import cell_seed
+from recall_theory.verification.problem import GEOMETRIC_RECALL, cell_seed, load_grid
 
 HERE = Path(__file__).parent
 CELLS = {"full": 64, "default": 16}

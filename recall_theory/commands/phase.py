@@ -37,7 +37,7 @@ def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int
         raise BadInput("--activation needs an MLP: give --m, or an axis m or m*d")
     from ..plots.phase_diagram import phase_figure
     from ..theory.phase import phase
-    from ..verification.sampling import with_points
+    from ..verification.simulated_alternatives import with_points
 
     columns, rows = int(size[1]), int(size[2])
     used = output.seed(seed) if points else None

@@ -17,7 +17,7 @@ from ..numerics.formatting import plural
 from ..settings import Setting, SettingError, check_integer, check_seed, check_seeds
 from ..simulate.run import check_affordable, one_seed
 from ..simulate.workers import one_thread, unordered_map
-from .store import Place, Store, Triple, gathered, opened
+from .store import Place, Store, gathered, opened
 from .sweep_results import SIMULATION_VERSION, Results, SweepProblem, planned_for_open_verdicts, planned_for_verdicts
 
 CHUNK = 16  # tasks that travel together: a message costs the scheduler about a millisecond
@@ -139,8 +139,6 @@ LOOK_AGAIN = 0.5  # seconds between looks at what another sweep is at
 TOKENS_A_SECOND = 4e7  # about what a core takes
 SECONDS_A_SEED = 1e-3  # beside that
 
-Finished = Generator[tuple[int, Triple], None, None]
-
 
 def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None = None, *, n_test: int | None = None,
           jobs: int = 1, store: str | os.PathLike[str] | Store | None = None, part: tuple[int, int] = (1, 1),
@@ -184,32 +182,19 @@ def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None =
                                "for the limit only")
     problems = [SweepProblem(setting, seed, n_test) for setting in settings]
     with opened(store) as kept:
-        run = _Run(kept, problems, (share - 1, shares), _workers(jobs, scheduler, say), flush,
-                   progress or (lambda done, wanted: None), say)
+        run = _Run(kept, problems, (share - 1, shares), jobs, scheduler, flush, progress or (lambda done, wanted: None),
+                   say)
         if seeds is not None:
             return run.finish([seeds] * len(problems))
-        cores = jobs if scheduler is None else 1
         plan = planned_for_verdicts(settings)
         tell = announce or (lambda line: None)
-        tell(f"verdicts on {plural(len(plan), 'cell')} take {run.in_words(plan, cores)}")
+        tell(f"verdicts on {plural(len(plan), 'cell')} take {run.in_words(plan)}")
         results = run.finish(plan)
         more = plan if results.missing() else planned_for_open_verdicts(results)
         if more == plan:
             return results
-        tell(f"what is still open takes {run.in_words(more, cores)}")
+        tell(f"what is still open takes {run.in_words(more)}")
         return run.finish(more)
-
-
-def _workers(jobs: int, scheduler: str | None, say: Callable[[str], None]) -> Callable[[Iterator[Place]], Finished]:
-    """What simulates seeds: (their number among those that were drawn, the observables), as they are finished."""
-
-    def work(places: Iterator[Place]) -> Finished:
-        tasks = ((p.setting, p.cell_seed, number, p.n_test) for p, number in places)
-        if scheduler is None:
-            return unordered_map(one_seed, tasks, jobs)
-        return cluster_map(one_seed, tasks, scheduler, say)
-
-    return work
 
 
 @dataclasses.dataclass
@@ -220,7 +205,8 @@ class _Run:
     kept: Store
     problems: Sequence[SweepProblem]
     part: tuple[int, int]
-    work: Callable[[Iterator[Place]], Finished]
+    jobs: int
+    scheduler: str | None
     flush: float
     progress: Callable[[int, int], None]
     say: Callable[[str], None]
@@ -239,11 +225,12 @@ class _Run:
         own, parts = self.part
         return [(c, i) for c, i in results.missing() if (first[c] + i) % parts == own]
 
-    def in_words(self, plan: Sequence[int], cores: int) -> str:
+    def in_words(self, plan: Sequence[int]) -> str:
         """What a plan takes, and about how long that lasts."""
         missing = self.to_do(plan, self.results(plan))
         seconds = sum(SECONDS_A_SEED + tokens_of_seed(self.problems[c].setting) / TOKENS_A_SECOND for c, _ in missing)
         each = f"{min(plan):,} to {max(plan):,}" if min(plan) < max(plan) else f"{plan[0]:,}"
+        cores = self.jobs if self.scheduler is None else 1
         lasts = f"about {in_words(seconds / cores)} on {plural(cores, 'core')}"
         return f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, {lasts}"
 
@@ -269,7 +256,10 @@ class _Run:
         places, self.missing = self.missing, []
         drawn: list[Place] = []
         last = time.monotonic()
-        with contextlib.closing(self.work(self._claimed(places, drawn))) as finished:
+        tasks = ((p.setting, p.cell_seed, number, p.n_test) for p, number in self._claimed(places, drawn))
+        work = (unordered_map(one_seed, tasks, self.jobs) if self.scheduler is None else
+                cluster_map(one_seed, tasks, self.scheduler, self.say))
+        with contextlib.closing(work) as finished:
             for number, triple in finished:
                 self.kept.add(*drawn[number], triple)
                 self.simulated += 1

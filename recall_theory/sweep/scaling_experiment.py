@@ -17,6 +17,7 @@ from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_pro
 from ..simulate.run import check_affordable
 from ..theory.domain import remarks
 from ..theory.predict import predict
+from ..verification.problem import cell_seed
 from .run_sweep import sweep, tokens_of_seed
 from .scaling_search import (
     PILOT_DOUBLINGS,
@@ -177,7 +178,7 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
             if not all(family.accepts(size, most_work) for size in points):
                 return None
             settings = [family.setting(size) for size in points]
-            results = sweep(settings, n, stage_seed(seed, stage), jobs=jobs, store=kept)
+            results = sweep(settings, n, cell_seed(seed, stage) >> 11, jobs=jobs, store=kept)
             done += len(points) * n
             if progress is not None:
                 progress(done, done)
@@ -189,11 +190,6 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
     with opened(store) as kept:
         points = tuple(map(critical, values, families, ranges))
     return Scaling(of, along, at, observable, given, seed, points)
-
-
-def stage_seed(seed: int, stage: int) -> int:
-    """The seed of a stage: the pilot must share no draw with what the estimate rests on."""
-    return int(np.random.SeedSequence((seed, stage)).generate_state(1, np.uint64)[0]) >> 11
 
 
 @dataclasses.dataclass(frozen=True)

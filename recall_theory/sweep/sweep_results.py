@@ -26,10 +26,9 @@ from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from ..theory.domain import remarks
 from ..theory.phase import binding
 from ..theory.predict import LAW, Prediction, predict
-from ..verification import verdicts
-from ..verification.planning import planned_cell, second_stage
 from ..verification.problem import THREE_STEP_RECALL
 from ..verification.results import Cell, JudgedCells, PooledTest, compare, pooled_groups, pooled_tests
+from ..verification.verdicts import DISAGREE, family_confidence, second_stage
 
 if TYPE_CHECKING:
     import pandas
@@ -296,8 +295,11 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     >>> len(analysis.cells), analysis.verdict
     (2, 'inconclusive')
     """
-    predictions = list(mapped(predict_or_reason, [p.setting for p in results.problems]))
-    confidence = _confidence(results.problems, predictions)
+    settings = [p.setting for p in results.problems]
+    predictions = list(mapped(predict_or_reason, settings))
+    described = [s for s, prediction in zip(settings, predictions, strict=True) if not isinstance(prediction, str)]
+    groups = pooled_groups(THREE_STEP_RECALL, described, [OBSERVABLES] * len(described))
+    confidence = family_confidence(STAGES * (len(OBSERVABLES) * len(described) + len(groups)))
     problems, cells, refused = [], [], []
     for c, (problem, prediction) in enumerate(zip(results.problems, predictions, strict=True)):
         finished = results.finished(c)
@@ -308,38 +310,25 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
         claimed = {o: getattr(prediction, o) for o in OBSERVABLES}
         cells.append(compare(THREE_STEP_RECALL, problem.setting, claimed, finished, prediction,
                              margins=THREE_STEP_RECALL.margins(problem.setting, claimed), confidence=confidence))
-    settings = [problem.setting for problem in results.problems]
-    planned = all(n >= least for n, least in zip(results.counts, _first_stage(settings, predictions), strict=True))
+    planned = all(results.counts >= planned_for_verdicts(settings, predictions))
     pooled = pooled_tests(THREE_STEP_RECALL, cells, confidence)
     return StoreAnalysis(tuple(problems), tuple(cells), tuple(refused), confidence, planned, pooled)
 
 
-def planned_for_verdicts(settings: Sequence[Setting]) -> list[int]:
+def planned_for_verdicts(settings: Sequence[Setting],
+                         predictions: Sequence[Prediction | str] | None = None) -> list[int]:
     """The seeds of each cell for a verdict, by the predicted spread, as `verify` plans its first stage."""
-    return _first_stage(settings, list(map(predict_or_reason, settings)))
-
-
-def _first_stage(settings: Sequence[Setting], predictions: Sequence[Prediction | str]) -> list[int]:
-    return [UNJUDGED_SEEDS if isinstance(prediction, str) else
-            planned_cell(THREE_STEP_RECALL, setting, prediction)
-            for setting, prediction in zip(settings, predictions, strict=True)]
+    return [UNJUDGED_SEEDS if isinstance(p, str) else THREE_STEP_RECALL.planned_seeds(setting, p)
+            for setting, p in zip(settings, predictions or map(predict_or_reason, settings), strict=True)]
 
 
 def planned_for_open_verdicts(results: Results) -> list[int]:
     """The seeds of each cell after a first stage: more where a verdict is open, if no cell disagrees."""
     analysis = analyse_cells(results)
     still_open = {p for p, cell in zip(analysis.problems, analysis.cells, strict=True) if cell.is_open}
-    if analysis.verdict == verdicts.DISAGREE:
+    if analysis.verdict == DISAGREE:
         still_open = set()
     return second_stage(results.counts.tolist(), {c for c, p in enumerate(results.problems) if p in still_open})
-
-
-def _confidence(problems: Sequence[SweepProblem], predictions: Sequence[Prediction | str]) -> float:
-    """The confidence of every interval where cells and groups of them are judged after each of two stages."""
-    described = [p.setting for p, prediction in zip(problems, predictions, strict=True)
-                 if not isinstance(prediction, str)]
-    groups = pooled_groups(THREE_STEP_RECALL, described, [OBSERVABLES] * len(described))
-    return verdicts.family_confidence(STAGES * (len(OBSERVABLES) * len(described) + len(groups)))
 
 
 def predict_or_reason(setting: Setting) -> Prediction | str:

@@ -35,8 +35,8 @@ LEAST_TABLE = 1 / 8  # of logits, or of gains' inverse hyperbolic sines: derivat
 
 @dataclasses.dataclass(frozen=True)
 class Kinds:
-    """Competitors by class and count: weight (R, K) of a kind; mean, variance and third central moment (R, E, K) of its
-    strength (None if all are 0); power (R, E) of all V - 1 together."""
+    """Competitors by class and counts: weight (R, E or 1, K) of a kind; mean, variance and third central moment
+    (R, E, K) of its strength (None if all are 0); power (R, E) of all V - 1 together."""
 
     weight: FloatArray
     mean: FloatArray
@@ -46,7 +46,8 @@ class Kinds:
 
 
 def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts: int, accuracy: Accuracy) -> Kinds:
-    """The kinds of competitors: by the number of their rightly attended samples, over the classes of labels.
+    """The kinds of competitors: by the number of their rightly attended samples, over the classes of labels, and by
+    whether others attended to the value itself.
 
     counts: of samples that are kinds by themselves; if 0, kinds are nodes of a Gauss rule over all classes' counts,
     and a strength is normal at a node, of the mean and variance that the classes have there.
@@ -55,13 +56,16 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts:
     n, p = counts_of(seeds.lam[:, None] * groups.share, accuracy.competitor, counts)
     right = n / seeds.lam[:, None, None]
     count = right[:, None]
-    mean = count * stored.bias[..., None] + stored.rest[..., None] - stored.mean[..., None, None]
+    # picks of the value itself are kinds where samples are few; elsewhere that moves 0.0001 at most
+    few, pick = seeds.lam[:, None, None] < accuracy.few, stored.pick[..., None]
+    rest, rest_variance = (q + np.where(few, 0, stored.picks * by) for q, by in (
+        (stored.rest, pick), (stored.rest_variance, pick**2)))
+    mean = count * stored.bias[..., None] + rest[..., None] - stored.mean[..., None, None]
     by_kernel = count**2 * stored.spread[..., None]
-    parts: list[FloatArray] = [mean, by_kernel + stored.rest_variance[..., None], by_kernel]
-    of_picks = np.where(seeds.lam[:, None, None] < accuracy.few, stored.rest_third, 0)  # elsewhere moves 0.0001 at most
-    if kernel.skewness.any() or of_picks.any():
-        of_kernel = (kernel.skewness * kernel.variance**(3 / 2))[..., None, None]
-        parts.append(count**3 * of_kernel + of_picks[..., None] + 0 * mean)
+    parts: list[FloatArray] = [mean, by_kernel + rest_variance[..., None], by_kernel,
+                               np.where(few, stored.picks, 0)[..., None] + 0 * mean]
+    if kernel.skewness.any():
+        parts.append(count**3 * (kernel.skewness * kernel.variance**(3 / 2))[..., None, None] + 0 * mean)
     moments: list[FloatArray] = [part.reshape(R, E, -1) for part in parts]
     weight = (groups.weight[..., None] * p).reshape(R, -1)
     classes = groups.weight.shape[1]
@@ -73,15 +77,30 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts:
     elif weight.shape[-1] > accuracy.kind:
         _, weight, operator = condensation(right.reshape(R, -1), weight, accuracy.kind)
         moments = _merged(operator, *moments)
-    weight = np.where(weight * seeds.V[:, None] > NONE, weight, 0)
-    keep = (weight > 0).any(axis=0)
-    mean, variance, by_kernel, *third = (part[..., keep] for part in moments)
-    found = Kinds(weight[:, keep], mean, variance, third[0] if third else None,
+    weight = weight[:, None]
+    if moments[3].any():
+        weight, moments = _picked(weight, moments, stored.pick)
+    weight = np.where(weight * seeds.V[:, None, None] > NONE, weight, 0)
+    keep = (weight > 0).any(axis=(0, 1))
+    mean, variance, by_kernel, _, *third = (part[..., keep] for part in moments)
+    found = Kinds(weight[..., keep], mean, variance, third[0] if third else None,
                   np.maximum(seeds.V - 2, 1)[:, None] * stored.square)
     ratio = float((seeds.d / seeds.V).max())  # one setting's, wherever there is a tail
     if kernel.tail * (ratio / (1 + ratio))**2 < accuracy.tailless:
         return found
     return _with_tail(found, np.clip(by_kernel, 0, variance), kernel.tail, accuracy.tail)
+
+
+def _picked(weight: FloatArray, moments: list[FloatArray], pick: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+    """The kinds without a pick of the value itself, and those with one or more, which store `pick` (R, E) each: their
+    number is Poisson distributed, given that it is not 0."""
+    mean, variance, by_kernel, picks, *third = moments
+    picks = np.maximum(picks, NONE * LEAST_RANGE)
+    pick, number = pick[..., None], picks / -np.expm1(-picks)
+    again = mean + number * pick, variance + np.maximum(number * (1 + picks - number), 0) * pick**2
+    both = [np.concatenate(pair, axis=-1) for pair in zip(
+        (mean, variance, by_kernel, picks, *third), (*again, by_kernel, picks, *third), strict=True)]
+    return np.concatenate([weight * np.exp(-picks), weight * -np.expm1(-picks)], axis=-1), both
 
 
 def _with_tail(kinds: Kinds, by_kernel: FloatArray, excess: float, n: int) -> Kinds:
@@ -93,8 +112,8 @@ def _with_tail(kinds: Kinds, by_kernel: FloatArray, excess: float, n: int) -> Ki
     varied = kinds.variance[..., None] + by_kernel[..., None] * (scale - 1)
     varied = varied.reshape(*kinds.variance.shape[:-1], -1)
     third = None if kinds.third is None else np.repeat(kinds.third, n, axis=-1)
-    return Kinds((kinds.weight[..., None] * weight).reshape(len(kinds.weight), -1), np.repeat(kinds.mean, n, axis=-1),
-                 varied, third, kinds.power)
+    each = (kinds.weight[..., None] * weight).reshape(*kinds.weight.shape[:-1], -1)
+    return Kinds(each, np.repeat(kinds.mean, n, axis=-1), varied, third, kinds.power)
 
 
 def _merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *others: FloatArray) -> list[FloatArray]:
@@ -177,15 +196,18 @@ def deciding(kinds: Kinds, mean: FloatArray, w: FloatArray, V: FloatArray, lost:
     u = w / np.sqrt(kinds.power)[..., None]
     sigma = np.sqrt(1 + w**2 / np.maximum(V - 1, 1)[:, None, None])[..., None]
     place, width = u[..., None] * mean[:, :, None] / sigma, _spread(kinds, mean, u) / sigma
-    expected = (np.maximum(V - 1, 1)[:, None] * kinds.weight)[:, None, None]
+    expected = (np.maximum(V - 1, 1)[:, None, None] * kinds.weight)[:, :, None]
     far = ndtri(1 - np.minimum(won / np.maximum(expected, 2 * won), 1 / 2))
     high = np.where(expected > 2 * won, place + far * width, -np.inf).max((-1, -2))
-    # of all competitors together, as if their mixture were normal
-    weight = kinds.weight[:, None, None]
-    centre = (weight * place).sum(-1)
-    whole = np.sqrt((weight * (width**2 + place**2)).sum(-1) - centre**2)
+    # of all competitors together, as if their mixture were normal, and the same of the kinds that there are
+    low = np.full(high.shape, np.inf)
     near = ndtri(np.maximum(1 - lost / np.maximum(V - 1, 1), LEAST_CHANCE))[:, None, None]
-    low = (centre + near * whole).min(-1) - 2 * ROOM
+    for least in (0, 1):
+        weight = np.where(expected > least, kinds.weight[:, :, None], 0)
+        total = weight.sum(-1)
+        centre, square = ((weight * of).sum(-1) / np.maximum(total, TINY) for of in (place, width**2 + place**2))
+        end = centre + near * np.sqrt(np.maximum(square - centre**2, 0))
+        low = np.minimum(low, np.where(total > 0, end, np.inf).min(-1) - 2 * ROOM)
     return low, np.maximum(high + ROOM, low + LEAST_RANGE)
 
 
@@ -244,20 +266,20 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
         d = seeds.d[:, None, None, None]
         D, tail = peizer_pratt_scale(d), -6 / (d + 2)
         unit = (u / np.sqrt(d[..., 0]))[..., None]
-        for k in range(kinds.weight.shape[1]):
+        for k in range(kinds.weight.shape[-1]):
             centre, varies = mean[:, :, None, None, k], kinds.variance[:, :, None, None, k]
             z = tilted_score(x, unit * centre, unit**2 * varies, D, tail)
             if skew is not None:
                 z = score_of_skewed(z, skew[..., k, None])
-            above += kinds.weight[:, None, None, None, k] * ndtr(-z)
+            above += kinds.weight[:, :, None, None, k] * ndtr(-z)
     else:
         steep = 1 / sd
         place = u[..., None] * mean[:, :, None] * steep
-        for k in range(kinds.weight.shape[1]):
+        for k in range(kinds.weight.shape[-1]):
             z = steep[..., k, None] * x - place[..., k, None]
             if skew is not None:
                 z = score_of_skewed(z, skew[..., k, None])
-            above += kinds.weight[:, None, None, None, k] * ndtr(-z)
+            above += kinds.weight[:, :, None, None, k] * ndtr(-z)
     rate = -np.maximum(V - 1, 1)[..., None] * np.log1p(-np.minimum(above, BELOW_ONE))
     rate = _constrained(rate, _Grid(w, half * many * sigma, sigma, per, low, high), nodes.loose)
     return Hazard(np.log(np.maximum(rate, TINY)), middle, half, low[..., None], high[..., None], many)

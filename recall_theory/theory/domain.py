@@ -30,7 +30,8 @@ LEAST_FINITE, LONGEST_FINITE = 64, 1 / 2  # V and L/V of the settings that were 
 BEYOND_FINITE = 0.1  # error to expect beyond these
 
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
-LONGEST = {"d/V": 24, "L/V": 16}  # likewise: the largest ratios to V
+LARGEST = {"d/V": 24, "L/V": 16}  # likewise: the largest ratios to V
+LONG, FEW_FOR_LONGER = 8, 3  # L/V above which sequences need more samples than so many times their length
 BEYOND = 0.08  # error to expect below and beyond these, or where few neurons decide
 PER_TOKEN = {"attention-only": 1.6, "smooth": 1.6, "rough": 3.2}  # error to expect times V below the least V, and where
 # there are few samples or numbers
@@ -39,9 +40,8 @@ PER_TOKEN = {"attention-only": 1.6, "smooth": 1.6, "rough": 3.2}  # error to exp
 # without one and the trigger is in keys only
 FEW_SAMPLES = {"attention-only": 36, "orthogonal": 32, "smooth": 56, "rough": 56}
 FEW_FOR_LONG = {"attention-only": 112, "orthogonal": 56, "smooth": 112, "rough": 112}
-# V d, and V with a rough activation, below which attention is not that of many tokens where L is at least so many V
-FEW_NUMBERS = {"attention-only": (450, 1.0), "smooth": (360, 0.25), "rough": (360, 0.25)}
-FEWEST_NUMBERS = 200  # V d below which it is not at any length, without an MLP
+# V d, and V with a rough activation, below which attention is not that of many tokens where L is so many V or more
+FEW_NUMBERS = {"attention-only": (450, 1.0), "smooth": (360, 1.0), "rough": (360, 0.25)}
 FEW_ROUGH = (20, 0.25)
 
 EVEN = 1 / 1000  # `linear_share` below which an activation counts as even: with d below this attention's scores are far
@@ -107,8 +107,10 @@ def _outside(at: Sizes, activation: str | None, embedding: str, beta: float | No
             value = N / V if name == "N/V" else at[name]
             yield value < least, f"{name} = {{{name}}} is below {least}, the least that was checked", \
                 by_tokens if name == "V" else beyond
-    for name, most in LONGEST.items():
+    for name, most in LARGEST.items():
         yield at[name[0]] / V > most, f"{name} = {{{name}}} is above {most}, the most that was checked", beyond
+    yield (L > LONG * V) & (N < FEW_FOR_LONGER * L), \
+        f"N = {{N}} is below {FEW_FOR_LONGER} L while L/V = {{L/V}} is above {LONG}", by_tokens
     which = "orthogonal" if embedding == "orthogonal" else kind
     samples, more = FEW_SAMPLES[which], FEW_FOR_LONG[which]
     yield N < samples, f"N = {{N}} is below {samples}", by_tokens
@@ -117,8 +119,6 @@ def _outside(at: Sizes, activation: str | None, embedding: str, beta: float | No
         yield (N >= samples) & (N < more) & (L >= length * V), \
             f"N = {{N}} is below {more} while L = {{L}} is {_of_V(length)} or more", by_tokens
     if embedding != "orthogonal":
-        if activation is None:
-            yield V * at["d"] < FEWEST_NUMBERS, f"V d is below {FEWEST_NUMBERS}", by_tokens
         few, length = FEW_NUMBERS[kind]
         yield (V * at["d"] < few) & (L >= length * V), \
             f"V d is below {few} while L = {{L}} is {_of_V(length)} or more", by_tokens

@@ -193,7 +193,7 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     square = np.maximum((weight[:, None] * (strength**2 + variance)).sum(-1), SPECK * value.own**2 / seeds.d[:, None])
     weight = np.where(weight * V > NONE, weight, 0)
     keep = (weight > 0).any(axis=0)
-    kinds = Kinds(weight[:, keep], strength[..., keep], variance[..., keep], third[..., keep],
+    kinds = Kinds(weight[:, None, keep], strength[..., keep], variance[..., keep], third[..., keep],
                   np.maximum(V - 2, 1) * square)
     return kinds, mean, square
 
@@ -241,7 +241,7 @@ def answered(softmax: Softmax, groups: Labels, at: Facts, mixed: Mixture | None,
     kinds, mean, square = competing_labels(softmax, groups, value, noise, mixed, accuracy)
     fourth = kinds.mean**4 + 6 * kinds.mean**2 * kinds.variance
     fourth = fourth + (3 * d / (d + 2) if seeds.sphere else 3 + 0 * d)[..., None] * kinds.variance**2
-    walk = np.maximum((kinds.weight[:, None] * fourth).sum(-1) / square**2 - 1, 0) / V
+    walk = np.maximum((kinds.weight * fourth).sum(-1) / square**2 - 1, 0) / V
     zero = np.zeros_like(value.s)
     snr = seeds.snr[:, None]
     common = zero + e * np.maximum(seeds.tau[:, None] - snr**2 / d, 0) / d

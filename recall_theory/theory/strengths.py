@@ -27,8 +27,8 @@ from .training_attention import SPECK, Classes, Seeds, best_pick
 class Stored:
     """The strengths of the other labels by class, fields (R, E, C), and over all of them, (R, E).
 
-    A label of count c has the mean c bias + rest - mean, the variance c^2 spread + rest_variance and, beside the
-    kernel's own, the third central moment rest_third.
+    A label of count c has the mean c bias + rest - mean and the variance c^2 spread + rest_variance; beside that, a
+    Poisson number of mean `picks` of its samples attend to the value itself, and store pick (R, E) each.
     square: E theta^2 of one competitor. best (R, 1): chance that one token is among a sequence's noise. bare: variance
     of a wrong pick's overlap. missed (R,): share of wrong attention. shared: the part of `square` that is the same for
     all facts.
@@ -38,7 +38,8 @@ class Stored:
     spread: FloatArray
     rest: FloatArray
     rest_variance: FloatArray
-    rest_third: FloatArray
+    picks: FloatArray
+    pick: FloatArray
     mean: FloatArray
     square: FloatArray
     best: FloatArray
@@ -68,16 +69,16 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) ->
     # Wrong picks fall on few tokens, so that their overlap with w is common to all labels.
     best, every = best_pick(seeds)[:, None, None], missed[:, None, None]
     rest_variance = rf.stored_rest(share, lam, bias, wrong, kernel.bare_variance[..., None],
-                                   groups.share_variance[:, None], missed=every, best=best,
-                                   itself=picked / some * itself**2)
-    rest_third = rf.stored_rest_third(share, lam, itself, picked / some)
+                                   groups.share_variance[:, None], missed=every, best=best)
+    pick, picks = itself / lam, rf.stored_picks(share, lam, picked / some)
     mean = (weight * rf.stored_mean(share, bias, mean_wrong)).sum(-1)
-    square = rf.stored_square(share, lam, bias, mean_wrong, spread, mean[..., None], rest=rest_variance)
+    square = rf.stored_square(share, lam, bias, mean_wrong, spread, mean[..., None],
+                              rest=rest_variance + picks * pick**2)
     square = (weight * square).sum(-1)
     # nothing attended rightly, and nothing wrongly by chance
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
     alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * (kernel.variance - kernel.common)
-    return Stored(bias, spread, (1 - share) * mean_wrong, rest_variance, rest_third, mean, square, best[..., 0],
+    return Stored(bias, spread, (1 - share) * wrong, rest_variance, picks, pick[..., 0], mean, square, best[..., 0],
                   kernel.bare_variance, missed, 1 - alone / square)
 
 

@@ -58,8 +58,9 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     for c in range(len(each)):
         for k in range(count.shape[-1]):
             right = (count[:, c, k] / seeds.lam)[:, None]
-            theta = (right * store.bias[..., c] + store.rest[..., c] - store.mean)[..., None]
-            varies = (right**2 * store.spread[..., c] + store.rest_variance[..., c])[..., None]
+            again = store.picks[..., c] * store.pick
+            theta = (right * store.bias[..., c] + store.rest[..., c] + again - store.mean)[..., None]
+            varies = (right**2 * store.spread[..., c] + store.rest_variance[..., c] + again * store.pick)[..., None]
             left = left_of(theta**2 + varies, noise[..., None])
             each[c] += w_count[:, c, k][:, None, None] * ndtr((grid - gain * theta) / np.sqrt(left + gain**2 * varies))
         each[c] *= groups.weight[:, c][:, None, None]

@@ -14,12 +14,19 @@ import numpy as np
 from ..errors import interrupted_with
 from ..settings import SettingError, check_proportion, check_seed, check_seeds
 from ..simulate import workers
-from .planning import LOOKS, early_look, planned_seeds, second_stage
 from .predictors import claim_of
-from .problem import THREE_STEP_RECALL, Moments, P, Problem, S, load_grid
+from .problem import THREE_STEP_RECALL, P, Problem, S, cell_seed, load_grid
 from .results import Cell, Verification, biases_in_words, compare, pooled_groups, pooled_tests, too_small_to_judge
-from .sampling import cell_seed
-from .verdicts import DISAGREE, INCONCLUSIVE, family_confidence
+from .verdicts import (
+    DISAGREE,
+    INCONCLUSIVE,
+    LOOKS,
+    Moments,
+    early_look,
+    family_confidence,
+    planned_seeds,
+    second_stage,
+)
 
 __all__ = ["Verification", "verify"]
 

@@ -12,7 +12,9 @@ import tomllib
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NamedTuple
+from typing import TYPE_CHECKING, Generic
+
+import numpy as np
 
 from ..geometric import geometric_simulation
 from ..geometric.geometric_prediction import GeometricPrediction
@@ -22,7 +24,7 @@ from ..settings import N_TEST, OBSERVABLES, BaseSetting, Setting, SettingError
 from ..simulate.run import Triple, check_affordable, one_seed
 from ..theory.domain import remarks
 from ..theory.predict import Prediction, predict
-from .verdicts import GEOMETRIC, declared_margin, margin_at
+from .verdicts import GEOMETRIC, Moments, declared_margin, margin_at, planned_seeds
 
 # Types of settings and predictions; where nothing else is said, those of recall by three steps.
 if TYPE_CHECKING:  # `typing` has defaults of type variables from Python 3.13 on
@@ -34,13 +36,6 @@ else:
     from typing import TypeVar
 
     S, P = TypeVar("S"), TypeVar("P")
-
-
-class Moments(NamedTuple):
-    """The predicted mean of an observable and its deviation from seed to seed."""
-
-    mean: float
-    spread: float
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -83,6 +78,16 @@ class Problem(Generic[S, P]):
         declared = self.margin(setting)
         return {name: margin_at(value, declared) for name, value in claimed.items()}
 
+    def planned_seeds(self, setting: S, prediction: P) -> int:
+        """Seeds of one cell for a verdict on the library's own prediction.
+
+        >>> setting = Setting(V=64, L=4, d=64, N=4096)
+        >>> THREE_STEP_RECALL.planned_seeds(setting, predict(setting)) > 400
+        True
+        """
+        moments = self.moments(prediction)
+        return planned_seeds(moments, self.margins(setting, {name: m.mean for name, m in moments.items()}))
+
     def describe(self, setting: S) -> str:
         """The required parameters of a setting, in one short line."""
         return ", ".join(f"{name}={getattr(setting, name)}" for name in self.required)
@@ -104,6 +109,11 @@ def observe_exactly(setting: Setting, seed: int, index: int) -> Triple:
     """Attention, recall and accuracy of one seed of a setting, summed over all sequences; at finite rates, where there
     is no such sum, over `N_TEST` fresh ones."""
     return one_seed(setting, seed, index, None if setting.is_limit else N_TEST)
+
+
+def cell_seed(seed: int, number: int) -> int:
+    """The seed of cell `number` of a grid: cells must not share their draws."""
+    return int(np.random.SeedSequence((seed, number)).generate_state(1, np.uint64)[0])
 
 
 THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(

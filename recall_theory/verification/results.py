@@ -18,15 +18,16 @@ from ..numerics.formatting import SCHEMA_VERSION, cleaned
 from ..simulate.observables import Observable
 from ..theory.predict import LAW
 from .intervals import Intervals, anytime_interval, mean_intervals, pooled_interval
-from .planning import seeds_planned
-from .problem import Moments, P, Problem, S
+from .problem import P, Problem, S
 from .verdicts import (
     AGREE,
     AGREE_CONFIDENCE,
     DISAGREE,
     INCONCLUSIVE,
+    Moments,
     judge,
     pooled_margin,
+    seeds_planned,
     smallest_detectable_bias,
     worst,
 )

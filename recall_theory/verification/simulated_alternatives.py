@@ -1,16 +1,17 @@
-"""Alternatives beside simulation: decoders of the first gradient, and orthogonal embeddings.
+"""Settings observed on as many seeds each: of a phase diagram, and of alternatives beside their predictions.
 
-`tightness` says how close to the gradient bound decoders come, by bound, prediction and observation over one range of
-samples. `beyond_orthogonal` says how many facts random and orthogonal embeddings of one dimension store, and what they
-pay in samples.
+`with_points` simulates settings spread evenly over a phase diagram. `tightness` says how close to the gradient bound
+decoders come, by bound, prediction and observation over one range of samples. `beyond_orthogonal` says how many facts
+random and orthogonal embeddings of one dimension store, and what they pay in samples.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,13 +19,88 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics.formatting import SCHEMA_VERSION
 from ..settings import PARAMETERS, Setting, SettingError, check_integer, check_proportion, check_seed, check_seeds
 from ..simulate.memories import READERS, read_gradient
-from ..simulate.run import one_seed
+from ..simulate.observables import Observable
+from ..simulate.run import check_affordable, one_seed
+from ..simulate.workers import collect
 from ..theory.formulas.leading_laws import recall_interference
 from ..theory.formulas.lower_bounds import gradient_information_sampled, most_right
 from ..theory.one_step_memory import one_step_recall
+from ..theory.phase import PhaseDiagram, place
+from ..theory.phase import Point as SimulatedPoint
 from ..theory.predict import predict_many
 from ..theory.solve import solve_for
-from .sampling import Estimate, observe_settings
+from .problem import observe_exactly
+
+Values = tuple[float, ...]
+Estimate = tuple[float, float | None]  # a mean over seeds and its standard error, None for a single seed
+R = TypeVar("R")
+
+
+def observe_settings(settings: Sequence[Setting], seeds: int, seed: int, result: Callable[[list[list[Estimate]]], R], *,
+                     observe: Callable[[Setting, int, int], Values] = observe_exactly, jobs: int = 1,
+                     progress: Callable[[int, int], None] | None = None) -> R:
+    """The `result` of the estimates of every observable, setting by setting.
+
+    Each setting has `seeds` seeds of its own: settings that shared their embeddings would err together. `observe` gives
+    the observables of one seed, and `progress` is called with (seeds done, seeds in all).
+
+    Raises `SettingError` where a setting is too large to simulate. On Ctrl-C `Interrupted` carries the `result` of the
+    first settings, those whose seeds are all there.
+    """
+    for setting in settings:
+        check_affordable(setting, jobs)
+
+    def of_whole_settings(rows: list[Values]) -> R:
+        blocks = [np.array(rows[i:i + seeds]) for i in range(0, len(rows) - seeds + 1, seeds)]
+        observables = [[Observable(column) for column in block.T] for block in blocks]
+        return result([[(o.mean, None if math.isnan(o.se) else o.se) for o in row] for row in observables])
+
+    tasks = [(s, seed, i * seeds + j) for i, s in enumerate(settings) for j in range(seeds)]
+    return of_whole_settings(collect(observe, tasks, jobs=jobs, progress=progress, partial=of_whole_settings))
+
+
+# --- a phase diagram ---------------------------------------------------------------------------------------
+
+MOST_SIMULATED = 1000  # on a phase diagram
+PLASTIC = 1.32471795724474602596  # the real root of x^3 = x + 1
+
+
+def chosen_cells(diagram: PhaseDiagram, points: int) -> list[tuple[int, int]]:
+    """The (row, column) of `points` cells spread evenly over the plane: the R2 sequence, snapped to cells."""
+    rows, columns = diagram.accuracy.shape
+    check_integer("points", points, 1, min(MOST_SIMULATED, rows * columns))
+    chosen: dict[tuple[int, int], None] = {}
+    for k in itertools.count(1):
+        if len(chosen) == points:
+            break
+        chosen[int((1 / 2 + k / PLASTIC**2) % 1 * rows), int((1 / 2 + k / PLASTIC) % 1 * columns)] = None
+    return list(chosen)
+
+
+def with_points(diagram: PhaseDiagram, points: int = 12, seeds: int = 8, seed: int | None = None, *,
+                jobs: int = 1, progress: Callable[[int, int], None] | None = None) -> PhaseDiagram:
+    """The diagram with `points` of its settings simulated on `seeds` seeds each.
+
+    Raises `SettingError` where a number is out of range, or a setting too large to simulate, and `Interrupted` (a
+    KeyboardInterrupt) with the points whose seeds were finished by then where Ctrl-C stops it.
+    """
+    check_seeds(seeds)
+    seed = check_seed(seed)
+    cells = chosen_cells(diagram, points)
+    at = [(float(diagram.x_values[i]), float(diagram.y_values[j])) for j, i in cells]
+    fixed = dict(diagram.fixed)
+    ratio = fixed.pop("ratio", None)
+
+    def with_observed(observed: list[list[Estimate]]) -> PhaseDiagram:
+        marks = [SimulatedPoint(x, y, *accuracy, float(diagram.accuracy[cell]))
+                 for (x, y), cell, (_, _, accuracy) in zip(at, cells, observed, strict=False)]
+        return dataclasses.replace(diagram, points=tuple(marks))
+
+    return observe_settings([place(diagram.x, diagram.y, x, y, fixed, ratio) for x, y in at], seeds, seed,
+                            with_observed, jobs=jobs, progress=progress)
+
+
+# --- decoders of the first gradient ------------------------------------------------------------------------
 
 LEAST_X, MOST_X = 1 / 4, 16  # of x = N d^2/(V^2 L ln V)
 MOST_POINTS = 64

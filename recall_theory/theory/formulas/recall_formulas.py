@@ -68,14 +68,14 @@ stored_mean = _moment(
 )(lambda share, bias, astray: share * bias + (1 - share) * astray)
 
 stored_rest = _moment(
-    "stored.rest", "Variance of what a label's wrong picks store", "leading; a class of labels"
-)(lambda share, lam, bias, astray, bare, varied, *, missed, best, itself: (
-    (1 - share) / lam * (astray**2 + bare + itself) + varied * (bias - astray)**2
+    "stored.rest", "Variance of what a label's picks of other tokens store", "leading; a class of labels"
+)(lambda share, lam, bias, astray, bare, varied, *, missed, best: (
+    (1 - share) / lam * (astray**2 + bare) + varied * (bias - astray)**2
     + (1 - share - missed)**2 * agreement(best) * bare))
 
-stored_rest_third = _moment(
-    "stored.rest_third", "Third central moment of what a label's picks of the fact itself store", "leading"
-)(lambda share, lam, own, picked: (1 - share) * picked * own**3 / lam**2)
+stored_picks = _moment(
+    "stored.picks", "Mean number of a label's samples that attend to the value itself, as noise", "leading"
+)(lambda share, lam, picked: lam * (1 - share) * picked)
 
 stored_square = _moment(
     "stored.square", "Mean square of a label's strength", "exact for Poisson counts; a class of labels"

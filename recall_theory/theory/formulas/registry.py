@@ -130,7 +130,6 @@ SYMBOLS = {name: SymbolInfo(*info) for name, info in {
     "share": ("a", "share of a label's sequences that are attended rightly", "from 0 to 1"),
     "varied": (r"\mathsf{V}_a", "variance of that share in a class of labels", "at least 0"),
     "missed": (r"\bar\epsilon", "share of sequences attended wrongly, over all labels", "from 0 to 1"),
-    "itself": (r"\mathsf{s}", "variance of an overlap by picks of the value itself", "at least 0"),
     "picked": (r"\mathsf{p}", "chance that another label's wrong pick is the fact", "from 0 to 1"),
     "best": (r"\varpi", "chance that one token is among a sequence's noise", "from 0 to 1"),
     "average": (r"\bar\theta", "mean of what labels store", "real"),
