@@ -14,16 +14,23 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # for type checkers; typing itself would delay every start
 if TYPE_CHECKING:
-    from .settings import Setting, SettingError
-    from .simulate import Observation, simulate
-    from .theory.activation_choice import compare_activations
-    from .theory.bounds import bounds_at
-    from .theory.capacity import Capacity, capacity
-    from .theory.memories.memory_table import compare_memories
-    from .theory.phase import PhaseDiagram, phase
-    from .theory.predict import Prediction, predict, predict_many
-    from .theory.solve import solve_for
-    from .verification.engine import Verification, verify
+    from .settings import Setting as Setting
+    from .settings import SettingError as SettingError
+    from .simulate import Observation as Observation
+    from .simulate import simulate as simulate
+    from .theory.activation_choice import compare_activations as compare_activations
+    from .theory.bounds import bounds_at as bounds_at
+    from .theory.capacity import Capacity as Capacity
+    from .theory.capacity import capacity as capacity
+    from .theory.memories.memory_table import compare_memories as compare_memories
+    from .theory.phase import PhaseDiagram as PhaseDiagram
+    from .theory.phase import phase as phase
+    from .theory.predict import Prediction as Prediction
+    from .theory.predict import predict as predict
+    from .theory.predict import predict_many as predict_many
+    from .theory.solve import solve_for as solve_for
+    from .verification.engine import Verification as Verification
+    from .verification.engine import verify as verify
 
 # Public name -> the module that defines it. Imported on first use: the package itself imports neither NumPy nor SymPy.
 _HOME = {
@@ -46,25 +53,7 @@ _HOME = {
     "verify": "verification.engine",
 }
 
-__all__ = [
-    "Capacity",
-    "Observation",
-    "PhaseDiagram",
-    "Prediction",
-    "Setting",
-    "SettingError",
-    "Verification",
-    "bounds_at",
-    "capacity",
-    "compare_activations",
-    "compare_memories",
-    "phase",
-    "predict",
-    "predict_many",
-    "simulate",
-    "solve_for",
-    "verify",
-]
+__all__ = list(_HOME)
 
 
 class _Package(type(sys)):  # type: ignore[misc]
