@@ -13,7 +13,7 @@ from .text_layout import Block, Heading, Remark, table
 
 if TYPE_CHECKING:
     from ..theory.bounds import Bound, Bounds
-    from ..verification.simulated_alternatives import Point, Tightness
+    from ..verification.simulated_alternatives import Tightness
 
 PAPER = ("The paper proves a lower bound of its own; its text was not available, and its constant, its noise and "
          "its learners may differ from these.")
@@ -128,17 +128,13 @@ def _decoders(result: Tightness, points: int) -> Answer:
         table(simulated, f"Simulated on {plural(result.seeds, 'seed')} a point (--seed {result.seed}), "
               "± standard error"),
     ]
-    beyond = [p for p in result.points if _beats_bound(p, "three steps")]
+    used_again = "three steps"  # beyond the bound by more than three standard errors
+    beyond = [p for p in result.points if p.observed[used_again] > p.bound + 3 * (p.se[used_again] or 0)]
     if beyond:
         blocks.append(f"From N = {count(beyond[0].N)} on, three steps answer more than the bound allows one reading of "
                       "the gradient: they use the samples again.")
     whole = len(result.points) == points
     return Answer(result.to_dict(), records, blocks, figure=partial(decoder_figure, result) if whole else None)
-
-
-def _beats_bound(p: Point, name: str) -> bool:
-    """Whether what was observed is above the bound by more than three standard errors."""
-    return p.observed[name] > p.bound + 3 * (p.se[name] or 0)
 
 
 command = Command(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
@@ -16,7 +15,7 @@ from ..geometric.geometric_setting import (
     GeometricSetting,
     TrainingSetting,
 )
-from ..numerics.formatting import NOTHING, count, plural, probability
+from ..numerics.formatting import count, plural
 from .command import Answer, Command, Output
 from .geometric import describe, geometric_options
 from .options import file_option, flag, option, setting_options
@@ -132,7 +131,7 @@ def _observed(observed: GeometricObservation[GeometricSetting], wanted: int) -> 
     data["observed"]["recall"] |= {"std": recall.std, "interval": ends}
     data["predicted"] = prediction.to_dict()["predicted"]
     row = {"observable": "recall", "predicted": prediction.recall, "observed": recall.mean,
-           "95 % interval": _between(ends), "difference": recall.mean - prediction.recall, "std": recall.std,
+           "95 % interval": ends, "difference": recall.mean - prediction.recall, "std": recall.std,
            "predicted std": prediction.std}
     return Answer(data, seed_records(observed, {"recall": recall}), [
         Heading(f"What embeddings recalled at {describe(observed.setting)}"),
@@ -172,15 +171,11 @@ def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, trans
         Heading(f"{what} at N = {count(s.N)}, R = {count(s.R)}, d = {count(s.d)}, {asked}"),
         f"{finished_seeds(observed, wanted)}, at most {plural(s.steps, 'step')}; {count(s.queries)} queries, "
         f"{count(s.numbers)} trained numbers.",
-        *(table([{"": meaning, "mean": measures[name].mean, "95 % interval": _between(intervals[name]),
+        *(table([{"": meaning, "mean": measures[name].mean, "95 % interval": intervals[name],
                   "std": measures[name].std} for name, meaning in rows.items() if name in measures], title)
           for title, rows in tables.items() if set(rows) & set(measures)),
         Remark(TRANSFER_REMARK if transfer else REMARK),
     ])
-
-
-def _between(ends: Sequence[float | None]) -> str:
-    return NOTHING if ends[0] is None else " to ".join(map(probability, ends))
 
 
 def _interval(observed: Observable) -> list[float | None]:

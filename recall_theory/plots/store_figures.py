@@ -25,7 +25,7 @@ from .comparisons import (
     residual_figure,
     varied_sizes,
 )
-from .phase_diagram import describe_slice, slice_figure
+from .diagrams import describe_slice, slice_figure
 from .style import COLOURS, log_ticks, panel_grid
 
 if TYPE_CHECKING:
