@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import math
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
@@ -25,7 +24,6 @@ from .text_layout import Heading, Remark, table
 
 if TYPE_CHECKING:
     from ..geometric.geometric_simulation import GeometricObservation
-    from ..simulate.observables import Observable
 
 ROUTES = {
     "embedding": "all hops in one pass, by the embedding",
@@ -159,7 +157,8 @@ def run_train(output: Output, *, transfer: bool, seeds: int, seed: int | None, r
 def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, transfer: bool) -> Answer:
     tables = TRANSFER_MEASURES if transfer else MEASURES
     measures = observed.measures
-    intervals = {name: _interval(measure) for name, measure in measures.items()}
+    # None where the seeds show no spread, which is NaN for a single one.
+    intervals = {name: interval(x) if x.std > 0 else [None, None] for name, x in measures.items()}
     data = observed.to_dict()
     for name, ends in intervals.items():
         data["observed"][name]["interval"] = ends
@@ -176,13 +175,6 @@ def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, trans
           for title, rows in tables.items() if set(rows) & set(measures)),
         Remark(TRANSFER_REMARK if transfer else REMARK),
     ])
-
-
-def _interval(observed: Observable) -> list[float | None]:
-    """The 95 % interval of a mean that may be negative; none where the seeds show no spread."""
-    if not observed.std > 0:  # it is NaN for a single seed
-        return [None, None]
-    return interval(observed, lowest=-math.inf if observed.values.min() < 0 else 0.0)
 
 
 construct_command = Command(

@@ -58,14 +58,17 @@ def seed_records(observed: Observed, measures: Mapping[str, Observable]) -> list
             for i, row in enumerate(values)]
 
 
-def interval(observable: Observable, lowest: float = 0.0) -> list[float | None]:
-    """The 95 % interval of the mean over seeds, within what a share can be; none for a single seed."""
+def interval(observable: Observable) -> list[float | None]:
+    """The 95 % interval of the mean over seeds, within what a share can be; none for a single seed.
+
+    A measure with negative values, such as a share of variance that a control explains, may have a negative end.
+    """
     from ..verification.intervals import student_interval
 
     if len(observable.values) < 2:
         return [None, None]
     low, high = map(float, student_interval(observable.values, CONFIDENCE / 100))
-    return [max(lowest, low), min(1.0, high)]
+    return [low if observable.values.min() < 0 else max(0.0, low), min(1.0, high)]
 
 
 def prediction_of(setting: Setting, bits: int | None = None) -> Prediction | None:

@@ -1,6 +1,6 @@
-"""HTML documents from Jinja2 templates: each is one file that loads nothing and runs no script but its own.
+"""HTML documents from Jinja2 templates, each one file that loads nothing and runs no script but its own.
 
-Formulas are MathML, which browsers typeset without a library or a font.
+Their formulas are MathML, which browsers typeset without a library or a font.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 
 from ..plots.style import PALETTE
 from ..settings import SIZES, Setting
-from ..theory.formulas.registry import SYMBOLS, Formula, formulas
 
 if TYPE_CHECKING:
     import sympy
     from jinja2 import Environment
     from sympy.printing.mathml import MathMLPresentationPrinter
+
+    from ..theory.formulas.registry import Formula
 
 
 def render(template: str, *, style: str, script: str, connect: str = "'none'", style_attributes: bool = False,
@@ -103,7 +104,7 @@ def hashed(inline: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
 
 
-# The formulas that pages show, by model
+# Formulas
 
 NOISE = ("noise", "=")
 OF_NOISE = "<msup><mrow><mo>(</mo><mtext>noise</mtext><mo>/</mo><mtext>signal</mtext><mo>)</mo></mrow><mn>2</mn></msup>"
@@ -122,6 +123,8 @@ class Group:
 
     def formulas(self) -> list[dict[str, str]]:
         """The formulas as a page shows them: name, heading, math (MathML), provenance, reference and regime."""
+        from ..theory.formulas.registry import formulas
+
         return [{"name": name, "heading": _heading(formulas[name].title), "math": formula_math(formulas[name], *bound),
                  "provenance": formulas[name].provenance, "reference": formulas[name].reference,
                  "regime": formulas[name].regime.replace("<<", "≪").replace(">>", "≫")}
@@ -129,6 +132,8 @@ class Group:
 
     def symbols(self) -> list[str]:
         """Each symbol in the formulas that is not a size, as MathML, and its meaning."""
+        from ..theory.formulas.registry import SYMBOLS, formulas
+
         names = dict.fromkeys(a for name in self.bounds for a in formulas[name].arguments if a not in SIZES)
         return [f"{math(_typeset(name))} {SYMBOLS[name].meaning}" for name in names]
 
@@ -216,6 +221,8 @@ def _power(factor: str) -> str:
 def _typeset(name: str) -> sympy.Symbol:
     """The symbol under the name that the printer makes letters, Greek ones and indices of."""
     import sympy
+
+    from ..theory.formulas.registry import SYMBOLS
 
     return sympy.Symbol(SYMBOLS[name].latex.removeprefix("\\"))
 
