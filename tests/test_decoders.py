@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 from command_line import answer, call, csv_rows, refused
-from support import shipped
+from support import shipped, stops_after
 
 from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate import workers
@@ -191,12 +191,7 @@ def test_bounds_command_json_and_csv():
 
 
 def test_an_interrupt_keeps_the_points_that_are_finished(monkeypatch):
-    def stopped(work, tasks, jobs):
-        for _, task in zip(range(5), tasks, strict=False):
-            yield work(*task)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(workers, "ordered_map", stopped)
+    monkeypatch.setattr(workers, "ordered_map", stops_after(5))
     code, out, err = call(*SIZES[:8], "--points", "4", *SIZES[10:], "--json")
     assert code == 130 and len(json.loads(out)["points"]) == 2
     assert "interrupted after 2 of 4 points" in err and err.count("\n") == 1
