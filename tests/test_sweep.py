@@ -28,7 +28,8 @@ from recall_theory.sweep import (
 from recall_theory.sweep.store import gathered
 from recall_theory.sweep.sweep_grid import load_plan, scan
 from recall_theory.sweep.sweep_results import SIMULATION_VERSION
-from recall_theory.verification.problem import load_grid
+from recall_theory.theory.predict import predict
+from recall_theory.verification.problem import load_grid, predictions_of
 
 CELLS = product({"d": [4, 8, 16], "L": [2, 4]}, V=8, N=32)
 
@@ -219,7 +220,8 @@ def test_a_sweep_plans_the_seeds_of_its_verdicts_and_says_so(tmp_path):
 
 def test_cells_without_a_prediction_have_a_usual_number_of_seeds():
     described, refused = Setting(16, 2, 64, 512), Setting(16, 2, 64, 512, m=8, embedding="orthogonal")
-    plan = sweep_results.planned_for_verdicts([described, refused])
+    settings = [described, refused]
+    plan = sweep_results.planned_for_verdicts(settings, predictions_of(predict, settings))
     assert plan[0] > plan[1] == sweep_results.UNJUDGED_SEEDS
 
 
