@@ -196,7 +196,7 @@ def test_with_an_mlp_branches_of_attention_are_the_prediction_s_noise():
         budget = attention_terms(*(np.array([x]) for x in (V, L, d, N)), "gaussian", False, m=np.array([m]),
                                  phi=phi)[term][0]
         of_branch = {"noise tokens": V**2 * L**3 / (N**2 * d**4) / p.stored**2,
-                     **{key: x * (V * L**2 / (N * d)) ** 2 for key, x in p.width.items()}}[name]
+                     **{key: x * (V * L**2 / (N * d)) ** 2 for key, x in p.by_width.items()}}[name]
         assert of_branch == pytest.approx(budget, rel=rel), name
         if name == "MLP mean":
             assert (found["h0"] / found["A"]) ** 2 / m * (V * L**2 / (N * d)) ** 2 < budget / 10

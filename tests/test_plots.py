@@ -17,7 +17,7 @@ from recall_theory import Setting, phase
 from recall_theory.cli import main
 from recall_theory.errors import SettingError
 from recall_theory.plots.comparisons import SHAPES, VERDICTS, Mark, agreement_figure, draw_marks, residual_figure
-from recall_theory.plots.phase_diagram import phase_figure
+from recall_theory.plots.phase_diagram import exponents_figure, phase_figure
 from recall_theory.plots.style import (
     COLOURS,
     FORMATS,
@@ -31,6 +31,7 @@ from recall_theory.plots.style import (
 )
 from recall_theory.sweep import Problem, Store, product, sweep
 from recall_theory.sweep.store_summary import summarise_store
+from recall_theory.theory.length_exponents import exponents
 from recall_theory.theory.phase import FAMILIES, Point
 from recall_theory.web.explore_page import page
 
@@ -251,3 +252,18 @@ def test_a_plane_without_a_boundary_is_drawn():
     hopeless = phase("N", "d", (64, 256), (4, 16), cells=(2, 2), V=128, L=16)
     assert hopeless.boundary == () and "accuracy 0.99" not in texts(partial(phase_figure, hopeless)).split("reaches")[0]
     assert FORMATS == ("svg", "pdf", "png")
+
+
+def test_labels_of_lines_lie_inside_the_panel_and_beside_its_letters():
+    figure = exponents_figure(exponents(None, False))
+    figure.canvas.draw()
+    (panel,) = figure.axes
+    inside = panel.get_window_extent()
+    labels = [text for text in panel.texts if text.get_text().startswith("c = ")]
+    assert len(labels) >= 6 and all(inside.containsx(x) and inside.containsy(y) for text in labels
+                                    for x, y in text.get_window_extent().get_points())
+    diagram = phase("N", "d", (2**11, 2**16), (32, 256), cells=(6, 7), target=0.5, V=128, L=16)
+    figure = phase_figure(diagram)
+    figure.canvas.draw()
+    *letters, first, second = (text.get_window_extent() for text in figure.axes[0].texts)
+    assert letters and not any(label.overlaps(letter) for letter in letters for label in (first, second))

@@ -144,10 +144,10 @@ def leading(ladder: Ladder, sizes: Sizes, V: float) -> float | None:
     d, N, L = sizes["d"], sizes["N"], sizes["L"]
     y = 2 * math.log(min(L, V))
     if ladder.branch in ("interference", "MLP noise"):
-        x = d**2 / p.kappa if ladder.branch == "interference" else d / p.neurons
+        x = d**2 / p.overlap if ladder.branch == "interference" else d / p.neurons
         return float(x / 2 / lambert_w(x / 2))
-    if ladder.phi is not None and ladder.branch in p.width:
-        return N * d / L**2 / math.sqrt(y * p.width[ladder.branch])
+    if ladder.phi is not None and ladder.branch in p.by_width:
+        return N * d / L**2 / math.sqrt(y * p.by_width[ladder.branch])
     return {"mean bias": lambda: math.sqrt(N * d / float(lambert_w(N * d))),
             "coverage": lambda: float(N / lambert_w(N)),
             "mean embedding": lambda: N**2 * d**3 / L**4 / y,

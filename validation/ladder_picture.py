@@ -36,7 +36,7 @@ def ladder_figure(rows: Sequence[Row]) -> Figure:
         chosen = []
         for row in rows:
             s = setting_of_row(row)
-            if s.L != 8 or row["part"] not in ("width", "fewer", "samples"):
+            if s.L != 8 or row["part"] not in ("width", "fewer", "between", "samples", "narrow", "least samples"):
                 continue
             if along == "load" and s.N == RATIO * s.V:
                 chosen.append((s.V * math.log(s.V) / s.d**2, row))

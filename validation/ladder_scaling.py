@@ -130,4 +130,4 @@ def exponent_in_words(scaling: LadderScaling) -> str:
 
 def size_in_words(point: CriticalSize) -> str:
     """A critical size to three digits, or where it lies outside what was measured."""
-    return point.reason or f"{point.observed:.3g}"
+    return point.reason or f"{float(f'{point.observed:.3g}'):,g}"

@@ -23,12 +23,14 @@ from .style import COLOURS, log_ticks, panel_grid, tint
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.contour import ContourSet
     from matplotlib.figure import Figure
 
     Place = tuple[float, float]
 
 OTHER_LEVELS = (0.1, 0.5, 0.9)  # accuracies that have a thin line beside that of the target
 NUMBER = (0.09, 0.06)  # of a panel: the room that a number beside a mark takes
+LABEL = 0.06  # of a panel: half the room that a line's label takes
 CELLS = 32  # a unit of an exponent
 LARGEST_NU = 2
 
@@ -134,7 +136,24 @@ def _draw_other_levels(axes: Axes, diagram: PhaseDiagram) -> None:
     if levels and len(diagram.y_values) > 1:
         lines = axes.contour(diagram.x_values, diagram.y_values, _logit(diagram.accuracy), levels=list(levels),
                              colors=COLOURS["ink"], linewidths=0.7, linestyles="dashed")
-        axes.clabel(lines, fmt=levels, fontsize=6.5)
+        axes.clabel(lines, fmt=levels, fontsize=6.5, manual=_label_places(axes, lines))
+
+
+def _label_places(axes: Axes, lines: ContourSet) -> list[Place]:
+    """Where the labels of lines stand, of each line that has room: as near to its middle as is clear of the panel's
+    ends and of its letters and numbers."""
+    to_share = axes.transData + axes.transAxes.inverted()
+    taken = to_share.transform([getattr(text, "xy", text.get_position()) for text in axes.texts] or np.empty((0, 2)))
+    places = []
+    for segments in lines.allsegs:
+        points = max(segments, key=len, default=np.empty((0, 2)))
+        share = to_share.transform(points)
+        clear = ((share > LABEL) & (share < 1 - LABEL)).all(axis=1)
+        clear &= (abs(share[:, None] - taken) > LABEL).any(axis=2).all(axis=1)
+        found = np.flatnonzero(clear)
+        if found.size and np.ptp(share, axis=0).max() > 2 * LABEL:
+            places.append(tuple(points[found[abs(found - len(points) / 2).argmin()]]))
+    return places
 
 
 def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -208,11 +227,12 @@ def exponents_figure(found: Exponents) -> Figure:
     edge = [float(found.edge(delta)) for delta in across]
     panel.fill_between(x, edge, y[-1], color=COLOURS["ink"], alpha=0.08, linewidth=0)
     lines = panel.contour(x, y, longest, levels=np.arange(1, 17) / 8, colors=COLOURS["muted"], linewidths=0.8)
-    panel.clabel(lines, fmt=lambda c: f"c = {Fraction(c).limit_denominator(8)}", fontsize=6.5)
     panel.plot([x[0], *x], [y[-1], *edge], color=COLOURS["ink"], lw=1.6)
     for name, place in _needed(found).items():
         (panel.axvline if name == "delta" else panel.axhline)(place, color=COLOURS["ink"], lw=0.9, ls=":")
     panel.set(xlabel="delta: d = V^delta", ylabel="nu: N = V^nu", xlim=(x[0] - 1 / 8, x[-1]), ylim=(7 / 8, y[-1]))
+    panel.clabel(lines, fmt=lambda c: f"c = {Fraction(c).limit_denominator(8)}", fontsize=6.5,
+                 manual=_label_places(panel, lines))
     value = "in the values" if found.trigger_in_value else "in keys only"
     panel.set_title(f"Where recall succeeds (shaded), and up to which L = V^c attention does; trigger {value}")
     figure_legend(figure, [key("edge of recall", color=COLOURS["ink"], lw=1.6),

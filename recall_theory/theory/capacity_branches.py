@@ -89,7 +89,7 @@ def in_numbers(branch: str, sizes: Mapping[str, float], V: float) -> str | None:
     if branch not in PRODUCTS:
         return None
     left, right = PRODUCTS[branch]
-    kappa = Layer(**{"V": V, "d": None, "N": None, "L": None, "target": None, **sizes}).kappa
+    kappa = Layer(**{"V": V, "d": None, "N": None, "L": None, "target": None, **sizes}).overlap
     known = {**sizes, "V": V, "kappa": float(kappa), "s": 1.0}
 
     def product(side: Product) -> float:

@@ -109,6 +109,12 @@ class Exponents:
         return max(-value(x.margin, Fraction(0), delta, Fraction(0), Fraction(1)) / x.margin[3]
                    for x in self.recall if x.margin[3])
 
+    @functools.cached_property
+    def _margins(self) -> tuple[tuple[str, tuple[Form, ...]], ...]:
+        """By how much twice each form of the lead exceeds each form of the noise, by the noise's cause."""
+        return tuple((cause, tuple(tuple(2 * a - b for a, b in zip(lead, noise, strict=True)) for lead in self.lead))
+                     for cause, noise in dict.fromkeys(self.noise))
+
     def longest(self, nu: Fraction, delta: Fraction, mu: Fraction = Fraction(1)) -> tuple[Fraction, Condition]:
         """The least c at which attention fails, and the condition that fails there.
 
@@ -116,10 +122,9 @@ class Exponents:
         comes to exceed one of them, up to the first at which it ceases to.
         """
         found: list[tuple[Fraction, Condition]] = []
-        for cause, noise in self.noise:
+        for cause, margins in self._margins:
             start, end, condition = Fraction(0), None, None
-            for lead in self.lead:
-                margin = tuple(2 * a - b for a, b in zip(lead, noise, strict=True))
+            for margin in margins:
                 rest, slope = value(margin, Fraction(0), delta, nu, mu), margin[1]
                 if slope < 0 and (condition is None or -rest / slope > start):
                     start, condition = max(Fraction(0), -rest / slope), Condition(cause, margin)
@@ -197,8 +202,15 @@ def exponents(activation: str | None = None, trigger_in_value: bool = True) -> E
     noise = [(cause, form) for cause, pair in step_two.parts(p).items()
              for seen in pair for form in _powers(seen, symbols)]
     noise += [("trigger overlap", form) for form in _powers(step_two.lead(p)**2 / d, symbols)]
+    noise = [(cause, form) for cause, form in noise if not any(_below(form, other) for _, other in noise)]
     return Exponents(activation, trigger_in_value, tuple(_powers(step_two.lead(p), symbols)), tuple(noise),
                      tuple(_recall(activation, trigger_in_value, symbols)), tuple(_bounds(activation, symbols)))
+
+
+def _below(form: Form, other: Form) -> bool:
+    """Whether a form is less than another wherever delta >= 1/2, nu >= 1, mu >= 0 and c >= 0."""
+    more = [b - a for a, b in zip(form, other, strict=True)]
+    return 2 * more[0] + more[2] + 2 * more[3] > 0 and min(more[1:]) >= 0
 
 
 def _recall(activation: str | None, trigger_in_value: bool, symbols: Sequence[sympy.Symbol]) -> Iterable[Condition]:

@@ -27,7 +27,7 @@ def symbolic_hermite(phi: Activation, n: int) -> sympy.Expr | None:
     norm = sympy.sqrt(sympy.factorial(n))
     if phi.degree is not None:
         u = sympy.Symbol("u", real=True)
-        power = sympy.Poly(phi.expr.subs(sympy.Symbol("x", real=True), sympy.sqrt(s) * u) * _hermite(n, u), u)
+        power = sympy.Poly(phi.expr.subs(sympy.Symbol("x", real=True), sympy.sqrt(s) * u) * sympy.hermite_prob(n, u), u)
         # E u^k is (k - 1)!! for even k, else 0
         moments = sum(c * sympy.factorial2(k - 1) for (k,), c in power.terms() if k % 2 == 0)
         return sympy.simplify(sympy.expand(moments) / norm)
@@ -35,7 +35,7 @@ def symbolic_hermite(phi: Activation, n: int) -> sympy.Expr | None:
         # relu'' is a delta at 0: E relu(u) He_n(u) = He_{n-2}(0)/sqrt(2 pi)
         if n == 1:
             return sympy.sqrt(s) / 2
-        at_zero = sympy.Integer(1) if n == 0 else _hermite(n - 2, sympy.Integer(0))
+        at_zero = sympy.Integer(1) if n == 0 else sympy.hermite_prob(n - 2, 0)
         return sympy.sqrt(s) * at_zero / sympy.sqrt(2 * sympy.pi) / norm
     if phi.name == "erf":
         # erf' is a Gaussian: under it He_{n-1} averages as a moment of variance 1/(1 + 2 s)
@@ -44,13 +44,6 @@ def symbolic_hermite(phi: Activation, n: int) -> sympy.Expr | None:
         even = (-2 * s / (1 + 2 * s)) ** sympy.Rational(n - 1, 2) * sympy.factorial2(n - 2)
         return 2 * sympy.sqrt(s / (sympy.pi * (1 + 2 * s))) * even / norm
     return None
-
-
-def _hermite(n: int, u: sympy.Expr) -> sympy.Expr:
-    """He_n(u), from the Hermite polynomials of sympy, which are those of weight exp(-u^2)."""
-    import sympy
-
-    return sympy.expand(2 ** sympy.Rational(-n, 2) * sympy.hermite(n, u / sympy.sqrt(2)))
 
 
 def symbolic_kernel(phi: Activation) -> sympy.Expr | None:

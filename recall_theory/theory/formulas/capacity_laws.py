@@ -29,6 +29,7 @@ from .generic import (
     whole,
 )
 from .registry import formula
+from .step_two import StepTwo
 
 Lead = tuple[Real, Real]  # of attention: over the tokens' scores, and over the seeds
 Branches = dict[str, Real]  # by name: the largest V, or L, or the least N, or d, that each allows
@@ -319,30 +320,16 @@ def longest_at_rates(V: Real, d: Real, e: Real, beta: Real, target: Real) -> Rea
 
 # --- the least of the branches ----------------------------------------------------------------------
 
-@dataclasses.dataclass(frozen=True)
-class Layer:
-    """What a capacity depends on: numbers, arrays that broadcast, or symbols; None what is sought.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Layer(StepTwo):
+    """What a capacity depends on: the sizes and moments of step two, None for the size that is sought, and more.
 
-    V, d, N, L  the sizes; e = 1 where the trigger is in the values, else 0; target, a share of fresh sequences;
-    m           the width of the MLP, None without one; then, of its activation:
-    A, B, h0, h1, P0, P2  moments in step two, as in `StepTwo`;
-    k1, k0, kv, kz        moments of the kernel in step three: with itself, mean, d and m times its variances;
-    beta        eta*gamma, None in its limit; without an MLP.
+    target          a share of fresh sequences;
+    k1, k0, kv, kz  moments of the kernel in step three: with itself, mean, d and m times its variances;
+    beta            eta*gamma, None in its limit; without an MLP.
     """
 
-    V: Real
-    d: Real
-    N: Real
-    L: Real
-    e: Real
     target: Real
-    m: Real = None
-    A: Real = 1
-    B: Real = 0
-    h0: Real = 0
-    h1: Real = 1
-    P0: Real = 0
-    P2: Real = 0
     k1: Real = None
     k0: Real = None
     kv: Real = None
@@ -360,7 +347,7 @@ class Layer:
         return 1 if self.m is None else self.A / (self.A + self.B)
 
     @property
-    def kappa(self) -> Real:
+    def overlap(self) -> Real:
         """Interference, in units of V/d^2."""
         return 1 + self.e if self.m is None else self.kv / (self.k1 - self.k0)**2
 
@@ -397,7 +384,7 @@ class Layer:
         return (self.h0**2 + of_trigger) / scale, self.h1**2 / scale
 
     @property
-    def width(self) -> dict[str, Real]:
+    def by_width(self) -> dict[str, Real]:
         """MLP noise of attention by cause, in units of (V L^2/(N d))^2; nothing without an MLP."""
         if self.m is None:
             return {}
@@ -423,8 +410,8 @@ def vocabulary(p: Layer) -> Branches:
     alone = p.m is None
     return {
         "interference": (interference(p.d, p.e, p.target) if alone
-                         else power_law(p.d**2 / p.kappa, 1, p.target, 1)),
-        "gradient noise": power_law(p.N * p.d**2 / p.kappa, 2, p.target, 1),
+                         else power_law(p.d**2 / p.overlap, 1, p.target, 1)),
+        "gradient noise": power_law(p.N * p.d**2 / p.overlap, 2, p.target, 1),
         **({} if alone else {"MLP noise": power_law(p.d / p.neurons, 1, p.target, 1)}),
         "mean bias": mean_bias(p.d, p.N, p.shared, p.target),
         "coverage": coverage(p.N, p.target),
@@ -443,11 +430,11 @@ def vocabulary(p: Layer) -> Branches:
 def samples(p: Layer) -> Branches:
     """The least N that each branch asks for; infinite where no N is enough."""
     V, d, L, square = p.V, p.d, p.L, p.lead(p.V)**2
-    left = d**2 - p.kappa * V * square - (0 if p.m is None else p.neurons * d * V * square)
+    left = d**2 - p.overlap * V * square - (0 if p.m is None else p.neurons * d * V * square)
     token, even = _room(_even(log(L), 1, p.target), d), _room(p.even(V, L, d), d)
     embedded = V * L**4 / d**3 / p.pull**2
     return {
-        "gradient noise": if_positive(left, lambda: p.kappa * V**2 * square / left, infinity(left)),
+        "gradient noise": if_positive(left, lambda: p.overlap * V**2 * square / left, infinity(left)),
         "mean bias": (p.shared * V)**2 * square / d,
         "coverage": V * -log(1 - p.target),
         "counts": if_positive(p.shared, lambda: V * _needed_counts(log(V), p.shared, p.target)[0], 0 * V),
@@ -455,7 +442,7 @@ def samples(p: Layer) -> Branches:
         "uneven attention": if_positive(p.shared, lambda: sqrt(embedded / _room(p.uneven(V, L, d), d)), 0 * V),
         "noise tokens": V / p.stored * sqrt(L**3 / d**4 / token),
         "informative tokens": V * L**2 / d**4 / token / p.stored**2,
-        **{name: V * L**2 / d * sqrt(x / token) for name, x in p.width.items()},
+        **{name: V * L**2 / d * sqrt(x / token) for name, x in p.by_width.items()},
         **p.rates(p.enough),
     }
 
@@ -466,7 +453,7 @@ def dimension(p: Layer) -> Branches:
     V, N, L, square = p.V, p.N, p.L, p.lead(p.V)**2
     needed = V * L**4 / N**2 / p.pull**2
     start = cbrt(2 * log(L) * needed)
-    least_d = sqrt(p.kappa * V * square)
+    least_d = sqrt(p.overlap * V * square)
 
     def cube(lead: Lead) -> Real:
         s, w = lead
@@ -476,7 +463,7 @@ def dimension(p: Layer) -> Branches:
     token, overlap = s + w, s * (s + w) / 4
     return {
         "interference": least_d + _raised(log(V), p.target, p.e) if p.m is None else least_d,
-        "gradient noise": V * sqrt(p.kappa * square / N),
+        "gradient noise": V * sqrt(p.overlap * square / N),
         **({} if p.m is None else {"MLP noise": p.neurons * V * square}),
         "mean bias": (p.shared * V)**2 * square / N,
         "coverage": if_positive(N + V * log(1 - p.target), lambda: 0 * V, infinity(V)),

@@ -22,17 +22,17 @@ from .generic import (
     power_of_complement_less_one,
     whole,
 )
-from .registry import formula
+from .registry import Row, formula
 
 _DIGITS = 50
 _EQUAL = 1e-30  # V! = 2^(P b) to so much is an equality: what is left is rounding
 _SEES = "rigorous, learners that see the first gradient's mean in noise of N samples' noise tokens; L >= 2"
 
 _PAGE = "docs/derivations/bounds.md"
-_bits = functools.partial(formula, reference=f"{_PAGE}#bits")
-_information = functools.partial(formula, reference=f"{_PAGE}#from-information-to-recall",
-                                 regime="rigorous, any learner and any channel")
-_gradient = functools.partial(formula, reference=f"{_PAGE}#what-a-learner-sees-through-a-gradient", regime=_SEES)
+_bits: Row = functools.partial(formula, reference=f"{_PAGE}#bits")
+_information: Row = functools.partial(formula, reference=f"{_PAGE}#from-information-to-recall",
+                                      regime="rigorous, any learner and any channel")
+_gradient: Row = functools.partial(formula, reference=f"{_PAGE}#what-a-learner-sees-through-a-gradient", regime=_SEES)
 
 
 @formula("bound.coverage", "Recall of the best learner: seen facts, and the last one by elimination",
@@ -52,20 +52,17 @@ def coverage(V: Real, N: Real) -> Real:
     return minimum(1, minimum(1, V * unseen) / V - power_of_complement_less_one(V, N))
 
 
-@_bits("bound.bits", "Bits that a permutation of V labels holds",
-       regime="exact, any model that recalls all V facts: its parameters hold at least log2 V! bits",
-       limits="V log2(V/e) for large V", unit="bits")
-def permutation_bits(V: Real) -> Real:
-    """log2 V!."""
-    return loggamma(V + 1) / log(whole(2, V))
+permutation_bits = _bits(
+    "bound.bits", "Bits that a permutation of V labels holds",
+    regime="exact, any model that recalls all V facts: its parameters hold at least log2 V! bits",
+    limits="V log2(V/e) for large V", unit="bits"
+)(lambda V: loggamma(V + 1) / log(whole(2, V)))
 
-
-@_bits("bound.bits.errors", "Bits of a model with at most e wrong answers",
-       regime="rigorous, any model that errs on at most e facts of every permutation, whatever its answers",
-       limits="bound.bits at e = 0", unit="bits")
-def bits_with_errors(V: Real, errors: Real) -> Real:
-    """log2 (V - e)!, for 0 <= e <= V."""
-    return loggamma(V - errors + 1) / log(whole(2, V))
+bits_with_errors = _bits(
+    "bound.bits.errors", "Bits of a model with at most e wrong answers",
+    regime="rigorous, any model that errs on at most e facts of every permutation, whatever its answers",
+    limits="bound.bits at e = 0", unit="bits"
+)(lambda V, errors: loggamma(V - errors + 1) / log(whole(2, V)))
 
 
 @_bits("bound.bits.average", "Recall of P parameters of b bits, on average over permutations",
@@ -130,34 +127,20 @@ def recall_of_bits(V: float, P: float, b: float) -> float:
     return float(average_recall(V=float(V), P=float(P), b=float(b), a=float(bits_bound(P, b))))
 
 
-@_information("bound.information", "Information that a facts answered right take",
-              regime="rigorous, any learner and any channel, a >= 1 facts right in expectation",
-              limits="a ln(a/e) for large a; 0 at a = 1, which chance gives", unit="nats")
-def least_information(a: Real) -> Real:
-    """I >= a ln a - a + 1.
+least_information = _information(
+    "bound.information", "Information that a facts answered right take",
+    regime="rigorous, any learner and any channel, a >= 1 facts right in expectation",
+    limits="a ln(a/e) for large a; 0 at a = 1, which chance gives", unit="nats"
+)(lambda a: a * log(a) - a + 1)
 
-    >>> round(float(least_information(a=100.0)), 2)
-    361.52
-    """
-    return a * log(a) - a + 1
+most_right = _information(
+    "bound.information.recall", "Most facts right that I nats allow",
+    limits="the inverse of bound.information; 1 at I = 0"
+)(lambda nats: exp(1 + lambert_w((nats - 1) / exp(whole(1, nats)))))
 
-
-@_information("bound.information.recall", "Most facts right that I nats allow",
-              limits="the inverse of bound.information; 1 at I = 0")
-def most_right(nats: Real) -> Real:
-    """a <= exp(1 + W((I - 1)/exp(1))), W the Lambert function, I >= 0.
-
-    >>> round(float(most_right(nats=361.52)), 2)
-    100.0
-    """
-    return exp(1 + lambert_w((nats - 1) / exp(whole(1, nats))))
-
-
-@_gradient("bound.gradient.snr", "Signal over noise of the first gradient, the same in every direction",
-           limits="N/(V L)")
-def gradient_snr(V: Real, L: Real, N: Real) -> Real:
-    """N/((V - 1)(L - 1))."""
-    return N / ((V - 1) * (L - 1))
+gradient_snr = _gradient(
+    "bound.gradient.snr", "Signal over noise of the first gradient, the same in every direction", limits="N/(V L)"
+)(lambda V, L, N: N / ((V - 1) * (L - 1)))
 
 
 @_gradient("bound.gradient", "Information about the permutation in a noisy first gradient",
@@ -222,12 +205,7 @@ def queries_information(V: Real, L: Real, N: Real, P: Real) -> Real:
     return P / 2 * (1 + log(2 * pi(V) * (gradient_snr(V, L, N) + 1 / whole(12, V))))
 
 
-@_gradient("bound.gradient.samples", "Least N for all facts through a noisy first gradient",
-           limits="N d^2 = 2 V L ln V!: multiplicative in N, d^2 and 1/L")
-def gradient_samples(V: Real, L: Real, d: Real) -> Real:
-    """N >= 2 (V-1)(L-1) ln V!/min(d, V-1)^2.
-
-    >>> round(float(gradient_samples(V=64.0, L=16.0, d=32.0)), 1)
-    378.7
-    """
-    return 2 * (V - 1) * (L - 1) * loggamma(V + 1) / minimum(d, V - 1) ** 2
+gradient_samples = _gradient(
+    "bound.gradient.samples", "Least N for all facts through a noisy first gradient",
+    limits="N d^2 = 2 V L ln V!: multiplicative in N, d^2 and 1/L"
+)(lambda V, L, d: 2 * (V - 1) * (L - 1) * loggamma(V + 1) / minimum(d, V - 1) ** 2)
