@@ -130,8 +130,9 @@ def predict_or_reason(predict: Callable[[S], P], setting: S) -> P | str:
 
 def predictions_of(predict: Callable[[S], P], settings: Sequence[S], jobs: int = 1) -> list[P | str]:
     """What is predicted of each setting, or why nothing is; by `jobs` processes where there are many."""
-    tasks = [(predict, setting) for setting in settings]
-    return list(workers.ordered_map(predict_or_reason, tasks, jobs if len(settings) > FEW else 1))
+    if jobs == 1 or len(settings) <= FEW:
+        return [predict_or_reason(predict, setting) for setting in settings]
+    return list(workers.ordered_map(predict_or_reason, [(predict, setting) for setting in settings], jobs))
 
 
 THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
