@@ -194,12 +194,17 @@ def test_bad_values_are_refused_before_anything_is_run(cells, more, words):
 # Seeds planned for verdicts
 
 
-def test_a_sweep_plans_the_seeds_of_its_verdicts_and_says_so(tmp_path):
-    """By default as many seeds as `verify` plans, a line before, and a report that opens with a verdict."""
+def test_a_sweep_plans_the_seeds_of_its_verdicts_and_says_so(tmp_path, monkeypatch):
+    """By default as many seeds as `verify` plans, a line before, and a report that opens with a verdict; each cell is
+    predicted once."""
     store = str(tmp_path / "auto.db")
     cells = ["sweep", "--scan", "d=64,128", "--V", "16", "--L", "2", "--N", "512", "--seed", "1", "--store", store]
-    lines = []
-    sweep(product({"d": [64, 128]}, V=16, L=2, N=512), seed=1, store=store, announce=lines.append)
+    lines, predicted = [], []
+    with monkeypatch.context() as patch:
+        for module in (run_sweep, sweep_results):
+            patch.setattr(module, "predict", lambda setting: predicted.append(setting) or predict(setting))
+        sweep(product({"d": [64, 128]}, V=16, L=2, N=512), seed=1, store=store, announce=lines.append)
+    assert len(predicted) == 2
     planned = [int(n.replace(",", "")) for n in re.findall(r"takes? ([0-9,]+) seeds", " ".join(lines))]
     assert len(planned) == len(lines) <= 2 and all("to be run, about" in line for line in lines)
     code, out, err = call(*cells)
