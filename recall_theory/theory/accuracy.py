@@ -39,7 +39,7 @@ class Accuracy:
     outranking: int = 6  # tokens that outrank its own
     count: int = 5  # its training samples, of which there are on average `few` or more
     few_count: int = 8  # the same where there are fewer
-    strength: int = 8  # its own strength, which shares and counts of samples decide; twice that at counts far apart
+    strength: int = 8  # its own strength, which shares and counts of samples decide; counts far apart are nodes each
     # the kernel of the neurons
     neuron_input: int = 6  # a neuron's input along the value read out, on each side of 0; twice that between kinks
     neuron_smooth: int = 24  # the same in all, for an activation without kinks

@@ -18,7 +18,7 @@ from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite, gauss_le
 from .accuracy import Accuracy
 from .formulas import finite_rate_formulas as fr
 from .seed import score_cumulants, seed_nodes, size_arrays
-from .training_attention import TINY, Seeds, shape_score, summed_by_class
+from .training_attention import BELOW_ONE, TINY, Seeds, shape_score, summed_by_class
 
 LEFT = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
 CELLS_OF_INTEGRAL = 128  # a unit of that logarithm, on which a cubic is as good as the integral
@@ -194,7 +194,8 @@ class Softmax:
         V = self.seeds.V[:, None]
         there = -np.expm1((self.seeds.L[:, None] - 1) * np.log1p(-1 / V))
         log = z - (self.soft.heat[:, None] * zeta)[..., None]
-        none = np.exp((V - 1)[..., None] * np.log1p(-there[..., None] * (1 - self._at(self.mean, log))))
+        found = np.minimum(there[..., None] * (1 - self._at(self.mean, log)), BELOW_ONE)
+        none = np.exp((V - 1)[..., None] * np.log1p(-found))
         return np.asarray(there * (none @ w))
 
     def copies(self, zeta: FloatArray) -> FloatArray:
