@@ -9,8 +9,7 @@ import sys
 
 TYPE_CHECKING = False  # for type checkers; typing itself would delay every start
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from types import FrameType
+    from collections.abc import Sequence
 
 __all__ = ["main"]
 
@@ -27,35 +26,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     received: list[int] = []
     try:
-        import contextlib
+        from signal import SIG_DFL
 
-        with contextlib.contextmanager(_signals_as_interrupts)(received):
+        from .errors import signals_handled
+
+        def interrupt(number: int, frame: object) -> None:
+            received.append(number)
+            raise KeyboardInterrupt
+
+        # SIGTERM and SIGHUP end the work as Ctrl-C does, with what is finished. What is ignored, as SIGHUP under nohup,
+        # stays ignored.
+        with signals_handled(("SIGTERM", "SIGHUP"), interrupt, where=lambda handler: handler == SIG_DFL):
             code = _run(sys.argv[1:] if argv is None else list(argv))
     except KeyboardInterrupt:
         code = INTERRUPTED
     return 128 + received[0] if code == INTERRUPTED and received else code
-
-
-def _signals_as_interrupts(received: list[int]) -> Iterator[None]:
-    """SIGTERM and SIGHUP end the work as Ctrl-C does, with what is finished; `received` keeps the signal."""
-    import signal
-    import threading
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
-
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # What is ignored, as SIGHUP under nohup, stays ignored; only the main thread may set handlers.
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    before = {n: signal.getsignal(n) for n in numbers if in_main_thread and signal.getsignal(n) == signal.SIG_DFL}
-    try:
-        for number in before:
-            signal.signal(number, interrupt)
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _run(arguments: list[str]) -> int:

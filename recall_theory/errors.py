@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 __all__ = ["Interrupted", "NoWorkers", "SettingError", "interrupted_with", "interrupts_deferred"]
@@ -55,6 +55,25 @@ def interrupted_with(partial: Callable[[], object]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def signals_handled(names: Sequence[str], handler: Callable[[int, Any], None],
+                    where: Callable[[Any], bool]) -> Iterator[dict[int, Any]]:
+    """In the block a handler stands in for those of some signals that `where` is true of; yields these by number.
+
+    Nothing changes outside the main thread, which alone may set handlers, or for signals that a system doesn't have.
+    """
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    before = {n: signal.getsignal(n) for n in numbers if in_main_thread and where(signal.getsignal(n))}
+    try:
+        for number in before:
+            signal.signal(number, handler)
+        yield before
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+@contextlib.contextmanager
 def interrupts_deferred() -> Iterator[None]:
     """Ctrl-C and its like wait until the end of the block; a second one does not. For calls into compiled code that
     must not be left half way: a process that ends while jax computes may end with a segmentation fault.
@@ -69,15 +88,7 @@ def interrupts_deferred() -> Iterator[None]:
         if len(held) > 1:
             raise KeyboardInterrupt
 
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    before = {n: handler for n in numbers if in_main_thread and callable(handler := signal.getsignal(n))}
-    try:
-        for number in before:
-            signal.signal(number, hold)
+    with signals_handled(("SIGINT", "SIGTERM", "SIGHUP"), hold, where=callable) as before:
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     for number, frame in held[:1]:
-        before[signal.Signals(number)](number, frame)
+        before[number](number, frame)

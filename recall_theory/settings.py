@@ -149,12 +149,8 @@ class BaseSetting:
 
     def __post_init__(self) -> None:
         for name, parameter in self.parameters.items():
-            object.__setattr__(self, name, self.check_field(parameter, getattr(self, name)))
+            object.__setattr__(self, name, parameter.check(getattr(self, name)))
         self.check_together()
-
-    def check_field(self, parameter: Parameter, value: Any) -> Any:
-        """The value of one field in its canonical type; `SettingError` where it lies outside the domain."""
-        return parameter.check(value)
 
     def check_together(self) -> None:
         """Raise `SettingError` where fields that are right one by one do not go together."""
@@ -199,11 +195,12 @@ class Setting(BaseSetting):
 
     parameters = PARAMETERS
 
-    def check_field(self, parameter: Parameter, value: Any) -> Any:
+    def __post_init__(self) -> None:
         try:
-            return parameter.check(value)
+            super().__post_init__()
         except SettingError as error:
-            if parameter.kind == "integer" and hasattr(value, "__len__") and not isinstance(value, str | bytes | dict):
+            value = getattr(self, error.name)
+            if error.name in SIZES and hasattr(value, "__len__") and not isinstance(value, str | bytes | dict):
                 raise SettingError(error.name, f"{error}; use predict_many for arrays") from None
             raise
 

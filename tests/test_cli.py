@@ -172,7 +172,7 @@ def test_tables_hold_every_cell_at_every_width(width):
 def test_bold_type_is_for_terminals(monkeypatch):
     from recall_theory.commands import streams
 
-    monkeypatch.setattr(streams, "_is_terminal", lambda stream: stream is sys.stdout)
+    monkeypatch.setattr(streams, "is_terminal", lambda stream: stream is sys.stdout)
     assert "\x1b[1m" in call(*PREDICT)[1]
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in call(*PREDICT)[1]

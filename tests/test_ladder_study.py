@@ -102,6 +102,16 @@ def test_the_least_samples_rise_to_the_level():
     assert [point.observed for point in found.points] == pytest.approx([1000, 500, 250], rel=0.02)
 
 
+def test_a_few_drawings_without_a_crossing_leave_an_interval():
+    seen = {2: ([0.1] * 8, np.linspace(0.8, 1, 8).tolist()), 4: ([0.3] * 8, [0.0, *[1.0] * 7]),
+            8: ([0.2] * 8, [0.8] * 8)}
+    rows = [{"part": "samples", "rung": "6", "setting": Setting(V=64, L=L, d=32, N=N).to_dict(),
+             "observed": {"accuracy": {"values": values}}}
+            for L, pair in seen.items() for N, values in zip((128, 256, 512), ([0.05] * 8, *pair), strict=True)]
+    low, high = ladder_scaling(rows, "6", "N", "L", 0.5).interval
+    assert -1 < low < high < 1
+
+
 def test_what_lies_outside_says_so():
     found = ladder_scaling(made("3", 5.0), "3", "V", "d", 0.5)
     assert all(size_in_words(point).startswith("above V = ") for point in found.points if point.value > 8)

@@ -17,7 +17,7 @@ from recall_theory import Setting, phase
 from recall_theory.cli import main
 from recall_theory.errors import SettingError
 from recall_theory.plots.comparisons import SHAPES, VERDICTS, Mark, agreement_figure, draw_marks, residual_figure
-from recall_theory.plots.phase_diagram import exponents_figure, phase_figure
+from recall_theory.plots.diagrams import exponents_figure, phase_figure
 from recall_theory.plots.style import (
     COLOURS,
     FORMATS,

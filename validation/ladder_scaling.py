@@ -66,7 +66,10 @@ def ladder_scaling(rows: Sequence[Row], rung: str, of: str, along: str, at: floa
     scatter = math.expm1(np.abs(y - y.mean() - exponent * (x - x.mean())).max())
     if rung in LAWS:
         return LadderScaling(points, exponent, scatter=scatter)
-    drawn = weight @ np.array([logs for _, logs in usable])
+    # Drawings without a crossing, at most 2.5 % to a side, count at the largest finite distance.
+    logs = np.array([logs for _, logs in usable])
+    finite = np.where(np.isfinite(logs), logs, y[:, None])
+    drawn = weight @ np.clip(logs, finite.min(axis=1)[:, None], finite.max(axis=1)[:, None])
     return LadderScaling(points, exponent, interval_of(exponent, drawn, usable[0][0].simulated), scatter)
 
 

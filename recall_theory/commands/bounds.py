@@ -13,7 +13,7 @@ from .text_layout import Block, Heading, Remark, table
 
 if TYPE_CHECKING:
     from ..theory.bounds import Bound, Bounds
-    from ..verification.simulated_alternatives import Point, Tightness
+    from ..verification.simulated_alternatives import Tightness
 
 PAPER = ("The paper proves a lower bound of its own; its text was not available, and its constant, its noise and "
          "its learners may differ from these.")
@@ -42,12 +42,16 @@ def run(output: Output, *, V: int | None, N: int | None, m: int | None, activati
 
 
 def _bounds(bounds: Bounds) -> Answer:
-    reading = _one_step(bounds)
+    s, reading = bounds.setting, None
+    if s["m"] is None and s["V"] is not None and s["N"] is not None:
+        from ..theory.one_step_memory import one_step_recall
+
+        reading = float(one_step_recall(s["V"], s["L"], s["d"], s["N"])[0])
     data = bounds.to_dict() | {"one_step_recall": reading, "paper": PAPER}
     records = [{**data["setting"], "target": bounds.target, "bits": bounds.bits, **b,
                 "formulas": " ".join(b["formulas"])} for b in data["bounds"]]
     blocks: list[Block] = [
-        Heading(f"What no learner can beat at {sizes(bounds.setting, 'VLdNm')}"),
+        Heading(f"What no learner can beat at {sizes(s, 'VLdNm')}"),
         table(_allowed(bounds, b) for b in bounds.bounds),
         Remark(f"Recall is that of a uniformly random permutation, on average: one that happens to suit a learner "
                f"proves nothing. Its target is {exact(bounds.target)}. - is no limit. P = {count(bounds.parameters)} "
@@ -61,16 +65,6 @@ def _bounds(bounds: Bounds) -> Answer:
     blocks.append(Remark("The gradient bound is about reading one gradient. It says nothing of three steps, which use "
                          f"the samples again and need fewer of them where L > d. {PAPER}"))
     return Answer(data, records, blocks, lambda: _details(bounds))
-
-
-def _one_step(bounds: Bounds) -> float | None:
-    """Predicted recall of the one-step reading; None behind an MLP, or where V or N is open."""
-    s = bounds.setting
-    if s["m"] is not None or s["V"] is None or s["N"] is None:
-        return None
-    from ..theory.one_step_memory import one_step_recall
-
-    return float(one_step_recall(s["V"], s["L"], s["d"], s["N"])[0])
 
 
 def _allowed(bounds: Bounds, b: Bound) -> dict[str, object]:
@@ -128,17 +122,13 @@ def _decoders(result: Tightness, points: int) -> Answer:
         table(simulated, f"Simulated on {plural(result.seeds, 'seed')} a point (--seed {result.seed}), "
               "± standard error"),
     ]
-    beyond = [p for p in result.points if _beats_bound(p, "three steps")]
+    used_again = "three steps"  # beyond the bound by more than three standard errors
+    beyond = [p for p in result.points if p.observed[used_again] > p.bound + 3 * (p.se[used_again] or 0)]
     if beyond:
         blocks.append(f"From N = {count(beyond[0].N)} on, three steps answer more than the bound allows one reading of "
                       "the gradient: they use the samples again.")
     whole = len(result.points) == points
     return Answer(result.to_dict(), records, blocks, figure=partial(decoder_figure, result) if whole else None)
-
-
-def _beats_bound(p: Point, name: str) -> bool:
-    """Whether what was observed is above the bound by more than three standard errors."""
-    return p.observed[name] > p.bound + 3 * (p.se[name] or 0)
 
 
 command = Command(

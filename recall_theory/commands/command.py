@@ -7,6 +7,7 @@ import dataclasses
 import importlib
 import os
 import platform
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,7 @@ from ..errors import Interrupted
 from ..settings import check_seed
 from . import COMMANDS, PROGRAM, RENAMED, streams
 from .options import flag, option, option_of
-from .streams import BadInput, say, shown
+from .streams import BadInput, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,25 +68,30 @@ class Output:
     @property
     def progress(self) -> bool:
         """Whether to show progress: to a person, who may be reading stderr."""
-        return streams.stderr_is_terminal()
+        return streams.is_terminal(sys.stderr)
 
     @property
     def document(self) -> bool:
         """Whether a file is wanted in a form of its own: a page, a picture."""
         return self.file not in (None, "-") and not (self.json or self.csv)
 
-    def note(self, message: str) -> None:
-        """One line on stderr, for a person who hasn't asked for quiet."""
+    @property
+    def ending(self) -> str:
+        """Of the name of the file that is wanted: "svg" of Figure.SVG."""
+        return os.path.splitext(self.file or "")[1].lstrip(".").lower()
+
+    def say(self, message: str) -> None:
+        """One line of this command on stderr, for a person who hasn't asked for quiet."""
         if not self.quiet:
-            say(message)
+            streams.say(f"{self.command}: {message}")
 
     def seed(self, seed: int | None) -> int:
         """The seed itself, or a fresh one that is shown at once, so that an interrupted run can be repeated."""
         if seed is not None:
             return seed
         drawn = check_seed(None)
-        if self.progress:
-            self.note(f"--seed {drawn}")
+        if self.progress and not self.quiet:
+            streams.say(f"--seed {drawn}")
         return drawn
 
     @contextlib.contextmanager
@@ -118,11 +124,11 @@ class Output:
         except KeyboardInterrupt as stop:
             if finished is None or not isinstance(stop, Interrupted):
                 if again:
-                    self.note(f"{self.command}: {again}")
+                    self.say(again)
                 raise
             partial: Result = stop.partial
             done = finished(partial)
-            self.note(f"{self.command}: interrupted after {done}")
+            self.say(f"interrupted after {done}")
             given = answer(partial)
             return dataclasses.replace(given, data={**given.data, "interrupted": True}, exit_code=INTERRUPTED,
                                        blocks=[f"Interrupted after {done}.", *given.blocks])
@@ -336,10 +342,13 @@ def versions(verbose: bool) -> str:
         lines += [f"Python {platform.python_version()}", platform.platform()]
         lines += [f"{name} {metadata.version(name)}" for name in PACKAGES]
         lines += _linear_algebra()
-        present = os.cpu_count() or 1
-        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else present
-        lines.append(f"cores: {usable} usable of {present}")
+        lines.append(f"cores: {cores()} usable of {os.cpu_count() or 1}")
     return "\n".join(lines) + "\n"
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _linear_algebra() -> list[str]:

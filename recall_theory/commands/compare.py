@@ -33,7 +33,13 @@ def run_memories(output: Output, *, d: int | None, zipf: float | None, classes: 
     rows = [memory.to_dict() for memory in comparison.memories]
     data: dict[str, object] = {"d": d, "facts": comparison.facts, "target": comparison.target, "memories": rows}
     law = None if zipf is None or d is None else zipf_at(zipf, d, classes, samples)
-    blocks = _memory_blocks(comparison)
+    sought, heading = "facts", f"How many facts do memories hold at d = {count(d)}?"
+    if d is None:
+        sought, heading = "d", f"What do memories need for {count(comparison.facts)} facts?"
+    blocks: list[Block] = [Heading(heading), table(
+        {"memory": m.name, "right": m.criterion, sought: getattr(m, sought),
+         "facts per parameter": m.facts_per_parameter, "leading law": m.law, "it alone gives": m.leading}
+        for m in comparison.memories)]
     if seeds is not None:
         used = output.seed(seed)
         data |= {"seed": used, "seeds": seeds}
@@ -74,16 +80,6 @@ def _simulated(output: Output, comparison: Comparison, rows: Sequence[dict[str, 
             shown.append({"memory": memory.name, "facts": n, "d": d, "predicted recall": predicted,
                           "observed": recall.mean, "standard error": recall.se, "difference": recall.mean - predicted})
     return shown
-
-
-def _memory_blocks(comparison: Comparison) -> list[Block]:
-    sought, heading = "facts", f"How many facts do memories hold at d = {count(comparison.d)}?"
-    if comparison.d is None:
-        sought, heading = "d", f"What do memories need for {count(comparison.facts)} facts?"
-    return [Heading(heading), table(
-        {"memory": m.name, "right": m.criterion, sought: getattr(m, sought),
-         "facts per parameter": m.facts_per_parameter, "leading law": m.law, "it alone gives": m.leading}
-        for m in comparison.memories)]
 
 
 def _zipf_blocks(law: Zipf) -> list[Block]:

@@ -21,7 +21,6 @@ from .verify import DETAILS, grid_options, verification_answer, verified
 if TYPE_CHECKING:
     from ..geometric.geometric_capacity import GeometricCapacity
     from ..geometric.geometric_prediction import GeometricPrediction
-    from ..geometric.hop_depth import HopDepths
     from ..verification.results import Verification
 
 CAUSES = {
@@ -66,10 +65,6 @@ def run_predict(output: Output, **values: Any) -> Answer:
 
     prediction = predict(GeometricSetting(**values))
     data = prediction.to_dict()
-    return Answer(data, [{**data["setting"], **data["predicted"]}], _predicted(prediction))
-
-
-def _predicted(prediction: GeometricPrediction) -> list[Block]:
     s = prediction.setting
     one_pass = {"": "one pass alone", "recall": prediction.one_pass, "std over seeds": None}
     query = f"{plural(s.hops, 'hop')} in {plural(prediction.passes, 'pass', 'passes')}"
@@ -85,7 +80,8 @@ def _predicted(prediction: GeometricPrediction) -> list[Block]:
     if prediction.causes:
         blocks.append(table(({"cause": name, "variance": value, "because": CAUSES[name]}
                              for name, value in prediction.causes.items()), "What makes seeds differ, in one pass"))
-    return [*blocks, *map(Remark, prediction.remarks)]
+    blocks += map(Remark, prediction.remarks)
+    return Answer(data, [{**data["setting"], **data["predicted"]}], blocks)
 
 
 def run_verify(output: Output, grid: str, **values: Any) -> Answer:
@@ -121,10 +117,6 @@ def run_capacity(output: Output, **values: Any) -> Answer:
 
     result = capacity(**values)
     data = result.to_dict()
-    return Answer(data, data["rows"], _capacity_blocks(result), lambda: _capacity_details(result))
-
-
-def _capacity_blocks(result: GeometricCapacity) -> list[Block]:
     given = result.given
     known = [sizes(given, "NRd")]
     if given["hops"] > 1:
@@ -132,14 +124,14 @@ def _capacity_blocks(result: GeometricCapacity) -> list[Block]:
     rows = [{"memory": row.name, result.asked: getattr(row, result.asked), "code length k": row.code_length,
              "MLP width": row.mlp_width, "recall": row.recall, "facts per number": row.facts_per_parameter,
              "all parameters": row.parameters} for row in result.rows]
-    return [
+    return Answer(data, data["rows"], [
         Heading(f"Geometric recall: {ASKED[result.asked]} at {', '.join(known)}"),
         table(rows, formats={"R": count, "all parameters": count}),
         _crossover(result),
         Remark(f"Random superposition is to recall {given['target']:g} of the facts. In the first three rows and "
                "in the last two these are in the subjects' embeddings, N d numbers; in the two between in a d x d "
                "matrix that maps pairs of a subject and a relation to attributes."),
-    ]
+    ], lambda: _capacity_details(result))
 
 
 def _capacity_details(result: GeometricCapacity) -> list[Block]:
@@ -174,10 +166,6 @@ def run_hops(output: Output, N: int, R: int, hops: int, bits: float) -> Answer:
 
     result = costs_of_depths(N, R, hops, bits)
     data = result.to_dict()
-    return Answer(data, data["ways"], _hops_blocks(result))
-
-
-def _hops_blocks(result: HopDepths) -> list[Block]:
     rows = [{"way": plural(way.depth, "layer") if way.route == "layers" else WAYS[way.route], "passes": way.passes,
              "codes": way.words, "d": way.d, "MLP width": way.mlp_width, "facts in": way.facts_in,
              "bound, bits": way.bound_bits, "bound on d": way.bound_d} for way in result.ways]
@@ -191,13 +179,14 @@ def _hops_blocks(result: HopDepths) -> list[Block]:
         blocks.append(f"Enumerated over all tables of facts: the words of {plural(result.hops, 'relation')} have "
                       f"{result.enumerated_lists:,} different lists of answers for one subject, "
                       f"{math.log2(result.enumerated_lists):.2f} bits.")
-    return [*blocks, Remark(
+    blocks.append(Remark(
         "Codes are those in one embedding. A bound is in bits an embedding, for facts in the weights named and in no "
         f"others, and on d with b = {result.bits:g} bits a coordinate. In subject embeddings alone it holds at any "
         "depth. Facts in other weights get around it: in an unembedding that is read backwards, in a wide MLP, or in "
         f"lookup tables by which layers re-embed answers. All weights together hold at least "
         f"{number(result.tables_bits)} bits, R log2 N!. '{NOTHING}' is outside a bound's range, or where the words are "
-        "more than any construction takes.")]
+        "more than any construction takes."))
+    return Answer(data, data["ways"], blocks)
 
 
 def geometric_options(leave_out: Sequence[str] = ("bits",)) -> list[click.Parameter]:

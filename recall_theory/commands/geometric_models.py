@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
@@ -16,7 +14,7 @@ from ..geometric.geometric_setting import (
     GeometricSetting,
     TrainingSetting,
 )
-from ..numerics.formatting import NOTHING, count, plural, probability
+from ..numerics.formatting import count, plural
 from .command import Answer, Command, Output
 from .geometric import describe, geometric_options
 from .options import file_option, flag, option, setting_options
@@ -26,7 +24,6 @@ from .text_layout import Heading, Remark, table
 
 if TYPE_CHECKING:
     from ..geometric.geometric_simulation import GeometricObservation
-    from ..simulate.observables import Observable
 
 ROUTES = {
     "embedding": "all hops in one pass, by the embedding",
@@ -132,7 +129,7 @@ def _observed(observed: GeometricObservation[GeometricSetting], wanted: int) -> 
     data["observed"]["recall"] |= {"std": recall.std, "interval": ends}
     data["predicted"] = prediction.to_dict()["predicted"]
     row = {"observable": "recall", "predicted": prediction.recall, "observed": recall.mean,
-           "95 % interval": _between(ends), "difference": recall.mean - prediction.recall, "std": recall.std,
+           "95 % interval": ends, "difference": recall.mean - prediction.recall, "std": recall.std,
            "predicted std": prediction.std}
     return Answer(data, seed_records(observed, {"recall": recall}), [
         Heading(f"What embeddings recalled at {describe(observed.setting)}"),
@@ -160,7 +157,8 @@ def run_train(output: Output, *, transfer: bool, seeds: int, seed: int | None, r
 def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, transfer: bool) -> Answer:
     tables = TRANSFER_MEASURES if transfer else MEASURES
     measures = observed.measures
-    intervals = {name: _interval(measure) for name, measure in measures.items()}
+    # None where the seeds show no spread, which is NaN for a single one.
+    intervals = {name: interval(x) if x.std > 0 else [None, None] for name, x in measures.items()}
     data = observed.to_dict()
     for name, ends in intervals.items():
         data["observed"][name]["interval"] = ends
@@ -172,22 +170,11 @@ def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, trans
         Heading(f"{what} at N = {count(s.N)}, R = {count(s.R)}, d = {count(s.d)}, {asked}"),
         f"{finished_seeds(observed, wanted)}, at most {plural(s.steps, 'step')}; {count(s.queries)} queries, "
         f"{count(s.numbers)} trained numbers.",
-        *(table([{"": meaning, "mean": measures[name].mean, "95 % interval": _between(intervals[name]),
+        *(table([{"": meaning, "mean": measures[name].mean, "95 % interval": intervals[name],
                   "std": measures[name].std} for name, meaning in rows.items() if name in measures], title)
           for title, rows in tables.items() if set(rows) & set(measures)),
         Remark(TRANSFER_REMARK if transfer else REMARK),
     ])
-
-
-def _between(ends: Sequence[float | None]) -> str:
-    return NOTHING if ends[0] is None else " to ".join(map(probability, ends))
-
-
-def _interval(observed: Observable) -> list[float | None]:
-    """The 95 % interval of a mean that may be negative; none where the seeds show no spread."""
-    if not observed.std > 0:  # it is NaN for a single seed
-        return [None, None]
-    return interval(observed, lowest=-math.inf if observed.values.min() < 0 else 0.0)
 
 
 construct_command = Command(

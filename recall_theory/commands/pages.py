@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,8 +16,8 @@ from ..plots.style import FORMATS, WIDTHS, check_drawable, picture
 from ..settings import OBSERVABLES
 from .command import Answer, Command, Output, map_with_progress
 from .options import choice, file_option, flag, option
-from .scaling import blocks as scaling_blocks
 from .streams import BadInput, shown
+from .sweep import scaling_blocks
 from .text_layout import Block, Heading, Remark, Table, label, table
 from .verify import bias_in_words
 
@@ -28,18 +27,19 @@ if TYPE_CHECKING:
 
 
 PAGES = ("html", "htm")
+WIDTH = choice("width", tuple(WIDTHS), "width of the figure: a column of print (3.4 in) or two (7 in)",
+               metavar="single|double", default="double", show_default=True)
 FIGURES = ("agreement", "residuals", "phase", "scaling")
 
 
 def run_report(output: Output, *, store: str, at: float, jobs: int, figure: str | None, width: str,
                observable: Sequence[str]) -> Answer:
-    ending = Path(output.file or "").suffix.lstrip(".").lower()
     is_text = output.json or output.csv
-    wants_page = figure is None and output.document and ending in PAGES
+    wants_page = figure is None and output.document and output.ending in PAGES
     wants_figure = figure is not None and not is_text
-    if figure is None and ending in FORMATS:
+    if figure is None and output.ending in FORMATS:
         raise BadInput(f"--figure is missing for --output {shown(output.file)}: one of {', '.join(FIGURES)}")
-    if wants_figure and ending not in FORMATS:
+    if wants_figure and output.ending not in FORMATS:
         named = "is missing: a file" if output.file is None else f"{shown(output.file)} is not a file"
         raise BadInput(f"--output {named} that ends in {', '.join('.' + kind for kind in FORMATS)}")
     if wants_page or wants_figure:
@@ -59,7 +59,7 @@ def run_report(output: Output, *, store: str, at: float, jobs: int, figure: str 
 
     drawn = store_figure(summary, figure, tuple(dict.fromkeys(observable)) or OBSERVABLES)
     words = [drawn.describe(item) for item in drawn.items.values()]
-    document = picture(partial(drawn.whole, width), ending) if wants_figure else None
+    document = picture(partial(drawn.whole, width), output.ending) if wants_figure else None
     return dataclasses.replace(answer, data={**answer.data, "words": words}, blocks=words, document=document)
 
 
@@ -74,7 +74,7 @@ def _summary(output: Output, store: str, at: float, jobs: int, phases: bool) -> 
     if not results.found:
         raise BadInput(f"--store {shown(store)}: {unused or 'it holds no result: nothing to report'}")
     if unused:
-        output.note(f"{output.command}: {store}: {unused}")
+        output.say(f"{store}: {unused}")
     with output.bar("predictions") as progress:
         return summarise_store(results, at, diagram_cells=DIAGRAM_CELLS if phases else None,
                                mapped=map_with_progress(jobs, progress))
@@ -104,6 +104,9 @@ def _tally(summary: StoreSummary, store: str) -> list[Block]:
 def run_explore(output: Output, *, port: int | None, browser: bool) -> Answer:
     if output.file is not None:
         raise BadInput("--output: this page needs the running program, so none is written (report writes pages)")
+    import threading
+    import webbrowser
+
     from ..simulate.workers import one_thread
     from ..web.explore_page import answers, page
     from ..web.explore_server import Server
@@ -116,21 +119,12 @@ def run_explore(output: Output, *, port: int | None, browser: bool) -> Answer:
         record = {"address": server.address, "port": server.port}
         output.deliver(Answer(record, [record], [
             server.address, Remark("The page is there, for this machine alone, until Ctrl-C.")]))
-        if browser:
-            _open(server.address)
+        if browser:  # a browser may keep the call until it is closed, and it needs the page meanwhile
+            threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
         server.warm_up()
         with one_thread():  # the matrices are small: threads would only wait for one another
             server.serve_forever()
     raise KeyboardInterrupt  # what else ends a server that never ends by itself
-
-
-def _open(address: str) -> None:
-    """Show the page in the user's browser; where there is none, the address that was printed serves."""
-    import threading
-    import webbrowser
-
-    # A browser may keep the call until it is closed, and it needs the page meanwhile.
-    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 report_command = Command(
@@ -140,8 +134,7 @@ report_command = Command(
         choice("figure", FIGURES, "one figure for print, written by --output FILE.pdf, FILE.svg or FILE.png: agreement "
                "(predicted against observed), residuals (what is left, against each size), phase (predicted regions "
                "with simulated cells on them) or scaling (critical sizes)", metavar="FIGURE"),
-        choice("width", tuple(WIDTHS), "width of the figure: a column of print (3.4 in) or two (7 in)",
-               metavar="single|double", default="double", show_default=True),
+        WIDTH,
         choice("observable", OBSERVABLES, "attention, recall or accuracy in the figure; may be repeated; all where "
                "absent", metavar="OBSERVABLE", multiple=True),
         option("at", help="the level whose crossing is critical, and the boundary in phase diagrams"),
@@ -180,8 +173,7 @@ def run_geometric_report(output: Output, *, N: Sequence[int], R: Sequence[int], 
                jobs: int, training: str | None, width: str) -> Answer:
     from ..geometric.geometric_report import gather_report
 
-    ending = Path(output.file or "").suffix.lstrip(".").lower()
-    wanted = ending if output.document and ending in (*FORMATS, *PAGES) else None
+    wanted = output.ending if output.document and output.ending in (*FORMATS, *PAGES) else None
     if wanted:
         check_drawable("output")
     used = output.seed(seed)
@@ -202,7 +194,7 @@ def _answer(report: GeometricReport, wanted: str | None, width: str) -> Answer:
     answer = Answer(report.to_dict(), records, blocks)
     if wanted is None:
         return answer
-    from ..plots.geometric_diagram import geometric_figure
+    from ..plots.diagrams import geometric_figure
 
     drawn = picture(partial(geometric_figure, report, width), "svg" if wanted in PAGES else wanted,
                     transparent=wanted in PAGES)
@@ -257,8 +249,7 @@ geometric_report_command = Command(
         option("hops", among=GEOMETRIC_PARAMETERS, default=4, help="hops up to which relations are counted"),
         option("seeds", default=8), "seed", "jobs",
         file_option("training", "rows of validation/geometric_training.py, for a panel of training thresholds"),
-        choice("width", tuple(WIDTHS), "width of the figure: a column of print (3.4 in) or two (7 in)",
-               metavar="single|double", default="double", show_default=True),
+        WIDTH,
     ],
     help="One picture of geometric recall: recall against d with its prediction, its bound and simulated points; the "
          "relations that each construction holds at 1, 2, .. hops; thresholds of training; and where all of it comes "

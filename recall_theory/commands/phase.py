@@ -35,7 +35,7 @@ def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int
         raise BadInput(f"--cells {shown(cells)} is not COLUMNSxROWS, such as 17x13")
     if "activation" in given and not {"m", "m*d"} & {*given, x_name, y_name}:
         raise BadInput("--activation needs an MLP: give --m, or an axis m or m*d")
-    from ..plots.phase_diagram import phase_figure
+    from ..plots.diagrams import phase_figure
     from ..theory.phase import phase
     from ..verification.simulated_alternatives import with_points
 
@@ -63,7 +63,7 @@ def run(output: Output, *, x: str | None, y: str | None, cells: str, points: int
 
 def _exponents(values: Mapping[str, Any]) -> Answer:
     """The conditions in exponents, of the model alone."""
-    from ..plots.phase_diagram import exponents_figure
+    from ..plots.diagrams import exponents_figure
     from ..theory.length_exponents import exponents
 
     sizes = [name for name in ("V", "L", "d", "N", "m", "ratio") if values.get(name) is not None]

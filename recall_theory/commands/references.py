@@ -55,7 +55,9 @@ def run_formulas(output: Output, name: str | None, latex: bool, python: bool) ->
     if name not in formulas:
         group = [formula for key, formula in formulas.items() if name and key.startswith(name.rstrip(".") + ".")]
         if not group or latex or python:
-            raise BadInput(_unknown(name, formulas.near(name)))
+            near = formulas.near(name)
+            raise BadInput(f"NAME {shown(name)} is not a formula"
+                           + (f"; near it: {', '.join(near)}" if near else "; formulas without a NAME lists them"))
         return _listed(group)
     formula = formulas[name]
     if not (latex or python):
@@ -65,11 +67,6 @@ def run_formulas(output: Output, name: str | None, latex: bool, python: bool) ->
     text = formula.latex() if latex else formula.python()
     record = {"name": formula.name, "text": text}
     return Answer(record, [record], [Verbatim(text)])
-
-
-def _unknown(name: str, near: Sequence[str]) -> str:
-    return (f"NAME {shown(name)} is not a formula"
-            + (f"; near it: {', '.join(near)}" if near else "; formulas without a NAME lists them"))
 
 
 def _listed(formulas: Sequence[Formula]) -> Answer:

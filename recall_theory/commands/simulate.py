@@ -1,15 +1,16 @@
-"""`recall-theory simulate`: the model trained by three steps, with the prediction beside it."""
+"""`recall-theory simulate`, `train` and `ladder`: models trained by three steps, by one rung of the ladder, by all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import SettingError
-from ..numerics.formatting import count, deviation, number, plural, probability, signed, two_digits
+from ..numerics.formatting import NOTHING, count, deviation, number, plural, probability, signed, two_digits
 from ..settings import OBSERVABLES, Setting
+from ..training import RUNG_NAMES
 from .command import Answer, Command, Output
-from .options import QUANTISED, file_option, option, setting_options
+from .options import QUANTISED, choice, file_option, option, setting_options
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Table, table
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ..settings import BaseSetting
     from ..simulate.observables import Observable, Observation
     from ..theory.predict import Prediction
+    from ..training.rungs import RungObservation
+    from ..verification.ladder_study import Row
 
 CONFIDENCE = 95  # percent, of the interval over seeds
 MEASURES = {  # of a user's embeddings, beside random ones
@@ -55,14 +58,17 @@ def seed_records(observed: Observed, measures: Mapping[str, Observable]) -> list
             for i, row in enumerate(values)]
 
 
-def interval(observable: Observable, lowest: float = 0.0) -> list[float | None]:
-    """The 95 % interval of the mean over seeds, within what a share can be; none for a single seed."""
+def interval(observable: Observable) -> list[float | None]:
+    """The 95 % interval of the mean over seeds, within what a share can be; none for a single seed.
+
+    A measure with negative values, such as a share of variance that a control explains, may have a negative end.
+    """
     from ..verification.intervals import student_interval
 
     if len(observable.values) < 2:
         return [None, None]
     low, high = map(float, student_interval(observable.values, CONFIDENCE / 100))
-    return [max(lowest, low), min(1.0, high)]
+    return [low if observable.values.min() < 0 else max(0.0, low), min(1.0, high)]
 
 
 def prediction_of(setting: Setting, bits: int | None = None) -> Prediction | None:
@@ -187,4 +193,114 @@ command = Command(
     examples=["simulate --V 256 --L 16 --d 64 --N 16384 --seeds 64 --seed 1",
               "simulate --V 128 --L 8 --d 64 --N 8192 --eta 1e-3 --gamma 1e6 --csv --output seeds.csv",
               "simulate --V 1024 --L 64 --d 128 --N 65536 --eta 1e-6 --gamma 1e14 --seeds 4"],
+)
+
+# One rung, and all of them
+
+MEANINGS = {"loss": "training loss, nats", "training_accuracy": "training accuracy",
+            "attention_weight": "mean attention weight"}
+SMALL_STEPS = 600  # of a training of `ladder`
+MEASURED = ("Recall of rungs 6 and 7: the share of facts answered right in most of 8 fresh sequences. A model that met "
+            "the rule has training accuracy 1 and a loss under 0.01.")
+
+
+def run_train(output: Output, *, rung: str, seeds: int, seed: int | None, n_test: int, steps: int, rate: float,
+              resume: str | None, **values: Any) -> Answer:
+    setting = Setting(**values)
+    from ..training.rungs import RUNGS, check_trainable, train_rung
+
+    chosen = RUNGS[rung]
+    check_trainable(chosen, setting, seeds)
+    used = output.seed(seed)
+    return output.measure(
+        "steps",
+        lambda progress: train_rung(chosen, setting, seeds, used, plan=chosen.plan(setting, steps, rate),
+                                    n_test=n_test, resume=resume, progress=progress),
+        lambda found: _trained(found, steps, seeds),
+        lambda found: f"{int(found.steps.max())} steps of {partial_seeds(found, seeds)}")
+
+
+def _trained(found: RungObservation, most: int, wanted: int) -> Answer:
+    from ..simulate.observables import Observable
+    from ..verification.ladder_study import observation_data
+
+    measures = {name: Observable(values) for name, values in found.measures.items()}
+    data, prediction = observation_data(found), prediction_of(found.setting.replace(eta=None, gamma=None))
+    rows = []
+    for name, measure in measures.items():
+        ends = interval(measure) if name != "loss" else [None, None]
+        data["observed"][name]["interval"] = ends
+        law = getattr(prediction, name) if prediction is not None and name in OBSERVABLES else None
+        rows.append({"": MEANINGS.get(name, name), "mean": number(measure.mean) if name == "loss" else measure.mean,
+                     "95 % interval": ends,
+                     "law of three steps": NOTHING if law is None else probability(law)})
+    if prediction is not None:
+        data["predicted"] = prediction.to_dict()["predicted"]
+    rule = [] if found.rung.steps else [f"{int((found.steps < most).sum())} of {found.seeds} models met the stopping "
+                                        f"rule before {count(most)} steps."]
+    low, high = int(found.steps.min()), int(found.steps.max())
+    steps = plural(low, "step") if low == high else f"{count(low)} to {plural(high, 'step')}"
+    return Answer(data, seed_records(found, measures), [
+        Heading(f"Rung {found.rung.name}, {found.rung.change}: {found.setting.describe()}"),
+        f"{finished_seeds(found, wanted)}, {steps}, {plural(found.parameters, 'parameter')}.",
+        *rule,
+        table(rows),
+        f"Facts per parameter {number(data['facts_per_parameter'])}, bits per parameter "
+        f"{number(data['bits_per_parameter'])}.",
+        Remark(MEASURED),
+    ])
+
+
+def run_ladder(output: Output, *, seeds: int, seed: int | None, resume: str | None) -> Answer:
+    from ..training.trainer import check_installed
+
+    check_installed("ladder")
+    from ..verification import ladder_study
+
+    used = output.seed(seed)
+    places = ladder_study.small_ladder(seeds, SMALL_STEPS)
+    return output.measure(
+        "trainings", lambda progress: ladder_study.run_ladder(places, used, resume, progress),
+        lambda rows: _compared(rows, ladder_study.compare_rungs(rows)),
+        again=f"--resume {resume} --seed {used} goes on" if resume else "with --resume FILE it would go on from there")
+
+
+def _compared(rows: Sequence[Row], rungs: Sequence[Row]) -> Answer:
+    from ..training.rungs import RUNGS
+
+    shown = [{"rung": x["rung"], "change": RUNGS[x["rung"]].change, **{o: x[o] for o in OBSERVABLES},
+              "training accuracy": probability(x["training_accuracy"]), "accuracy less law": x["against_law"],
+              "steps": x["steps"], "bits per parameter": x["bits_per_parameter"]} for x in rungs]
+    return Answer({"rungs": rungs, "rows": rows}, rungs, [
+        Heading("What carries over from three gradient steps to a trained transformer"),
+        f"Means over {plural(rungs[0]['settings'], 'setting')}, {plural(rows[0]['seeds'], 'seed')} each, --seed "
+        f"{rows[0]['seed']}; steps are the median, bits per parameter the most over settings.",
+        table(shown),
+        Remark(MEASURED + " The law is that of three steps in the limit at the same setting; rung 7 has facts of other "
+               "frequencies. The large study is docs/ladder.md."),
+    ])
+
+
+train_command = Command(
+    "train", run_train,
+    params=[choice("rung", RUNG_NAMES, "which model: 1 and 2 three gradient steps (limit, finite rates), 3 full-batch "
+                   "gradient descent, 4 minibatches and AdamW, 5 embeddings trained too, 6 two transformer blocks with "
+                   "the trigger as a token (6-vector and 6-token: one block), 7 the same with Zipf facts",
+                   metavar="NAME", default="4", show_default=True),
+            *setting_options(leave_out=("m", "activation")), option("seeds", default=8), "seed", "n_test", "steps",
+            "rate", file_option("resume", "keep the training in FILE, and go on from it")],
+    help="Train one rung of the ladder between the paper's three gradient steps and a transformer, all seeds at once, "
+         "until training accuracy is 1 and the loss under 0.01; the law of three steps stands beside it. It needs "
+         "jax and optax: pip install 'recall-theory[train]'.",
+    examples=["train --rung 4 --V 128 --L 8 --d 32 --N 4096 --seeds 8",
+              "train --rung 1 --V 32 --L 4 --d 16 --N 512 --seeds 4 --seed 1 --json"],
+)
+
+ladder_command = Command(
+    "ladder", run_ladder,
+    params=[option("seeds", default=4), "seed",
+            file_option("resume", "append each finished training to FILE, and train only what it lacks")],
+    help="All rungs of the ladder at four small settings, a few minutes of work: what each learns, beside the law of "
+         "three steps. It needs jax and optax: pip install 'recall-theory[train]'.",
+    examples=["ladder --seed 1", "ladder --seeds 8 --seed 1 --resume ladder.jsonl --json"],
 )

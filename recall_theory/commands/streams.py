@@ -59,21 +59,17 @@ def discard_stdout() -> None:
         os.close(nowhere)
 
 
-def _is_terminal(stream: object) -> bool:
+def is_terminal(stream: object) -> bool:
+    """Whether a person may be reading the stream."""
     try:
         return bool(stream.isatty())  # type: ignore[attr-defined]
     except (AttributeError, ValueError):
         return False
 
 
-def stderr_is_terminal() -> bool:
-    """Whether a person may be reading stderr."""
-    return _is_terminal(sys.stderr)
-
-
 def wants_colour() -> bool:
     """Whether bold type may be used: only on a terminal, and never against NO_COLOR."""
-    return _is_terminal(sys.stdout) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return is_terminal(sys.stdout) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def width() -> int | None:
@@ -81,7 +77,7 @@ def width() -> int | None:
     columns = os.environ.get("COLUMNS", "")
     if columns.isascii() and columns.isdigit() and int(columns[:6]):
         return max(NARROWEST, int(columns[:6]))
-    if _is_terminal(sys.stdout):
+    if is_terminal(sys.stdout):
         return max(NARROWEST, shutil.get_terminal_size().columns)
     return None
 

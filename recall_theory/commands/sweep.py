@@ -1,9 +1,11 @@
-"""`recall-theory sweep`: simulations over a grid, kept in a store, never run twice."""
+"""`recall-theory sweep` and `scaling`: simulations over a grid, or around critical sizes, that a store can keep."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -11,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..numerics.formatting import plural, with_error
-from ..settings import OBSERVABLES, PARAMETERS
+from ..errors import SettingError
+from ..numerics.formatting import NOTHING, count, number, plural, with_error
+from ..settings import OBSERVABLES, PARAMETERS, SIZES, Parameter
 from .command import Answer, Command, Output, Progress
-from .options import EXTRA, Declared, file_option, option, option_of
+from .options import EXTRA, Declared, choice, file_option, option, option_of, setting_options
 from .streams import BadInput, shown
-from .text_layout import Block, Heading, legend, marked
+from .text_layout import Block, Heading, Remark, Table, legend, marked, table, words
 from .verify import one_line, variant
 
 if TYPE_CHECKING:
+    from ..sweep.scaling_experiment import CriticalSize, Scaling
     from ..sweep.store import Store
     from ..sweep.sweep_grid import SweepPlan
     from ..sweep.sweep_results import Results
@@ -61,18 +65,15 @@ def run(output: Output, *, scan: Sequence[str], grid: str | None, ratio: float |
         kept = stack.enter_context(Store(store, must_exist=not (plan.cells or merge)))
         merged = kept.merge(others) if merge else None
         if unused := kept.unused():
-            output.note(f"{output.command}: {store}: {unused}")
+            output.say(f"{store}: {unused}")
         if not plan.cells:
             return answer(gathered(kept, kept.current()))
         used = _seed(output, kept, plan.seed if seed is None else seed)
 
         def work(progress: Progress) -> Results:
-            def say(line: str) -> None:
-                output.note(f"{output.command}: {line}")
-
             return sweep(plan.cells, None if wanted == AUTO else int(wanted), used, n_test=n_test or plan.n_test,
                          jobs=jobs, store=kept, part=share, scheduler=scheduler, progress=progress,
-                         announce=say if output.progress else None, note=say)
+                         announce=output.say if output.progress else None, note=output.say)
 
         where = "goes on from here" if store else "and --store FILE would go on from where it was"
         return output.measure("seeds", work, answer, lambda results: (
@@ -210,4 +211,124 @@ command = Command(
          "a second of work, and stores of several machines can be merged.",
     examples=["sweep --scan d=32:128:x2 --scan L=4,8 --V 64 --ratio 32 --seeds 16 --store sweep.db --jobs 2",
               "sweep --store sweep.db --merge other.db --export all.csv"],
+)
+
+
+# How a critical size scales
+
+# What isn't given: sizes at which any pair of them has a crossing at one half, and values that are quick to run.
+USUAL_SIZES = {"V": 96, "L": 4, "d": 128, "N": 16384}
+USUAL_VALUES = {"V": "64,91,128,181,256", "L": "4:64:x2", "d": "64,91,128,181,256", "N": "2^12:2^16:x2",
+                "m": "64:1024:x2"}
+FOUR_DIGITS = functools.partial(number, digits=4)
+SCALING_REMARK = ("The predicted exponent is the same line through the predicted critical values. Pilots only say "
+                  "where to look; their seeds are not used again.")
+TOO_FEW = "An exponent needs two critical values whose intervals have both ends."
+
+
+def run_scaling(output: Output, of: str, along: str, values: str | None, *, at: float, seed: int | None,
+                store: str | None, ratio: float | None, **given: Any) -> Answer:
+    from ..sweep.scaling_experiment import scaling
+
+    scanned = _values(along, values)
+    fixed = {name: value for name, value in given.items() if value is not None}
+    for name, usual in USUAL_SIZES.items():
+        if name not in (of, along) and not (name == "N" and ratio is not None):
+            fixed.setdefault(name, usual)
+    used = output.seed(seed)
+    where = f"goes on from what {store} holds" if store else "and --store FILE could be gone on with"
+    return output.measure(
+        "seeds",
+        lambda progress: scaling(of, along, scanned, at, seed=used, store=store, ratio=ratio, progress=progress,
+                                 **fixed),
+        lambda result: Answer(result.to_dict(), result.records(),
+                              [*scaling_blocks(result), f"--seed {result.seed}.", Remark(SCALING_REMARK)]),
+        again=f"the same with --seed {used} {where}")
+
+
+def _values(along: str, text: str | None) -> list[Any]:
+    """The values of the size along which another scales."""
+    from ..sweep.sweep_grid import scan_values
+
+    try:
+        scanned = scan_values(along, text or USUAL_VALUES[along])
+    except SettingError as error:
+        raise BadInput(f"--values {shown(text)}: {error}") from None
+    if None in scanned:
+        raise BadInput(f"--values {shown(text)}: none is not a value to scale along")
+    return scanned
+
+
+def scaling_blocks(result: Scaling) -> list[Block]:
+    """The critical sizes, and the exponent where there is one; `report` shows them too."""
+    from ..sweep.store_summary import described
+
+    fixed = described(result.fixed)
+    ratios = dict.fromkeys(("predicted", "observed", "observed / predicted"), FOUR_DIGITS)
+    points = [{result.along: p.value, "predicted": marked(FOUR_DIGITS(p.predicted), p.remarks),
+               "observed": p.observed, "95 % interval": _interval(p),
+               "observed / predicted": p.observed / p.predicted, "simulated seeds": p.simulated}
+              for p in result.points]
+    out: list[Block] = [
+        Heading(f"The {result.of} at which {result.observable} is {result.at:g}, along {result.along}"
+                + (f" ({fixed})" if fixed else "")),
+        table(points, formats=ratios | {"95 % interval": words}),
+        *legend(p.remarks for p in result.points),
+    ]
+    if result.line is not None:
+        out.append(_exponents(result))
+    left_out = [count(p.value) for p in result.points if not math.isnan(p.observed) and not p.se_log > 0]
+    if left_out:
+        out.append(f"Not in the line: {result.along} = {', '.join(left_out)}, whose interval lacks an end; more "
+                   "--seeds narrow it.")
+    if result.line is None:
+        return [*out, TOO_FEW]
+
+    chance = result.line.p_value
+    if not math.isnan(chance):
+        bent = ": it bends, and the exponent is that of this range" if chance < 1 / 100 else ""
+        out.append("Points as far from a straight line as these, by their errors alone, have probability "
+                   f"{number(chance, 2)}{bent}.")
+    return out
+
+
+def _exponents(result: Scaling) -> Table:
+    assert result.line is not None
+    slope, predicted, (low, high) = result.line.slope, result.predicted_exponent, result.interval
+    between = NOTHING if math.isnan(predicted) else f"{low - predicted:+.3f} to {high - predicted:+.3f}"
+    rows = [("observed", slope, f"{low:.3f} to {high:.3f}", result.line.se),
+            ("predicted", NOTHING if math.isnan(predicted) else predicted, NOTHING, None),
+            ("observed - predicted", NOTHING if math.isnan(predicted) else f"{slope - predicted:+.3f}", between, None)]
+    return table([dict(zip(("exponent", "value", "95 % interval", "se"), row, strict=True)) for row in rows],
+                 f"{result.of} ~ {result.along}^exponent", formats={"value": "{:.3f}".format})
+
+
+def _interval(point: CriticalSize) -> str:
+    """The interval of a critical size, or why none was observed."""
+    low, high = point.interval
+    if math.isnan(point.observed):
+        return point.reason
+    return f"{FOUR_DIGITS(low)} to {FOUR_DIGITS(high) if high < math.inf else 'no end'}"
+
+
+scaling_command = Command(
+    "scaling", run_scaling,
+    params=[
+        choice("of", SIZES, "the size whose critical value is sought: V, L, d, N, m", metavar="SIZE", required=True),
+        click.Option(["--in", "along"], type=Declared(Parameter("in", "", "choice", choices=SIZES)), metavar="SIZE",
+                     help="the size along which it scales", required=True),
+        file_option("values", "values of --in: 64,128,256 or 64:256:x2; where absent "
+                    + "; ".join(f"{name} {text}" for name, text in USUAL_VALUES.items()), metavar="VALUES"),
+        option("at", help="what the mean observable has at the critical value"),
+        option("observable", help="what is held against --at"),
+        *[option(name, help=f"{PARAMETERS[name].meaning}; {usual} where it is neither given nor scaled")
+          for name, usual in USUAL_SIZES.items()],
+        *setting_options((), leave_out=(*USUAL_SIZES, "eta", "gamma")), "ratio",
+        option("seeds", default=64, help="seeds of each of the five points around a crossing"), "seed", "jobs",
+        file_option("store", "keep every simulation in FILE, as sweep does: with the same --seed nothing is run twice"),
+    ],
+    help="Find by simulation the value of one size at which an observable crosses --at, for several values of "
+         "another; fit the exponent, with its interval, and set it beside the predicted one.",
+    examples=["scaling --of N --in V --at 0.5",
+              "scaling --of d --in V --values 64:512:x2 --observable recall --L 2 --ratio 500 --seed 1 --jobs 2"],
 )

@@ -31,6 +31,11 @@ def label(value: object) -> str:
     return words(value)
 
 
+def between(ends: Sequence[float | None]) -> str:
+    """The format of intervals of probabilities."""
+    return NOTHING if ends[0] is None else " to ".join(map(probability, ends))
+
+
 class Heading(str):
     """The question that an answer answers; bold on a terminal."""
 
@@ -71,8 +76,9 @@ FORMATS: dict[str, Format] = {
     **dict.fromkeys(("cells", "reached", "linear", "quadratic", "higher"), percent),
     **dict.fromkeys(("design effect", "standard error"), two_digits),
     "difference": signed,
+    "95 % interval": between,
     **dict.fromkeys(("share", "samples N", "N/V", "one seed", "least N", "there is", "it takes", "longest L",
-                     "by the leading law", "it requires", "detectable bias", "95 % interval", "shape", "random",
+                     "by the leading law", "it requires", "detectable bias", "shape", "random",
                      "orthogonal", "N, random", "N, orthogonal"), number),
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..numerics.formatting import NOTHING, brief, count, deviation, number, plural, signed
-from .command import EXIT_CODES, Answer, Command, Output
+from .command import EXIT_CODES, Answer, Command, Output, cores
 from .options import choice, file_option, option
 from .text_layout import Block, Remark, Table, label, legend, marked, table
 
@@ -53,14 +52,11 @@ def verified(output: Output, problem: Problem[S, P], grid: str, answer: Callable
 
     settings, used = load_grid(grid, problem), output.seed(seed)
 
-    def say(line: str) -> None:
-        output.note(f"{output.command}: {line}")
-
     return output.measure(
         "seeds",
         lambda progress: verify(settings, seed=used, jobs=jobs or cores(), problem=problem,
                                 progress=lambda done, total, _: progress(done, total),
-                                announce=say if output.progress else None, **how),
+                                announce=output.say if output.progress else None, **how),
         lambda result: answer(result, len(settings)),
         lambda result: _finished(result, len(settings), used))
 
@@ -69,14 +65,6 @@ def _finished(result: Verification[S, P], wanted: int, seed: int) -> str:
     """How far a verification is that was interrupted."""
     early = ", before all had their seeds" if len(result.cells) == wanted else ""
     return f"{len(result.cells):,} of {plural(wanted, 'cell')}{early}; --seed {seed} repeats them"
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
 
 
 def variant(setting: Setting) -> str:

@@ -261,47 +261,40 @@ def decoder_figure(result: Tightness) -> Figure:
 def embedding_figure(result: BeyondOrthogonal) -> Figure:
     """Left, facts over d with samples without end; right, the least samples over the number of facts."""
     figure, (left, right) = panel_grid(2, "double", height=0.95)
-    _draw_facts(left, result)
-    _draw_samples(right, result)
-    return figure
-
-
-def _draw_facts(panel: Axes, result: BeyondOrthogonal) -> None:
     random, orthogonal = (colour for _, colour, _ in EMBEDDINGS.values())
     share = 2 * (1 + int(result.setting["trigger_in_value"]))
-    d = [x.d for x in result.dimensions]
+    dimensions = [x.d for x in result.dimensions]
     stored = [(x.d, x.random) for x in result.dimensions if x.random is not None]
-    log_ticks(panel, "x", min(d), max(d))
-    panel.set(yscale="log", xlabel="embedding dimension d", ylabel="facts stored V",
-              title="How many facts, with samples without end")
-    panel.plot([x for x, _ in stored], [y for _, y in stored], color=random, marker="o", ms=4.5, lw=1.6, label="random")
-    panel.plot(d, [x.law for x in result.dimensions], color=random, ls=":", label=f"leading law d² = {share} V ln V")
-    panel.plot(d, d, color=orthogonal, marker="s", ms=4.5, lw=1.6, label="orthogonal, V = d")
-    panel.legend()
+    log_ticks(left, "x", min(dimensions), max(dimensions))
+    left.set(yscale="log", xlabel="embedding dimension d", ylabel="facts stored V",
+             title="How many facts, with samples without end")
+    left.plot([x for x, _ in stored], [y for _, y in stored], color=random, marker="o", ms=4.5, lw=1.6, label="random")
+    left.plot(dimensions, [x.law for x in result.dimensions], color=random, ls=":",
+              label=f"leading law d² = {share} V ln V")
+    left.plot(dimensions, dimensions, color=orthogonal, marker="s", ms=4.5, lw=1.6, label="orthogonal, V = d")
+    left.legend()
 
-
-def _draw_samples(panel: Axes, result: BeyondOrthogonal) -> None:
     V = [f.V for f in result.facts]
-    log_ticks(panel, "x", min(V), max(V))
+    log_ticks(right, "x", min(V), max(V))
     for key, (label, colour, marker) in EMBEDDINGS.items():
         needs = [(f.V, N, f.needs[key].observed) for f in result.facts
                  if key in f.needs and (N := f.needs[key].N) is not None]
-        panel.plot([v for v, _, _ in needs], [n for _, n, _ in needs], color=colour, lw=1.6, label=label)
+        right.plot([v for v, _, _ in needs], [n for _, n, _ in needs], color=colour, lw=1.6, label=label)
         below = key == "orthogonal"
         for v, n, observed in needs:
             if observed is not None:
-                panel.plot(v, n, color=colour, marker=marker, ms=5, mfc=COLOURS["paper"])
-                panel.annotate(f"{observed:.2f}", (v, n), xytext=(4, -9) if below else (-4, 5), fontsize=6.5,
+                right.plot(v, n, color=colour, marker=marker, ms=5, mfc=COLOURS["paper"])
+                right.annotate(f"{observed:.2f}", (v, n), xytext=(4, -9) if below else (-4, 5), fontsize=6.5,
                                textcoords="offset points", ha="left" if below else "right")
     d = result.setting["d"]
     most = next(x.random for x in result.dimensions if x.d == d)
-    (_, random, _), (_, orthogonal, _) = EMBEDDINGS.values()
-    panel.axvline(d, color=orthogonal, lw=1, ls="--", label="V = d")
+    right.axvline(d, color=orthogonal, lw=1, ls="--", label="V = d")
     if most is not None:
-        panel.axvline(most, color=random, lw=1, ls="--", label=f"random: V = {most} at most")
+        right.axvline(most, color=random, lw=1, ls="--", label=f"random: V = {most} at most")
     plural = "seed" if result.seeds == 1 else "seeds"
     marks = f"\n(marks: the accuracy simulated there, {result.seeds} {plural})" if result.seeds else ""
-    panel.set(yscale="log", xlabel="facts V", ylabel=f"least N for accuracy {result.target:g}",
+    right.set(yscale="log", xlabel="facts V", ylabel=f"least N for accuracy {result.target:g}",
               title=f"What they pay in samples, at d = {d}{marks}")
-    panel.margins(x=0.12, y=0.09)
-    panel.legend(loc="upper left", frameon=True, framealpha=1, facecolor=COLOURS["paper"], edgecolor="none")
+    right.margins(x=0.12, y=0.09)
+    right.legend(loc="upper left", frameon=True, framealpha=1, facecolor=COLOURS["paper"], edgecolor="none")
+    return figure

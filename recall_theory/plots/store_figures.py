@@ -25,7 +25,7 @@ from .comparisons import (
     residual_figure,
     varied_sizes,
 )
-from .phase_diagram import describe_slice, slice_figure
+from .diagrams import describe_slice, slice_figure
 from .style import COLOURS, log_ticks, panel_grid
 
 if TYPE_CHECKING:
@@ -102,7 +102,11 @@ def scaling_figure(scalings: Sequence[Scaling], width: str) -> Figure:
     """One panel for each scaling that has a critical size."""
     figure, panels = panel_grid(len(scalings), width, height=0.8)
     for panel, scaling in zip(panels, scalings, strict=True):
-        ends = [*_draw_predicted(panel, scaling), *_draw_observed(panel, scaling)]
+        predicted = [(p.value, p.predicted) for p in scaling.points if not math.isnan(p.predicted)]
+        if predicted:
+            panel.plot(*zip(*predicted, strict=True), color=COLOURS["ink"], lw=1.0, ls=(0, (4, 2)), marker="_", ms=7,
+                       mew=1.2, label="predicted", zorder=3)
+        ends = [*(size for _, size in predicted), *_draw_observed(panel, scaling)]
         low, high = min(ends) / SPARE, max(ends) * SPARE
         short = max(1.0, math.sqrt(2 * low / high))  # a factor of two at least, so that noise doesn't look like a law
         along = [p.value for p in scaling.points]
@@ -113,16 +117,6 @@ def scaling_figure(scalings: Sequence[Scaling], width: str) -> Figure:
         panel.margins(x=0.08)
         panel.legend(fontsize=6.5, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, handlelength=2.2)
     return figure
-
-
-def _draw_predicted(panel: Axes, scaling: Scaling) -> list[float]:
-    """The predicted sizes, which are returned."""
-    points = [p for p in scaling.points if not math.isnan(p.predicted)]
-    sizes = [p.predicted for p in points]
-    if points:
-        panel.plot([p.value for p in points], sizes, color=COLOURS["ink"], lw=1.0, ls=(0, (4, 2)), marker="_", ms=7,
-                   mew=1.2, label="predicted", zorder=3)
-    return sizes
 
 
 def _draw_observed(panel: Axes, scaling: Scaling) -> list[float]:

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from ..activations import NAMED
 from ..numerics.formatting import BEYOND, count, number, parse_integer, parse_real, probability
 from ..settings import EMBEDDINGS, OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, SIZES, Setting, SettingError
-from .document import asset, fragment, render, text
+from .document import GROUPS, asset, fragment, model_of, render, text
 
 if TYPE_CHECKING:
     from ..theory.predict import Prediction
@@ -202,8 +202,6 @@ def page(form: Mapping[str, str], token: str) -> str:
 @functools.cache
 def _formulas() -> str:
     """The formulas of all models; the page shows those of the model at hand."""
-    from .formula_groups import GROUPS
-
     return fragment("parts.html.jinja", "formula_groups", GROUPS.values())
 
 
@@ -271,8 +269,6 @@ def _beside_controls(problems: Mapping[str, str]) -> dict[str, str]:
 
 def _described(setting: Setting) -> Record:
     """The setting as numbers, as a command and as Python."""
-    from .formula_groups import model_of
-
     given = {name: value for name, value in setting.to_dict().items() if value != PARAMETERS[name].default}
     arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
     options = [f"--{name} {shlex.quote(str(value))}" for name, value in given.items() if name != "trigger_in_value"]

@@ -20,8 +20,7 @@ from ..theory.formulas.registry import formulas
 from ..theory.phase import family
 from ..verification.results import TOO_SKEWED, Cell, Comparison
 from ..verification.verdicts import VERDICT_ALPHA
-from .document import asset, render
-from .formula_groups import formula_math, groups_of, model_of
+from .document import asset, formula_math, groups_of, model_of, render
 
 MOST_CELLS = 300  # in the table and in figures
 WORDS = ("variant", "observable", "verdict", "limited by", "reason", "interval by")  # columns of text
