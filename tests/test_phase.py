@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 
 import numpy as np
 import pytest
-from command_line import answer, call
+from command_line import answer, call, csv_rows
 
 from recall_theory.errors import Interrupted
 from recall_theory.settings import Setting, SettingError
@@ -132,7 +130,7 @@ def test_the_command_line_in_its_forms():
     data = answer(*PLANE)
     assert np.array(data["accuracy"]).shape == (3, 3)
     assert data["x_values"][0] == 2048
-    rows = list(csv.DictReader(io.StringIO(call(*PLANE, "--csv")[1])))
+    rows = csv_rows(*PLANE)
     assert len(rows) == 9
     assert {"N", "d", "accuracy", "binding"} <= set(rows[0])
     code, out, _ = call(*PLANE, "--points", "2", "--seeds", "2", "--seed", "3")

@@ -3,15 +3,13 @@ orthogonal embeddings."""
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import json
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from command_line import answer, call, refused
+from command_line import answer, call, csv_rows, refused
 from support import shipped
 
 from recall_theory import simulate
@@ -188,7 +186,7 @@ def test_bounds_command_json_and_csv():
                                                     "gradient queries", "gradient in bits"]
     assert found["bounds"][1]["largest_V"] == 71675 and 0 < found["one_step_recall"] < 1
     assert "not available" in found["paper"]
-    rows = list(csv.DictReader(io.StringIO(call("bounds", "--N", "1e6", "--L", "8", "--d", "32", "--csv")[1])))
+    rows = csv_rows("bounds", "--N", "1e6", "--L", "8", "--d", "32")
     assert len(rows) == 7 and all(r["V"] == "" and r["N"] == "1000000" for r in rows)
     assert "--bits" in refused("bounds", "--V", "8", "--L", "4", "--d", "8", "--bits", "nan")
     code, out, _ = call("bounds", "--V", "1e12", "--L", "64", "--d", "1e6", "--N", "1e13", columns=40)
