@@ -342,7 +342,7 @@ def figures(monkeypatch):
         return [dataclasses.replace(one, setting=setting, **dict(zip(OBSERVABLES, shown, strict=True)))
                 for setting, shown in zip(settings, itertools.cycle(figures), strict=False)]
 
-    monkeypatch.setattr(engine, "_predictions", predictions)
+    monkeypatch.setattr(engine, "predictions_of", predictions)
     return figures
 
 
