@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import json
 import os
@@ -40,6 +41,13 @@ def answer(*argv):
     code, out, err = call(*argv, "--json")
     assert (code, err) == (0, ""), (code, err)
     return read_json(out)
+
+
+def csv_rows(*argv):
+    """The rows that a command prints with --csv."""
+    code, out, err = call(*argv, "--csv")
+    assert (code, err) == (0, ""), (code, err)
+    return list(csv.DictReader(io.StringIO(out)))
 
 
 def refused(*argv):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from pathlib import Path
@@ -48,6 +49,17 @@ def remember_summaries(patch):
         return summaries[asked]
 
     patch.setattr(pages, "_summary", summary)
+
+
+def stops_after(n, answer=None):
+    """In place of a map over tasks: Ctrl-C after n of them; a task gives `answer` where there is one."""
+
+    def mapped(work, tasks, jobs=1):
+        for task in itertools.islice(tasks, n):
+            yield work(*task) if answer is None else answer
+        raise KeyboardInterrupt
+
+    return mapped
 
 
 def standard_error(values):

@@ -44,6 +44,8 @@ REFUSED = {
     "x; x": "not an expression", "\u0445": "not known", "\u0445*x": "no meaning",
     "x" * 201: "characters", "sin(x, x)": "one argument",
     "max(x)": "two or more", "sin()": "one argument", "sin(x=x)": "one argument", "sin": None,
+    "exp + x": "needs an argument", "x[0]": "only arithmetic", "(x)(y)": "not known",
+    "(((x*9)**16)**16)**16": "too long",
     "+".join(["x"] * 60): "nested", "True*x": "not a real", "1j*x": "not a real", "'a'*x": "not a real",
     "x if x else 1": "only arithmetic", "x < 1": "only arithmetic", "[x]": "only arithmetic",
     "x.real": "only arithmetic", "lambda: x": "only arithmetic", "x@x": "only arithmetic", "x % 2": "only arithmetic",

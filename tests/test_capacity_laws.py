@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import itertools
-import json
 import math
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -15,6 +13,7 @@ import pytest
 import scipy.stats
 import sympy
 from command_line import answer
+from support import shipped
 
 from recall_theory.activations import activation
 from recall_theory.settings import SettingError
@@ -29,7 +28,7 @@ from recall_theory.theory.seed import attention, attention_terms
 from recall_theory.theory.solve import Model
 
 laws = importlib.import_module("recall_theory.theory.formulas.capacity_laws")
-ROWS = json.loads((Path(__file__).parents[1] / "validation" / "capacity_ladder.json").read_text())
+ROWS = shipped("capacity_ladder")
 SIZES = {"d": 1e5, "N": 1e14, "L": 1e3, "e": 1, "target": 0.9}
 
 

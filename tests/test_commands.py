@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import answer, call, read_json, refused
+from command_line import answer, call, csv_rows, read_json, refused
 from test_cli import PREDICT, SIMULATE
 
 from recall_theory import Setting, predict
@@ -117,8 +117,7 @@ def test_simulate_json():
         observed = found["observed"][o]
         assert observed["mean"] == pytest.approx(np.mean(observed["values"]))
         assert observed["se"] == pytest.approx(np.std(observed["values"], ddof=1) / np.sqrt(3))
-    rows = list(csv.DictReader(io.StringIO(call(*SIMULATE, "--csv")[1])))
-    assert [float(row["recall"]) for row in rows] == found["observed"]["recall"]["values"]
+    assert [float(row["recall"]) for row in csv_rows(*SIMULATE)] == found["observed"]["recall"]["values"]
     assert answer(*SIMULATE, "--jobs", "2")["observed"] == found["observed"]
 
 
@@ -343,7 +342,7 @@ def figures(monkeypatch):
         return [dataclasses.replace(one, setting=setting, **dict(zip(OBSERVABLES, shown, strict=True)))
                 for setting, shown in zip(settings, itertools.cycle(figures), strict=False)]
 
-    monkeypatch.setattr(engine, "_predictions", predictions)
+    monkeypatch.setattr(engine, "predictions_of", predictions)
     return figures
 
 

@@ -20,6 +20,7 @@ import webbrowser
 import click
 import pytest
 from browser import serving
+from command_line import refused
 
 from recall_theory import Setting, bounds_at, predict
 from recall_theory.cli import main
@@ -290,11 +291,10 @@ def test_the_browser_is_opened_unless_it_is_not_wanted(opened, capsys):
     (["--output", "page.html"], ["--output", "report"]),
     (["--output", "page.json", "--json"], ["--output", "report"]),
 ])
-def test_bad_input_is_one_line(opened, server, argv, words, tmp_path, monkeypatch, capsys):
+def test_bad_input_is_one_line(opened, server, argv, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["explore", *(text.format(used=server.port) for text in argv)]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and all(word.format(used=server.port) in err for word in words)
+    line = refused("explore", *(text.format(used=server.port) for text in argv))
+    assert all(word.format(used=server.port) in line for word in words)
     assert os.listdir(tmp_path) == []
 
 

@@ -1,11 +1,10 @@
 """The law at finite rates: against sampling of its own hierarchy, the simulator, its limits and finer nodes."""
 
 import dataclasses
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support import shipped
 
 from recall_theory import Setting, predict, predict_many, simulate
 from recall_theory.settings import SettingError
@@ -99,8 +98,8 @@ NEARLY_UNIFORM = (35, 53, 63, 76)
 @pytest.mark.parametrize("number", NEARLY_UNIFORM)
 def test_recall_and_its_spread_near_uniform_attention(number):
     """Beside the stored simulation: weights near 1/L, where strengths are small in units of a whole sample."""
-    rows = json.loads((Path(__file__).parents[1] / "validation" / "finite_rates_test.json").read_text())
-    seen, p = rows[number]["observed"], predict(Setting(**rows[number]["setting"]))
+    row = shipped("finite_rates_test")[number]
+    seen, p = row["observed"], predict(Setting(**row["setting"]))
     assert p.attention_weight < 0.2
     assert abs(p.recall - seen["recall"]["mean"]) < 0.005 + 2 * seen["recall"]["se"]
     assert p.std["recall"] == pytest.approx(seen["recall"]["std"], rel=0.2)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from command_line import answer, call, refused
 
-from recall_theory import Setting, predict, predict_many
+from recall_theory import Setting, predict
 from recall_theory.commands.capacity import _rates as rates_in_words
 from recall_theory.settings import N_TEST
 from recall_theory.simulate import run
@@ -83,13 +83,6 @@ def test_solve_finds_where_accuracy_meets_the_target():
                        for L in (found.high, found.high + 1))
     assert inside >= 0.9 > outside
     assert solve_for("L", 0.9, V=32, d=64, N=8192).high > found.high
-
-
-def test_predict_many_is_predict_at_finite_rates():
-    many = predict_many(V=[32, 64], L=8, d=64, N=4096, **RATES)
-    for i, V in enumerate((32, 64)):
-        one = predict(Setting(V=V, L=8, d=64, N=4096, **RATES))
-        assert (many.recall[i], many.accuracy[i]) == pytest.approx((one.recall, one.accuracy), rel=1e-12)
 
 
 def test_a_cell_of_verify_with_rates_is_observed_on_fresh_sequences():

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
 import pytest
-from support import ROOT
+from support import shipped
 
 from recall_theory.theory import fourth_step
 from recall_theory.theory.fourth_step import fourth_step_recall
 from validation.fourth_step import SEEDS, recall_after_four, settings
 
-ROWS = json.loads((ROOT / "validation" / "fourth_step.json").read_text())
+ROWS = shipped("fourth_step")
 MARGIN = 0.03
 
 

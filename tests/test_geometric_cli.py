@@ -10,7 +10,7 @@ import signal
 
 import numpy as np
 import pytest
-from command_line import answer, call, refused
+from command_line import answer, call, csv_rows, refused
 
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
 from recall_theory.errors import interrupts_deferred
@@ -154,7 +154,7 @@ def test_train_shows_every_measure(argv):
         low, high = observed["interval"]
         assert low is high is None or low <= observed["mean"] <= high
 
-    rows = list(csv.DictReader(io.StringIO(call(*argv, "--csv")[1])))
+    rows = csv_rows(*argv)
     assert all([float(row[m]) for row in rows] == data["observed"][m]["values"] for m in measures(argv))
     text = call(*argv, columns=160)[1]
     assert all(title in text and words in text for title, table in TRAINED[argv].items() for words in table.values())

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -13,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special
+from support import shipped
 
 from recall_theory.geometric import GeometricSetting, predict, simulate
 from recall_theory.geometric import hop_depth as counting
@@ -31,8 +30,6 @@ from recall_theory.settings import SettingError
 from recall_theory.theory import forced_choice
 from recall_theory.theory.formulas import geometric_laws as laws
 from validation import geometric as validation
-
-VALIDATION = Path(__file__).parent.parent / "validation"
 
 
 @pytest.mark.parametrize("n, d", [(1, 5), (2, 2), (3, 2), (5, 7), (2, 300), (12, 40), (40, 3), (3, 10**9)])
@@ -248,7 +245,7 @@ def test_prediction_and_simulation_agree(s):
 
 @pytest.fixture(scope="module")
 def compared():
-    return validation.compare(json.loads((VALIDATION / "geometric_observed.json").read_text()))
+    return validation.compare(shipped("geometric_observed"))
 
 
 def test_the_shipped_grid_is_the_rules_and_is_on_target(compared):

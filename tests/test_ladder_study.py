@@ -103,7 +103,8 @@ def test_the_least_samples_rise_to_the_level():
 
 
 def test_a_few_drawings_without_a_crossing_leave_an_interval():
-    seen = {2: ([0.1] * 8, np.linspace(0.8, 1, 8).tolist()), 4: ([0.3] * 8, [0.0, *[1.0] * 7]), 8: ([0.2] * 8, [0.8] * 8)}
+    seen = {2: ([0.1] * 8, np.linspace(0.8, 1, 8).tolist()), 4: ([0.3] * 8, [0.0, *[1.0] * 7]),
+            8: ([0.2] * 8, [0.8] * 8)}
     rows = [{"part": "samples", "rung": "6", "setting": Setting(V=64, L=L, d=32, N=N).to_dict(),
              "observed": {"accuracy": {"values": values}}}
             for L, pair in seen.items() for N, values in zip((128, 256, 512), ([0.05] * 8, *pair), strict=True)]

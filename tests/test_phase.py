@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 
 import numpy as np
 import pytest
-from command_line import answer, call
+from command_line import answer, call, csv_rows
+from support import stops_after
 
 from recall_theory.errors import Interrupted
 from recall_theory.settings import Setting, SettingError
@@ -132,7 +131,7 @@ def test_the_command_line_in_its_forms():
     data = answer(*PLANE)
     assert np.array(data["accuracy"]).shape == (3, 3)
     assert data["x_values"][0] == 2048
-    rows = list(csv.DictReader(io.StringIO(call(*PLANE, "--csv")[1])))
+    rows = csv_rows(*PLANE)
     assert len(rows) == 9
     assert {"N", "d", "accuracy", "binding"} <= set(rows[0])
     code, out, _ = call(*PLANE, "--points", "2", "--seeds", "2", "--seed", "3")
@@ -176,23 +175,12 @@ def test_the_comparison_is_sorted_and_is_what_predict_says():
         compare_activations(Setting(128, 8, 32, 8192))
 
 
-def stops_after(n, answer=None):
-    """A map that is interrupted after n tasks; `answer` is what a task gives, or else its function is asked."""
-
-    def mapped(function, tasks, jobs=1):
-        for task in tasks[:n]:
-            yield function(task) if answer is None else answer
-        raise KeyboardInterrupt
-
-    return mapped
-
-
 def test_an_interrupted_diagram_keeps_its_rows_and_points(monkeypatch):
     plane = ("N", "d", (1024, 4096), (16, 64))
     sizes = {"V": 64, "L": 8, "cells": (3, 3), "target": 0.5}
     whole = phase(*plane, **sizes)
     with pytest.raises(Interrupted) as stop:
-        phase(*plane, mapped=stops_after(7), **sizes)
+        phase(*plane, mapped=lambda work, values: stops_after(7)(work, zip(values, strict=True)), **sizes)
     partial = stop.value.partial
     assert partial.accuracy.tolist() == whole.accuracy[:2].tolist()
     assert partial.to_dict()["y_values"] == whole.y_values[:2].tolist()

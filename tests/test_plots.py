@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from command_line import refused
 from support import remember_summaries
 
 from recall_theory import Setting, phase
@@ -81,16 +82,14 @@ def test_what_cannot_be_written_is_told(path):
         save_pictures(empty, ["/nowhere/b.png"])
 
 
-def test_without_matplotlib_it_is_one_line_at_once(folder, capsys, monkeypatch):
+def test_without_matplotlib_it_is_one_line_at_once(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr("recall_theory.sweep.store.gathered", lambda *_: pytest.fail("work has begun"))
     store = ["--store", str(folder / "sweep.db")]
     plane = ["phase", "--x", "N=2^11..2^14", "--y", "d=32..128", "--V", "64", "--L", "8"]
     figure = ["report", *store, "--figure", "phase", "--output", "no.pdf"]
     for line in (figure, ["report", *store, "--output", "no.html"], [*plane, "--plot", "no.svg"]):
-        assert main(line) == 2
-        out, err = capsys.readouterr()
-        assert out == "" and err.count("\n") == 1 and "needs matplotlib: pip install 'recall-theory[plot]'" in err
+        assert "needs matplotlib: pip install 'recall-theory[plot]'" in refused(*line)
 
 
 @pytest.mark.parametrize("low, high, ticks", [
@@ -219,14 +218,12 @@ ONE = Setting(V=12, L=2, d=6, N=96)
     (ONE, "--figure residuals --json", "no size differs"),
     (ONE.replace(embedding="orthogonal", d=12, eta=1e-3, gamma=1e3), "--figure agreement --json",
      "none of the store's cells")])
-def test_bad_input_is_one_line(folder, tmp_path, capsys, store, line, words):
+def test_bad_input_is_one_line(folder, tmp_path, store, line, words):
     path = folder / store if isinstance(store, str) else tmp_path / "one.db"
     if isinstance(store, Setting):
         with Store(path) as kept:
             kept.add(Problem(store, 1, None if store.is_limit else 64), 0, (1.0, 0.5, 0.5))
-    assert main(["report", *(["--store", str(path)] if store else []), *line.split()]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and words in err
+    assert words in refused("report", *(["--store", str(path)] if store else []), *line.split())
 
 
 # --- phase diagrams -------------------------------------------------------------------------------

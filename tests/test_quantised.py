@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import math
 
 import numpy as np
 import pytest
 from command_line import answer, call
 from scipy.integrate import quad
-from support import ROOT
+from support import shipped
 
 from recall_theory import Setting, SettingError, predict, simulate
 from recall_theory.numerics import quantiser
@@ -21,7 +20,7 @@ from recall_theory.theory.predict import predict_many
 from recall_theory.theory.stored_bits import capacity_by_bits, most_facts_per_bit
 from validation.quantised import SEEDS, grid, recalls
 
-CELLS = json.loads((ROOT / "validation" / "quantised.json").read_text(encoding="utf-8"))
+CELLS = shipped("quantised")
 
 
 def level(x, bits, loading):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 
 import numpy as np
 import pytest
-from command_line import answer, call, refused
+from command_line import answer, call, csv_rows, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, ndtr
@@ -237,8 +235,7 @@ def test_the_command_line_in_its_forms():
     data = answer(*RUN)
     assert data["exponent"]["observed"] == expected.line.slope
     assert [p["critical"] for p in data["points"]] == [p.observed for p in expected.points]
-    rows = list(csv.DictReader(io.StringIO(call(*RUN, "--csv")[1])))
-    assert [float(r["critical"]) for r in rows] == [p.observed for p in expected.points]
+    assert [float(r["critical"]) for r in csv_rows(*RUN)] == [p.observed for p in expected.points]
     code, out, _ = call(*RUN)
     assert code == 0 and f"{expected.line.slope:.3f}" in out
     assert re.search(r"observed - predicted +[+-]\d\.\d+ +[+-]\d\.\d+ to [+-]\d", out), out

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import log_ndtr, ndtri
-from support import ROOT
+from support import shipped
 
 from recall_theory import Setting, simulate
 from recall_theory.theory.formulas import sharp_constant as sharp
 from recall_theory.theory.predict import predict_many
 from validation.sharp_constant import grid, recall_of_seed
 
-CELLS = json.loads((ROOT / "validation" / "sharp_constant.json").read_text(encoding="utf-8"))
+CELLS = shipped("sharp_constant")
 DIMENSIONS = (64, 128, 256, 512, 1024)
 
 

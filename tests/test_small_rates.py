@@ -7,14 +7,13 @@ import itertools
 import numpy as np
 import pytest
 from support import drawn_task
+from test_reference import VARIANTS
 
 from recall_theory.settings import SMALL_RATES, Setting, SettingError
 from recall_theory.simulate import loops, observables, reference, run, small_rates, three_step
 from recall_theory.simulate.run import simulate
 
 ETA = 1e-12  # the explicit simulator at this rate is the limit eta -> 0 but for some 1e-12
-VARIANTS = [{"embedding": e, "trigger_in_value": t} for e in ("gaussian", "sphere", "orthogonal")
-            for t in (True, False)]
 LAYERS = [{}, {"m": 30, "activation": "gelu"}, {"m": 30, "activation": "x**2 + x"}]
 SIZES = [(20, 6, 24, 300), (9, 1, 12, 50), (30, 12, 31, 97)]  # V, L, d, N
 

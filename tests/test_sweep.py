@@ -28,7 +28,8 @@ from recall_theory.sweep import (
 from recall_theory.sweep.store import gathered
 from recall_theory.sweep.sweep_grid import load_plan, scan
 from recall_theory.sweep.sweep_results import SIMULATION_VERSION
-from recall_theory.verification.problem import load_grid
+from recall_theory.theory.predict import predict
+from recall_theory.verification.problem import load_grid, predictions_of
 
 CELLS = product({"d": [4, 8, 16], "L": [2, 4]}, V=8, N=32)
 
@@ -193,12 +194,17 @@ def test_bad_values_are_refused_before_anything_is_run(cells, more, words):
 # Seeds planned for verdicts
 
 
-def test_a_sweep_plans_the_seeds_of_its_verdicts_and_says_so(tmp_path):
-    """By default as many seeds as `verify` plans, a line before, and a report that opens with a verdict."""
+def test_a_sweep_plans_the_seeds_of_its_verdicts_and_says_so(tmp_path, monkeypatch):
+    """By default as many seeds as `verify` plans, a line before, and a report that opens with a verdict; each cell is
+    predicted once."""
     store = str(tmp_path / "auto.db")
     cells = ["sweep", "--scan", "d=64,128", "--V", "16", "--L", "2", "--N", "512", "--seed", "1", "--store", store]
-    lines = []
-    sweep(product({"d": [64, 128]}, V=16, L=2, N=512), seed=1, store=store, announce=lines.append)
+    lines, predicted = [], []
+    with monkeypatch.context() as patch:
+        for module in (run_sweep, sweep_results):
+            patch.setattr(module, "predict", lambda setting: predicted.append(setting) or predict(setting))
+        sweep(product({"d": [64, 128]}, V=16, L=2, N=512), seed=1, store=store, announce=lines.append)
+    assert len(predicted) == 2
     planned = [int(n.replace(",", "")) for n in re.findall(r"takes? ([0-9,]+) seeds", " ".join(lines))]
     assert len(planned) == len(lines) <= 2 and all("to be run, about" in line for line in lines)
     code, out, err = call(*cells)
@@ -219,7 +225,8 @@ def test_a_sweep_plans_the_seeds_of_its_verdicts_and_says_so(tmp_path):
 
 def test_cells_without_a_prediction_have_a_usual_number_of_seeds():
     described, refused = Setting(16, 2, 64, 512), Setting(16, 2, 64, 512, m=8, embedding="orthogonal")
-    plan = sweep_results.planned_for_verdicts([described, refused])
+    settings = [described, refused]
+    plan = sweep_results.planned_for_verdicts(settings, predictions_of(predict, settings))
     assert plan[0] > plan[1] == sweep_results.UNJUDGED_SEEDS
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.special import logit
 from scipy.stats import t
 
+from recall_theory.numerics.arrays import FloatArray
 from recall_theory.sweep.scaling_experiment import CriticalSize
-from recall_theory.sweep.scaling_search import Z95, Crossing, FloatArray
+from recall_theory.sweep.scaling_search import Z95, Crossing
 from recall_theory.verification.ladder_study import Row, law_of, setting_of_row
 from validation.ladder import RATIO
 

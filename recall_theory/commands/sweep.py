@@ -15,9 +15,9 @@ import click
 
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, number, plural, with_error
-from ..settings import OBSERVABLES, PARAMETERS
+from ..settings import OBSERVABLES, PARAMETERS, SIZES, Parameter
 from .command import Answer, Command, Output, Progress
-from .options import EXTRA, Declared, file_option, option, option_of, setting_options
+from .options import EXTRA, Declared, choice, file_option, option, option_of, setting_options
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Table, legend, marked, table, words
 from .verify import one_line, variant
@@ -226,13 +226,8 @@ SCALING_REMARK = ("The predicted exponent is the same line through the predicted
 TOO_FEW = "An exponent needs two critical values whose intervals have both ends."
 
 
-def run_scaling(output: Output, of: str | None, along: str | None, values: str | None, *, at: float, seed: int | None,
-        store: str | None, ratio: float | None, **given: Any) -> Answer:
-    for name, size in (("of", of), ("in", along)):
-        if size not in USUAL_VALUES:
-            wrong = "is missing" if size is None else f"{shown(size)} is not a size"
-            raise BadInput(f"--{name} {wrong}: one of {', '.join(USUAL_VALUES)}")
-    assert of is not None and along is not None
+def run_scaling(output: Output, of: str, along: str, values: str | None, *, at: float, seed: int | None,
+                store: str | None, ratio: float | None, **given: Any) -> Answer:
     from ..sweep.scaling_experiment import scaling
 
     scanned = _values(along, values)
@@ -319,8 +314,9 @@ def _interval(point: CriticalSize) -> str:
 scaling_command = Command(
     "scaling", run_scaling,
     params=[
-        file_option("of", "the size whose critical value is sought: V, L, d, N or m  [required]", metavar="SIZE"),
-        click.Option(["--in", "along"], metavar="SIZE", help="the size along which it scales  [required]"),
+        choice("of", SIZES, "the size whose critical value is sought: V, L, d, N, m", metavar="SIZE", required=True),
+        click.Option(["--in", "along"], type=Declared(Parameter("in", "", "choice", choices=SIZES)), metavar="SIZE",
+                     help="the size along which it scales", required=True),
         file_option("values", "values of --in: 64,128,256 or 64:256:x2; where absent "
                     + "; ".join(f"{name} {text}" for name, text in USUAL_VALUES.items()), metavar="VALUES"),
         option("at", help="what the mean observable has at the critical value"),

@@ -91,9 +91,10 @@ def add_weighted(total: FloatArray, noise: Tokens, weight: FloatArray, values: F
     """Add to total[i] the values (V, width) of the noise tokens of sequence i, each times its weight (n, L-1)."""
     for i in range(len(noise)):
         for position in range(noise.shape[1]):
-            token = noise[i, position]
-            for column in range(values.shape[1]):
-                total[i, column] += weight[i, position] * values[token, column]
+            if weight[i, position] != 0:  # of an argmax most are
+                token = noise[i, position]
+                for column in range(values.shape[1]):
+                    total[i, column] += weight[i, position] * values[token, column]
 
 
 @compiled
@@ -144,19 +145,6 @@ def attend(informative: Tokens, noise: Tokens, scores: FloatArray, trigger_score
             share[i] /= tied
             each[i] = 1 / tied
     return share, each, least, token
-
-
-@compiled
-def add_noise(total: FloatArray, noise: Tokens, scores: FloatArray, least: FloatArray, each: FloatArray,
-              values: FloatArray) -> None:
-    """Add to total[i] each[i] times the values (V, width) of those noise tokens of sequence i whose score is at least
-    least[i]."""
-    for i in range(len(noise)):
-        for position in range(noise.shape[1]):
-            token = noise[i, position]
-            if scores[token] >= least[i]:
-                for column in range(values.shape[1]):
-                    total[i, column] += each[i] * values[token, column]
 
 
 @compiled

@@ -128,7 +128,9 @@ class Attention:
         """(some, width): what some sequences attend to, where `informative` and `noise` (V, width) are the values of
         tokens at the two kinds of position."""
         total: FloatArray = self.share[some, None] * informative[block.informative[some]]
-        loops.add_noise(total, block.noise[some], self.scores, self.least[some], self.each[some], noise)
+        tokens = block.noise[some]
+        weight = self.each[some, None] * (self.scores[tokens] >= self.least[some, None])
+        loops.add_weighted(total, tokens, weight, noise)
         return total
 
 

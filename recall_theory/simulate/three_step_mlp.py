@@ -72,11 +72,10 @@ def rows_of_block(mlp: Mlp) -> int:
 
 def mean_values(setting: Setting, emb: Embeddings, samples: Samples, rows: int) -> Iterator[tuple[Block, FloatArray]]:
     """The training sequences with their mean values hbar (n, d), `rows` at a time."""
-    informative, level = emb.informative_values(setting), np.zeros(setting.V)  # all tokens score alike
+    informative = emb.informative_values(setting)
     for block in samples.blocks(rows=rows):
-        n = len(block.informative)
         mean = informative[block.informative]
-        loops.add_noise(mean, block.noise, level, np.zeros(n), np.ones(n), emb.z_in)
+        loops.add_weighted(mean, block.noise, np.ones(block.noise.shape), emb.z_in)
         mean /= setting.L
         yield block, mean
 

@@ -17,6 +17,8 @@ from ..numerics.formatting import plural
 from ..settings import Setting, SettingError, check_integer, check_seed, check_seeds
 from ..simulate.run import check_affordable, one_seed
 from ..simulate.workers import one_thread, unordered_map
+from ..theory.predict import predict
+from ..verification.problem import predictions_of
 from .store import Place, Store, gathered, opened
 from .sweep_results import SIMULATION_VERSION, Results, SweepProblem, planned_for_open_verdicts, planned_for_verdicts
 
@@ -186,11 +188,12 @@ def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None =
                    say)
         if seeds is not None:
             return run.finish([seeds] * len(problems))
-        plan = planned_for_verdicts(settings)
+        predictions = predictions_of(predict, settings, jobs)
+        plan = planned_for_verdicts(settings, predictions)
         tell = announce or (lambda line: None)
         tell(f"verdicts on {plural(len(plan), 'cell')} take {run.in_words(plan)}")
         results = run.finish(plan)
-        more = plan if results.missing() else planned_for_open_verdicts(results)
+        more = plan if results.missing() else planned_for_open_verdicts(results, predictions)
         if more == plan:
             return results
         tell(f"what is still open takes {run.in_words(more)}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.arrays import FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.thresholds import bisect
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion, check_seed, check_seeds
@@ -23,7 +24,6 @@ from .scaling_search import (
     PILOT_DOUBLINGS,
     Z95,
     Crossing,
-    FloatArray,
     Line,
     SizeRange,
     predicted_crossing,

@@ -13,12 +13,10 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..numerics.arrays import FloatArray
 from ..numerics.thresholds import last_reaching, logit
 from ..settings import SettingError
-
-FloatArray = NDArray[np.float64]
 
 Z95 = 1.959963984540054  # of a two-sided 95 % interval
 NEWTON_STEPS = 100  # five or six are usual

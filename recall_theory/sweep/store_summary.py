@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.arrays import FloatArray
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
 from ..theory.phase import PhaseDiagram, phase
 from ..verification.results import Cell
 from .scaling_experiment import CriticalSize, Scaling
-from .scaling_search import Crossing, FloatArray, crossing_between
+from .scaling_search import Crossing, crossing_between
 from .sweep_grid import Reproduction, reproductions
 from .sweep_results import Results, SettingMap, StoreAnalysis, analyse_cells
 

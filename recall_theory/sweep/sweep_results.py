@@ -14,7 +14,7 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from ..theory.domain import remarks
 from ..theory.phase import binding
 from ..theory.predict import LAW, Prediction, predict
-from ..verification.problem import THREE_STEP_RECALL
+from ..verification.problem import THREE_STEP_RECALL, predict_or_reason
 from ..verification.results import Cell, JudgedCells, PooledTest, compare, pooled_groups, pooled_tests
 from ..verification.verdicts import DISAGREE, family_confidence, second_stage
 
@@ -296,7 +296,7 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     (2, 'inconclusive')
     """
     settings = [p.setting for p in results.problems]
-    predictions = list(mapped(predict_or_reason, settings))
+    predictions = list(mapped(partial(predict_or_reason, predict), settings))
     described = [s for s, prediction in zip(settings, predictions, strict=True) if not isinstance(prediction, str)]
     groups = pooled_groups(THREE_STEP_RECALL, described, [OBSERVABLES] * len(described))
     confidence = family_confidence(STAGES * (len(OBSERVABLES) * len(described) + len(groups)))
@@ -315,28 +315,19 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     return StoreAnalysis(tuple(problems), tuple(cells), tuple(refused), confidence, planned, pooled)
 
 
-def planned_for_verdicts(settings: Sequence[Setting],
-                         predictions: Sequence[Prediction | str] | None = None) -> list[int]:
+def planned_for_verdicts(settings: Sequence[Setting], predictions: Sequence[Prediction | str]) -> list[int]:
     """The seeds of each cell for a verdict, by the predicted spread, as `verify` plans its first stage."""
     return [UNJUDGED_SEEDS if isinstance(p, str) else THREE_STEP_RECALL.planned_seeds(setting, p)
-            for setting, p in zip(settings, predictions or map(predict_or_reason, settings), strict=True)]
+            for setting, p in zip(settings, predictions, strict=True)]
 
 
-def planned_for_open_verdicts(results: Results) -> list[int]:
+def planned_for_open_verdicts(results: Results, predictions: Sequence[Prediction | str]) -> list[int]:
     """The seeds of each cell after a first stage: more where a verdict is open, if no cell disagrees."""
-    analysis = analyse_cells(results)
+    analysis = analyse_cells(results, mapped=lambda *_: predictions)
     still_open = {p for p, cell in zip(analysis.problems, analysis.cells, strict=True) if cell.is_open}
     if analysis.verdict == DISAGREE:
         still_open = set()
     return second_stage(results.counts.tolist(), {c for c, p in enumerate(results.problems) if p in still_open})
-
-
-def predict_or_reason(setting: Setting) -> Prediction | str:
-    """The prediction, or why there is none."""
-    try:
-        return predict(setting)
-    except SettingError as error:
-        return str(error)
 
 
 def limited_by(cell: Cell) -> str:

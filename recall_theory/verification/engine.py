@@ -15,7 +15,7 @@ from ..errors import interrupted_with
 from ..settings import SettingError, check_proportion, check_seed, check_seeds
 from ..simulate import workers
 from .predictors import claim_of
-from .problem import THREE_STEP_RECALL, P, Problem, S, cell_seed, load_grid
+from .problem import THREE_STEP_RECALL, P, Problem, S, cell_seed, load_grid, predictions_of
 from .results import Cell, Verification, biases_in_words, compare, pooled_groups, pooled_tests, too_small_to_judge
 from .verdicts import (
     DISAGREE,
@@ -33,7 +33,6 @@ __all__ = ["Verification", "verify"]
 FIRST_CHECK, GROWTH = 64, 1.25  # with no fixed number of seeds: verdicts at 64 of them, and at each quarter more
 MOST_SEEDS_UNTIL = 50_000
 WIDEST_SPREAD = 0.15  # where the library's theory doesn't say: about the most that recall shows
-FEW = 8  # predictions that are made at once: processes take longer to start
 TASK = 16  # seeds that a worker takes at a time: handing them over one by one takes a fifth of a small seed's time
 SHARES = 8  # at least, for each worker, of every cell
 
@@ -86,7 +85,8 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
 
     @functools.cache
     def theories() -> dict[S, P | None]:
-        return dict(zip(settings, _predictions(problem.predict, settings, jobs), strict=True))
+        predictions = predictions_of(problem.predict, settings, jobs)
+        return {s: None if isinstance(p, str) else p for s, p in zip(settings, predictions, strict=True)}
 
     def own_claim(setting: S) -> P:
         return theories()[setting] or problem.predict(setting)
@@ -230,21 +230,6 @@ class _Run(Generic[S, P]):
         declared = self.problem.margin(sampled[0].setting) if self.problem.has_one_margin else None
         margin = declared and (admitted or declared)
         return Verification(self.seed, self.confidence, cells, margin, pooled, self.seeds_planned)
-
-
-def _predictions(predict: Callable[[S], P], settings: Sequence[S], jobs: int) -> list[P | None]:
-    """What the library predicts of each setting, None where it doesn't."""
-    if jobs == 1 or len(settings) <= FEW:
-        return [_predicted(predict, setting) for setting in settings]
-    with contextlib.closing(workers.ordered_map(_predicted, [(predict, s) for s in settings], jobs)) as predictions:
-        return list(predictions)
-
-
-def _predicted(predict: Callable[[S], P], setting: S) -> P | None:
-    try:
-        return predict(setting)
-    except SettingError:
-        return None
 
 
 def _observe_seeds(observe: Callable[[S, int, int], Value], setting: S, seed: int, indices: range) -> list[Value]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
@@ -21,6 +21,7 @@ from ..geometric.geometric_prediction import GeometricPrediction
 from ..geometric.geometric_prediction import predict as predict_geometric
 from ..geometric.geometric_setting import GeometricSetting
 from ..settings import N_TEST, OBSERVABLES, BaseSetting, Setting, SettingError
+from ..simulate import workers
 from ..simulate.run import Triple, check_affordable, one_seed
 from ..theory.domain import remarks
 from ..theory.predict import Prediction, predict
@@ -93,6 +94,9 @@ class Problem(Generic[S, P]):
         return ", ".join(f"{name}={getattr(setting, name)}" for name in self.required)
 
 
+FEW = 8  # predictions that are made at once: processes take longer to start
+
+
 def _moments_of_three_steps(prediction: Prediction) -> dict[str, Moments]:
     """As `observe_exactly` sees them: at finite rates with the sampling of fresh sequences."""
     spread = prediction.spread if prediction.setting.is_limit else prediction.std
@@ -114,6 +118,21 @@ def observe_exactly(setting: Setting, seed: int, index: int) -> Triple:
 def cell_seed(seed: int, number: int) -> int:
     """The seed of cell `number` of a grid: cells must not share their draws."""
     return int(np.random.SeedSequence((seed, number)).generate_state(1, np.uint64)[0])
+
+
+def predict_or_reason(predict: Callable[[S], P], setting: S) -> P | str:
+    """What is predicted of a setting, or why nothing is."""
+    try:
+        return predict(setting)
+    except SettingError as error:
+        return str(error)
+
+
+def predictions_of(predict: Callable[[S], P], settings: Sequence[S], jobs: int = 1) -> list[P | str]:
+    """What is predicted of each setting, or why nothing is; by `jobs` processes where there are many."""
+    if jobs == 1 or len(settings) <= FEW:
+        return [predict_or_reason(predict, setting) for setting in settings]
+    return list(workers.ordered_map(predict_or_reason, [(predict, setting) for setting in settings], jobs))
 
 
 THREE_STEP_RECALL: Problem[Setting, Prediction] = Problem(
