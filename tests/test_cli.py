@@ -84,12 +84,6 @@ def test_completion():
     assert (done.returncode, done.stdout.strip()) == (0, "plain,capacity")
 
 
-def test_help_imports_nothing_heavy():
-    code = ("import sys\nfrom recall_theory.cli import main\nmain(['predict', '--help'])\n"
-            "print([m for m in ('numpy', 'scipy', 'sympy', 'rich', 'cloudpickle') if m in sys.modules])")
-    assert run_process(code=code).stdout.splitlines()[-1] == "[]"
-
-
 # Errors
 
 
