@@ -17,11 +17,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from .errors import SettingError
 from .expressions import Language, depends_on, evaluate, exact_number, parse, real_power, to_sympy
+from .numerics.arrays import FloatArray
 from .numerics.gaussian_kernels import (
     arc_cosine_kernel,
     arc_sine_kernel,
@@ -35,8 +36,7 @@ from .numerics.gaussian_kernels import (
 __all__ = ["FUNCTIONS", "NAMED", "Activation", "activation", "canonical", "gaussian_mean", "gaussian_rule",
            "hermite_coefficients", "kernel"]
 
-Array = NDArray[np.float64]
-Function = Callable[..., Array]
+Function = Callable[..., FloatArray]
 
 LARGEST_NUMBER = 10**6  # in an expression
 EDGE = 40  # beyond it nothing is examined; a Gaussian of variance 4 is at e^-200 there
@@ -97,11 +97,11 @@ class Activation:
     degree: int | None
     _tree: ast.expr
 
-    def phi(self, x: ArrayLike) -> Array:
+    def phi(self, x: ArrayLike) -> FloatArray:
         """phi(x), elementwise."""
         return _value(self._tree, x)
 
-    def derivative(self, x: ArrayLike) -> Array:
+    def derivative(self, x: ArrayLike) -> FloatArray:
         """phi'(x), elementwise; at a kink the mean of both sides, but 0 for relu at 0, as gradient descent uses it."""
         return _value(self._tree, x, _slope)
 
@@ -156,7 +156,7 @@ def canonical(value: Any) -> str:
     return activation(value).name
 
 
-def kernel(phi: Activation, s1: ArrayLike, s2: ArrayLike, rho: ArrayLike) -> Array:
+def kernel(phi: Activation, s1: ArrayLike, s2: ArrayLike, rho: ArrayLike) -> FloatArray:
     """kappa(s1, s2, rho) = E phi(u) phi(v): u, v Gaussian of variances s1, s2 and covariance rho.
 
     The arguments broadcast, |rho| <= sqrt(s1 s2). Closed forms for identity, relu, erf and quadratic, else good to
@@ -250,12 +250,12 @@ def _degree(node: ast.expr) -> int | None:
 # Values and slopes
 
 
-def _number(node: ast.AST, x: Array) -> Any:
+def _number(node: ast.AST, x: FloatArray) -> Any:
     """The value of a tree at x, a plain number where it does not depend on x."""
     return evaluate(node, {"x": x, **CONSTANTS}, VALUES)
 
 
-def _value(tree: ast.AST, x: ArrayLike, of: Callable[[ast.AST, Array], Any] = _number) -> Array:
+def _value(tree: ast.AST, x: ArrayLike, of: Callable[[ast.AST, FloatArray], Any] = _number) -> FloatArray:
     """The value of a tree at x (or its slope there), elementwise and of x's shape.
 
     There are no warnings: exp(-x) may overflow on its way to 1/(1 + exp(-x)) = 0.
@@ -266,7 +266,7 @@ def _value(tree: ast.AST, x: ArrayLike, of: Callable[[ast.AST, Array], Any] = _n
     return result if result.shape == x.shape else np.full_like(x, result)
 
 
-def _slope(node: ast.AST, x: Array) -> Any:
+def _slope(node: ast.AST, x: FloatArray) -> Any:
     """The derivative of a tree at x, by the rules of differentiation."""
     match node:
         case ast.Constant() | ast.Name():

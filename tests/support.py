@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -23,6 +25,13 @@ PATIENCE = 120  # seconds after which what has not come never will, on a machine
 def shipped(name):
     """The kept results of one study of `validation`."""
     return json.loads((VALIDATION / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def in_new_process(code):
+    """What the code prints in an interpreter of its own."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 def drawn(setting, seed=0, index=0):
@@ -60,6 +69,16 @@ def stops_after(n, answer=None):
         raise KeyboardInterrupt
 
     return mapped
+
+
+def logits_of(arrays, tokens):
+    """The logits (n, answers) after tokens (n, t) of a transformer whose weights are these arrays alone."""
+    x = arrays["embedding"][tokens] + arrays["positions"][:tokens.shape[1]]
+    scores = np.einsum("nd,hde,nte->nht", x[:, -1], arrays["key_query"], x)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    hidden = np.einsum("nht,hde,nte->nd", weights, arrays["value"], x) @ arrays["inward"].T + arrays["bias"]
+    return np.maximum(hidden, 0) @ arrays["outward"].T @ arrays["unembedding"].T
 
 
 def standard_error(values):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
-import subprocess
-import sys
 
 import mpmath
 import numpy as np
@@ -14,7 +12,7 @@ import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
-from support import assert_refused
+from support import assert_refused, in_new_process
 from sympy.integrals.quadrature import gauss_hermite
 
 from recall_theory.activations import (
@@ -156,10 +154,10 @@ def test_numbers_that_sympy_would_look_at_for_long_are_refused():
 
 
 def test_no_activation_needs_sympy():
-    code = ("import sys; from recall_theory.activations import *; from recall_theory import Setting, predict;"
-            "kernel(activation('tanh'), 1.0, 1.0, 0.5); predict(Setting(8, 2, 4, 10, m=5, activation='x + sin(x)'));"
-            "assert 'sympy' not in sys.modules")
-    subprocess.run([sys.executable, "-c", code], check=True)
+    in_new_process(
+        "import sys; from recall_theory.activations import *; from recall_theory import Setting, predict;"
+        "kernel(activation('tanh'), 1.0, 1.0, 0.5); predict(Setting(8, 2, 4, 10, m=5, activation='x + sin(x)'));"
+        "assert 'sympy' not in sys.modules")
 
 
 # Gaussian averages

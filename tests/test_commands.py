@@ -18,6 +18,7 @@ from test_cli import PREDICT, SIMULATE
 
 from recall_theory import Setting, predict
 from recall_theory.settings import OBSERVABLES
+from recall_theory.simulate import workers
 from recall_theory.theory.predict import LAW
 from recall_theory.verification.problem import load_grid
 
@@ -61,7 +62,6 @@ CASES = {
     "formulas": (["formulas"], None), "formula": (["formulas", "bound.bits.capacity"], 1), "cite": (["cite"], 3),
 }
 WITH_A_LAW = [name for name in CASES if {"predict", "capacity", "verify", "sweep"} & set(name.split())]
-LOOPS = "recall_theory.simulate.workers"
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -333,7 +333,6 @@ def figures(monkeypatch):
     """Every seed shows the same, and the predictions are these figures in turn, some as wide as any: to predict whole
     grids would take minutes.
     """
-    engine, workers = map(importlib.import_module, ("recall_theory.verification.engine", LOOPS))
     monkeypatch.setattr(workers, "ordered_map",
                         lambda work, tasks, jobs: ([(1.0, 0.00312, 4.2e-7)] * len(task[-1]) for task in tasks))
     one, figures = predict(Setting(V=16, L=2, d=64, N=512)), [(0.99987, 0.931, 1e-7)]
@@ -342,7 +341,7 @@ def figures(monkeypatch):
         return [dataclasses.replace(one, setting=setting, **dict(zip(OBSERVABLES, shown, strict=True)))
                 for setting, shown in zip(settings, itertools.cycle(figures), strict=False)]
 
-    monkeypatch.setattr(engine, "predictions_of", predictions)
+    monkeypatch.setattr("recall_theory.verification.engine.predictions_of", predictions)
     return figures
 
 
@@ -396,7 +395,7 @@ def test_verify_says_what_a_verdict_would_take(more, words):
 
 
 def test_verify_exit_codes(monkeypatch):
-    workers, exact = importlib.import_module("recall_theory.simulate.workers"), {}
+    exact = {}
     many, one = ([a if a != "4" else n for a in VERIFY] for n in ("1000", "1"))
     monkeypatch.setattr(workers, "ordered_map",
                         lambda work, tasks, jobs: ([(0.0, 0.0, 0.0)] * len(task[-1]) for task in tasks))
@@ -422,7 +421,7 @@ def test_an_interrupted_verification_keeps_its_cells(more, batches, cells, words
             yield [(1.0, 1.0, 1.0)] * len(indices)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", few)
+    monkeypatch.setattr(workers, "ordered_map", few)
     run = [*VERIFY[:3], "--seed", "1", "--jobs", "1", *(more or ["--seeds", "4"])]
     code, out, err = call(*run, "--json")
     assert code == 130 and f"after {words}; --seed 1 repeats them" in err

@@ -11,6 +11,7 @@ import signal
 import numpy as np
 import pytest
 from command_line import answer, call, csv_rows, refused
+from support import logits_of
 
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
 from recall_theory.errors import interrupts_deferred
@@ -108,12 +109,7 @@ def test_the_written_file_alone_reasons_in_a_chain(tmp_path):
     def recall(unembedding):
         tokens, truth, right = words + np.array([0, *[N] * hops]), words[:, 0], True
         for step in range(hops):
-            x = w["embedding"][tokens] + w["positions"][:tokens.shape[1]]
-            scores = np.einsum("nd,hde,nte->nht", x[:, -1], w["key_query"], x)
-            weights = np.exp(scores - scores.max(-1, keepdims=True))
-            weights /= weights.sum(-1, keepdims=True)
-            hidden = np.einsum("nht,hde,nte->nd", weights, w["value"], x) @ w["inward"].T + w["bias"]
-            answers = (np.maximum(hidden, 0) @ w["outward"].T @ unembedding.T).argmax(1)
+            answers = logits_of({**w, "unembedding": unembedding}, tokens).argmax(1)
             truth = w["facts"][words[:, step + 1], truth]
             right = right & (answers == truth)
             tokens = np.concatenate([tokens, answers[:, None]], axis=1)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support import in_new_process
 
 import recall_theory
 from recall_theory import predict_many
@@ -19,13 +18,6 @@ PACKAGE = Path(recall_theory.__file__).parent
 THEORY = sorted((PACKAGE / "theory").rglob("*.py"))
 
 
-def in_new_process(code: str) -> str:
-    """What the code prints in an interpreter of its own."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
 def test_theory_imports_no_source_of_chance():
     """In any form: `import random`, `from numpy import random`, `from scipy import stats`, `np.random`."""
     chance = re.compile(r"^\s*(import|from) .*\b(random|secrets|stats)\b|\bnp\.random\b", re.MULTILINE)
@@ -34,12 +26,11 @@ def test_theory_imports_no_source_of_chance():
         assert found is None, f"{path}: {found[0]}"
 
 
-def test_importing_the_package_is_light():
-    heavy = in_new_process(
-        "import sys, recall_theory\n"
-        "print([m for m in ('numpy', 'scipy', 'sympy', 'mpmath', 'rich', 'click', 'cloudpickle', 'matplotlib')"
-        " if m in sys.modules])")
-    assert heavy == "[]"
+@pytest.mark.parametrize("code, allowed", [
+    ("import recall_theory", set()), ("from recall_theory.cli import main; main(['predict', '--help'])", {"click"})])
+def test_the_package_and_the_help_of_its_commands_are_light(code, allowed):
+    heavy = {"numpy", "scipy", "sympy", "mpmath", "rich", "click", "cloudpickle", "matplotlib"} - allowed
+    assert in_new_process(f"{code}\nimport sys\nprint({heavy!r} & set(sys.modules))").endswith("set()")
 
 
 def test_numba_waits_for_a_simulation():

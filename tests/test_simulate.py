@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import numpy as np
 import pytest
-from support import drawn
+from support import drawn, in_new_process
 
 from recall_theory import Setting, SettingError, simulate
 from recall_theory.simulate import data, run, three_step
@@ -114,7 +113,7 @@ print(run.memory_needed(setting, jobs) / (peak * 1024))
     ("V=500, L=4, d=64, N=8000, m=2000", 2), ("V=256, L=16, d=16, N=10**6", 1)])
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_the_memory_that_is_asked_for_is_what_seeds_take(size, jobs):
-    ratio = float(subprocess.check_output([sys.executable, "-c", MEASURED.format(size, jobs)], text=True))
+    ratio = float(in_new_process(MEASURED.format(size, jobs)))
     assert 1 / 1.5 < ratio < 1.5
 
 
