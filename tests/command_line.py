@@ -6,7 +6,6 @@ import contextlib
 import csv
 import io
 import json
-import os
 import warnings
 
 import pytest
@@ -18,16 +17,12 @@ from recall_theory.commands.command import Group, program
 def call(*argv, columns=None):
     """Exit code, standard output and standard error of one command."""
     out, err = io.StringIO(), io.StringIO()
-    before = os.environ.pop("COLUMNS", None)
-    if columns is not None:
-        os.environ["COLUMNS"] = str(columns)
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
-            code = main(list(argv))
-    finally:
-        os.environ.pop("COLUMNS", None)
-        if before is not None:
-            os.environ["COLUMNS"] = before
+    with (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings(),
+          pytest.MonkeyPatch.context() as patch):
+        patch.delenv("COLUMNS", raising=False)
+        if columns is not None:
+            patch.setenv("COLUMNS", str(columns))
+        code = main(list(argv))
     return code, out.getvalue(), err.getvalue()
 
 
