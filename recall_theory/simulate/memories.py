@@ -25,6 +25,7 @@ from .three_step import step_one
 
 ROWS = 1024  # keys read out at a time
 MOST_NUMBERS = 2**28  # of keys and outputs, or of a block's scores: 2 GiB
+MOST_STEPS = 4000  # of the optimiser that looks for a memory
 
 
 def over_seeds(one: Callable[[np.random.Generator], float], seeds: int, seed: int | None) -> Observable:
@@ -91,7 +92,7 @@ class _Separated(Exception):
     """A memory that recalls all facts stands."""
 
 
-def separate(keys: FloatArray, outputs: FloatArray, most_steps: int = 4000) -> Separation:
+def separate(keys: FloatArray, outputs: FloatArray) -> Separation:
     """Look for W with <u_x, W e_x> > <u_z, W e_x> for all facts x and z != x, keys (n, d) and outputs (n, d).
 
     The squared hinge loss, sum over pairs of max(0, 1 - margin)^2, is convex and minimised by L-BFGS (scipy). If all
@@ -124,7 +125,7 @@ def separate(keys: FloatArray, outputs: FloatArray, most_steps: int = 4000) -> S
 
     try:
         end = minimize(loss, (outputs.T @ keys).ravel(), jac=True, method="L-BFGS-B",
-                       options={"maxiter": most_steps, "maxfun": 2 * most_steps, "maxcor": 20, "ftol": 0, "gtol": 0})
+                       options={"maxiter": MOST_STEPS, "maxfun": 2 * MOST_STEPS, "maxcor": 20, "ftol": 0, "gtol": 0})
     except _Separated as stop:
         return Separation(True, stop.args[0], 1.0)
     W = end.x.reshape(d, d)
