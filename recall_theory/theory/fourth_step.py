@@ -15,53 +15,38 @@ from scipy.special import log_ndtr, ndtr
 
 from ..numerics.arrays import FloatArray
 from ..numerics.quadrature import gauss_gamma, gauss_hermite, gauss_poisson
-from .formulas.generic import Real
-from .formulas.registry import formula
+from .formulas.registry import Row, formula
 
 COUNT_NODES, LENGTH_NODES, NOISE_NODES, FRESH_NODES = 12, 5, 16, 9  # of a fact: its count, |z|^2, own noise; new noise
 SCORES = np.linspace(-8, 8, 129)  # standard scores of a competitor: its correction is an exponential of its score
 LEAST_DIMENSION = 1.3  # least d^2/(2 V ln V) at which the law was checked
 LARGEST_SCALE = 1.0  # largest g^2/(2 d) at which it was
 
-_fourth = functools.partial(formula, reference="docs/derivations/fourth_step.md",
-                            regime="leading; attention right, trigger in the keys only, V > d")
+_fourth: Row = functools.partial(formula, reference="docs/derivations/fourth_step.md",
+                                 regime="leading; attention right, trigger in the keys only, V > d")
 
+noise_feedback = _fourth(
+    "fourth.feedback.noise", "What the other facts' corrections take from a unit of noise",
+    limits="0 as g -> 0; g X V/d^2 for V much above d"
+)(lambda V, d, scale, doubt: scale * doubt / V * ((V / d + 2)**2 - 1))
 
-@_fourth("fourth.feedback.noise", "What the other facts' corrections take from a unit of noise",
-         limits="0 as g -> 0; g X V/d^2 for V much above d")
-def noise_feedback(V: Real, d: Real, scale: Real, doubt: Real) -> Real:
-    """(g X/V) ((V/d + 2)^2 - 1).
+signal_feedback = _fourth(
+    "fourth.feedback.signal", "What the other facts' corrections take from a fact's own score",
+    limits="less than from noise: the step helps by the difference"
+)(lambda V, d, scale, doubt: scale * doubt / V * ((V / d + 1)**2 - 1))
 
-    >>> noise_feedback(256.0, 64.0, 5.0, 0.85)
-    0.5810546875
-    """
-    return scale * doubt / V * ((V / d + 2)**2 - 1)
+mixed_feedback = _fourth(
+    "fourth.feedback.mixed", "What they take from noise that shares the fact's token or the competitor's label"
+)(lambda V, d, scale, doubt: scale * doubt / V * ((V / d + 1) * (V / d + 2) - 1))
 
+fresh_noise = _fourth(
+    "fourth.noise", "Variance that the corrections bring anew, per squared length of the value read out"
+)(lambda V, d, rest: (V / d**2 + 1 / d) * rest)
 
-@_fourth("fourth.feedback.signal", "What the other facts' corrections take from a fact's own score",
-         limits="less than from noise: the step helps by the difference")
-def signal_feedback(V: Real, d: Real, scale: Real, doubt: Real) -> Real:
-    """(g X/V) ((V/d + 1)^2 - 1)."""
-    return scale * doubt / V * ((V / d + 1)**2 - 1)
-
-
-@_fourth("fourth.feedback.mixed", "What they take from noise that shares the fact's token or the competitor's label")
-def mixed_feedback(V: Real, d: Real, scale: Real, doubt: Real) -> Real:
-    """(g X/V) ((V/d + 1)(V/d + 2) - 1)."""
-    return scale * doubt / V * ((V / d + 1) * (V / d + 2) - 1)
-
-
-@_fourth("fourth.noise", "Variance that the corrections bring anew, per squared length of the value read out")
-def fresh_noise(V: Real, d: Real, rest: Real) -> Real:
-    """(V/d^2 + 1/d) rho^2, rho^2 the mean squared correction of a fact less its mean."""
-    return (V / d**2 + 1 / d) * rest
-
-
-@_fourth("fourth.overshoot", "Logit scale from which the step overshoots: noise comes back with the other sign",
-         limits="falls like d^2/V")
-def overshoot(V: Real, d: Real, share: Real, doubt: Real) -> Real:
-    """g with (g X/V) ((V/d + 2)^2 - 1) = 1 + a, a the mean correction of a fact's own label."""
-    return V * (1 + share) / (doubt * ((V / d + 2)**2 - 1))
+overshoot = _fourth(
+    "fourth.overshoot", "Logit scale from which the step overshoots: noise comes back with the other sign",
+    limits="falls like d^2/V"
+)(lambda V, d, share, doubt: V * (1 + share) / (doubt * ((V / d + 2)**2 - 1)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -63,16 +63,10 @@ mean_embedding = _noise(
     "one_step.mean_embedding", "The mean embedding that all noise shares"
 )(lambda V, L, d, N: V * (L - 1) ** 2 / (N * d**2))
 
-
-@formula("one_step.law", "Least N for almost all facts by one step", reference=_WHERE,
-         regime="N << V L; L << V; d << V", limits="multiplicative in N, d^2 and 1/L")
-def one_step_law(V: Real, L: Real, d: Real) -> Real:
-    """N d^2 = 2 V^2 L ln V, solved for N.
-
-    >>> round(float(one_step_law(64, 8, 32)), 2)
-    266.17
-    """
-    return 2 * V**2 * L * log(V) / d**2
+one_step_law = formula(
+    "one_step.law", "Least N for almost all facts by one step", reference=_WHERE,
+    regime="N << V L; L << V; d << V", limits="multiplicative in N, d^2 and 1/L"
+)(lambda V, L, d: 2 * V**2 * L * log(V) / d**2)
 
 
 def one_step_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
