@@ -302,10 +302,10 @@ def at_rates(d: Real, L: Real, e: Real, beta: Real, target: Real) -> Real:
     s = _lead(log(greatest(L, whole(2, L))), target, 1)
 
     def against_noise_tokens() -> Real:
-        b = s * sqrt(L + 1 + e) / d
-        y = 2 * log(x / (2 * b)) / 3
+        b = s**2 * (L + 1 + e) / d**2
+        y = log(x**2 / (4 * b)) / 3
         for _ in range(2):
-            log_r, slope = _right_over_noise(b * exp(y / 2))
+            log_r, slope = _right_over_noise(sqrt(b * exp(y)))
             y = y - (y + log(log_r) - log(x / 2)) / (1 + slope / 2)
         return exp(y)
 
@@ -345,7 +345,7 @@ def longest_at_rates(V: Real, d: Real, e: Real, beta: Real, target: Real) -> Rea
         return least(sqrt(x / lambert_w(x)) / c, if_positive(s, against_noise_tokens, infinity(s)))
 
     def against_noise_tokens() -> Real:
-        y = 2 * log(beta * d / (V * sqrt(V) * s)) / 5
+        y = log((beta * d)**2 / (V**3 * s**2)) / 5
         for _ in range(3):
             y = greatest(y, log(whole(2, V)))
             lead = _lead(y, target, 1)
