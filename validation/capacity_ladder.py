@@ -29,7 +29,7 @@ from recall_theory.theory.noise_budget import typical_kernel
 from recall_theory.theory.predict import predictions_at
 from recall_theory.theory.seed import activation_moments, attention
 
-FINE = dataclasses.replace(DEFAULT, lead_nodes=60, seed_ahead=40, score=30, sure=1e-12, last_count=1e-14)
+FINE = dataclasses.replace(DEFAULT, seed_ahead=24, score=30, sure=1e-12, last_count=1e-14)
 WITHIN = 100.0  # a ratio beyond which a formula says nothing
 MANY = 1e18  # N/V of the limit
 Sizes = dict[str, float]

@@ -23,7 +23,6 @@ from .generic import (
     lambert_w,
     least,
     log,
-    log_of_one_plus,
     normal_quantile,
     pi,
     sqrt,
@@ -181,11 +180,6 @@ def _uneven(labels: Real, y: Real, turn: Real, d: Real, shared: Real, *, target:
     return _typical(y) - normal_quantile(missed) * _deviation(y, 1), normal_quantile(target) * turn
 
 
-def _uneven_law(V: Real, L: Real, d: Real) -> Real:
-    """That lead to leading order, from which V, d and L in it are taken."""
-    return sqrt(2 * _log_competitors(V, L)) + sqrt(2 * log(greatest(V / d, whole(1, V))))
-
-
 def _turn(d: Real, L: Real, e: Real) -> Real:
     """Deviation of the lead over seeds in units of the tokens': the mean embedding turns the trigger's share."""
     return 1 + e * d / L
@@ -218,9 +212,8 @@ def uneven_attention(d: Real, N: Real, L: Real, e: Real, shared: Real, target: R
     """V L^4/(N^2 d^3) = S, 1 - w sqrt(S) = s sqrt(S + 1/d); s = typical + Phi^-1(1 - eta) deviation,
     w = Phi^-1(target) t: a share eta = d/(V shared^2 typical(V)^2) is missed at most, in a share `target` of the seeds.
     """
-    x, most = N**2 * d**3 / L**4, d**2 / lambert_w(d**2)  # beyond what interference leaves it does not matter
-    V = least(x / (2 * log(L)), most)
-    V = least(x / _uneven_law(V, L, d)**2, most)
+    x = N**2 * d**3 / L**4
+    V = least(x / (2 * log(L)), d**2 / lambert_w(d**2))  # beyond what interference leaves it does not matter
 
     def room() -> Real:
         labels, y = _log_competitors(V, V), _log_competitors(V, L)
@@ -291,31 +284,13 @@ _SOFT = "V, d, L large, N >> V; interference and the noise tokens that are mixed
 
 
 @_law("capacity.at_rates", "Largest V: eta*gamma is enough for mixtures to be answered right", regime=_SOFT,
-      limits="too large near the edge of interference")
+      limits="too large near the edge of interference, and where V lead^2 << d^2/L")
 def at_rates(d: Real, L: Real, e: Real, beta: Real, target: Real) -> Real:
-    """V L^2 ln r = beta (1 - 1/L), r the greater of sqrt(c V), against all labels, and 1 + sqrt(b V), against those of
-    the noise tokens: V = x/W(c x), x = 2 beta (1 - 1/L)/L^2, c = lead^2 L/d^2 with the lead at the smaller of x and
-    d^2, and two steps of Newton's method from V^3 = x^2/(4 b), b = lead(L)^2 (L + 1 + e)/d^2; what interference takes
-    of c and b is left to its own branch."""
+    """V L^2 ln sqrt(c V) = beta (1 - 1/L): V = x/W(c x), x = 2 beta (1 - 1/L)/L^2, c = lead^2 L/d^2 with the lead at
+    the smaller of x and d^2; what interference takes of c is left to its own branch."""
     x = 2 * beta * (1 - 1 / L) / L**2
     c = _lead(log(greatest(least(x, d**2), whole(4, x))), target, 1)**2 * L / d**2
-    s = _lead(log(greatest(L, whole(2, L))), target, 1)
-
-    def against_noise_tokens() -> Real:
-        b = s**2 * (L + 1 + e) / d**2
-        y = log(x**2 / (4 * b)) / 3
-        for _ in range(2):
-            log_r, slope = _right_over_noise(sqrt(b * exp(y)))
-            y = y - (y + log(log_r) - log(x / 2)) / (1 + slope / 2)
-        return exp(y)
-
-    return least(x / lambert_w(c * x), if_positive(s, against_noise_tokens, infinity(s)))
-
-
-def _right_over_noise(u: Real) -> tuple[Real, Real]:
-    """ln(1 + u), and the derivative of its logarithm by ln u."""
-    log_r = log_of_one_plus(u)
-    return log_r, u / ((1 + u) * log_r)
+    return x / lambert_w(c * x)
 
 
 @_law("capacity.dimension_at_rates", "Least d: eta*gamma is enough for mixtures to be answered right", regime=_SOFT,
@@ -329,30 +304,16 @@ def dimension_at_rates(V: Real, L: Real, e: Real, beta: Real, target: Real) -> R
 
 
 @_law("capacity.longest_at_rates", "Longest L: eta*gamma is enough for mixtures to be answered right", regime=_SOFT,
-      limits="leading: 1 in place of 1 - 1/L; 0 where interference leaves nothing")
+      limits="leading: 1 in place of 1 - 1/L, and noise tokens' labels left out; 0 where interference leaves nothing")
 def longest_at_rates(V: Real, d: Real, e: Real, beta: Real, target: Real) -> Real:
-    """V L^2 ln r = beta, r the greater of two: L^2 ln(c L) = 2 beta/V against all labels, c L = sqrt(x/W(x)),
-    x = 4 c^2 beta/V, c = (V lead^2/d^2)/(1 - (1 + e) V lead^2/d^2), and r = 1 + sqrt(V (L + 1 + e)) lead(L)/d against
-    those of the noise tokens, by three steps of Newton's method from L^5 = (beta d)^2/(V^3 lead^2)."""
+    """L^2 ln(c L) = 2 beta/V: c L = sqrt(x/W(x)), x = 4 c^2 beta/V, c = (V lead^2/d^2)/(1 - (1 + e) V lead^2/d^2)."""
     share = V * _lead(log(V), target, 1)**2 / d**2
     left = 1 - (1 + e) * share
-    y = greatest(log(beta / V) / 2, log(whole(2, V)))
-    s = _lead(y, target, 1)
 
     def longest() -> Real:
         c = share / left
         x = 4 * c**2 * beta / V
-        return least(sqrt(x / lambert_w(x)) / c, if_positive(s, against_noise_tokens, infinity(s)))
-
-    def against_noise_tokens() -> Real:
-        y = log((beta * d)**2 / (V**3 * s**2)) / 5
-        for _ in range(3):
-            y = greatest(y, log(whole(2, V)))
-            lead = _lead(y, target, 1)
-            log_r, slope = _right_over_noise(lead * sqrt(V * (exp(y) + 1 + e)) / d)
-            missed = 2 * y + log(log_r) - log(beta / V)
-            y = y - missed / (2 + slope * (whole(1, V) / 2 + _slope(y, target, 1) / lead))
-        return exp(y)
+        return sqrt(x / lambert_w(x)) / c
 
     return if_positive(left, longest, 0 * V)
 
@@ -492,7 +453,6 @@ def dimension(p: Layer) -> Branches:
     V, N, L, square = p.V, p.N, p.L, p.lead(p.V)**2
     needed = V * L**4 / N**2 / p.pull**2
     start = cbrt(2 * log(L) * needed)
-    uneven = cbrt(_uneven_law(V, L, start)**2 * needed)
     least_d = sqrt(p.overlap * V * square)
 
     def cube(lead: Lead) -> Real:
@@ -508,7 +468,7 @@ def dimension(p: Layer) -> Branches:
         "mean bias": (p.shared * V)**2 * square / N,
         "coverage": if_positive(N + V * log(1 - p.target), lambda: 0 * V, infinity(V)),
         "mean embedding": cube(p.even(V, L, start)),
-        "uneven attention": if_positive(p.shared, lambda: cube(p.uneven(V, L, uneven)), 0 * V),
+        "uneven attention": if_positive(p.shared, lambda: cube(p.uneven(V, L, start)), 0 * V),
         "noise tokens": sqrt(V * token * sqrt(L**3) / p.stored / N) + overlap,
         "informative tokens": sqrt(token * L * sqrt(V / N) / p.stored) + overlap,
         "trigger overlap": s**2,
@@ -524,7 +484,6 @@ def length(p: Layer) -> Branches:
     V, d, N = p.V, p.d, p.N
     x = p.pull**2 * N**2 * d**3 / V
     start = exp(lambert_w(2 * x) / 4)
-    uneven = sqrt(sqrt(x)) / sqrt(_uneven_law(V, start, d))
     widest = (sqrt(d) - normal_quantile(p.target))**2 / 2
     s = _lead(widest, p.target, 1)
 
@@ -534,7 +493,7 @@ def length(p: Layer) -> Branches:
 
     return {
         "mean embedding": fourth(p.even(V, start, d)),
-        "uneven attention": if_positive(p.shared, lambda: fourth(p.uneven(V, uneven, d)), infinity(p.shared)),
+        "uneven attention": if_positive(p.shared, lambda: fourth(p.uneven(V, start, d)), infinity(p.shared)),
         "noise tokens": power_law(p.stored**2 * N**2 * d**4 / V**2, 3, p.target, 2),
         "informative tokens": power_law(p.stored**2 * N * d**4 / V, 2, p.target, 2),
         "trigger overlap": exp(widest - (s - sqrt(d)) / _slope(widest, p.target, 1)),
