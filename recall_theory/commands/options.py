@@ -149,7 +149,13 @@ def choice(name: str, choices: Sequence[str], help: str, *, metavar: str, **more
 
 def file_option(name: str, help: str, *, metavar: str = "FILE", **more: Any) -> click.Option:
     """An option whose value is free text: a file, a grid, a list of values."""
-    return click.Option([option_of(name), name], metavar=metavar, help=help, **more)
+
+    def named(_: click.Context, __: click.Parameter, value: Any) -> Any:
+        if "\0" in str(value):  # no file has such a name, and looking for one raises ValueError
+            raise SettingError(name, f"{value!r} holds a null character, as no file's name does")
+        return value
+
+    return click.Option([option_of(name), name], metavar=metavar, help=help, callback=named, **more)
 
 
 def plot_option() -> click.Option:
