@@ -22,6 +22,8 @@ from recall_theory.commands import COMMANDS
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
 from recall_theory.commands.options import Declared
 from recall_theory.geometric.geometric_setting import GeometricSetting
+from recall_theory.numerics.arrays import Observable
+from recall_theory.settings import OBSERVABLES
 from recall_theory.theory.length_exponents import Exponents
 
 ALL = list(all_commands())
@@ -169,18 +171,16 @@ class Served:
 
 def trained(rung, setting, seeds, seed, *, n_test=64, **how):
     """In place of a training: numbers out of thin air."""
-    from recall_theory.settings import OBSERVABLES
     from recall_theory.training.rungs import RungObservation
 
     names = (*OBSERVABLES, "attention_weight", "training_accuracy", "loss")
-    return RungObservation(rung, setting, seed, n_test, np.full(seeds, 3), 7,
-                           {name: np.full(seeds, 0.5) for name in names})
+    return RungObservation(setting, seed, {name: Observable(np.full(seeds, 0.5)) for name in names}, rung, n_test,
+                           np.full(seeds, 3), 7)
 
 
 def networks(tables):
     """In place of the training of transformers: numbers out of thin air."""
     from recall_theory.geometric import GeometricObservation
-    from recall_theory.simulate.observables import Observable
 
     names = [name for table in tables.values() for name in table]
 

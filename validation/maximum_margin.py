@@ -25,7 +25,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from recall_theory import Setting
-from recall_theory.numerics.unit_sphere import FloatArray
+from recall_theory.numerics.arrays import FloatArray
 from recall_theory.settings import N_TEST
 from recall_theory.training import attention_model
 from recall_theory.training.rungs import RUNGS, problem_of

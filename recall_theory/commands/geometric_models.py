@@ -18,7 +18,7 @@ from ..numerics.formatting import count, plural
 from .command import Answer, Command, Output
 from .geometric import describe, geometric_options
 from .options import file_option, flag, option, setting_options
-from .simulate import finished_seeds, interval, partial_seeds, seed_records
+from .simulate import finished_seeds, interval, partial_seeds
 from .streams import BadInput, shown
 from .text_layout import Heading, Remark, table
 
@@ -131,7 +131,7 @@ def _observed(observed: GeometricObservation[GeometricSetting], wanted: int) -> 
     row = {"observable": "recall", "predicted": prediction.recall, "observed": recall.mean,
            "95 % interval": ends, "difference": recall.mean - prediction.recall, "std": recall.std,
            "predicted std": prediction.std}
-    return Answer(data, seed_records(observed, {"recall": recall}), [
+    return Answer(data, observed.records(), [
         Heading(f"What embeddings recalled at {describe(observed.setting)}"),
         f"{finished_seeds(observed, wanted)}.",
         table([row]),
@@ -166,7 +166,7 @@ def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, trans
     s = observed.setting
     asked = plural(s.hops, "hop") + (" with chain of thought" if s.chain_of_thought else "")
     what = "New facts for a trained transformer" if transfer else "What gradient descent learns"
-    return Answer(data, seed_records(observed, measures), [
+    return Answer(data, observed.records(), [
         Heading(f"{what} at N = {count(s.N)}, R = {count(s.R)}, d = {count(s.d)}, {asked}"),
         f"{finished_seeds(observed, wanted)}, at most {plural(s.steps, 'step')}; {count(s.queries)} queries, "
         f"{count(s.numbers)} trained numbers.",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, deviation, number, plural, probability, signed, two_digits
@@ -15,8 +16,8 @@ from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Table, table
 
 if TYPE_CHECKING:
-    from ..settings import BaseSetting
-    from ..simulate.observables import Observable, Observation
+    from ..numerics.arrays import Measured, Observable
+    from ..simulate.observables import Observation
     from ..theory.predict import Prediction
     from ..training.rungs import RungObservation
     from ..verification.ladder_study import Row
@@ -29,33 +30,15 @@ MEASURES = {  # of a user's embeddings, beside random ones
 }
 
 
-class Observed(Protocol):
-    """What was observed on some seeds, of this model or of another."""
-
-    @property
-    def setting(self) -> BaseSetting: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def seeds(self) -> int: ...
-
-
-def finished_seeds(observed: Observed, wanted: int) -> str:
+def finished_seeds(observed: Measured[Any], wanted: int) -> str:
     """How many seeds there are, that an interrupt left some out, and the seed that repeats them."""
     done = plural(observed.seeds, "seed") + ("" if observed.seeds == wanted else f" of {wanted:,}, interrupted")
     return f"{done}, --seed {observed.seed}"
 
 
-def partial_seeds(observed: Observed, wanted: int) -> str:
+def partial_seeds(observed: Measured[Any], wanted: int) -> str:
     """What was finished of the seeds, and how to repeat them."""
     return f"{observed.seeds} of {wanted} seeds; --seed {observed.seed} repeats them"
-
-
-def seed_records(observed: Observed, measures: Mapping[str, Observable]) -> list[dict[str, object]]:
-    """A row of --csv for each seed."""
-    values = zip(*(measure.values.tolist() for measure in measures.values()), strict=True)
-    return [{**observed.setting.to_dict(), "seed": observed.seed, "index": i, **dict(zip(measures, row, strict=True))}
-            for i, row in enumerate(values)]
 
 
 def interval(observable: Observable) -> list[float | None]:
@@ -110,7 +93,7 @@ def _loaded(path: str) -> Any:
 
 
 def _answer(observed: Observation, prediction: Prediction | None, wanted: int, bits: int | None) -> Answer:
-    by_name: dict[str, Observable] = {o: getattr(observed, o) for o in OBSERVABLES}
+    by_name = {o: observed.measures[o] for o in OBSERVABLES}
     data, further = observed.to_dict(), {}
     for o, x in by_name.items():
         # What one seed counts: all V facts, or its fresh sequences.
@@ -136,7 +119,7 @@ def _answer(observed: Observation, prediction: Prediction | None, wanted: int, b
         *_beside_random(observed),
         Remark(remark),
     ]
-    return Answer(data, seed_records(observed, by_name), blocks)
+    return Answer(data, dataclasses.replace(observed, measures=by_name).records(), blocks)
 
 
 def _how_simulated(observed: Observation, prediction: Prediction | None) -> list[Block]:
@@ -221,13 +204,9 @@ def run_train(output: Output, *, rung: str, seeds: int, seed: int | None, n_test
 
 
 def _trained(found: RungObservation, most: int, wanted: int) -> Answer:
-    from ..simulate.observables import Observable
-    from ..verification.ladder_study import observation_data
-
-    measures = {name: Observable(values) for name, values in found.measures.items()}
-    data, prediction = observation_data(found), prediction_of(found.setting.replace(eta=None, gamma=None))
+    data, prediction = found.to_dict(), prediction_of(found.setting.replace(eta=None, gamma=None))
     rows = []
-    for name, measure in measures.items():
+    for name, measure in found.measures.items():
         ends = interval(measure) if name != "loss" else [None, None]
         data["observed"][name]["interval"] = ends
         law = getattr(prediction, name) if prediction is not None and name in OBSERVABLES else None
@@ -240,7 +219,7 @@ def _trained(found: RungObservation, most: int, wanted: int) -> Answer:
                                         f"rule before {count(most)} steps."]
     low, high = int(found.steps.min()), int(found.steps.max())
     steps = plural(low, "step") if low == high else f"{count(low)} to {plural(high, 'step')}"
-    return Answer(data, seed_records(found, measures), [
+    return Answer(data, found.records(), [
         Heading(f"Rung {found.rung.name}, {found.rung.change}: {found.setting.describe()}"),
         f"{finished_seeds(found, wanted)}, {steps}, {plural(found.parameters, 'parameter')}.",
         *rule,

@@ -24,16 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SettingError, interrupted_with
+from ..numerics.arrays import FloatArray
 from .geometric_setting import Construction
-from .geometric_simulation import (
-    FloatArray,
-    IntArray,
-    all_words,
-    answer_of_word,
-    digit_codes,
-    draw_queries,
-    word_tables,
-)
+from .geometric_simulation import IntArray, all_words, answer_of_word, digit_codes, draw_queries, word_tables
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -18,8 +18,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..numerics.arrays import FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
 from ..theory.formulas.geometric_laws import chain, chain_shared
 from ..theory.predict import LAW
@@ -36,8 +36,6 @@ from .superposition import (
     signs_recall,
     superposition_recall,
 )
-
-FloatArray = NDArray[np.float64]
 
 DEFLECTION_QUANTILES = 16  # of the angle by which interference turns a code
 DEFLECTION_GRID = 120  # angles at which the law of that angle is inverted

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import SettingError
+from ..numerics.arrays import Observable
 from ..numerics.thresholds import last_reaching
 from ..settings import check_seed, check_seeds
-from ..simulate.observables import Observable
 from ..simulate.workers import collect
 from ..theory.formulas.registry import formulas
 from .geometric_capacity import MOST_R, ROUNDING, TARGET

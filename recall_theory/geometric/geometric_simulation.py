@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.formatting import SCHEMA_VERSION
+from ..numerics.arrays import FloatArray, Measured, Observable
 from ..settings import SettingError, check_seed, check_seeds
-from ..simulate.observables import Observable
 from ..simulate.workers import collect
 from .geometric_setting import MOST_CODED, GeometricSetting, TrainingSetting
 from .superposition import round_off
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
@@ -111,29 +108,8 @@ MOST_NUMBERS = 10**8  # that a model may hold; 800 MB
 BLOCK = 2**22  # scores held at a time
 
 
-@dataclasses.dataclass(frozen=True)
-class GeometricObservation(Generic[AnySetting]):
+class GeometricObservation(Measured[AnySetting]):
     """What was measured on `seeds` independent draws of one setting: `measures` by name, one value a seed."""
-
-    setting: AnySetting
-    seed: int
-    measures: dict[str, Observable]
-
-    @property
-    def seeds(self) -> int:
-        """How many draws were made."""
-        return len(self.recall.values)
-
-    @property
-    def recall(self) -> Observable:
-        """The fraction of queries that were answered rightly."""
-        return self.measures["recall"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON contract of `recall-theory geometric simulate` and `train`."""
-        observed = {name: observable.to_dict() for name, observable in self.measures.items()}
-        return {"schema_version": SCHEMA_VERSION, "setting": self.setting.to_dict(), "seed": self.seed,
-                "seeds": self.seeds, "observed": observed}
 
 
 def check_affordable(setting: GeometricSetting) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..errors import Interrupted, interrupted_with, interrupts_deferred
+from ..numerics.arrays import Observable
 from ..settings import check_seed, check_seeds
-from ..simulate.observables import Observable
 from ..training.trainer import Plan, Problem, Trained, Training, Tree, check_installed, stacked
 from . import trained_transformer as measure
 from . import trained_transformer as model

@@ -20,11 +20,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.arrays import FloatArray
 from ..numerics.thresholds import last_reaching
 from ..numerics.unit_sphere import RandomWalk, random_walk_rule
 from .geometric_setting import GEOMETRIC_PARAMETERS
-
-FloatArray = NDArray[np.float64]
 
 MOST_D = int(GEOMETRIC_PARAMETERS["d"].high)
 STEP = 1 / 2  # of the grid of log(-log quantile), on which the density of a Gumbel variable is analytic

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.arrays import FloatArray
 from ..training.trainer import Problem, Tree
 from .geometric_setting import TrainingSetting
 from .geometric_simulation import all_words, answer_of_word
 
 IntArray = NDArray[np.integer]
 Array = NDArray[np.floating]
-FloatArray = NDArray[np.float64]
 
 FOLDS = 5
 

@@ -1,12 +1,15 @@
-"""What arrays hold, for annotations, and dataclasses of arrays that have rows in common."""
+"""Arrays: their types, dataclasses of arrays that have rows in common, and what was measured once a seed."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Self
+import math
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .formatting import SCHEMA_VERSION
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -21,3 +24,73 @@ class Rows:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return dataclasses.replace(self, **{name: value[rows] for name, value in values.items()
                                             if isinstance(value, np.ndarray)})
+
+
+@dataclasses.dataclass(frozen=True)
+class Observable:
+    """One observable over seeds: `values` (one a seed), their `mean`, its standard error `se` (NaN for a
+    single seed) and their standard deviation `std`."""
+
+    values: FloatArray
+
+    @property
+    def mean(self) -> float:
+        """The mean over seeds."""
+        return float(self.values.mean())
+
+    @property
+    def std(self) -> float:
+        """The standard deviation from seed to seed."""
+        return float(self.values.std(ddof=1)) if len(self.values) > 1 else float("nan")
+
+    @property
+    def se(self) -> float:
+        """The standard error of the mean: facts of one seed are one sample, not V."""
+        return self.std / float(np.sqrt(len(self.values)))
+
+    def design_effect(self, samples: int) -> float:
+        """How many times the variance exceeds that of `samples` independent draws a seed."""
+        independent = self.mean * (1 - self.mean) / samples
+        return self.std**2 / independent if independent > 0 else float("nan")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Mean, standard error and values, as the JSON output has them; NaN (one seed has no error) becomes null."""
+        return {"mean": self.mean, "se": None if math.isnan(self.se) else self.se, "values": self.values.tolist()}
+
+
+class _Setting(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+S = TypeVar("S", bound=_Setting)
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured(Generic[S]):
+    """Base of what was measured on independent draws of one setting: `measures` by name, one value a seed."""
+
+    setting: S
+    seed: int
+    measures: dict[str, Observable]
+
+    @property
+    def seeds(self) -> int:
+        """How many draws were made."""
+        return len(self.recall.values)
+
+    @property
+    def recall(self) -> Observable:
+        """The fraction of facts, or of queries, that were answered right."""
+        return self.measures["recall"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is measured as JSON has it, after what was drawn."""
+        observed = {name: observable.to_dict() for name, observable in self.measures.items()}
+        return {"schema_version": SCHEMA_VERSION, "setting": self.setting.to_dict(), "seed": self.seed,
+                "seeds": self.seeds, "observed": observed}
+
+    def records(self) -> list[dict[str, object]]:
+        """A flat record for each seed, as the CSV output has them."""
+        rows = zip(*(measure.values.tolist() for measure in self.measures.values()), strict=True)
+        return [{**self.setting.to_dict(), "seed": self.seed, "index": i, **dict(zip(self.measures, row, strict=True))}
+                for i, row in enumerate(rows)]

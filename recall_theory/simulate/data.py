@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..activations import Activation, activation
+from ..numerics.arrays import FloatArray
 from ..numerics.unit_sphere import random_embeddings
 from ..settings import Setting, SettingError
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 TokenArray = NDArray[np.unsignedinteger[Any]]
 

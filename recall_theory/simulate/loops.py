@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import FloatArray, IntArray
+from ..numerics.arrays import FloatArray
+from .data import IntArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Tokens = NDArray[np.integer[Any]]

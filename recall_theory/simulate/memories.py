@@ -17,10 +17,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
+from ..numerics.arrays import FloatArray, Observable
 from ..numerics.unit_sphere import random_rows
 from ..settings import Setting, SettingError, check_seed, check_seeds
-from .data import Embeddings, FloatArray, IntArray, Samples, draw_embeddings
-from .observables import Observable, credit
+from .data import Embeddings, IntArray, Samples, draw_embeddings
+from .observables import credit
 from .three_step import step_one
 
 ROWS = 1024  # keys read out at a time

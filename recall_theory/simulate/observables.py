@@ -8,72 +8,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.formatting import SCHEMA_VERSION
-from ..settings import OBSERVABLES, Setting
-from .data import Block, FloatArray, IntArray, token_type
+from ..numerics.arrays import FloatArray, Measured, Observable
+from ..settings import Setting
+from .data import Block, IntArray, token_type
 from .three_step import TIE, Trained, argmax_attention, tie_width
 
 BLOCK_LOGITS = 1 << 20  # logits handled together
 
 
 @dataclasses.dataclass(frozen=True)
-class Observable:
-    """One observable over seeds: `values` (one a seed), their `mean`, its standard error `se` (NaN for a
-    single seed) and their standard deviation `std`."""
-
-    values: FloatArray
-
-    @property
-    def mean(self) -> float:
-        """The mean over seeds."""
-        return float(self.values.mean())
-
-    @property
-    def std(self) -> float:
-        """The standard deviation from seed to seed."""
-        return float(self.values.std(ddof=1)) if len(self.values) > 1 else float("nan")
-
-    @property
-    def se(self) -> float:
-        """The standard error of the mean: facts of one seed are one sample, not V."""
-        return self.std / float(np.sqrt(len(self.values)))
-
-    def design_effect(self, samples: int) -> float:
-        """How many times the variance exceeds that of `samples` independent draws a seed."""
-        independent = self.mean * (1 - self.mean) / samples
-        return self.std**2 / independent if independent > 0 else float("nan")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Mean, standard error and values, as the JSON output has them; NaN (one seed has no error) becomes null."""
-        return {"mean": self.mean, "se": None if np.isnan(self.se) else self.se, "values": self.values.tolist()}
-
-
-@dataclasses.dataclass(frozen=True)
-class Observation:
+class Observation(Measured[Setting]):
     """Attention, recall and accuracy of `seeds` trained models of one setting.
 
     `n_test` is the number of fresh sequences a seed, or None where all sequences were summed over. `attention` is how
     often the greatest attention is on the informative position; `attention_weight`, None in the limit, where the two
-    are one, is the mean weight that it has under the softmax of finite rates.
+    are one, is the mean weight that it has under the softmax of finite rates. `embeddings` says how far a user's own
+    are from random ones.
     """
 
-    setting: Setting
-    seed: int
-    seeds: int
     n_test: int | None
-    attention: Observable
-    recall: Observable
-    accuracy: Observable
     embeddings: dict[str, dict[str, dict[str, float]]] | None = None
-    attention_weight: Observable | None = None
+
+    @property
+    def attention(self) -> Observable:
+        """How often attention is right."""
+        return self.measures["attention"]
+
+    @property
+    def accuracy(self) -> Observable:
+        """How often a fresh sequence is answered right."""
+        return self.measures["accuracy"]
+
+    @property
+    def attention_weight(self) -> Observable | None:
+        """The mean attention weight of the informative position, at finite rates."""
+        return self.measures.get("attention_weight")
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory simulate`."""
-        observed = {name: getattr(self, name).to_dict() for name in OBSERVABLES}
-        if self.attention_weight is not None:
-            observed["attention_weight"] = self.attention_weight.to_dict()
-        result = {"schema_version": SCHEMA_VERSION, "setting": self.setting.to_dict(), "seed": self.seed,
-                  "seeds": self.seeds, "n_test": self.n_test, "observed": observed}
+        drawn = super().to_dict()
+        result = {**drawn, "n_test": self.n_test, "observed": drawn.pop("observed")}
         return result if self.embeddings is None else {**result, "embeddings": self.embeddings}
 
 

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from ..numerics.arrays import FloatArray
 from ..settings import Setting, SettingError
-from .data import Embeddings, FloatArray, IntArray, Mlp, Samples
+from .data import Embeddings, IntArray, Mlp, Samples
 from .observables import credit, known_facts
 from .three_step import TIE, Trained, cancels
 

@@ -15,7 +15,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..settings import MOST_BITS, N_TEST, Setting, SettingError, check_integer, check_seed, check_seeds
+from ..numerics.arrays import Observable
+from ..settings import MOST_BITS, N_TEST, OBSERVABLES, Setting, SettingError, check_integer, check_seed, check_seeds
 from . import observables, reference, small_rates, three_step, three_step_mlp
 from .data import (
     KEEP_BYTES,
@@ -27,7 +28,7 @@ from .data import (
     draw_mlp,
     token_type,
 )
-from .observables import Observable, Observation
+from .observables import Observation
 from .workers import collect
 
 Triple = tuple[float, float, float]
@@ -183,8 +184,8 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_te
     def observation(rows: list[tuple[float, ...]]) -> Observation | None:
         if not rows:
             return None
-        attention, recall, accuracy, *weight = map(Observable, np.array(rows).T)
-        return Observation(setting, used, len(rows), n_test, attention, recall, accuracy, report, *weight)
+        measures = dict(zip((*OBSERVABLES, "attention_weight"), map(Observable, np.array(rows).T), strict=False))
+        return Observation(setting, used, measures, n_test, report)
 
     tasks = ((setting, used, index, n_test, given, bits) for index in range(seeds))
     complete = observation(collect(observe_seed, tasks, jobs=jobs, progress=progress, total=seeds, partial=observation))

@@ -28,9 +28,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..numerics.arrays import FloatArray
 from ..settings import Setting, SettingError
 from . import loops, three_step, three_step_mlp
-from .data import Block, Embeddings, FloatArray, Mlp, Samples, token_type
+from .data import Block, Embeddings, Mlp, Samples, token_type
 from .observables import credit, known_facts
 from .three_step import Trained, argmax_attention, row_groups
 from .three_step_mlp import fast_activation

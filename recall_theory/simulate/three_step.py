@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ..numerics.arrays import FloatArray
 from ..numerics.quantiser import quantised
 from ..settings import Setting
 from . import loops
-from .data import Block, Embeddings, FloatArray, IntArray, Mlp, Samples
+from .data import Block, Embeddings, IntArray, Mlp, Samples
 
 TABLE = 1 << 19  # entries of a (V, V) table that are worked on together, 4 MB
 FEWEST_ROWS = 512  # of them, however large V is: products of matrices want some

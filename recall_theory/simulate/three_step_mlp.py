@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..activations import Activation
+from ..numerics.arrays import FloatArray
 from ..settings import Setting
 from . import loops
-from .data import Block, Embeddings, FloatArray, Mlp, Samples
+from .data import Block, Embeddings, Mlp, Samples
 from .three_step import Trained, attended_sums, cancels
 
 NEURONS = 1 << 24  # entries of a table of labels by neurons

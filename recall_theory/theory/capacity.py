@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.arrays import FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.thresholds import (
     FAR,
@@ -41,7 +42,7 @@ from .domain import remarks_at
 from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
 from .noise_budget import limit
-from .predict import LAW, FloatArray, Prediction, Predictions, predict
+from .predict import LAW, Prediction, Predictions, predict
 from .solve import COARSE, LARGEST, LIMIT, Model, Sizes, bearable, samples
 
 FEW_FACTS = 16  # a V from which on a capacity is worth a row

@@ -21,10 +21,10 @@ import dataclasses
 import functools
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ..activations import Activation
+from ..numerics.arrays import FloatArray
 from ..numerics.gaussian_kernels import smoothed
 from ..numerics.quadrature import (
     FINE,
@@ -40,7 +40,6 @@ from .accuracy import DEFAULT, Accuracy
 
 __all__ = ["KernelLaw", "NeuronKernel", "Strengths", "ValueRead"]
 
-FloatArray = NDArray[np.float64]
 TINY = float(np.finfo(float).tiny)
 MOST_SKEW = 0.5  # guard: of log R, where few neurons of a heavy-tailed activation decide and its expansion fails
 FEWEST = 3.0  # guard: the least dimension that directions of weights have; in one or two the rest of them has no length

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Interrupted
+from ..numerics.arrays import FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
 from .capacity import limiting_term
-from .predict import FloatArray, Prediction, predict
+from .predict import Prediction, predict
 
 AXES = ("V", "N", "d", "L", "m", "m*d")
 CELLS = (17, 13)  # along x and along y

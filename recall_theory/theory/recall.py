@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtrik
 
+from ..numerics.arrays import FloatArray
 from .accuracy import Accuracy
 from .competitors import ends_of, hazard, kinds, scaled_logit
 from .correct_label import nodes_of, samples_of
@@ -27,7 +28,6 @@ from .wrong_picks import wrong_answers
 
 __all__ = ["recall_and_accuracy"]
 
-FloatArray = NDArray[np.float64]
 
 ENTRIES = 150_000  # nodes computed at a time: what fits a processor's cache; decides no value
 LARGEST = 5.0  # logarithm of the expected number of competitors above, from where on e^-e^x is 0

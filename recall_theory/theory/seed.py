@@ -11,10 +11,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from ..activations import Activation, activation
+from ..numerics.arrays import FloatArray
 from ..numerics.gaussian_kernels import gaussian_rule, hermite_projection
 from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre, gauss_of_gamma
 from ..numerics.unit_sphere import score_of_skewed, skewed_of_score
@@ -28,7 +29,6 @@ __all__ = ["SeedLaw", "SeedNodes", "activation_moments", "attention", "attention
            "attention_of_fact", "attention_std", "attention_terms", "mean_and_std", "normal_score", "score_cumulants",
            "score_of_normal", "seed_law", "seed_nodes", "size_arrays", "tau_nodes"]
 
-FloatArray = NDArray[np.float64]
 Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
 
 TINY = float(np.finfo(float).tiny)  # keeps logarithms and quotients of 0 finite

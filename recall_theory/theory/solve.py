@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..numerics.arrays import FloatArray
 from ..numerics.forced_choice import forced_choice
 from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
 from ..settings import OBSERVABLES, PARAMETERS, SIZES, SettingError, activation_in_use, beta_of, check_proportion
@@ -22,7 +23,7 @@ from .formulas.finite_rate_formulas import least_rates, logit_lead, typical_weig
 from .formulas.generic import lambert_w
 from .noise_budget import TypicalKernel, mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal import orthogonal_prediction
-from .predict import FloatArray, Prediction, Predictions, predictions_at
+from .predict import Prediction, Predictions, predictions_at
 from .seed import attention
 
 Sizes = dict[str, FloatArray]  # V, L, d, N and, with an MLP, m

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from ..numerics.arrays import FloatArray
 from ..numerics.quadrature import gauss_coordinate, gauss_legendre
 from .accuracy import Accuracy
 from .correct_label import Nodes
@@ -22,7 +22,6 @@ from .training_attention import SPECK, TINY, Classes, Seeds
 
 __all__ = ["Law", "law_of_facts", "scatter"]
 
-FloatArray = NDArray[np.float64]
 
 FULL = 1 - 1e-6  # greatest correlation of two facts' competitors; acts where nearly all noise is shared
 LEAST_LEFT = 1 / 20  # share of a competitor's variance that is left to it; acts at d of a few

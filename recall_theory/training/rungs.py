@@ -11,11 +11,14 @@ Rules, fixed before any quoted run:
 from __future__ import annotations
 
 import dataclasses
+import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SettingError, interrupted_with
+from ..numerics.arrays import Measured, Observable
 from ..settings import N_TEST, OBSERVABLES, Setting, check_seed, check_seeds
 from . import attention_model, transformer_blocks
 from .attention_model import RecallTask, draw_recall_task
@@ -68,25 +71,26 @@ RUNGS = {rung.name: rung for rung in (
 
 
 @dataclasses.dataclass(frozen=True)
-class RungObservation:
-    """What was observed of `seeds` models of one rung; every entry of `measures` has a value a seed, shape (seeds,).
+class RungObservation(Measured[Setting]):
+    """What was observed of `seeds` models of one rung.
 
     `measures` holds attention, recall, accuracy, attention_weight, and training_accuracy and loss (nats) on the
     training sequences; `steps` (seeds,) the gradient steps taken; `parameters` the numbers that were trained.
     """
 
     rung: Rung
-    setting: Setting
-    seed: int
     n_test: int
     steps: NDArray[np.int64]
     parameters: int
-    measures: dict[str, NDArray[np.float64]]
 
-    @property
-    def seeds(self) -> int:
-        """How many models were trained."""
-        return len(self.steps)
+    def to_dict(self) -> dict[str, Any]:
+        """What `recall-theory train --json` prints, and a line of the ladder's study holds."""
+        facts, V = self.recall.mean * self.setting.V, self.setting.V
+        bits = math.lgamma(V + 1) / math.log(2) / V  # of a fact, where all are known
+        return {"rung": self.rung.name, "setting": self.setting.to_dict(), "seed": self.seed, "seeds": self.seeds,
+                "n_test": self.n_test, "steps": self.steps.tolist(), "parameters": self.parameters,
+                "facts_per_parameter": facts / self.parameters, "bits_per_parameter": facts * bits / self.parameters,
+                "observed": super().to_dict()["observed"]}
 
 
 def check_trainable(rung: Rung, setting: Setting, seeds: int) -> None:
@@ -134,7 +138,8 @@ def train_rung(rung: Rung, setting: Setting, seeds: int = 8, seed: int | None = 
         # On rung 1 the logits have no scale, hence no loss.
         loss = np.full(seeds, np.nan) if rung.name == "1" else trained.loss
         measures |= {"training_accuracy": trained.accuracy, "loss": loss}
-        return RungObservation(rung, setting, used, n_test, trained.steps, _parameters(start[0]), measures)
+        return RungObservation(setting, used, {name: Observable(values) for name, values in measures.items()}, rung,
+                               n_test, trained.steps, _parameters(start[0]))
 
     if rung.steps is not None:
         eta, gamma = rates(rung, setting)

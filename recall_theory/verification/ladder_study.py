@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ import numpy as np
 
 from ..errors import SettingError
 from ..settings import OBSERVABLES, Setting
-from ..simulate.observables import Observable
 from ..simulate.workers import unordered_map
 from ..theory.predict import predict
-from ..training.rungs import RUNGS, RungObservation, rates, train_rung
+from ..training.rungs import RUNGS, rates, train_rung
 
 Row = dict[str, Any]  # one line of the file: JSON
 Progress = Callable[[int, int, str], None]  # (trainings done, trainings in all, what is running)
@@ -54,18 +52,7 @@ def run_place(place: Place, seed: int) -> Row:
     plan = rung.plan(place.setting, place.steps, place.rate, place.decay)
     found = train_rung(rung, place.setting, place.seeds, seed, plan=plan)
     return {"key": place.key, "part": place.part, "rate": place.rate, "decay": place.decay, "most_steps": place.steps,
-            **observation_data(found)}
-
-
-def observation_data(found: RungObservation) -> Row:
-    """What `train --json` prints of one rung."""
-    observed = {name: Observable(values).to_dict() for name, values in found.measures.items()}
-    facts = found.measures["recall"].mean() * found.setting.V
-    bits = math.lgamma(found.setting.V + 1) / math.log(2) / found.setting.V  # of a fact, where all are known
-    return {"rung": found.rung.name, "setting": found.setting.to_dict(), "seed": found.seed, "seeds": found.seeds,
-            "n_test": found.n_test, "steps": found.steps.tolist(), "parameters": found.parameters,
-            "facts_per_parameter": facts / found.parameters, "bits_per_parameter": facts * bits / found.parameters,
-            "observed": observed}
+            **found.to_dict()}
 
 
 def read_rows(path: str | Path) -> list[Row]:

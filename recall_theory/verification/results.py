@@ -14,8 +14,8 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.arrays import Observable
 from ..numerics.formatting import SCHEMA_VERSION, cleaned
-from ..simulate.observables import Observable
 from ..theory.predict import LAW
 from .intervals import Intervals, anytime_interval, mean_intervals, pooled_interval
 from .problem import P, Problem, S

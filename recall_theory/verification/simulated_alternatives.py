@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..numerics.arrays import Observable
 from ..numerics.formatting import SCHEMA_VERSION
 from ..settings import PARAMETERS, Setting, SettingError, check_integer, check_proportion, check_seed, check_seeds
 from ..simulate.memories import READERS, read_gradient
-from ..simulate.observables import Observable
 from ..simulate.run import check_affordable, one_seed
 from ..simulate.workers import collect
 from ..theory.formulas.leading_laws import recall_interference
