@@ -11,16 +11,16 @@ import dataclasses
 import math
 import numbers
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from .errors import SettingError
-from .numerics.formatting import count, number
+from .numerics.formatting import count, number, sizes
 
-__all__ = ["EMBEDDINGS", "MOST_BITS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "OBSERVABLE_MEANINGS", "PARAMETERS",
-           "SIZES", "BaseSetting", "Parameter", "Setting", "SettingError", "above_0", "activation_in_use", "beta_of",
-           "check_at_most", "check_integer", "check_proportion", "check_seed", "check_seeds", "power_of_mean", "share",
-           "square_of_logits"]
+__all__ = ["EMBEDDINGS", "KEYS_ONLY", "MOST_BITS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "OBSERVABLE_MEANINGS",
+           "PARAMETERS", "SIZES", "BaseSetting", "Parameter", "Setting", "SettingError", "above_0", "activation_in_use",
+           "beta_of", "check_at_most", "check_integer", "check_proportion", "check_seed", "check_seeds",
+           "power_of_mean", "share", "sizes_and_trigger", "square_of_logits"]
 
 SIZES = ("V", "L", "d", "N", "m")  # of a setting; each but the last has a value in all settings
 EMBEDDINGS = ("gaussian", "sphere", "orthogonal")
@@ -30,6 +30,7 @@ OBSERVABLE_MEANINGS = {
     "recall": "a fact is answered right, once attended",
     "accuracy": "a fresh sequence is answered right",
 }
+KEYS_ONLY = "trigger left out of the values"  # what is said where trigger_in_value is False
 N_TEST = 4096  # fresh sequences a seed on which attention and accuracy are counted, where nothing else is said
 MOST_SEEDS = 10**7  # of one run
 MOST_BITS = 64  # of an entry of Val
@@ -271,10 +272,19 @@ class Setting(BaseSetting):
         if self.m is not None:
             parts.append(f"m = {count(self.m)} ({self.activation})")
         if not self.trigger_in_value:
-            parts.append("trigger left out of the values")
+            parts.append(KEYS_ONLY)
         if not self.is_limit:
             parts.append(f"eta = {number(self.eta)}, gamma = {number(self.gamma)}")
         return ", ".join(parts)
+
+
+def sizes_and_trigger(values: Mapping[str, Any], names: Iterable[str]) -> str:
+    """The sizes that are given, in words, and that the trigger is in keys only where it is.
+
+    >>> sizes_and_trigger({"L": 64, "d": 256, "trigger_in_value": False}, "dL")
+    'd = 256, L = 64, trigger left out of the values'
+    """
+    return sizes(values, names) + ("" if values["trigger_in_value"] else f", {KEYS_ONLY}")
 
 
 def power_of_mean(L: Any, e: Any) -> Any:

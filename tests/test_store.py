@@ -96,16 +96,17 @@ from recall_theory.sweep import product, sweep
 import recall_theory.sweep.run_sweep as library
 path, started, kills, seed = sys.argv[1], *map(int, sys.argv[2:])
 cells = product({"d": [4, 8, 16, 32], "L": [2, 4, 8]}, V=8, N=32)
+library.FLUSH = 0
 sweep(cells[:1], 1, 0)  # every import, before the clock runs
 begun = time.monotonic()
-sweep(cells[:2], 1, 0, store=path + ".timed", flush=0)
+sweep(cells[:2], 1, 0, store=path + ".timed")
 longest = max(0.12, 3 * (time.monotonic() - begun))  # a slow disk takes its time for a commit
 inner, rng = library.one_seed, random.Random(seed)
 library.one_seed = lambda *task: (os.write(started, b"."), inner(*task))[1]
 for _ in range(kills):
     child = os.fork()
     if child == 0:
-        sweep(cells, 60, 5, store=path, flush=0)
+        sweep(cells, 60, 5, store=path)
         os._exit(0)
     time.sleep(rng.uniform(0, longest))
     os.kill(child, signal.SIGKILL)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..numerics.formatting import count, exact, number, plural, probability, sizes, with_error
+from ..settings import sizes_and_trigger
 from .command import Answer, Command, Output
 from .options import flag, option, plot_option, setting_options
 from .streams import BadInput
@@ -112,9 +113,8 @@ def _decoders(result: Tightness, points: int) -> Answer:
                  for p in result.points]
     simulated = [{"x": p.x, **{heading: with_error(p.observed[name], p.se[name])
                                for name, heading in DECODERS.items()}} for p in result.points]
-    value = "" if s["trigger_in_value"] else ", trigger left out of the values"
     blocks: list[Block] = [
-        Heading(f"How close to the gradient bound decoders come, at {sizes(s, 'VLd')}{value}"),
+        Heading(f"How close to the gradient bound decoders come, at {sizes_and_trigger(s, 'VLd')}"),
         Remark("x = N d^2/(V^2 L ln V). The bound binds learners that see the first gradient in noise of its own "
                "sampling covariance. It does not bind the gradient without added noise, nor three steps."),
         table(predicted, "Predicted: recall, and accuracy after three steps",

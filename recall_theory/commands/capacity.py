@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..numerics.formatting import NOTHING, count, exact, number, percent, plural, probability, sizes
-from ..settings import PARAMETERS, Setting
+from ..settings import KEYS_ONLY, PARAMETERS, Setting
 from .command import Answer, Command, Output
 from .options import QUANTISED, option, setting_options
 from .predict import OUTSIDE, laws_table
@@ -111,7 +111,7 @@ def _without_rates(result: Capacity, values: dict[str, Any]) -> Capacity:
 def _blocks(capacity: Capacity, in_limit: Capacity | None, *, is_least: bool) -> list[Block]:
     s, rows, target = capacity.setting, capacity.rows, exact(capacity.target)
     mlp = "" if s["m"] is None else f" with an MLP of {sizes(s, 'm')} ({s['activation']})"
-    value = "" if s["trigger_in_value"] else ", trigger left out of the values"
+    value = "" if s["trigger_in_value"] else f", {KEYS_ONLY}"
     missed = [row for row in rows if row.V is None and len(rows) > 1]
     return [
         Heading(f"How many facts does an attention layer{mlp} store at {sizes(s, 'dL')}"

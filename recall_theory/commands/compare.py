@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import NOTHING, count, exact, number, percent, plural, sizes, with_error
-from ..settings import SIZES, Setting
+from ..settings import SIZES, Setting, sizes_and_trigger
 from .command import Answer, Command, Group, Output
 from .options import flag, option, plot_option, setting_options
 from .streams import BadInput
@@ -122,11 +122,10 @@ def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int 
 def _embedding_blocks(result: BeyondOrthogonal) -> list[Block]:
     s, target = result.setting, exact(result.target)
     share = 2 * (1 + int(s["trigger_in_value"]))
-    value = "" if s["trigger_in_value"] else ", trigger left out of the values"
     stored = [{"d": x.d, "random": _or_none(x.random), "leading law": x.law, "orthogonal": count(x.orthogonal),
                "ratio": x.random and x.random / x.orthogonal} for x in result.dimensions]
     blocks: list[Block] = [
-        Heading(f"Random and orthogonal embeddings: {sizes(s, 'dL')}{value}"),
+        Heading(f"Random and orthogonal embeddings: {sizes_and_trigger(s, 'dL')}"),
         table(stored, f"Facts stored at an accuracy of {target}, with samples without end",
               formats={"leading law": count}),
         Remark(f"The leading law of random embeddings is d^2 = {share} V ln V; orthogonal ones are there up to V = d "

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..settings import sizes_and_trigger
 from ..verification.results import Cell
 from ..verification.simulated_alternatives import BeyondOrthogonal, Tightness, bound
 from .style import COLOURS, log_ticks, panel_grid
@@ -251,9 +252,8 @@ def decoder_figure(result: Tightness) -> Figure:
                        color=colour, marker=marker, ls="", ms=4.5, mfc=COLOURS["paper"], capsize=2,
                        label=f"{label}, simulated")
     log_ticks(panel, "x", x[0], x[-1])
-    value = "" if result.setting["trigger_in_value"] else ", trigger left out of the values"
     panel.set(ylim=(0, TOP), xlabel="N d² / (V² L ln V)", ylabel="share of the facts answered right",
-              title=f"One reading of the first gradient, and three steps\nV = {V}, L = {L}, d = {d}{value}")
+              title=f"One reading of the first gradient, and three steps\n{sizes_and_trigger(result.setting, 'VLd')}")
     figure.legend(loc="outside lower center", ncols=2)
     return figure
 

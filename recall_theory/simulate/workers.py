@@ -80,13 +80,12 @@ def unordered_map(work: Work[Result], tasks: Tasks, jobs: int = 1) -> Generator[
             yield number, work(*task)
 
 
-def collect(work: Work[Result], tasks: Tasks, *, jobs: int = 1, each: Callable[[Result], None] | None = None,
-            progress: Callable[[int, int], None] | None = None, total: int | None = None,
-            partial: Callable[[list[Result]], object] | None = None) -> list[Result]:
+def collect(work: Work[Result], tasks: Tasks, *, jobs: int = 1, progress: Callable[[int, int], None] | None = None,
+            total: int | None = None, partial: Callable[[list[Result]], object] | None = None) -> list[Result]:
     """All results of `ordered_map`, in order; an interrupt hands out what was finished.
 
-    `each` is called with every new result, then `progress` with (results so far, `total`); total is the number of
-    tasks where that is None and tasks has a length.
+    `progress` is called with (results so far, `total`); total is the number of tasks where that is None and tasks has a
+    length.
 
     On Ctrl-C (or any other KeyboardInterrupt) `partial(results so far)` makes the value that `Interrupted` carries;
     where it returns None, or there is no `partial`, the KeyboardInterrupt itself passes.
@@ -102,8 +101,6 @@ def collect(work: Work[Result], tasks: Tasks, *, jobs: int = 1, each: Callable[[
           contextlib.closing(ordered_map(work, tasks, jobs)) as finished):
         for result in finished:
             results.append(result)
-            if each is not None:
-                each(result)
             if progress is not None:
                 progress(len(results), count)
     return results

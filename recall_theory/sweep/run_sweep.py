@@ -144,16 +144,16 @@ SECONDS_A_SEED = 1e-3  # beside that
 
 def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None = None, *, n_test: int | None = None,
           jobs: int = 1, store: str | os.PathLike[str] | Store | None = None, part: tuple[int, int] = (1, 1),
-          scheduler: str | None = None, flush: float = FLUSH, progress: Callable[[int, int], None] | None = None,
+          scheduler: str | None = None, progress: Callable[[int, int], None] | None = None,
           announce: Callable[[str], None] | None = None, note: Callable[[str], None] | None = None) -> Results:
     """Simulate `seeds` seeds of every setting in `cells`; what the store holds is not simulated again.
 
     Where `seeds` is None each cell has as many as a verdict on the theory takes, as `verify` plans them: first by the
     predicted spread, then more in the cells whose verdict is still open.
 
-    `store` is a file (or an open `Store`) to which finished results are added, at the latest after `flush`
-    seconds; None keeps them in memory. Sweeps that run at once into one store share the work: none does what another
-    is at. Observables are summed over all sequences exactly where `n_test` is None.
+    `store` is a file (or an open `Store`) to which finished results are added every second; None keeps them in memory.
+    Sweeps that run at once into one store share the work: none does what another is at. Observables are summed over all
+    sequences exactly where `n_test` is None.
     `scheduler` is the address of a Dask cluster that does the work in the place of `jobs` local processes.
     `part=(i, n)` does the i-th of n equal shares, so that n machines split a sweep. `progress` is called with
     (done, wanted), results from the store included, `announce` with a line on what planned seeds take, before they are
@@ -184,8 +184,7 @@ def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None =
                                "for the limit only")
     problems = [SweepProblem(setting, seed, n_test) for setting in settings]
     with opened(store) as kept:
-        run = _Run(kept, problems, (share - 1, shares), jobs, scheduler, flush, progress or (lambda done, wanted: None),
-                   say)
+        run = _Run(kept, problems, (share - 1, shares), jobs, scheduler, progress or (lambda done, wanted: None), say)
         if seeds is not None:
             return run.finish([seeds] * len(problems))
         predictions = predictions_of(predict, settings, jobs)
@@ -210,7 +209,6 @@ class _Run:
     part: tuple[int, int]
     jobs: int
     scheduler: str | None
-    flush: float
     progress: Callable[[int, int], None]
     say: Callable[[str], None]
     missing: list[Place] = dataclasses.field(default_factory=list)
@@ -267,7 +265,7 @@ class _Run:
                 self.kept.add(*drawn[number], triple)
                 self.simulated += 1
                 self._advance(1)
-                if time.monotonic() - last >= self.flush:
+                if time.monotonic() - last >= FLUSH:
                     self.kept.flush()
                     last = time.monotonic()
         return len(drawn)
