@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import itertools
 import json
+import pkgutil
 import subprocess
 import sys
 import time
@@ -12,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import recall_theory
 from recall_theory.commands import pages
 from recall_theory.settings import SettingError
 from recall_theory.simulate import reference
@@ -58,6 +62,20 @@ def remember_summaries(patch):
         return summaries[asked]
 
     patch.setattr(pages, "_summary", summary)
+
+
+@functools.cache
+def every_module():
+    """All modules of the package: one that is first imported while something is replaced would keep the stand-in."""
+    found = pkgutil.walk_packages(recall_theory.__path__, "recall_theory.")
+    return [importlib.import_module(module.name) for module in found if not module.name.endswith("__main__")]
+
+
+def replace_everywhere(patch, original, stand_in):
+    """A function or class replaced in every module of the package that holds it, under whatever name."""
+    for module in every_module():
+        for name in [name for name, value in vars(module).items() if value is original]:
+            patch.setattr(module, name, stand_in)
 
 
 def stops_after(n, answer=None):

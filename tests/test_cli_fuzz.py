@@ -5,26 +5,45 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import io
 import json
 import math
 import random
 import warnings
+import webbrowser
 
 import click
 import numpy as np
 import pytest
 from command_line import all_commands
+from support import replace_everywhere
 
 from recall_theory.cli import main
 from recall_theory.commands import COMMANDS
+from recall_theory.commands.command import map_with_progress
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
 from recall_theory.commands.options import Declared
-from recall_theory.geometric.geometric_setting import GeometricSetting
+from recall_theory.geometric import (
+    GeometricObservation,
+    GeometricSetting,
+    construction,
+    geometric_prediction,
+    geometric_setting,
+    geometric_simulation,
+    geometric_training,
+    superposition,
+)
 from recall_theory.numerics.arrays import Observable
 from recall_theory.settings import OBSERVABLES
+from recall_theory.simulate import memories, workers
+from recall_theory.sweep import run_sweep
+from recall_theory.theory import predict as prediction
 from recall_theory.theory.length_exponents import Exponents
+from recall_theory.theory.memories import hebbian_memory
+from recall_theory.theory.solve import Model
+from recall_theory.training import rungs
+from recall_theory.training.rungs import RungObservation
+from recall_theory.web import explore_server
 
 ALL = list(all_commands())
 GARBAGE = ("", " ", "nan", "inf", "-inf", "1e400", "-1e400", "0", "-1", "0.5", "1e-5", "abc", "--", "-", "1e", "e5",
@@ -171,8 +190,6 @@ class Served:
 
 def trained(rung, setting, seeds, seed, *, n_test=64, **how):
     """In place of a training: numbers out of thin air."""
-    from recall_theory.training.rungs import RungObservation
-
     names = (*OBSERVABLES, "attention_weight", "training_accuracy", "loss")
     return RungObservation(setting, seed, {name: Observable(np.full(seeds, 0.5)) for name in names}, rung, n_test,
                            np.full(seeds, 3), 7)
@@ -180,8 +197,6 @@ def trained(rung, setting, seeds, seed, *, n_test=64, **how):
 
 def networks(tables):
     """In place of the training of transformers: numbers out of thin air."""
-    from recall_theory.geometric import GeometricObservation
-
     names = [name for table in tables.values() for name in table]
 
     def observed(setting, seeds, seed, *, resume, progress):
@@ -191,73 +206,58 @@ def networks(tables):
     return observed
 
 
+def predicted(sizes, *more, **further):
+    """In place of the theory's quadratures: shares that fall and rise as they should."""
+    V, L, d, N = (sizes[name] for name in "VLdN")
+    score = d / (d + np.sqrt(V) + L / 10 + V / N)
+    values = {o: score / (1 + i / 50) for i, o in enumerate(OBSERVABLES)}
+    spread = {o: v * (1 - v) / 10 for o, v in values.items()}
+    terms = {"attention": {"one": 1 / d, "two": L / d}, "recall": {"three": V / d**2}}
+    return {**values, "std": spread, "spread": spread, "terms": terms, "attention_weight": values["attention"]}
+
+
+def observed(work, todo, jobs=1):
+    """In place of a map over simulations: observations, of whatever makes them."""
+    for i, task in enumerate(todo):
+        if isinstance(task[-1], range):
+            yield [(0.5,) if isinstance(task[1], GeometricSetting) else (0.75, 0.5, 0.25)] * len(task[-1])
+        elif isinstance(task[0], GeometricSetting):
+            yield 1 / (2 + i)
+        else:
+            yield (0.75, 0.5, 0.25, 0.5, 0.5) if work.__name__ == "observe" else (0.75, 0.5, 0.25)
+
+
+def numbered(work, todo, where, say=None):
+    """The same in place of a map that says which task it was."""
+    return ((number, (0.75, 0.5, 0.25)) for number, _ in enumerate(todo))
+
+
 @pytest.fixture
 def quick(monkeypatch):
     """Cheap stand-ins for the theory's quadratures and for training: what is tested here is what lies around."""
-    predict = importlib.import_module("recall_theory.theory.predict")
-
-    def predicted(sizes, *more, **further):
-        V, L, d, N = (sizes[name] for name in "VLdN")
-        score = d / (d + np.sqrt(V) + L / 10 + V / N)
-        values = {o: score / (1 + i / 50) for i, o in enumerate(predict.OBSERVABLES)}
-        spread = {o: v * (1 - v) / 10 for o, v in values.items()}
-        terms = {"attention": {"one": 1 / d, "two": L / d}, "recall": {"three": V / d**2}}
-        return {**values, "std": spread, "spread": spread, "terms": terms, "attention_weight": values["attention"]}
-
-    def estimate(model, at):
-        """A quick guess, in place of the theory's."""
-        return predicted(at)
-
-    model = importlib.import_module("recall_theory.theory.solve").Model
-    monkeypatch.setattr(model, "estimate", estimate)
-    monkeypatch.setattr(model, "estimate_recall", lambda model, at: estimate(model, at)["recall"])
-    monkeypatch.setattr(model, "attention", lambda model, at: estimate(model, at)["attention"])
-
-    def mapped(work, todo, jobs=1):
-        """Observations without a simulation, of whatever makes them."""
-        for task in todo:
-            if isinstance(task[-1], range):
-                observed = (0.5,) if isinstance(task[1], GeometricSetting) else (0.75, 0.5, 0.25)
-                yield [observed] * len(task[-1])
-            else:
-                yield (0.75, 0.5, 0.25, 0.5, 0.5) if work.__name__ == "observe" else (0.75, 0.5, 0.25)
-
-    def finished(work, todo, where, say=None):
-        return ((number, (0.75, 0.5, 0.25)) for number, _ in enumerate(todo))
-
-    monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run_sweep"), "unordered_map", finished)
-    monkeypatch.setattr(importlib.import_module("recall_theory.sweep.run_sweep"), "cluster_map", finished)
-    pages = importlib.import_module("recall_theory.commands.pages")
-    monkeypatch.setattr(pages, "map_with_progress", lambda jobs, progress: map)
-    monkeypatch.setattr(predict, "_predicted", predicted)
-    monkeypatch.setattr(importlib.import_module("recall_theory.simulate.workers"), "ordered_map", mapped)
-
-    hebbian = importlib.import_module("recall_theory.theory.memories.hebbian_memory")
-    monkeypatch.setattr(hebbian, "gaussian_errors", lambda n, d, outputs: n / (n + d * outputs))
-    monkeypatch.setattr(hebbian, "sphere_errors", lambda n, d: n / (n + d * d))
-    built = importlib.import_module("recall_theory.simulate.memories")
-    monkeypatch.setattr(built, "one_hebbian_memory", lambda *given: 0.5)
-    monkeypatch.setattr(importlib.import_module("recall_theory.training.rungs"), "train_rung", trained)
-    monkeypatch.setattr(importlib.import_module("recall_theory.verification.ladder_study"), "train_rung", trained)
-    monkeypatch.setattr(importlib.import_module("recall_theory.web.explore_server"), "Server", Served)
-    monkeypatch.setattr(importlib.import_module("webbrowser"), "open", lambda address: True)
-
+    for function, stand_in in (
+            (prediction._predicted, predicted), (workers.ordered_map, observed), (workers.unordered_map, numbered),
+            (run_sweep.cluster_map, numbered), (map_with_progress, lambda jobs, progress: map),
+            (hebbian_memory.gaussian_errors, lambda n, d, outputs: n / (n + d * outputs)),
+            (hebbian_memory.sphere_errors, lambda n, d: n / (n + d * d)),
+            (memories.one_hebbian_memory, lambda *given: 0.5), (rungs.train_rung, trained),
+            (explore_server.Server, Served),
+            (superposition.superposition_recall,
+             lambda N, words, k, d, nodes=None, noise=0: float(d / (d + words + np.log(N) + 9 / k))),
+            (geometric_prediction.variance_by_cause,
+             lambda N, words, k, d, noise=0: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0}),
+            (geometric_training.train, networks(MEASURES)), (geometric_training.transfer, networks(TRANSFER_MEASURES))):
+        replace_everywhere(monkeypatch, function, stand_in)
+    monkeypatch.setattr(webbrowser, "open", lambda address: True)
+    monkeypatch.setattr(Model, "estimate", lambda model, at: predicted(at))
+    monkeypatch.setattr(Model, "estimate_recall", lambda model, at: predicted(at)["recall"])
+    monkeypatch.setattr(Model, "attention", lambda model, at: predicted(at)["attention"])
     for name, known in EXPONENTS.items():
         monkeypatch.setattr(Exponents, name, lambda self, known=known: known(self))
-    for module in ("geometric_prediction", "geometric_capacity", "geometric_report", "superposition"):
-        monkeypatch.setattr(f"recall_theory.geometric.{module}.superposition_recall",
-                            lambda N, words, k, d, nodes=None, noise=0: float(d / (d + words + np.log(N) + 9 / k)))
-    monkeypatch.setattr("recall_theory.geometric.geometric_prediction.variance_by_cause",
-                        lambda N, words, k, d, noise=0: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0})
-    for name, tables in (("train", MEASURES), ("transfer", TRANSFER_MEASURES)):
-        monkeypatch.setattr(f"recall_theory.geometric.geometric_training.{name}", networks(tables))
-    for module in ("geometric_simulation", "geometric_report"):
-        monkeypatch.setattr(f"recall_theory.geometric.{module}.collect",
-                            lambda work, tasks, **options: [1 / (2 + i) for i, _ in enumerate(tasks)])
     # Large models are refused, as others are at 10^8.
-    monkeypatch.setattr("recall_theory.geometric.geometric_simulation.MOST_NUMBERS", 20_000)
-    monkeypatch.setattr("recall_theory.geometric.geometric_setting.MOST_RUN", 20_000)
-    monkeypatch.setattr("recall_theory.geometric.construction.MOST_QUERIES", 200)
+    monkeypatch.setattr(geometric_simulation, "MOST_NUMBERS", 20_000)
+    monkeypatch.setattr(geometric_setting, "MOST_RUN", 20_000)
+    monkeypatch.setattr(construction, "MOST_QUERIES", 200)
 
 
 def check(argv):
