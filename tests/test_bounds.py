@@ -99,7 +99,7 @@ def test_the_best_learner_of_two_facts_obeys_the_gradient_bound(exponent):
     assert right <= bounds.most_right(nats=nats) + ROUNDING
 
 
-def noisy_gradient(L, d, N, seed, nodes=24):
+def noisy_gradient(L, d, N, seed):
     """Joint law of permutations of V = 3 and what is seen, on Gauss-Hermite nodes of the noise around each point.
 
     Random embeddings; the mean gradient in the noise of N samples' noise tokens, whitened. Returns nats and facts
@@ -114,7 +114,7 @@ def noisy_gradient(L, d, N, seed, nodes=24):
     keep = value > value.max() * 1e-12
     G = np.array([(r[pi].T @ f / V).ravel() for pi in pis])  # (6, d d)
     points = G @ vector[:, keep] / np.sqrt(value[keep])  # (6, D)
-    x, w = np.polynomial.hermite_e.hermegauss(nodes if keep.sum() == 1 else 9)
+    x, w = np.polynomial.hermite_e.hermegauss(24 if keep.sum() == 1 else 9)
     w = w / w.sum()
     offsets = np.array(list(itertools.product(x, repeat=int(keep.sum()))))
     weight = np.array([math.prod(c) for c in itertools.product(w, repeat=int(keep.sum()))])

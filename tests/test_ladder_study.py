@@ -56,12 +56,12 @@ def test_a_run_trains_only_what_its_file_lacks(tmp_path, monkeypatch):
         study.read_rows(path)
 
 
-def made(rung, exponent, seeds=8):
+def made(rung, exponent):
     """Rows whose accuracy crosses 0.5 at V = d^exponent / 4."""
     rng = np.random.default_rng(0)
     rows = []
     for s in grid_settings()["width"]:
-        values = expit(3 * np.log(s.d**exponent / 4 / s.V) + 0.1 * rng.standard_normal(seeds))
+        values = expit(3 * np.log(s.d**exponent / 4 / s.V) + 0.1 * rng.standard_normal(8))
         rows.append({"part": "width", "rung": rung, "setting": s.to_dict(),
                      "observed": {"accuracy": {"mean": values.mean(), "se": 0.01, "values": values.tolist()}}})
     return rows

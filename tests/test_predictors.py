@@ -177,11 +177,11 @@ def test_files_that_break_are_named(tmp_path, code):
 # Explanations
 
 
-def as_seen(grid, truth, wrong, seeds=1500):
+def as_seen(grid, truth, wrong):
     """A verification in which every seed of a cell shows about what `truth` says: only the formula is in question."""
     cells: list[Cell] = []
     for setting in grid:
-        values = np.clip(truth(setting) + 0.01 * np.sin(np.arange(seeds))[:, None], 0, 1).repeat(3, axis=1)
+        values = np.clip(truth(setting) + 0.01 * np.sin(np.arange(1500))[:, None], 0, 1).repeat(3, axis=1)
         claimed, _ = claim_of(wrong, setting)
         cells.append(compare(THREE_STEP_RECALL, setting, claimed, values, predict(setting),
                              margins=dict.fromkeys(claimed, 0.02), confidence=0.9999))

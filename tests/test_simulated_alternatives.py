@@ -79,9 +79,9 @@ def test_measured_exponents_are_those_of_the_law(name):
 # --- the noise and the decoders -------------------------------------------------------------------------
 
 
-def small(V=5, L=3, d=3, N=40, seed=0, **more):
-    setting = Setting(V=V, L=L, d=d, N=N, **more)
-    return setting, draw_embeddings(setting, np.random.default_rng(seed))
+def small(V=5, L=3, d=3, **more):
+    setting = Setting(V=V, L=L, d=d, N=40, **more)
+    return setting, draw_embeddings(setting, np.random.default_rng(0))
 
 
 def kronecker(setting, emb):

@@ -33,11 +33,11 @@ def once(monkeypatch):
     monkeypatch.setattr(sweep_results, "predict", predict_once)
 
 
-def around(cells, means, seeds=1500, apart=0.02):
+def around(cells, means, seeds=1500):
     """Results without chance: half of the seeds a little above the means (cells, 3), half below."""
-    means = np.clip(np.asarray(means, dtype=float), apart, 1 - apart)
+    means = np.clip(np.asarray(means, dtype=float), 0.02, 0.98)
     signs = np.where(np.arange(seeds) % 2, 1, -1)
-    values = means[:, None, :] + apart * signs[None, :, None]
+    values = means[:, None, :] + 0.02 * signs[None, :, None]
     return Results(tuple(SweepProblem(s, 1) for s in cells), values)
 
 

@@ -29,10 +29,9 @@ jnp = jax.numpy
 SMALL = Setting(V=24, L=4, d=12, N=300, eta=0.5, gamma=40.0)
 
 
-def both(setting, seed=3):
+def both(setting):
     """One seed's task, as the simulator and as the ladder have it."""
-    root = np.random.SeedSequence(seed)
-    embeddings, samples, query = root.spawn(3)
+    embeddings, samples, query = np.random.SeedSequence(3).spawn(3)
     emb = draw_embeddings(setting, np.random.default_rng(embeddings))
     task = reference.draw_task(setting, emb, Samples(setting, samples), query)
     parts = [np.concatenate(x) for x in zip(*((s.tokens, s.position, s.label) for s in reference.blocks(task)),
