@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import optimize, stats
 from support import assert_mean, shipped
 
+from recall_theory.verification import verdicts
 from recall_theory.verification.intervals import (
     anytime_interval,
     guaranteed_interval,
@@ -22,20 +23,6 @@ from recall_theory.verification.intervals import (
     pooled_interval,
     student_interval,
     unseen_share,
-)
-from recall_theory.verification.verdicts import (
-    AGREE,
-    DISAGREE,
-    INCONCLUSIVE,
-    SECOND_STAGE,
-    judge,
-    margin_at,
-    pooled_margin,
-    second_stage,
-    seeds_planned,
-    seeds_to_rule_out,
-    smallest_detectable_bias,
-    worst,
 )
 from validation import interval_coverage as study
 
@@ -184,25 +171,25 @@ def test_rare_failures_are_never_excluded_by_few_seeds():
     found = mean_intervals(np.ones((1, 32)), 0.95)
     assert found.low == pytest.approx(1 - unseen_share(32, 1 - 0.05 / 3)) and found.high == 1
     inner = found.low[0] - 1, 0.0
-    assert judge(inner, inner, 0.02) == INCONCLUSIVE
-    low = mean_intervals(np.ones((1, seeds_to_rule_out(0.02))), 0.95).low[0] - 1
-    assert judge((low, 0), (low, 0), 0.02) == AGREE
+    assert verdicts.judge(inner, inner, 0.02) == verdicts.INCONCLUSIVE
+    low = mean_intervals(np.ones((1, verdicts.seeds_to_rule_out(0.02))), 0.95).low[0] - 1
+    assert verdicts.judge((low, 0), (low, 0), 0.02) == verdicts.AGREE
 
 
 @given(st.lists(st.integers(1, 10_000), min_size=1, max_size=60), st.data())
 def test_a_second_stage_never_takes_more_seeds_than_the_first(first, data):
     still_open = data.draw(st.sets(st.integers(0, len(first) - 1)))
-    second = second_stage(first, still_open)
+    second = verdicts.second_stage(first, still_open)
     assert sum(second) <= 2 * sum(first)
     for c, (n, more) in enumerate(zip(first, second, strict=True)):
-        assert n <= more <= SECOND_STAGE * n if c in still_open else more == n
+        assert n <= more <= verdicts.SECOND_STAGE * n if c in still_open else more == n
 
 
 def test_a_plan_reaches_a_verdict_on_what_was_expected(rng):
     """A right formula's cell agrees at the second look in most samples of beta laws of many shapes."""
     margin = 0.02
     for mean, std in ((0.5, 0.1), (0.2, 0.08), (0.9, 0.14), (0.97, 0.05), (0.999, 0.003), (0.05, 0.03)):
-        n = seeds_planned(mean, std, margin)
+        n = verdicts.seeds_planned(mean, std, margin)
         total = mean * (1 - mean) / std**2 - 1
         found = mean_intervals(rng.beta(mean * total, (1 - mean) * total, (40, n)), 0.95)
         reached = (found.low >= mean - margin) & (found.high <= mean + margin)
@@ -218,27 +205,27 @@ def test_student_interval_covers(rng):
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0.001, 0.5))
 def test_verdicts_are_exclusive(low, width, more, margin):
     usual, family = (low, low + width), (low - more, low + width + more)
-    verdict = judge(usual, family, margin)
+    verdict = verdicts.judge(usual, family, margin)
     inside = -margin <= usual[0] and usual[1] <= margin
     outside = family[1] < -margin or family[0] > margin
-    assert (verdict == AGREE) == inside and (verdict == DISAGREE) == outside
-    assert verdict in (AGREE, DISAGREE, INCONCLUSIVE)
+    assert (verdict == verdicts.AGREE) == inside and (verdict == verdicts.DISAGREE) == outside
+    assert verdict in (verdicts.AGREE, verdicts.DISAGREE, verdicts.INCONCLUSIVE)
 
 
 def test_margins_are_relative_where_probabilities_are_small():
-    assert [margin_at(p, 0.02) for p in (0.9, 0.2, 0.09, 0.0)] == pytest.approx([0.02, 0.02, 0.009, 0.001])
-    assert [pooled_margin(p) for p in (0.8, 0.2, 0.01)] == pytest.approx([0.004, 0.001, 0.001])
+    assert [verdicts.margin_at(p, 0.02) for p in (0.9, 0.2, 0.09, 0.0)] == pytest.approx([0.02, 0.02, 0.009, 0.001])
+    assert [verdicts.pooled_margin(p) for p in (0.8, 0.2, 0.01)] == pytest.approx([0.004, 0.001, 0.001])
 
 
 def test_the_worst_verdict_wins():
-    order = [AGREE, INCONCLUSIVE, DISAGREE]
-    assert [worst(order[:n]) for n in (1, 2, 3)] == order
+    order = [verdicts.AGREE, verdicts.INCONCLUSIVE, verdicts.DISAGREE]
+    assert [verdicts.worst(order[:n]) for n in (1, 2, 3)] == order
 
 
 def test_one_seed_says_nothing():
     found = mean_intervals(np.array([[0.7], [0.2]]), 0.95)
     assert found.low.tolist() == [0, 0] and found.high.tolist() == [1, 1]
-    assert smallest_detectable_bias(0.7, 0, 1, float("nan")) == math.inf
+    assert verdicts.smallest_detectable_bias(0.7, 0, 1, float("nan")) == math.inf
     low, high = student_interval(np.array([0.5]), 0.95)
     assert math.isinf(low) and math.isinf(high)
 
@@ -249,9 +236,10 @@ def test_the_smallest_detectable_bias_is_found_nine_times_in_ten(rng):
     mean = rng.normal(0.5, 0.1, size=(4000, n)).mean(axis=1)
     se = 0.1 / math.sqrt(n)
     half = stats.norm.ppf((1 + confidence) / 2) * se
-    bias = smallest_detectable_bias(0.5, 0.5 - half, 0.5 + half, se)
+    bias = verdicts.smallest_detectable_bias(0.5, 0.5 - half, 0.5 + half, se)
     off = 0.02 + bias - 0.5
-    found = np.mean([judge((m + off, m + off), (m - half + off, m + half + off), 0.02) == "disagree" for m in mean])
+    found = np.mean([verdicts.judge((m + off, m + off), (m - half + off, m + half + off), 0.02) == verdicts.DISAGREE
+                     for m in mean])
     assert abs(found - 0.9) < 0.03
 
 

@@ -13,37 +13,28 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from recall_theory.expressions import Language, evaluate, exact_number, integer_power, parse, to_sympy
-from recall_theory.numerics import quadrature
-from recall_theory.numerics.unit_sphere import (
-    coordinate_of_score,
-    gamma_of_score,
-    peizer_pratt_scale,
-    score_of_coordinate,
-    score_of_gamma,
-    score_of_skewed,
-    skewed_of_score,
-    wallace_scale,
-)
+from recall_theory.numerics import quadrature, unit_sphere
 
 PLAIN = Language(("x", "y"), {"exp": (1, 1), "max": (2, 9)}, ValueError, "an expression", "there are x and y",
                  longest=200, largest_number=10**6, largest_power=16)
 NUMERIC = {"exp": np.exp, "max": np.maximum}
 
 
-@pytest.mark.parametrize(("scale", "tolerance"), [(wallace_scale, 0.02), (peizer_pratt_scale, 1e-3)])
+@pytest.mark.parametrize(("scale", "tolerance"),
+                         [(unit_sphere.wallace_scale, 0.02), (unit_sphere.peizer_pratt_scale, 1e-3)])
 @pytest.mark.parametrize("d", [8.0, 100.0, 1e6])
 def test_the_normal_score_of_a_coordinate(scale, tolerance, d):
     b = np.array([-3.5, -1.0, -0.01, 0.0, 0.5, 2.0]) / math.sqrt(d) * min(1, d / 20)
     exact = special.ndtri(stats.t.cdf(b * np.sqrt((d - 1) / (1 - b * b)), d - 1))
-    score = score_of_coordinate(b, scale(d))
+    score = unit_sphere.score_of_coordinate(b, scale(d))
     assert score == pytest.approx(exact, abs=tolerance * (1 if d < 50 else 20 / d) + 1e-8)
-    assert coordinate_of_score(score, scale(d)) == pytest.approx(b, rel=1e-12, abs=1e-15)
+    assert unit_sphere.coordinate_of_score(score, scale(d)) == pytest.approx(b, rel=1e-12, abs=1e-15)
 
 
 def test_the_ends_of_a_coordinate():
-    score = score_of_coordinate(np.array([-1.0, 1.0, 2.0, math.nan]), 10.0)
+    score = unit_sphere.score_of_coordinate(np.array([-1.0, 1.0, 2.0, math.nan]), 10.0)
     assert np.isfinite(score[:3]).all() and (np.sign(score[:3]) == [-1, 1, 1]).all() and np.isnan(score[3])
-    assert (coordinate_of_score(np.array([-np.inf, np.inf]), 10.0) == [-1, 1]).all()
+    assert (unit_sphere.coordinate_of_score(np.array([-np.inf, np.inf]), 10.0) == [-1, 1]).all()
 
 
 @given(x=st.floats(-1.4, 4), skew=st.floats(0, 1), sign=st.sampled_from([-1, 1]))
@@ -51,17 +42,18 @@ def test_the_score_of_a_skewed_variable(x, skew, sign):
     """Of a gamma variable of that skewness or its mirror image, away from its end, where a cube root isn't enough."""
     shape = 4 / max(skew, 1e-3)**2
     exact = special.ndtri(stats.gamma.cdf(x * math.sqrt(shape) + shape, shape))
-    score = score_of_skewed(sign * x, sign * skew)
+    score = unit_sphere.score_of_skewed(sign * x, sign * skew)
     assert float(score) == pytest.approx(sign * exact, abs=0.025)
-    assert skewed_of_score(score, sign * skew) == pytest.approx(sign * x, abs=1e-9)
+    assert unit_sphere.skewed_of_score(score, sign * skew) == pytest.approx(sign * x, abs=1e-9)
 
 
 @pytest.mark.parametrize("degrees", [20, 1000])
 def test_quantiles_of_a_gamma_variable(degrees):
     z = np.array([-2.0, 0.0, 1.0, 3.0])
     exact = stats.chi2.ppf(special.ndtr(z), degrees) / degrees
-    assert gamma_of_score(z, 2 / degrees) == pytest.approx(exact, rel=0.02 / degrees**0.5)
-    assert score_of_gamma(gamma_of_score(z, 2 / degrees), 2 / degrees) == pytest.approx(z, abs=1e-12)
+    assert unit_sphere.gamma_of_score(z, 2 / degrees) == pytest.approx(exact, rel=0.02 / degrees**0.5)
+    value = unit_sphere.gamma_of_score(z, 2 / degrees)
+    assert unit_sphere.score_of_gamma(value, 2 / degrees) == pytest.approx(z, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12])

@@ -10,18 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_theory.numerics.thresholds import (
-    Interval,
-    bisect,
-    bisect_arrays,
-    grid,
-    interval_search,
-    known_interval,
-    last_reaching,
-    rising_search,
-    run_search,
-    run_searches,
-)
+from recall_theory.numerics import thresholds
 
 
 def on_grid(value, target, points, highest):
@@ -35,24 +24,25 @@ def on_grid(value, target, points, highest):
             i += step
         if not 0 <= i + step < len(points):
             return int(points[i])
-        return bisect(lambda x: bool(value(np.array(float(x))) >= target), int(points[i]), int(points[i + step]))
+        return thresholds.bisect(lambda x: bool(value(np.array(float(x))) >= target),
+                                 int(points[i]), int(points[i + step]))
 
     start = np.flatnonzero(reached)[-1 if highest else 0]
     low, high = edge(start, -1), edge(start, 1)
-    return Interval(low, high, bounded=high < points[-1])
+    return thresholds.Interval(low, high, bounded=high < points[-1])
 
 
 def search(value, estimate, target, points, highest, **more):
     """The interval that a search finds, and how many values it asked for."""
     known = {}
-    steps = interval_search(points, estimate, target, known, highest, **more)
-    return run_search(steps, known, lambda wanted: [value(float(x)) for x in wanted]), len(known)
+    steps = thresholds.interval_search(points, estimate, target, known, highest, **more)
+    return thresholds.run_search(steps, known, lambda wanted: [value(float(x)) for x in wanted]), len(known)
 
 
 @given(low=st.integers(1, 10**9), factor=st.floats(1, 1e6), points=st.integers(1, 40))
 def test_grid_runs_from_end_to_end(low, factor, points):
     high = round(low * factor)
-    x = grid(low, high, points)
+    x = thresholds.grid(low, high, points)
     assert x[0] == low
     assert x[-1] == high
     assert (np.diff(x) > 0).all()
@@ -62,31 +52,32 @@ def test_grid_runs_from_end_to_end(low, factor, points):
 
 
 @pytest.mark.parametrize(("value", "target", "lowest", "highest"), [
-    (lambda x: x / 1000, 0.5, Interval(500, 1000, False), None),
-    (lambda x: 1 - x / 1000, 0.5, Interval(1, 500, True), None),
-    (lambda x: 1 - (x - 400) ** 2 / 1e4, 0.75, Interval(350, 450, True), None),
-    (lambda x: (x - 400) ** 2 / 1e4, 1, Interval(1, 300, True), Interval(500, 1000, False)),
-    (lambda x: np.cos(x * math.pi / 250), -1e-9, Interval(1, 125, True), Interval(875, 1000, False)),
-    (lambda x: np.where(np.abs(x - 500) < 250, x * math.nan, 1), 1, Interval(1, 250, True),
-     Interval(750, 1000, False)),
+    (lambda x: x / 1000, 0.5, thresholds.Interval(500, 1000, False), None),
+    (lambda x: 1 - x / 1000, 0.5, thresholds.Interval(1, 500, True), None),
+    (lambda x: 1 - (x - 400) ** 2 / 1e4, 0.75, thresholds.Interval(350, 450, True), None),
+    (lambda x: (x - 400) ** 2 / 1e4, 1, thresholds.Interval(1, 300, True), thresholds.Interval(500, 1000, False)),
+    (lambda x: np.cos(x * math.pi / 250), -1e-9, thresholds.Interval(1, 125, True),
+     thresholds.Interval(875, 1000, False)),
+    (lambda x: np.where(np.abs(x - 500) < 250, x * math.nan, 1), 1, thresholds.Interval(1, 250, True),
+     thresholds.Interval(750, 1000, False)),
     (lambda x: x * 0, 0.5, None, None),
-    (lambda x: x * 0 + 1, 0.5, Interval(1, 1000, False), None),
+    (lambda x: x * 0 + 1, 0.5, thresholds.Interval(1, 1000, False), None),
     (lambda x: x * math.nan, 0.5, None, None),
-    (lambda x: x, 317, Interval(317, 1000, False), None),
-    (lambda x: -x, -317, Interval(1, 317, True), None),
+    (lambda x: x, 317, thresholds.Interval(317, 1000, False), None),
+    (lambda x: -x, -317, thresholds.Interval(1, 317, True), None),
 ], ids=["rising", "falling", "hump", "valley", "waves", "holes", "never", "always", "nan", "met from below",
         "met from above"])
 def test_known_functions(value, target, lowest, highest):
-    points = grid(1, 1000, 20)
-    assert known_interval(value, target, points, highest=False) == lowest
-    assert known_interval(value, target, points, highest=True) == (highest or lowest)
+    points = thresholds.grid(1, 1000, 20)
+    assert thresholds.known_interval(value, target, points, highest=False) == lowest
+    assert thresholds.known_interval(value, target, points, highest=True) == (highest or lowest)
 
 
 @given(st.data())
 def test_random_intervals_are_found_to_the_integer(data):
     """Crossings anywhere, at most one between two neighbours of the grid, as the contract asks."""
     top = data.draw(st.sampled_from([50, 1000, 10**6, 10**12, 10**15]))
-    x = grid(1, top, data.draw(st.integers(2, 12)))
+    x = thresholds.grid(1, top, data.draw(st.integers(2, 12)))
     gaps = data.draw(st.sets(st.integers(0, len(x) - 2), max_size=8))
     flips = sorted(data.draw(st.integers(int(x[g]) + 1, int(x[g + 1]))) for g in gaps)
     start = data.draw(st.booleans())
@@ -95,11 +86,11 @@ def test_random_intervals_are_found_to_the_integer(data):
         return (np.searchsorted(np.array(flips, dtype=float), v, side="right") + start) % 2
 
     edges = [*([1] if start else []), *flips]
-    expected = [Interval(a, b - 1, True) for a, b in zip(edges[::2], edges[1::2], strict=False)]
+    expected = [thresholds.Interval(a, b - 1, True) for a, b in zip(edges[::2], edges[1::2], strict=False)]
     if len(edges) % 2:
-        expected.append(Interval(edges[-1], top, False))
+        expected.append(thresholds.Interval(edges[-1], top, False))
     for highest in (False, True):
-        assert known_interval(value, 1, x, highest) == (expected[-1 if highest else 0] if expected else None)
+        assert thresholds.known_interval(value, 1, x, highest) == (expected[-1 if highest else 0] if expected else None)
 
 
 @pytest.mark.parametrize("part", range(5))
@@ -118,7 +109,7 @@ def test_rising_falling_and_humped_values(part):
             parts = {"rise": 1 / (1 + (rise / x) ** steep), "fall": 1 / (1 + (x / fall) ** steep)}
             return parts["rise"] * parts["fall"] if kind == "hump" else parts[kind]
 
-        points, target, highest = grid(low, high, 8), rng.choice([0.5, 0.9, 0.99]), rng.random() < 0.5
+        points, target, highest = thresholds.grid(low, high, 8), rng.choice([0.5, 0.9, 0.99]), rng.random() < 0.5
         estimate = value(points * math.exp(rng.uniform(-1.1, 1.1)))
         answer, calls = search(value, estimate, target, points, highest)
         assert answer == on_grid(value, target, points, highest)
@@ -127,7 +118,7 @@ def test_rising_falling_and_humped_values(part):
 
 
 def test_no_value_is_asked_for_where_it_is_not_worth_it():
-    points = grid(1, 10**6, 8)
+    points = thresholds.grid(1, 10**6, 8)
     asked = []
 
     def value(x):
@@ -141,22 +132,22 @@ def test_no_value_is_asked_for_where_it_is_not_worth_it():
 
 @pytest.mark.parametrize("estimate", [0.0, 0.9, 1.0, math.nan])
 @pytest.mark.parametrize("highest", [False, True])
-@pytest.mark.parametrize(("height", "expected"), [(0.3, None), (0.7, Interval(1, 1000, False))])
+@pytest.mark.parametrize(("height", "expected"), [(0.3, None), (0.7, thresholds.Interval(1, 1000, False))])
 def test_values_that_are_the_same_everywhere(height, expected, highest, estimate):
-    points = grid(1, 1000, 8)
+    points = thresholds.grid(1, 1000, 8)
     assert search(lambda x: height, points * 0 + estimate, 0.5, points, highest)[0] == expected
 
 
 def test_searches_share_their_rounds():
-    points, rounds = grid(1, 10**6, 8), []
+    points, rounds = thresholds.grid(1, 10**6, 8), []
     known = {i: {} for i in range(5)}
 
     def values(wanted):
         rounds.append(len(wanted))
         return [1 / (1 + x / 10 ** (i + 1)) for i, x in wanted]
 
-    searches = {i: interval_search(points, 1 / (1 + points / 300), 0.5, known[i], True) for i in range(5)}
-    answer = run_searches(searches, known, values)
+    searches = {i: thresholds.interval_search(points, 1 / (1 + points / 300), 0.5, known[i], True) for i in range(5)}
+    answer = thresholds.run_searches(searches, known, values)
     assert {i: interval.high for i, interval in answer.items()} == {i: 10 ** (i + 1) for i in range(5)}
     assert len(rounds) < 20
 
@@ -172,7 +163,8 @@ def test_a_rising_value_is_reached_closely_from_few_values(part):
             return most / (1 + (middle / x) ** steep)
 
         known = {}
-        end = run_search(rising_search(start, high, target, known), known, lambda wanted: map(value, wanted))
+        search = thresholds.rising_search(start, high, target, known)
+        end = thresholds.run_search(search, known, lambda wanted: map(value, wanted))
         if value(high) < target:
             assert end is None
         else:
@@ -195,25 +187,25 @@ def test_the_last_integer_that_reaches_a_target_in_both_directions(low, width, s
             asked.append(x)
             return sign * steep * (math.log1p(edge + 0.5) - math.log1p(x))
 
-        found = last_reaching(lead, 0, start, end, guess, relative=relative, scale=float)
+        found = thresholds.last_reaching(lead, 0, start, end, guess, relative=relative, scale=float)
         assert len(asked) < 70
         assert min(low, last) <= found <= max(high, last)
         assert 0 <= sign * (last - found) <= relative * last
-        assert last_reaching(lambda x, s=sign, last=last: s * x <= s * last, 1, start, end, guess) == last
-        assert last_reaching(lambda x: False, 1, start, end, guess) is None
+        assert thresholds.last_reaching(lambda x, s=sign, last=last: s * x <= s * last, 1, start, end, guess) == last
+        assert thresholds.last_reaching(lambda x: False, 1, start, end, guess) is None
 
 
 @given(st.integers(-10**20, 10**20), st.integers(1, 10**20), st.floats(0, 1))
 def test_bisection_ends_at_the_neighbour(inside, width, share):
     for outside, sign in ((inside + width, 1), (inside - width, -1)):
         edge = inside + sign * min(int(share * width), width - 1)
-        assert bisect(lambda x, s=sign, e=edge: s * x <= s * e, inside, outside) == edge
+        assert thresholds.bisect(lambda x, s=sign, e=edge: s * x <= s * e, inside, outside) == edge
 
 
 def test_arrays_are_bisected_elementwise_in_both_directions():
     root = np.array([0.1, 0.5, 0.9])
-    inside, outside = bisect_arrays(lambda x: x <= root, np.zeros(3), np.ones(3), 50)
+    inside, outside = thresholds.bisect_arrays(lambda x: x <= root, np.zeros(3), np.ones(3), 50)
     assert (inside <= root).all() and (outside > root).all()
     assert np.allclose(outside - inside, 2.0**-50)
-    outside, inside = bisect_arrays(lambda x: x > root, np.ones(3), np.zeros(3), 50)[::-1]
+    outside, inside = thresholds.bisect_arrays(lambda x: x > root, np.ones(3), np.zeros(3), 50)[::-1]
     assert np.allclose(inside, root, atol=1e-14) and np.allclose(outside, root, atol=1e-14)

@@ -16,17 +16,9 @@ from recall_theory.commands.verify import bias_in_words
 from recall_theory.errors import Interrupted
 from recall_theory.geometric import GeometricSetting
 from recall_theory.geometric import predict as predict_geometric
+from recall_theory.verification import verdicts
 from recall_theory.verification.problem import GEOMETRIC_RECALL, THREE_STEP_RECALL, load_grid
 from recall_theory.verification.results import pooled_groups
-from recall_theory.verification.verdicts import (
-    AGREE,
-    DISAGREE,
-    INCONCLUSIVE,
-    VERDICT_ALPHA,
-    Moments,
-    family_confidence,
-    planned_seeds,
-)
 
 # Cheap cells in which recall or attention is in transition: a wrong formula shows here.
 CELLS = [
@@ -64,7 +56,7 @@ def test_the_theory_is_not_rejected():
     # Fresh entropy: intervals are family-wise 95 %, margins come on top, so a true theory disagrees
     # in far fewer than 1 run in 1,000 unless its own error exceeds the margin.
     result = verify(CELLS, seeds=150, seed=secrets.randbits(32))
-    assert result.verdict != DISAGREE, [c.to_dict() for c in result.cells]
+    assert result.verdict != verdicts.DISAGREE, [c.to_dict() for c in result.cells]
 
 
 LONG = [Setting(V=64, L=48, d=24, N=512), Setting(V=96, L=40, d=32, N=400)]
@@ -75,7 +67,7 @@ LONG = [Setting(V=64, L=48, d=24, N=512), Setting(V=96, L=40, d=32, N=400)]
     (LONG, shifted(L=0.25)),
 ], ids=["d 15 % up", "d 15 % down", "half N", "no mean bias", "L dropped"])
 def test_wrong_theories_are_rejected(cells, wrong):
-    assert verify(cells, seeds=150, seed=secrets.randbits(32), predictor=wrong).verdict == DISAGREE
+    assert verify(cells, seeds=150, seed=secrets.randbits(32), predictor=wrong).verdict == verdicts.DISAGREE
 
 
 @pytest.mark.parametrize("arguments", [{"seeds": 12}, {"seeds": 80, "until": "conclusive"}], ids=str)
@@ -99,7 +91,7 @@ def test_until_conclusive_stops_where_a_verdict_stands():
     right = verify(grid, seed=secrets.randbits(32), predictor=lambda s: 1.0, until="conclusive")
     wrong = verify(grid, seed=secrets.randbits(32), predictor=lambda s: 0.5, until="conclusive")
     few = verify(grid, 70, seed=secrets.randbits(32), predictor=lambda s: 1.0, until="conclusive")
-    assert (right.verdict, wrong.verdict, few.verdict) == (AGREE, DISAGREE, INCONCLUSIVE)
+    assert (right.verdict, wrong.verdict, few.verdict) == (verdicts.AGREE, verdicts.DISAGREE, verdicts.INCONCLUSIVE)
     assert wrong.cells[0].seeds == 64 and few.cells[0].seeds == 70 and 64 < right.cells[0].seeds < 3000
     assert not right.pooled  # these intervals hold for cells alone
     assert {c.comparisons["recall"].method for v in (right, wrong) for c in v.cells} == {"anytime"}
@@ -132,15 +124,15 @@ def test_stopping_at_will_keeps_what_was_observed():
     assert [c.seeds for c in caught.value.partial.cells] == [8]
 
 
-PLAN = planned_seeds({"recall": Moments(0.5, 0.15)}, {"recall": 0.02})
+PLAN = verdicts.planned_seeds({"recall": verdicts.Moments(0.5, 0.15)}, {"recall": 0.02})
 MORE = 4 * PLAN
 
 
 @pytest.mark.parametrize("means, stop, seeds, verdict", [
-    ((0.5, 0.511, 0.5), float("inf"), [PLAN, MORE, PLAN], AGREE),  # more seeds where a verdict is open
-    ((0.5, 0.513, 0.555), float("inf"), [PLAN] * 3, DISAGREE),  # none where the whole disagrees already
-    ((0.5, 0.511, 0.5), 3 * PLAN + 99, [PLAN] * 3, INCONCLUSIVE),  # Ctrl-C in the last look leaves the one before
-    ((0.5, 0.513, 0.9), float("inf"), [PLAN // 8] * 3, DISAGREE),  # a hopeless formula ends the run
+    ((0.5, 0.511, 0.5), float("inf"), [PLAN, MORE, PLAN], verdicts.AGREE),  # more seeds where a verdict is open
+    ((0.5, 0.513, 0.555), float("inf"), [PLAN] * 3, verdicts.DISAGREE),  # none where the whole disagrees already
+    ((0.5, 0.511, 0.5), 3 * PLAN + 99, [PLAN] * 3, verdicts.INCONCLUSIVE),  # Ctrl-C leaves the look before
+    ((0.5, 0.513, 0.9), float("inf"), [PLAN // 8] * 3, verdicts.DISAGREE),  # a hopeless formula ends the run
 ], ids=["third look", "no third look", "interrupted", "early"])
 def test_looks_of_a_verification(means, stop, seeds, verdict):
     """A fixed seed: nothing to fail by chance. A margin of one's own, so that the mean over cells has that too."""
@@ -150,9 +142,9 @@ def test_looks_of_a_verification(means, stop, seeds, verdict):
     except Interrupted as stopped:
         result = stopped.partial
     assert [c.seeds for c in result.cells] == seeds and result.verdict == verdict
-    assert result.confidence == family_confidence(3 * (3 + 1), VERDICT_ALPHA)
+    assert result.confidence == verdicts.family_confidence(3 * (3 + 1), verdicts.VERDICT_ALPHA)
     assert result.seeds_planned == (3 * PLAN if seeds[0] < PLAN else None)
-    assert result.cells[1].is_open == (verdict != AGREE)
+    assert result.cells[1].is_open == (verdict != verdicts.AGREE)
 
 
 def test_a_bias_too_small_for_any_cell_is_found_over_the_grid():
@@ -162,15 +154,15 @@ def test_a_bias_too_small_for_any_cell_is_found_over_the_grid():
     for name, off in (("right", 0.0), ("biased", 0.008)):
         problem = Stopping(dict.fromkeys(grid, 0.5), std=0.05).problem()
         found[name] = verify(grid, 400, seed=1, predictor=lambda s, off=off: 0.5 + off, problem=problem)
-        assert all(cell.verdict == AGREE for cell in found[name].cells)
+        assert all(cell.verdict == verdicts.AGREE for cell in found[name].cells)
     (right,), (biased,) = (v.pooled for v in found.values())
-    assert found["right"].verdict == right.verdict == AGREE
-    assert found["biased"].verdict == biased.verdict == DISAGREE and found["biased"].biased == [biased]
+    assert found["right"].verdict == right.verdict == verdicts.AGREE
+    assert found["biased"].verdict == biased.verdict == verdicts.DISAGREE and found["biased"].biased == [biased]
     assert biased.bias == pytest.approx(0.008, abs=0.003) and biased.relative == pytest.approx(0.016, abs=0.006)
     assert biased.margin == pytest.approx(0.0025, rel=0.02) and biased.cells == 30
     assert biased.family[0] < biased.usual[0] < biased.bias < biased.usual[1] < biased.family[1]
     kept = found["biased"].to_dict()
-    assert kept["pooled"][0]["interval"] == list(biased.family) and kept["verdict"] == DISAGREE
+    assert kept["pooled"][0]["interval"] == list(biased.family) and kept["verdict"] == verdicts.DISAGREE
 
 
 def test_a_run_says_beforehand_which_biases_its_seeds_cannot_judge():
@@ -198,7 +190,7 @@ def test_groups_are_models_in_regimes_and_all_of_them():
 @pytest.mark.parametrize("wrong", [shifted(L=0.01), lambda s: {"recall": 1.0}], ids=["L dropped", "all known"])
 def test_a_hopeless_formula_ends_the_default_run_early(wrong):
     found = verify(LONG + CELLS[3:], seed=secrets.randbits(32), predictor=wrong)
-    assert found.verdict == DISAGREE and sum(c.seeds for c in found.cells) <= found.seeds_planned / 4
+    assert found.verdict == verdicts.DISAGREE and sum(c.seeds for c in found.cells) <= found.seeds_planned / 4
 
 
 def test_the_instrument_tells_wrong_formulas_from_right_ones():
@@ -284,8 +276,8 @@ def test_broken_grid_files_are_named(tmp_path, problem, text, words):
 def test_geometric_recall_agrees_and_a_wrong_theory_is_rejected():
     s = GeometricSetting(N=100, R=4, d=64, code_length=16)
     wrong = verify([s], 48, 5, problem=GEOMETRIC_RECALL, predictor=lambda s: predict_geometric(s.replace(d=90)))
-    assert wrong.verdict == DISAGREE  # 0.05 off, at a standard error of 0.002
-    assert verify([s], 600, 5, problem=GEOMETRIC_RECALL).verdict == AGREE
+    assert wrong.verdict == verdicts.DISAGREE  # 0.05 off, at a standard error of 0.002
+    assert verify([s], 600, 5, problem=GEOMETRIC_RECALL).verdict == verdicts.AGREE
 
 
 def test_geometric_cells_name_their_margin_once():

@@ -19,17 +19,8 @@ from ..simulate.run import check_affordable
 from ..theory.domain import remarks
 from ..theory.predict import predict
 from ..verification.problem import cell_seed
+from . import scaling_search as search
 from .run_sweep import sweep, tokens_of_seed
-from .scaling_search import (
-    PILOT_DOUBLINGS,
-    Z95,
-    Crossing,
-    Line,
-    SizeRange,
-    predicted_crossing,
-    search_crossing,
-    straight_line,
-)
 from .store import Store, opened
 from .sweep_grid import check_names, setting_of
 
@@ -57,7 +48,7 @@ class CriticalSize:
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def from_crossings(cls, value: int, observed: Crossing, predicted: float | None, simulated: int,
+    def from_crossings(cls, value: int, observed: search.Crossing, predicted: float | None, simulated: int,
                        setting: Callable[[int], Setting]) -> CriticalSize:
         """From the crossings, the predicted one a logarithm of the size or None; `setting` is that of a size."""
         return cls(int(value), math.exp(observed.log_size), (math.exp(observed.low), math.exp(observed.high)),
@@ -68,7 +59,7 @@ class CriticalSize:
     def se_log(self) -> float:
         """The standard error of the logarithm, as wide as the interval makes it; NaN where that lacks an end."""
         low, high = self.interval
-        return math.log(high / low) / (2 * Z95) if 0 < low <= high < math.inf else math.nan
+        return math.log(high / low) / (2 * search.Z95) if 0 < low <= high < math.inf else math.nan
 
     def to_dict(self) -> dict[str, object]:
         """The point as the JSON contract has it."""
@@ -90,7 +81,7 @@ class Scaling:
     points: tuple[CriticalSize, ...]
 
     @functools.cached_property
-    def line(self) -> Line | None:
+    def line(self) -> search.Line | None:
         """The straight line through the observed logarithms; None below two points whose intervals have both ends."""
         return self._line_through("observed")
 
@@ -105,23 +96,23 @@ class Scaling:
         """The points with a known error, through which lines go."""
         return [p for p in self.points if p.se_log > 0]
 
-    def _line_through(self, name: str) -> Line | None:
+    def _line_through(self, name: str) -> search.Line | None:
         sizes = np.array([getattr(p, name) for p in self.usable])
         if len(sizes) < 2 or not np.isfinite(sizes).all():
             return None
         errors = np.array([p.se_log for p in self.usable])
-        return straight_line(np.log([p.value for p in self.usable]), np.log(sizes), errors)
+        return search.straight_line(np.log([p.value for p in self.usable]), np.log(sizes), errors)
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of the exponent."""
         if self.line is None:
             return math.nan, math.nan
-        return self.line.slope - Z95 * self.line.se, self.line.slope + Z95 * self.line.se
+        return self.line.slope - search.Z95 * self.line.se, self.line.slope + search.Z95 * self.line.se
 
     def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory scaling`."""
-        line = self.line or Line(math.nan, math.nan, math.nan, math.nan)
+        line = self.line or search.Line(math.nan, math.nan, math.nan, math.nan)
         exponent = {"observed": line.slope, "se": line.se, "interval": list(self.interval),
                     "predicted": self.predicted_exponent, "straight": line.p_value}
         return {"schema_version": SCHEMA_VERSION, "of": self.of, "in": self.along, "at": self.at,
@@ -166,9 +157,10 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
     ranges = [family.sizes() for family in families]
     done = 0
 
-    def critical(value: int, family: _Family, sizes: SizeRange) -> CriticalSize:
+    def critical(value: int, family: _Family, sizes: search.SizeRange) -> CriticalSize:
         before = done
-        predicted = predicted_crossing(lambda size: getattr(predict(family.setting(size)), observable), at, sizes)
+        predicted = search.predicted_crossing(
+            lambda size: getattr(predict(family.setting(size)), observable), at, sizes)
         most_work = MOST_UNFORESEEN_WORK if predicted is None else MOST_WORK
         if predicted is not None:
             sizes = dataclasses.replace(sizes, start=min(max(round(math.exp(predicted)), sizes.low), sizes.high))
@@ -184,7 +176,7 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
                 progress(done, done)
             return results.values[:, :, OBSERVABLES.index(observable)]
 
-        crossing = search_crossing(simulate, at, sizes, seeds)
+        crossing = search.search_crossing(simulate, at, sizes, seeds)
         return CriticalSize.from_crossings(value, crossing, predicted, done - before, family.setting)
 
     with opened(store) as kept:
@@ -212,17 +204,17 @@ class _Family:
             return False
         return most_work is None or tokens_of_seed(s) <= most_work
 
-    def sizes(self) -> SizeRange:
+    def sizes(self) -> search.SizeRange:
         """The allowed sizes around a start (orthogonal embeddings need V <= d): the usual size, else the first allowed
         one that halving or doubling comes upon. Raises the usual one's `SettingError` where there is none."""
         parameter = PARAMETERS[self.of]
         low, high = int(parameter.low), int(parameter.high)
         usual = round(math.sqrt(math.prod(parameter.typical)))
-        ladder = [max(low, min(high, x)) for k in range(PILOT_DOUBLINGS + 1) for x in (usual >> k, usual << k)]
+        ladder = [max(low, min(high, x)) for k in range(search.PILOT_DOUBLINGS + 1) for x in (usual >> k, usual << k)]
         start = next(filter(self.accepts, ladder), usual)
         self.setting(start)  # raises where none is allowed
         low, high = (end if self.accepts(end) else bisect(self.accepts, start, end) for end in (low, high))
-        return SizeRange(start, low, high, RISES[self.of])
+        return search.SizeRange(start, low, high, RISES[self.of])
 
 
 def _check(of: str, along: str, values: Sequence[int], given: Mapping[str, object]) -> None:

@@ -14,19 +14,10 @@ import numpy as np
 from ..errors import interrupted_with
 from ..settings import SettingError, check_proportion, check_seed, check_seeds
 from ..simulate import workers
+from . import verdicts
 from .predictors import claim_of
 from .problem import THREE_STEP_RECALL, P, Problem, S, cell_seed, load_grid, predictions_of
 from .results import Cell, Verification, biases_in_words, compare, pooled_groups, pooled_tests, too_small_to_judge
-from .verdicts import (
-    DISAGREE,
-    INCONCLUSIVE,
-    LOOKS,
-    Moments,
-    early_look,
-    family_confidence,
-    planned_seeds,
-    second_stage,
-)
 
 __all__ = ["Verification", "verify"]
 
@@ -101,8 +92,8 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
         cells.append(_Sampled(setting, claimed, theories()[setting], margins, given or 0))
 
     groups = {} if until else pooled_groups(problem, settings, [cell.claimed for cell in cells])
-    looks = LOOKS if until is None and seeds is None else 1
-    confidence = family_confidence(looks * (len(groups) + sum(len(cell.claimed) for cell in cells)))
+    looks = verdicts.LOOKS if until is None and seeds is None else 1
+    confidence = verdicts.family_confidence(looks * (len(groups) + sum(len(cell.claimed) for cell in cells)))
     run = _Run(problem, cells, seed, jobs, progress, confidence, anytime=until is not None)
     with interrupted_with(lambda: run.verification() if any(cell.values for cell in cells) else None):
         if until is not None:
@@ -176,28 +167,28 @@ class _Run(Generic[S, P]):
         """
         plan, expected = [], []
         for cell in self.cells:
-            moments = {o: Moments(0.5, WIDEST_SPREAD) for o in cell.claimed}
+            moments = {o: verdicts.Moments(0.5, WIDEST_SPREAD) for o in cell.claimed}
             if cell.theory is not None:
                 moments = {o: m for o, m in self.problem.moments(cell.theory).items() if o in moments}
             margins = cell.margins
             if not cell.given_margin:  # at the theory's means: a claim near 0 would ask for far too many
                 margins = self.problem.margins(cell.setting, {o: m.mean for o, m in moments.items()})
-            plan.append(planned_seeds(moments, margins))
+            plan.append(verdicts.planned_seeds(moments, margins))
             expected.append(moments)
         open_biases = too_small_to_judge(self.problem, [cell.setting for cell in self.cells], expected, plan,
                                          min(cell.given_margin for cell in self.cells))
         if open_biases and announce is not None:
             announce(f"{sum(plan):,} seeds judge every cell, but are too few for a bias over the grid of "
                      f"{biases_in_words(open_biases)}")
-        self.extend(early_look(plan), whole=True, most=sum(plan))
-        if self.verification().verdict == DISAGREE:
+        self.extend(verdicts.early_look(plan), whole=True, most=sum(plan))
+        if self.verification().verdict == verdicts.DISAGREE:
             self.seeds_planned = sum(plan)
             return
         self.extend(plan, whole=True)
         result = self.verification()
-        if result.verdict == INCONCLUSIVE:
+        if result.verdict == verdicts.INCONCLUSIVE:
             still_open = {c for c, cell in enumerate(result.cells) if cell.is_open}
-            self.extend(second_stage(plan, still_open), whole=True)
+            self.extend(verdicts.second_stage(plan, still_open), whole=True)
 
     def until_conclusive(self, most: int) -> None:
         """Each cell goes on until its verdicts are conclusive, it has had `most` seeds, or any cell disagrees.
@@ -210,7 +201,7 @@ class _Run(Generic[S, P]):
             plan = [min(target, most) if c in still_open else 0 for c in range(len(self.cells))]
             self.extend(plan, whole=False)
             cells = {c: self.compared(self.cells[c]) for c in still_open}
-            if any(cell.verdict == DISAGREE for cell in cells.values()):
+            if any(cell.verdict == verdicts.DISAGREE for cell in cells.values()):
                 return
             still_open = {c for c, cell in cells.items() if target < most and cell.is_open}
             target = math.ceil(target * GROWTH)

@@ -17,20 +17,9 @@ from numpy.typing import NDArray
 from ..numerics.arrays import Observable
 from ..numerics.formatting import SCHEMA_VERSION, cleaned
 from ..theory.predict import LAW
+from . import verdicts
 from .intervals import Intervals, anytime_interval, mean_intervals, pooled_interval
 from .problem import P, Problem, S
-from .verdicts import (
-    AGREE,
-    AGREE_CONFIDENCE,
-    DISAGREE,
-    INCONCLUSIVE,
-    Moments,
-    judge,
-    pooled_margin,
-    seeds_planned,
-    smallest_detectable_bias,
-    worst,
-)
 
 TOO_SKEWED = "too skewed to judge"
 TOO_FEW = "too few seeds to show rare failures"
@@ -101,12 +90,12 @@ class Cell(Generic[S, P]):
     @property
     def verdict(self) -> str:
         """The worst of its verdicts."""
-        return worst(c.verdict for c in self.comparisons.values())
+        return verdicts.worst(c.verdict for c in self.comparisons.values())
 
     @property
     def is_open(self) -> bool:
         """Whether any of its verdicts is inconclusive."""
-        return any(c.verdict == INCONCLUSIVE for c in self.comparisons.values())
+        return any(c.verdict == verdicts.INCONCLUSIVE for c in self.comparisons.values())
 
     def to_dict(self) -> dict[str, object]:
         """The cell as the JSON contract has it."""
@@ -166,7 +155,7 @@ class PooledTest:
     @property
     def verdict(self) -> str:
         """agree, disagree or inconclusive."""
-        return judge(self.usual, self.family, self.margin)
+        return verdicts.judge(self.usual, self.family, self.margin)
 
     @property
     def group(self) -> str:
@@ -211,25 +200,26 @@ class JudgedCells(Generic[S, P]):
     def tally(self, observable: str | None = None) -> dict[str, int]:
         """How many comparisons have each verdict: those of one observable, or all."""
         given = [c.verdict for _, o, c in self.comparisons if observable in (None, o)]
-        return {v: given.count(v) for v in (AGREE, DISAGREE, INCONCLUSIVE)}
+        return {v: given.count(v) for v in (verdicts.AGREE, verdicts.DISAGREE, verdicts.INCONCLUSIVE)}
 
     @property
     def biased(self) -> list[PooledTest]:
         """The groups over which the prediction is wrong beyond doubt, the largest bias in units of its margin first."""
-        wrong = (test for test in self.pooled if test.verdict == DISAGREE)
+        wrong = (test for test in self.pooled if test.verdict == verdicts.DISAGREE)
         return sorted(wrong, key=lambda test: -abs(test.bias) / test.margin)
 
     @property
     def verdict(self) -> str:
         """disagree if any comparison or pooled test disagrees, else inconclusive if any comparison is, else agree."""
-        return worst([*(cell.verdict for cell in self.cells), DISAGREE if self.biased else AGREE])
+        whole = verdicts.DISAGREE if self.biased else verdicts.AGREE
+        return verdicts.worst([whole, *(cell.verdict for cell in self.cells)])
 
     @property
     def seeds_wanted(self) -> int:
         """The seeds that a verdict on the widest inconclusive comparison would take by the mean and spread that it
         shows (0 where none is inconclusive)."""
-        return max((seeds_planned(c.observed.mean, c.observed.std, c.margin) for _, _, c in self.comparisons
-                    if c.verdict == INCONCLUSIVE and len(c.observed.values) > 1), default=0)
+        return max((verdicts.seeds_planned(c.observed.mean, c.observed.std, c.margin) for _, _, c in self.comparisons
+                    if c.verdict == verdicts.INCONCLUSIVE and len(c.observed.values) > 1), default=0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -284,7 +274,7 @@ def biases_in_words(biases: Iterable[tuple[str, str]], most: int | None = None) 
                      f"{names} ({'; '.join(members)})" for names, members in groups.items())
 
 
-def too_small_to_judge(problem: Problem[S, P], settings: Sequence[S], moments: Sequence[Mapping[str, Moments]],
+def too_small_to_judge(problem: Problem[S, P], settings: Sequence[S], moments: Sequence[Mapping[str, verdicts.Moments]],
                        seeds: Sequence[int], least_margin: float = 0) -> list[tuple[str, str]]:
     """The pooled biases (group in words, observable) that an unbiased formula would more often than not leave open.
 
@@ -293,7 +283,7 @@ def too_small_to_judge(problem: Problem[S, P], settings: Sequence[S], moments: S
     """
     found = []
     for (model, regime, name), members in pooled_groups(problem, settings, moments).items():
-        margin = max(pooled_margin(float(np.mean([moments[c][name].mean for c in members]))), least_margin)
+        margin = max(verdicts.pooled_margin(float(np.mean([moments[c][name].mean for c in members]))), least_margin)
         se = math.sqrt(sum(moments[c][name].spread ** 2 / seeds[c] for c in members)) / len(members)
         if margin < EVEN_CHANCE * se:
             found.append((group_in_words(model, regime), name))
@@ -323,14 +313,14 @@ def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], va
             return Intervals(*anytime_interval(rows, level), np.full(len(rows), "anytime"))
         return mean_intervals(rows, level)
 
-    usual, family = intervals(AGREE_CONFIDENCE), intervals(confidence)
+    usual, family = intervals(verdicts.AGREE_CONFIDENCE), intervals(confidence)
     moments = {} if theory is None else problem.moments(theory)
     comparisons = {}
     for i, name in enumerate(names):
         observed, predicted = Observable(rows[i]), claimed[name]
         low, high = float(family.low[i]), float(family.high[i])
         inner = float(usual.low[i]) - predicted, float(usual.high[i]) - predicted
-        verdict = judge(inner, (low - predicted, high - predicted), margins[name])
+        verdict = verdicts.judge(inner, (low - predicted, high - predicted), margins[name])
         method = str(usual.method[i])
         comparisons[name] = Comparison(
             predicted=predicted,
@@ -342,9 +332,9 @@ def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], va
             high=high - predicted,
             method=method,
             verdict=verdict,
-            reason=REASONS.get(method, "") if verdict == INCONCLUSIVE else "",
+            reason=REASONS.get(method, "") if verdict == verdicts.INCONCLUSIVE else "",
             design_effect=observed.design_effect(problem.facts(setting)),
-            detectable=smallest_detectable_bias(observed.mean, low, high, observed.se),
+            detectable=verdicts.smallest_detectable_bias(observed.mean, low, high, observed.se),
         )
     remarks = None if problem.remarks is None else problem.remarks(setting)
     return Cell(setting, len(values), comparisons, theory, remarks)
@@ -380,8 +370,8 @@ def pooled_tests(problem: Problem[S, P], cells: Sequence[Cell[S, P]], confidence
         samples = [c.observed.values for c in group]
         predicted, observed = (float(np.mean(x)) for x in ([c.predicted for c in group], [x.mean() for x in samples]))
         usual, family = ((predicted - high, predicted - low) for low, high, _ in
-                         (pooled_interval(samples, AGREE_CONFIDENCE), pooled_interval(samples, confidence)))
+                         (pooled_interval(samples, verdicts.AGREE_CONFIDENCE), pooled_interval(samples, confidence)))
         se = math.sqrt(sum(c.observed.se**2 for c in group)) / len(group)
-        margin = max(pooled_margin(observed), least_margin)
+        margin = max(verdicts.pooled_margin(observed), least_margin)
         tests.append(PooledTest(model, regime, name, len(group), predicted, observed, se, margin, usual, family))
     return tuple(tests)
