@@ -10,7 +10,7 @@ from reference import law as reference
 
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
-from recall_theory.theory import competitors, correct_label, fact, read_out, recall, training_attention
+from recall_theory.theory import competitors, correct_label, read_out, recall, training_attention
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.domain import Batch
 
@@ -101,7 +101,7 @@ MUTATIONS = {
         recall, "attended_share", lambda f: lambda seeds, *rest: f(dataclasses.replace(seeds, L=1.2 * seeds.L), *rest)),
     "a sphere with one dimension less": patched(correct_label, "peizer_pratt_scale", lambda f: lambda d: f(d - 1)),
     "facts that all overlap alike with the trigger": patched(
-        fact, "gauss_hermite", lambda f: lambda n: (np.zeros(1), np.ones(1)) if n == Accuracy().trigger else f(n)),
+        read_out, "gauss_hermite", lambda f: lambda n: (np.zeros(1), np.ones(1)) if n == Accuracy().trigger else f(n)),
 }
 
 

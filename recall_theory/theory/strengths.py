@@ -17,9 +17,8 @@ from scipy.special import ndtr
 
 from ..numerics.arrays import FloatArray
 from ..numerics.quantiser import compression, quantiser_noise
-from .fact import Facts
 from .formulas import recall_formulas as rf
-from .read_out import Kernel
+from .read_out import Facts, Kernel
 from .training_attention import SPECK, Classes, Seeds, best_pick
 
 
