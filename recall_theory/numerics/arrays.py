@@ -13,6 +13,7 @@ from .formatting import SCHEMA_VERSION
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+TINY = float(np.finfo(float).tiny)  # keeps logarithms and quotients of 0 finite
 
 
 def zipf_frequencies(facts: int, alpha: float) -> FloatArray:

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln, pdtrc, roots_sh_legendre
 
-from .arrays import FloatArray
+from .arrays import TINY, FloatArray
 
-TINY = float(np.finfo(float).tiny)
 FINE = 64  # Legendre nodes that stand for a part of a normal law; its Gauss rule of fewer nodes is made of them
 END = 9.0  # standard deviations at which a normal law ends: beyond lies 1e-19
 APART = 2**-26  # relative distance, below which points are one: its square is lost beside 1

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import FloatArray
+from .arrays import TINY, FloatArray
 from .quadrature import condense, gauss_coordinate, gauss_gamma
 
-TINY = float(np.finfo(float).tiny)
 END = 9.0  # standard deviations where a normal variable's rule ends; its density is 1e-18 there
 FINE = 128  # points on one side of 0 from which a Gauss rule is made
 

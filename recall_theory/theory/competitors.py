@@ -7,14 +7,14 @@ import dataclasses
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import condensation, gauss_hermite
 from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale, score_of_skewed
 from .accuracy import Accuracy
 from .correct_label import Nodes, counts_of
 from .read_out import Kernel
 from .strengths import Stored
-from .training_attention import BELOW_ONE, TINY, Classes, Seeds
+from .training_attention import BELOW_ONE, Classes, Seeds
 
 # a cubic through values at 0, 1, 2, 3 in powers
 CUBIC = np.array([[1, 0, 0, 0], [-11 / 6, 3, -3 / 2, 1 / 3], [1, -5 / 2, 2, -1 / 2], [-1 / 6, 1 / 2, -1 / 2, 1 / 6]])

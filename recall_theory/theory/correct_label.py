@@ -13,14 +13,14 @@ import dataclasses
 import numpy as np
 from scipy.special import gammaln, ndtr
 
-from ..numerics.arrays import FloatArray, Rows
+from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.quadrature import condense_with, gauss_legendre, gauss_of_gamma, gauss_poisson
 from ..numerics.unit_sphere import coordinate_of_score, peizer_pratt_scale, score_of_coordinate
 from .accuracy import Accuracy
 from .formulas import recall_formulas as rf
 from .read_out import Kernel
 from .strengths import Stored
-from .training_attention import TINY, Attended, Seeds
+from .training_attention import Attended, Seeds
 
 __all__ = ["Nodes", "OwnLabel", "Samples", "counts_of", "laid_out", "nodes_of", "samples_of"]
 

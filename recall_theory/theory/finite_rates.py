@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from scipy.special import gammaln
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite
 from ..settings import SettingError
 from .accuracy import Accuracy
@@ -24,7 +24,7 @@ from .read_out import Kernel
 from .recall import LARGEST, recall_and_accuracy
 from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
 from .strengths import Stored
-from .training_attention import SPECK, TINY, Classes, Seeds, score_of_token
+from .training_attention import SPECK, Classes, Seeds, score_of_token
 from .variance import law_of_facts, scatter
 
 LEAST_LEFT = 1 / 20  # share of an overlap's variance that scores leave open; acts at d of a few

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..activations import Activation
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.gaussian_kernels import smoothed
 from ..numerics.quadrature import (
     FINE,
@@ -40,7 +40,6 @@ from .accuracy import DEFAULT, Accuracy
 
 __all__ = ["KernelLaw", "NeuronKernel", "Strengths", "ValueRead"]
 
-TINY = float(np.finfo(float).tiny)
 MOST_SKEW = 0.5  # guard: of log R, where few neurons of a heavy-tailed activation decide and its expansion fails
 FEWEST = 3.0  # guard: the least dimension that directions of weights have; in one or two the rest of them has no length
 DEAD = 1e-50  # guard: least own value and ratio; below it no neuron is ever active, and nothing is stored

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import map_coordinates
 from scipy.special import gammaln, ndtr
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.forced_choice import forced_choice_inverse
 from ..numerics.quadrature import gauss_charlier, gauss_hermite
 from ..numerics.unit_sphere import gamma_of_score, score_of_coordinate, wallace_scale
@@ -28,7 +28,6 @@ from .formulas.registry import Row, formula
 _WHERE = "docs/derivations/one_step.md"
 _noise: Row = functools.partial(formula, reference=_WHERE, regime="one-step reading; V, d large",
                                 unit="(noise/signal)^2")
-TINY = np.finfo(float).tiny
 MOST_COUNTS = 1000  # counts told apart in one sum
 TRIGGER_NODES = 16  # even: at an overlap of exactly nought counts would tie that never do
 REACH = 6  # standard deviations of a count that the sums run over

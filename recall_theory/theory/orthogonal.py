@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, ndtr, ndtri
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.forced_choice import log_of_one_plus, shared_places, thinned
 from ..numerics.quadrature import gauss_hermite, gauss_legendre
 from . import orthogonal_scores as scores
@@ -86,7 +86,7 @@ def _one(V: float, L: int, d: float, N: float, e: int, accuracy: Accuracy) -> tu
     slope = 0.0
     if few == N:  # how recall moves with the label counts, as where all attention is right
         less, more = (float(_compete(arena, _perfect(V, law)).recall[0]) for law in tilted)
-        slope = (more - less) / max(more + less, scores.TINY)
+        slope = (more - less) / max(more + less, TINY)
     parts = []
     for behind, side in enumerate((seeds.lead >= 0, seeds.lead < 0)):
         if seeds.weight[side].sum() > LEAST_SIDE:
@@ -144,17 +144,17 @@ def _ranked(V: float, L: int, seeds: scores.Seeds, behind: int, labels: scores.L
     low = np.minimum(-LOW, border - 1)
     z = np.concatenate([low + (border - low) * x, border + (cap - border) * x], axis=1)
     wz = np.concatenate([(border - low) * w, (cap - border) * w], axis=1) * np.exp(-z * z / 2)
-    wz = wz / np.maximum(wz.sum(axis=1, keepdims=True), scores.TINY)
+    wz = wz / np.maximum(wz.sum(axis=1, keepdims=True), TINY)
     outranked = np.repeat([True, False], size)
     u = law.at_quantile(z, top)
     score = law.score(u)
     above = 1 - ndtr(law.quantile(law.coordinate(score + lead), top, u)) / ndtr(law.quantile(top, top, u))
-    above = np.where(outranked, np.clip(above, scores.TINY, scores.ALMOST), scores.TINY)
+    above = np.where(outranked, np.clip(above, TINY, scores.ALMOST), TINY)
     others = max(V - 2, 0)
     chances = np.zeros((*z.shape, ranks))
     chances[..., 0] = ~outranked
     for j in range(min(ranks - 2, int(others) + 1)):
-        log = (np.log(np.maximum(others - np.arange(j), scores.TINY)).sum() - gammaln(j + 1) + j * np.log(above)
+        log = (np.log(np.maximum(others - np.arange(j), TINY)).sum() - gammaln(j + 1) + j * np.log(above)
                + (others - j) * np.log1p(-above))
         chances[..., j + 1] = np.exp(log) * outranked
     chances[..., -1] = np.maximum(1 - chances.sum(axis=-1), 0)
@@ -163,26 +163,26 @@ def _ranked(V: float, L: int, seeds: scores.Seeds, behind: int, labels: scores.L
     kept = (keep[1] * keep[0] ** behind * outranked
             * np.exp(trials * np.log1p(-np.minimum(chance * above, scores.ALMOST))))
     rest = [float(weight @ (wz * a).sum(axis=1)) for a in (kept - chances[..., 1:-1] @ keep[1:-1], chances[..., -1])]
-    keep[-1] = min(max(rest[0] / max(rest[1], scores.TINY), 0), keep[-1])
+    keep[-1] = min(max(rest[0] / max(rest[1], TINY), 0), keep[-1])
 
     share = np.append((chances * wz[..., None]).sum(axis=1), np.ones((len(weight), 1)), axis=1)
     counts = labels.poisson
     law_of = np.tile(counts, (ranks + 1, 1))
     if at.centre.shape[1] == len(counts):  # else there are more than ENOUGH, which say nothing of the score
         far = (np.append(score, greatest, axis=1)[..., None] - at.centre[:, None]) / at.spread[:, None]
-        log = np.log(np.maximum(counts, scores.TINY) / at.spread)[:, None] - far**2 / 2
+        log = np.log(np.maximum(counts, TINY) / at.spread)[:, None] - far**2 / 2
         post = np.exp(log - log.max(axis=-1, keepdims=True))
         post = post / post.sum(axis=-1, keepdims=True)
         law_of[:-1] = np.einsum("s,szj,sz,szk->jk", weight, chances, wz, post[:, :-1], optimize=True)
         law_of[-1] = weight @ post[:, -1]
-        law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), scores.TINY)
+        law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), TINY)
         total = weight @ share * np.append(np.full(ranks, 1 - 1 / V), 1 / V)
         # The greatest has the counts of those that none outranks: its own would come with a bound on others' counts.
         law_of[[0, -1]] = total[0] * law_of[0] + total[-1] * law_of[-1]
         for _ in range(SWEEPS):  # over all tokens, counts have their own law
-            law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), scores.TINY)
-            law_of = law_of * counts / np.maximum(total @ law_of, scores.TINY)
-        law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), scores.TINY)
+            law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), TINY)
+            law_of = law_of * counts / np.maximum(total @ law_of, TINY)
+        law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), TINY)
 
     edges = np.maximum(1 - np.arange(ranks + 1) / V, 0) ** (L - 1)
     taken = np.append((edges[:-1] - edges[1:])[:-1], 0)  # what is spread over all lower ranks is next to nothing each
@@ -306,13 +306,13 @@ def _compete(arena: _Arena, groups: _Groups) -> _Won:
     # Of other ranks: by how much the taken counts lower it, the sum and the own token's overlap aside.
     taken = groups.taken * (groups.beaten[:, None] > np.arange(len(groups.taken)))  # by the token of that rank
     rank = np.stack([_rank_credit(arena, groups, rivals, e * keep + a, (over_all, tie_all)) for a in taken.T], axis=1)
-    rank = np.clip(rank / np.maximum(rank[:, -1:], scores.TINY), 0, 1)
+    rank = np.clip(rank / np.maximum(rank[:, -1:], TINY), 0, 1)
     known = np.einsum("sjm,srm->sjr", won, rank) * groups.overlap
     # A token attended wrongly answers with a label whose own token it outranks, unless its own count holds.
     bare = [a[0] for a in arena.comparison(rivals, m, 0)[:2]]
     bare[1] = bare[1] * seen  # all at nought: the count of nobody holds
     held = np.stack([_rank_credit(arena, groups, rivals, a, bare) @ own.T for a in taken.T], axis=2)
-    among = groups.overlap / np.maximum(groups.overlap.sum(axis=1, keepdims=True), scores.TINY)
+    among = groups.overlap / np.maximum(groups.overlap.sum(axis=1, keepdims=True), TINY)
     wrong = (1 - (among * held).sum(axis=1)) @ groups.taken / V
 
     # Two facts: the counts of others must stay below the lower goal, and that must allow the greater own count.
@@ -322,13 +322,13 @@ def _compete(arena: _Arena, groups: _Groups) -> _Won:
     spot = share[:, :-1] @ (law[:, None] @ lowest)[:-1, 0]
     tied = V * (spot @ tie_all) / np.maximum(1 - spot @ over_all, 1 - scores.ALMOST)
     squared, joined = shared_places(tied)
-    log = np.log1p(-np.clip(tied / V, scores.TINY, scores.ALMOST))
+    log = np.log1p(-np.clip(tied / V, TINY, scores.ALMOST))
     two = two * (V / (V - 1) * np.expm1((V - 1) * log) / np.expm1(V * log))[:, None]  # ties with one label less
     fraction, moments = groups.overlap.sum(axis=2), []
     for part in (fraction, fraction * keep):
         pair = np.einsum("sj,jm,wjm->swm", part, own * seen, turn, optimize=True)
         other = 2 * pair @ may.T + 2 * (pair @ even.T) * joined[:, None] + pair * squared[:, None]
-        moments.append((np.einsum("sj,sjm,sm->s", part**2 / np.maximum(fraction, scores.TINY), won, squared),
+        moments.append((np.einsum("sj,sjm,sm->s", part**2 / np.maximum(fraction, TINY), won, squared),
                         ((two * pair * other).sum(axis=2) @ w).real / total[:, 0, 0],
                         np.einsum("sj,sjm,m->s", part, won, seen)))
     return _Won(groups.weight, known.sum(axis=(1, 2)), known.sum(axis=2) @ keep, wrong,

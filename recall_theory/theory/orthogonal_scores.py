@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from scipy.special import gammaln, ndtr
 
-from ..numerics.arrays import FloatArray, Rows
+from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.forced_choice import binomial_over_poisson
 from ..numerics.quadrature import condense, gauss_binomial, gauss_hermite, gauss_parts_of_normal, gauss_skewed
 from ..numerics.unit_sphere import (
@@ -26,7 +26,6 @@ from .accuracy import Accuracy
 from .formulas import orthogonal_formulas as terms
 from .formulas.step_two import distinct_tokens
 
-TINY = float(np.finfo(float).tiny)
 ALMOST = 1 - 2**-53  # the greatest probability that is not 1
 CUBIC = 6  # Gauss nodes that give the first three cumulants of a cubic exactly
 FARTHEST = 9  # standard deviations of a count that sums run over: what is beyond is e^-40 of it

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, pdtrik
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
 from .accuracy import Accuracy
 from .competitors import ends_of, hazard, kinds, left_of, scaled_logit
@@ -23,7 +23,6 @@ from .read_out import Facts, InnerProduct, Neurons, ReadOut, facts
 from .seed import seed_law, tau_nodes
 from .strengths import in_few_bits, picked_by, stored
 from .training_attention import (
-    TINY,
     Attended,
     Classes,
     Seeds,

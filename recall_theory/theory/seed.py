@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from ..activations import Activation, activation
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.gaussian_kernels import gaussian_rule, hermite_projection
 from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre, gauss_of_gamma
 from ..numerics.unit_sphere import score_of_skewed, skewed_of_score
@@ -31,7 +31,6 @@ __all__ = ["SeedLaw", "SeedNodes", "activation_moments", "attention", "attention
 
 Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
 
-TINY = float(np.finfo(float).tiny)  # keeps logarithms and quotients of 0 finite
 MOST_SKEW = 2.0  # guard: acts at a few tokens, where the lead is as skewed as an exponential variable
 STEPS = 4  # of Newton's method, after which a shape has its cumulants
 TOO_FLAT = 1e-8  # a fourth cumulant or a variance that changes no score, as far as floats tell

@@ -13,12 +13,12 @@ import functools
 import numpy as np
 from scipy.special import exp1, ndtr, ndtri
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite, gauss_legendre
 from .accuracy import Accuracy
 from .formulas import finite_rate_formulas as fr
 from .seed import score_cumulants, seed_nodes, size_arrays
-from .training_attention import BELOW_ONE, TINY, Seeds, shape_score, summed_by_class
+from .training_attention import BELOW_ONE, Seeds, shape_score, summed_by_class
 
 LEFT = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
 CELLS_OF_INTEGRAL = 128  # a unit of that logarithm, on which a cubic is as good as the integral

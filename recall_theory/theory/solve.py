@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.forced_choice import forced_choice
 from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
 from ..settings import OBSERVABLES, PARAMETERS, SIZES, SettingError, activation_in_use, beta_of, check_proportion
@@ -110,7 +110,7 @@ class Model:
             terms = recall_terms(V, d, N, self.trigger_in_value, self.bits)
         else:
             terms = mlp_recall_terms(self._kernel(d), V, d, N, at["m"])
-        noise = np.maximum(sum(terms.values()), np.finfo(float).tiny)
+        noise = np.maximum(sum(terms.values()), TINY)
         return np.asarray(forced_choice(1 / np.sqrt(noise), V) * -np.expm1(-N / V))
 
     def _kernel(self, d: ArrayLike) -> TypicalKernel:

@@ -11,12 +11,11 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
-from ..numerics.arrays import FloatArray, Rows
+from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.quadrature import gauss_binomial, gauss_hermite
 from .accuracy import Accuracy
 from .seed import normal_score, score_of_normal
 
-TINY = float(np.finfo(float).tiny)
 END_EDGES = np.array([1 / 50, 49 / 50])  # shares between which and 0 or 1 most labels lie
 LONG = 1  # times the vocabulary: sequences longer than this see the top tokens nearly always
 # Guards against rounding, none of which moves a result:

@@ -11,14 +11,14 @@ import dataclasses
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_coordinate, gauss_legendre
 from .accuracy import Accuracy
 from .correct_label import Nodes
 from .formulas import recall_formulas as rf
 from .read_out import Kernel
 from .strengths import Stored
-from .training_attention import SPECK, TINY, Classes, Seeds
+from .training_attention import SPECK, Classes, Seeds
 
 __all__ = ["Law", "law_of_facts", "scatter"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr
 
-from ...numerics.arrays import FloatArray
+from ...numerics.arrays import TINY, FloatArray
 from ...numerics.quadrature import gauss_beta, gauss_gamma
 from ...numerics.thresholds import last_reaching
 from ...numerics.unit_sphere import peizer_pratt_scale, score_of_coordinate
@@ -32,7 +32,6 @@ NODES = 12  # of a Gauss rule over a length
 STEP, REACH = 1 / 8, 9  # of the trapezoid rule over the right output's own noise, in standard deviations
 OWN_NODES = 5  # of the rule over a competitor's own coefficient, on either side of 0
 BELOW_ONE = 1 - np.finfo(float).eps
-TINY = np.finfo(float).tiny
 TILT_STEPS = 3  # towards the likeliest mean cosine of a competitor
 
 
