@@ -8,8 +8,7 @@ import threading
 import urllib.parse
 
 import pytest
-from browser import serving
-from pages import assert_for_everybody, assert_no_sideways_scroll
+from browser import assert_for_everybody, assert_no_sideways_scroll, serving
 
 from recall_theory import Setting, bounds_at, predict
 from recall_theory.numerics.formatting import count, deviation, number, probability

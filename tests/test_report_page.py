@@ -10,8 +10,8 @@ import re
 
 import numpy as np
 import pytest
+from browser import assert_for_everybody, assert_no_sideways_scroll
 from command_line import refused
-from pages import assert_for_everybody, assert_no_sideways_scroll
 from support import remember_summaries
 
 from recall_theory import Setting, predict

@@ -1,4 +1,4 @@
-"""Setting: every value outside its domain is refused with one line that says what is allowed."""
+"""Settings of every model: a value outside its domain, and a contradiction, is refused with one line that says so."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import assert_refused
 
 from recall_theory import settings
+from recall_theory.geometric import Construction, GeometricSetting, TrainingSetting
+from recall_theory.geometric.geometric_setting import MOST_CODED
 from recall_theory.settings import EMBEDDINGS, PARAMETERS, Setting, SettingError
 
 GOOD = {"V": 64, "L": 8, "d": 32, "N": 1000}
 INTEGERS = [p for p in PARAMETERS.values() if p.kind == "integer"]
 NOT_NUMBERS = [math.nan, math.inf, -math.inf, True, False, "64", "", b"64", [64], (64,), {}, 64j,
                np.nan, np.array([64, 65]), object()]
+
+
+GEOMETRIC = {"N": 100, "R": 3, "d": 64, "code_length": 16}
+# Every declared parameter of every kind of setting, beside values that go together.
+DECLARED = [pytest.param(kind, good, p, id=f"{kind.__name__}: {p.name}") for kind, good in (
+    (Setting, GOOD), (GeometricSetting, GEOMETRIC), (TrainingSetting, {}), (Construction, {"N": 100, "R": 3}))
+    for p in kind.parameters.values()]
 
 
 def refuse(name: str, value: object, **others: object) -> None:
@@ -132,8 +141,8 @@ def test_settings_do_not_change():
         setting.replace(V=1)
 
 
-@pytest.mark.parametrize("parameter", PARAMETERS.values(), ids=lambda p: p.name)
-def test_declarations_are_whole(parameter):
+@pytest.mark.parametrize("kind, good, parameter", DECLARED)
+def test_declarations_are_whole(kind, good, parameter):
     assert parameter.meaning
     assert parameter.domain
     assert parameter.low <= parameter.high
@@ -142,7 +151,18 @@ def test_declarations_are_whole(parameter):
         assert parameter.low <= low < high <= parameter.high
     if not parameter.optional and parameter.default is not None:
         assert parameter.check(parameter.default) == parameter.default
-    assert {f.name for f in dataclasses.fields(Setting)} == set(PARAMETERS)
+    assert {f.name for f in dataclasses.fields(kind)} == set(kind.parameters)
+
+
+@pytest.mark.parametrize("kind, good, parameter", DECLARED)
+def test_what_is_outside_a_domain_is_refused(kind, good, parameter):
+    outside = ["nonsense", "", 2.5j, object(), [parameter.default]]
+    if parameter.kind in ("integer", "real"):
+        between = [2.5] if parameter.kind == "integer" else []
+        outside += [*NOT_NUMBERS, parameter.low - max(1, abs(parameter.low)), 2 * parameter.high, *between]
+    for value in outside:
+        line = assert_refused(parameter.name, kind, **{**good, parameter.name: value})
+        assert line.startswith(f"{parameter.name}=") or parameter.kind == "activation"
 
 
 def test_an_array_is_sent_to_predict_many():
@@ -171,3 +191,52 @@ def test_integers_and_seeds_are_exact_at_any_size():
                           (settings.check_at_most, "bits", 0, 1024), (settings.check_at_most, "bits", math.nan, 1024)):
         with pytest.raises(SettingError, match=r"^(seeds?|points|bits)=.* is not an? (integer|number)"):
             check(*values)
+
+
+# Geometric recall
+
+
+@pytest.mark.parametrize("values, name", [
+    ({"d": None}, "d"), ({"code_length": None}, "code_length"), ({"code_length": 1}, "code_length"),
+    ({"d": 15}, "d"), ({"depth": 2}, "depth"), ({"hops": 2, "depth": 2, "chain_of_thought": True}, "depth"),
+    ({"construction": "none"}, "construction"), ({"chain_of_thought": 3}, "chain_of_thought"),
+    ({"construction": "exact", "code_length": 6, "d": None}, "code_length"), ({"construction": "exact", "d": 50}, "d"),
+    ({"hops": 9, "R": 4}, "hops"),
+    ({"construction": "exact", "d": None, "code_length": None, "precision": 2}, "precision"),
+])
+def test_contradictions_of_geometric_recall_are_refused(values, name):
+    assert_refused(name, GeometricSetting, **{**GEOMETRIC, **values})
+
+
+def test_the_cap_with_numbers_of_any_length():
+    line = assert_refused("hops", GeometricSetting, **{**GEOMETRIC, "R": 10**6, "hops": 64})
+    assert "about 10^385 coordinates" in line and len(line) < 200
+
+
+@given(N=st.integers(2, 10**15), R=st.integers(1, 9), hops=st.integers(1, 6), depth=st.integers(1, 3),
+       cot=st.booleans())
+def test_sizes_of_the_exact_construction(N, R, hops, depth, cot):
+    try:
+        s = GeometricSetting(N=N, R=R, hops=hops, depth=depth, chain_of_thought=cot, construction="exact")
+    except SettingError:
+        assume(False)  # a contradiction, or too many words: the tests above
+    assert sum(s.word_lengths) == hops and 2**s.k >= N > 2 ** (s.k - 1)
+    assert len(s.word_lengths) <= (hops if cot else depth)
+    assert s.words == sum(R**j for j in set(s.word_lengths)) and (hops == 1 or s.words * s.k <= MOST_CODED)
+    assert s.width == s.exact_width == s.words * s.k + max(s.word_lengths) * R
+    assert s.mlp_width == 2 * s.words * s.k
+    assert GeometricSetting(**s.to_dict()) == s == s.replace(N=N)
+
+
+def test_a_setting_is_frozen_and_canonical():
+    s = GeometricSetting(N=np.int64(100), R=3.0, d=64, code_length=16)
+    assert s == GeometricSetting(**GEOMETRIC) and type(s.N) is type(s.R) is int
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        s.N = 5
+
+
+@pytest.mark.parametrize("sizes", [{"N": 10**4, "R": 3}, {"N": 100, "R": 64, "hops": 4},
+                                   {"N": 5000, "R": 2, "width": 10**5}])
+def test_trainings_that_are_too_large_are_declined(sizes):
+    with pytest.raises(SettingError, match="is the most"):
+        TrainingSetting(**sizes)
