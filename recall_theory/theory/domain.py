@@ -46,6 +46,7 @@ FEW_ROUGH = (20, 0.25)
 
 EVEN = 1 / 1000  # `linear_share` below which an activation counts as even: with d below this attention's scores are far
 LEAST_EVEN = {"the trigger in values": 16, "the trigger in keys only": 40, "short sequences": 40}  # from normal,
+FEWEST_EVEN = 64  # neurons of an even activation, below which its lead and its noise vary more than the theory has it
 SHORT = 8  # L below which sequences are short in this respect;
 BEYOND_EVEN = 0.2  # and this error is to be expected
 MOST_OF_FEW = {"even": 0.4, "other": 3.0}  # `share_of_few` above which a few neurons decide
@@ -139,6 +140,8 @@ def _outside(at: Sizes, activation: str | None, embedding: str, beta: float | No
                 least = LEAST_EVEN[where]
                 yield applies & (at["d"] < least), f"d = {{d}} is below {least} with {where}, under an activation " \
                     "without a linear part", np.full(V.shape, BEYOND_EVEN)
+            yield at["m"] < FEWEST_EVEN, f"m = {{m}} is below {FEWEST_EVEN} under an activation without a linear part", \
+                beyond
         most_share = MOST_OF_FEW["even" if is_even else "other"]
         yield share_of_few(at["m"], activation) > most_share * (1 + 1 / 10**9), \
             "few of the m = {m} neurons decide under this activation", beyond
