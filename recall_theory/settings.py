@@ -1,8 +1,8 @@
 """The parameters of a problem: what each means, its domain, and the checks that refuse everything else.
 
-Every parameter is declared once, in `PARAMETERS`: its symbol, meaning, domain and typical range. The declaration
-drives validation here, the options of the command line, the symbols of the formulas and the random inputs of the
-tests. One `Setting` drives prediction and simulation alike.
+Every parameter is declared once, as a field of its setting: its symbol, type, meaning, domain and typical range. The
+declaration drives validation here, the options of the command line, the symbols of the formulas and the random inputs
+of the tests. One `Setting` drives prediction and simulation alike.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import numbers
 import secrets
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 from .errors import SettingError
 from .numerics.formatting import count, number, sizes
@@ -31,6 +31,7 @@ OBSERVABLE_MEANINGS = {
     "accuracy": "a fresh sequence is answered right",
 }
 KEYS_ONLY = "trigger left out of the values"  # what is said where trigger_in_value is False
+_HUGE = 1e15  # floats hold every integer up to here; beyond it V and N would be silently rounded
 N_TEST = 4096  # fresh sequences a seed on which attention and accuracy are counted, where nothing else is said
 MOST_SEEDS = 10**7  # of one run
 MOST_BITS = 64  # of an entry of Val
@@ -118,35 +119,30 @@ def _real(value: Any) -> int | float | None:
     return number if math.isfinite(number) else None
 
 
-_HUGE = 1e15  # floats hold every integer up to here; beyond it V and N would be silently rounded
+def declared(meaning: str, kind: str, low: float = -math.inf, high: float = math.inf, typical: tuple[Any, ...] = (), *,
+             default: Any = dataclasses.MISSING, choices: tuple[str, ...] = ()) -> Any:
+    """The field of a setting whose parameter this declares, as `Parameter` describes it.
 
-PARAMETERS: dict[str, Parameter] = {p.name: p for p in (
-    Parameter("V", "vocabulary size: tokens, labels and facts", "integer", 2, _HUGE, (64, 2048)),
-    Parameter("L", "sequence length: one informative token and L-1 noise tokens", "integer", 1, 1e9, (4, 256)),
-    Parameter("d", "embedding dimension", "integer", 1, 1e9, (16, 512)),
-    Parameter("N", "training samples, the same in each of the three steps", "integer", 1, _HUGE, (128, 2_000_000)),
-    Parameter("m", "width of the fixed random MLP; without it, attention only", "integer", 1, 1e9, (64, 8192),
-              optional=True),
-    Parameter("activation", "activation phi of the MLP: identity, relu, gelu, tanh, erf, quadratic, or an expression "
-              "in x such as x**3 - 3*x; relu where only m is given", "activation", optional=True),
-    Parameter("embedding", "law of the random embeddings", "choice", default="gaussian", choices=EMBEDDINGS),
-    Parameter("trigger_in_value", "whether the trigger is part of the values, not of the keys alone", "flag",
-              default=True),
-    Parameter("eta", "learning rate of step one; eta -> 0 if absent", "real", 1e-300, 1e300,
-              optional=True),
-    Parameter("gamma", "of steps two and three; infinite if absent", "real",
-              1e-300, 1e300, optional=True),
-)}
+    Without a `default` it must be given; None as the default is allowed as a value, whatever the domain.
+    """
+    parameter = Parameter("", meaning, kind, low, high, typical, None if default is dataclasses.MISSING else default,
+                          default is None, choices)
+    return dataclasses.field(default=default, metadata={"parameter": parameter})
 
 
+@dataclass_transform(field_specifiers=(declared,), frozen_default=True)
 class BaseSetting:
-    """The base of frozen dataclasses whose fields are declared parameters.
+    """The base of settings: a subclass is a frozen dataclass whose fields are `declared` parameters.
 
-    A subclass names its declarations in `parameters`. Each field is checked and brought to its canonical type when
-    an object is made, and then `check_together` is called, which a subclass overrides for rules between fields.
+    Each field is checked and brought to its canonical type when an object is made, and then `check_together` is called,
+    which a subclass overrides for rules between fields. `parameters` are the declarations by name.
     """
 
-    parameters: ClassVar[Mapping[str, Parameter]] = {}
+    parameters: ClassVar[dict[str, Parameter]] = {}
+
+    def __init_subclass__(cls) -> None:
+        fields = dataclasses.fields(dataclasses.dataclass(frozen=True)(cls))  # type: ignore[arg-type]
+        cls.parameters = {f.name: dataclasses.replace(f.metadata["parameter"], name=f.name) for f in fields}
 
     def __post_init__(self) -> None:
         for name, parameter in self.parameters.items():
@@ -165,7 +161,6 @@ class BaseSetting:
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]  # subclasses are dataclasses
 
 
-@dataclasses.dataclass(frozen=True)
 class Setting(BaseSetting):
     """One problem: the sizes of the task and the model, and the convention of the embeddings.
 
@@ -183,18 +178,20 @@ class Setting(BaseSetting):
     64.0
     """
 
-    V: int
-    L: int
-    d: int
-    N: int
-    m: int | None = None
-    activation: str | None = None
-    embedding: str = "gaussian"
-    trigger_in_value: bool = True
-    eta: float | None = None
-    gamma: float | None = None
-
-    parameters = PARAMETERS
+    V: int = declared("vocabulary size: tokens, labels and facts", "integer", 2, _HUGE, (64, 2048))
+    L: int = declared("sequence length: one informative token and L-1 noise tokens", "integer", 1, 1e9, (4, 256))
+    d: int = declared("embedding dimension", "integer", 1, 1e9, (16, 512))
+    N: int = declared("training samples, the same in each of the three steps", "integer", 1, _HUGE, (128, 2_000_000))
+    m: int | None = declared("width of the fixed random MLP; without it, attention only", "integer", 1, 1e9, (64, 8192),
+                             default=None)
+    activation: str | None = declared(
+        "activation phi of the MLP: identity, relu, gelu, tanh, erf, quadratic, or an expression in x such as "
+        "x**3 - 3*x; relu where only m is given", "activation", default=None)
+    embedding: str = declared("law of the random embeddings", "choice", default="gaussian", choices=EMBEDDINGS)
+    trigger_in_value: bool = declared("whether the trigger is part of the values, not of the keys alone", "flag",
+                                      default=True)
+    eta: float | None = declared("learning rate of step one; eta -> 0 if absent", "real", 1e-300, 1e300, default=None)
+    gamma: float | None = declared("of steps two and three; infinite if absent", "real", 1e-300, 1e300, default=None)
 
     def __post_init__(self) -> None:
         try:
@@ -276,6 +273,9 @@ class Setting(BaseSetting):
         if not self.is_limit:
             parts.append(f"eta = {number(self.eta)}, gamma = {number(self.gamma)}")
         return ", ".join(parts)
+
+
+PARAMETERS = Setting.parameters
 
 
 def sizes_and_trigger(values: Mapping[str, Any], names: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from support import logits_of
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
 from recall_theory.errors import interrupts_deferred
 from recall_theory.geometric import GeometricTransformer
-from recall_theory.geometric.geometric_setting import TRAINING_PARAMETERS
+from recall_theory.geometric.geometric_setting import TrainingSetting
 from recall_theory.training.trainer import Training
 
 NAMES = ("capacity", "predict", "construct", "simulate", "verify", "hops", "report", "train")
@@ -144,7 +144,7 @@ def test_verify_says_the_verdict_first(tmp_path):
 def test_train_shows_every_measure(argv):
     data = answer(*argv)
     assert (data["seed"], data["seeds"]) == (1, 2)
-    assert set(data["setting"]) == set(TRAINING_PARAMETERS) and set(data["observed"]) == set(measures(argv))
+    assert set(data["setting"]) == set(TrainingSetting.parameters) and set(data["observed"]) == set(measures(argv))
     for observed in data["observed"].values():
         assert len(observed["values"]) == 2 and observed["mean"] == pytest.approx(np.mean(observed["values"]))
         low, high = observed["interval"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS, GeometricSetting
+from ..geometric.geometric_setting import GeometricSetting
 from ..numerics.formatting import NOTHING, count, number, plural, sizes
 from ..settings import Parameter
 from .command import Answer, Command, Group, Output
@@ -191,7 +191,7 @@ def run_hops(output: Output, N: int, R: int, hops: int, bits: float) -> Answer:
 
 def geometric_options(leave_out: Sequence[str] = ("bits",)) -> list[click.Parameter]:
     """An option for each parameter of a geometric setting."""
-    return setting_options(required=("N", "R"), leave_out=leave_out, among=GEOMETRIC_PARAMETERS)
+    return setting_options(required=("N", "R"), leave_out=leave_out, among=GeometricSetting.parameters)
 
 
 predict_command = Command(
@@ -212,7 +212,7 @@ verify_command = Command(
 
 capacity_command = Command(
     "capacity", run_capacity,
-    params=[option(name, among={**GEOMETRIC_PARAMETERS, "mlp_width": WIDTH, "parameters": BUDGET},
+    params=[option(name, among={**GeometricSetting.parameters, "mlp_width": WIDTH, "parameters": BUDGET},
                    help=CAPACITY_HELP.get(name))
             for name in ("N", "R", "d", "code_length", "mlp_width", "parameters", "target", "hops", "depth",
                          "chain_of_thought", "bits")],
@@ -227,7 +227,8 @@ hops_command = Command(
     "hops", run_hops,
     params=[*geometric_options(("d", "code_length", "hops", "depth", "chain_of_thought", "construction", "bits",
                                 "noise", "precision")),
-            option("hops", among=GEOMETRIC_PARAMETERS, default=2), option("bits", among=GEOMETRIC_PARAMETERS)],
+            option("hops", among=GeometricSetting.parameters, default=2),
+            option("bits", among=GeometricSetting.parameters)],
     help="What a query of several relations takes, by every route, at every depth and with chain of thought: the "
          "sizes of constructions, the weights that hold the facts, and the bound by counting for facts there, with the "
          "exact count where N and R are small enough to enumerate.",

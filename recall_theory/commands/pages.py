@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..geometric.geometric_setting import GEOMETRIC_PARAMETERS
+from ..geometric.geometric_setting import GeometricSetting
 from ..numerics.formatting import NOTHING, count, plural, signed
 from ..plots.style import FORMATS, WIDTHS, check_drawable, picture
 from ..settings import OBSERVABLES
@@ -238,15 +238,15 @@ def _page(blocks: Sequence[Block], drawn: str) -> bytes:
 
 
 def _several(name: str, default: str) -> click.Option:
-    return option(name, among=GEOMETRIC_PARAMETERS, multiple=True, help=(
-        f"{GEOMETRIC_PARAMETERS[name].meaning}; may be repeated, {default} where absent"))
+    return option(name, among=GeometricSetting.parameters, multiple=True, help=(
+        f"{GeometricSetting.parameters[name].meaning}; may be repeated, {default} where absent"))
 
 
 geometric_report_command = Command(
     "report", run_geometric_report,
     params=[
         _several("N", "32 and 256"), _several("R", "4 and 16"),
-        option("hops", among=GEOMETRIC_PARAMETERS, default=4, help="hops up to which relations are counted"),
+        option("hops", among=GeometricSetting.parameters, default=4, help="hops up to which relations are counted"),
         option("seeds", default=8), "seed", "jobs",
         file_option("training", "rows of validation/geometric_training.py, for a panel of training thresholds"),
         WIDTH,

@@ -14,7 +14,7 @@ from ..numerics.thresholds import bisect, last_reaching
 from ..settings import check_proportion
 from ..theory.formulas import geometric_laws as laws
 from ..theory.predict import LAW
-from .geometric_setting import GEOMETRIC_PARAMETERS, MOST_DIGIT, GeometricSetting
+from .geometric_setting import MOST_DIGIT, GeometricSetting
 from .hop_depth import hops_bits, tables_bits
 from .superposition import (
     COARSE,
@@ -30,7 +30,7 @@ TARGET = 99 / 100
 # The most N whose codes on a circle, kept and scored in a format, were all told apart; all smaller N were too, but in
 # float32 only powers of two and three others were tried, and 16,384 fails. validation/geometric_circle.py.
 CIRCLE = {"bfloat16": 50, "float16": 116, "float32": 8192}
-MOST_N, MOST_R = int(GEOMETRIC_PARAMETERS["N"].high), int(GEOMETRIC_PARAMETERS["R"].high)
+MOST_N, MOST_R = int(GeometricSetting.parameters["N"].high), int(GeometricSetting.parameters["R"].high)
 ROUNDING = 1e-9  # of a bound in bits, so that R log2 N for a power of two is not rounded up
 
 Sizes = tuple[int | None, int | None, int | None]  # N, R, d
@@ -157,7 +157,7 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
     >>> {row.name: row.d for row in answer.rows}["exact construction"]
     104
     """
-    sizes = {name: None if value is None else GEOMETRIC_PARAMETERS[name].check(value)
+    sizes = {name: None if value is None else GeometricSetting.parameters[name].check(value)
              for name, value in {"N": N, "R": R, "d": d}.items()}
     unknown = [name for name, value in sizes.items() if value is None]
     if len(unknown) != 1:
@@ -169,7 +169,7 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
     settled = [name for name, value in settling.items() if value is not None]
     if len(settled) > 1:
         raise SettingError(settled[-1], f"{' and '.join(settled)} each settle the code length: give one of them")
-    if code_length is not None and GEOMETRIC_PARAMETERS["code_length"].check(code_length) < 2:
+    if code_length is not None and GeometricSetting.parameters["code_length"].check(code_length) < 2:
         raise SettingError("code_length", f"code_length={code_length!r} is too short: random superposition needs 2")
     GeometricSetting(N=2, R=1, hops=hops, depth=depth, chain_of_thought=chain_of_thought, bits=bits,
                      construction="exact")  # refuses a contradiction

@@ -2,66 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
-from ..settings import BaseSetting, Parameter, SettingError
+from ..settings import BaseSetting, SettingError, declared
 
 MOST_CODED = 10**5  # coordinates of code, words * code_length, that a subject's embedding may superpose
 MOST_TRAINED = 10**8  # numbers in any one array of a training; 400 MB in single precision
 
 SUBJECTS = "subjects, and attributes in the set that all relations share"
 RELATIONS = "relations, each a bijection from subjects to attributes"
-
-GEOMETRIC_PARAMETERS: dict[str, Parameter] = {
-    p.name: p
-    for p in (
-        Parameter("N", SUBJECTS, "integer", 2, 1e15, (2, 4096)),
-        Parameter("R", RELATIONS, "integer", 1, 1e6, (1, 32)),
-        Parameter("d", "embedding dimension; none is what the exact construction takes", "integer",
-                  1, 1e9, (16, 512), optional=True),
-        Parameter("code_length", "coordinates k of an attribute's code; none is ceil(log2 N)", "integer",
-                  1, 1e6, (4, 64), optional=True),
-        Parameter("hops", "relations in a query: 2 is 'the mother of the wife of x'", "integer",
-                  1, 64, (1, 6), default=1),
-        Parameter("depth", "layers, each but the last re-embedding its answer for the next", "integer",
-                  1, 64, (1, 6), default=1),
-        Parameter("chain_of_thought", "whether each hop is a pass of its own, its answer written out and read "
-                  "again", "flag", default=False),
-        Parameter("construction", "superposition: random codes under random maps; exact: codes of bits side by "
-                  "side", "choice", default="superposition", choices=("superposition", "exact")),
-        Parameter("noise", "Gaussian noise on each coordinate of a subject's embedding, in units of their root mean "
-                  "square", "real", 0, 1000, (0, 1), default=0.0),
-        Parameter("precision", "bits to which each coordinate of a subject's embedding is rounded; full precision "
-                  "where absent", "integer", 1, 16, optional=True),
-        Parameter("bits", "bits that a coordinate of an embedding holds, for the lower bound", "real",
-                  1 / 1024, 1024, (1, 32), default=16.0),
-    )
-}
-
-TRAINING_PARAMETERS: dict[str, Parameter] = {
-    p.name: p
-    for p in (
-        Parameter("N", SUBJECTS, "integer", 2, 10**4, (8, 64), default=128),
-        Parameter("R", RELATIONS, "integer", 1, 256, (1, 4), default=4),
-        Parameter("d", "dimension of the residual stream", "integer", 1, 10**4, (2, 32), default=16),
-        Parameter("hops", "relations in a query", "integer", 1, 4, (1, 2), default=1),
-        Parameter("chain_of_thought", "whether the model writes the answer of each hop and reads it again", "flag",
-                  default=False),
-        Parameter("width", "hidden units of the MLP", "integer", 1, 10**5, (8, 64), default=128),
-        Parameter("start", "norm of the entities' embeddings before training, about", "real", 0, 100, (0, 1),
-                  default=1.0),
-        Parameter("steps", "steps of AdamW at most, on all queries or 512 of them at a time", "integer", 1, 10**6,
-                  (1, 20), default=2000),
-        Parameter("rate", "largest learning rate; it falls to zero along a cosine", "real", 1e-9, 1,
-                  (1 / 100, 1 / 10), default=0.01),
-        Parameter("weight_decay", "pull of all trained numbers towards zero, times the learning rate", "real",
-                  0, 1, (0, 1), default=0.01),
-    )
-}
+WORD = "relations in a query: 2 is 'the mother of the wife of x'"
 
 
-@dataclasses.dataclass(frozen=True)
 class GeometricSetting(BaseSetting):
     """One problem of geometric recall: N subjects, R relations, and the model that holds the N R facts.
 
@@ -80,19 +32,25 @@ class GeometricSetting(BaseSetting):
     (10, 16, 168)
     """
 
-    N: int
-    R: int
-    d: int | None = None
-    code_length: int | None = None
-    hops: int = 1
-    depth: int = 1
-    chain_of_thought: bool = False
-    construction: str = "superposition"
-    noise: float = 0.0
-    precision: int | None = None
-    bits: float = 16.0
-
-    parameters = GEOMETRIC_PARAMETERS
+    N: int = declared(SUBJECTS, "integer", 2, 1e15, (2, 4096))
+    R: int = declared(RELATIONS, "integer", 1, 1e6, (1, 32))
+    d: int | None = declared("embedding dimension; none is what the exact construction takes", "integer", 1, 1e9,
+                             (16, 512), default=None)
+    code_length: int | None = declared("coordinates k of an attribute's code; none is ceil(log2 N)", "integer", 1, 1e6,
+                                       (4, 64), default=None)
+    hops: int = declared(WORD, "integer", 1, 64, (1, 6), default=1)
+    depth: int = declared("layers, each but the last re-embedding its answer for the next", "integer", 1, 64, (1, 6),
+                          default=1)
+    chain_of_thought: bool = declared("whether each hop is a pass of its own, its answer written out and read again",
+                                      "flag", default=False)
+    construction: str = declared("superposition: random codes under random maps; exact: codes of bits side by side",
+                                 "choice", default="superposition", choices=("superposition", "exact"))
+    noise: float = declared("Gaussian noise on each coordinate of a subject's embedding, in units of their root mean "
+                            "square", "real", 0, 1000, (0, 1), default=0.0)
+    precision: int | None = declared("bits to which each coordinate of a subject's embedding is rounded; full "
+                                     "precision where absent", "integer", 1, 16, default=None)
+    bits: float = declared("bits that a coordinate of an embedding holds, for the lower bound", "real", 1 / 1024, 1024,
+                           (1, 32), default=16.0)
 
     def check_together(self) -> None:
         if self.depth > self.hops:
@@ -177,12 +135,11 @@ class GeometricSetting(BaseSetting):
         return 2 * self.words * self.k
 
 
-@dataclasses.dataclass(frozen=True)
 class TrainingSetting(BaseSetting):
     """N entities, R bijections among them, and the transformer that is trained on all queries of `hops` relations.
 
     d: dimension of the residual stream; width: hidden units of the MLP, the same for every N. With `chain_of_thought`
-    the model writes the answer of every hop and attends to it. See `TRAINING_PARAMETERS` for the rest.
+    the model writes the answer of every hop and attends to it. See its `parameters` for the rest.
 
     Raises `SettingError` (a `ValueError`) that names the parameter, the value and the domain.
 
@@ -190,18 +147,21 @@ class TrainingSetting(BaseSetting):
     1024
     """
 
-    N: int = 128
-    R: int = 4
-    d: int = 16
-    hops: int = 1
-    chain_of_thought: bool = False
-    width: int = 128
-    start: float = 1.0
-    steps: int = 2000
-    rate: float = 0.01
-    weight_decay: float = 0.01
-
-    parameters = TRAINING_PARAMETERS
+    N: int = declared(SUBJECTS, "integer", 2, 10**4, (8, 64), default=128)
+    R: int = declared(RELATIONS, "integer", 1, 256, (1, 4), default=4)
+    d: int = declared("dimension of the residual stream", "integer", 1, 10**4, (2, 32), default=16)
+    hops: int = declared("relations in a query", "integer", 1, 4, (1, 2), default=1)
+    chain_of_thought: bool = declared("whether the model writes the answer of each hop and reads it again", "flag",
+                                      default=False)
+    width: int = declared("hidden units of the MLP", "integer", 1, 10**5, (8, 64), default=128)
+    start: float = declared("norm of the entities' embeddings before training, about", "real", 0, 100, (0, 1),
+                            default=1.0)
+    steps: int = declared("steps of AdamW at most, on all queries or 512 of them at a time", "integer", 1, 10**6,
+                          (1, 20), default=2000)
+    rate: float = declared("largest learning rate; it falls to zero along a cosine", "real", 1e-9, 1,
+                           (1 / 100, 1 / 10), default=0.01)
+    weight_decay: float = declared("pull of all trained numbers towards zero, times the learning rate", "real", 0, 1,
+                                   (0, 1), default=0.01)
 
     def check_together(self) -> None:
         largest = self.queries * max(self.N, 3 * self.hops * max(self.d, self.width))
@@ -236,22 +196,7 @@ MOST_RUN = 10**9  # width x d of a model that is run
 MOST_WEIGHTS = 2 * 10**8  # of its embedding, and of its unembedding; 800 MB
 MOST_DIGIT = 20  # bits of a digit
 
-CONSTRUCTION_PARAMETERS: dict[str, Parameter] = {
-    **{name: GEOMETRIC_PARAMETERS[name] for name in ("N", "R", "hops")},
-    **{p.name: p for p in (
-        Parameter("route", "where the hops are: in the embedding; in a wide MLP; half in the embedding and half in the "
-                  "unembedding; or one after the other, by chain of thought", "choice", default="embedding",
-                  choices=ROUTES),
-        Parameter("sets", "whether all relations share one set of N attributes, or each has its own", "choice",
-                  default="shared", choices=("shared", "disjoint")),
-        Parameter("codes", "digits: an attribute's number, side by side; circle: an angle", "choice",
-                  default="digits", choices=("digits", "circle")),
-        Parameter("bits", "bits of a digit", "integer", 1, MOST_DIGIT, default=1),
-    )},
-}
 
-
-@dataclasses.dataclass(frozen=True)
 class Construction(BaseSetting):
     """One construction and its sizes, which are known at any size.
 
@@ -262,15 +207,17 @@ class Construction(BaseSetting):
     (8, 80, 1024)
     """
 
-    N: int
-    R: int
-    hops: int = 1
-    route: str = "embedding"
-    sets: str = "shared"
-    codes: str = "digits"
-    bits: int = 1
-
-    parameters = CONSTRUCTION_PARAMETERS
+    N: int = declared(SUBJECTS, "integer", 2, 1e15, (2, 4096))
+    R: int = declared(RELATIONS, "integer", 1, 1e6, (1, 32))
+    hops: int = declared(WORD, "integer", 1, 64, (1, 6), default=1)
+    route: str = declared("where the hops are: in the embedding; in a wide MLP; half in the embedding and half in the "
+                          "unembedding; or one after the other, by chain of thought", "choice", default="embedding",
+                          choices=ROUTES)
+    sets: str = declared("whether all relations share one set of N attributes, or each has its own", "choice",
+                         default="shared", choices=("shared", "disjoint"))
+    codes: str = declared("digits: an attribute's number, side by side; circle: an angle", "choice", default="digits",
+                          choices=("digits", "circle"))
+    bits: int = declared("bits of a digit", "integer", 1, MOST_DIGIT, default=1)
 
     def check_together(self) -> None:
         if self.sets == "disjoint" and self.hops > 1:

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from ..numerics.arrays import FloatArray
 from ..numerics.thresholds import last_reaching
 from ..numerics.unit_sphere import RandomWalk, random_walk_rule
-from .geometric_setting import GEOMETRIC_PARAMETERS
+from .geometric_setting import GeometricSetting
 
-MOST_D = int(GEOMETRIC_PARAMETERS["d"].high)
+MOST_D = int(GeometricSetting.parameters["d"].high)
 STEP = 1 / 2  # of the grid of log(-log quantile), on which the density of a Gumbel variable is analytic
 STEP_SQUARE_MAPS = 1 / 16  # the same where d = k: what is averaged there has corners
 LOWEST, HIGHEST = -36, 4  # where that density is below e^-36
@@ -226,7 +226,7 @@ def best_within(N: int, words: int, slots: int, budget: int) -> tuple[int | None
         spare = budget - parameter_count(N, words, slots, k, 0)
         return min(math.floor(spare / (N + 2 * words * k)), MOST_D)
 
-    longest_of_all = int(GEOMETRIC_PARAMETERS["code_length"].high)
+    longest_of_all = int(GeometricSetting.parameters["code_length"].high)
     longest = last_reaching(lambda k: affordable_d(k) >= k, 1, 2, longest_of_all, guess=2)
     if longest is None:
         return None, None
