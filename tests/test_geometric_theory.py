@@ -16,15 +16,10 @@ from support import shipped
 from recall_theory.geometric import GeometricSetting, predict, simulate
 from recall_theory.geometric import hop_depth as counting
 from recall_theory.geometric.geometric_prediction import variance_by_cause as variance
-from recall_theory.geometric.superposition import (
-    COARSE,
-    FINE,
-    nearest_competitor,
-    round_off,
-    rounding_noise,
-    signs_recall,
-)
+from recall_theory.geometric.geometric_setting import ROUNDED
+from recall_theory.geometric.superposition import COARSE, FINE, nearest_competitor, signs_recall
 from recall_theory.geometric.superposition import superposition_recall as recall
+from recall_theory.numerics.quantiser import nearest_level, noise_at
 from recall_theory.numerics.unit_sphere import squared_length_rule
 from recall_theory.settings import SettingError
 from recall_theory.theory import forced_choice
@@ -121,11 +116,11 @@ def test_noise_is_interference_of_another_length():
 def test_rounding_adds_what_its_regression_leaves(precision):
     x = np.linspace(-9, 9, 1_000_001)
     weights = np.exp(-(x**2) / 2) * (x[1] - x[0]) / math.sqrt(2 * math.pi)
-    rounded = round_off(x, precision)
+    rounded = nearest_level(x, ROUNDED, precision)
     factor = (weights * x) @ rounded
     left = weights @ (rounded - factor * x) ** 2 / factor**2
     assert len(np.unique(rounded)) <= 2**precision
-    assert rounding_noise(precision) == pytest.approx(left, rel=0.01)
+    assert noise_at(ROUNDED, precision) == pytest.approx(left, rel=0.01)
 
 
 @pytest.mark.parametrize("N", [2, 3, 6, 13, 64, 100])

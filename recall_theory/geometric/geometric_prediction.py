@@ -21,9 +21,10 @@ import numpy as np
 
 from ..numerics.arrays import FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
+from ..numerics.quantiser import noise_at
 from ..theory.formulas.geometric_laws import chain, chain_shared
 from ..theory.predict import LAW
-from .geometric_setting import GeometricSetting
+from .geometric_setting import ROUNDED, GeometricSetting
 from .superposition import (
     COARSE,
     Angles,
@@ -32,7 +33,6 @@ from .superposition import (
     deflection_probability,
     interference,
     nearest_competitor,
-    rounding_noise,
     signs_recall,
     superposition_recall,
 )
@@ -100,7 +100,7 @@ def predict(setting: GeometricSetting) -> GeometricPrediction:
         causes = {"own": one_pass * (1 - one_pass) / s.N / s.words}
     else:
         if s.precision is not None:  # coordinates are nearly normal, and what rounding adds is as good as noise
-            power = s.noise**2 + (1 + s.noise**2) * rounding_noise(s.precision)
+            power = s.noise**2 + (1 + s.noise**2) * noise_at(ROUNDED, s.precision)
             noise = math.sqrt(power * s.words / s.width)
         one_pass = superposition_recall(s.N, s.words, s.k, s.width, noise=noise)
         causes = variance_by_cause(s.N, s.words, s.k, s.width, noise)

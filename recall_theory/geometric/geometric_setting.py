@@ -7,6 +7,7 @@ import math
 from ..settings import BaseSetting, SettingError, declared
 
 MOST_CODED = 10**5  # coordinates of code, words * code_length, that a subject's embedding may superpose
+ROUNDED = 4.0  # deviations to each side of 0 over which coordinates are rounded
 MOST_TRAINED = 10**8  # numbers in any one array of a training; 400 MB in single precision
 
 SUBJECTS = "subjects, and attributes in the set that all relations share"

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray, Measured, Observable
+from ..numerics.quantiser import nearest_level
 from ..settings import SettingError, check_seed, check_seeds
 from ..simulate.workers import collect
-from .geometric_setting import MOST_CODED, GeometricSetting, TrainingSetting
-from .superposition import round_off
+from .geometric_setting import MOST_CODED, ROUNDED, GeometricSetting, TrainingSetting
 
 IntArray = NDArray[np.int64]
 
@@ -175,7 +175,7 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
             embeddings += noise * rng.standard_normal(embeddings.shape)
         if setting.precision is not None:
             deviation = np.sqrt(setting.words / setting.width * (1 + setting.noise**2))
-            embeddings = round_off(embeddings / deviation, setting.precision)
+            embeddings = nearest_level(embeddings / deviation, ROUNDED, setting.precision)
         read = (embeddings @ b for b in maps)
     decisions = decoded(codes, read, truth)
     if len(setting.word_lengths) == 1:

@@ -31,7 +31,6 @@ STEP_SQUARE_MAPS = 1 / 16  # the same where d = k: what is averaged there has co
 LOWEST, HIGHEST = -36, 4  # where that density is below e^-36
 SHARP_DIMENSIONS = 32  # up to so many dimensions beyond k the edge of the event is sharp, and takes more nodes
 LONGEST = 64  # codes of up to so many times 2 ln N are tried
-WIDEST = 4  # deviations to each side of 0 over which coordinates are rounded
 CODE_TOLERANCE = 1 / 1024  # relative width to which the best code length is sought
 
 
@@ -147,28 +146,6 @@ def superposition_recall(N: int, words: int, k: int, d: float, resolution: Resol
     angles, chances = nearest_competitor(N, k, STEP_SQUARE_MAPS if d == k else STEP)
     x = interference(words, k, d, resolution, noise)
     return min(float(x.weights @ deflection_probability(x, k, d, angles) @ chances), 1.0)
-
-
-def round_off(x: FloatArray, precision: int) -> FloatArray:
-    """x, in units of its deviation, in the middle of one of 2^precision equal cells from -4 to 4."""
-    step = 2 * WIDEST / 2**precision
-    return np.clip((np.floor(x / step) + 1 / 2) * step, -WIDEST + step / 2, WIDEST - step / 2)
-
-
-def rounding_noise(precision: int) -> float:
-    """The variance of what `round_off` adds to a normal variable, over the square of the factor by which it keeps it:
-    round_off(x) = factor x + noise, with noise uncorrelated to x.
-
-    >>> round(rounding_noise(1), 3), round(rounding_noise(8) * 12 / (8 / 256)**2, 2)
-    (0.571, 1.08)
-    """
-    from scipy.special import ndtr
-
-    step = 2 * WIDEST / 2**precision
-    edges = np.concatenate([[-np.inf], step * np.arange(1 - 2 ** (precision - 1), 2 ** (precision - 1)), [np.inf]])
-    middle = step * (np.arange(2**precision) + 1 / 2) - WIDEST
-    factor = -middle @ np.diff(np.exp(-(edges**2) / 2)) / math.sqrt(2 * math.pi)
-    return float(middle**2 @ np.diff(ndtr(edges)) / factor**2 - 1)
 
 
 def signs_recall(N: int, flip: float) -> float:

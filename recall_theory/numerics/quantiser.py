@@ -71,6 +71,13 @@ def quantiser_noise(bits: int | None) -> float:
     return 0.0 if bits is None or bits > FINEST else noise_at(best_loading(bits), bits)
 
 
+def nearest_level(values: FloatArray, loading: float, bits: int) -> FloatArray:
+    """Each value as the middle of its cell, of 2^bits equal cells from -loading to loading; of the outermost beyond."""
+    positive = 2 ** (bits - 1)
+    step = loading / positive
+    return np.asarray(step * (np.clip(np.floor(values / step), -positive, positive - 1) + 1 / 2))
+
+
 def quantised(values: FloatArray, bits: int | None) -> FloatArray:
     """Each number of a matrix as the nearest of 2^bits even levels within `best_loading` root mean squares.
 
@@ -79,8 +86,5 @@ def quantised(values: FloatArray, bits: int | None) -> FloatArray:
     """
     if bits is None or bits > FINEST:
         return values
-    positive = 2 ** (bits - 1)
-    step = best_loading(bits) * float(np.sqrt(np.mean(values**2))) / positive
-    if step == 0:
-        return values
-    return np.asarray(step * (np.clip(np.floor(values / step), -positive, positive - 1) + 1 / 2))
+    loading = best_loading(bits) * float(np.sqrt(np.mean(values**2)))
+    return values if loading == 0 else nearest_level(values, loading, bits)
