@@ -18,12 +18,12 @@ from recall_theory.geometric.geometric_simulation import (
     answer_of_word,
     decoded,
     draw_bijections,
-    draw_codes,
     draw_maps,
     superpose,
     word_index,
     word_tables,
 )
+from recall_theory.numerics.unit_sphere import random_rows
 from recall_theory.settings import SettingError
 
 
@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_told_in_one_line():
 def test_superposition_read_as_a_product_is_the_gated_mlp(shape):
     """On every word the layer with its gates, written out here, decides as the simulation does."""
     s, rng = GeometricSetting(N=40, R=3, d=40, code_length=9, **shape), np.random.default_rng(11)
-    facts, codes = draw_bijections(s.N, s.R, rng), draw_codes(s.N, s.k, rng)
+    facts, codes = draw_bijections(s.N, s.R, rng), random_rows(rng, s.N, s.k, "sphere")
     maps = draw_maps(s.words, s.width, s.k, rng)
     tables = np.concatenate([word_tables(facts, j) for j in sorted(set(s.word_lengths))])
     subjects = superpose(codes, maps, tables)

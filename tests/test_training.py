@@ -8,6 +8,7 @@ from support import assert_refused
 
 from recall_theory import Setting
 from recall_theory.errors import Interrupted, SettingError
+from recall_theory.numerics.arrays import zipf_frequencies
 from recall_theory.simulate import reference
 from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.training import RUNG_NAMES, attention_model, rungs, transformer_blocks
@@ -17,7 +18,6 @@ from recall_theory.training.attention_model import (
     Sequences,
     draw_recall_task,
     draw_sequences,
-    fact_frequencies,
 )
 from recall_theory.training.trainer import Plan, Problem, Training
 from recall_theory.training.transformer_blocks import BlockShape
@@ -220,10 +220,10 @@ def test_two_blocks_learn_where_one_with_a_trigger_token_cannot():
 
 
 def test_zipf_facts_are_as_frequent_as_they_should_be():
-    assert fact_frequencies(4, 1.0) == pytest.approx(np.array([12, 6, 4, 3]) / 25)
+    assert zipf_frequencies(4, 1.0) == pytest.approx(np.array([12, 6, 4, 3]) / 25)
     task = draw_recall_task(Setting(V=4, L=3, d=4, N=20_000), 1.0, 10, 0, 0)
     informative = np.take_along_axis(task.training.tokens, task.training.position[:, None], 1)[:, 0]
-    assert np.bincount(informative) / 20_000 == pytest.approx(fact_frequencies(4, 1.0), abs=0.02)
+    assert np.bincount(informative) / 20_000 == pytest.approx(zipf_frequencies(4, 1.0), abs=0.02)
     assert np.array_equal(task.label[informative], task.training.label)
     drawn = draw_sequences(np.array([2, 3]), task.label, Setting(V=4, L=3, d=4, N=2), np.random.default_rng(0))
     assert np.take_along_axis(drawn.tokens, drawn.position[:, None], 1)[:, 0].tolist() == [2, 3]

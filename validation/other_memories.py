@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from recall_theory.numerics.arrays import zipf_frequencies
 from recall_theory.numerics.unit_sphere import random_rows
 from recall_theory.simulate import memories as simulated
 from recall_theory.theory.formulas import memory_laws as laws
@@ -94,7 +95,7 @@ def power(alpha: float, rho: float | None, classes: int | None, seeds: int, size
 def samples(alpha: float, facts: int) -> dict[str, Any]:
     """The frequency of the facts that T draws leave unseen, over T."""
     sizes = (100, 316, 1000, 3162, 10000)
-    p = simulated.frequencies(alpha, facts)
+    p = zipf_frequencies(facts, alpha)
 
     def unseen(T: int) -> float:
         return simulated.over_seeds(lambda rng: float(p[rng.multinomial(T, p) == 0].sum()), 100, SEED + T).mean

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray, Measured, Observable
 from ..numerics.quantiser import nearest_level
+from ..numerics.unit_sphere import random_rows
 from ..settings import SettingError, check_seed, check_seeds
 from ..simulate.workers import collect
 from .geometric_setting import MOST_CODED, ROUNDED, GeometricSetting, TrainingSetting
@@ -73,13 +74,6 @@ def digit_codes(N: int, k: int, bits: int = 1) -> FloatArray:
     different where 2^(k bits) is at least N; shape (N, k)."""
     digits = np.arange(N)[:, None] >> np.minimum(bits * np.arange(k), 62) & 2**bits - 1
     return 2.0 * digits - (2**bits - 1)
-
-
-def draw_codes(N: int, k: int, rng: np.random.Generator) -> FloatArray:
-    """N independent codes, uniform on the unit sphere of R^k; shape (N, k)."""
-    codes = rng.standard_normal((N, k))
-    codes /= np.linalg.norm(codes, axis=1, keepdims=True)
-    return codes
 
 
 def draw_maps(words: int, d: int, k: int, rng: np.random.Generator) -> FloatArray:
@@ -168,7 +162,7 @@ def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
         codes = digit_codes(setting.N, setting.k)
         read: Iterable[FloatArray] = (codes[a] + noise * rng.standard_normal(codes.shape) for a in truth)
     else:
-        codes = draw_codes(setting.N, setting.k, rng)
+        codes = random_rows(rng, setting.N, setting.k, "sphere")
         maps = draw_maps(setting.words, setting.width, setting.k, rng)
         embeddings = superpose(codes, maps, truth)
         if noise > 0:

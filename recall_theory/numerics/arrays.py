@@ -15,6 +15,16 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
+def zipf_frequencies(facts: int, alpha: float) -> FloatArray:
+    """(facts,) x^-alpha for x = 1, 2, ..., normalised: how often each fact occurs, all alike at 0.
+
+    >>> zipf_frequencies(2, 1.0).round(3)
+    array([0.667, 0.333])
+    """
+    weights = np.arange(1, facts + 1) ** -float(alpha)
+    return np.asarray(weights / weights.sum())
+
+
 @dataclasses.dataclass(frozen=True)
 class Rows:
     """Base of a frozen dataclass whose arrays have a row each for the same things; other fields are all rows'."""

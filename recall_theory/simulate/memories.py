@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
-from ..numerics.arrays import FloatArray, Observable
+from ..numerics.arrays import FloatArray, Observable, zipf_frequencies
 from ..numerics.unit_sphere import random_rows
 from ..settings import Setting, SettingError, check_seed, check_seeds
 from .data import Embeddings, IntArray, Samples, draw_embeddings
@@ -136,12 +136,6 @@ def separate(keys: FloatArray, outputs: FloatArray) -> Separation:
     return Separation(False if certain else None, W, recall)
 
 
-def frequencies(alpha: float, facts: int) -> FloatArray:
-    """(facts,): x^-alpha for x = 1, 2, ..., normalised."""
-    p = np.arange(1, facts + 1, dtype=float) ** -alpha
-    return p / p.sum()
-
-
 def zipf_error(alpha: float, d: int, facts: int, weight: Callable[[FloatArray], FloatArray], classes: int | None = None,
                *, questions: int | None = None, seeds: int = 32, seed: int | None = None) -> Observable:
     """How often memories err that store fact x with a weight, W = sum_x weight(p)_x u_f(x) e_x^T, one value a seed.
@@ -155,7 +149,7 @@ def zipf_error(alpha: float, d: int, facts: int, weight: Callable[[FloatArray], 
     >>> round(float(error.mean), 4)
     0.0702
     """
-    p = frequencies(alpha, facts)
+    p = zipf_frequencies(facts, alpha)
     q = weight(p)
     first = facts if questions is None else min(questions, facts)
     return over_seeds(lambda rng: float(p @ _wrong(q, d, classes, first, rng)), seeds, seed)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.arrays import zipf_frequencies
 from ..numerics.unit_sphere import random_embeddings
 from ..settings import Setting
 
@@ -51,12 +52,6 @@ class RecallTask(NamedTuple):
     asked: Sequences
 
 
-def fact_frequencies(V: int, zipf: float) -> NDArray[np.float64]:
-    """(V,) how often each token is the informative one: in proportion to k^-zipf, so uniform at 0."""
-    weights = np.arange(1, V + 1) ** -float(zipf)
-    return weights / weights.sum()
-
-
 def draw_sequences(informative: NDArray[np.intp], label: IntArray, setting: Setting,
                    rng: np.random.Generator) -> Sequences:
     """Sequences with the given informative tokens (n,), each at a random place among random noise tokens."""
@@ -82,7 +77,7 @@ def draw_recall_task(setting: Setting, zipf: float, n_test: int, seed: int, inde
     z_eos = np.random.default_rng(s_query.spawn(1)[0]).standard_normal(setting.d)
     z_eos /= np.sqrt(setting.d) if setting.embedding == "gaussian" else np.linalg.norm(z_eos)
 
-    p = fact_frequencies(setting.V, zipf)
+    p = zipf_frequencies(setting.V, zipf)
     samples, fresh = np.random.default_rng(s_samples), np.random.default_rng(s_test)
     drawn = [draw_sequences(informative, label, setting, generator) for informative, generator in (
         (samples.choice(setting.V, size=setting.N, p=p), samples), (fresh.choice(setting.V, size=n_test, p=p), fresh),
