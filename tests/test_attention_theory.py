@@ -15,7 +15,7 @@ from recall_theory.simulate import three_step as counts
 from recall_theory.theory import seed as law
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.formulas import step_two as terms
-from recall_theory.theory.formulas.wishart_moments import pairings, wishart
+from recall_theory.theory.formulas.wishart_moments import along_mean_on_sphere, pairings, wishart
 
 
 def scores(setting, seed, index):
@@ -152,6 +152,25 @@ def test_wishart_moments_are_exact():
     for k, values in enumerate(np.array(seen).T, start=1):
         assert_mean(values, wishart(k, V, d, 1), 4)
         assert sum(number for _, _, number in pairings(k)) == special.factorial2(2 * k - 1, exact=True)  # all pairings
+
+
+def test_the_mean_embedding_on_the_sphere():
+    """The k-statistics of z.Sigma zbar over the tokens of drawn vocabularies, against the formulas; their leading order
+    alone, as for ever larger vocabularies of the same d/V, is rejected."""
+    V, d, n = 24, 16, 12000
+    z = np.random.default_rng().normal(size=(n, V, d))
+    z /= np.linalg.norm(z, axis=-1, keepdims=True)
+    mean = z.mean(axis=1, keepdims=True)
+    z -= mean
+    along = (z @ mean.mT)[..., 0]
+    s = np.einsum("nbd,ncd,nc->nb", z, z, along, optimize=True) / V
+    found = np.transpose([[stats.kstat(row, k) for k in (2, 3, 4)] for row in s])
+    square, third, fourth = along_mean_on_sphere(float(V), float(d))
+    for draws, told, margin in zip(found, (square * V / (V - 1), third, fourth), (0, 0.02, 0.08), strict=True):
+        assert_mean(draws, told, 5, margin * abs(told))
+    far = along_mean_on_sphere(1e6 * V, 1e6 * d)
+    for draws, leading in zip(found[1:], (far[1] * 1e6**7, far[2] * 1e6**9), strict=True):
+        assert abs(leading) > 1.2 * abs(draws.mean()) + 5 * draws.std() / n**0.5
 
 
 def test_rivals_by_enumeration():

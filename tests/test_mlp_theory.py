@@ -4,11 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support import assert_mean
+from support import assert_mean, drawn
 
 from recall_theory import Setting, predict
 from recall_theory.activations import activation, kernel
+from recall_theory.simulate.data import draw_mlp
+from recall_theory.simulate.three_step_mlp import attention_scores
 from recall_theory.theory import formulas, seed
+from recall_theory.theory.accuracy import DEFAULT
 from recall_theory.theory.formulas import step_two as mlp_terms
 from recall_theory.theory.kernel import NeuronKernel, ValueRead
 from recall_theory.theory.noise_budget import mlp_recall_terms, typical_kernel
@@ -49,6 +52,33 @@ def test_the_scale_and_the_name_of_the_activation_are_immaterial():
     for one, other in (("tanh(x)", "3*tanh(x)"), ("relu", "(x + abs(x))/2")):
         found = [predict(Setting(V=256, L=1, d=64, N=8192, m=300, activation=phi)).recall for phi in (one, other)]
         assert found[0] == pytest.approx(found[1], rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(("phi", "exact"), [
+    ("relu", lambda t: 1 / 4 + np.arcsin(t) / (2 * np.pi) + np.sqrt(1 - t**2) / (2 * np.pi)),
+    ("abs(x)", lambda t: 2 / np.pi * (np.arcsin(t) + np.sqrt(1 - t**2))), ("x", lambda t: 1.0)])
+@pytest.mark.parametrize("t", [0.0, 0.3, 0.6])
+def test_slope_of_the_kernel_at_the_overlap_of_two_samples(phi, exact, t):
+    s = 0.05
+    found = float(seed.activation_moments(activation(phi), s, t * s)["K1"])
+    assert found == pytest.approx(float(exact(t)), rel=1e-4)
+
+
+def test_a_constant_part_alone_turns_what_label_noise_shares():
+    """With phi nearly constant the neurons' mean direction is the noise of attention. The law has the tokens' variance;
+    counted twice, through the neurons or along the trigger, it would be a seventh more."""
+    setting = Setting(V=60, L=20, d=40, N=300, m=40, activation="1 + x/100")
+    sizes = seed.size_arrays(setting.V, setting.L, setting.d, setting.N)
+    width, moments = seed._mlp(sizes, setting.m, setting.activation, 1)
+    nodes = seed.seed_nodes(sizes, "gaussian", 1, DEFAULT, m=width, moments=moments)
+    weight = nodes.weight * nodes.w_tau.reshape(1, -1, *[1] * (nodes.weight.ndim - 2))
+    law = float((weight * nodes.square).sum() / (weight + 0 * nodes.square).sum())
+    found = []
+    for index in range(2500):
+        emb, samples = drawn(setting, None, index)
+        mlp = draw_mlp(setting, np.random.default_rng())
+        found.append(attention_scores(setting, emb, samples, mlp)[0].var(ddof=1))
+    assert abs(np.mean(found) / law - 1) < 0.05 + 4 * np.std(found) / len(found)**0.5 / law
 
 
 @pytest.mark.parametrize("phi", [*SHIPPED, "sin(x)", "x**3 - 3*x"])

@@ -40,12 +40,12 @@ PER_TOKEN = {"attention-only": 1.6, "smooth": 1.6, "rough": 3.2}  # error to exp
 # without one and the trigger is in keys only
 FEW_SAMPLES = {"attention-only": 36, "orthogonal": 32, "smooth": 56, "rough": 56}
 FEW_FOR_LONG = {"attention-only": 112, "orthogonal": 56, "smooth": 112, "rough": 112}
-# V d, and V with a rough activation, below which attention is not that of many tokens where L is so many V or more
+# V d below which attention is not that of many tokens where L is so many V or more
 FEW_NUMBERS = {"attention-only": (450, 1.0), "smooth": (360, 1.0), "rough": (360, 0.25)}
-FEW_ROUGH = (20, 0.25)
 
 EVEN = 1 / 1000  # `linear_share` below which an activation counts as even: with d below this attention's scores are far
 LEAST_EVEN = {"the trigger in values": 16, "the trigger in keys only": 40, "short sequences": 40}  # from normal,
+FEWEST_EVEN = 64  # neurons of an even activation, below which its lead and its noise vary more than the theory has it
 SHORT = 8  # L below which sequences are short in this respect;
 BEYOND_EVEN = 0.2  # and this error is to be expected
 MOST_OF_FEW = {"even": 0.4, "other": 3.0}  # `share_of_few` above which a few neurons decide
@@ -129,16 +129,14 @@ def _outside(at: Sizes, activation: str | None, embedding: str, beta: float | No
             "rates", soft
     if activation is not None:
         is_even = linear_share(activation) < EVEN
-        if kind == "rough":
-            few, length = FEW_ROUGH
-            yield (V < few) & (L >= length * V), \
-                f"V = {{V}} is below {few} while L = {{L}} is {_of_V(length)} or more", by_tokens
         if is_even:
             trigger = f"the trigger in {'values' if in_value else 'keys only'}"
             for where, applies in ((trigger, L >= SHORT), ("short sequences", L < SHORT)):
                 least = LEAST_EVEN[where]
                 yield applies & (at["d"] < least), f"d = {{d}} is below {least} with {where}, under an activation " \
                     "without a linear part", np.full(V.shape, BEYOND_EVEN)
+            yield at["m"] < FEWEST_EVEN, \
+                f"m = {{m}} is below {FEWEST_EVEN} under an activation without a linear part", beyond
         most_share = MOST_OF_FEW["even" if is_even else "other"]
         yield share_of_few(at["m"], activation) > most_share * (1 + 1 / 10**9), \
             "few of the m = {m} neurons decide under this activation", beyond

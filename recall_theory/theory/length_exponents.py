@@ -38,9 +38,11 @@ STEP = Fraction(1, 24)  # of delta, along the edge: its corners are farther apar
 _HALF = Fraction(1, 2)
 MOMENTS: dict[str, dict[str, Fraction | None]] = {
     "relu": {"A": Fraction(0), "B": Fraction(0), "A2": Fraction(1), "h0": -_HALF, "h1": Fraction(0), "h2": _HALF,
-             "h3": _HALF, "h4": 3 * _HALF, "h5": 3 * _HALF, "P0": Fraction(-1), "P2": Fraction(0)},
+             "h3": _HALF, "h4": 3 * _HALF, "h5": 3 * _HALF, "K1": Fraction(0), "h6": None, "A0": Fraction(-1),
+             "P0": Fraction(-1), "P2": Fraction(0)},
     "tanh": {"A": Fraction(0), "B": None, "A2": None, "h0": None, "h1": Fraction(0), "h2": None, "h3": None,
-             "h4": None, "h5": None, "P0": Fraction(-1), "P2": Fraction(0)},
+             "h4": None, "h5": None, "K1": Fraction(0), "h6": Fraction(0), "A0": None, "P0": Fraction(-1),
+             "P2": Fraction(0)},
 }
 SHARE = {None: False, "relu": True, "tanh": False}  # whether all values share something without the trigger
 

@@ -39,6 +39,7 @@ OUTSIDE = 1e-16  # guard: acts beyond the sphere, where no token scores
 NO_MASS = 1e-15  # guard: acts where all seeds of a row lead, or none
 LEAST_NOISE = 1e-20  # guard: acts on a line, where nothing is left beside the trigger
 RARE = 1e-9  # guard: acts where V is so large that no two draws of a sequence agree
+ORDERS = 24  # of Hermite's polynomials in the kernel's slope, whose terms fall like order^(-3/2) at a kink
 LEAST_REST = 1 / 16  # guard: acts where the overlap with the trigger is nearly all of a token's score
 
 
@@ -125,9 +126,9 @@ def size_arrays(*values: Real) -> list[FloatArray]:
     return [a.reshape(-1) for a in np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in values))]
 
 
-def activation_moments(phi: Activation, s: Real) -> Moments:
-    """The moments of phi at input power s, a number or an array, that step two needs, by parts: phi's own derivative
-    is not asked for.
+def activation_moments(phi: Activation, s: Real, overlap: Real = 0) -> Moments:
+    """The moments of phi at input power s and at this overlap of two samples, numbers or arrays, that step two needs,
+    by parts: phi's own derivative is not asked for.
 
     >>> k = activation_moments(activation("relu"), 1.0)
     >>> round(float(k["A"]), 6), round(float(k["B"]), 6), round(float(k["P0"]), 6)
@@ -137,13 +138,18 @@ def activation_moments(phi: Activation, s: Real) -> Moments:
     f, slope = phi.phi(x), phi.derivative(x)
     s = np.asarray(s, dtype=float)
     u = x / np.sqrt(s)[..., None]
-    c = hermite_projection(w * f, u, 4)
+    c = hermite_projection(w * f, u, ORDERS)
     g = hermite_projection(w * f * slope, u, 4)
     first, second = c[..., 1] / np.sqrt(s), c[..., 2] * np.sqrt(2) / s
     third, fourth = c[..., 3] * np.sqrt(6) / s**(3 / 2), c[..., 4] * np.sqrt(24) / s**2
-    return {"A": first**2, "B": c[..., 0] * second, "A2": second**2, "h0": g[..., 0], "h1": g[..., 1] / np.sqrt(s),
-            "h2": g[..., 2] * np.sqrt(2) / s, "h3": first * second, "h4": g[..., 4] * np.sqrt(24) / s**2,
-            "h5": (third * second + first * fourth) / 2, "P0": (w * f**2).sum(-1), "P2": (w * slope**2).sum(-1)}
+    n = np.arange(ORDERS - 1)
+    powers = np.asarray(overlap / s)[..., None]**n
+    slopes = (n + 1) * c[..., 1:-1]**2 + np.sqrt((n + 1) * (n + 2)) * c[..., :-2] * c[..., 2:]
+    return {"A": first**2, "B": c[..., 0] * second, "A2": second**2, "K1": (slopes * powers).sum(-1) / s,
+            "h0": g[..., 0], "h1": g[..., 1] / np.sqrt(s), "h2": g[..., 2] * np.sqrt(2) / s, "h3": first * second,
+            "h4": g[..., 4] * np.sqrt(24) / s**2, "h5": (third * second + first * fourth) / 2,
+            "h6": g[..., 3] * np.sqrt(6) / s**(3 / 2), "A0": c[..., 0]**2, "P0": (w * f**2).sum(-1),
+            "P2": (w * slope**2).sum(-1)}
 
 
 def _step_two(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, axes: int, **more: Real) -> StepTwo:
@@ -160,7 +166,8 @@ def _mlp(sizes: list[FloatArray], m: ArrayLike | None, phi: Activation | str | N
     if m is None:
         return None, {}
     power = st.input_power(sizes[0], sizes[1], e)
-    return np.broadcast_to(np.asarray(m, dtype=float), power.shape), activation_moments(activation(phi), power)
+    overlap = st.input_overlap(sizes[0], sizes[1], e)
+    return np.broadcast_to(np.asarray(m, dtype=float), power.shape), activation_moments(activation(phi), power, overlap)
 
 
 def _noise(p: StepTwo) -> dict[str, st.Pair]:
@@ -302,17 +309,17 @@ def score_cumulants(sizes: list[FloatArray], tau: FloatArray, snr: FloatArray, e
     That of the linear part of an activation: what the rest adds is taken as normal.
     """
     p = _step_two(sizes, m, moments or {}, 2, tau=tau[:, :, None], e=e, kappa=int(embedding == "gaussian"))
-    noise = _noise(p)
-    S = np.maximum(sum(token for token, _ in noise.values()), TINY)
-    stored = sum(noise[name][0] for name in noise if name.endswith(("mean embedding", "noise tokens",
-                                                                    "informative tokens")))
+    noise = {name: token for name, (token, _) in _noise(p).items()}
+    S = np.maximum(sum(noise.values()), TINY)
     # sigma^2 = S + snr^2 sigma^2/(tau d); the tokens' overlap with the trigger is at most 15/16 of it
     left = np.maximum(1 - snr**2 / (p.tau * p.d), LEAST_REST)
     square = S / left
-    third = score_shape.third_cumulants(p, S, stored, square - S, snr * np.sqrt(square))
+    third, fourth = score_shape.cumulants(p, noise, square - S, snr * np.sqrt(square))
+    square = square * p.V / (p.V - 1)  # tokens are V - 1 draws about their mean
+    others = sum(third[cause] for cause in ("norms", "shared values", "noise counts"))
     skew = sum(third.values()) / square**(3 / 2)
-    others = skew - third["class counts"] / square**(3 / 2)  # their fourth cumulant is that of a gamma variable
-    excess = score_shape.fourth_cumulant(p, S, stored, square - S) / square**2 + 3 * others**2 / 2
+    # the fourth cumulant that goes with the others' third one is that of a gamma variable
+    excess = fourth / square**2 + 3 * others**2 / square**3 / 2
     # guard: acts at a few tokens; V numbers have no greater cumulants
     most = (p.V - 2) / np.sqrt(p.V - 1)
     return _composed(np.clip(skew, -most, most), np.minimum(excess, p.V))
@@ -357,7 +364,7 @@ def _turn(p: StepTwo) -> tuple[Real, Real]:
     """Cov(z_trig.Sigma g, T) and Cov(z_trig.Sigma^2 g, T), of g beside the trigger: the lead's fluctuation comes with a
     tilt of the tokens' scores."""
     c, tau, V, L = p.c, p.tau, p.V, p.L
-    linear = (1 - p.width) * (p.A + p.B)**2
+    linear = (1 - p.width) * p.K1**2
     pulled = st.mean_pull(p)
     own = sum(part(p)[0] for part in (st.sequence_sampling, st.class_covariance)) * p.d / p.moments[2]
     neurons = st.mlp_mean_square(p) * c**2
@@ -370,7 +377,7 @@ def _turn(p: StepTwo) -> tuple[Real, Real]:
 
         return tau * (linear * sum(x * tilt(token, trigger) for x, token, trigger in st.stored_by_outputs(p))
                       + pulled / (V * p.d) * (pulled * p.gap(k + 1) + p.h1 * p.rr * a * c * p.gap(k))
-                      + p.A**2 * p.b0 * st.count_overlap(p) * (c**2 * p.gap(k + 1) + 2 * a * c * p.gap(k))
+                      + p.K1 * p.within * p.b0 * st.count_overlap(p) * (c**2 * p.gap(k + 1) + 2 * a * c * p.gap(k))
                       + neurons * (p.gap(k + 1) + a * p.gap(k))
                       + own * p.gap(k))
 

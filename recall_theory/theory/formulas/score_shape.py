@@ -16,12 +16,12 @@ from .step_two import (
     class_pull,
     fact_strength,
     lead,
-    mean_embedding,
     mean_pull,
     noise_strength,
     record,
     self_pull,
 )
+from .wishart_moments import along_mean_on_sphere
 
 
 def power_of_norm(k: int, p: StepTwo) -> Real:
@@ -38,36 +38,46 @@ def own_multiplier(k: int, straight: Real, p: StepTwo) -> Real:
     return sum(comb(k, j) * turn**j * straight**(k - j) * power_of_norm(k + j, p) for j in range(k + 1))
 
 
-def by_norm(p: StepTwo, variance: Real, stored: Real, overlap: Real) -> Real:
-    """Derivative of a token's variance by its |z|^2.
+def by_norm(p: StepTwo, noise: dict[str, Real], overlap: Real) -> Pair:
+    """Derivative of a token's variance by its |z|^2, and the part of it that is the mean embedding's.
 
-    `stored` is the part of the variance that comes through the tokens' covariance (mean embedding, noise and
-    informative tokens), `overlap` that of the tokens' products with the trigger.
+    `noise` is the variance by cause, as `step_two.parts` names them; `overlap` that of the tokens' products with the
+    trigger.
     """
     q, m = p.d / p.V, p.moments
-    # d log variance/d(rho) of what is stored, and of the mean embedding's part of it
+
+    def of(*causes: str) -> Real:
+        return sum(value for name, value in noise.items() if name.endswith(causes))
+
+    # d log variance/d(rho) of what is stored, of samples of the tokens themselves, and of the mean embedding's part
     stored_rho = (m[3] + 4 * m[2] * q + 3 * q**2 + 2 * q * (1 + q) * (1 + 2 * q)) / m[4]
+    sampled_rho = (m[2] + q) / m[2]
     mean_rho = (m[2] + 4 * q + 3 * q**2) / m[3]
-    embedding, _ = mean_embedding(p)
-    return variance + overlap + (stored - embedding) * (stored_rho - 1) + embedding * (mean_rho - 1)
+    embedding = of("mean embedding")
+    rest = sum(noise.values()) - embedding + overlap
+    rest = rest + of("noise tokens", "informative tokens") * (stored_rho - 1)
+    rest = rest + of("sequence sampling", "class covariance") * (sampled_rho - 1)
+    return rest + embedding * mean_rho, embedding * mean_rho
 
 
-def norms(p: StepTwo, slope_of_variance: Real) -> Real:
+def norms(p: StepTwo, slope_of_variance: Pair) -> Real:
     """Long embeddings score higher and vary more: own coefficients (rho - 1)/(L V)^2 of the classes' own tokens
     and (rho - 1)/(N L V) of the sequences that hold them.
 
     The mean embedding is independent of the covariance about the mean if embeddings are Gaussian; on the sphere their
-    norms tie them, which has the same effect.
+    norms tie them, which has the same effect; what it shows there by itself is in `along_mean_on_sphere`.
     """
-    slope = (p.kappa * (p.A * class_pull(p) + p.h1 * self_pull(p))
-             - (1 - p.kappa) * mean_pull(p) / p.V**2 * (p.V / p.d + 1))
-    return 3 * (2 / p.d) * slope * slope_of_variance
+    whole, embedding = slope_of_variance
+    own = p.kappa * (p.within * class_pull(p) + p.h1 * self_pull(p)) * whole
+    tied = (1 - p.kappa) * mean_pull(p) / p.V**2 * (p.V / p.d + 1) * (whole - embedding)
+    return 3 * (2 / p.d) * (own - tied)
 
 
-def directions(p: StepTwo, slope_of_variance: Real) -> Real:
+def directions(p: StepTwo, slope_of_variance: Pair) -> Real:
     """Fourth cumulant of a direction alone: minus that which the norm would add to make the score normal; -6/(d + 2) of
-    one coordinate of a unit vector."""
-    return -(1 - p.kappa) * 6 / (p.d + 2) * slope_of_variance**2
+    one coordinate of a unit vector. That of the mean embedding alone is in `along_mean_on_sphere`."""
+    whole, embedding = slope_of_variance
+    return -(1 - p.kappa) * 6 / (p.d + 2) * (whole**2 - embedding**2)
 
 
 def shared_values(p: StepTwo, T: Real) -> Real:
@@ -75,7 +85,7 @@ def shared_values(p: StepTwo, T: Real) -> Real:
     with what all values share, c zbar + e z_trig/L, which its score contains as well."""
     a, tight = p.e * p.c * p.tau / p.L, p.moments[2] / p.d
     shared = (mean_pull(p) * p.c * tight / (p.V * p.d) + p.e * T / (p.L * p.d)) * (1 + 6 * p.kappa / p.d)
-    linear = (p.A + p.B)**2
+    linear = p.K1**2
     return 6 / p.V * linear * (noise_strength(p) * p.c**2 * tight + fact_strength(p) * (p.c**2 * tight + a)) * shared
 
 
@@ -84,7 +94,7 @@ def own_counts(p: StepTwo) -> tuple[Real, Real, Real]:
     stored fact, n(n - lam)/(L N^2), and c n(n - 1)/(L N)^2 by its class's covariance."""
     lam, a = p.lam, p.e * p.c * p.tau / p.L
     h = cbrt(own_multiplier(3, p.c**2 / p.d + a, p))
-    by_fact, by_class = p.A * h / (p.L * p.N**2), p.A * p.c / (p.L * p.N)**2
+    by_fact, by_class = p.K1 * h / (p.L * p.N**2), p.within * p.c / (p.L * p.N)**2
     return by_fact + by_class, lam * by_fact + (2 * lam - 1) * by_class, by_fact**2 * lam * p.V / p.d
 
 
@@ -120,8 +130,8 @@ def noise_counts(p: StepTwo) -> Real:
     rho, unit = (p.L - 1) / V, 1 / (N * p.L)
     n2, n3 = V * (lam**2 + lam), V * (lam**3 + 3 * lam**2 + lam)
     straight = c**2 / d - p.e * p.tau / p.L**2
-    h1, h2, h3 = (own_multiplier(k, straight, p) for k in (1, 2, 3))
-    form = p.A * c * unit**2
+    h1, h2, h3 = (p.K1**k * own_multiplier(k, straight, p) for k in (1, 2, 3))
+    form = p.K1 * c * unit**2
     # With D the counts of the labels, E of: tr (K D)^3; sum K^2 n n' beta; sum n beta K n' beta'; sum n beta^3
     cube = n3 + 3 * n2 * N / d + N**3 / d**2
     once = 1 + 2 * lam + N / d
@@ -133,17 +143,22 @@ def noise_counts(p: StepTwo) -> Real:
             + rho * h3 * unit**3 * thrice)
 
 
-def third_cumulants(p: StepTwo, variance: Real, stored: Real, overlap: Real, lead: Real) -> dict[str, Real]:
-    """The third cumulant of a token's score, by cause."""
-    return {"norms": norms(p, by_norm(p, variance, stored, overlap)), "shared values": shared_values(p, lead),
-            "class counts": class_counts(p)[0], "noise counts": noise_counts(p)}
+def cumulants(p: StepTwo, noise: dict[str, Real], overlap: Real, lead: Real) -> tuple[dict[str, Real], Real]:
+    """The third cumulant of a token's score, by cause, and the fourth without what goes with the third ones of others
+    than class counts and mean embedding. Arguments as those of `by_norm`; `lead` is T."""
+    slope, pull = by_norm(p, noise, overlap), mean_pull(p)
+    of_mean = [(1 - p.kappa) * value for value in along_mean_on_sphere(p.V, p.d)[1:]]
+    third, fourth = class_counts(p)
+    by_cause = {"norms": norms(p, slope), "mean embedding": pull**3 * of_mean[0],
+                "shared values": shared_values(p, lead), "class counts": third, "noise counts": noise_counts(p)}
+    return by_cause, fourth + directions(p, slope) + pull**4 * of_mean[1]
 
 
-def fourth_cumulant(p: StepTwo, variance: Real, stored: Real, overlap: Real) -> Real:
-    """That of the class counts, and of a direction alone."""
-    return class_counts(p)[1] + directions(p, by_norm(p, variance, stored, overlap))
-
-
+record("attention.cumulant.mean_embedding", "Third cumulant of the tokens' products with Sigma zbar on the sphere",
+       "V d")(lambda p: along_mean_on_sphere(p.V, p.d)[1])
+record("attention.cumulant.mean_embedding.fourth",
+       "Fourth cumulant of the tokens' products with Sigma zbar on the sphere",
+       "V d")(lambda p: along_mean_on_sphere(p.V, p.d)[2])
 record("attention.cumulant.class_counts.fourth", "Fourth cumulant of the tokens' scores by their counts as facts",
        "V L d N e tau kappa")(lambda p: class_counts(p)[1])
 record("attention.cumulant.class_counts", "Third cumulant of the tokens' scores by their counts as facts",

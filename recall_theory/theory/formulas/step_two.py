@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from .generic import Real, maximum, minimum, power_of_complement, power_of_complement_less_one, sqrt
 from .registry import Row, formula
-from .wishart_moments import wishart
+from .wishart_moments import along_mean_on_sphere, wishart
 
 Pair = tuple[Real, Real]  # what a token's score sees, and what the trigger sees
 Law = Callable[["StepTwo"], Real]
@@ -23,7 +23,7 @@ _WHERE = "docs/derivations/seed.md"
 _REGIME = "V, d large at any ratio d/V; L and N/V at least 2"
 _MLP_REGIME = "V, d, m large; L at least 8; N/V at least 2"
 _ALONE = "V L d N e tau b0 Q kappa"
-_NEURONS = "A B A2 h0 h1 h2 h3 h4 h5 P0 P2"
+_NEURONS = "A B A2 K1 h0 h1 h2 h3 h4 h5 h6 A0 P0 P2"
 _EITHER = "L - 1 as V -> infinity, V - 1 as L -> infinity"
 _SURE = "0 as V -> infinity at fixed L"
 _exact: Row = functools.partial(formula, reference=_WHERE, regime="exact")
@@ -43,10 +43,11 @@ class StepTwo:
     A           (E phi')^2, the linear part;
     B           E phi E phi'', norms of the averaged embeddings, through the mean of phi;
     A2          (E phi'')^2, the quadratic part;
+    K1          E phi'(u) phi'(v) + E phi(u) phi''(v) of two samples' inputs, of covariance eta: A + B at none;
     h0, h1, h2  E phi phi', and the mean of its first and second derivative (the self pull);
     h3          E phi' E phi'': what facts add to h0;
-    h4, h5      the mean of the fourth derivative of phi phi', and the derivative of h3 by s;
-    P0, P2      E phi^2, the power of a neuron, and E phi'^2, the power of its slope.
+    h6, h4, h5  the mean of the third and fourth derivative of phi phi', and the derivative of h3 by s;
+    A0, P0, P2  (E phi)^2, E phi^2, the power of a neuron, and E phi'^2, the power of its slope.
     """
 
     V: Real
@@ -62,12 +63,15 @@ class StepTwo:
     A: Real = 1
     B: Real = 0
     A2: Real = 0
+    K1: Real = 1
     h0: Real = 0
     h1: Real = 1
     h2: Real = 0
     h3: Real = 0
     h4: Real = 0
     h5: Real = 0
+    h6: Real = 0
+    A0: Real = 0
     P0: Real = 0
     P2: Real = 0
 
@@ -94,7 +98,12 @@ class StepTwo:
     @property
     def eta(self) -> Real:
         """Overlap of two averaged embeddings: by the trigger and by the mean embedding."""
-        return self.e * self.tau / self.L**2 + 1 / self.V
+        return input_overlap(self.V, self.L, self.e * self.tau)
+
+    @property
+    def within(self) -> Real:
+        """The kernel's slope between two samples of a fact, which overlap by the informative embedding too."""
+        return self.A + self.A2 * (self.eta + (1 + self.e * self.tau) / self.L**2)
 
     @property
     def width(self) -> Real:
@@ -132,6 +141,11 @@ def record(name: str, title: str, arguments: str = _ALONE, mlp: bool = False, re
 def input_power(V: Real, L: Real, e: Real) -> Real:
     """s = 1/L + (1 - 1/L)/V + e/L^2."""
     return 1 / L + (1 - 1 / L) / V + e / L**2
+
+
+def input_overlap(V: Real, L: Real, e: Real) -> Real:
+    """1/V + e/L^2, the overlap of two samples' averaged embeddings: by the mean embedding and by the trigger."""
+    return 1 / V + e / L**2
 
 
 # --- the label frequencies' noise ----------------------------------------------------------------
@@ -256,15 +270,18 @@ def mean_pull(p: StepTwo) -> Real:
     """The coefficient of Sigma zbar in g.
 
     On the sphere the norms about the mean are |z - zbar|^2 = const - 2 z.zbar: the pulls of long embeddings
-    then add up along the mean, against it.
+    then add up along the mean, against it. With an MLP a sample that lies along the mean, or all samples where the mean
+    is long, have inputs of more power: `longer` of it, half of h6 being the derivative of h1 by the power.
     """
-    stored = p.h1 * p.c**2 * (1 + 1 / p.L) * p.rr
-    return stored - (1 - p.kappa) * 2 * p.V * (p.h1 * self_pull(p) + p.A * class_pull(p))
+    m = p.moments
+    longer = m[4] / (m[3] * p.d * p.L) + 1 / (p.V * p.d)
+    stored = (p.h1 + p.h6 * longer) * p.c**2 * (1 + 1 / p.L) * p.rr
+    return stored - (1 - p.kappa) * 2 * p.V * (p.h1 * self_pull(p) + p.within * class_pull(p))
 
 
 def echo(p: StepTwo) -> Real:
     """The coefficient of Sigma z_trig in g: through the label noise, and through the classes' own tokens."""
-    return p.e * (p.h1 * p.c**2 * p.rr / p.L + p.A * p.c / p.L**2 * (1 / p.V + (p.Q - 1) / p.N))
+    return p.e * (p.h1 * p.c**2 * p.rr / p.L + p.within * p.c / p.L**2 * (1 / p.V + (p.Q - 1) / p.N))
 
 
 def stored_by_outputs(p: StepTwo) -> tuple[tuple[Real, Real, Real], tuple[Real, Real, Real]]:
@@ -283,19 +300,20 @@ def _turned(p: StepTwo, k: int, first: Real, second: Real) -> Real:
 def _stored(p: StepTwo, strength: Real, a: Real, b: Real) -> Pair:
     """Variance over tokens of z.(c^2 Sigma + a)v, and of z_trig.(c^2 Sigma + b)v; v has covariance strength Sigma, and
     weighs what the outputs store."""
-    weight = (1 - p.width) * (p.A + p.B)**2 * strength
+    weight = (1 - p.width) * p.K1**2 * strength
     return weight * _turned(p, 0, a, a), weight * p.tau / p.d * _turned(p, -1, b, b)
 
 
 def _walks(p: StepTwo, k: int) -> tuple[Pair, Pair]:
     """The two pieces of V[S^k]: S M S + S tr S M, and z z' tr S M + e (S z'M z + S M z z' + z z'M S), M = S^k.
 
-    V[M] = E dC M dC with dC the fluctuation of C_i over samples, or of C^k over facts. A token sees tr S V, and the
-    trigger z_trig'V z_trig.
+    V[M] = E dC M dC with dC the fluctuation of C_i over samples, or of C^k over facts. A token sees tr S V beside the
+    trigger, since its overlap with what is stored along the trigger follows from the lead; the lead sees
+    z_trig'V z_trig.
     """
     trace, along, tau, e = p.trace, p.along, p.tau, p.e
     walked = trace(k + 3) + trace(2) * trace(k + 1), along(k + 2) + along(1) * trace(k + 1)
-    turned = (along(1) * trace(k + 1) + e * (trace(2) * along(k) + 2 * along(k + 2)),
+    turned = (e * trace(2) * along(k),
               tau**2 * trace(k + 1) + e * (along(1) * along(k) + 2 * tau * along(k + 1)))
     return walked, turned
 
@@ -313,10 +331,10 @@ def over_facts(p: StepTwo, k: int) -> Pair:
 
 
 def mean_squared(p: StepTwo) -> Pair:
-    """The pair for Cbar^2, Cbar = c (S + e z_trig z_trig'/L) the mean covariance of keys and values."""
+    """The pair for Cbar^2, Cbar = c (S + e z_trig z_trig'/L) the mean covariance of keys and values; a token sees it
+    beside the trigger."""
     d, e, tau, L = p.d, p.e, p.tau, p.L
-    token = p.trace(3) + e * (2 * p.along(2) / L + tau**2 / (L**2 * d))
-    return p.c**2 * token, p.c**2 * (p.along(2) + e * (2 * tau**2 / (d * L) + tau**3 / L**2))
+    return p.c**2 * p.trace(3), p.c**2 * (p.along(2) + e * (2 * tau**2 / (d * L) + tau**3 / L**2))
 
 
 def count_overlap(p: StepTwo) -> Real:
@@ -332,7 +350,8 @@ def mean_embedding(p: StepTwo) -> Pair:
     embeddings."""
     pulled, turned = mean_pull(p), p.h1 * p.rr * p.e * p.c * p.tau / p.L
     seen = pulled**2 * along_mean(2, p) + 2 * pulled * turned * along_mean(1, p) + turned**2 / p.V
-    return pulled**2 * along_mean(3, p), p.tau / p.d * seen
+    square = p.kappa * along_mean(3, p) + (1 - p.kappa) * along_mean_on_sphere(p.V, p.d)[0]
+    return pulled**2 * square, p.tau / p.d * seen
 
 
 def echo_by_lead(p: StepTwo) -> Real:
@@ -351,14 +370,14 @@ def trigger_echo(p: StepTwo) -> Pair:
 
 def noise_tokens(p: StepTwo) -> Pair:
     """Noise tokens are stored by the correlation of outputs with the label noise:
-    s [c^4 m4/d^3 + 2 c^2 a m3/d^2 + a^2 m2/d], s = (A + B)^2 c W/(N L), a = -e tau/L^2."""
+    s [c^4 m4/d^3 + 2 c^2 a m3/d^2 + a^2 m2/d], s = K1^2 c W/(N L), a = -e tau/L^2."""
     _, noise = stored_by_outputs(p)
     return _stored(p, *noise)
 
 
 def informative_tokens(p: StepTwo) -> Pair:
     """Informative tokens are stored by the correlation of outputs with the label noise:
-    s [c^4 m4/d^3 + 2 c^2 a m3/d^2 + a^2 m2/d], s = (A + B)^2 W2/L^2, a = e c tau/L."""
+    s [c^4 m4/d^3 + 2 c^2 a m3/d^2 + a^2 m2/d], s = K1^2 W2/L^2, a = e c tau/L."""
     facts, _ = stored_by_outputs(p)
     return _stored(p, *facts)
 
@@ -386,7 +405,7 @@ def sequence_sampling(p: StepTwo) -> Pair:
     labels = _label_pull(p)
     facts = m2 / d * (squared_counts(p) / (d * V) + cubed_counts(p) / V**2)
     pull = facts / L**2 + labels
-    few, scale, linear = 1 - p.width, c**2 / (N * L), (p.A + p.B)**2 - p.A**2
+    few, scale, linear = 1 - p.width, c**2 / (N * L), p.K1**2 - p.A**2
     norms = p.h1**2 * p.kappa * 2 * V / d**2 * self_pull(p)**2
     pair, fact, of_norms = _squares(p)
     weight = p.w0 / N * ((pair + of_norms) / (N * L) + fact / (V * L**2))
@@ -436,10 +455,10 @@ def lead_with_noise(p: StepTwo, k: int) -> Real:
 def _by_shared_values(p: StepTwo, k: int) -> Pair:
     """With X and Y what informative and noise tokens add to the value direction v, the lead contains
     c tau/(L |rbar|^2) v.(L X - Y/c); and the part of g'Sigma^k g that X and Y add."""
-    c, kernel = p.c, p.A + p.B
+    c, kernel = p.c, p.K1
     stored = stored_by_outputs(p)
     of_lead = [(by * strength, a) for by, (strength, a, _) in zip((p.L, -1 / c), stored, strict=True)]
-    apart = 2 * p.A * kernel * p.tau * c / (p.L * p.rr) * (1 + p.e / p.d)
+    apart = 2 * p.within * kernel * p.tau * c / (p.L * p.rr) * (1 + p.e / p.d)
     mean = p.h1 * p.rr**2 * c**2 * sum(x * (c**2 * along_mean(k + 3, p) + a * along_mean(k + 2, p)) for x, a in of_lead)
     pairs = kernel * sum(x * y * _turned(p, k, first, second) for x, first, _ in stored for y, second in of_lead)
     tokens = kernel**2 * sum(x for x, _, _ in stored) * p.moments[k + 3] / p.d**(k + 2)
@@ -449,7 +468,7 @@ def _by_shared_values(p: StepTwo, k: int) -> Pair:
 def _by_trigger_value(p: StepTwo, k: int) -> Real:
     """The value direction's z_trig.v, of mean |rbar|^2 tau/L, is in the lead, and is what turns the stored tokens
     beside c^2 Sigma: by c/|rbar|^2 for informative, by -1/(L |rbar|^2) for noise tokens."""
-    c, tau, kernel, t = p.c, p.tau, p.A + p.B, p.trace
+    c, tau, kernel, t = p.c, p.tau, p.K1, p.trace
     stored = stored_by_outputs(p)
     of_mean = p.h1 * c * p.rr * tau / (p.V * p.d) * (mean_pull(p) / p.d + p.rr * p.e * c * tau / p.L)
     covariance = of_mean + kernel * tau / p.d * sum(x * (c**2 * t(2) + b) for x, _, b in stored)
@@ -465,11 +484,11 @@ def _by_class(p: StepTwo, k: int) -> Real:
     Where tokens of one class lie along those of another, the outputs' overlaps decide what of it is stored.
     """
     L, d, N, c, tau, lam = p.L, p.d, p.N, p.c, p.tau, p.lam
-    kernel = (p.A + p.B) * p.b0 / N**2
+    kernel = p.K1 * p.b0 / N**2
     (_, a, _), (_, b, _) = stored_by_outputs(p)
     turned, straight = kernel * c**2 / L, kernel * a / L  # of an informative token, times its pull
     again, back = kernel * c**3, kernel * b  # of a noise token, times the pull
-    fact = p.A * c / (L * N)**2
+    fact = p.within * c / (L * N)**2
     t = p.trace
 
     def informative(with_pull: Real, with_fact: Real) -> Real:
@@ -490,9 +509,9 @@ def _by_class(p: StepTwo, k: int) -> Real:
     of_noise = (both_pulled * (turned * again * t(k + 4) + (turned * back + straight * again) * t(k + 3)
                                + straight * back * t(k + 2))
                 + one_pulled * (again * t(k + 3) + back * t(k + 2)))
-    own = 2 * p.A * tau * c / (L * N)**2 * (c - 1 / L) * (p.A * c**2 / (L * N**2) * t(2) * cubed + of_noise)
+    own = 2 * p.within * tau * c / (L * N)**2 * (c - 1 / L) * (p.K1 * c**2 / (L * N**2) * t(2) * cubed + of_noise)
     overlap = 2 * squared_counts(p) / (p.V * L**2) + c * p.moments[2] / (N * L)
-    return own + 2 * tau * (p.A * c / (L * N * d))**2 * overlap * squared
+    return own + 2 * tau * (p.within * c / (L * N * d))**2 * overlap * squared
 
 
 @record("attention.lead_skew", "Third cumulant over seeds of the lead at given tau, b0 and Q", _ALONE)
@@ -517,24 +536,24 @@ def class_covariance(p: StepTwo) -> Pair:
                    + kappa * 4 / d * squared_pairs(p))
     # a token sees one power of Sigma more than the trigger
     own = (c / L)**2 / (V * d)
-    pulls, fluctuation = facts + noise + W2 * c**2 / d, fluctuation / (V * L)**2
-    alone = own * ((1 + e * tau) * pulls + fluctuation)
-    alone_seen = own * (pulls + fluctuation)  # what the trigger in the values adds is in `stored_variance`
+    pulls = A**2 * own * (facts + noise + W2 * c**2 / d)
     norms = kappa * 4 / d**2 * class_pull(p) * self_pull(p) * V
-    a, overlap = e * c * tau / L, p.b0 * count_overlap(p)
-    linear = A**2 * (m2 * (alone + norms) + overlap * (c**2 * p.trace(3) + a * p.trace(2)))
-    linear_seen = A**2 * (tau * m1 * (alone_seen + norms) + overlap * (c**2 * p.along(2) + 3 * a * p.along(1)))
+    drawn = p.within**2 * own * fluctuation / (V * L)**2 + p.within * p.h1 * norms
+    a, overlap = e * c * tau / L, p.K1 * p.within * p.b0 * count_overlap(p)
+    linear = m2 * ((1 + e * tau) * pulls + drawn) + overlap * (c**2 * p.trace(3) + a * p.trace(2))
+    # what the trigger in the values adds is in `stored_variance`
+    linear_seen = tau * m1 * (pulls + drawn) + overlap * (c**2 * p.along(2) + 3 * a * p.along(1))
     # what beyond A^2 weights the covariance of facts
     pair, _, _ = _squares(p)
     Ae = (A + p.A2 * p.eta)**2 - A**2
     token, seen = over_facts(p, 1)
-    labels = ((A + p.B)**2 - A**2) * own * W2 * c**2 / d
+    labels = (p.K1**2 - A**2) * own * W2 * c**2 / d
     weight_pair, weight_fact = p.w0 / (N * V * L) * pair, p.w0 / (V * L)**2 * Ae
     curved = p.w0 / V**2 * Ae * c**2 / L**4 * m2 / d  # along z_trig: on the lead alone
     quadratic = p.A2 * quadratic_lead(p)
     of_counts = (4 / lam + 6 / lam**2 + 1 / lam**3) / V * (quadratic**2 + 2 * quadratic * A * c * tau / (V * L**2))
     # a fact's own |x|^2 and x.z_trig tilt phi' by B/L^2
-    tilt = p.w0 / (N * V) * (c * tau)**2 * ((4 * (A + p.B)**2 - 4 * A**2) * tau / d + 2 * p.B**2 / d) / L**4
+    tilt = p.w0 / (N * V) * (c * tau)**2 * ((4 * p.K1**2 - 4 * A**2) * tau / d + 2 * p.B**2 / d) / L**4
     extra = (weight_pair + weight_fact) * seen + tau * m1 * labels + tau**2 * curved + of_counts + tilt
     return (few * (linear + (weight_pair + weight_fact) * token + m2 * (1 + e * tau) * labels),
             few * (linear_seen + extra) + stored_variance(p))
@@ -570,10 +589,13 @@ def mlp_noise(p: StepTwo) -> Pair:
     e, tau, d, A, A2, L, V, N = p.e, p.tau, p.d, p.A, p.A2, p.L, p.V, p.N
     along, across = 4 * e * tau + 2, e * (3 * tau**2 + 4 * tau)
     curved = A2 * p.c**2 / (L**4 * V)
-    tilt = along * tau / d + across * p.moments[2] / d, along * tau**2 + across * tau / d
+    tilt = across * p.moments[2] / d, along * tau**2 + across * tau / d
     scale = p.w0 * p.width * (p.P0 / N + A / (V * L**2) + A2 * along / (4 * L**4 * V))
     shared, samples, facts = mean_squared(p), over_samples(p, 0), over_facts(p, 0)
-    token, seen = (scale * (p.P2 / N * (shared[i] + samples[i]) + A / V * facts[i] + curved * tilt[i]) for i in (0, 1))
+    # what the means alone give, phi and phi' pulling along the same label noise, is in `mlp_mean`
+    means = p.w0 * p.width * p.A0 * A / N**2
+    token, seen = (scale * (p.P2 / N * (shared[i] + samples[i]) + A / V * facts[i] + curved * tilt[i])
+                   - means * shared[i] for i in (0, 1))
     return token, seen + 8 * p.width * tau**4 * (A2 * p.c / (V * L**4))**2
 
 

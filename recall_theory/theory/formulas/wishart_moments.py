@@ -1,4 +1,5 @@
-"""Exact moments of a real Wishart matrix, the covariance of Gaussian embeddings about their mean.
+"""Exact moments of a real Wishart matrix, the covariance of Gaussian embeddings about their mean; on the sphere the
+law of what this covariance makes of the mean.
 
 E tr W^k of a d x d matrix with n degrees of freedom is a polynomial in n and d with whole non-negative coefficients:
 the numbers of pairings of 2k half-edges by their cycles. They follow from a power sum's expansion in zonal polynomials,
@@ -15,7 +16,7 @@ import functools
 from collections.abc import Iterator
 from fractions import Fraction
 
-from .generic import Real
+from .generic import Real, exp
 
 
 def _partitions(k: int, largest: int) -> Iterator[list[int]]:
@@ -74,3 +75,22 @@ def wishart(k: int, V: Real, d: Real, kappa: Real) -> Real:
         orders[i + j - 1] = orders[i + j - 1] + number * n_to[i] * d_to[j - 1]
     even, odd = sum(orders[k::-2]), sum(orders[k - 1::-2])
     return (even + (2 * kappa - 1) * odd) / V**k
+
+
+def along_mean_on_sphere(V: Real, d: Real) -> tuple[Real, Real, Real]:
+    """Mean square, third and fourth cumulant of z.Sigma zbar over the tokens z, about their mean, of a seed on the
+    sphere.
+
+    The mean square is exact. The cumulants are their leading order times the exponential of the next one relative to
+    it, of exact ones: within 1 % of these from V = 24 on, the fourth within 8 %.
+    """
+    q, x = d / V, 1 / V
+    square = (1 - x) * (1 - 2 * x) / (q**3 * (q + 2 * x) * V**4) * (
+        q**3 + q**2 * (3 - 8 * x + 22 * x**2) + q * (1 - 3 * x + 16 * x**2 - 52 * x**3 + 120 * x**4)
+        + 2 * x * (1 - 9 * x + 42 * x**2 - 120 * x**3 + 144 * x**4))
+    r = (1 + 5 * q + 3 * q**2) / q**2
+    third = -6 * (1 + q) * r / (q**3 * V**7) * exp(
+        -x * (53 + 219 * q + 192 * q**2 + 20 * q**3) / (3 * (1 + q) * r * q**2))
+    fourth = -6 * r**2 / (q**3 * V**9) * exp(
+        -2 * x * (15 + 128 * q + 308 * q**2 + 250 * q**3 + 60 * q**4) / (r * q**2)**2)
+    return square, third, fourth
