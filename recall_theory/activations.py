@@ -64,10 +64,10 @@ FUNCTIONS: dict[str, tuple[Function, Function]] = {  # of one argument, with the
     "sign": (np.sign, np.zeros_like),
     "heaviside": (lambda x: (1 + np.sign(x)) / 2, np.zeros_like),
 }
-LARGEST = {"max": np.maximum, "min": np.minimum}  # functions of two arguments or more
+EXTREMES = {"max": np.maximum, "min": np.minimum}  # functions of two arguments or more
 VALUES: dict[str, Callable[..., Any]] = {
     **{name: value for name, (value, _) in FUNCTIONS.items()},
-    **{name: lambda *x, larger=larger: functools.reduce(larger, x) for name, larger in LARGEST.items()},
+    **{name: lambda *x, larger=larger: functools.reduce(larger, x) for name, larger in EXTREMES.items()},
 }
 CONSTANTS = {"pi": math.pi, "e": math.e}
 
@@ -199,7 +199,7 @@ def _text(value: Any) -> str:
 
 def _parsed(text: str) -> ast.expr:
     """The checked tree of a name or an expression in x."""
-    arguments = {**dict.fromkeys(FUNCTIONS, (1, 1)), **dict.fromkeys(LARGEST, (2, 1000))}
+    arguments = {**dict.fromkeys(FUNCTIONS, (1, 1)), **dict.fromkeys(EXTREMES, (2, 1000))}
     language = Language(
         names=("x", *CONSTANTS), functions=arguments, refused=functools.partial(_refused, text),
         example="an expression in x, such as x**3 - 3*x", hint="the variable is x",

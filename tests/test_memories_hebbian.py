@@ -127,7 +127,7 @@ def test_two_facts_by_hand():
 def test_more_nodes_change_nothing(n, d, embedding, monkeypatch):
     before = float(hebbian_errors(n, d, embedding))
     monkeypatch.setattr(hebbian_memory, "NODES", 30)
-    monkeypatch.setattr(hebbian_memory, "STEP", 1 / 24)
+    monkeypatch.setattr(hebbian_memory, "NOISE_STEP", 1 / 24)
     assert before == pytest.approx(float(hebbian_errors(n, d, embedding)), rel=1e-5, abs=1e-6)
 
 

@@ -75,7 +75,7 @@ def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
     for module, name, size in ((data, "DRAW_TOKENS", 50), (data, "LAYOUT_TOKENS", 20),
                                (reference, "BLOCK_NUMBERS", 400), (three_step, "TABLE", 12),
                                (three_step, "FEWEST_ROWS", 5), (observables, "BLOCK_LOGITS", 30),
-                               (three_step_mlp, "BLOCK", 70), (three_step_mlp, "NEURONS", 12 * 4)):
+                               (three_step_mlp, "BLOCK_ENTRIES", 70), (three_step_mlp, "TABLE_ENTRIES", 12 * 4)):
         monkeypatch.setattr(module, name, size)
     again = drawn_task(setting, 2)  # samples are drawn block by block: other sizes draw others
     assert len(list(again.samples.blocks())) > 30 and len(list(reference.blocks(again))) > 30

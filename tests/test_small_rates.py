@@ -82,7 +82,8 @@ def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
     observed = small_rates.on_fresh_sequences(setting, whole, np.random.default_rng(1), 200)
     for module, name, size in ((small_rates, "WEIGHTS", 30), (small_rates, "LOGITS", 40),
                                (three_step, "TABLE", 12), (three_step, "FEWEST_ROWS", 5),
-                               (run.three_step_mlp, "BLOCK", 70), (run.three_step_mlp, "NEURONS", 12 * 4)):
+                               (run.three_step_mlp, "BLOCK_ENTRIES", 70),
+                               (run.three_step_mlp, "TABLE_ENTRIES", 12 * 4)):
         monkeypatch.setattr(module, name, size)
     parts = fast(task)
     assert difference(parts.trained.logits, whole.trained.logits) < 1e-12

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 WeightArray = NDArray[np.float32]
 
-BLOCK = 2**23  # numbers that a block of queries may take at a time
+BLOCK_NUMBERS = 2**23  # numbers that a block of queries may take at a time
 LEAST_BLOCK = 32  # queries of a block, so that a wide MLP's weights are read less often
 MOST_DENSE = 2 * 10**7  # weights that are written out in dense arrays; 80 MB
 
@@ -90,7 +90,7 @@ class GeometricTransformer:
             raise SettingError("tokens", f"tokens: sequences of {tokens.shape[1]} tokens are too long, the model has "
                                f"{len(self.positions)} positions")
         logits = np.empty((len(tokens), len(self.unembedding)), np.float32)
-        block = max(LEAST_BLOCK, BLOCK // max(tokens.shape[1] * self.d, self.width))
+        block = max(LEAST_BLOCK, BLOCK_NUMBERS // max(tokens.shape[1] * self.d, self.width))
         for i in range(0, len(tokens), block):
             hidden = self.inward @ self.attend(tokens[i:i + block]).T
             hidden += self.bias[:, None]
@@ -118,8 +118,8 @@ def _dense(matrix: WeightArray | sparse.csr_matrix) -> WeightArray:
 
 
 MOST_QUERIES = 20_000  # that are asked; all of them where there are no more
-SCORES = 2**26  # logits held at a time
-HIDDEN = 2**29  # hidden units of the queries between two signs of progress
+LOGITS_HELD = 2**26  # logits held at a time
+UNITS_A_PART = 2**29  # hidden units of the queries between two signs of progress
 LEAK = 1 / 4  # of the margin, at most, that attention to other tokens takes
 CERTAIN = 40.0  # lead of a score at which attention to other tokens is below single precision
 
@@ -286,7 +286,7 @@ def run_queries(construction: Construction, model: GeometricTransformer, facts: 
     """
     c = construction
     subjects, words = draw_queries(c.N, c.R, c.hops, rng, MOST_QUERIES)
-    right, asked, margin, size = 0, 0, math.inf, max(1, min(SCORES // c.answers, HIDDEN // c.width))
+    right, asked, margin, size = 0, 0, math.inf, max(1, min(LOGITS_HELD // c.answers, UNITS_A_PART // c.width))
     with interrupted_with(lambda: Recalled(right / asked, asked, margin) if asked else None):
         while asked < len(subjects):
             truth, word = subjects[asked:asked + size], words[asked:asked + size]

@@ -31,7 +31,7 @@ TARGET = 99 / 100
 # float32 only powers of two and three others were tried, and 16,384 fails. validation/geometric_circle.py.
 CIRCLE = {"bfloat16": 50, "float16": 116, "float32": 8192}
 MOST_N, MOST_R = int(GeometricSetting.parameters["N"].high), int(GeometricSetting.parameters["R"].high)
-ROUNDING = 1e-9  # of a bound in bits, so that R log2 N for a power of two is not rounded up
+BITS_ROUNDING = 1e-9  # of a bound in bits, so that R log2 N for a power of two is not rounded up
 
 Sizes = tuple[int | None, int | None, int | None]  # N, R, d
 
@@ -182,7 +182,7 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
         _bounded(q),
         _matrix(q, "best linear memory", "kin", _linear_memory_dimension),
         _matrix(q, "bound, any matrix", "derived",
-                lambda N, R: math.sqrt(tables_bits(N, R) / bits * (1 - ROUNDING))),
+                lambda N, R: math.sqrt(tables_bits(N, R) / bits * (1 - BITS_ROUNDING))),
         _coded(q, f"digits of {digit} bits", lambda N: -(-(N - 1).bit_length() // digit)),
         _coded(q, "codes on a circle, float32", lambda N: 2 if N <= CIRCLE["float32"] else None),
     )
@@ -254,7 +254,7 @@ def _bounded(q: Question) -> CapacityRow:
 
     def least_d(N: int, R: int) -> float | None:
         bits = hops_bits(N, R, hops)
-        return None if bits is None else bits / q.bits - ROUNDING
+        return None if bits is None else bits / q.bits - BITS_ROUNDING
 
     # The bound speaks of N that the tree of words fits into.
     tree = 2 if q.R is None else max(2, sum(q.R**j for j in range(hops)))

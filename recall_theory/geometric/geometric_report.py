@@ -17,13 +17,13 @@ from ..numerics.thresholds import last_reaching
 from ..settings import check_seed, check_seeds
 from ..simulate.workers import collect
 from ..theory.formulas.registry import formulas
-from .geometric_capacity import MOST_R, ROUNDING, TARGET
+from .geometric_capacity import BITS_ROUNDING, MOST_R, TARGET
 from .geometric_setting import Construction, GeometricSetting
 from .geometric_simulation import check_affordable, one_seed
 from .hop_depth import hops_bits
 from .superposition import COARSE, superposition_dimension, superposition_recall
 
-POINTS = 16  # of a predicted curve
+CURVE_POINTS = 16  # of a predicted curve
 SIMULATED = (1 / 10, 3 / 10, 1 / 2, 7 / 10, 9 / 10, 99 / 100)  # one simulates where the prediction reaches these
 CODE = 2  # code length of random superposition, times ceil(log2 N)
 HELD = 512  # coordinates of an embedding in the plane of capacity and hops
@@ -136,9 +136,9 @@ def _curve(N: int, R: int, seen: dict[GeometricSetting, Observable]) -> RecallCu
     assert bits is not None
     most = 2 * max(reaches or k, exact)
     simulated = tuple((s.width, observed) for s, observed in seen.items() if (s.N, s.R) == (N, R))
-    along = {round(float(d)) for d in np.geomspace(k, most, POINTS)}.union(d for d, _ in simulated)
+    along = {round(float(d)) for d in np.geomspace(k, most, CURVE_POINTS)}.union(d for d, _ in simulated)
     predicted = tuple((d, superposition_recall(N, R, k, d)) for d in sorted(along))
-    return RecallCurve(N, R, k, predicted, simulated, reaches, exact, math.ceil(bits - ROUNDING))
+    return RecallCurve(N, R, k, predicted, simulated, reaches, exact, math.ceil(bits - BITS_ROUNDING))
 
 
 def frontiers(N: int, most_hops: int, d: int = HELD) -> dict[str, tuple[int | None, ...]]:

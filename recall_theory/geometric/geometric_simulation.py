@@ -99,7 +99,7 @@ AnySetting = TypeVar("AnySetting", GeometricSetting, TrainingSetting)
 MOST_MULTIPLICATIONS = 1e13  # a seed; some minutes of work
 MOST_QUERIES = 2**16  # chains of several passes that are asked; all of them where there are no more
 MOST_NUMBERS = 10**8  # that a model may hold; 800 MB
-BLOCK = 2**22  # scores held at a time
+SCORES_HELD = 2**22  # scores held at a time
 
 
 class GeometricObservation(Measured[AnySetting]):
@@ -188,7 +188,7 @@ def decoded(codes: FloatArray, read: Iterable[FloatArray], truth: IntArray) -> I
     """What each word answers for each subject, shape (words, N): the attribute whose code has the largest product with
     what the word reads of the subject, of shape (N, k) each."""
     decisions = np.empty_like(truth)
-    block = max(1, BLOCK // len(codes))
+    block = max(1, SCORES_HELD // len(codes))
     for w, vectors in enumerate(read):
         for i in range(0, len(vectors), block):
             decisions[w, i:i + block] = np.argmax(vectors[i:i + block] @ codes.T, axis=1)

@@ -26,11 +26,11 @@ from ..numerics.unit_sphere import RandomWalk, random_walk_rule
 from .geometric_setting import GeometricSetting
 
 MOST_D = int(GeometricSetting.parameters["d"].high)
-STEP = 1 / 2  # of the grid of log(-log quantile), on which the density of a Gumbel variable is analytic
-STEP_SQUARE_MAPS = 1 / 16  # the same where d = k: what is averaged there has corners
-LOWEST, HIGHEST = -36, 4  # where that density is below e^-36
+GUMBEL_STEP = 1 / 2  # of the grid of log(-log quantile), on which the density of a Gumbel variable is analytic
+GUMBEL_STEP_SQUARE_MAPS = 1 / 16  # the same where d = k: what is averaged there has corners
+GUMBEL_LOWEST, GUMBEL_HIGHEST = -36, 4  # where that density is below e^-36
 SHARP_DIMENSIONS = 32  # up to so many dimensions beyond k the edge of the event is sharp, and takes more nodes
-LONGEST = 64  # codes of up to so many times 2 ln N are tried
+LONGEST_CODE = 64  # codes of up to so many times 2 ln N are tried
 CODE_TOLERANCE = 1 / 1024  # relative width to which the best code length is sought
 
 
@@ -76,13 +76,13 @@ def cap_angles(k: int, chance: FloatArray) -> Angles:
     return Angles(betaincinv((k - 1) / 2, 1 / 2, 2 * smaller), chance > 1 / 2)
 
 
-def nearest_competitor(N: int, k: int, step: float = STEP) -> tuple[Angles, FloatArray]:
+def nearest_competitor(N: int, k: int, step: float = GUMBEL_STEP) -> tuple[Angles, FloatArray]:
     """The angle A from a direction in R^k to the nearest of N - 1 codes, and the weights of its values.
 
     With F the distribution function of one coordinate of a uniform unit vector, F(cos A)^(N-1) is uniform; the
     grid is that of the trapezoid rule over t, F(cos A) = exp(-e^t / (N - 1)).
     """
-    t = np.arange(LOWEST, HIGHEST, step)
+    t = np.arange(GUMBEL_LOWEST, GUMBEL_HIGHEST, step)
     closer = -np.expm1(-np.exp(t) / (N - 1))  # the chance that one competitor is closer than A
     weights = np.exp(t - np.exp(t))
     return cap_angles(k, closer), weights / weights.sum()
@@ -143,7 +143,7 @@ def superposition_recall(N: int, words: int, k: int, d: float, resolution: Resol
     """
     if words == 1 and noise == 0:
         return 1.0
-    angles, chances = nearest_competitor(N, k, STEP_SQUARE_MAPS if d == k else STEP)
+    angles, chances = nearest_competitor(N, k, GUMBEL_STEP_SQUARE_MAPS if d == k else GUMBEL_STEP)
     x = interference(words, k, d, resolution, noise)
     return min(float(x.weights @ deflection_probability(x, k, d, angles) @ chances), 1.0)
 
@@ -192,7 +192,7 @@ def cheapest(N: int, words: int, slots: int, target: float) -> tuple[int, int | 
         d = superposition_dimension(N, words, k, target, COARSE)
         return math.inf if d is None else parameter_count(N, words, slots, k, d)
 
-    k = _least_costly(cost, 2, max(8, round(LONGEST * 2 * math.log(N))))
+    k = _least_costly(cost, 2, max(8, round(LONGEST_CODE * 2 * math.log(N))))
     return k, superposition_dimension(N, words, k, target)
 
 

@@ -26,10 +26,10 @@ DEPTH = 40  # nats below its peak at which the integrand is cut: e^-40 is a hund
 NODES_PER_EDGE = 3  # nodes in 1/sqrt(2 ln K), the width over which Phi^(K-1) climbs from 0 to 1
 NODES_PER_WIDTH = 2  # nodes in one standard deviation of the peak
 LEAST_NODES_PER_UNIT = 2  # nodes in one unit of noise, whatever K
-FARTHEST = 74  # the complement at s = 74 is below the least float, at any K up to 1e270
+LARGEST_LEAD = 74  # the complement at s = 74 is below the least float, at any K up to 1e270
 FAR_TAIL = 10_000  # past here h (h + mode) is 1 to eight digits, and h + mode cancels
 LAST_BIT = 128  # halvings after which no bit is left to find
-BLOCK = 512  # integrals evaluated at a time: their nodes stay in the cache
+INTEGRALS_AT_A_TIME = 512  # integrals evaluated at a time: their nodes stay in the cache
 
 
 def forced_choice(s: ArrayLike, K: ArrayLike) -> Any:
@@ -116,14 +116,14 @@ def _solve(small: FloatArray, K: FloatArray, upper: BoolArray) -> FloatArray:
     """s at which the lower tail P (or the upper, 1 - P) is `small`, by Newton's method on the square
     root of -log, which is nearly straight in s."""
     todo = np.flatnonzero((small > 0) & (K < np.inf))
-    x = np.clip(_even_odds(K), -FARTHEST, FARTHEST)
+    x = np.clip(_even_odds(K), -LARGEST_LEAD, LARGEST_LEAD)
     close = math.sqrt(np.finfo(float).eps) / 4  # a step so short leaves less than a rounding
     for _ in range(60):  # four or five do; the bound only keeps a fault from looping
         goal = np.sqrt(-np.log(small[todo]))
         peak, mass, mean = _integral(x[todo], K[todo], upper[todo])
         root = np.sqrt(np.maximum(-(peak + np.log(mass)), np.finfo(float).eps))
         slope = -mean / (2 * root)  # d log(integral) / ds is the mean of x under the integrand
-        step = np.clip((goal - root) / slope, -FARTHEST, FARTHEST)
+        step = np.clip((goal - root) / slope, -LARGEST_LEAD, LARGEST_LEAD)
         x[todo] += step
         todo = todo[np.abs(step) > close]
         if not len(todo):
@@ -148,9 +148,9 @@ def _integral(s: FloatArray, K: FloatArray,
     for side in (False, True):
         some = todo[upper[todo] == side]
         some = some[np.argsort(K[some], kind="stable")]  # neighbours want a similar number of nodes
-        for start in range(0, len(some), BLOCK):
-            part = some[start:start + BLOCK]
-            lead = np.minimum(s[part], FARTHEST) if side else s[part]
+        for start in range(0, len(some), INTEGRALS_AT_A_TIME):
+            part = some[start:start + INTEGRALS_AT_A_TIME]
+            lead = np.minimum(s[part], LARGEST_LEAD) if side else s[part]
             peak[part], mass[part], mean[part] = _trapezoid(lead, K[part] - 1, side)
     return peak, mass, mean
 
@@ -250,7 +250,7 @@ def _shaped(values: FloatArray, shape: tuple[int, ...]) -> Any:
 # --- how many competitors there are ---------------------------------------------------------------------
 
 EXACT = 1000  # trials below which factorials are computed; from there on Stirling's formula is good to 1e-4
-FEW = 1 / 1000  # ties below which the first two terms of a series are all of it
+FEW_TIES = 1 / 1000  # ties below which the first two terms of a series are all of it
 MANY = 700  # ties above which e^-ties is nothing
 
 
@@ -274,7 +274,7 @@ def thinned(n: FloatArray, m: FloatArray, step: int, chance: FloatArray) -> Floa
     p = np.asarray(np.clip(chance, 0, 1))[..., None, None]
     n, m = n[:, None], m[None, :]
     if step > 1:  # none at all is a cell of its own
-        sd = np.maximum(np.sqrt(n * p * (1 - p)), FEW * step)
+        sd = np.maximum(np.sqrt(n * p * (1 - p)), FEW_TIES * step)
         none = np.exp(xlog1py(n, -p))
         upper, lower = (np.where(edge < step, none, ndtr((edge - n * p) / sd)) for edge in (m + step / 2, m - step / 2))
         return np.maximum(upper - np.where(m > 0, lower, 0.0), 0.0)
@@ -297,7 +297,7 @@ def shared_places(ties: FloatArray) -> tuple[FloatArray, FloatArray]:
     >>> [x.round(4).tolist() for x in shared_places(np.array([0.0, 1.0]))]
     [[1.0, 0.767], [0.5, 0.582]]
     """
-    few = ties < FEW
+    few = ties < FEW_TIES
     x = np.where(few, 1.0, np.minimum(ties, MANY))
     once = -np.expm1(-x)
     squared = (expi(x) - np.euler_gamma - np.log(x)) * np.exp(-x) / once

@@ -17,9 +17,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 NOTHING = "-"
-LONGEST = 60  # characters; a longer number is beyond every range
+LONGEST_NUMBER = 60  # characters; a longer number is beyond every range
 MOST_DECIMALS = 5  # of a mean beside its error
-BEYOND = 10**40  # stands for every greater integer: beyond every range, and still quick to compute
+BEYOND_EVERY_RANGE = 10**40  # stands for every greater integer: beyond every range, and still quick to compute
 
 _POWER = re.compile(r"([+-]?\d+)(?:\^|\*\*)(\d+)", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+", re.ASCII)
@@ -27,13 +27,13 @@ _DECIMAL = re.compile(r"[+-]?(\d+(_\d+)*\.?(\d+(_\d+)*)?|\.\d+)([eE][+-]?\d+)?",
 
 
 def parse_integer(text: str) -> int | None:
-    """The integer that the text stands for, exactly up to `BEYOND`; None where it stands for none.
+    """The integer that the text stands for, exactly up to `BEYOND_EVERY_RANGE`; None where it stands for none.
 
     >>> parse_integer("1e6"), parse_integer("2^16"), parse_integer("65,536"), parse_integer("1.5")
     (1000000, 65536, 65536, None)
     """
     text = text.strip()
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_NUMBER:
         return None
     if power := _POWER.fullmatch(text):
         exponent = int(power[2])
@@ -45,15 +45,15 @@ def parse_integer(text: str) -> int | None:
             return None
     else:
         return None
-    if value.copy_abs() > BEYOND:
-        return BEYOND if value > 0 else -BEYOND
+    if value.copy_abs() > BEYOND_EVERY_RANGE:
+        return BEYOND_EVERY_RANGE if value > 0 else -BEYOND_EVERY_RANGE
     return int(value) if value == value.to_integral_value() else None
 
 
 def parse_real(text: str) -> float | None:
     """The number that the text stands for (inf and nan too: the range decides); None for none."""
     text = text.strip()
-    if len(text) > LONGEST or not text.isascii():
+    if len(text) > LONGEST_NUMBER or not text.isascii():
         return None
     try:
         return float(text)

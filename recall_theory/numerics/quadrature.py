@@ -17,10 +17,10 @@ from scipy.special import gammaln, pdtrc, roots_sh_legendre
 
 from .arrays import TINY, FloatArray
 
-FINE = 64  # Legendre nodes that stand for a part of a normal law; its Gauss rule of fewer nodes is made of them
-END = 9.0  # standard deviations at which a normal law ends: beyond lies 1e-19
-APART = 2**-26  # relative distance, below which points are one: its square is lost beside 1
-ROUNDING = 2**-44  # relative spread below which a discrete measure is one point
+FINE_NODES = 64  # Legendre nodes that stand for a part of a normal law; its Gauss rule of fewer nodes is made of them
+NORMAL_END = 9.0  # standard deviations at which a normal law ends: beyond lies 1e-19
+LEAST_APART = 2**-26  # relative distance, below which points are one: its square is lost beside 1
+POINT_SPREAD = 2**-44  # relative spread below which a discrete measure is one point
 SYMMETRIC = 1e-4  # half the skewness below which a variable counts as symmetric: a guard against 0/0
 GAMMA_END, GAMMA_FALL = 8.0, 40.0  # where a gamma variable ends: standard deviations, or falls of its logarithm by e
 GAMMA_RULES = 120  # rules, over the logarithm of the relative variance, that a spline joins
@@ -28,7 +28,7 @@ GAMMA_STEPS = 400  # of a gamma variable's logarithm, from which its Gauss rule 
 LEAST_VARIANCE = 1e-8  # below it a gamma variable moves nothing, as far as floats tell
 MOST_VARIANCE = 64.0  # above it a gamma variable is 0, as good as always: its logarithm has no rule in floats
 WEIGHTLESS = 1e-60  # weight of a point that moves no mean, and whose distance in standard deviations has no square
-LOST = 1e-4  # mass that a rule of explicit counts leaves out, and shares among them
+MASS_LEFT_OUT = 1e-4  # mass that a rule of explicit counts leaves out, and shares among them
 
 
 def golub_welsch(diagonal: FloatArray, beside: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -132,7 +132,7 @@ def gauss_coordinate(d: Any, n: int, least: float = 3.0) -> tuple[FloatArray, Fl
 
 
 def gauss_poisson(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
-    """A Poisson variable: 0..n-1 itself where all but LOST of its mass is there, else n Gauss-Charlier nodes.
+    """A Poisson variable: 0..n-1 itself where all but MASS_LEFT_OUT of its mass is there, else n Gauss-Charlier nodes.
 
     >>> x, w = gauss_poisson(100.0, 5)
     >>> round(float((w * (x - 100)**2).sum()), 9)
@@ -144,7 +144,7 @@ def gauss_poisson(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
     log_p = i * np.log(np.maximum(mean, TINY)) - gammaln(i + 1)
     p = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
     p = p / p.sum(axis=-1, keepdims=True)
-    few = pdtrc(n - 1, mean) < LOST
+    few = pdtrc(n - 1, mean) < MASS_LEFT_OUT
     return np.where(few, i, x), np.where(few, p, w)
 
 
@@ -198,9 +198,9 @@ def gauss_parts_of_normal(edges: ArrayLike, counts: Sequence[int]) -> tuple[Floa
     >>> round(float(w[:3].sum()), 9), round(float(w @ x**2), 9)  # Phi(0.5)
     (0.691462461, 1.0)
     """
-    x, w = gauss_legendre(FINE)
-    inner = np.clip(np.asarray(edges, dtype=float), -END, END)
-    end = np.full((*inner.shape[:-1], 1), END)
+    x, w = gauss_legendre(FINE_NODES)
+    inner = np.clip(np.asarray(edges, dtype=float), -NORMAL_END, NORMAL_END)
+    end = np.full((*inner.shape[:-1], 1), NORMAL_END)
     ends = np.concatenate([-end, inner, end], axis=-1)
     nodes, weights = [], []
     for i, n in enumerate(counts):
@@ -251,7 +251,7 @@ def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, Floa
     if n == 1:
         return size * mean, np.ones_like(mean), w[..., None, :] + 0 * x[..., None, :]
     spread = np.sqrt((w * (x - mean)**2).sum(-1, keepdims=True)) + TINY
-    t = np.where(spread > ROUNDING * np.abs(mean), (x - mean) / spread, 0)
+    t = np.where(spread > POINT_SPREAD * np.abs(mean), (x - mean) / spread, 0)
     root = np.sqrt(w)
     now, before, b = root, np.zeros_like(w), np.zeros((*w.shape[:-1], 1))
     basis = np.empty((*w.shape[:-1], n, w.shape[-1]))
@@ -265,13 +265,13 @@ def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, Floa
         step = step - ((step[..., None, :] @ np.swapaxes(old, -1, -2)) @ old)[..., 0, :]
         b = np.sqrt((step**2).sum(-1, keepdims=True))
         # no more points than that, as far as floats tell them apart: the rest weigh nothing
-        b = np.where(b > APART * np.sqrt((turned**2).sum(-1, keepdims=True)), b, 0)
+        b = np.where(b > LEAST_APART * np.sqrt((turned**2).sum(-1, keepdims=True)), b, 0)
         before, now = now, np.where(b > 0, step / np.where(b > 0, b, 1), 0)
         diagonal.append(a)
         beside.append(b)
     nodes, vectors = _eigen(np.concatenate(diagonal, -1), np.concatenate(beside[:-1], -1))
     first = vectors[..., 0, :]
-    real = np.abs(first) > ROUNDING  # the other nodes weigh nothing and lie where rounding puts them: they get means
+    real = np.abs(first) > POINT_SPREAD  # the others weigh nothing and lie where rounding puts them: they get means
     operator = np.swapaxes(vectors, -1, -2) @ basis * root[..., None, :]
     operator = np.where(real[..., None], operator / np.where(real, first, 1)[..., None], w[..., None, :])
     return size * (mean + spread * np.where(real, nodes, 0)), np.where(real, first, 0)**2, operator

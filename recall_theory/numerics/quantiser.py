@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from .arrays import FloatArray
 
 FINEST = 16  # bits; the noise of more is below 10^-8 of the numbers' variance, and nothing is rounded there
-WIDEST = 7.0  # root mean squares, which a range of 16 bits stays below
+WIDEST_RANGE = 7.0  # root mean squares, which a range of 16 bits stays below
 
 
 def noise_at(loading: float, bits: int) -> float:
@@ -59,7 +59,7 @@ def best_loading(bits: int) -> float:
     """
     if bits == 1:
         return 1.0
-    return float(minimize_scalar(noise_at, args=(bits,), bounds=(1, WIDEST), method="bounded").x)
+    return float(minimize_scalar(noise_at, args=(bits,), bounds=(1, WIDEST_RANGE), method="bounded").x)
 
 
 def quantiser_noise(bits: int | None) -> float:

@@ -23,11 +23,11 @@ Result = TypeVar("Result")
 Search = Generator[list[int], None, Result]
 Scale = Callable[[float], float]
 
-FAR = 4  # in logits: an estimate that says "nowhere" is believed where the best value misses the target by so much
-_NEAREST = 1e-15  # probabilities are kept this far from 0 and 1 where their logit is taken
-_CLIMB = 40  # steps uphill before a target counts as out of reach
-_LEAP = 3  # times the last step, in logarithms, that the next step of a rising search may be
-_CLOSE = 1 / 20  # share to which a rising search closes in
+HOPELESS_LOGITS = 4  # an estimate that says "nowhere" is believed where the best value misses the target by so many
+_NEAREST_TO_CERTAIN = 1e-15  # probabilities are kept this far from 0 and 1 where their logit is taken
+_MOST_STEPS_UPHILL = 40  # steps uphill before a target counts as out of reach
+_LONGEST_LEAP = 3  # times the last step, in logarithms, that the next step of a rising search may be
+_CLOSE_SHARE = 1 / 20  # share to which a rising search closes in
 _FIRST_STEP, _LONGEST_STEP = 3 / 2, 16  # away from a guess, as factors
 
 
@@ -85,7 +85,7 @@ def bisect_arrays(holds: Callable[[FloatArray], BoolArray], inside: FloatArray, 
 
 def logit(p: float) -> float:
     """log(p/(1 - p)), of a probability that is kept a rounding away from 0 and 1."""
-    p = min(max(p, _NEAREST), 1 - _NEAREST)
+    p = min(max(p, _NEAREST_TO_CERTAIN), 1 - _NEAREST_TO_CERTAIN)
     return math.log(p) - math.log1p(-p)
 
 
@@ -215,8 +215,8 @@ def _steps(x: int, end: int) -> list[int]:
 
 
 def rising_search(start: int, high: int, target: float, known: Known) -> Search[int | None]:
-    """An integer from start to high that reaches the target and is at most a share _CLOSE above one that does not, of
-    a rising value; None where none reaches it."""
+    """An integer from start to high that reaches the target and is at most a share _CLOSE_SHARE above one that does
+    not, of a rising value; None where none reaches it."""
     values = _Values(known, target)
     yield [start, high]
     if values.reached(start) or not values.reached(high):
@@ -228,11 +228,11 @@ def rising_search(start: int, high: int, target: float, known: Known) -> Search[
         before, outside = outside, inside
         gain = values.lead(outside) - values.lead(before)
         needed = -values.lead(outside) / gain if gain > 0 else math.inf  # in steps like the last
-        growth = (outside / before) ** min(max(11 / 10 * needed, 1 / 10), _LEAP)
+        growth = (outside / before) ** min(max(11 / 10 * needed, 1 / 10), _LONGEST_LEAP)
         inside = min(max(round(outside * growth), outside + 1), high)
         yield [inside]
 
-    while inside - outside > max(1, _CLOSE * outside):
+    while inside - outside > max(1, _CLOSE_SHARE * outside):
         guard = max(1, (inside - outside) // 8)
         middle = min(max(values.between(inside, outside), outside + guard), inside - guard)
         yield [middle]
@@ -261,7 +261,7 @@ def known_interval(value: Callable[[FloatArray], FloatArray], target: float, poi
 
 def interval_search(points: FloatArray, estimate: FloatArray, target: float, known: Known, highest: bool, *,
                     worth: BoolArray | None = None, both_ends: bool = True,
-                    far: float = FAR) -> Search[Interval | None]:
+                    far: float = HOPELESS_LOGITS) -> Search[Interval | None]:
     """The highest (or lowest) interval of integers on which a value reaches the target, None for none.
 
     points: increasing grid of integers (n,) from one end of the domain to the other. estimate: guess of the values
@@ -313,7 +313,7 @@ def interval_search(points: FloatArray, estimate: FloatArray, target: float, kno
 
 def _climb(x: list[int], values: _Values, possible: BoolArray) -> Search[None]:
     """Uphill from the best point that is known, until the target is reached or the top is."""
-    for _ in range(_CLIMB):
+    for _ in range(_MOST_STEPS_UPHILL):
         asked = [i for i, v in enumerate(x) if v in values.known]
         best = max(asked, key=lambda i: values.known[x[i]])
         place = asked.index(best)

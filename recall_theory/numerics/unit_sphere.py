@@ -19,8 +19,8 @@ import numpy as np
 from .arrays import TINY, FloatArray
 from .quadrature import condense, gauss_coordinate, gauss_gamma
 
-END = 9.0  # standard deviations where a normal variable's rule ends; its density is 1e-18 there
-FINE = 128  # points on one side of 0 from which a Gauss rule is made
+NORMAL_END = 9.0  # standard deviations where a normal variable's rule ends; its density is 1e-18 there
+FINE_NODES = 128  # points on one side of 0 from which a Gauss rule is made
 
 
 def split_at(kinks: FloatArray, d: float, n: int) -> tuple[FloatArray, FloatArray]:
@@ -33,7 +33,7 @@ def split_at(kinks: FloatArray, d: float, n: int) -> tuple[FloatArray, FloatArra
     1.0
     """
     t, weight = np.polynomial.legendre.leggauss(n)
-    end = min(END, np.sqrt(d)) if d else END
+    end = min(NORMAL_END, np.sqrt(d)) if d else NORMAL_END
     edge = np.full((*kinks.shape[:-1], 1), end)
     edges = np.concatenate([-edge, np.sort(np.clip(kinks, -end, end), axis=-1), edge], axis=-1)
     half = np.diff(edges, axis=-1)[..., None] / 2
@@ -51,8 +51,8 @@ def split_at_zero(d: float, n: int) -> tuple[FloatArray, FloatArray]:
     >>> round(float(w @ np.maximum(x, 0)**2), 12)
     0.5
     """
-    x, w = split_at(np.zeros(1), d, FINE)
-    x, w = condense(x[FINE:], 2 * w[FINE:], n)
+    x, w = split_at(np.zeros(1), d, FINE_NODES)
+    x, w = condense(x[FINE_NODES:], 2 * w[FINE_NODES:], n)
     return np.concatenate([-x[::-1], x]), np.concatenate([w[::-1], w]) / 2
 
 

@@ -31,7 +31,7 @@ VERDICTS = ("agree", "inconclusive", "disagree")  # the last is drawn on top
 SIZE_WORDS = {"V": "vocabulary", "L": "sequence length", "d": "embedding dimension", "N": "training samples",
          "m": "MLP width", "N/V": "samples a fact"}
 DOTTED = (0, (1, 2))
-APART = 0.012  # of the axis: the observables of a cell stand side by side
+OBSERVABLES_APART = 0.012  # of the axis: the observables of a cell stand side by side
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,7 +195,7 @@ def residual_figure(cells: Mapping[int, Cell], observables: Sequence[str], sizes
 def _marks(cells: Mapping[int, Cell], size: str, observables: Sequence[str]) -> list[Mark]:
     """One mark a comparison, those of a cell a little apart, with ends one standard error away."""
     having = _having(cells, size)
-    step = math.log(max(having.values()) / min(having.values())) * APART
+    step = math.log(max(having.values()) / min(having.values())) * OBSERVABLES_APART
     marks = []
     for i, value in having.items():
         for k, observable in enumerate(observables):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 OTHER_LEVELS = (0.1, 0.5, 0.9)  # accuracies that have a thin line beside that of the target
 NUMBER = (0.09, 0.06)  # of a panel: the room that a number beside a mark takes
 LABEL = 0.06  # of a panel: half the room that a line's label takes
-CELLS = 32  # a unit of an exponent
+CELLS_A_UNIT = 32  # a unit of an exponent
 LARGEST_NU = 2
 
 
@@ -219,8 +219,8 @@ def exponents_figure(found: Exponents) -> Figure:
     and what any learner and any model of so many numbers needs."""
     figure, (panel,) = panel_grid(1, "double", height=0.7, legend_rows=2)
     least, largest = found.along_edge()[0].start, LARGEST_DELTA[found.activation]
-    across = [Fraction(k, CELLS) for k in range(int(CELLS * least), int(CELLS * largest) + 1)]
-    up = [Fraction(k, CELLS) for k in range(CELLS, CELLS * LARGEST_NU + 1)]
+    across = [Fraction(k, CELLS_A_UNIT) for k in range(int(CELLS_A_UNIT * least), int(CELLS_A_UNIT * largest) + 1)]
+    up = [Fraction(k, CELLS_A_UNIT) for k in range(CELLS_A_UNIT, CELLS_A_UNIT * LARGEST_NU + 1)]
     longest = np.array([[float(found.longest(nu, delta)[0]) if found.recalls(nu, delta) else np.nan
                          for delta in across] for nu in up])
     x, y = ([float(value) for value in axis] for axis in (across, up))

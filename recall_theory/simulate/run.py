@@ -96,7 +96,7 @@ def memory_needed(setting: Setting, jobs: int = 1) -> float:
     tokens = N * (L - 1) * token_type(setting.V).itemsize
     numbers = 5.5 * V * d + 2 * d * d + V * min(V, three_step.FEWEST_ROWS)
     if setting.m is not None:
-        numbers += 6 * min(V * setting.m, three_step_mlp.NEURONS) + 3 * setting.m * d
+        numbers += 6 * min(V * setting.m, three_step_mlp.TABLE_ENTRIES) + 3 * setting.m * d
     libraries = LIBRARIES if setting.has_small_rates else LIBRARIES / 2
     starting = LIBRARIES / 2 if jobs > 1 else 0.0  # the process that starts the others
     return jobs * (8 * numbers + min(tokens, KEEP_BYTES) + libraries) + starting

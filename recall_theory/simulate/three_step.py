@@ -22,9 +22,9 @@ from .data import Block, Embeddings, IntArray, Mlp, Samples
 
 TABLE = 1 << 19  # entries of a (V, V) table that are worked on together, 4 MB
 FEWEST_ROWS = 512  # of them, however large V is: products of matrices want some
-MIXED = 1 << 18  # numbers of sequences that tie, held at a time
+MIXED_NUMBERS = 1 << 18  # numbers of sequences that tie, held at a time
 TIE = 1e-9  # scores this close, relative to the largest, are equal but for rounding
-NOTHING = 1e-13  # a direction this small, relative to what it is the difference of, is zero but for rounding
+ZERO_DIRECTION = 1e-13  # a direction this small, relative to what it is the difference of, is zero but for rounding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +101,7 @@ def cancels(setting: Setting, emb: Embeddings, size: float, g: FloatArray, layer
     trigger = float(np.linalg.norm(emb.z_trig))
     value = longest + setting.trigger_in_value * trigger
     steepest = 1.0 if layer is None else layer.steepest(value)
-    return float(np.linalg.norm(g)) <= NOTHING * size * outputs * steepest * value * (longest + trigger)
+    return float(np.linalg.norm(g)) <= ZERO_DIRECTION * size * outputs * steepest * value * (longest + trigger)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,7 +151,7 @@ def attended_sums(samples: Samples, scores: FloatArray, trigger_score: float, in
     """(V, width): for each label the sum of what its sequences attend to, where `informative` and `noise` (V, width)
     are what tokens bring at the two kinds of position, and mixed(...) what some sequences bring that tie."""
     total, right = np.zeros_like(noise), np.zeros(samples.V)
-    rows = max(1, MIXED // noise.shape[1])
+    rows = max(1, MIXED_NUMBERS // noise.shape[1])
     for block in samples.blocks():
         attention = argmax_attention(scores, trigger_score, block)
         label, lost, tied = block.informative[:, None], attention.lost, attention.tied

@@ -23,17 +23,17 @@ from . import loops
 from .data import Block, Embeddings, Mlp, Samples
 from .three_step import Trained, attended_sums, cancels
 
-NEURONS = 1 << 24  # entries of a table of labels by neurons
-BLOCK = 1 << 18  # entries of a block of pre-activations: it should stay in the cache
+TABLE_ENTRIES = 1 << 24  # entries of a table of labels by neurons
+BLOCK_ENTRIES = 1 << 18  # entries of a block of pre-activations: it should stay in the cache
 
 # Activations that NumPy and SciPy evaluate number by number are piecewise polynomials here. The error function takes
 # them 10 ns a number, a table of polynomials 2 to 3. Its error is that of rounding, and checked.
 Function = Callable[[FloatArray], FloatArray]
 NUMBER_BY_NUMBER = {"erf", "gelu", "sigmoid", "silu", "softplus"}
-REACH = 10.0  # the table's; inputs are of size one
+TABLE_END = 10.0  # the table's; inputs are of size one
 PER_UNIT = 64  # pieces
 DEGREE = 5
-ROUNDING = 1e-14  # of the largest value: what the table may be off by
+TABLE_ROUNDING = 1e-14  # of the largest value: what the table may be off by
 
 
 def fast_activation(phi: Activation) -> tuple[Function, Function]:
@@ -45,30 +45,30 @@ def fast_activation(phi: Activation) -> tuple[Function, Function]:
 
 @functools.lru_cache(maxsize=16)
 def _tabulated(function: Function) -> Function:
-    """The function by a table within REACH, and by itself for an array that goes beyond, or where no table is exact.
+    """The function by a table within TABLE_END; by itself for an array that goes beyond, or where no table is exact.
 
     Each piece interpolates at its Chebyshev points.
     """
-    lower = np.arange(-REACH, REACH, 1 / PER_UNIT)[:, None]
+    lower = np.arange(-TABLE_END, TABLE_END, 1 / PER_UNIT)[:, None]
     points = (1 + np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))) / 2
     at_points = function(lower + points / PER_UNIT)
     pieces = np.array(np.linalg.solve(np.vander(points, increasing=True), at_points.T).T, dtype=float, order="C")
 
     def by_table(x: FloatArray) -> FloatArray:
         result = np.empty_like(x)
-        loops.piecewise(pieces, -REACH, PER_UNIT, x, result)
+        loops.piecewise(pieces, -TABLE_END, PER_UNIT, x, result)
         return result
 
     between = lower + np.arange(1, 8) / (8 * PER_UNIT)
     exact = function(between)
-    if not np.abs(by_table(between) - exact).max() <= ROUNDING * np.abs(exact).max():
+    if not np.abs(by_table(between) - exact).max() <= TABLE_ROUNDING * np.abs(exact).max():
         return function
-    return lambda x: by_table(x) if max(x.max(initial=0), -x.min(initial=0)) < REACH else function(x)
+    return lambda x: by_table(x) if max(x.max(initial=0), -x.min(initial=0)) < TABLE_END else function(x)
 
 
 def rows_of_block(mlp: Mlp) -> int:
     """How many sequences a block takes."""
-    return max(16, BLOCK // len(mlp.W_in))
+    return max(16, BLOCK_ENTRIES // len(mlp.W_in))
 
 
 def mean_values(setting: Setting, emb: Embeddings, samples: Samples, rows: int) -> Iterator[tuple[Block, FloatArray]]:
@@ -136,7 +136,7 @@ def step_three(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp, sc
 
 def layers_of(setting: Setting, mlp: Mlp) -> list[Mlp]:
     """The layer in parts, of so many neurons each as are worked on together."""
-    width = max(1, NEURONS // setting.V)
+    width = max(1, TABLE_ENTRIES // setting.V)
     return [mlp.part(slice(i, i + width)) for i in range(0, len(mlp.W_in), width)]
 
 

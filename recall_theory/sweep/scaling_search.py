@@ -27,11 +27,11 @@ WIDEST_INTERVAL = 4.0  # in half widths of the delta method: an end beyond it is
 PILOT_SEEDS = 8
 PILOT_DOUBLINGS = 20  # from where the pilot starts, at most so many to either side
 PREDICTED_DOUBLINGS = 40
-POINTS = 5  # of a stage after the pilot
-SPAN = 1.2  # logits that these points span to both sides
-NARROWEST, WIDEST = 0.06, 2.0  # the same in the logarithm of the size
+POINTS_A_STAGE = 5  # of a stage after the pilot
+LOGIT_SPAN = 1.2  # logits that these points span to both sides
+NARROWEST_SPAN, WIDEST_SPAN = 0.06, 2.0  # the same in the logarithm of the size
 ATTEMPTS = 4  # stages after the pilot; another follows where the crossing lies beyond the points of the last
-CERTAIN = 0.02  # shares nearer than this to 0 and 1 say little about the slope
+CERTAIN_SHARE = 0.02  # shares nearer than this to 0 and 1 say little about the slope
 
 # (stage, sizes, seeds) -> observed values (sizes, seeds), or None where that can't be simulated. Stage 0 is the pilot;
 # stages have random streams of their own.
@@ -206,7 +206,7 @@ def search_crossing(simulate: Simulate, at: float, sizes: SizeRange, seeds: int)
         return Crossing(reason=pilot)
     centre, slope = pilot
     for stage in range(1, ATTEMPTS + 1):
-        points = _design(centre, min(max(SPAN / abs(slope), NARROWEST), WIDEST), sizes)
+        points = _design(centre, min(max(LOGIT_SPAN / abs(slope), NARROWEST_SPAN), WIDEST_SPAN), sizes)
         values = simulate(stage, points, seeds)
         if values is None:
             return Crossing(reason="too large to simulate")
@@ -241,20 +241,20 @@ def _pilot(simulate: Simulate, at: float, sizes: SizeRange) -> tuple[float, floa
 
 def _design(centre: float, span: float, sizes: SizeRange) -> tuple[int, ...]:
     """Whole sizes spread evenly around the centre, at least three where there is room."""
-    points = np.unique(np.rint(np.exp(centre + np.linspace(-span, span, POINTS)))).astype(int)
-    if len(points) < POINTS - 1:
-        points = round(math.exp(centre)) + np.arange(POINTS) - POINTS // 2
+    points = np.unique(np.rint(np.exp(centre + np.linspace(-span, span, POINTS_A_STAGE)))).astype(int)
+    if len(points) < POINTS_A_STAGE - 1:
+        points = round(math.exp(centre)) + np.arange(POINTS_A_STAGE) - POINTS_A_STAGE // 2
     return tuple(dict.fromkeys(np.clip(points, sizes.low, sizes.high).tolist()))
 
 
 def _coarse_fit(u: FloatArray, mean: FloatArray, at: float, slope: float) -> tuple[float, float]:
     """Centre and slope by a straight line through the logits; the sign of `slope` is known, so it is kept."""
-    p = np.clip(mean, CERTAIN, 1 - CERTAIN)
+    p = np.clip(mean, CERTAIN_SHARE, 1 - CERTAIN_SHARE)
     height = np.log(p / (1 - p)) - logit(at)
     centred = u - u.mean()
     fitted = float((centred * height).sum() / max((centred**2).sum(), 1e-300))
     if fitted * slope > 0:
         slope = fitted
     # Not further than one span beyond the points: the line is not to be trusted there.
-    reach = 2 * max(float(np.ptp(u)) / 2, NARROWEST)
+    reach = 2 * max(float(np.ptp(u)) / 2, NARROWEST_SPAN)
     return float(u.mean() + np.clip(-height.mean() / slope, -reach, reach)), slope

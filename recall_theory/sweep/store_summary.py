@@ -28,7 +28,7 @@ ACROSS = ("N", "d", "m", "V", "L")  # of two sizes the first is drawn across
 MOST_SLICES = 4  # a store of many scans has more
 CELLS_A_LINE = 2  # that each line of a slice has on average: cells along a mere curve are no slice
 DIAGRAM_CELLS = (13, 9)  # of a phase diagram
-BEYOND = 1.25  # a diagram reaches so much beyond the outermost cells, as a factor
+MARGIN = 1.25  # a diagram reaches so much beyond the outermost cells, as a factor
 FEWEST_SEEDS = 8  # at every size that an observed line goes through
 FEW_SEEDS = 0.5  # sizes with a smaller share of the seeds of the fullest, such as those of a pilot, blur the crossing
 FEWEST_POINTS = 2  # crossings of a scaling
@@ -114,7 +114,7 @@ def phase_diagram_of(of: Slice2D, settings: Sequence[Setting], target: float, *,
     ends = []
     for size in (of.x, of.y):
         values = [getattr(settings[i], size) for i in of.cells]
-        ends.append((max(PARAMETERS[size].low, min(values) / BEYOND), min(PARAMETERS[size].high, max(values) * BEYOND)))
+        ends.append((max(PARAMETERS[size].low, min(values) / MARGIN), min(PARAMETERS[size].high, max(values) * MARGIN)))
     try:
         return phase(of.x, of.y, *ends, cells=cells, target=target, mapped=mapped, **of.fixed)
     except SettingError as error:

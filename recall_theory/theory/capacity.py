@@ -16,7 +16,7 @@ import numpy as np
 from ..numerics.arrays import FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.thresholds import (
-    FAR,
+    HOPELESS_LOGITS,
     Interval,
     Known,
     grid,
@@ -43,7 +43,7 @@ from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
 from .noise_budget import limit
 from .predict import LAW, Prediction, Predictions, predict
-from .solve import COARSE, LARGEST, LIMIT, Model, Sizes, bearable, samples
+from .solve import COARSE, LARGEST_SEARCHED, RATIO_OF_LIMIT, Model, Sizes, bearable, samples
 
 FEW_FACTS = 16  # a V from which on a capacity is worth a row
 MULTIPLES = (1, 4, 16)  # of the least N/V that stores so many: the rows where no budgets are given, beside the limit
@@ -235,7 +235,7 @@ class LargestV:
         worth = bearable(attention, self.target)
         self.accuracy |= {r: {} for r in new}
         self.attention |= dict(zip(new, attention, strict=True))
-        far = FAR if self.model.activation is None else NEARER
+        far = HOPELESS_LOGITS if self.model.activation is None else NEARER
         searches = {r: interval_search(self.points, accuracy[i], self.target, self.accuracy[r], highest=True,
                                        worth=worth[i], both_ends=False, far=far) for i, r in enumerate(new)}
         self.found |= run_searches(searches, self.accuracy, self.evaluate)
@@ -340,7 +340,7 @@ class LargestV:
                 binds, value = self._binding(sought, shared | at, L)
             except SettingError:  # an activation without branches
                 return {}
-            if binds is not None and value < LIMIT:
+            if binds is not None and value < RATIO_OF_LIMIT:
                 branch = "branch" if name == "branch" else "length_branch"
                 found |= {branch: binds, f"{name}_condition": condition(binds, e, has_mlp="m" in self.fixed),
                           f"{name}_{sought}": value}
@@ -351,7 +351,7 @@ class LargestV:
     def _moments(self, L: float) -> dict[str, float]:
         """Those that the branches take, at a length."""
         given = {"d": int(self.fixed["d"]), "m": int(self.fixed["m"]) if "m" in self.fixed else None}
-        return layer_moments({**self.model.fixed, **given, "L": int(min(L, LARGEST["L"]))})
+        return layer_moments({**self.model.fixed, **given, "L": int(min(L, LARGEST_SEARCHED["L"]))})
 
     def _binding(self, sought: str, sizes: dict[str, float], L: float) -> tuple[str | None, float]:
         """The branch that binds and its value. The moments are at that L: where L is sought with an MLP, at the L that

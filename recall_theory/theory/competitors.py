@@ -18,15 +18,15 @@ from .training_attention import BELOW_ONE, Classes, Seeds
 
 # a cubic through values at 0, 1, 2, 3 in powers
 CUBIC = np.array([[1, 0, 0, 0], [-11 / 6, 3, -3 / 2, 1 / 3], [1, -5 / 2, 2, -1 / 2], [-1 / 6, 1 / 2, -1 / 2, 1 / 6]])
-LOST, WON = 12.0, 1e-4  # expected competitors above: where that many (few) are, a fact is as good as lost (won)
+EXPECTED_IF_LOST, EXPECTED_IF_WON = 12.0, 1e-4  # competitors above: with so many (few) a fact is as good as lost (won)
 NEARLY_LOST, NEARLY_WON = 5.0, 1e-2  # the same for the nodes over the noise, which have one each beyond
 ROOM = 1 / 4  # standard deviations of a competitor beyond the logits where that is so
-FAR = 12  # standard deviations, as far as tails are corrected
+TAIL_END = 12  # standard deviations, as far as tails are corrected
 STEEPEST = 49 / 50  # cosine between an output and what is read out; acts on the sphere at d of a few
-CLOSE = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
+LEAST_GAP = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
 LEAST_CHANCE = 1 / 100  # of a competitor to stay below, where so few labels are left that no fact is ever lost
-NONE = 1e-6  # competitors expected of a kind that is left out
-FARTHEST = 4  # standard deviations of the gain within which it has points: beyond, the nearest one serves
+LEAST_EXPECTED = 1e-6  # competitors expected of a kind that is left out
+GAIN_END = 4  # standard deviations of the gain within which it has points: beyond, the nearest one serves
 LEAST_RANGE = 1e-6  # of a gain or logit; acts where nodes coincide
 LEAST_TABLE = 1 / 8  # of logits, or of gains' inverse hyperbolic sines: derivatives of a narrower table are rounding
 
@@ -78,7 +78,7 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts:
     weight = weight[:, None]
     if moments[3].any():
         weight, moments = _picked(weight, moments, stored.pick)
-    weight = np.where(weight * seeds.V[:, None, None] > NONE, weight, 0)
+    weight = np.where(weight * seeds.V[:, None, None] > LEAST_EXPECTED, weight, 0)
     keep = (weight > 0).any(axis=(0, 1))
     mean, variance, by_kernel, _, *third = (part[..., keep] for part in moments)
     found = Kinds(weight[..., keep], mean, variance, third[0] if third else None,
@@ -93,7 +93,7 @@ def _picked(weight: FloatArray, moments: list[FloatArray], pick: FloatArray) -> 
     """The kinds without a pick of the value itself, and those with one or more, which store `pick` (R, E) each: their
     number is Poisson distributed, given that it is not 0."""
     mean, variance, by_kernel, picks, *third = moments
-    picks = np.maximum(picks, NONE * LEAST_RANGE)
+    picks = np.maximum(picks, LEAST_EXPECTED * LEAST_RANGE)
     pick, number = pick[..., None], picks / -np.expm1(-picks)
     again = mean + number * pick, variance + np.maximum(number * (1 + picks - number), 0) * pick**2
     both = [np.concatenate(pair, axis=-1) for pair in zip(
@@ -185,8 +185,8 @@ def _spread(kinds: Kinds, mean: FloatArray, u: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(left[:, :, None] + u[..., None]**2 * kinds.variance[:, :, None]))
 
 
-def deciding(kinds: Kinds, mean: FloatArray, w: FloatArray, V: FloatArray, lost: float = LOST,
-             won: float = WON) -> tuple[FloatArray, FloatArray]:
+def deciding(kinds: Kinds, mean: FloatArray, w: FloatArray, V: FloatArray, lost: float = EXPECTED_IF_LOST,
+             won: float = EXPECTED_IF_WON) -> tuple[FloatArray, FloatArray]:
     """(R, E): scaled logits below which a fact is lost and above which it is won, at all gains w (R, E, G).
 
     mean (R, E, K): of the kinds' strengths.
@@ -232,8 +232,8 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
     # points over the gain
     centre = np.einsum("rem,rem->re", mass, gain)[..., None]
     spread = np.sqrt(np.maximum(np.einsum("rem,rem,rem->re", mass, gain, gain)[..., None] - centre**2, 0))
-    least = np.maximum(gain.min(-1, keepdims=True), centre - FARTHEST * spread)
-    most = np.minimum(gain.max(-1, keepdims=True), centre + FARTHEST * spread)
+    least = np.maximum(gain.min(-1, keepdims=True), centre - GAIN_END * spread)
+    most = np.minimum(gain.max(-1, keepdims=True), centre + GAIN_END * spread)
     least, most = np.arcsinh(least / many), np.arcsinh(most / many)
     middle, half = (least + most) / 2, np.maximum((most - least) / 2, LEAST_TABLE)
     w = many * np.sinh(middle + half * chebyshev(accuracy.gain))
@@ -353,11 +353,11 @@ def tilted_score(score: FloatArray, centre: FloatArray, variance: FloatArray, D:
         m = np.clip(m, -STEEPEST, STEEPEST)
         rest, gap = 1 - m * m, x - m
         z = np.sign(gap) * np.sqrt(np.maximum(D * (np.log(rest) - inside) - 2 * D * m * gap / rest, 0))
-        flat = np.abs(gap) < CLOSE
+        flat = np.abs(gap) < LEAST_GAP
         slope = np.where(flat, np.sqrt(rest * rest / ((1 + m * m) * D)), gap / np.where(z == 0, 1, z))
         slope = slope * D * (1 + m * m) / rest**2
         total = 1 + slope**2 * variance
         z = (z + slope * (m - centre)) / np.sqrt(total)
         m = centre + variance * slope / np.sqrt(total) * z
-    t = np.clip(z, -FAR, FAR)
+    t = np.clip(z, -TAIL_END, TAIL_END)
     return np.asarray(t - tail * (1 - 1 / total) ** 2 / 24 * (t**3 - 3 * t))

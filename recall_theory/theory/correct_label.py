@@ -24,8 +24,8 @@ from .training_attention import Attended, Seeds
 
 __all__ = ["Nodes", "OwnLabel", "Samples", "counts_of", "laid_out", "nodes_of", "samples_of"]
 
-FAR = 4.0  # standard deviations of noise, beyond which none is
-CLOSE = 1e-12  # of a squared cosine to 1, which has no normal score
+NOISE_END = 4.0  # standard deviations of noise, beyond which none is
+COSINE_ROUNDING = 1e-12  # of a squared cosine to 1, which has no normal score
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,8 +143,8 @@ def laid_out(seeds: Seeds, kernel: Kernel, own: OwnLabel, power: FloatArray, end
 def _noise(low: FloatArray, high: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights (..., n + 2) of a normal variable for functions that vary between two values: Gauss-Legendre
     between them, and the mean below and above."""
-    low = np.clip(low, -FAR, FAR)
-    high = np.clip(high, low, FAR)
+    low = np.clip(low, -NOISE_END, NOISE_END)
+    high = np.clip(high, low, NOISE_END)
     t, w = gauss_legendre(n)
     inside = low[..., None] + (high - low)[..., None] * t
     mass = (high - low)[..., None] * w * _density(inside)
@@ -195,7 +195,7 @@ def _on_the_sphere(seeds: Seeds, kernel: Kernel, own: _Noisy, ends: tuple[FloatA
     T, rho, wide, D = T[..., None], rho[..., None], wide[..., None], D[..., None]
     b = coordinate_of_score(g, D)
     size = np.sqrt(np.maximum(T**2 + 2 * T * rho * b + rho**2, TINY))
-    cosine = np.clip((T + rho * b * wide) / size, -1 + CLOSE, 1 - CLOSE)
+    cosine = np.clip((T + rho * b * wide) / size, -1 + COSINE_ROUNDING, 1 - COSINE_ROUNDING)
     # d/(d - 1) makes a competitor's cosine exact to first order in its mean
     unit = (np.sqrt(d) * d / np.maximum(d - 1, 1) / np.sqrt(Q))[..., None]
     return score_of_coordinate(cosine, D), unit * (rho**2 + T * rho * b) / size, mass[..., None] * w_g

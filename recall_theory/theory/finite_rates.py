@@ -21,15 +21,15 @@ from .correct_label import Nodes, OwnLabel, counts_of, laid_out
 from .domain import Batch
 from .formulas import finite_rate_formulas as fr
 from .read_out import Kernel
-from .recall import LARGEST, recall_and_accuracy
+from .recall import LARGEST_LOG_EXPECTED, recall_and_accuracy
 from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
 from .strengths import Stored
 from .training_attention import SPECK, Classes, Seeds, score_of_token
 from .variance import law_of_facts, scatter
 
 LEAST_LEFT = 1 / 20  # share of an overlap's variance that scores leave open; acts at d of a few
-FAR = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell
-NONE = 1e-6  # competitors expected of a kind that is left out
+LARGEST_LOGIT = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell
+LEAST_EXPECTED = 1e-6  # competitors expected of a kind that is left out
 NAMES = ("recall", "accuracy", "recall_std", "accuracy_std", "weight")
 COPIES = np.array([1, 2, 3])  # how often a noise token stands in a fresh sequence: more hardly ever
 
@@ -105,8 +105,8 @@ def read(soft: SoftSeeds, at: Facts, mixed: Mixture | None) -> Value:
     if mixed is not None:
         # all in units of the greatest noise token's exponential
         own = soft.heat[:, None] * (zeta + snr - mixed.top[:, None])
-        again = mixed.copies * np.exp(np.clip(own - soft.heat[:, None] * snr, -FAR, FAR))
-        own = np.exp(np.clip(own, -FAR, FAR))
+        again = mixed.copies * np.exp(np.clip(own - soft.heat[:, None] * snr, -LARGEST_LOGIT, LARGEST_LOGIT))
+        own = np.exp(np.clip(own, -LARGEST_LOGIT, LARGEST_LOGIT))
         total = own + again + 1 + mixed.rest[:, None]
         a, again, top, rest = own / total, again / total, 1 / total, mixed.rest[:, None] / total
         squares = mixed.squares[:, None] / total**2
@@ -191,7 +191,7 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     weight = np.concatenate([part[0].reshape(R, -1) for part in parts], -1)
     strength, variance, third = (np.concatenate([part[i].reshape(R, E, -1) for part in parts], -1) for i in (1, 2, 3))
     square = np.maximum((weight[:, None] * (strength**2 + variance)).sum(-1), SPECK * value.own**2 / seeds.d[:, None])
-    weight = np.where(weight * V > NONE, weight, 0)
+    weight = np.where(weight * V > LEAST_EXPECTED, weight, 0)
     keep = (weight > 0).any(axis=0)
     kinds = Kinds(weight[:, None, keep], strength[..., keep], variance[..., keep], third[..., keep],
                   np.maximum(V - 2, 1) * square)
@@ -254,7 +254,7 @@ def answered(softmax: Softmax, groups: Labels, at: Facts, mixed: Mixture | None,
     scaled = scaled_logit(seeds, nodes)
     points = 4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + (seeds.d / seeds.V).max())))
     found = hazard(seeds, kinds, nodes, scaled, points, accuracy).at(scaled, nodes.gain.reshape(*value.s.shape, -1))
-    right = np.exp(-np.exp(np.minimum(found, LARGEST))).reshape(nodes.mass.shape)
+    right = np.exp(-np.exp(np.minimum(found, LARGEST_LOG_EXPECTED))).reshape(nodes.mass.shape)
     chance = (value.weight * (nodes.mass * right).sum((-1, -2))).sum(-1)
     if mixed is not None:
         return chance, np.zeros_like(chance)

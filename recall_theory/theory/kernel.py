@@ -27,7 +27,7 @@ from ..activations import Activation
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.gaussian_kernels import smoothed
 from ..numerics.quadrature import (
-    FINE,
+    FINE_NODES,
     condense,
     gauss_coordinate,
     gauss_gamma,
@@ -479,7 +479,7 @@ def _third_of_many(q: _Neuron, B: FloatArray) -> FloatArray:
 @functools.lru_cache(maxsize=64)
 def _tilts(n: int, power: int, end: float) -> tuple[FloatArray, FloatArray]:
     """Gauss nodes and weights of x^power e^-x on 0 < x < end."""
-    x, w = gauss_legendre(FINE)
+    x, w = gauss_legendre(FINE_NODES)
     x, w = end * x, end * w
     weight = w * x**power * np.exp(-x)
     nodes, weights = condense(x, weight / weight.sum(), n)

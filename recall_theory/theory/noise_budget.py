@@ -24,7 +24,7 @@ from .formulas.step_two import input_power
 from .kernel import NeuronKernel
 from .seed import activation_moments
 
-ROUNDING = 1 / 10**12  # of what hardly ever fails, one step as little as the other
+HARDLY_EVER = 1 / 10**12  # of what hardly ever fails, one step as little as the other
 WIDE = 1e6  # neurons at which the kernel of infinite width is taken, and what one neuron adds to it
 
 
@@ -105,8 +105,8 @@ def limit(attention: float, recall: float, ratio: float, terms: Mapping[str, Map
           group: Callable[[str], str] = str) -> str:
     """The step that falls shorter, attention or recall, and the largest of its terms, added up by `group`: "recall:
     mean bias". `ratio` is N/V; "recall: facts never seen" where they are most of what is missed."""
-    step = "attention" if recall - attention > ROUNDING else "recall"
-    if step == "recall" and np.exp(-ratio) > max((1 - recall) / 2, ROUNDING):
+    step = "attention" if recall - attention > HARDLY_EVER else "recall"
+    if step == "recall" and np.exp(-ratio) > max((1 - recall) / 2, HARDLY_EVER):
         return "recall: facts never seen"
     total: dict[str, float] = {}
     for name, value in terms[step].items():

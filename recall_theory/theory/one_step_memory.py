@@ -30,7 +30,7 @@ _noise: Row = functools.partial(formula, reference=_WHERE, regime="one-step read
                                 unit="(noise/signal)^2")
 MOST_COUNTS = 1000  # counts told apart in one sum
 TRIGGER_NODES = 16  # even: at an overlap of exactly nought counts would tie that never do
-REACH = 6  # standard deviations of a count that the sums run over
+COUNT_END = 6  # standard deviations of a count that the sums run over
 LABEL_NODES = 10  # Gauss nodes over a label's count
 NOISE_NODES = 5  # and over how often the token asked for is noise at that label
 LOWEST, HIGHEST = 5, 9  # a score below -5 never wins, one above 9 always does
@@ -229,13 +229,13 @@ def _orthogonal(V: float, L: float, d: float, N: float, e: int) -> float:
     """Counts alone: n_k + M_kk against M_jk, and n_j t_k beside it where the trigger is in the span."""
     lam, rho = N / V, (L - 1) / V
     gap = max(1, int(np.sqrt(lam) / 4))
-    n = gap * np.arange(int(max(0, lam - REACH * np.sqrt(lam)) / gap),
-                        int((lam + REACH * np.sqrt(lam) + REACH) / gap) + 2)
+    n = gap * np.arange(int(max(0, lam - COUNT_END * np.sqrt(lam)) / gap),
+                        int((lam + COUNT_END * np.sqrt(lam) + COUNT_END) / gap) + 2)
     wn = np.exp(n * np.log(lam) - lam - gammaln(n + 1))
     wn = wn / wn.sum()
     inside = e == 1 and d == V
     x, wx = gauss_hermite(TRIGGER_NODES, symmetric=True) if inside else (np.zeros(1), np.ones(1))
-    reach = 2 * REACH * (np.sqrt(lam * rho * (1 + rho)) + 1)
+    reach = 2 * COUNT_END * (np.sqrt(lam * rho * (1 + rho)) + 1)
     low, top = max(0, lam * rho - reach), lam * rho + reach
     step = max(1, int(np.sqrt(lam * rho) / 4), int((top - low) / MOST_COUNTS))
     m = step * np.arange(int(low / step), int(top / step) + 2)

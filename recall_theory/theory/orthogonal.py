@@ -28,10 +28,10 @@ ENOUGH = 1000  # samples a fact above which no count is twice another (e^-0.11 E
 LEAST_SIDE = 1 / 10**4  # seeds of negative leads that are fewer are left out
 LEAST_COUNT = 1e-12  # own counts of less probability are left out
 NO_TIE = 1e-9  # ties that are fewer on average change nothing
-FARTHEST = 7  # standard deviations at which scores end, and a sum of counts' transform
+SCORES_END = 7  # standard deviations at which scores end, and a sum of counts' transform
 LOW = 5  # standard deviations below which 3e-7 of the tokens lie
 SWEEPS = 3  # sweeps that restore the law of counts from that given scores: the last moves it by 1e-4
-NOTHING = -700  # a logarithm of what is as good as nothing
+LOG_OF_NOTHING = -700  # a logarithm of what is as good as nothing
 
 
 def orthogonal_prediction(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, trigger_in_value: bool,
@@ -136,8 +136,8 @@ def _ranked(V: float, L: int, seeds: scores.Seeds, behind: int, labels: scores.L
     law, lead = at.law, at.lead[:, None]
     top = law.at_quantile(np.tile(-ndtri(-np.expm1(np.log(t) / V)), len(seeds.weight))[:, None])
     greatest = law.score(top)
-    cap = np.clip(law.quantile(top, top), -FARTHEST, FARTHEST)
-    border = np.clip(law.quantile(law.coordinate(greatest - lead), top), -FARTHEST, cap)
+    cap = np.clip(law.quantile(top, top), -SCORES_END, SCORES_END)
+    border = np.clip(law.quantile(law.coordinate(greatest - lead), top), -SCORES_END, cap)
 
     # Scores that the greatest outranks, and those that it does not.
     x, w = gauss_legendre(size)
@@ -237,7 +237,7 @@ def _credit(V: float, below: ComplexArray, equal: ComplexArray, top: ComplexArra
     s = (others * equal[..., near] * inverse[..., near] + top_equal[..., near] / first[..., near]) / (others + 1)
     left = V * log_of_one_plus(-s)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        tied = -np.expm1(np.clip(left.real, NOTHING, -NOTHING) + 1j * left.imag) / (V * s)
+        tied = -np.expm1(np.clip(left.real, LOG_OF_NOTHING, -LOG_OF_NOTHING) + 1j * left.imag) / (V * s)
     value[..., near] *= np.where(V * np.abs(s) > NO_TIE, tied, 1)
     return value, inverse, first
 
@@ -280,7 +280,7 @@ def _compete(arena: _Arena, groups: _Groups) -> _Won:
     # Of the lowest rank, from which nothing is taken: transforms over a label's count n, at frequencies up to where the
     # sum's has ended.
     count = arena.accuracy.orthogonal_sum * (2 if V < arena.accuracy.small / 4 else 1)
-    omega = np.linspace(0, min(np.pi / step, FARTHEST / np.sqrt(V * labels.rate)), count + 1)
+    omega = np.linspace(0, min(np.pi / step, SCORES_END / np.sqrt(V * labels.rate)), count + 1)
     w = np.where((omega == 0) | (omega == omega[-1]), 1 / 2, 1)
     turned = law[:, None] * (np.exp(1j * np.outer(omega, n - labels.rate)) - 1)  # (J + 1, omega, K)
     lowest = thinned(n, rivals, step, e * keep)

@@ -27,15 +27,15 @@ from .formulas import orthogonal_formulas as terms
 from .formulas.step_two import distinct_tokens
 
 ALMOST = 1 - 2**-53  # the greatest probability that is not 1
-CUBIC = 6  # Gauss nodes that give the first three cumulants of a cubic exactly
-FARTHEST = 9  # standard deviations of a count that sums run over: what is beyond is e^-40 of it
-SCORES = 5  # standard deviations of a fact's score that are summed over: beyond lie 6e-7 of the facts
-FLAT = 1e-12  # 1/dimension of the sphere that stands for a normal law
+CUBIC_NODES = 6  # Gauss nodes that give the first three cumulants of a cubic exactly
+COUNT_END = 9  # standard deviations of a count that sums run over: what is beyond is e^-40 of it
+SCORE_END = 5  # standard deviations of a fact's score that are summed over: beyond lie 6e-7 of the facts
+FLAT_SPHERE = 1e-12  # 1/dimension of the sphere that stands for a normal law
 SMALL = 1e-6  # nodes of less probability are left out
 LEAST_SKEW = 1 / 1000  # a skewness below it, or a negative one, is taken as this: the law is then normal
 MOST_SKEW = 8**0.5  # a skewness above that of chi^2 with one degree of freedom is taken as this
 LEAST_PART = 1 / 4  # of its mean, what a variance keeps where its regression would cross zero
-ROUNDING = 2**-40  # a difference of seeds that is less of what differs is rounding
+SEED_ROUNDING = 2**-40  # a difference of seeds that is less of what differs is rounding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,8 +54,8 @@ def label_counts(V: float, N: float, cells: int) -> Labels:
     """The cells of a label's count: every one where they are few, else `cells` a standard deviation."""
     rate = N / V
     step = max(1, round(np.sqrt(rate) / cells))
-    first = step * int(max(0, rate - FARTHEST * np.sqrt(rate)) / step)
-    n = np.arange(first, min(rate + FARTHEST * (1 + np.sqrt(rate)), N) + step, step).astype(float)
+    first = step * int(max(0, rate - COUNT_END * np.sqrt(rate)) / step)
+    n = np.arange(first, min(rate + COUNT_END * (1 + np.sqrt(rate)), N) + step, step).astype(float)
     poisson = n * np.log(rate) - rate - gammaln(n + 1)
     binomial = np.where(n <= N, poisson + binomial_over_poisson(np.minimum(n, N), N, V), -np.inf)
     laws = [np.exp(log - log.max()) for log in (binomial, poisson)]
@@ -161,7 +161,7 @@ def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, *,
     e: 1 if the trigger is in the values, else 0.
     """
     n, p0, x, c, rho = labels.n, labels.binomial, labels.n - labels.rate, 1 - 1 / L, (L - 1) / V
-    m, w = gauss_binomial(n * (L - 1), np.full(n.shape, 1 / V), CUBIC)
+    m, w = gauss_binomial(n * (L - 1), np.full(n.shape, 1 / V), CUBIC_NODES)
     w = w / w.sum(axis=-1, keepdims=True)
     other, own = (_pull(f(V, L, N, e, n[:, None], m), m, w) for f in (terms.pull, terms.own_pull))
     rest = other.variance + terms.shared_power_given(V, L, n, 0)
@@ -174,7 +174,7 @@ def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, *,
             + terms.shared_sequences_given(V, L, n**2 - n) - 2 * (c * rho * n / V) ** 2)
     change, square = (_given_sum(f, x, p0) for f in (each, x * x))
     size = float(np.sqrt(p0 @ change**2))
-    change = change / size if size > ROUNDING * np.abs(rest).max() else 0 * change
+    change = change / size if size > SEED_ROUNDING * np.abs(rest).max() else 0 * change
     free = V * max(float(p0 @ square**2 - (p0 @ (square * change)) ** 2), 0)  # variance of sum x^2 given that sum
     # Skewed as it is, or as much as keeps it positive.
     positive = 2 * size / np.sqrt(V) / np.maximum(p0 @ each + 2 * (c * rho * N / V) ** 2 / V, TINY)
@@ -248,7 +248,7 @@ def _nodes(V: float, accuracy: Accuracy, skew: float, total: float, given: tuple
     leads, share, own, variance, weight = (np.ravel(a) for a in (leads, leads**2 / V / variance, own, variance, weight))
     part = own / variance
     return Seeds(weight, leads / np.sqrt(variance), np.clip(skew * part ** (3 / 2), LEAST_SKEW, MOST_SKEW),
-                 np.maximum(share**2 / (V + 2 - 2 * share**2), FLAT), np.sqrt(part / total)[:, None] * centre,
+                 np.maximum(share**2 / (V + 2 - 2 * share**2), FLAT_SPHERE), np.sqrt(part / total)[:, None] * centre,
                  np.sqrt((part / total)[:, None] * spread + share[:, None]), leads)
 
 
@@ -261,7 +261,7 @@ def distinct_trials(V: float, n: float) -> tuple[float, float]:
 def attention(V: float, L: int, seeds: Seeds, accuracy: Accuracy) -> tuple[float, float]:
     """Mean attention and its standard deviation over seeds; L >= 2."""
     law = seeds.law
-    z = np.linspace(-SCORES, SCORES, accuracy.orthogonal_fact)
+    z = np.linspace(-SCORE_END, SCORE_END, accuracy.orthogonal_fact)
     wz = np.exp(-z * z / 2)
     wz /= wz.sum()
     u = law.at_quantile(z)
@@ -280,12 +280,12 @@ def attention(V: float, L: int, seeds: Seeds, accuracy: Accuracy) -> tuple[float
     more, wider = distinct_trials(V, 2 * (L - 1))  # of two sequences of one fact
     same = (np.exp(more * np.log1p(-np.minimum(wider * above, ALMOST))) * alone**2) @ wz
     row, pair = np.repeat(above[:, :, None], len(z), axis=2), np.tile(wz[:, None] * wz, (len(one), 1, 1))
-    if (seeds.flat > FLAT).any():  # two facts and a competitor share one square
+    if (seeds.flat > FLAT_SPHERE).any():  # two facts and a competitor share one square
         row = ndtr(-law.quantile(border[:, :, None], u[:, :, None], u[:, None, :]))
         square, size = law.flat * u * u, 1 / law.flat
         left, single = (np.log1p(-np.minimum(s, ALMOST)) for s in (square[:, :, None] + square[:, None, :], square))
         log = (size - 4)[..., None] * left - ((size - 3) * single)[:, :, None] - ((size - 3) * single)[:, None, :]
-        pair = pair * np.exp(np.minimum(log / 2, FARTHEST))
+        pair = pair * np.exp(np.minimum(log / 2, COUNT_END))
         pair = pair / pair.sum(axis=(1, 2), keepdims=True)
     column, inside = np.swapaxes(row, 1, 2), 1 - outside
     none = 1 - chance * (row + column - inside * np.minimum(row, column))

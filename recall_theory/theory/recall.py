@@ -38,9 +38,9 @@ from .variance import law_of_facts, scatter
 __all__ = ["recall_and_accuracy"]
 
 
-ENTRIES = 150_000  # nodes computed at a time: what fits a processor's cache; decides no value
-LOWEST, BEYOND = -2.0, 5.0  # of the logit that answers a wrong pick: from here to so far beyond sqrt(2 ln V)
-LARGEST = 5.0  # logarithm of the expected number of competitors above, from where on e^-e^x is 0
+ENTRIES_AT_A_TIME = 150_000  # nodes computed at a time: what fits a processor's cache; decides no value
+LOWEST_LOGIT, BEYOND_LARGEST = -2.0, 5.0  # a wrong pick's logit: from here to so far beyond sqrt(2 ln V)
+LARGEST_LOG_EXPECTED = 5.0  # logarithm of the expected number of competitors above, from where on e^-e^x is 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +109,7 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
     kernel = read_out.moments(seeds, read)
     samples, picked = samples.repeated(kernel.nodes), np.repeat(picked_by(seeds, groups, read), kernel.nodes, axis=1)
     each_row = kernel.own.shape[1] * accuracy.strength * accuracy.noise
-    rows = max(1, ENTRIES // (each_row * accuracy.chi * accuracy.power))
+    rows = max(1, ENTRIES_AT_A_TIME // (each_row * accuracy.chi * accuracy.power))
     parts = []
     for start in range(0, len(seeds.V), rows):
         i = slice(start, start + rows)
@@ -124,7 +124,7 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
         nodes = nodes_of(part, of, store, samples.at(i), ends, accuracy)
         scaled, shape = scaled_logit(part, nodes), (*of.own.shape, -1)
         log = hazard(part, others, nodes, scaled, rules.points, accuracy).at(scaled, nodes.gain.reshape(shape))
-        right = np.exp(-np.exp(np.minimum(log, LARGEST))).reshape(nodes.mass.shape)
+        right = np.exp(-np.exp(np.minimum(log, LARGEST_LOG_EXPECTED))).reshape(nodes.mass.shape)
         each = np.einsum("repm,repm->rep", nodes.mass, right)
         W = of.weight
         recall = (W * each.sum(-1)).sum(-1)
@@ -235,8 +235,8 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     store = stored(seeds, groups, kernel, np.repeat(picked_by(seeds, groups, read), D, axis=1))
     noise = np.maximum(V - 2, 1) * store.square
     gain = np.sqrt(d / noise)[..., None]
-    top = np.sqrt(2 * np.log(seeds.V)) + BEYOND
-    grid = (LOWEST + (top - LOWEST)[:, None] * np.linspace(0, 1, accuracy.answer))[:, None, :]
+    top = np.sqrt(2 * np.log(seeds.V)) + BEYOND_LARGEST
+    grid = (LOWEST_LOGIT + (top - LOWEST_LOGIT)[:, None] * np.linspace(0, 1, accuracy.answer))[:, None, :]
     count, w_count = gauss_poisson(seeds.lam[:, None] * groups.share, accuracy.answer_count)
     each = np.zeros((groups.weight.shape[1], R, kernel.own.shape[1], accuracy.answer))
     for c in range(len(each)):

@@ -20,11 +20,11 @@ from .formulas import finite_rate_formulas as fr
 from .seed import score_cumulants, seed_nodes, size_arrays
 from .training_attention import BELOW_ONE, Seeds, shape_score, summed_by_class
 
-LEFT = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
+LOWEST_LOG = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
 CELLS_OF_INTEGRAL = 128  # a unit of that logarithm, on which a cubic is as good as the integral
-FARTHEST, NEAREST = -16.0, 5.0  # logarithms of a rate: outside, no Gumbel variable has any mass
-RISES = 1e-10  # guard: acts where scores have an end, as on a circle, so that no cell is empty
-LEAST = 2.0**-500  # guard: acts on sums whose square would be no number
+LOWEST_LOG_RATE, HIGHEST_LOG_RATE = -16.0, 5.0  # logarithms of a rate: outside, no Gumbel variable has any mass
+LEAST_RISE = 1e-10  # guard: acts where scores have an end, as on a circle, so that no cell is empty
+LEAST_SUM = 2.0**-500  # guard: acts on sums whose square would be no number
 EMPTY = 1e-13  # guard: acts on a class that holds no label, as far as floats tell
 LEAST_WEIGHT = 1e-20  # guard: keeps attention above 0, so that high powers of it are numbers
 RARE = 1e-6  # weight of a seed below which it is left out
@@ -80,8 +80,9 @@ def soft_seeds(sizes: dict[str, float], embedding: str, e: int, beta: float, acc
 
 @functools.cache
 def _integral_table() -> FloatArray:
-    """(4, cells): the powers of a cubic on each cell of E1(exp(x)) from `LEFT` to `NEAREST` + 1, by Hermite's rule."""
-    x = np.linspace(LEFT, NEAREST + 1, int((NEAREST + 1 - LEFT) * CELLS_OF_INTEGRAL) + 1)
+    """(4, cells): the powers of a cubic on each cell of E1(exp(x)), x from `LOWEST_LOG` to `HIGHEST_LOG_RATE` + 1, by
+    Hermite's rule."""
+    x = np.linspace(LOWEST_LOG, HIGHEST_LOG_RATE + 1, int((HIGHEST_LOG_RATE + 1 - LOWEST_LOG) * CELLS_OF_INTEGRAL) + 1)
     f, slope = exp1(np.exp(x)), -np.exp(-np.exp(x)) / CELLS_OF_INTEGRAL
     rise, here, there = np.diff(f), slope[:-1], slope[1:]
     return np.stack([f[:-1], here, 3 * rise - 2 * here - there, here + there - 2 * rise])
@@ -90,14 +91,14 @@ def _integral_table() -> FloatArray:
 def _exponential_integral(x: FloatArray) -> FloatArray:
     """E1(exp(x)), whose derivative by x is -exp(-exp(x)); to 1e-12, from a table."""
     table = _integral_table()
-    place = np.clip((x - LEFT) * CELLS_OF_INTEGRAL, 0, table.shape[1])
+    place = np.clip((x - LOWEST_LOG) * CELLS_OF_INTEGRAL, 0, table.shape[1])
     i = np.minimum(place.astype(np.intp), table.shape[1] - 1)
     place -= i
     out = table[3].take(i)
     for power in table[2::-1]:
         out *= place
         out += power.take(i)
-    out -= np.minimum(x - LEFT, 0)
+    out -= np.minimum(x - LOWEST_LOG, 0)
     return out
 
 
@@ -114,26 +115,26 @@ class Softmax:
         self.soft, self.seeds, self.accuracy = soft, seeds, accuracy
         u = accuracy.reach * np.linspace(-1, 1, accuracy.soft_cells + 1)
         self.mass = np.diff(ndtr(u)) / (ndtr(u[-1]) - ndtr(u[0]))
-        edge = shape_score(seeds, u + np.zeros((len(heat), 1))) + RISES * u
+        edge = shape_score(seeds, u + np.zeros((len(heat), 1))) + LEAST_RISE * u
         self.score = (edge[:, 1:] + edge[:, :-1]) / 2
-        low = FARTHEST - heat * edge[:, -1:]
-        high = NEAREST - heat * edge[:, :1]
+        low = LOWEST_LOG_RATE - heat * edge[:, -1:]
+        high = HIGHEST_LOG_RATE - heat * edge[:, :1]
         self.log = low + (high - low) * np.linspace(0, 1, accuracy.soft_table)  # (R, J)
         self.step = self.log[:, 1] - self.log[:, 0]
         x = self.log[..., None] + (heat * edge)[:, None]
         wide = (heat * np.diff(edge))[:, None]
-        f = np.exp(-np.exp(np.minimum(x, NEAREST + 1)))
+        f = np.exp(-np.exp(np.minimum(x, HIGHEST_LOG_RATE + 1)))
         falls = -np.diff(f) / wide  # the mean over a cell of -f', f' the derivative by the logarithm
         self.mean = (-np.diff(_exponential_integral(x)) / wide) @ self.mass
         square = (-np.diff(_exponential_integral(x + np.log(2))) / wide) @ self.mass
         self.first = falls @ self.mass
         self.scored = (falls * self.score[:, None]) @ self.mass
-        slope = np.exp(np.minimum(x, NEAREST + 1)) * f
+        slope = np.exp(np.minimum(x, HIGHEST_LOG_RATE + 1)) * f
         self.second = self.first - (np.diff(slope) / wide) @ self.mass
         V, L = seeds.V[:, None], seeds.L[:, None]
         self.others = np.exp((L - 2) * np.log(np.maximum(self.mean, TINY)))
         # the sum over a vocabulary of V tokens differs from seed to seed
-        total = (V - 1) * np.clip(1 - self.mean, LEAST, 1)
+        total = (V - 1) * np.clip(1 - self.mean, LEAST_SUM, 1)
         log = np.log1p(np.maximum(square - self.mean**2, 0) * (V - 1) / total**2)[..., None]
         z, self.w_vocabulary = gauss_hermite(accuracy.soft_vocabulary)
         drawn = np.minimum(total[..., None] * np.exp(np.sqrt(log) * z - log / 2), V[..., None] - 1)
@@ -142,7 +143,7 @@ class Softmax:
 
     def _gumbel(self, order: int) -> tuple[FloatArray, FloatArray]:
         """Logarithms of u and weights of a gamma variable of that order."""
-        z = np.linspace(FARTHEST + 1, NEAREST - 1, self.accuracy.soft_gumbel)
+        z = np.linspace(LOWEST_LOG_RATE + 1, HIGHEST_LOG_RATE - 1, self.accuracy.soft_gumbel)
         w = np.exp(order * z - np.exp(z))
         return z, w / w.sum()
 
@@ -165,7 +166,7 @@ class Softmax:
             z, w = self._gumbel(order)
             rate = np.exp(self._at(self.rate, z - logit[..., None]))
             # one of the V tokens is the informative one itself, at a score below its own by the lead
-            copy = -np.expm1(-np.exp(np.minimum(z[:, None] - lead, NEAREST)))
+            copy = -np.expm1(-np.exp(np.minimum(z[:, None] - lead, HIGHEST_LOG_RATE)))
             share = np.exp(-rate - each * copy / V * np.exp(rate / each))
             out.append(np.einsum("z,rfzv->rfv", w, share))
         share = np.maximum(out[0], LEAST_WEIGHT)
@@ -174,7 +175,7 @@ class Softmax:
     def noise(self, logit: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(R, F): mean score of the noise that is attended, by weight, and the mean of the sum of its squared weights,
         beside informative tokens of these logits (R, F)."""
-        own = np.exp(-np.exp(np.minimum(self.log[:, None] + logit[..., None], NEAREST + 1)))
+        own = np.exp(-np.exp(np.minimum(self.log[:, None] + logit[..., None], HIGHEST_LOG_RATE + 1)))
         one, scored, squares = (((own * (table * self.others)[:, None]).sum(-1)
                                  * ((self.seeds.L - 1) * self.step)[:, None])
                                 for table in (self.first, self.scored, self.second))
@@ -202,7 +203,7 @@ class Softmax:
         """(R, F): the weight in a fact's own sequences of other copies of its token."""
         z, w = self._gumbel(1)
         log = z - (self.soft.heat[:, None] * zeta)[..., None]
-        own = np.exp(-np.exp(np.minimum(log + self.soft.at(zeta)[..., None], NEAREST + 1)))
+        own = np.exp(-np.exp(np.minimum(log + self.soft.at(zeta)[..., None], HIGHEST_LOG_RATE + 1)))
         return np.asarray(((self.seeds.L - 1) / self.seeds.V)[:, None] * ((self._at(self.others, log) * own) @ w))
 
 
@@ -296,7 +297,7 @@ def _mixtures(softmax: Softmax, nodes: int, chance: float, copies: float, accura
                                                                       softmax.score))
         spread = np.sqrt(np.maximum((below * softmax.score**2).sum(-1) - plain**2, 0))
         mean, score = (L - 2) * first, scored / np.maximum(first, TINY)
-        variance = (L - 2) * np.maximum(second - first**2, 0) / np.maximum(mean, LEAST)**2
+        variance = (L - 2) * np.maximum(second - first**2, 0) / np.maximum(mean, LEAST_SUM)**2
         x, w = gauss_gamma(np.minimum(variance, R), accuracy.soft_rest)
         out += [Mixture(float(chance * weight * w[:, j].mean()), copies, top, mean * x[:, j],
                         (L - 2) * second * x[:, j], score, plain, spread)

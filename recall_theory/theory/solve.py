@@ -28,17 +28,18 @@ from .seed import attention
 
 Sizes = dict[str, FloatArray]  # V, L, d, N and, with an MLP, m
 
-LIMIT = 1e18  # N/V that stands for infinity: at V up to 10^15, d up to 10^9 and L up to 10^7 all that N divides is
-# below 10^-6 of the signal, and nothing is yet lost in rounding
-LUCK = 2  # attention may miss so many times what accuracy may: a wrong pick is right by luck at most half the time
-FAR = 8  # a search for V goes so many times beyond what the leading laws leave
-LEAST_FAR = 64  # and at least to here
-LARGEST = {"d": 10**6, "L": 10**7, "m": 10**9}  # that a search considers
+# N/V that stands for infinity: at V up to 10^15, d up to 10^9 and L up to 10^7 all that N divides is below 10^-6 of the
+# signal, and nothing is yet lost in rounding
+RATIO_OF_LIMIT = 1e18
+MISSES_ALLOWED = 2  # attention may miss so many times what accuracy may: at most half of wrong picks are right by luck
+BEYOND_LEADING_LAW = 8  # a search for V goes so many times beyond what the leading laws leave
+LEAST_END_OF_V = 64  # and at least to here
+LARGEST_SEARCHED = {"d": 10**6, "L": 10**7, "m": 10**9}  # that a search considers
 COARSE = 8  # points a decade where a crossing is looked for
 SOUGHT_LARGEST = ("V", "L")  # sizes whose largest value is sought
 WITHIN = 1 / 100  # of the limit's recall and accuracy: what counts as its holding
 CLEAR, LITTLE = 1 / 50, 4  # of WITHIN, and of the gap before: one that the next step is not expected to raise to it
-STEP, MOST_STEPS = 2, 12  # in eta*gamma, on the way to where the limit holds
+RATE_STEP, MOST_RATE_STEPS = 2, 12  # in eta*gamma, on the way to where the limit holds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,15 +134,15 @@ class Model:
             high = fixed["d"]
         elif unknown == "V":
             left = self.interference(fixed["d"], fixed.get("m"), e=0)
-            high = min(high, max(LEAST_FAR, FAR * left, FAR / target))
+            high = min(high, max(LEAST_END_OF_V, BEYOND_LEADING_LAW * left, BEYOND_LEADING_LAW / target))
         elif unknown == "d" and self.embedding == "orthogonal":
             low = fixed["V"]
-        return low, min(high, LARGEST.get(unknown, high))
+        return low, min(high, LARGEST_SEARCHED.get(unknown, high))
 
 
 def bearable(attention: FloatArray, target: float) -> NDArray[np.bool_]:
     """Where accuracy can reach the target at all: what attention misses is answered right by luck only."""
-    return (1 - attention) <= LUCK * (1 - target)
+    return (1 - attention) <= MISSES_ALLOWED * (1 - target)
 
 
 def along(unknown: str, x: FloatArray, fixed: dict[str, float], ratio: float | None) -> Sizes:
@@ -156,7 +157,7 @@ def along(unknown: str, x: FloatArray, fixed: dict[str, float], ratio: float | N
 def samples(V: FloatArray, ratio: float) -> FloatArray:
     """N = ratio V, at least 1 and no more than is allowed; beyond that for an infinite ratio, the limit."""
     if ratio == np.inf:
-        return LIMIT * V
+        return RATIO_OF_LIMIT * V
     return np.clip(np.rint(ratio * V), 1, PARAMETERS["N"].high)
 
 
@@ -238,14 +239,14 @@ def rates_of_limit(in_limit: Prediction) -> float | None:
         beta = float(least_rates(setting.V, setting.L, WITHIN))
         gap = _gap(in_limit, beta)
         rising = gap > WITHIN
-        for taken in range(1, MOST_STEPS + 1):
+        for taken in range(1, MOST_RATE_STEPS + 1):
             before, old = beta, gap
-            beta *= STEP if rising else 1 / STEP
+            beta *= RATE_STEP if rising else 1 / RATE_STEP
             gap = _gap(in_limit, beta)
             if (gap > WITHIN) != rising:
                 return before * (beta / before) ** _share(old, gap)
             if taken == 1 and not rising and gap < max(CLEAR * WITHIN, LITTLE * old):
-                if _gap(in_limit, beta / STEP**(MOST_STEPS - 1)) < WITHIN / 2:
+                if _gap(in_limit, beta / RATE_STEP**(MOST_RATE_STEPS - 1)) < WITHIN / 2:
                     return 0.0
     except SettingError:
         return None

@@ -25,7 +25,7 @@ __all__ = ["Law", "law_of_facts", "scatter"]
 
 FULL = 1 - 1e-6  # greatest correlation of two facts' competitors; acts where nearly all noise is shared
 LEAST_LEFT = 1 / 20  # share of a competitor's variance that is left to it; acts at d of a few
-SURE, LOST = -9.0, 2.5  # logarithms of the expected competitors above, beyond which a fact is won, or lost
+LOG_WON, LOG_LOST = -9.0, 2.5  # logarithms of the expected competitors above, beyond which a fact is won, or lost
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +94,7 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     n, each_point = accuracy.pair, accuracy.cells
     fine = each_point * (n - 1) + 1
     mass = (W[..., None, None] * nodes.mass).ravel()
-    place = np.clip((log.ravel() - SURE) * ((fine - 1) / (LOST - SURE)) + 1 / 2, 0, fine - 1 / 2)
+    place = np.clip((log.ravel() - LOG_WON) * ((fine - 1) / (LOG_LOST - LOG_WON)) + 1 / 2, 0, fine - 1 / 2)
     cell = place.astype(np.intp) + np.repeat(np.arange(R) * fine, len(mass) // R)
     split = np.maximum(1 - np.abs(np.arange(fine)[:, None] / each_point - np.arange(n)), 0)
 
@@ -123,7 +123,7 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     square = mean(stored.square)
     unit = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1) / square
     pair, triple, four = _cycles(mean(kernel.variance - kernel.common), mean(kernel.linear), d, kernel.width)
-    points = np.broadcast_to(np.linspace(SURE, LOST, n), each.shape)
+    points = np.broadcast_to(np.linspace(LOG_WON, LOG_LOST, n), each.shape)
     return Law(points, each, total(scaled) / whole, total(noise) / whole, drawn, left,
                surplus=mean((recall * nodes.surplus).sum(-1)), shared=shared, length=mean(nodes.length),
                gain=gain * wide, cross=unit * mean(kernel.linear) / d,

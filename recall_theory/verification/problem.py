@@ -94,7 +94,7 @@ class Problem(Generic[S, P]):
         return ", ".join(f"{name}={getattr(setting, name)}" for name in self.required)
 
 
-FEW = 8  # predictions that are made at once: processes take longer to start
+FEW_SETTINGS = 8  # predictions that are made at once: processes take longer to start
 
 
 def _moments_of_three_steps(prediction: Prediction) -> dict[str, Moments]:
@@ -130,7 +130,7 @@ def predict_or_reason(predict: Callable[[S], P], setting: S) -> P | str:
 
 def predictions_of(predict: Callable[[S], P], settings: Sequence[S], jobs: int = 1) -> list[P | str]:
     """What is predicted of each setting, or why nothing is; by `jobs` processes where there are many."""
-    if jobs == 1 or len(settings) <= FEW:
+    if jobs == 1 or len(settings) <= FEW_SETTINGS:
         return [predict_or_reason(predict, setting) for setting in settings]
     return list(workers.ordered_map(predict_or_reason, [(predict, setting) for setting in settings], jobs))
 

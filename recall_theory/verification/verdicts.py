@@ -19,11 +19,11 @@ from .intervals import NEAR_ONE, UNSEEN
 
 AGREE, DISAGREE, INCONCLUSIVE = "agree", "disagree", "inconclusive"
 
-# Declared margins: differences of probabilities, at most RELATIVE of what is predicted.
+# Declared margins: differences of probabilities, at most RELATIVE_MARGIN of what is predicted.
 MARGINS = {"attention-only": 20 / 1000, "smooth": 20 / 1000, "rough": 30 / 1000}  # by the class of an activation
 GEOMETRIC = 20 / 1000
-RELATIVE = 1 / 10
-LEAST = 1 / 1000
+RELATIVE_MARGIN = 1 / 10
+LEAST_MARGIN = 1 / 1000
 POOLED_RELATIVE = 5 / 1000  # of the observed mean over a group of cells
 
 AGREE_CONFIDENCE = 0.95
@@ -33,10 +33,10 @@ VERDICT_ALPHA = 0.002
 POWER = 0.9  # at which one comparison detects its smallest detectable bias; three cells miss it once in 1,000
 
 FEWEST_SEEDS, MOST_SEEDS = 48, 6000  # of a plan
-REACH = 4.0  # standard errors in a margin: agreement takes two, and a right formula is so lucky 96 times in 100
-UNSEEN_REACH = 0.7  # share of the margin by which failures that no seed shows may move a mean
+ERRORS_IN_MARGIN = 4.0  # standard: agreement takes two, and a right formula is so lucky 96 times in 100
+UNSEEN_SHARE_OF_MARGIN = 0.7  # share of the margin by which failures that no seed shows may move a mean
 LOOKS = 3  # of a plan: at an eighth of the seeds, at all, and at more where a verdict is open
-EARLY = 8
+EARLY_PART = 8
 SECOND_STAGE = 4.0  # times the seeds of the plan: half a margin off is then found to agree 98 times in 100
 
 
@@ -62,7 +62,7 @@ def margin_at(predicted: float, declared: float) -> float:
     >>> margin_at(0.6, 0.02), margin_at(0.09, 0.02)
     (0.02, 0.009)
     """
-    return max(LEAST, min(declared, RELATIVE * predicted))
+    return max(LEAST_MARGIN, min(declared, RELATIVE_MARGIN * predicted))
 
 
 def pooled_margin(observed: float) -> float:
@@ -71,7 +71,7 @@ def pooled_margin(observed: float) -> float:
     >>> pooled_margin(0.6), pooled_margin(0.1)
     (0.003, 0.001)
     """
-    return max(LEAST, POOLED_RELATIVE * observed)
+    return max(LEAST_MARGIN, POOLED_RELATIVE * observed)
 
 
 def family_confidence(comparisons: int, alpha: float = VERDICT_ALPHA) -> float:
@@ -118,7 +118,7 @@ def seeds_to_rule_out(margin: float) -> int:
     """
     # Beyond 1e18 it would only overflow: no run has so many seeds.
     unseen = math.log(UNSEEN * (1 - AGREE_CONFIDENCE) / 2)
-    return math.ceil(min(unseen / math.log1p(-UNSEEN_REACH * margin), 1e18))
+    return math.ceil(min(unseen / math.log1p(-UNSEEN_SHARE_OF_MARGIN * margin), 1e18))
 
 
 def seeds_planned(mean: float, std: float, margin: float) -> int:
@@ -129,7 +129,7 @@ def seeds_planned(mean: float, std: float, margin: float) -> int:
     >>> seeds_planned(0.5, 0.1, 0.02), seeds_planned(0.97, 0.01, 0.02)
     (400, 340)
     """
-    n = max(2, math.ceil(min(REACH * std / margin, 1e9) ** 2))
+    n = max(2, math.ceil(min(ERRORS_IN_MARGIN * std / margin, 1e9) ** 2))
     return max(n, seeds_to_rule_out(margin)) if mean > NEAR_ONE else n
 
 
@@ -149,7 +149,7 @@ def early_look(plan: Sequence[int]) -> list[int]:
     >>> early_look([800, 100])
     [100, 48]
     """
-    return [min(n, max(FEWEST_SEEDS, n // EARLY)) for n in plan]
+    return [min(n, max(FEWEST_SEEDS, n // EARLY_PART)) for n in plan]
 
 
 def second_stage(first: Sequence[int], still_open: Collection[int]) -> list[int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from ..activations import NAMED
-from ..numerics.formatting import BEYOND, count, number, parse_integer, parse_real, probability
+from ..numerics.formatting import BEYOND_EVERY_RANGE, count, number, parse_integer, parse_real, probability
 from ..settings import EMBEDDINGS, OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, SIZES, Setting, SettingError
 from .document import GROUPS, asset, fragment, model_of, render, text
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ..theory.predict import Prediction
 
 
-SPAN = 64  # the curve reaches this factor to either side of the setting
+CURVE_SPAN = 64  # the curve reaches this factor to either side of the setting
 INTERVALS = 24
-STEEP = 0.05  # change between neighbouring points above which one is added between them
+STEEP_CHANGE = 0.05  # change between neighbouring points above which one is added between them
 MOST_POINTS = 48
 HEIGHT = 300  # pixels, as are those around the area of the curve
 LEFT, RIGHT, TOP, BOTTOM = 40, 84, 12, 40
@@ -54,7 +54,7 @@ class Curve:
     def __post_init__(self) -> None:
         parameter = PARAMETERS[self.along]
         self.present: int = getattr(self.setting, self.along)
-        low, high = max(parameter.low, self.present / SPAN), min(parameter.high, self.present * SPAN)
+        low, high = max(parameter.low, self.present / CURVE_SPAN), min(parameter.high, self.present * CURVE_SPAN)
         spaced = {round(low * (high / low) ** (i / INTERVALS)) for i in range(INTERVALS + 1)}
         self._values = sorted(spaced | {self.present})
         self.low, self.high = self._values[0], self._values[-1]
@@ -92,8 +92,8 @@ class Curve:
         return list(dict.fromkeys(order))
 
     def _steepest(self, tried: set[int]) -> int | None:
-        """The middle of the interval along which an observable changes most, where that is more than STEEP."""
-        best, middle = STEEP, None
+        """The middle of the interval along which an observable changes most, where that is more than STEEP_CHANGE."""
+        best, middle = STEEP_CHANGE, None
         for left, right in itertools.pairwise(sorted(self.points)):
             a, b = self.points[left], self.points[right]
             change = max(abs(getattr(b, name) - getattr(a, name)) for name in OBSERVABLES)
@@ -175,8 +175,8 @@ RESULTS = "explore_results.html.jinja"
 RATES = ("eta", "gamma")
 CONTROLS = (*SIZES, "activation", "embedding", *RATES)  # beside which the page says what is wrong with them
 ENDS = {"V": 20, "L": 14, "d": 14, "N": 32, "m": 18}  # of the sliders, as powers of two; texts may go beyond
-START = {"V": "1024", "L": "64", "d": "256", "N": "65536", "m": "1024", "activation": "relu", "embedding": "gaussian",
-         "trigger_in_value": "yes", "hold": "", "along": "N", "eta": "", "gamma": ""}
+START_FORM = {"V": "1024", "L": "64", "d": "256", "N": "65536", "m": "1024", "activation": "relu",
+              "embedding": "gaussian", "trigger_in_value": "yes", "hold": "", "along": "N", "eta": "", "gamma": ""}
 PLAIN_BOUNDS = {
     "coverage": "A fact that never occurred among the samples can only be guessed.",
     "bits: all right": "An assignment of V labels takes log2 V! bits, and the parameters hold no more than theirs.",
@@ -195,7 +195,7 @@ def page(form: Mapping[str, str], token: str) -> str:
     sizes = {name: {"low": int(4 * math.log2(PARAMETERS[name].low)), "high": 4 * ENDS[name],
                     "meaning": PARAMETERS[name].meaning.partition(";")[0]} for name in SIZES}
     return render("explore.html.jinja", style=asset("explore.css"), script=asset("explore.js"), connect="'self'",
-                  form={**START, **form}, given=form, token=token, formulas=_formulas(), sizes=sizes,
+                  form={**START_FORM, **form}, given=form, token=token, formulas=_formulas(), sizes=sizes,
                   activations=list(NAMED), embeddings=EMBEDDINGS)
 
 
@@ -256,7 +256,7 @@ def _setting(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
                           trigger_in_value=form.get("trigger_in_value") != "no")
         ratio = parse_real(form.get("hold", ""))
         if ratio and ratio > 0 and form.get("moved") != "N":
-            setting = setting.replace(N=max(1, round(min(ratio * setting.V, BEYOND))))
+            setting = setting.replace(N=max(1, round(min(ratio * setting.V, BEYOND_EVERY_RANGE))))
     except SettingError as error:
         return None, {error.name: str(error)}
     return setting, {}

@@ -24,12 +24,12 @@ from ..competitors import tilted_score
 from ..formulas import memory_laws as laws
 
 EMBEDDINGS = ("gaussian", "sphere")
-PART = 1 / 10**7  # to which sizes are found, exactly where it is below 1
+SIZE_PRECISION = 1 / 10**7  # to which sizes are found, exactly where it is below 1
 MOST_FACTS = 10**15  # floats hold every integer up to here
 MOST_STORED = 10**19  # of a search: more than the widest memory holds
-WIDEST = 10**9  # the largest d, as in a Setting
+LARGEST_D = 10**9  # the largest d, as in a Setting
 NODES = 12  # of a Gauss rule over a length
-STEP, REACH = 1 / 8, 9  # of the trapezoid rule over the right output's own noise, in standard deviations
+NOISE_STEP, NOISE_END = 1 / 8, 9  # of the trapezoid rule over the right output's own noise, in standard deviations
 OWN_NODES = 5  # of the rule over a competitor's own coefficient, on either side of 0
 BELOW_ONE = 1 - np.finfo(float).eps
 TILT_STEPS = 3  # towards the likeliest mean cosine of a competitor
@@ -66,7 +66,7 @@ def hebbian_errors(n: ArrayLike, d: ArrayLike, embedding: str = "gaussian",
         raise SettingError("rank", "rank is for Gaussian embeddings: a projection leaves no unit vectors")
     facts, size, outputs = np.broadcast_arrays(
         *(np.asarray(x, dtype=float) for x in (n, d, d if rank is None else rank)))
-    ranges = (("n", facts, 2, MOST_STORED), ("d", size, _least(embedding), WIDEST), ("rank", outputs, 1, WIDEST))
+    ranges = (("n", facts, 2, MOST_STORED), ("d", size, _least(embedding), LARGEST_D), ("rank", outputs, 1, LARGEST_D))
     for name, value, low, high in ranges:
         bad = ~((value >= low) & (value <= high))
         if bad.any():
@@ -98,7 +98,7 @@ def hebbian_capacity(d: float, target: float, embedding: str = "gaussian", rank:
         return None
     spare = _margin(target, embedding, rank, all_right)
     leading = laws.hebbian_all(float(d)) if all_right else laws.rank_most(float(d), float(rank or d))
-    return last_reaching(lambda n: spare(n, d), 0, 2, MOST_STORED, float(leading), relative=PART, scale=float)
+    return last_reaching(lambda n: spare(n, d), 0, 2, MOST_STORED, float(leading), relative=SIZE_PRECISION, scale=float)
 
 
 def hebbian_dimension(n: float, target: float, embedding: str = "gaussian", rank: float | None = None,
@@ -113,7 +113,7 @@ def hebbian_dimension(n: float, target: float, embedding: str = "gaussian", rank
     low = max(_least(embedding), math.ceil(rank or 1))
     leading = math.sqrt((8 if all_right else 2) * n * math.log(n))
     guess = leading if rank is None else leading**2 / rank
-    return last_reaching(lambda d: spare(n, d), 0, WIDEST, low, guess, relative=PART, scale=float)
+    return last_reaching(lambda d: spare(n, d), 0, LARGEST_D, low, guess, relative=SIZE_PRECISION, scale=float)
 
 
 def _margin(target: float, embedding: str, rank: float | None, all_right: bool) -> Callable[[float, float], float]:
@@ -184,5 +184,5 @@ def sphere_errors(n: float, d: float) -> float:
 
 def _noise() -> tuple[FloatArray, FloatArray]:
     """A standard normal variable by the trapezoid rule: what follows may be steep in it."""
-    x = np.arange(-REACH, REACH + STEP, STEP)
-    return x, np.exp(-x * x / 2) * STEP / math.sqrt(2 * math.pi)
+    x = np.arange(-NOISE_END, NOISE_END + NOISE_STEP, NOISE_STEP)
+    return x, np.exp(-x * x / 2) * NOISE_STEP / math.sqrt(2 * math.pi)

@@ -20,14 +20,14 @@ from ..formulas.leading_laws import recall_interference
 from ..formulas.lower_bounds import bits_bound, permutation_bits
 from ..formulas.registry import formulas
 from ..recall import recall_and_accuracy
-from ..solve import LIMIT
-from .hebbian_memory import MOST_FACTS, MOST_STORED, PART, WIDEST, hebbian_capacity, hebbian_dimension
+from ..solve import RATIO_OF_LIMIT
+from .hebbian_memory import LARGEST_D, MOST_FACTS, MOST_STORED, SIZE_PRECISION, hebbian_capacity, hebbian_dimension
 
 BITS = 16  # a parameter, for the bound
-WIDTH = 4  # of the MLP over d, as transformers have it
+NEURONS_A_DIMENSION = 4  # of the MLP over d, as transformers have it
 STEPS = 24  # of a search over sizes, before it is narrowed down
-DIGITS = 4  # after the first one: capacities of more are rounded down to these
-SPAN = 64  # sizes are sought from the leading law's over this to twice it
+DIGITS_OF_CAPACITY = 4  # after the first one: capacities of more are rounded down to these
+SPAN_SOUGHT = 64  # sizes are sought from the leading law's over this to twice it
 
 Criterion = Literal["almost all", "all"]
 Size = Callable[[Any], Any]  # facts by d, d by facts, or numbers by d
@@ -92,10 +92,10 @@ def compare_memories(*, d: int | None = None, m: int | None = None, facts: int |
     """
     if (d is None) == (facts is None):
         raise SettingError("d", "give d or facts, one of the two")
-    d = None if d is None else check_integer("d", d, 1, WIDEST)
+    d = None if d is None else check_integer("d", d, 1, LARGEST_D)
     facts = None if facts is None else check_integer("facts", facts, 2, MOST_FACTS)
-    m = None if m is None else check_integer("m", m, 1, WIDEST)
-    rank = None if rank is None else check_integer("rank", rank, 1, WIDEST if d is None else d)
+    m = None if m is None else check_integer("m", m, 1, LARGEST_D)
+    rank = None if rank is None else check_integer("rank", rank, 1, LARGEST_D if d is None else d)
     check_proportion("target", target)
     return Comparison(d, facts, target, tuple(_memories(d, facts, target, rank, m)))
 
@@ -132,11 +132,11 @@ def _memories(d: int | None, facts: int | None, target: float, rank: int | None,
         return row(name, criterion, f"d^2 = {c} n ln n", f"memory.hebbian.{which}", (law, _root(c)), known=known, **how)
 
     def width(d: float) -> float:
-        return WIDTH * d if m is None else m
+        return NEURONS_A_DIMENSION * d if m is None else m
 
     def trained(n: float) -> float:
         size = 7 / 20 * n * math.log(n)
-        return math.sqrt(size / WIDTH) if m is None else size / m
+        return math.sqrt(size / NEURONS_A_DIMENSION) if m is None else size / m
 
     yield hebbian("Gaussian", "almost all")
     yield hebbian("sphere", "almost all")
@@ -194,7 +194,7 @@ def linear_capacity(d: float) -> int:
     (4342, 3956)
     """
     most = last_reaching(lambda n: math.log(linear_load(1 / (n - 1))) - math.log(n / d**2), 0, 2, MOST_STORED,
-                         float(laws.linear_best(float(d))), relative=PART, scale=float)
+                         float(laws.linear_best(float(d))), relative=SIZE_PRECISION, scale=float)
     return 2 if most is None else most
 
 
@@ -214,7 +214,7 @@ def recall_at(V: FloatArray, d: FloatArray) -> FloatArray:
     """Recall of V facts at dimension d, both (n,), mean over seeds."""
     V, d = np.broadcast_arrays(np.asarray(V, dtype=float), np.asarray(d, dtype=float))
     sure = np.zeros_like(V)
-    settings = Batch(V, sure + 1, d, LIMIT * V, None, None, "gaussian", 1)
+    settings = Batch(V, sure + 1, d, RATIO_OF_LIMIT * V, None, None, "gaussian", 1)
     return recall_and_accuracy(settings, sure, sure, DEFAULT)["recall"]
 
 
@@ -224,7 +224,7 @@ def attention_capacity(d: int, target: float, leading: float) -> int | None:
     >>> attention_capacity(256, 0.99, 2136)
     703
     """
-    unit = 10 ** max(0, math.floor(math.log10(max(leading, 1))) - DIGITS)
+    unit = 10 ** max(0, math.floor(math.log10(max(leading, 1))) - DIGITS_OF_CAPACITY)
     V = _sizes(leading / unit, 2)
     found = known_interval(lambda x: recall_at(x * unit, np.full(x.shape, float(d))), target, V, highest=True)
     return None if found is None else found.high * unit
@@ -236,7 +236,7 @@ def attention_dimension(facts: int, target: float, leading: float) -> int | None
     >>> attention_dimension(702, 0.99, 135)
     256
     """
-    d = _sizes(leading * SPAN / 4, 1)
+    d = _sizes(leading * SPAN_SOUGHT / 4, 1)
     found = known_interval(lambda x: recall_at(np.full(x.shape, float(facts)), x), target, d, highest=True)
     return None if found is None else found.low
 
@@ -244,5 +244,5 @@ def attention_dimension(facts: int, target: float, leading: float) -> int | None
 def _sizes(leading: float, least: int) -> FloatArray:
     """Sizes below and above a leading law's answer, where a search begins."""
     high = max(2 * leading, 8 * least)
-    sizes: FloatArray = np.unique(np.rint(np.geomspace(max(high / (2 * SPAN), least), math.ceil(high), STEPS)))
+    sizes: FloatArray = np.unique(np.rint(np.geomspace(max(high / (2 * SPAN_SOUGHT), least), math.ceil(high), STEPS)))
     return sizes
