@@ -590,8 +590,9 @@ def class_covariance(p: StepTwo) -> Pair:
 
 
 @once
-def mlp_mean_square(p: StepTwo) -> Real:
-    """Square of the coefficient of the random direction W'1/m: each sample with itself, and facts with themselves (h3).
+def mlp_mean_squares(p: StepTwo) -> tuple[Real, Real]:
+    """Square of the coefficient of the random direction W'1/m: each sample with itself, and facts with themselves (h3);
+    and that by which W turns what all samples share at random.
 
     A neuron's input power s w'S w differs from neuron to neuron, and is larger where its weights lie along the
     direction that is looked at.
@@ -602,15 +603,15 @@ def mlp_mean_square(p: StepTwo) -> Real:
     first = own * s * p.h2 / 2 + facts * (p.h3 + s * p.h5)  # d h0/ds = h2/2, d h3/ds = h5
     second = own * s**2 * p.h4 / 4 + facts * 2 * s * p.h5
     along, spread = 2 * m[4] / (m[3] * p.d), 2 * m[2] / p.d
-    return (c**2 + 2 * c * first * along + (first**2 + c * second) * spread
-            + own**2 * (p.h1**2 * p.eta + p.h2**2 * p.eta**2 / 2)) * p.width
+    return ((c**2 + 2 * c * first * along + (first**2 + c * second) * spread) * p.width,
+            own**2 * (p.h1**2 * p.eta + p.h2**2 * p.eta**2 / 2) * p.width)
 
 
 def mlp_mean(p: StepTwo) -> Pair:
     """The finite width turns what all samples share, the mean of phi phi', into a random direction W'1/m:
     [c^2 + 4 c c' m_4/(m_3 d) + 2 (c'^2 + c c'') m_2/d + (b0 Q/N)^2 (h1^2 eta + h2^2 eta^2/2)]/m tr S Cbar^2, with
     c = b0 Q h0/N + h3/(V L^2), its derivatives by a neuron's relative input power, and eta = e tau/L^2 + 1/V."""
-    square, (token, seen) = mlp_mean_square(p), mean_squared(p)
+    square, (token, seen) = sum(mlp_mean_squares(p)), mean_squared(p)
     return square * token, square * seen
 
 
