@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy import stats
 from support import assert_mean, drawn
 
 from recall_theory import Setting, predict
@@ -79,6 +80,19 @@ def test_a_constant_part_alone_turns_what_label_noise_shares():
         mlp = draw_mlp(setting, np.random.default_rng())
         found.append(attention_scores(setting, emb, samples, mlp)[0].var(ddof=1))
     assert abs(np.mean(found) / law - 1) < 0.05 + 4 * np.std(found) / len(found)**0.5 / law
+
+
+@pytest.mark.parametrize("phi", ["relu", "tanh"])
+def test_tokens_pull_on_themselves_through_few_neurons(phi):
+    """The skewness of the scores, two thirds of which are there by tokens' products with the neurons' weights."""
+    setting = Setting(V=47, L=26, d=71, N=149, m=63, activation=phi, trigger_in_value=False)
+    law = seed.seed_law(setting.V, setting.L, setting.d, setting.N, "gaussian", False, m=setting.m, phi=phi)
+    found = []
+    for index in range(600):
+        emb, samples = drawn(setting, None, index)
+        found.append(stats.skew(attention_scores(setting, emb, samples, draw_mlp(setting, np.random.default_rng()))[0],
+                                bias=False))
+    assert_mean(found, float((law.weight * law.skew).sum()), 5, 0.03)
 
 
 @pytest.mark.parametrize("phi", [*SHIPPED, "sin(x)", "x**3 - 3*x"])

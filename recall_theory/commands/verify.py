@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..numerics.formatting import NOTHING, brief, count, deviation, number, plural, signed
+from ..settings import SIZES
 from .command import EXIT_CODES, Answer, Command, Output, cores
 from .options import choice, file_option, option
 from .text_layout import Block, Remark, Table, label, legend, marked, table
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ..verification.problem import P, Problem, S
     from ..verification.results import Comparison, JudgedCells, Verification
 
-SIZES = ("V", "L", "d", "N")
 _WORD_AND_SIZE = re.compile(r"(.*?)( [0-9,]+)?$")  # "relu 1,024"
 
 
@@ -31,7 +31,7 @@ def run(output: Output, grid: str, predictor: str | None, **values: Any) -> Answ
     judged = predict if predictor is None else load_predictor(predictor)
 
     def answer(result: Verification, wanted: int) -> Answer:
-        given = verification_answer(result, grid, wanted, SIZES, variant, predictor or "the theory")
+        given = verification_answer(result, grid, wanted, SIZES[:4], variant, predictor or "the theory")
         if predictor is None:
             return given
         from ..verification.residual_analysis import explain, paragraph

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from .arrays import FloatArray
 from .unit_sphere import split_at
 
-NORMAL_END = 14.0  # standard deviations; the density is 1e-43 there
+KERNEL_END = 14.0  # standard deviations; the density is 1e-43 there
 PANEL = 1.0  # longest panel, in standard deviations
 POINTS_A_PANEL = 16  # Gauss-Legendre points a panel
 ORDER = 80  # of the Hermite series of a kernel
@@ -60,12 +60,12 @@ def gaussian_rule(phi: RealFunction, s: ArrayLike, points: int = POINTS_A_PANEL)
     """
     std = np.sqrt(np.asarray(s, dtype=float))[..., None]
     if all(k == 0 for k in phi.kinks):
-        u, w = _panels(np.array([-NORMAL_END, 0.0, NORMAL_END]), points)
+        u, w = _panels(np.array([-KERNEL_END, 0.0, KERNEL_END]), points)
         return std * u, np.broadcast_to(w, (*std.shape[:-1], len(w)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        inner = np.nan_to_num(np.array(phi.kinks) / std, nan=0.0, posinf=NORMAL_END, neginf=-NORMAL_END)
-    ends = np.full((*inner.shape[:-1], 1), NORMAL_END)
-    u, w = _panels(np.concatenate([-ends, np.clip(inner, -NORMAL_END, NORMAL_END), ends], axis=-1), points)
+        inner = np.nan_to_num(np.array(phi.kinks) / std, nan=0.0, posinf=KERNEL_END, neginf=-KERNEL_END)
+    ends = np.full((*inner.shape[:-1], 1), KERNEL_END)
+    u, w = _panels(np.concatenate([-ends, np.clip(inner, -KERNEL_END, KERNEL_END), ends], axis=-1), points)
     return std * u, w
 
 
@@ -195,8 +195,8 @@ def _double_integral(phi: RealFunction, s1: float, s2: float, rho: float) -> flo
     bends = [k / std1 for k in phi.kinks if std1 > 0]
     bends += [k / (r * std2) for k in phi.kinks if r * std2 != 0]
     near = 2.0 ** -np.arange(1, 25)
-    cuts = [-NORMAL_END, NORMAL_END, *(b + sign * x for b in bends for sign in (-1, 1) for x in (0.0, *near))]
-    u, w = _panels(np.unique([x for x in cuts if abs(x) <= NORMAL_END]), POINTS_A_PANEL)
+    cuts = [-KERNEL_END, KERNEL_END, *(b + sign * x for b in bends for sign in (-1, 1) for x in (0.0, *near))]
+    u, w = _panels(np.unique([x for x in cuts if abs(x) <= KERNEL_END]), POINTS_A_PANEL)
     if rest < 1e-12:
         return float((w * phi.phi(std1 * u) * phi.phi(np.sign(r) * std2 * u)).sum())
     total = 0.0
@@ -204,8 +204,8 @@ def _double_integral(phi: RealFunction, s1: float, s2: float, rho: float) -> flo
         middle = r * u[i:i + OUTER_NODES, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             inner = [np.nan_to_num((k / std2 - middle) / rest, nan=0.0) for k in phi.kinks]
-        ends = np.full_like(middle, NORMAL_END)
-        edges = [-ends, *(np.clip(x, -NORMAL_END, NORMAL_END) for x in inner), ends]
+        ends = np.full_like(middle, KERNEL_END)
+        edges = [-ends, *(np.clip(x, -KERNEL_END, KERNEL_END) for x in inner), ends]
         v, wv = _panels(np.sort(np.concatenate(edges, axis=1), axis=1), POINTS_A_PANEL)
         mean = (wv * phi.phi(std2 * (middle + rest * v))).sum(axis=1)
         total += float((w[i:i + OUTER_NODES] * phi.phi(std1 * u[i:i + OUTER_NODES])) @ mean)

@@ -7,7 +7,7 @@ Parameters are arrays (...), nodes and weights (..., n), from the eigenvalues of
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -223,7 +223,7 @@ def _read_only(nodes: FloatArray, weights: FloatArray) -> tuple[FloatArray, Floa
 
 def condense(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     """The n-point Gauss rule (..., n) of a discrete measure (..., M), by the Lanczos recursion."""
-    nodes, weights, _ = condense_with(x, w, n)
+    nodes, weights, _ = _lanczos(x, w, n)
     return nodes, weights
 
 
@@ -243,13 +243,19 @@ def condense_with(x: FloatArray, w: FloatArray, n: int,
 
 def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """`condense`, and the matrix (..., n, M) that takes a function on the measure to its regression at the nodes."""
+    nodes, weights, operator = _lanczos(x, w, n)
+    return nodes, weights, operator()
+
+
+def _lanczos(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray, Callable[[], FloatArray]]:
+    """`condensation`, its matrix as a function, which costs as much again as the nodes."""
     diagonal, beside = [], []
     w = np.where(w > WEIGHTLESS, w, 0)
     size = np.abs(x).max(-1, keepdims=True)  # so that no square underflows
     x = x / np.where(size > 0, size, 1)
     mean = (w * x).sum(-1, keepdims=True)
     if n == 1:
-        return size * mean, np.ones_like(mean), w[..., None, :] + 0 * x[..., None, :]
+        return size * mean, np.ones_like(mean), lambda: w[..., None, :] + 0 * x[..., None, :]
     spread = np.sqrt((w * (x - mean)**2).sum(-1, keepdims=True)) + TINY
     t = np.where(spread > POINT_SPREAD * np.abs(mean), (x - mean) / spread, 0)
     root = np.sqrt(w)
@@ -272,6 +278,9 @@ def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, Floa
     nodes, vectors = _eigen(np.concatenate(diagonal, -1), np.concatenate(beside[:-1], -1))
     first = vectors[..., 0, :]
     real = np.abs(first) > POINT_SPREAD  # the others weigh nothing and lie where rounding puts them: they get means
-    operator = np.swapaxes(vectors, -1, -2) @ basis * root[..., None, :]
-    operator = np.where(real[..., None], operator / np.where(real, first, 1)[..., None], w[..., None, :])
+
+    def operator() -> FloatArray:
+        found = np.swapaxes(vectors, -1, -2) @ basis * root[..., None, :]
+        return np.where(real[..., None], found / np.where(real, first, 1)[..., None], w[..., None, :])
+
     return size * (mean + spread * np.where(real, nodes, 0)), np.where(real, first, 0)**2, operator

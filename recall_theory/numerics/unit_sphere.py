@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import TINY, FloatArray
-from .quadrature import condense, gauss_coordinate, gauss_gamma
+from .quadrature import NORMAL_END, condense, gauss_coordinate, gauss_gamma
 
-NORMAL_END = 9.0  # standard deviations where a normal variable's rule ends; its density is 1e-18 there
 FINE_NODES = 128  # points on one side of 0 from which a Gauss rule is made
 
 

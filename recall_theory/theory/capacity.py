@@ -36,7 +36,7 @@ from ..settings import (
     check_integer,
     check_proportion,
 )
-from .bounds import most_facts_from_samples, most_facts_on_average
+from .bounds import BITS, most_facts_from_samples, most_facts_on_average
 from .capacity_branches import branches, condition, in_numbers, layer_moments
 from .domain import remarks_at
 from .formulas import leading_laws as laws
@@ -48,7 +48,6 @@ from .solve import COARSE, LARGEST_SEARCHED, RATIO_OF_LIMIT, Model, Sizes, beara
 FEW_FACTS = 16  # a V from which on a capacity is worth a row
 MULTIPLES = (1, 4, 16)  # of the least N/V that stores so many: the rows where no budgets are given, beside the limit
 MOST_RATIO = 10**9  # N/V of a row, beside the limit
-BITS = 16  # bits a parameter
 NEIGHBOURS = (4, 6, 11, 16)  # eighths of V at which the spread over seeds is looked at, to both sides
 
 MORE = ("m", "d", "N")  # what can be had more of, for twice the facts

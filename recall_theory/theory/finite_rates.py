@@ -16,20 +16,18 @@ from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite
 from ..settings import SettingError
 from .accuracy import Accuracy
-from .competitors import Kinds, ends_of, hazard, scaled_logit
+from .competitors import LEAST_EXPECTED, Kinds, ends_of, hazard, scaled_logit
 from .correct_label import Nodes, OwnLabel, counts_of, laid_out
 from .domain import Batch
 from .formulas import finite_rate_formulas as fr
-from .read_out import Kernel
+from .read_out import LEAST_LEFT, Kernel
 from .recall import LARGEST_LOG_EXPECTED, recall_and_accuracy
 from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
 from .strengths import Stored
 from .training_attention import SPECK, Classes, Seeds, score_of_token
 from .variance import law_of_facts, scatter
 
-LEAST_LEFT = 1 / 20  # share of an overlap's variance that scores leave open; acts at d of a few
 LARGEST_LOGIT = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell
-LEAST_EXPECTED = 1e-6  # competitors expected of a kind that is left out
 NAMES = ("recall", "accuracy", "recall_std", "accuracy_std", "weight")
 COPIES = np.array([1, 2, 3])  # how often a noise token stands in a fresh sequence: more hardly ever
 

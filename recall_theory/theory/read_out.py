@@ -20,7 +20,7 @@ from .formulas import recall_formulas
 from .kernel import NeuronKernel, ValueRead
 from .training_attention import BELOW_ONE, SPECK, Seeds, best_pick, quantile_of_score, score_of_token, shape_score
 
-LEAST_LEFT = 1 / 20  # share of a kernel's variance that scores leave open; acts at d of a few
+LEAST_LEFT = 1 / 20  # share of a variance that what is known of it leaves open; acts at d of a few
 
 
 @dataclasses.dataclass(frozen=True)

@@ -166,19 +166,26 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
     groups: dict[tuple[Rules, int], list[int]] = {}
     for i, miss in enumerate(missed.tolist()):
         groups.setdefault((rules_of(batch, i, miss, accuracy), 0 if batch.m is None else i), []).append(i)
+    # larger d acts as this one, embeddings being all but orthogonal
+    batch = dataclasses.replace(batch, d=np.minimum(batch.d, accuracy.wide * batch.V))
+    laws = {}
+    for sure in {rules.sure for rules, _ in groups}:
+        where = np.array([i for (rules, _), members in groups.items() if rules.sure == sure for i in members])
+        all_seeds, weights, of = seeds_of(batch.at(where), sure, accuracy)
+        laws[sure] = all_seeds, weights, where[of]
     for (rules, _), members in groups.items():
         part = batch.at(np.array(members))
-        # larger d acts as this one, embeddings being all but orthogonal
-        part = dataclasses.replace(part, d=np.minimum(part.d, accuracy.wide * part.V))
         read_out: ReadOut = InnerProduct()
         if part.phi is not None and part.m is not None:
             nodes = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
             read_out = Neurons(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, nodes)
-        seeds, weights, of = seeds_of(part, rules.sure, accuracy)
+        all_seeds, weights, of = laws[rules.sure]
+        rows = np.flatnonzero(np.isin(of, members))
+        seeds = all_seeds.at(rows)
         columns = recall_given(seeds, read_out, rules, batch.bits)
-        for k, i in enumerate(members):
-            mine = of == k
-            found = _over_seeds(weights[mine], seeds.tau[mine], [a[mine] for a in columns],
+        for i in members:
+            mine = of[rows] == i
+            found = _over_seeds(weights[rows][mine], seeds.tau[mine], [a[mine] for a in columns],
                                 right=1 - missed[i] if rules.sure else 1.0, finite=finite[i])
             for name, value in found.items():
                 out[name][i] = value

@@ -367,7 +367,7 @@ def _turn(p: StepTwo) -> tuple[Real, Real]:
     linear = (1 - p.width) * p.K1**2
     pulled = st.mean_pull(p)
     own = sum(part(p)[0] for part in (st.sequence_sampling, st.class_covariance)) * p.d / p.moments[2]
-    neurons = st.mlp_mean_square(p) * c**2
+    neurons = sum(st.mlp_mean_squares(p)) * c**2
     a = p.e * tau / L
 
     def joint(k: int) -> Real:

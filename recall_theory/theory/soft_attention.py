@@ -18,14 +18,13 @@ from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite, gauss_le
 from .accuracy import Accuracy
 from .formulas import finite_rate_formulas as fr
 from .seed import score_cumulants, seed_nodes, size_arrays
-from .training_attention import BELOW_ONE, Seeds, shape_score, summed_by_class
+from .training_attention import BELOW_ONE, EMPTY, Seeds, shape_score, summed_by_class
 
 LOWEST_LOG = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
 CELLS_OF_INTEGRAL = 128  # a unit of that logarithm, on which a cubic is as good as the integral
 LOWEST_LOG_RATE, HIGHEST_LOG_RATE = -16.0, 5.0  # logarithms of a rate: outside, no Gumbel variable has any mass
 LEAST_RISE = 1e-10  # guard: acts where scores have an end, as on a circle, so that no cell is empty
 LEAST_SUM = 2.0**-500  # guard: acts on sums whose square would be no number
-EMPTY = 1e-13  # guard: acts on a class that holds no label, as far as floats tell
 LEAST_WEIGHT = 1e-20  # guard: keeps attention above 0, so that high powers of it are numbers
 RARE = 1e-6  # weight of a seed below which it is left out
 

@@ -21,7 +21,7 @@ LONG = 1  # times the vocabulary: sequences longer than this see the top tokens 
 # Guards against rounding, none of which moves a result:
 SPECK = 1e-9  # relative size below which a variance, or a mass left over, is as good as none
 BELOW_ONE = 1 - 1e-15  # the greatest chance whose complement has a logarithm worth taking
-EMPTY = 1e-13  # a weight that adds nothing in double precision
+EMPTY = 1e-13  # a weight that adds nothing in double precision, as of a class that holds no label
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ..numerics.quadrature import gauss_coordinate, gauss_legendre
 from .accuracy import Accuracy
 from .correct_label import Nodes
 from .formulas import recall_formulas as rf
-from .read_out import Kernel
+from .read_out import LEAST_LEFT, Kernel
 from .strengths import Stored
 from .training_attention import SPECK, Classes, Seeds
 
@@ -24,7 +24,6 @@ __all__ = ["Law", "law_of_facts", "scatter"]
 
 
 FULL = 1 - 1e-6  # greatest correlation of two facts' competitors; acts where nearly all noise is shared
-LEAST_LEFT = 1 / 20  # share of a competitor's variance that is left to it; acts at d of a few
 LOG_WON, LOG_LOST = -9.0, 2.5  # logarithms of the expected competitors above, beyond which a fact is won, or lost
 
 

@@ -15,8 +15,11 @@ from .step_two import (
     StepTwo,
     class_pull,
     fact_strength,
+    input_power,
     lead,
     mean_pull,
+    mean_squared,
+    mlp_mean_squares,
     noise_strength,
     record,
     self_pull,
@@ -38,11 +41,13 @@ def own_multiplier(k: int, straight: Real, p: StepTwo) -> Real:
     return sum(comb(k, j) * turn**j * straight**(k - j) * power_of_norm(k + j, p) for j in range(k + 1))
 
 
-def by_norm(p: StepTwo, noise: dict[str, Real], overlap: Real) -> Pair:
-    """Derivative of a token's variance by its |z|^2, and the part of it that is the mean embedding's.
+def by_norm(p: StepTwo, noise: dict[str, Real], overlap: Real) -> tuple[Real, Real, Real]:
+    """Derivative of a token's variance by its |z|^2; the part of it that is the mean embedding's; and how much larger
+    it is by z'Mz, M = W'W/m, with whose neurons tokens pull on themselves.
 
     `noise` is the variance by cause, as `step_two.parts` names them; `overlap` that of the tokens' products with the
-    trigger.
+    trigger. What neurons have turned, a = W'x, lies where M is large: a'Ma/a'a is 1 + d/m for the sum of all neurons
+    and for what they compare at random, 3 + d/m for what M itself has turned, the linear part.
     """
     q, m = p.d / p.V, p.moments
 
@@ -57,26 +62,32 @@ def by_norm(p: StepTwo, noise: dict[str, Real], overlap: Real) -> Pair:
     rest = sum(noise.values()) - embedding + overlap
     rest = rest + of("noise tokens", "informative tokens") * (stored_rho - 1)
     rest = rest + of("sequence sampling", "class covariance") * (sampled_rho - 1)
-    return rest + embedding * mean_rho, embedding * mean_rho
+    if p.m is None:
+        return rest + embedding * mean_rho, embedding * mean_rho, 0
+    shared, along = (square * mean_squared(p)[0] for square in mlp_mean_squares(p))
+    neurons, few = of("neurons"), p.d * p.width
+    linear = p.A**2 * input_power(p.V, p.L, p.e) / (p.P0 * p.P2)
+    turned = mean_rho * (shared * few + along * (2 + few)) + neurons * (2 * linear + few)
+    return rest + (shared + along) * (mean_rho - 1) + embedding * mean_rho, embedding * mean_rho, turned
 
 
-def norms(p: StepTwo, slope_of_variance: Pair) -> Real:
+def norms(p: StepTwo, slope_of_variance: tuple[Real, Real, Real]) -> Real:
     """Long embeddings score higher and vary more: own coefficients (rho - 1)/(L V)^2 of the classes' own tokens
     and (rho - 1)/(N L V) of the sequences that hold them.
 
     The mean embedding is independent of the covariance about the mean if embeddings are Gaussian; on the sphere their
     norms tie them, which has the same effect; what it shows there by itself is in `along_mean_on_sphere`.
     """
-    whole, embedding = slope_of_variance
-    own = p.kappa * (p.within * class_pull(p) + p.h1 * self_pull(p)) * whole
+    whole, embedding, turned = slope_of_variance
+    own = (p.within * class_pull(p) + p.h1 * self_pull(p)) * (p.kappa * whole + turned)
     tied = (1 - p.kappa) * mean_pull(p) / p.V**2 * (p.V / p.d + 1) * (whole - embedding)
     return 3 * (2 / p.d) * (own - tied)
 
 
-def directions(p: StepTwo, slope_of_variance: Pair) -> Real:
+def directions(p: StepTwo, slope_of_variance: tuple[Real, Real, Real]) -> Real:
     """Fourth cumulant of a direction alone: minus that which the norm would add to make the score normal; -6/(d + 2) of
     one coordinate of a unit vector. That of the mean embedding alone is in `along_mean_on_sphere`."""
-    whole, embedding = slope_of_variance
+    whole, embedding, _ = slope_of_variance
     return -(1 - p.kappa) * 6 / (p.d + 2) * (whole**2 - embedding**2)
 
 

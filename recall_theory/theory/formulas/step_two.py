@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import TypeVar, cast
 
 from .generic import Real, maximum, minimum, power_of_complement, power_of_complement_less_one, sqrt
 from .registry import Row, formula
@@ -18,6 +19,7 @@ from .wishart_moments import along_mean_on_sphere, wishart
 
 Pair = tuple[Real, Real]  # what a token's score sees, and what the trigger sees
 Law = Callable[["StepTwo"], Real]
+Result = TypeVar("Result")
 
 _WHERE = "docs/derivations/seed.md"
 _REGIME = "V, d large at any ratio d/V; L and N/V at least 2"
@@ -75,37 +77,37 @@ class StepTwo:
     P0: Real = 0
     P2: Real = 0
 
-    @property
+    @functools.cached_property
     def c(self) -> Real:
         """Share of a sequence's covariance that its own mean leaves."""
         return 1 - 1 / self.L
 
-    @property
+    @functools.cached_property
     def lam(self) -> Real:
         """Samples a fact."""
         return self.N / self.V
 
-    @property
+    @functools.cached_property
     def rr(self) -> Real:
         """|rbar|^2, the power of the label frequencies' noise."""
         return self.b0 * self.Q * (1 - 1 / self.V) / self.N
 
-    @property
+    @functools.cached_property
     def w0(self) -> Real:
         """Two samples' labels pull on each other by the outputs' overlap or by being equal."""
         return 1 / self.d + 1 / self.V + 1 / self.N
 
-    @property
+    @functools.cached_property
     def eta(self) -> Real:
         """Overlap of two averaged embeddings: by the trigger and by the mean embedding."""
         return input_overlap(self.V, self.L, self.e * self.tau)
 
-    @property
+    @functools.cached_property
     def within(self) -> Real:
         """The kernel's slope between two samples of a fact, which overlap by the informative embedding too."""
         return self.A + self.A2 * (self.eta + (1 + self.e * self.tau) / self.L**2)
 
-    @property
+    @functools.cached_property
     def width(self) -> Real:
         """1/m, 0 without an MLP."""
         return 0 if self.m is None else 1 / self.m
@@ -126,6 +128,20 @@ class StepTwo:
     def gap(self, k: int) -> Real:
         """tr (Sigma - 1/d) Sigma^k / d."""
         return (self.moments[k + 1] - self.moments[k]) / self.d**(k + 1)
+
+
+def once(law: Callable[[StepTwo], Result]) -> Callable[[StepTwo], Result]:
+    """The function, computed once for a `StepTwo` and kept with it: causes of noise share much."""
+    key = f"{law.__name__}()"
+
+    @functools.wraps(law)
+    def kept(p: StepTwo) -> Result:
+        known = p.__dict__
+        if key not in known:
+            known[key] = law(p)
+        return cast("Result", known[key])
+
+    return kept
 
 
 def record(name: str, title: str, arguments: str = _ALONE, mlp: bool = False, regime: str = "",
@@ -160,11 +176,13 @@ def given_counts(p: StepTwo, mean: Real, slope: Real) -> Real:
     return mean * p.Q**power / (1 + power * (power - 1) / p.V)
 
 
+@once
 def squared_counts(p: StepTwo) -> Real:
     """V sum_y n_y^2/N^2."""
     return 1 + p.Q / p.lam
 
 
+@once
 def cubed_counts(p: StepTwo) -> Real:
     """V^2 sum_y n_y^3/N^3."""
     return given_counts(p, 1 + 3 / p.lam + 1 / p.lam**2, 3 / p.lam + 3 / p.lam**2)
@@ -178,6 +196,7 @@ def left_beside(p: StepTwo, share: Real) -> Real:
 
 @record("attention.pull_of_noise", "Mean squared pull on noise tokens by the correlation of outputs with the label "
         "noise", "V d N b0 Q")
+@once
 def pull_of_noise(p: StepTwo) -> Real:
     """W = E sum_y p_y beta_y^2, with beta_y = r_y.rbar and p_y the frequency of label y."""
     V, lam = p.V, p.lam
@@ -188,6 +207,7 @@ def pull_of_noise(p: StepTwo) -> Real:
 
 @record("attention.pull_of_facts", "Mean squared pull on informative tokens by the correlation of outputs with the "
         "label noise", "V d N b0 Q")
+@once
 def pull_of_facts(p: StepTwo) -> Real:
     """W2 = E sum_y p_y^2 beta_y^2."""
     V, lam = p.V, p.lam
@@ -240,6 +260,7 @@ def quadratic_lead(p: StepTwo) -> Real:
 @record("attention.lead", "The lead T = z_trig.g of the informative token, its mean over seeds at given tau, b0 and Q",
         "V L d N e tau b0 Q", regime="exact at any size (b0 = Q = 1: the mean over both)",
         limits="tau/(L^2 V) at large L, V, N")
+@once
 def lead(p: StepTwo) -> Real:
     """A c (1 - 1/V) tau {(1 - 1/N)(1 + e/d)/(L^2 V) + (Q - 1)/(N L^2)}
     + h1 c (1 - 1/V) tau e b0 Q [tau/L^2 + (1 - 1/V)/(L d)]/N + A2 quadratic."""
@@ -266,6 +287,7 @@ def class_pull(p: StepTwo) -> Real:
     return p.c / (p.L * p.V)**2
 
 
+@once
 def mean_pull(p: StepTwo) -> Real:
     """The coefficient of Sigma zbar in g.
 
@@ -279,11 +301,13 @@ def mean_pull(p: StepTwo) -> Real:
     return stored - (1 - p.kappa) * 2 * p.V * (p.h1 * self_pull(p) + p.within * class_pull(p))
 
 
+@once
 def echo(p: StepTwo) -> Real:
     """The coefficient of Sigma z_trig in g: through the label noise, and through the classes' own tokens."""
     return p.e * (p.h1 * p.c**2 * p.rr / p.L + p.within * p.c / p.L**2 * (1 / p.V + (p.Q - 1) / p.N))
 
 
+@once
 def stored_by_outputs(p: StepTwo) -> tuple[tuple[Real, Real, Real], tuple[Real, Real, Real]]:
     """(strength, a, b) of what informative and what noise tokens add to the value direction: a vector of covariance
     strength Sigma, which tokens see through c^2 Sigma + a, and the trigger through c^2 Sigma + b."""
@@ -330,6 +354,7 @@ def over_facts(p: StepTwo, k: int) -> Pair:
     return (p.c / p.L)**2 * (token + turned), (p.c / p.L)**2 * (seen + turned_seen)
 
 
+@once
 def mean_squared(p: StepTwo) -> Pair:
     """The pair for Cbar^2, Cbar = c (S + e z_trig z_trig'/L) the mean covariance of keys and values; a token sees it
     beside the trigger."""
@@ -337,6 +362,7 @@ def mean_squared(p: StepTwo) -> Pair:
     return p.c**2 * p.trace(3), p.c**2 * (p.along(2) + e * (2 * tau**2 / (d * L) + tau**3 / L**2))
 
 
+@once
 def count_overlap(p: StepTwo) -> Real:
     """2 V Cov of a token's two coefficients, n(n - lam)/(L N^2) as a stored fact and c n(n - 1)/(L N)^2."""
     covariance = given_counts(p, 2 * p.lam**3 + 4 * p.lam**2, 2 * p.lam**3 + 12 * p.lam**2 + 4 * p.lam)
@@ -382,11 +408,13 @@ def informative_tokens(p: StepTwo) -> Pair:
     return _stored(p, *facts)
 
 
+@once
 def _label_pull(p: StepTwo) -> Real:
     """The part of a sample's squared pull on a random direction that goes by the label noise."""
     return pull_of_noise(p) * (p.e * p.tau / (p.L**2 * p.d) + p.c**2 / (p.V * p.d))
 
 
+@once
 def _squares(p: StepTwo) -> tuple[Real, Real, Real]:
     """Squares of the coefficients with which a sample's covariance is weighted, beyond A^2: pairs of samples, of facts,
     and through norms."""
@@ -416,6 +444,7 @@ def sequence_sampling(p: StepTwo) -> Pair:
                    + weight * seen + linear * tau / d * scale * labels) + tau * norms)
 
 
+@once
 def squared_pairs(p: StepTwo) -> Real:
     """E (n (n - 1))^2/lam^4 of a label's count."""
     lam = p.lam
@@ -424,6 +453,7 @@ def squared_pairs(p: StepTwo) -> Real:
 
 @record("attention.stored_variance", "Variance over seeds of what is stored along the trigger itself, but for the "
         "label counts", _ALONE)
+@once
 def stored_variance(p: StepTwo) -> Real:
     """(A tau c/L)^2 (1 + 3 e/d) {(1 - 1/V)^2 [2 n2^2/(L V d)^2 + kappa 4 n22/(d L^2 V^3)] + c^2 W2 m1/(V d)
     + (n2/d + n3/V) c m2 (1 - 1/(c L))^2/(L d N V) + 2 m2 (1/d + 1/V)/(d (L N)^2)}, n2, n3, n22 of the counts.
@@ -559,8 +589,10 @@ def class_covariance(p: StepTwo) -> Pair:
             few * (linear_seen + extra) + stored_variance(p))
 
 
-def mlp_mean_square(p: StepTwo) -> Real:
-    """Square of the coefficient of the random direction W'1/m: each sample with itself, and facts with themselves (h3).
+@once
+def mlp_mean_squares(p: StepTwo) -> tuple[Real, Real]:
+    """Square of the coefficient of the random direction W'1/m: each sample with itself, and facts with themselves (h3);
+    and that by which W turns what all samples share at random.
 
     A neuron's input power s w'S w differs from neuron to neuron, and is larger where its weights lie along the
     direction that is looked at.
@@ -571,15 +603,15 @@ def mlp_mean_square(p: StepTwo) -> Real:
     first = own * s * p.h2 / 2 + facts * (p.h3 + s * p.h5)  # d h0/ds = h2/2, d h3/ds = h5
     second = own * s**2 * p.h4 / 4 + facts * 2 * s * p.h5
     along, spread = 2 * m[4] / (m[3] * p.d), 2 * m[2] / p.d
-    return (c**2 + 2 * c * first * along + (first**2 + c * second) * spread
-            + own**2 * (p.h1**2 * p.eta + p.h2**2 * p.eta**2 / 2)) * p.width
+    return ((c**2 + 2 * c * first * along + (first**2 + c * second) * spread) * p.width,
+            own**2 * (p.h1**2 * p.eta + p.h2**2 * p.eta**2 / 2) * p.width)
 
 
 def mlp_mean(p: StepTwo) -> Pair:
     """The finite width turns what all samples share, the mean of phi phi', into a random direction W'1/m:
     [c^2 + 4 c c' m_4/(m_3 d) + 2 (c'^2 + c c'') m_2/d + (b0 Q/N)^2 (h1^2 eta + h2^2 eta^2/2)]/m tr S Cbar^2, with
     c = b0 Q h0/N + h3/(V L^2), its derivatives by a neuron's relative input power, and eta = e tau/L^2 + 1/V."""
-    square, (token, seen) = mlp_mean_square(p), mean_squared(p)
+    square, (token, seen) = sum(mlp_mean_squares(p)), mean_squared(p)
     return square * token, square * seen
 
 

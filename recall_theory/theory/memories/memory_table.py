@@ -14,6 +14,7 @@ from ...numerics.arrays import FloatArray
 from ...numerics.thresholds import bisect, known_interval, last_reaching
 from ...settings import SettingError, check_integer, check_proportion
 from ..accuracy import DEFAULT
+from ..bounds import BITS
 from ..domain import Batch
 from ..formulas import memory_laws as laws
 from ..formulas.leading_laws import recall_interference
@@ -23,7 +24,6 @@ from ..recall import recall_and_accuracy
 from ..solve import RATIO_OF_LIMIT
 from .hebbian_memory import LARGEST_D, MOST_FACTS, MOST_STORED, SIZE_PRECISION, hebbian_capacity, hebbian_dimension
 
-BITS = 16  # a parameter, for the bound
 NEURONS_A_DIMENSION = 4  # of the MLP over d, as transformers have it
 STEPS = 24  # of a search over sizes, before it is narrowed down
 DIGITS_OF_CAPACITY = 4  # after the first one: capacities of more are rounded down to these
