@@ -54,10 +54,11 @@ def test_every_query_is_recalled(route, hops):
 
 @settings(deadline=None, max_examples=40)
 @given(N=st.integers(2, 200), R=st.integers(1, 5), hops=st.integers(1, 3), seed=st.integers(0, 2**32),
-       route=st.sampled_from(("embedding", "middle", "chain")), bits=st.integers(1, 5), circle=st.booleans(),
-       disjoint=st.booleans())
+       route=st.sampled_from(("embedding", "middle", "two-layers", "chain")), bits=st.integers(1, 5),
+       circle=st.booleans(), disjoint=st.booleans())
 def test_other_codes_and_sets(N, R, hops, seed, route, bits, circle, disjoint):
     more = {"codes": "circle"} if circle else {"bits": bits}
+    disjoint = disjoint and route != "two-layers"
     hops = 1 if disjoint else hops
     assert asked(seed, N=N, R=R, hops=hops, route=route, sets="disjoint" if disjoint else "shared", **more).recall == 1
 
@@ -66,8 +67,10 @@ def test_sizes_of_the_issue():
     """Two hops through the middle at d = 80 where the embedding alone takes 528; and 8 hops of chain of thought."""
     sizes = {"N": 256, "R": 8, "hops": 2}
     assert {route: Construction(**sizes, route=route).d for route in ROUTES} == {
-        "embedding": 528, "wide": 24, "middle": 80, "chain": 8 * 8 + 8 + 5}
-    assert asked(**sizes, route="middle").recall == 1
+        "embedding": 528, "wide": 24, "middle": 80, "two-layers": 80, "chain": 8 * 8 + 8 + 5}
+    assert asked(**sizes, route="middle").recall == asked(**sizes, route="two-layers").recall == 1
+    c = Construction(N=4096, R=16, hops=4, route="two-layers")
+    assert (c.d, c.width, c.refused) == (3136, 2 * 6144 + 32, None)
     c = Construction(N=4096, R=16, hops=8, route="chain")
     assert (c.d, c.width) == (16 * 12 + 16 + 17, 2 * 16 * 12)
     assert Construction(N=4096, R=16, codes="circle").d == 3 * 16
@@ -88,7 +91,11 @@ class Exported:
         attention = self.library.exp(einsum("nd,hde,nte->nht", x[:, -1], w["key_query"], x))
         attention = attention / attention.sum(-1)[..., None]
         hidden = einsum("nht,hde,nte->nd", attention, w["value"], x) @ w["inward"].T + w["bias"]
-        return np.asarray((hidden * (hidden > 0)) @ w["outward"].T @ w["unembedding"].T).copy()
+        hidden = hidden * (hidden > 0)
+        if "second" in w:
+            hidden = hidden @ w["second"].T + w["second_bias"]
+            hidden = hidden * (hidden > 0)
+        return np.asarray(hidden @ w["outward"].T @ w["unembedding"].T).copy()
 
 
 @pytest.mark.parametrize("library, convert", [("jax.numpy", "asarray"), ("torch", "tensor")])
@@ -109,7 +116,7 @@ def test_exported_weights_are_the_model_in_other_libraries(sizes, library, conve
 
 
 @pytest.mark.parametrize("break_it", ["no key-query", "no gate", "wrong facts", "shuffled MLP", "positions shuffled"])
-@pytest.mark.parametrize("route", ["embedding", "middle", "chain"])
+@pytest.mark.parametrize("route", ["embedding", "middle", "two-layers", "chain"])
 def test_a_broken_transformer_forgets(break_it, route):
     """Controls: what the proofs use is needed."""
     c, model, facts = built(N=200, R=4, hops=3 if route == "chain" else 2, route=route)
@@ -131,7 +138,7 @@ def test_a_broken_transformer_forgets(break_it, route):
 
 def test_only_the_embedding_depends_on_the_facts_but_where_it_is_said():
     for route, changed in (("embedding", {"embedding"}), ("chain", {"embedding"}), ("wide", {"outward"}),
-                           ("middle", {"embedding", "unembedding"})):
+                           ("middle", {"embedding", "unembedding"}), ("two-layers", {"embedding", "unembedding"})):
         one, other = (built(seed, N=31, R=3, hops=2, route=route)[1].weights() for seed in (0, 1))
         assert {name for name in one if not np.array_equal(one[name], other[name])} == changed
 
