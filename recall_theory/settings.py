@@ -70,6 +70,11 @@ class Parameter:
         bounds = f"from {self.low:g} to {self.high:g}" if math.isfinite(self.high) else f"of at least {self.low:g}"
         return f"{noun} {bounds}" + (", or none" if self.optional else "")
 
+    @property
+    def required(self) -> bool:
+        """Whether a setting must give it."""
+        return self.default is None and not self.optional
+
     def check(self, value: Any) -> Any:
         """`value` in its canonical type; `SettingError` names the parameter and its domain."""
         if value is None and self.optional:

@@ -76,22 +76,36 @@ def test_sizes_of_the_issue():
         construct(Construction(N=2048, R=16, hops=4), np.zeros((16, 2048), int))
 
 
-@pytest.mark.parametrize("sizes", [{}, {"sets": "disjoint"}, {"hops": 3}, {"hops": 2, "route": "wide"},
-                                   {"hops": 3, "route": "middle", "bits": 2}, {"hops": 4, "route": "chain"}])
-def test_exported_weights_are_the_model_in_jax(sizes):
-    """The arrays alone, run by a few lines of another library, have the logits of the model."""
-    jnp = pytest.importorskip("jax.numpy")
-    c, model, _ = built(N=25, R=3, **sizes)
-    w = {name: jnp.asarray(array) for name, array in model.weights().items()}
+class Exported:
+    """The arrays of `weights` alone, run by a few lines of another library."""
+
+    def __init__(self, weights, library, convert):
+        self.weights, self.library = {name: convert(array) for name, array in weights.items()}, library
+
+    def forward(self, tokens):
+        w, einsum = self.weights, self.library.einsum
+        x = w["embedding"][tokens] + w["positions"][:tokens.shape[1]]
+        attention = self.library.exp(einsum("nd,hde,nte->nht", x[:, -1], w["key_query"], x))
+        attention = attention / attention.sum(-1)[..., None]
+        hidden = einsum("nht,hde,nte->nd", attention, w["value"], x) @ w["inward"].T + w["bias"]
+        return np.asarray((hidden * (hidden > 0)) @ w["outward"].T @ w["unembedding"].T).copy()
+
+
+@pytest.mark.parametrize("library, convert", [("jax.numpy", "asarray"), ("torch", "tensor")])
+@pytest.mark.parametrize("sizes", [*({"route": route, "hops": hops} for route in ROUTES for hops in (1, 3)),
+                                   {"sets": "disjoint"}, {"hops": 3, "route": "middle", "bits": 2},
+                                   {"hops": 2, "codes": "circle"}, {"hops": 5, "route": "chain"}])
+def test_exported_weights_are_the_model_in_other_libraries(sizes, library, convert):
+    """Logits, recall and margin are those of NumPy, in jax and in PyTorch."""
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    c, model, facts = built(N=25, R=3, **sizes)
+    exported = Exported(model.weights(), module, getattr(module, convert))
     rng = np.random.default_rng(2)
     tokens = np.concatenate([rng.integers(0, 25, (50, 1)), 25 + rng.integers(0, 3, (50, c.hops))], axis=1)
-    x = w["embedding"][tokens] + w["positions"][:tokens.shape[1]]
-    scores = jnp.einsum("nd,hde,nte->nht", x[:, -1], w["key_query"], x)
-    weights = jnp.exp(scores - scores.max(-1, keepdims=True))
-    weights /= weights.sum(-1, keepdims=True)
-    hidden = jnp.einsum("nht,hde,nte->nd", weights, w["value"], x) @ w["inward"].T + w["bias"]
-    logits = np.maximum(hidden, 0) @ w["outward"].T @ w["unembedding"].T
-    np.testing.assert_allclose(np.asarray(logits), model.forward(tokens), atol=1e-4)
+    np.testing.assert_allclose(exported.forward(tokens), model.forward(tokens), atol=1e-4)
+    there, here = (run_queries(c, m, facts, np.random.default_rng(1)) for m in (exported, model))
+    assert (there.recall, there.queries) == (here.recall, here.queries) == (1, 25 * 3**c.hops)
+    assert there.margin == pytest.approx(here.margin, abs=1e-4)
 
 
 @pytest.mark.parametrize("break_it", ["no key-query", "no gate", "wrong facts", "shuffled MLP", "positions shuffled"])

@@ -80,7 +80,6 @@ def run_predict(output: Output, **values: Any) -> Answer:
     if prediction.causes:
         blocks.append(table(({"cause": name, "variance": value, "because": CAUSES[name]}
                              for name, value in prediction.causes.items()), "What makes seeds differ, in one pass"))
-    blocks += map(Remark, prediction.remarks)
     return Answer(data, [{**data["setting"], **data["predicted"]}], blocks)
 
 
@@ -191,7 +190,7 @@ def run_hops(output: Output, N: int, R: int, hops: int, bits: float) -> Answer:
 
 def geometric_options(leave_out: Sequence[str] = ("bits",)) -> list[click.Parameter]:
     """An option for each parameter of a geometric setting."""
-    return setting_options(required=("N", "R"), leave_out=leave_out, among=GeometricSetting.parameters)
+    return setting_options(leave_out=leave_out, among=GeometricSetting.parameters)
 
 
 predict_command = Command(
@@ -225,8 +224,7 @@ capacity_command = Command(
 
 hops_command = Command(
     "hops", run_hops,
-    params=[*geometric_options(("d", "code_length", "hops", "depth", "chain_of_thought", "construction", "bits",
-                                "noise", "precision")),
+    params=[*[option(name, among=GeometricSetting.parameters, required=True) for name in "NR"],
             option("hops", among=GeometricSetting.parameters, default=2),
             option("bits", among=GeometricSetting.parameters)],
     help="What a query of several relations takes, by every route, at every depth and with chain of thought: the "

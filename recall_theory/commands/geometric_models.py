@@ -173,7 +173,7 @@ def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, trans
 
 construct_command = Command(
     "construct", run_construct,
-    params=[*setting_options(("N", "R"), among=Construction.parameters), "seed"],
+    params=[*setting_options(among=Construction.parameters), "seed"],
     help="Write down a whole transformer that recalls random facts (tokens, positions, attention, ReLU MLP, "
          "unembedding), and ask it every query, or 20,000 drawn ones. Where width x d is 10^9 or more its sizes alone "
          "are printed. --output FILE.npz writes its weights instead.",
@@ -192,7 +192,7 @@ simulate_command = Command(
 train_command = Command(
     "train", run_train,
     params=[flag("transfer", "in place of that: new bijections, for which the entities' embeddings alone are trained"),
-            *setting_options((), among=TrainingSetting.parameters),
+            *setting_options(among=TrainingSetting.parameters),
             option("seeds", default=4, help="networks, each trained on its own facts"), "seed",
             file_option("resume", "keep the training in FILE, that of the control beside it, and go on from them")],
     help="What gradient descent learns: a transformer of one attention layer and a ReLU MLP, all of it trained on "

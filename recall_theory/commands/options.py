@@ -129,10 +129,12 @@ def _brief_domain(p: Parameter) -> str:
     return domain.removeprefix("an integer ").removeprefix("a number ").replace("e+", "e").replace("e0", "e")
 
 
-def setting_options(required: Sequence[str] = SIZES[:4], leave_out: Sequence[str] = (),
+def setting_options(required: Sequence[str] | None = None, leave_out: Sequence[str] = (),
                     among: Mapping[str, Parameter] = PARAMETERS) -> list[click.Parameter]:
-    """An option for each parameter of a setting, in the order of their declaration."""
-    return [option(name, required=name in required, among=among) for name in among if name not in leave_out]
+    """An option for each parameter of a setting, in the order of their declaration; `required` are those that a setting
+    must give where None."""
+    return [option(name, required=p.required if required is None else name in required, among=among)
+            for name, p in among.items() if name not in leave_out]
 
 
 def flag(name: str, help: str, *, switch: bool = False, **more: Any) -> click.Option:

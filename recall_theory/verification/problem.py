@@ -72,7 +72,7 @@ class Problem(Generic[S, P]):
     @property
     def required(self) -> list[str]:
         """The parameters that every setting has to give."""
-        return [p.name for p in self.setting_type.parameters.values() if p.default is None and not p.optional]
+        return [p.name for p in self.setting_type.parameters.values() if p.required]
 
     def margins(self, setting: S, claimed: Mapping[str, float]) -> dict[str, float]:
         """The declared margin of each claimed observable."""
