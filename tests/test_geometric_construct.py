@@ -54,10 +54,11 @@ def test_every_query_is_recalled(route, hops):
 
 @settings(deadline=None, max_examples=40)
 @given(N=st.integers(2, 200), R=st.integers(1, 5), hops=st.integers(1, 3), seed=st.integers(0, 2**32),
-       route=st.sampled_from(("embedding", "middle", "chain")), bits=st.integers(1, 5), circle=st.booleans(),
-       disjoint=st.booleans())
+       route=st.sampled_from(("embedding", "middle", "two-layers", "chain")), bits=st.integers(1, 5),
+       circle=st.booleans(), disjoint=st.booleans())
 def test_other_codes_and_sets(N, R, hops, seed, route, bits, circle, disjoint):
     more = {"codes": "circle"} if circle else {"bits": bits}
+    disjoint = disjoint and route != "two-layers"
     hops = 1 if disjoint else hops
     assert asked(seed, N=N, R=R, hops=hops, route=route, sets="disjoint" if disjoint else "shared", **more).recall == 1
 
@@ -66,8 +67,10 @@ def test_sizes_of_the_issue():
     """Two hops through the middle at d = 80 where the embedding alone takes 528; and 8 hops of chain of thought."""
     sizes = {"N": 256, "R": 8, "hops": 2}
     assert {route: Construction(**sizes, route=route).d for route in ROUTES} == {
-        "embedding": 528, "wide": 24, "middle": 80, "chain": 8 * 8 + 8 + 5}
-    assert asked(**sizes, route="middle").recall == 1
+        "embedding": 528, "wide": 24, "middle": 80, "two-layers": 80, "chain": 8 * 8 + 8 + 5}
+    assert asked(**sizes, route="middle").recall == asked(**sizes, route="two-layers").recall == 1
+    c = Construction(N=4096, R=16, hops=4, route="two-layers")
+    assert (c.d, c.width, c.refused) == (3136, 2 * 6144 + 32, None)
     c = Construction(N=4096, R=16, hops=8, route="chain")
     assert (c.d, c.width) == (16 * 12 + 16 + 17, 2 * 16 * 12)
     assert Construction(N=4096, R=16, codes="circle").d == 3 * 16
@@ -76,26 +79,44 @@ def test_sizes_of_the_issue():
         construct(Construction(N=2048, R=16, hops=4), np.zeros((16, 2048), int))
 
 
-@pytest.mark.parametrize("sizes", [{}, {"sets": "disjoint"}, {"hops": 3}, {"hops": 2, "route": "wide"},
-                                   {"hops": 3, "route": "middle", "bits": 2}, {"hops": 4, "route": "chain"}])
-def test_exported_weights_are_the_model_in_jax(sizes):
-    """The arrays alone, run by a few lines of another library, have the logits of the model."""
-    jnp = pytest.importorskip("jax.numpy")
-    c, model, _ = built(N=25, R=3, **sizes)
-    w = {name: jnp.asarray(array) for name, array in model.weights().items()}
+class Exported:
+    """The arrays of `weights` alone, run by a few lines of another library."""
+
+    def __init__(self, weights, library, convert):
+        self.weights, self.library = {name: convert(array) for name, array in weights.items()}, library
+
+    def forward(self, tokens):
+        w, einsum = self.weights, self.library.einsum
+        x = w["embedding"][tokens] + w["positions"][:tokens.shape[1]]
+        attention = self.library.exp(einsum("nd,hde,nte->nht", x[:, -1], w["key_query"], x))
+        attention = attention / attention.sum(-1)[..., None]
+        hidden = einsum("nht,hde,nte->nd", attention, w["value"], x) @ w["inward"].T + w["bias"]
+        hidden = hidden * (hidden > 0)
+        if "second" in w:
+            hidden = hidden @ w["second"].T + w["second_bias"]
+            hidden = hidden * (hidden > 0)
+        return np.asarray(hidden @ w["outward"].T @ w["unembedding"].T).copy()
+
+
+@pytest.mark.parametrize("library, convert", [("jax.numpy", "asarray"), ("torch", "tensor")])
+@pytest.mark.parametrize("sizes", [*({"route": route, "hops": hops} for route in ROUTES for hops in (1, 3)),
+                                   {"sets": "disjoint"}, {"hops": 3, "route": "middle", "bits": 2},
+                                   {"hops": 2, "codes": "circle"}, {"hops": 5, "route": "chain"}])
+def test_exported_weights_are_the_model_in_other_libraries(sizes, library, convert):
+    """Logits, recall and margin are those of NumPy, in jax and in PyTorch."""
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    c, model, facts = built(N=25, R=3, **sizes)
+    exported = Exported(model.weights(), module, getattr(module, convert))
     rng = np.random.default_rng(2)
     tokens = np.concatenate([rng.integers(0, 25, (50, 1)), 25 + rng.integers(0, 3, (50, c.hops))], axis=1)
-    x = w["embedding"][tokens] + w["positions"][:tokens.shape[1]]
-    scores = jnp.einsum("nd,hde,nte->nht", x[:, -1], w["key_query"], x)
-    weights = jnp.exp(scores - scores.max(-1, keepdims=True))
-    weights /= weights.sum(-1, keepdims=True)
-    hidden = jnp.einsum("nht,hde,nte->nd", weights, w["value"], x) @ w["inward"].T + w["bias"]
-    logits = np.maximum(hidden, 0) @ w["outward"].T @ w["unembedding"].T
-    np.testing.assert_allclose(np.asarray(logits), model.forward(tokens), atol=1e-4)
+    np.testing.assert_allclose(exported.forward(tokens), model.forward(tokens), atol=1e-4)
+    there, here = (run_queries(c, m, facts, np.random.default_rng(1)) for m in (exported, model))
+    assert (there.recall, there.queries) == (here.recall, here.queries) == (1, 25 * 3**c.hops)
+    assert there.margin == pytest.approx(here.margin, abs=1e-4)
 
 
 @pytest.mark.parametrize("break_it", ["no key-query", "no gate", "wrong facts", "shuffled MLP", "positions shuffled"])
-@pytest.mark.parametrize("route", ["embedding", "middle", "chain"])
+@pytest.mark.parametrize("route", ["embedding", "middle", "two-layers", "chain"])
 def test_a_broken_transformer_forgets(break_it, route):
     """Controls: what the proofs use is needed."""
     c, model, facts = built(N=200, R=4, hops=3 if route == "chain" else 2, route=route)
@@ -117,7 +138,7 @@ def test_a_broken_transformer_forgets(break_it, route):
 
 def test_only_the_embedding_depends_on_the_facts_but_where_it_is_said():
     for route, changed in (("embedding", {"embedding"}), ("chain", {"embedding"}), ("wide", {"outward"}),
-                           ("middle", {"embedding", "unembedding"})):
+                           ("middle", {"embedding", "unembedding"}), ("two-layers", {"embedding", "unembedding"})):
         one, other = (built(seed, N=31, R=3, hops=2, route=route)[1].weights() for seed in (0, 1))
         assert {name for name in one if not np.array_equal(one[name], other[name])} == changed
 

@@ -17,6 +17,7 @@ from recall_theory.geometric import GeometricSetting, predict, simulate
 from recall_theory.geometric import hop_depth as counting
 from recall_theory.geometric.geometric_prediction import variance_by_cause as variance
 from recall_theory.geometric.geometric_setting import ROUNDED
+from recall_theory.geometric.geometric_simulation import digit_codes
 from recall_theory.geometric.superposition import COARSE, FINE, nearest_competitor, signs_recall
 from recall_theory.geometric.superposition import superposition_recall as recall
 from recall_theory.numerics.quantiser import nearest_level, noise_at
@@ -123,12 +124,18 @@ def test_rounding_adds_what_its_regression_leaves(precision):
     assert noise_at(ROUNDED, precision) == pytest.approx(left, rel=0.01)
 
 
-@pytest.mark.parametrize("N", [2, 3, 6, 13, 64, 100])
-def test_signs_flip_one_by_one(N):
-    """The sum over all numbers, of those of their digits that have a neighbour."""
-    bits = (N - 1).bit_length()
-    one_by_one = sum(0.9 ** sum(a ^ 2**i < N for i in range(bits)) for a in range(N)) / N
-    assert signs_recall(N, 0.1) == pytest.approx(one_by_one, rel=1e-12)
+@pytest.mark.parametrize("N, noise", [(2, 0.5), (3, 0.7), (6, 0.7), (13, 2), (64, 0.6), (100, 0.6), (100, 1.2)])
+def test_signs_under_noise_at_any_number(N, noise):
+    """The digits of every number, beside all others: no recursion, no grid."""
+    rng, codes = np.random.default_rng(N), digit_codes(N, (N - 1).bit_length())
+    asked = np.tile(np.arange(N), 100_000 // N)
+    right = np.argmax((codes[asked] + noise * rng.standard_normal((len(asked), codes.shape[1]))) @ codes.T, 1) == asked
+    assert abs(signs_recall(N, noise) - right.mean()) < 4.5 * right.std() / math.sqrt(len(asked))
+
+
+def test_signs_without_noise_and_with_nothing_else():
+    assert signs_recall(10**15, 0.1) == pytest.approx(1, abs=1e-9)
+    assert signs_recall(100, 1e4) == pytest.approx(1 / 100, rel=0.01)
 
 
 def test_limits():

@@ -80,7 +80,6 @@ def run_predict(output: Output, **values: Any) -> Answer:
     if prediction.causes:
         blocks.append(table(({"cause": name, "variance": value, "because": CAUSES[name]}
                              for name, value in prediction.causes.items()), "What makes seeds differ, in one pass"))
-    blocks += map(Remark, prediction.remarks)
     return Answer(data, [{**data["setting"], **data["predicted"]}], blocks)
 
 

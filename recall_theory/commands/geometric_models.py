@@ -23,6 +23,7 @@ ROUTES = {
     "embedding": "all hops in one pass, by the embedding",
     "wide": "all hops in one pass, by a wide MLP",
     "middle": "all hops in one pass, meeting in the middle",
+    "two-layers": "all hops in one pass, meeting in the middle by two MLP layers",
     "chain": "chain of thought",
 }
 

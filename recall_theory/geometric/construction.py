@@ -1,6 +1,6 @@
 """Transformers that recall all facts, written down weight by weight.
 
-The facts are one bijection a relation; a query is a subject and `hops` relations, asked in turn. Four routes: in one
+The facts are one bijection a relation; a query is a subject and `hops` relations, asked in turn. The routes: in one
 pass by the embedding, which holds a code for each word of relations; by a wide MLP, a table of all queries; by meeting
 in the middle, half of the hops in the embedding and half, backwards, in the unembedding; or by chain of thought, each
 answer appended to the sequence and read as the next subject. Derivation: docs/derivations/geometric.md.
@@ -10,7 +10,8 @@ softmax_u(x_last . K_i x_u) and hands on V_i times the average. The logits are
 
     unembedding . outward relu(inward (sum of heads) + bias).
 
-There are no skip connections and no normalisation.
+A second MLP layer, where there is one, is relu(second (hidden units of the first) + second_bias). There are no skip
+connections and no normalisation.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class GeometricTransformer:
 
     `embedding` (tokens, d), `positions` (most tokens of a sequence, d), `key_query` and `value` a (d, d) matrix a head,
     `inward` (width, d), `bias` (width,), `outward` (outputs, width), `unembedding` (answers, outputs). The matrices
-    may be sparse. Answer a is token a.
+    may be sparse. Answer a is token a. Where the MLP has two layers, `second` (units, width of the first) and
+    `second_bias` (units,) are the second, whose units `outward` reads.
     """
 
     embedding: WeightArray
@@ -57,6 +59,8 @@ class GeometricTransformer:
     bias: WeightArray
     outward: WeightArray | sparse.csr_matrix
     unembedding: WeightArray
+    second: sparse.csr_matrix | None = None
+    second_bias: WeightArray | None = None
 
     @property
     def d(self) -> int:
@@ -65,8 +69,8 @@ class GeometricTransformer:
 
     @property
     def width(self) -> int:
-        """Hidden units of the MLP."""
-        return len(self.bias)
+        """Hidden units of the MLP, of both of its layers where it has two."""
+        return len(self.bias) + (0 if self.second_bias is None else len(self.second_bias))
 
     def attend(self, tokens: IntArray) -> WeightArray:
         """What attention hands from the last position of each sequence to the MLP: from (n, t) to (n, d)."""
@@ -95,6 +99,8 @@ class GeometricTransformer:
             hidden = self.inward @ self.attend(tokens[i:i + block]).T
             hidden += self.bias[:, None]
             np.maximum(hidden, 0, out=hidden)
+            if self.second is not None and self.second_bias is not None:
+                hidden = np.maximum(self.second @ hidden + self.second_bias[:, None], 0)
             logits[i:i + block] = (self.outward @ hidden).T @ self.unembedding.T
         return logits
 
@@ -103,14 +109,19 @@ class GeometricTransformer:
         than 2 * 10^7 numbers."""
         heads = len(self.key_query) * self.d**2
         total = self.embedding.size + self.unembedding.size + 2 * heads
-        total += self.width * (self.d + 1 + self.outward.shape[0])
+        total += len(self.bias) * (self.d + 1) + self.outward.shape[0] * self.outward.shape[1]
+        second: dict[str, WeightArray] = {}
+        if self.second is not None and self.second_bias is not None:
+            total += self.second.shape[0] * (self.second.shape[1] + 1)
         if total > MOST_DENSE:
             raise SettingError("output", f"output can't take this model: it has {total:,} weights in "
                                f"dense arrays, and {MOST_DENSE:,} is the most that is written")
+        if self.second is not None and self.second_bias is not None:
+            second = {"second": _dense(self.second), "second_bias": self.second_bias}
         return {"embedding": self.embedding, "positions": self.positions,
                 "key_query": np.stack([_dense(head) for head in self.key_query]),
                 "value": np.stack([_dense(head) for head in self.value]), "inward": _dense(self.inward),
-                "bias": self.bias, "outward": _dense(self.outward), "unembedding": self.unembedding}
+                "bias": self.bias, "outward": _dense(self.outward), "unembedding": self.unembedding, **second}
 
 
 def _dense(matrix: WeightArray | sparse.csr_matrix) -> WeightArray:
@@ -154,6 +165,10 @@ def construct(construction: Construction, facts: IntArray) -> GeometricTransform
     embedding[c.N + np.arange(c.R), c.coded + np.arange(c.R)] = 1
     embedding[:c.N, :c.coded] = codes[word_tables(facts, c.ahead)].swapaxes(0, 1).reshape(c.N, -1)
     positions, key_query, value = _attention(c, codes)
+    if c.route == "two-layers":
+        inward, bias, second, second_bias, outward = _two_selectors(c, codes)
+        return GeometricTransformer(embedding, positions, key_query, value, inward, bias, outward,
+                                    _unembedding(c, codes, facts), second, second_bias)
     inward, bias, outward = _table(c, codes, facts) if c.route == "wide" else _selector(c, codes)
     return GeometricTransformer(embedding, positions, key_query, value, inward, bias, outward,
                                 _unembedding(c, codes, facts))
@@ -233,6 +248,45 @@ def _selector(c: Construction, codes: WeightArray) -> tuple[sparse.csr_matrix, W
     outward = sparse.csr_matrix((np.concatenate([sign, np.ones(constants)]).astype(np.float32),
                                  (rows, np.arange(c.width))), shape=(outputs, c.width))
     return inward, bias.astype(np.float32), outward
+
+
+def _two_selectors(c: Construction, codes: WeightArray) -> tuple[sparse.csr_matrix, WeightArray, sparse.csr_matrix,
+                                                                 WeightArray, sparse.csr_matrix]:
+    """The MLP of two layers, the first of which selects the code of the first relations' word and hands on the other
+    relations, and the second the block of their word: inward, bias, second, its bias, and outward.
+
+    Both are the selector of one layer, with the first layer's code in the place of the embedding's.
+    """
+    from scipy import sparse
+
+    first = c.replace(route="embedding", hops=c.ahead)
+    inward, bias, _ = _selector(first, codes)
+    later = range(c.coded + c.ahead * c.R, c.d)
+    inward.resize(inward.shape[0] - first.has_norms * first.blocks, c.d)
+    bias = bias[:inward.shape[0]]
+    handed_on = sparse.eye(c.d, dtype=np.float32, format="csr")[list(later)]
+    inward, bias = sparse.vstack([inward, handed_on], "csr"), np.append(bias, np.zeros(len(later), np.float32))
+
+    units = 2 * c.k * c.R**c.ahead
+    unit, gate = np.arange(2 * c.k * c.blocks), 2 * float(np.abs(codes).max())
+    block, sign, i = unit // (2 * c.k), np.where(unit % (2 * c.k) < c.k, 1.0, -1.0), unit % c.k
+    words = all_words(c.R, c.behind)
+    of_code = np.arange(units)
+    code = sparse.csr_matrix((np.where(of_code % (2 * c.k) < c.k, 1.0, -1.0), (of_code % c.k, of_code)),
+                             shape=(c.k, units))
+    read = sparse.csr_matrix((sign, (unit, i)), shape=(len(unit), c.k)) @ code
+    asked = sparse.csr_matrix((np.ones(words.size), (np.repeat(np.arange(c.blocks), c.behind),
+                                                     (np.arange(c.behind) * c.R + words).ravel())),
+                              shape=(c.blocks, len(later)))
+    constants = c.blocks if c.has_norms else 0
+    second = sparse.vstack([sparse.hstack([read, gate * asked[block]]),
+                            sparse.hstack([sparse.csr_matrix((constants, units)), asked[:constants]])], "csr")
+    second_bias = np.append(np.full(len(unit), -gate * c.behind), np.full(constants, 1.0 - c.behind))
+    each = c.k + c.has_norms
+    rows = np.append(block * each + i, np.arange(constants) * each + c.k)
+    outward = sparse.csr_matrix((np.append(sign, np.ones(constants)), (rows, np.arange(len(rows)))),
+                                shape=(c.blocks * each, len(rows)))
+    return (inward, bias, second.astype(np.float32), second_bias.astype(np.float32), outward.astype(np.float32))
 
 
 def _table(c: Construction, codes: WeightArray, facts: IntArray) -> tuple[WeightArray, WeightArray, WeightArray]:

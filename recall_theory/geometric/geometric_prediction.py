@@ -62,20 +62,11 @@ class GeometricPrediction:
         """Passes of a query."""
         return len(self.setting.word_lengths)
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """What the prediction leaves out, in sentences."""
-        s = self.setting
-        if s.construction == "superposition" or s.noise == 0 or s.N & (s.N - 1) == 0:
-            return ()
-        return ("N is not a power of two: what two wrong digits do where one alone leads to no attribute is left out. "
-                "Expect 0.006 at N = 100, noise 0.6.",)
-
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory geometric predict`."""
         return {"schema_version": SCHEMA_VERSION, "law": LAW, "setting": self.setting.to_dict(),
                 "predicted": {"recall": self.recall, "one_pass": self.one_pass, "std": {"recall": self.std}},
-                "passes": self.passes, "variance": self.causes, "remarks": list(self.remarks)}
+                "passes": self.passes, "variance": self.causes, "remarks": []}
 
 
 def predict(setting: GeometricSetting) -> GeometricPrediction:
@@ -88,15 +79,12 @@ def predict(setting: GeometricSetting) -> GeometricPrediction:
     >>> round(prediction.recall, 4), round(prediction.std, 4)
     (0.9154, 0.0153)
     """
-    from scipy.special import ndtr
-
     s = setting
     noise = s.noise_deviation
     if s.construction == "exact" and noise == 0:
         return GeometricPrediction(s, 1.0, 1.0, 0.0, {})
     if s.construction == "exact":
-        # A digit of an attribute is read wrong where noise exceeds 1; digits, words and subjects are independent.
-        one_pass = signs_recall(s.N, float(ndtr(-1 / noise)))
+        one_pass = signs_recall(s.N, noise)  # digits, words and subjects are independent
         causes = {"own": one_pass * (1 - one_pass) / s.N / s.words}
     else:
         if s.precision is not None:  # coordinates are nearly normal, and what rounding adds is as good as noise

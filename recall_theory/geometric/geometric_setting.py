@@ -192,7 +192,7 @@ def _bits_to_count(N: int) -> int:
     return (N - 1).bit_length()
 
 
-ROUTES = ("embedding", "wide", "middle", "chain")
+ROUTES = ("embedding", "wide", "middle", "two-layers", "chain")
 MOST_RUN = 10**9  # width x d of a model that is run
 MOST_WEIGHTS = 2 * 10**8  # of its embedding, and of its unembedding; 800 MB
 MOST_DIGIT = 20  # bits of a digit
@@ -212,8 +212,8 @@ class Construction(BaseSetting):
     R: int = declared(RELATIONS, "integer", 1, 1e6, (1, 32))
     hops: int = declared(WORD, "integer", 1, 64, (1, 6), default=1)
     route: str = declared("where the hops are: in the embedding; in a wide MLP; half in the embedding and half in the "
-                          "unembedding; or one after the other, by chain of thought", "choice", default="embedding",
-                          choices=ROUTES)
+                          "unembedding, by one MLP layer or two; or one after the other, by chain of thought",
+                          "choice", default="embedding", choices=ROUTES)
     sets: str = declared("whether all relations share one set of N attributes, or each has its own", "choice",
                          default="shared", choices=("shared", "disjoint"))
     codes: str = declared("digits: an attribute's number, side by side; circle: an angle", "choice", default="digits",
@@ -224,6 +224,9 @@ class Construction(BaseSetting):
         if self.sets == "disjoint" and self.hops > 1:
             raise SettingError("sets", f"sets=disjoint and hops={self.hops} contradict one another: several hops need "
                                "attributes that are subjects")
+        if self.sets == "disjoint" and self.route == "two-layers":
+            raise SettingError("route", "route=two-layers takes sets=shared: disjoint sets are for one hop, which "
+                               "one MLP layer answers")
         if self.codes == "circle" and self.bits > 1:
             raise SettingError("bits", f"bits={self.bits} is for digits; codes on a circle have none")
         if self.route == "wide" and (self.bits > 1 or self.codes == "circle"):
@@ -237,12 +240,13 @@ class Construction(BaseSetting):
     @property
     def ahead(self) -> int:
         """Hops in the embedding."""
-        return {"embedding": self.hops, "wide": 0, "middle": -(-self.hops // 2), "chain": 1}[self.route]
+        half = -(-self.hops // 2)
+        return {"embedding": self.hops, "wide": 0, "middle": half, "two-layers": half, "chain": 1}[self.route]
 
     @property
     def behind(self) -> int:
         """Hops in the unembedding, backwards."""
-        return self.hops - self.ahead if self.route == "middle" else 0
+        return self.hops - self.ahead if self.route in ("middle", "two-layers") else 0
 
     @property
     def slots(self) -> int:
@@ -276,9 +280,12 @@ class Construction(BaseSetting):
 
     @property
     def width(self) -> int:
-        """Hidden units of the MLP."""
+        """Hidden units of the MLP, in both of its layers where it has two."""
         if self.route == "wide":
             return self.N * self.words
+        if self.route == "two-layers":  # the first hands on the relations that the second reads
+            words = self.R**self.ahead + self.R**self.behind
+            return 2 * words * self.k + self.behind * self.R + self.has_norms * self.blocks
         return 2 * self.words * self.k + self.has_norms * self.blocks
 
     @property

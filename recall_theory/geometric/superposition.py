@@ -31,6 +31,8 @@ GUMBEL_STEP_SQUARE_MAPS = 1 / 16  # the same where d = k: what is averaged there
 GUMBEL_LOWEST, GUMBEL_HIGHEST = -36, 4  # where that density is below e^-36
 SHARP_DIMENSIONS = 32  # up to so many dimensions beyond k the edge of the event is sharp, and takes more nodes
 LONGEST_CODE = 64  # codes of up to so many times 2 ln N are tried
+DEFICIT_CELLS = 2**11  # of the density of a deficit
+DEFICIT_DEVIATIONS = 9  # of noise beyond a digit, at which that grid ends
 CODE_TOLERANCE = 1 / 1024  # relative width to which the best code length is sought
 
 
@@ -148,23 +150,51 @@ def superposition_recall(N: int, words: int, k: int, d: float, resolution: Resol
     return min(float(x.weights @ deflection_probability(x, k, d, angles) @ chances), 1.0)
 
 
-def signs_recall(N: int, flip: float) -> float:
-    """Expected recall of N codes of signs, the binary digits of their numbers, each of which is read wrong with
-    probability `flip` where the code that differs in it alone exists: exact where N is a power of two.
+def signs_recall(N: int, noise: float) -> float:
+    """Expected recall of N codes of signs, the binary digits of their numbers, read with Gaussian noise of this
+    deviation on each digit. Exact at every N but for the grid of a density (1e-5).
 
-    >>> round(signs_recall(8, 0.1), 3), round(signs_recall(6, 0.1), 3)
-    (0.729, 0.783)
+    Derivation: docs/derivations/geometric.md.
+
+    >>> round(signs_recall(8, 0.7), 4), round(signs_recall(6, 0.7), 4)
+    (0.7874, 0.8261)
     """
-    keep, total, weight = 1 - flip, 0.0, 1.0
-    rest = N
-    for bit in range((N - 1).bit_length() - 1, -1, -1):
-        beyond = rest - 2**bit  # numbers with this bit set; the others have a neighbour there where as many exist
-        if rest == 2 ** (bit + 1):
-            break
-        if beyond > 0:
-            total += weight * (beyond * keep ** (bit + 1) + (2**bit - beyond) * keep**bit)
-            weight, rest = weight * keep, beyond
-    return (total + weight * rest * keep ** (rest - 1).bit_length()) / N
+    from scipy.signal import fftconvolve
+    from scipy.special import ndtr
+
+    keep = float(ndtr(1 / noise))
+    if N & (N - 1) == 0:
+        return keep ** (N.bit_length() - 1)
+    # Half the deficit: masses at 0, in equal cells up to where no digit reaches, and beyond them.
+    edges = np.linspace(0, 1 + DEFICIT_DEVIATIONS * noise, DEFICIT_CELLS + 1)
+
+    def positive(mean: float) -> FloatArray:
+        """A digit y, where it is above 0."""
+        return np.concatenate([[0], np.diff(ndtr((edges - mean) / noise)), [0]])
+
+    def above(mass: FloatArray) -> FloatArray:
+        """The chance of more than each value, half of its own cell among it."""
+        return mass.sum() - np.cumsum(mass) + mass / 2
+
+    def added(mass: FloatArray, digit: FloatArray) -> FloatArray:
+        """The law of a deficit that grows by a positive digit; two cells' sum is on an edge, half to each side."""
+        cells = fftconvolve(mass[1:-1], digit[1:-1])[:DEFICIT_CELLS]
+        total = mass[0] * digit
+        total[1:-1] += (cells + np.concatenate([[0], cells[:-1]])) / 2
+        total[-1] = mass.sum() * digit.sum() - total[:-1].sum()
+        return total
+
+    zero, right, wrong = np.eye(1, DEFICIT_CELLS + 2)[0], positive(1), positive(-1)
+    free, tight = zero[::-1].copy(), np.zeros(DEFICIT_CELLS + 2)
+    for bit in range(N.bit_length()):  # both are divided by 2 a digit
+        if N >> bit & 1:
+            tight = tight * above(right) + wrong * above(free) + zero * keep * free.sum()
+            free = right * above(free) + free * above(right) + zero * keep * free.sum()
+        else:
+            tight = keep * tight + added(tight, wrong)
+            free = keep * free + added(free, right)
+        free, tight = free / 2, tight / 2
+    return min(float(tight.sum()) * 2 ** N.bit_length() / N, 1.0)
 
 
 def parameter_count(N: int, words: int, slots: int, k: int, d: int) -> float:

@@ -53,7 +53,7 @@ class Accuracy:
     neuron_mean: int = 2  # that of the mean, given the power; one node more of both below `narrow`, as below
     # the correct label
     chi: int = 2  # length of the sum of the output embeddings; one more on the sphere
-    power: int = 2  # total strength of the competitors
+    power: int = 2  # total strength of the competitors; where attention is not sure, fewer more at `small` sizes
     noise: int = 8  # noise of its own output, between where it loses and where it wins
     # the competitors
     classes: int = 5  # of labels by their share of right attention, beside four near 0 and 1

@@ -80,8 +80,9 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
         accuracy, score=-(-accuracy.score // halved), score_below=accuracy.score_below + int(halvings > 0),
         score_above=-(-accuracy.score_above // halved) + (halvings + 1) // 2,
         gain=accuracy.gain + halvings + 2 * int(sharp), chi=accuracy.chi + more + int(batch.sphere),
-        power=accuracy.power + aside, length=accuracy.length + aside, trigger=accuracy.trigger + more // 2,
-        overlap=accuracy.overlap + more, strength=own or int(np.ceil(accuracy.strength * wide_own)),
+        power=accuracy.power + (more if sure else halvings // 2), length=accuracy.length + aside,
+        trigger=accuracy.trigger + more // 2, overlap=accuracy.overlap + more,
+        strength=own or int(np.ceil(accuracy.strength * wide_own)),
         count=int(np.ceil((accuracy.few_count if few else accuracy.count) * wide_own)),
         competitor=int(np.ceil((accuracy.few_competitor if few else accuracy.competitor) * wide)),
         kind=int(np.ceil(accuracy.kind * wide)))

@@ -49,9 +49,10 @@ class Stored:
 
 def picked_by(seeds: Seeds, groups: Classes, read: Facts) -> FloatArray:
     """(R, F, C): the chance that a sequence of a class attends to the fact's own token, which stands among its noise
-    and ahead of its informative one."""
+    and ahead of its informative one: at most the class's share of wrong attention, of which it is a part."""
     ahead = read.zeta[..., None] - (groups.zeta + seeds.snr[:, None])[:, None]
-    return read.picked[..., None] * ndtr(ahead / np.sqrt(groups.zeta_variance + SPECK)[:, None])
+    picked = read.picked[..., None] * ndtr(ahead / np.sqrt(groups.zeta_variance + SPECK)[:, None])
+    return np.asarray(np.minimum(picked, 1 - groups.share[:, None]))
 
 
 def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) -> Stored:
