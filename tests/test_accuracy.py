@@ -92,7 +92,7 @@ def test_every_node_count_belongs_to_a_part():
 
 def test_fewer_nodes_are_seen():
     """The negative control: one node in the place of several moves what the tests above compare."""
-    saturated, few = Setting(V=100, L=1, d=40, N=1500), Setting(V=100, L=16, d=12, N=300)
+    saturated, few = Setting(V=100, L=1, d=40, N=1500), Setting(V=100, L=16, d=40, N=300)
     cases = {saturated: ("few_count", "noise", "trigger", "seed_tau"), few: ("power",)}
     for setting, name in ((setting, name) for setting, names in cases.items() for name in names):
         mean, _ = moved(setting, dataclasses.replace(QUICK, **{name: 1}))

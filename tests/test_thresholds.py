@@ -185,7 +185,7 @@ def test_the_last_integer_that_reaches_a_target_in_both_directions(low, width, s
 
         def lead(x, sign=sign, asked=asked):
             asked.append(x)
-            return sign * steep * (math.log1p(edge + 0.5) - math.log1p(x))
+            return sign * steep * math.log1p((edge - x + 0.5) / (1 + x))  # a difference of logarithms loses its sign
 
         found = thresholds.last_reaching(lead, 0, start, end, guess, relative=relative, scale=float)
         assert len(asked) < 70
