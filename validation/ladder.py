@@ -5,12 +5,12 @@
     python -m validation.ladder --scheduler tcp://host:8786   # on the machines of a Dask cluster
     python -m validation.ladder --count    # says what is done and what is left
 
-The rule, written before any of it ran. Settings: the 42 of `grid_settings`, all at 8 seeds (seed 1), at most 1,000
-steps, learning rates and weight decay by the rules at the head of `recall_theory.training.rungs`; then the same without
-the trigger in the values (rungs 1 to 5, the samples' settings and V = 2 d), rungs 5 and 6 at d = 2, 3, 4, 6 (what
-embeddings that are trained can hold), orthogonal and spherical embeddings at d = V, and, at V = 64, L = 8, d = 16,
-N = 2,048, learning rates of a quarter and four times the rule's, weight decays of 0 and 0.1, and 4,000 steps. Small
-settings come first, so that a run that is cut short has whole settings of all rungs.
+The rule, written before any of it ran. Settings: the 42 of `ladder_study.study_settings`, all at 8 seeds (seed 1), at
+most 1,000 steps, learning rates and weight decay by the rules at the head of `recall_theory.training.rungs`; then the
+same without the trigger in the values (rungs 1 to 5, the samples' settings and V = 2 d), rungs 5 and 6 at d = 2, 3, 4,
+6 (what embeddings that are trained can hold), orthogonal and spherical embeddings at d = V, and, at V = 64, L = 8,
+d = 16, N = 2,048, learning rates of a quarter and four times the rule's, weight decays of 0 and 0.1, and 4,000 steps.
+Small settings come first, so that a run that is cut short has whole settings of all rungs.
 
 One part was added once the first settings were seen, since rungs 1 and 2 reach accuracy 0.5 below V = d: `fewer`,
 V = d/2 and d/4 along d, for these two. Four more were added once all of the above was seen, each written before any of
@@ -38,7 +38,7 @@ from recall_theory import Setting
 from recall_theory.simulate.workers import unordered_map
 from recall_theory.sweep.run_sweep import cluster_map
 from recall_theory.training.rungs import RUNGS
-from recall_theory.verification.ladder_study import Place, read_rows, run_ladder
+from recall_theory.verification.ladder_study import DIMENSIONS, RATIO, Place, read_rows, run_ladder, study_settings
 
 FILE = Path(__file__).with_suffix(".jsonl")
 SEED = 1
@@ -46,26 +46,12 @@ SEEDS = 8  # of a training
 STEPS = 1000  # of a training, at most
 MANY_SEEDS = 32  # of rungs 1 and 2, for exponents
 LONG_STEPS = 20_000
-DIMENSIONS = (8, 12, 16, 24, 32)
-RATIO = 32  # N/V, where N isn't what varies
 ONLY_LAYER = ("1", "2", "3", "4", "5")  # rungs of the paper's layer, which know keys without the trigger in values
-
-
-def grid_settings() -> dict[str, list[Setting]]:
-    """The 42 settings of the quoted table: facts against d, against L, and against the samples.
-
-    V against d: L = 8, N = 32 V, d = 8, 12, 16, 24, 32, V = d, 2 d, 4 d, 8 d. Against L: d = 16, the same V, L = 2, 16,
-    32. Samples: V = 64, L = 8, d = 16 and 32, N/V = 2, 4, 8, 16, 128.
-    """
-    widths = [Setting(V=c * d, L=8, d=d, N=RATIO * c * d) for c in (2, 4, 1, 8) for d in DIMENSIONS]
-    lengths = [Setting(V=c * 16, L=L, d=16, N=RATIO * c * 16) for c in (2, 4, 1, 8) for L in (2, 16, 32)]
-    samples = [Setting(V=64, L=8, d=d, N=64 * ratio) for ratio in (8, 128, 4, 16, 2) for d in (16, 32)]
-    return {"width": widths, "length": lengths, "samples": samples}
 
 
 def large_ladder() -> list[Place]:
     """Every training of the quoted study, in the order in which it is run."""
-    grid = grid_settings()
+    grid = study_settings()
     order = [(part, setting) for part in ("width", "samples", "length") for setting in grid[part]]
     order.sort(key=lambda pair: pair[1].N * pair[1].V)  # cheap ones first, of all parts
     places = [Place(part, rung, setting, SEEDS, STEPS) for part, setting in order for rung in RUNGS]
@@ -114,7 +100,7 @@ def exponent_places() -> list[Place]:
 
 def to_the_end() -> list[Place]:
     """20,000 steps of rungs 3 to 5, and the seeds that the exponents of rungs 1 and 2 take."""
-    grid = sorted(grid_settings()["width"], key=lambda setting: setting.V * setting.d)
+    grid = sorted(study_settings()["width"], key=lambda setting: setting.V * setting.d)
     places = [Place("long", "4", setting, SEEDS, LONG_STEPS) for setting in grid]
     places += [Place("long", "3", Setting(V=d, L=8, d=d, N=RATIO * d), SEEDS, LONG_STEPS) for d in (8, 12, 16)]
     places += [Place("narrow, long", "5", Setting(V=V, L=8, d=d, N=RATIO * V), SEEDS, LONG_STEPS)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from recall_theory.plots.comparisons import figure_legend
 from recall_theory.plots.style import COLOURS, log_ticks, panel_grid, save_pictures
-from recall_theory.verification.ladder_study import Row, law_of, read_rows, setting_of_row
-from validation.ladder import RATIO
+from recall_theory.verification.ladder_study import RATIO, Row, law_of, read_rows, setting_of_row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

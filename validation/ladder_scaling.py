@@ -13,8 +13,7 @@ from scipy.stats import t
 from recall_theory.numerics.arrays import FloatArray
 from recall_theory.sweep.scaling_experiment import CriticalSize
 from recall_theory.sweep.scaling_search import Z95, Crossing
-from recall_theory.verification.ladder_study import Row, law_of, setting_of_row
-from validation.ladder import RATIO
+from recall_theory.verification.ladder_study import RATIO, Row, law_of, setting_of_row
 
 WIDEST_INTERVAL = 0.3  # of an exponent; a wider one is not determined
 RESAMPLED = 2000  # times that the seeds are drawn again

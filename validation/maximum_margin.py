@@ -30,7 +30,8 @@ from recall_theory.settings import N_TEST
 from recall_theory.training import attention_model
 from recall_theory.training.rungs import RUNGS, problem_of
 from recall_theory.training.trainer import Training, stacked
-from validation.ladder import RATIO, SEED, SEEDS
+from recall_theory.verification.ladder_study import RATIO
+from validation.ladder import SEED, SEEDS
 
 FILE = Path(__file__).with_suffix(".jsonl")
 HALF_SEPARABLE = {8: 23, 12: 42, 16: 64}  # d -> facts

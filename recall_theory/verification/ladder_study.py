@@ -17,6 +17,8 @@ from ..simulate.workers import unordered_map
 from ..theory.predict import predict
 from ..training.rungs import RUNGS, rates, train_rung
 
+DIMENSIONS = (8, 12, 16, 24, 32)
+RATIO = 32  # N/V, where N isn't what varies
 Row = dict[str, Any]  # one line of the file: JSON
 Progress = Callable[[int, int, str], None]  # (trainings done, trainings in all, what is running)
 
@@ -38,6 +40,18 @@ class Place:
     def key(self) -> str:
         """What tells the training from all others, whichever part asks for it."""
         return json.dumps([self.rung, self.setting.to_dict(), self.seeds, self.steps, self.rate, self.decay])
+
+
+def study_settings() -> dict[str, list[Setting]]:
+    """The 42 settings of the table in docs/ladder.md: facts against d, against L, and against the samples.
+
+    V against d: L = 8, N = 32 V, d = 8, 12, 16, 24, 32, V = d, 2 d, 4 d, 8 d. Against L: d = 16, the same V, L = 2, 16,
+    32. Samples: V = 64, L = 8, d = 16 and 32, N/V = 2, 4, 8, 16, 128.
+    """
+    widths = [Setting(V=c * d, L=8, d=d, N=RATIO * c * d) for c in (2, 4, 1, 8) for d in DIMENSIONS]
+    lengths = [Setting(V=c * 16, L=L, d=16, N=RATIO * c * 16) for c in (2, 4, 1, 8) for L in (2, 16, 32)]
+    samples = [Setting(V=64, L=8, d=d, N=64 * ratio) for ratio in (8, 128, 4, 16, 2) for d in (16, 32)]
+    return {"width": widths, "length": lengths, "samples": samples}
 
 
 def small_ladder(seeds: int = 4, steps: int = 600) -> list[Place]:
