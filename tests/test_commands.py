@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import answer, call, csv_rows, read_json, refused
+from support import VALIDATION
 from test_cli import PREDICT, SIMULATE
 
 from recall_theory import Setting, predict
@@ -276,15 +277,35 @@ def test_train_prints_what_simulate_does_and_goes_on_from_a_file(tmp_path, monke
     assert "holds a training of another rung" in refused(*kept, "--rate", "2")
 
 
-def test_the_ladder_shows_every_rung_beside_the_law(tmp_path, monkeypatch):
-    study = importlib.import_module("recall_theory.verification.ladder_study")
-    small = [study.Place("small", rung, Setting(V=16, L=2, d=8, N=128), 2, 50) for rung in ("1", "3")]
-    monkeypatch.setattr(study, "small_ladder", lambda seeds, steps: small)
-    argv = ["ladder", "--seed", "1", "--resume", str(tmp_path / "rows.jsonl")]
+def test_the_ladder_shows_every_rung_beside_the_law(tmp_path):
+    store = tmp_path / "rows.jsonl"
+    argv = ["ladder", "--rung", "1", "--rung", "3", "--V", "16", "--L", "2", "--d", "8", "--ratio", "8", "--seeds", "2",
+            "--steps", "50", "--seed", "1", "--store", str(store)]
     found = answer(*argv)
     assert [x["rung"] for x in found["rungs"]] == ["1", "3"] == [row["rung"] for row in found["rows"]]
-    assert answer(*argv) == found
+    store.write_text(store.read_text()[:-9])  # a kill left the last line unfinished
+    assert [row["rung"] for row in answer(*argv)["rows"]] == ["1", "3"]
+    assert len(store.read_text().splitlines()) == 2 and answer(*argv)["rungs"] == found["rungs"]
     assert "full-batch" in call(*argv, columns=160)[1]
+
+
+def test_the_ladders_grids_are_those_of_sweep_and_the_study(tmp_path):
+    rows, store = (VALIDATION / "ladder.jsonl").read_bytes(), tmp_path / "rows.jsonl"
+    store.write_bytes(rows)
+    study = ["ladder", "--grid", "study", "--seeds", "8", "--steps", "1000", "--seed", "1", "--store", str(store)]
+    assert [x["settings"] for x in answer(*study)["rungs"]] == [42] * 9 and store.read_bytes() == rows
+    assert "leave --scan" in refused(*study, "--scan", "d=8,16")
+    assert "--m 8: the ladder is of the Attention-only model" in refused(
+        "ladder", "--scan", "m=8", "--V", "4", "--L", "2", "--d", "4", "--N", "9")
+
+
+def test_a_file_that_cannot_be_written_is_said_before_the_work(tmp_path):
+    missing = str(tmp_path / "missing" / "file")
+    for argv in (["ladder", "--store", missing], [*TRAIN, "--resume", missing]):
+        assert "can't be written: No such file or directory" in refused(*argv)
+    (tmp_path / "notes").write_text("mine")
+    assert "is no file of the ladder: line 1" in refused("ladder", "--store", str(tmp_path / "notes"))
+    assert (tmp_path / "notes").read_text() == "mine"
 
 
 def test_without_jax_training_says_what_to_install(monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import json
 import signal
@@ -193,14 +192,9 @@ def test_workers_gone_are_told_waited_for_and_given_up(tmp_path, cluster, monkey
 @needs_dask
 def test_the_ladder_is_trained_by_a_cluster(cluster, tmp_path):
     pytest.importorskip("jax")
-    from recall_theory import Setting
-    from recall_theory.verification.ladder_study import Place, read_rows, run_ladder
-
     address, _ = cluster
-    places = [Place("x", "1", Setting(V=V, L=2, d=4, N=64), 2, 100) for V in (4, 8, 16)]
-    mapped = functools.partial(cluster_library.cluster_map, address=address, say=print, chunk_size=1)
-    rows = run_ladder(places, 3, tmp_path / "rows.jsonl", mapped=mapped)
-    assert [row["key"] for row in rows] == [place.key for place in places]
-    assert sorted(row["key"] for row in read_rows(tmp_path / "rows.jsonl")) == sorted(place.key for place in places)
-    (alone,) = run_ladder(places[:1], 3)
-    assert rows[0]["observed"]["accuracy"] == alone["observed"]["accuracy"]
+    argv = ["ladder", "--rung", "1", "--scan", "V=4,8,16", "--L", "2", "--d", "4", "--N", "64", "--seeds", "2",
+            "--seed", "3", "--json"]
+    code, out, err = call(*argv, "--store", str(tmp_path / "rows.jsonl"), "--scheduler", address)
+    assert (code, err) == (0, "") and len((tmp_path / "rows.jsonl").read_text().splitlines()) == 3
+    assert json.loads(out)["rows"] == json.loads(call(*argv)[1])["rows"]

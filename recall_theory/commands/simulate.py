@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from ..training import RUNG_NAMES
 from .command import Answer, Command, Output
 from .options import QUANTISED, choice, file_option, option, setting_options
 from .streams import BadInput, shown
+from .sweep import planned_cells, scan_options, scheduler_option
 from .text_layout import Block, Heading, Remark, Table, table
 
 if TYPE_CHECKING:
@@ -182,7 +184,7 @@ command = Command(
 
 MEANINGS = {"loss": "training loss, nats", "training_accuracy": "training accuracy",
             "attention_weight": "mean attention weight"}
-SMALL_STEPS = 600  # of a training of `ladder`
+SMALL_SEEDS, SMALL_STEPS = 4, 600  # of a training of `ladder`
 MEASURED = ("Recall of rungs 6 and 7: the share of facts answered right in most of 8 fresh sequences. A model that met "
             "the rule has training accuracy 1 and a loss under 0.01.")
 
@@ -230,18 +232,27 @@ def _trained(found: RungObservation, most: int, wanted: int) -> Answer:
     ])
 
 
-def run_ladder(output: Output, *, seeds: int, seed: int | None, resume: str | None) -> Answer:
+def run_ladder(output: Output, *, rung: Sequence[str], scan: Sequence[str], grid: str | None, ratio: float | None,
+               seeds: int | None, seed: int | None, steps: int, store: str | None, scheduler: str | None,
+               **values: Any) -> Answer:
     from ..training.trainer import check_installed
 
     check_installed("ladder")
+    from ..simulate.workers import unordered_map
+    from ..sweep.run_sweep import cluster_map
     from ..verification import ladder_study
 
-    used = output.seed(seed)
-    places = ladder_study.small_ladder(seeds, SMALL_STEPS)
+    plan = planned_cells(scan, grid, {**values, "ratio": ratio}, ladder_study.GRIDS)
+    places = ladder_study.places_of(plan.cells or ladder_study.GRIDS["small"], rung or RUNG_NAMES,
+                                    seeds or plan.seeds or SMALL_SEEDS, steps)
+    used = output.seed(plan.seed if seed is None else seed)
+    mapped = unordered_map
+    if scheduler is not None:
+        mapped = functools.partial(cluster_map, address=scheduler, say=output.say, chunk_size=1)
     return output.measure(
-        "trainings", lambda progress: ladder_study.run_ladder(places, used, resume, progress),
+        "trainings", lambda progress: ladder_study.run_ladder(places, used, store, progress, mapped),
         lambda rows: _compared(rows, ladder_study.compare_rungs(rows)),
-        again=f"--resume {resume} --seed {used} goes on" if resume else "with --resume FILE it would go on from there")
+        again=f"--store {store} --seed {used} goes on" if store else "with --store FILE it would go on from there")
 
 
 def _compared(rows: Sequence[Row], rungs: Sequence[Row]) -> Answer:
@@ -249,11 +260,14 @@ def _compared(rows: Sequence[Row], rungs: Sequence[Row]) -> Answer:
 
     shown = [{"rung": x["rung"], "change": RUNGS[x["rung"]].change, **{o: x[o] for o in OBSERVABLES},
               "training accuracy": probability(x["training_accuracy"]), "accuracy less law": x["against_law"],
-              "steps": x["steps"], "bits per parameter": x["bits_per_parameter"]} for x in rungs]
+              "steps": x["steps"], "met the rule": NOTHING if RUNGS[x["rung"]].steps else f"{x['stopped']:.0%}",
+              "facts per parameter": x["facts_per_parameter"], "bits per parameter": x["bits_per_parameter"]}
+             for x in rungs]
     return Answer({"rungs": rungs, "rows": rows}, rungs, [
         Heading("What carries over from three gradient steps to a trained transformer"),
         f"Means over {plural(rungs[0]['settings'], 'setting')}, {plural(rows[0]['seeds'], 'seed')} each, --seed "
-        f"{rows[0]['seed']}; steps are the median, bits per parameter the most over settings.",
+        f"{rows[0]['seed']}, at most {count(rows[0]['most_steps'])} steps; steps are the median, facts and bits per "
+        "parameter the most over settings.",
         table(shown),
         Remark(MEASURED + " The law is that of three steps in the limit at the same setting; rung 7 has facts of other "
                "frequencies. The large study is docs/ladder.md."),
@@ -277,9 +291,17 @@ train_command = Command(
 
 ladder_command = Command(
     "ladder", run_ladder,
-    params=[option("seeds", default=4), "seed",
-            file_option("resume", "append each finished training to FILE, and train only what it lacks")],
-    help="All rungs of the ladder at four small settings, a few minutes of work: what each learns, beside the law of "
-         "three steps. It needs jax and optax: pip install 'recall-theory[train]'.",
-    examples=["ladder --seed 1", "ladder --seeds 8 --seed 1 --resume ladder.jsonl --json"],
+    params=[choice("rung", RUNG_NAMES, "this rung alone; may be repeated", metavar="NAME", multiple=True),
+            *scan_options("small (four settings), study (the 42 of docs/ladder.md), or a TOML file as of sweep",
+                          leave_out=("m", "activation", "eta", "gamma")),
+            option("seeds", default=None, help=f"independently drawn models a training; {SMALL_SEEDS} where absent"),
+            "seed", option("steps", default=SMALL_STEPS),
+            file_option("store", "append each finished training to FILE, a line of JSON, and train only what it lacks"),
+            scheduler_option()],
+    help="All rungs of the ladder at four small settings, a few minutes of work, or over any grid, kept in a store and "
+         "shared by many machines: what each learns, beside the law of three steps. It needs jax and optax: pip "
+         "install 'recall-theory[train]'.",
+    examples=["ladder --seed 1", "ladder --grid study --seeds 8 --steps 1000 --seed 1 --store ladder.jsonl "
+              "--scheduler tcp://host:8786",
+              "ladder --rung 3 --rung 4 --scan d=8,16 --V 32 --L 8 --ratio 32 --seed 1 --store ladder.jsonl --json"],
 )

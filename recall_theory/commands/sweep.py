@@ -23,6 +23,7 @@ from .text_layout import Block, Heading, Remark, Table, legend, marked, table, w
 from .verify import one_line, variant
 
 if TYPE_CHECKING:
+    from ..settings import Setting
     from ..sweep.scaling_experiment import CriticalSize, Scaling
     from ..sweep.store import Store
     from ..sweep.sweep_grid import SweepPlan
@@ -43,7 +44,7 @@ def run(output: Output, *, scan: Sequence[str], grid: str | None, ratio: float |
 
     for path in export:
         check_export(path)
-    share, plan = _part(part), _plan(scan, grid, {**values, "ratio": ratio})
+    share, plan = _part(part), planned_cells(scan, grid, {**values, "ratio": ratio})
     if store is None and merge:
         raise BadInput("--merge needs --store FILE, into which the others go")
     if store is None and not plan.cells:
@@ -80,8 +81,9 @@ def run(output: Output, *, scan: Sequence[str], grid: str | None, ratio: float |
             f"{results.found} of {results.wanted} seeds; the same with --seed {used} {where}"))
 
 
-def _plan(scan: Sequence[str], grid: str | None, values: Mapping[str, Any]) -> SweepPlan:
-    """The cells, and what a grid file says of the run."""
+def planned_cells(scan: Sequence[str], grid: str | None, values: Mapping[str, Any],
+                  shipped: Mapping[str, list[Setting]] | None = None) -> SweepPlan:
+    """The cells, and what a grid file says of the run; `shipped` are further grids that a command knows by name."""
     from ..sweep import sweep_grid
 
     scans: dict[str, list[Any]] = {}
@@ -95,7 +97,7 @@ def _plan(scan: Sequence[str], grid: str | None, values: Mapping[str, Any]) -> S
         return sweep_grid.SweepPlan(sweep_grid.product(scans, **fixed) if scans or fixed else [])
     if scans or fixed:
         raise BadInput("--grid FILE says which settings: leave --scan and the parameters out beside it")
-    return sweep_grid.load_plan(grid)
+    return sweep_grid.SweepPlan(shipped[grid]) if shipped and grid in shipped else sweep_grid.load_plan(grid)
 
 
 def _part(text: str | None) -> tuple[int, int]:
@@ -180,19 +182,33 @@ class _SeedsOrAuto(Declared):
         return AUTO if value == AUTO else super().convert(value, param, ctx)
 
 
-# An option for each parameter of a setting, None where it is absent: a scan or a grid may say what it is.
 _USUAL = {name: "yes" if p.default is True else p.default for name, p in PARAMETERS.items() if p.default is not None}
-_PARAMETERS = [option(name, default=None, help=f"{p.meaning}; {_USUAL[name]} where absent" if name in _USUAL else None)
-               for name, p in PARAMETERS.items()]
+
+
+def scan_options(grids: str, leave_out: Sequence[str] = ()) -> list[click.Parameter]:
+    """The options that say which cells: scans, or a grid, of which `grids` says what it may be; and each parameter of a
+    setting, None where it is absent, since a scan or a grid may say what it is."""
+    return [
+        file_option("scan", "values of a parameter: d=64:512:x2 multiplies, L=8:32:+8 adds, m=none,64,128 lists; "
+                    "repeated scans are combined", metavar="NAME=VALUES", multiple=True),
+        file_option("grid", f"in place of --scan: {grids}"),
+        *(option(name, default=None, help=f"{p.meaning}; {_USUAL[name]} where absent" if name in _USUAL else None)
+          for name, p in PARAMETERS.items() if name not in leave_out),
+        option("ratio"),
+    ]
+
+
+def scheduler_option(instead_of: str = "") -> click.Option:
+    """--scheduler ADDRESS, of what many machines can share."""
+    return file_option("scheduler", f"do the work on a Dask cluster, such as tcp://host:8786{instead_of}",
+                       metavar="ADDRESS")
+
 
 command = Command(
     "sweep", run,
     params=[
-        file_option("scan", "values of a parameter: d=64:512:x2 multiplies, L=8:32:+8 adds, m=none,64,128 lists; "
-                    "repeated scans are combined", metavar="NAME=VALUES", multiple=True),
-        file_option("grid", "in place of --scan: a TOML file with sizes, a table [scan], seeds, seed and n_test; or a "
-                    "shipped grid: default, full, attention-only, mlp"),
-        *_PARAMETERS, "ratio",
+        *scan_options("a TOML file with sizes, a table [scan], seeds, seed and n_test; or a shipped grid: default, "
+                      "full, attention-only, mlp"),
         click.Option(["--seeds", "seeds"], type=_SeedsOrAuto(EXTRA["seeds"]), metavar="INTEGER|auto",
                      help="independently drawn models a cell; auto, also where absent, is as many as a verdict on the "
                      "theory takes, as verify plans them"),
@@ -200,8 +216,7 @@ command = Command(
         option("n_test", default=None, help="fresh sequences a seed; where absent, all are summed over exactly"),
         file_option("store", "keep results in FILE: a sweep that was ended at any moment goes on from there. Alone: "
                     "print what FILE holds"),
-        file_option("scheduler", "do the work on a Dask cluster, such as tcp://host:8786, in place of --jobs",
-                    metavar="ADDRESS"),
+        scheduler_option(", in place of --jobs"),
         file_option("part", "do the I-th of N equal shares: N machines, N stores", metavar="I/N"),
         file_option("merge", "first add what the store FILE holds; may be repeated", multiple=True),
         file_option("export", "write the results to FILE.csv, FILE.parquet (pandas) or FILE.nc (xarray); may be "

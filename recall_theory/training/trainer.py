@@ -103,7 +103,7 @@ class Training:
     `parameters` and `data` have a leading axis of seeds; `seed` keys every random draw of the steps. With `path`, the
     state is kept in that file and read from it where it is there; `identity` must then be what it was made with.
 
-    Raises `SettingError` where the file is of another training.
+    Raises `SettingError` where the file is of another training or can't be written.
     """
 
     @interrupts_deferred()
@@ -124,6 +124,7 @@ class Training:
         self._advance = jax.jit(self._advanced, static_argnums=3)
         if path is not None and Path(path).exists():
             self._load(path)
+        self._save()  # where it can't be written, that is said before the work
 
     def run(self, progress: Progress | None = None) -> Trained:
         """Train until every seed has met the stopping rule; what a chunk of steps leaves is in `state` at once. Ctrl-C
@@ -184,8 +185,11 @@ class Training:
         file = io.BytesIO()
         np.savez(file, identity=np.array(self.identity), **leaves)  # type: ignore[arg-type]
         aside = Path(f"{self.path}.part")
-        aside.write_bytes(file.getvalue())
-        aside.replace(self.path)
+        try:
+            aside.write_bytes(file.getvalue())
+            aside.replace(self.path)
+        except OSError as error:
+            raise SettingError("resume", f"resume={self.path!r} can't be written: {error.strerror}") from None
 
     def _load(self, path: str) -> None:
         import jax

@@ -15,12 +15,13 @@ from ..errors import SettingError
 from ..settings import OBSERVABLES, Setting
 from ..simulate.workers import unordered_map
 from ..theory.predict import predict
-from ..training.rungs import RUNGS, rates, train_rung
+from ..training.rungs import RUNGS, check_trainable, rates, train_rung
 
 DIMENSIONS = (8, 12, 16, 24, 32)
 RATIO = 32  # N/V, where N isn't what varies
+LINE = '{"key": '  # how a line of the file begins
 Row = dict[str, Any]  # one line of the file: JSON
-Progress = Callable[[int, int, str], None]  # (trainings done, trainings in all, what is running)
+Progress = Callable[[int, int, str], None]  # (trainings done, trainings in all, which begins)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,10 +55,21 @@ def study_settings() -> dict[str, list[Setting]]:
     return {"width": widths, "length": lengths, "samples": samples}
 
 
-def small_ladder(seeds: int = 4, steps: int = 600) -> list[Place]:
-    """A table of all rungs at four settings, a few minutes of work."""
-    settings = [Setting(V=V, L=4, d=d, N=32 * V) for d in (8, 16) for V in (2 * d, 4 * d)]
-    return [Place("small", rung, setting, seeds, steps) for setting in settings for rung in RUNGS]
+# Grids by name: a few minutes of work, and that of docs/ladder.md.
+GRIDS: dict[str, list[Setting]] = {
+    "small": [Setting(V=c * d, L=4, d=d, N=RATIO * c * d) for d in (8, 16) for c in (2, 4)],
+    "study": [setting for settings in study_settings().values() for setting in settings],
+}
+
+
+def places_of(settings: Sequence[Setting], rungs: Sequence[str], seeds: int, steps: int) -> list[Place]:
+    """Every rung named in `rungs` at every setting, each with so many seeds and at most so many steps, cheap settings
+    first. Raises `SettingError` where one of them can't be trained."""
+    places = [Place("grid", rung, setting, seeds, steps)
+              for setting in sorted(settings, key=lambda s: s.N * s.V) for rung in rungs]
+    for place in places:
+        check_trainable(RUNGS[place.rung], place.setting, seeds)
+    return places
 
 
 def run_place(place: Place, seed: int) -> Row:
@@ -76,15 +88,27 @@ def read_rows(path: str | Path) -> list[Row]:
     """
     if not Path(path).exists():
         return []
-    lines = Path(path).read_text(encoding="utf-8").split("\n")
+    *lines, rest = Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
     rows: list[Row] = []
-    for number, line in enumerate(lines[:-1], start=1):
+    for number, line in enumerate([*lines, *([] if LINE.startswith(rest[:len(LINE)]) else [rest])], start=1):
         try:
             row = json.loads(line)
             rows.append({**row, "key": row["key"]})
         except (ValueError, KeyError, TypeError):
-            raise SettingError("resume", f"resume={str(path)!r} is no file of the ladder: line {number}") from None
+            raise SettingError("store", f"store={str(path)!r} is no file of the ladder: line {number}") from None
     return rows
+
+
+def _prepare(path: str | Path) -> None:
+    """Make the file where it is absent, and cut off a last line that a kill left unfinished. Raises `SettingError`
+    where that can't be done, before any work is."""
+    try:
+        read_rows(path)
+        with open(path, "ab+") as file:
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
+    except OSError as error:
+        raise SettingError("store", f"store={str(path)!r} can't be written: {error.strerror}") from None
 
 
 def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = None, progress: Progress | None = None,
@@ -95,21 +119,24 @@ def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = Non
     Returns the rows of all places, in their order. Ctrl-C loses the trainings under way only.
     """
     rows: dict[str, Row] = {}
+    say = progress or (lambda done, total, what: None)
 
     def missing() -> Iterator[tuple[Place, int]]:
-        for number, place in enumerate(places):
-            if progress is not None:
-                progress(number, len(places), f"rung {place.rung}, {place.setting.describe()}")
+        for place in places:
             if path is not None and place.key not in rows:  # another run may have written it by now
                 rows.update({row["key"]: row for row in read_rows(path) if row["seed"] == seed})
             if place.key not in rows:
+                say(sum(p.key in rows for p in places), len(places), f"rung {place.rung}, {place.setting.describe()}")
                 yield place, seed
 
+    if path is not None:
+        _prepare(path)
     for _, row in mapped(run_place, missing()):
         rows[row["key"]] = row
         if path is not None:
-            with open(path, "a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
+            with open(path, "ab", buffering=0) as file:  # in one piece: others may append too
+                file.write(f"{json.dumps(row)}\n".encode())
+        say(sum(p.key in rows for p in places), len(places), "")
     return [rows[place.key] for place in places]
 
 
