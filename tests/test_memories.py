@@ -13,13 +13,12 @@ from scipy.optimize import brentq, linprog
 from support import assert_mean, assert_refused, shipped
 
 from recall_theory.numerics.arrays import zipf_frequencies
-from recall_theory.simulate import memories as simulated
-from recall_theory.simulate.memories import separate
 from recall_theory.theory import memories
 from recall_theory.theory.capacity import capacity
 from recall_theory.theory.formulas import memory_laws as laws
 from recall_theory.theory.memories.memory_table import attention_capacity, attention_dimension
 from recall_theory.theory.memories.zipf_facts import tail, zipf_at
+from validation.other_memories import separate, zipf_error
 
 
 @pytest.mark.parametrize("share", ["1e-12", "1e-3", "0.1", "0.5", "0.999"])
@@ -115,7 +114,7 @@ def test_unseen_mass_is_a_sum(alpha, samples):
                                                        (2.0, 64, 60, 4)])
 def test_thresholded_memories_err_as_the_law_says(alpha, d, stored, classes):
     facts = stored + 40
-    seen = simulated.zipf_error(alpha, d, facts, lambda p: 1.0 * (np.arange(len(p)) < stored), classes, seeds=60,
+    seen = zipf_error(alpha, d, facts, lambda p: 1.0 * (np.arange(len(p)) < stored), classes, seeds=60,
                                 seed=20260102)
     assert_mean(seen.values, memories.threshold_error(alpha, d, stored, classes, facts=facts), 6, 0.012)
     wrong = memories.threshold_error(alpha, d, 3 * stored, classes, facts=3 * facts)
@@ -124,8 +123,8 @@ def test_thresholded_memories_err_as_the_law_says(alpha, d, stored, classes):
 
 def test_a_few_questions_answer_for_all():
     how = {"classes": 4, "seeds": 60, "seed": 3}
-    whole = simulated.zipf_error(2.0, 32, 400, lambda p: p**0.5, **how)
-    some = simulated.zipf_error(2.0, 32, 400, lambda p: p**0.5, questions=50, **how)
+    whole = zipf_error(2.0, 32, 400, lambda p: p**0.5, **how)
+    some = zipf_error(2.0, 32, 400, lambda p: p**0.5, questions=50, **how)
     assert abs(whole.mean - some.mean) < 6 * math.hypot(whole.se, some.se)
 
 
