@@ -209,12 +209,6 @@ def test_the_scores_have_their_cumulants(skew, excess):
     assert w @ x**4 - 3 == pytest.approx(excess, abs=0.2)
 
 
-def test_limits():
-    # Nothing but the overlap with the trigger is left at large N: short sequences are free.
-    assert law.attention(512, 4, 64, 10**9)[0] > 0.9999
-    # More samples, more dimensions and shorter sequences help.
+def test_more_samples_more_dimensions_and_shorter_sequences_help():
     told = law.attention([512, 512, 512, 512], [64, 64, 64, 32], [32, 32, 48, 32], [2000, 4000, 2000, 2000])
     assert np.all(told[1:] > told[0])
-    told = law.attention_terms(512, 64, 32, 10**12)
-    assert told["trigger overlap"] == pytest.approx(1 / 32)
-    assert all(v < 1e-4 for k, v in told.items() if k not in ("trigger overlap", "trigger echo"))

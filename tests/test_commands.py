@@ -508,7 +508,7 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
     (["simulate", *PREDICT[1:7], "--N", "1e15"], ["--N", "tokens"]),
     (["verify", "--seeds", "0"], ["--seeds", "from 1"]),
     (["verify", "--margin", "0"], ["--margin", "above 0"]),
-    *[(["verify", "--grid", grid], ["--grid"]) for grid in ("nowhere.toml", "", "a\0b")],
+    *[(["verify", "--grid", grid], ["--grid"]) for grid in ("nowhere.toml", "", "a\0b", __file__)],
     (["verify", "--until", "noon"], ["--until 'noon' is not one of conclusive"]),
     (["report", "--figure", "foo"], ["--figure 'foo' is not one of agreement, residuals, phase, scaling"]),
     ([*PHASE[:PHASE.index("--points")], "--points", "2000"], ["--points '2000' is not an integer from 0 to 1000"]),
@@ -524,7 +524,9 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
     ([*BOUNDS, "--plot", "x.svg"], ["--plot goes with --decoders"]),
     ([*DECODERS, "--N", "9"], ["--decoders and --N contradict one another"]),
     ([*DECODERS, "--bits", "9"], ["--decoders and --bits contradict one another"]),
-    ([*DECODERS[:2], "--L", "4", "--d", "4"], ["--V is missing"]),
+    ([*DECODERS[:2], "--L", "4", "--d", "4"], ["--V is missing"]), (DECODERS[:6], ["--d is missing"]),
+    ([*DECODERS[:4], "--L", "1", *DECODERS[6:]], ["no noise tokens"]), (["compare", "embeddings", "--L", "4"], ["--d"]),
+    ([*DECODERS[:2], "--V", "1e9", *DECODERS[4:]], ["memory"]), (["bounds", *BOUNDS[1:], "--bits", "nan"], ["--bits"]),
     ([*DECODERS, "--plot", "x.txt"], ["--plot", ".svg"]),
     (["compare"], ["--d"]), (["compare", "--d", "8", "--facts", "9"], ["--d and --facts contradict"]),
     (["compare", "--d", "64", "memories"], ["memories goes before its options: recall-theory compare memories"]),
@@ -554,20 +556,6 @@ def test_verify_judges_a_formula_of_ones_own(tmp_path):
 def test_bad_input_is_one_line_that_names_it(argv, words):
     line = refused(*argv)
     assert all(word in line for word in words), line
-
-
-@pytest.mark.parametrize("text", [
-    b"not toml [", b"", b"x = 1", b"cell = 3", b"[[cell]]\nV = 3\n", b"[[cell]]\nV=4\nL=1\nd=4\nN=4\nfoo=1",
-    b"[[cell]]\nV=nan\nL=1\nd=4\nN=4", b"[[cell]]\nV=1e400\nL=1\nd=4\nN=4", b"[[cell]]\nV='a'\nL=1\nd=4\nN=4",
-    b"[[cell]]\nV=" + b"9" * 400 + b"\nL=1\nd=4\nN=4", b"[[cell]]\nV=[1]\nL=1\nd=4\nN=4", b"a=" + b"[" * 5000,
-    b"[[cell]]\nV=8\nL=1\nd=4\nN=4\nembedding='orthogonal'", b"[[cell]]\nV=1e12\nL=1\nd=4\nN=4",
-    b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1.0", b"[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1e-3\ngamma=1e6\nm=8",
-    bytes(range(256)),
-])
-def test_a_broken_grid_is_one_line(text, tmp_path):
-    (tmp_path / "bad.toml").write_bytes(text)
-    line = refused("verify", "--grid", "bad.toml", "--seeds", "2")
-    assert "UTF-8" in line or text[:1] != b"\0"
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"\x93NUMPY\x01\x00", b"text"])

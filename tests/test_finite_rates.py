@@ -83,7 +83,7 @@ def test_recall_and_accuracy_by_simulation(V, L, d, N, e, sphere, b):
     setting = Setting(V=V, L=L, d=d, N=N, trigger_in_value=bool(e), embedding=("gaussian", "sphere")[sphere],
                       **rates(beta))
     observed, p = simulate(setting, seeds=24, seed=3, n_test=1024), predict(setting)
-    for name in ("recall", "accuracy"):
+    for name in ("recall", "accuracy", "attention_weight"):
         seen = getattr(observed, name)
         assert abs(getattr(p, name) - seen.mean) < 0.04 + 5 * seen.std / np.sqrt(24), name
     # the limit's law would not do

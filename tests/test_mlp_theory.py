@@ -1,6 +1,5 @@
 """What an MLP adds: its terms' rates, its moments against plain sampling."""
 
-import dataclasses
 
 import numpy as np
 import pytest
@@ -203,36 +202,6 @@ def test_heavy_tails_of_few_neurons_by_drawing_their_weights(phi, m, d, e):
     law = usual_law(f, m, d, e)
     predicted = (law.excess * law.ratio**2 * (1 + law.ratio_variance))[0, 0]
     assert abs(drawn.mean() - predicted) < 4.5 * drawn.std() / np.sqrt(len(drawn))
-
-
-@pytest.mark.parametrize("e, sphere", [(1, False), (0, True)])
-def test_the_identity_of_many_neurons_is_the_inner_product(e, sphere):
-    rng = np.random.default_rng(0)
-    d, tau = 24, 1.1 * e
-    t = e * (tau + rng.standard_normal((3, 5)) / np.sqrt(d))
-    s, alpha, along = 1 + 2 * t - tau, rng.standard_normal((3, 5)) / d, e * rng.standard_normal((3, 1)) / d
-    found = NeuronKernel(activation("identity"), 1e9, d, sphere).strengths(ValueRead(s, t, tau + 0 * s, alpha, along))
-    expected = {"own": s, "mean": t, "power": s / d, "slope": alpha, "wrong_power": s / d, "wrong_slope": alpha,
-                "itself": s - t, "third": 0 * s, "wrong_mean": 0 * s}
-    for name, value in expected.items():
-        average = (found.weight * getattr(found, name)).sum(-1)
-        assert average == pytest.approx(value, abs=(1e-6 + 2 * d / 1e9) * np.abs(value).max() + 1e-9), name
-
-
-def test_a_row_of_the_kernel_has_no_company():
-    rng = np.random.default_rng(1)
-    tau = rng.uniform(0.3, 2, (6, 1)) + np.zeros((6, 4))
-    t = tau + rng.standard_normal(tau.shape) / 6
-    read = ValueRead(1.2 + 2 * t - tau, t, tau, t / 9, tau / 9)
-    for phi in ("relu", "tanh", "max(x - 1, 0)"):
-        kernel_of = NeuronKernel(activation(phi), 77, 36)
-        together = kernel_of.strengths(read)
-        alone = kernel_of.strengths(ValueRead(*(getattr(read, f.name)[2:3] for f in dataclasses.fields(read))))
-        for f in dataclasses.fields(together):
-            whole, one = (np.stack(np.atleast_1d(getattr(q, f.name))) for q in (together, alone))
-            if f.name != "tail":  # of the setting, not of a row
-                whole = whole[:, 2:3] if f.name == "common" else whole[2:3]
-            assert np.abs(one - whole).max() <= 1e-12 * np.abs(whole).max(), f.name
 
 
 def correlation(a, b, mass):

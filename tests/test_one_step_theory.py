@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from support import drawn
+from support import assert_mean, drawn
 
 from recall_theory.settings import Setting
+from recall_theory.simulate.memories import argmax_reading, draw_gradient
 from recall_theory.simulate.three_step import step_one
 from recall_theory.theory import one_step_memory as one_step
 
@@ -59,3 +60,15 @@ def test_every_size_gives_a_probability(embedding):
         assert ((recall >= 0) & (recall <= 1)).all()
         for term in one_step.one_step_terms(V, L, d, N, embedding).values():
             assert np.isfinite(term).all()
+
+
+@pytest.mark.parametrize("V, L, d, N, embedding, e", [
+    (77, 10, 152, 491, "gaussian", False), (82, 23, 29, 16642, "gaussian", False),
+    (70, 6, 49, 124, "gaussian", False), (125, 17, 98, 634, "sphere", True),
+    (68, 16, 29, 3105, "sphere", False), (95, 29, 95, 249, "orthogonal", False),
+    (145, 9, 152, 151, "orthogonal", True), (121, 15, 121, 346, "orthogonal", True),
+])
+def test_one_step_recall_agrees_with_simulation(V, L, d, N, embedding, e):
+    setting = Setting(V=V, L=L, d=d, N=N, embedding=embedding, trigger_in_value=e)
+    seen = [argmax_reading(*draw_gradient(setting, 11, i)[:2]) for i in range(40)]
+    assert_mean(seen, one_step.one_step_recall(V, L, d, N, embedding, e)[0], 3, 0.02)

@@ -119,15 +119,6 @@ def test_doubling_all_nodes_moves_nothing(at):
         assert abs(twice[f"{name}_std"] - once[f"{name}_std"]) < 0.05 * once[f"{name}_std"] + 0.0005
 
 
-def test_a_setting_does_not_see_its_company():
-    V, L, d, N = np.array([[24, 100, 98, 106], [61, 20, 61, 700], [2, 5, 3, 1], [10**6, 64, 10**6, 10**7]]).T
-    for e in (0, 1):
-        together = orthogonal_prediction(V, L, d, N, e)
-        alone = [predicted(*at, e) for at in zip(V, L, d, N, strict=True)]
-        for name in NAMES:
-            assert together[name].tolist() == [one[name] for one in alone]
-
-
 @pytest.mark.parametrize("e", [0, 1])
 @pytest.mark.parametrize("V, L, N", [(64, 48, 96), (24, 30, 60)])
 def test_moments_of_scores_are_those_of_the_count_tables(V, L, N, e):

@@ -18,10 +18,9 @@ from support import assert_refused
 from recall_theory import Setting, SettingError, predict, verify
 from recall_theory.numerics.forced_choice import forced_choice
 from recall_theory.testing import assert_agrees, assert_not_rejected, assert_rejected
-from recall_theory.verification.predictors import FUNCTIONS, formula_of, load
+from recall_theory.verification.predictors import FUNCTIONS, explain, formula_of, load, noise, paragraph
 from recall_theory.verification.predictors import claim_of as claim_of_problem
 from recall_theory.verification.problem import THREE_STEP_RECALL
-from recall_theory.verification.residual_analysis import explain, noise, paragraph
 from recall_theory.verification.results import Cell, Verification, compare
 
 HERE = Setting(V=64, L=4, d=64, N=4096)

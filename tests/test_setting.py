@@ -81,12 +81,6 @@ def test_learning_rates_beyond_their_domain(name, value):
     refuse(name, value, **{OTHER[name]: 1.0})
 
 
-@given(st.one_of(st.none(), st.text(), st.integers(), st.floats(), st.booleans(), st.binary()))
-def test_embeddings_that_do_not_exist(value):
-    if value not in EMBEDDINGS:
-        refuse("embedding", value)
-
-
 @pytest.mark.parametrize("name, value", [
     *(("embedding", value) for value in ("Gaussian", "gaussian ", "", [], {}, ["gaussian"])),
     *(("trigger_in_value", value) for value in (None, "true", "", 2, -1, 0.5, math.nan, [])),

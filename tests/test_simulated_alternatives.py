@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from command_line import answer, call, csv_rows, refused
+from command_line import answer, call
 from support import shipped, stops_after
 
 from recall_theory import simulate
@@ -172,27 +172,6 @@ def test_tightness_draws_itself(tmp_path):
     assert "three steps, simulated" in text and "bound for readers in noise" in text
 
 
-def test_tightness_refuses_in_one_line():
-    for argv, words in ((["24", "--L", "1", "--d", "4"], "no noise tokens"), (["24", "--L", "4"], "--d is missing"),
-                        (["24", "--L", "4", "--d", "4", "--points", "1"], "integer from 2 to 64"),
-                        (["1e9", "--L", "4", "--d", "4"], "memory")):
-        assert words in refused("bounds", "--decoders", "--V", *argv)
-
-
-def test_bounds_command_json_and_csv():
-    found = answer("bounds", "--V", "1024", "--L", "64", "--d", "256", "--N", "65536")
-    assert [b["name"] for b in found["bounds"]] == ["coverage", "bits: all right", "bits: few wrong",
-                                                    "bits: on average", "gradient access",
-                                                    "gradient queries", "gradient in bits"]
-    assert found["bounds"][1]["largest_V"] == 71675 and 0 < found["one_step_recall"] < 1
-    assert "not available" in found["paper"]
-    rows = csv_rows("bounds", "--N", "1e6", "--L", "8", "--d", "32")
-    assert len(rows) == 7 and all(r["V"] == "" and r["N"] == "1000000" for r in rows)
-    assert "--bits" in refused("bounds", "--V", "8", "--L", "4", "--d", "8", "--bits", "nan")
-    code, out, _ = call("bounds", "--V", "1e12", "--L", "64", "--d", "1e6", "--N", "1e13", columns=40)
-    assert code == 0 and "over 10^15" in out
-
-
 def test_an_interrupt_keeps_the_points_that_are_finished(monkeypatch):
     monkeypatch.setattr(workers, "ordered_map", stops_after(5))
     code, out, err = call(*SIZES[:8], "--points", "4", *SIZES[10:], "--json")
@@ -290,8 +269,3 @@ def test_the_command_draws_and_lists(tmp_path):
     assert code == 0 and "V > d" in out
     ElementTree.parse(picture)
     assert "orthogonal, V = d" in picture.read_text()
-
-
-def test_the_command_refuses_in_one_line():
-    assert "--d" in refused("compare", "embeddings", "--d", "1", "--L", "4")
-    assert "--d is missing" in refused("compare", "embeddings", "--L", "4")

@@ -165,12 +165,6 @@ def test_simulate_observes_the_weight_at_finite_rates_only():
     assert 1 / 8 < explicit.attention_weight.mean < explicit.attention.mean
 
 
-def test_any_number_of_workers_gives_the_same_bits():
-    setting = at_beta(Setting(V=32, L=8, d=24, N=600), 1.0)
-    one, two = (simulate(setting, 4, 1, n_test=200, jobs=jobs).to_dict() for jobs in (1, 2))
-    assert one == two
-
-
 def test_a_beta_beyond_floats_is_an_error():
     with pytest.raises(SettingError, match="too large together"):
         small_rates.Rates(np.inf, 1.0).logits(np.zeros(3), 0.0)

@@ -155,15 +155,6 @@ def test_a_signal_ends_a_sweep_of_two_processes(tmp_path, sent, code):
         assert "of 300000 seeds; the same with --seed 5 goes on from here" in err
 
 
-def test_a_flushed_result_is_in_the_file_though_the_store_is_never_closed(tmp_path):
-    store = Store(tmp_path / "a.db")
-    store.add(PROBLEM, 0, (1.0, 0.5, 0.5))
-    store.flush()
-    (tmp_path / "copy.db").write_bytes((tmp_path / "a.db").read_bytes())
-    assert held(tmp_path / "copy.db") == {PROBLEM: {0: (1.0, 0.5, 0.5)}}
-    store.close()
-
-
 def test_a_commit_waits_for_the_disk():
     with Store() as store:
         assert store._db.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA: FULL, and the journal's end too
@@ -366,13 +357,3 @@ def test_stores_that_contradict_are_not_merged(tmp_path):
             with pytest.raises(SettingError, match="other values for seed 0"):
                 target.merge(others)
         assert len(a.problems()) == 1 and c.problems() == []
-
-
-def test_two_writers_share_a_store(tmp_path):
-    with Store(tmp_path / "a.db") as one, Store(tmp_path / "a.db") as two:
-        for i in range(6):
-            (one, two)[i % 2].add(PROBLEM, i, (1.0, i / 8, 0.5))
-            (one, two)[i % 2].flush()
-        two.add(PROBLEM, 0, (1.0, 0.0, 0.5))
-        two.flush()
-        assert one.known(PROBLEM) == two.known(PROBLEM) == {i: (1.0, i / 8, 0.5) for i in range(6)}

@@ -249,6 +249,11 @@ THREE_STEP_FILES = [
     ("cell = 3", "no table"),
     ("cell = [3]", "is not a table"),
     ("", "no table"),
+    *((f"[[cell]]\nV={V}\nL=1\nd=4\nN=4", "V=") for V in ("nan", "1e400", "'a'", "9" * 400, "[1]")),
+    ("a=" + "[" * 5000, "nested"),
+    ("[[cell]]\nV=8\nL=1\nd=4\nN=4\nembedding='orthogonal'", "orthogonal"),
+    ("[[cell]]\nV=8\nL=1\nd=4\nN=4\neta=1.0", "go together"),
+    ("\udcff", "UTF-8"),
 ]
 GEOMETRIC_FILES = [
     ("[[cell]]\nN = 4\n", "R missing"),
@@ -264,7 +269,7 @@ GEOMETRIC_FILES = [
 ])
 def test_broken_grid_files_are_named(tmp_path, problem, text, words):
     path = tmp_path / "grid.toml"
-    path.write_text(text)
+    path.write_text(text, errors="surrogateescape")
     with pytest.raises(SettingError, match="No such file"):
         load_grid(str(tmp_path / "absent.toml"), problem)
     assert words in assert_refused("grid", load_grid, str(path), problem)

@@ -28,8 +28,8 @@ from recall_theory.settings import OBSERVABLES
 from recall_theory.simulate.workers import ordered_map
 from recall_theory.verification.engine import verify
 from recall_theory.verification.intervals import mean_intervals, pooled_interval
+from recall_theory.verification.predictors import noise
 from recall_theory.verification.problem import THREE_STEP_RECALL, load_grid
-from recall_theory.verification.residual_analysis import noise
 from recall_theory.verification.results import Verification, pooled_groups
 from recall_theory.verification.verdicts import (
     AGREE,

@@ -49,7 +49,10 @@ def run(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) 
     from ..theory.capacity import capacity
 
     result = capacity(N=N, ratios=ratio or None, **values)
-    in_limit = None if values["eta"] is None else _without_rates(result, values)
+    in_limit = None
+    if values["eta"] is not None:  # as eta*gamma tends to infinity, at the first budget that stores facts
+        first = _first_stored(result) or result.rows[0]
+        in_limit = capacity(N=N, ratios=None if N else (first.ratio,), **{**values, "eta": None, "gamma": None})
     data = result.to_dict()
     by_bits = _by_bits(result, values["bits"])
     if by_bits:
@@ -99,13 +102,9 @@ def _bits_table(capacity: Capacity, by_bits: tuple[StoredBits, ...], bits: int) 
     ]
 
 
-def _without_rates(result: Capacity, values: dict[str, Any]) -> Capacity:
-    """The capacity in the limit of eta*gamma, at the first budget that stores facts."""
-    from ..theory.capacity import capacity
-
-    s = result.setting
-    row = next((row for row in result.rows if row.V is not None), result.rows[0])
-    return capacity(N=s["N"], ratios=None if s["N"] else (row.ratio,), **{**values, "eta": None, "gamma": None})
+def _first_stored(capacity: Capacity) -> Row | None:
+    """The row of the fewest samples that store facts."""
+    return next((row for row in capacity.rows if row.V is not None), None)
 
 
 def _blocks(capacity: Capacity, in_limit: Capacity | None, *, is_least: bool) -> list[Block]:
@@ -178,7 +177,7 @@ def _meaning(limited_by: str) -> str:
 
 def _length(capacity: Capacity, is_least: bool) -> list[str]:
     """What the length L costs, in samples and in facts; `is_least` says whether the rows start at the least N/V."""
-    row = next((row for row in capacity.rows if row.V is not None), None)
+    row = _first_stored(capacity)
     if row is None or row.attention is None or row.accuracy is None:
         return []
     subject, costs = f"The length L = {count(capacity.setting['L'])}", []
@@ -200,8 +199,7 @@ def _length(capacity: Capacity, is_least: bool) -> list[str]:
 
 def _rates(capacity: Capacity, in_limit: Capacity) -> list[str]:
     """What the length costs at finite rates, beside the limit at the same budget."""
-    row, beyond = next((row for row in capacity.rows if row.V is not None), None), in_limit.rows[0]
-    s = capacity.setting
+    row, beyond, s = _first_stored(capacity), in_limit.rows[0], capacity.setting
     product = f"eta*gamma = {number(s['eta'] * s['gamma'])}"
     at_budget = f"at {_budget(row or beyond)}" if (row or beyond).ratio else "however many the samples"
     limit = f"As eta*gamma tends to infinity {count(beyond.V) if beyond.V else 'none'} would be stored {at_budget}"

@@ -188,14 +188,6 @@ def epilog_of(examples: Sequence[str]) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  recall-theory {e}" for e in examples)
 
 
-def _unexpected(word: str, ctx: click.Context) -> BadInput:
-    """What is wrong with a word that is neither an option nor its value."""
-    group = ctx.parent
-    if group is not None and isinstance(group.command, click.Group) and word in group.command.list_commands(group):
-        return BadInput(f"{word} goes before its options: {group.command_path} {word} ...", ctx)
-    return BadInput(f"{shown(word)} is neither an option nor the value of one; options are given as --name value", ctx)
-
-
 class Command(click.Command):
     """A command whose callback takes an `Output` and the values of its options, and returns an `Answer`.
 
@@ -224,7 +216,11 @@ class Command(click.Command):
             # click lets the last of several values win without a word.
             _, words, order = self.make_parser(ctx).parse_args(args=list(args))
             if words and not any(isinstance(p, click.Argument) for p in self.params):
-                raise _unexpected(words[0], ctx)
+                group, word = ctx.parent, words[0]
+                if group and isinstance(group.command, click.Group) and word in group.command.list_commands(group):
+                    raise BadInput(f"{word} goes before its options: {group.command_path} {word} ...", ctx)
+                raise BadInput(f"{shown(word)} is neither an option nor the value of one; options are given as "
+                               "--name value", ctx)
             for param in self.get_params(ctx):
                 if order.count(param) > 1 and isinstance(param, click.Option) and not param.multiple:
                     names = "/".join([*param.opts[-1:], *param.secondary_opts])

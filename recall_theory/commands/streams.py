@@ -10,6 +10,8 @@ import sys
 
 import click
 
+from ..numerics.formatting import write_whole
+
 NARROWEST = 20  # columns; below it nothing can be laid out
 LONGEST_VALUE = 60  # characters of a user's own value that an error repeats
 LONGEST_LINE = 400  # characters of a whole complaint: click's own repeat any value
@@ -108,7 +110,7 @@ def check_writable(path: str) -> None:
 
 
 def write(path: str, content: str | bytes) -> None:
-    """Replace the file by the content in one step: a reader sees the old file or the new, never a half.
+    """Replace the file by the content in one step, as `write_whole`.
 
     Devices and pipes are written to as they are. Raises `BadInput` where it can't be done.
     """
@@ -121,29 +123,11 @@ def write(path: str, content: str | bytes) -> None:
             with open(path, "wb") as device:
                 device.write(data)
         else:
-            _replace(os.path.realpath(path), data)
+            write_whole(path, data)
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
-
-
-def _replace(path: str, data: bytes) -> None:
-    aside = os.path.join(os.path.dirname(path), f".recall-theory-{os.urandom(6).hex()}.part")
-    # Opened as any new file is, so that the user's umask decides who may read it.
-    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with open(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(path):
-            shutil.copymode(path, aside)
-        os.replace(aside, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(aside)
-        raise
 
 
 def _unwritable(path: str, error: Exception) -> BadInput:

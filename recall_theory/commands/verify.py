@@ -34,7 +34,7 @@ def run(output: Output, grid: str, predictor: str | None, **values: Any) -> Answ
         given = verification_answer(result, grid, wanted, SIZES[:4], variant, predictor or "the theory")
         if predictor is None:
             return given
-        from ..verification.residual_analysis import explain, paragraph
+        from ..verification.predictors import explain, paragraph
 
         explanation = explain(result)
         data = {**given.data, "predictor": predictor, "explanation": dataclasses.asdict(explanation)}
@@ -58,13 +58,9 @@ def verified(output: Output, problem: Problem[S, P], grid: str, answer: Callable
                                 progress=lambda done, total, _: progress(done, total),
                                 announce=output.say if output.progress else None, **how),
         lambda result: answer(result, len(settings)),
-        lambda result: _finished(result, len(settings), used))
-
-
-def _finished(result: Verification[S, P], wanted: int, seed: int) -> str:
-    """How far a verification is that was interrupted."""
-    early = ", before all had their seeds" if len(result.cells) == wanted else ""
-    return f"{len(result.cells):,} of {plural(wanted, 'cell')}{early}; --seed {seed} repeats them"
+        lambda result: f"{len(result.cells):,} of {plural(len(settings), 'cell')}"
+                       + (", before all had their seeds" if len(result.cells) == len(settings) else "")
+                       + f"; --seed {used} repeats them")
 
 
 def variant(setting: Setting) -> str:

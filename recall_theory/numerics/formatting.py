@@ -6,12 +6,15 @@ doesn't have.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import io
 import json
 import math
+import os
 import re
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -238,6 +241,26 @@ def as_csv(records: Sequence[Mapping[str, object]]) -> str:
     writer.writeheader()
     writer.writerows(flat)
     return text.getvalue()
+
+
+def write_whole(path: str, data: bytes) -> None:
+    """Replace the file by the data in one step: a reader sees the old file or the new, never a half."""
+    path = os.path.realpath(path)
+    aside = os.path.join(os.path.dirname(path), f".recall-theory-{os.urandom(6).hex()}.part")
+    # Opened as any new file is, so that the user's umask decides who may read it.
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            shutil.copymode(path, aside)
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(aside)
+        raise
 
 
 def _flat(record: Mapping[str, object]) -> dict[str, object]:

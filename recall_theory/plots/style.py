@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
+from ..numerics.formatting import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +115,7 @@ def save_pictures(draw: Callable[[], Figure], paths: Iterable[str]) -> None:
     for path in paths:
         content = picture(draw, Path(path).suffix.lower().lstrip("."))
         try:
-            Path(path).write_bytes(content)
+            write_whole(path, content)
         except OSError as error:
             raise SettingError("plot", f"plot={path!r} can't be written: {error.strerror}") from None
 

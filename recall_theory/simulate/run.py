@@ -187,7 +187,7 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_te
         measures = dict(zip((*OBSERVABLES, "attention_weight"), map(Observable, np.array(rows).T), strict=False))
         return Observation(setting, used, measures, n_test, report)
 
-    tasks = ((setting, used, index, n_test, given, bits) for index in range(seeds))
-    complete = observation(collect(observe_seed, tasks, jobs=jobs, progress=progress, total=seeds, partial=observation))
+    tasks = [(setting, used, index, n_test, given, bits) for index in range(seeds)]
+    complete = observation(collect(observe_seed, tasks, jobs=jobs, progress=progress, partial=observation))
     assert complete is not None
     return complete

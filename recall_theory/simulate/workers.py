@@ -20,7 +20,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import IO, Any, TypeVar
 
@@ -80,12 +80,12 @@ def unordered_map(work: Work[Result], tasks: Tasks, jobs: int = 1) -> Generator[
             yield number, work(*task)
 
 
-def collect(work: Work[Result], tasks: Tasks, *, jobs: int = 1, progress: Callable[[int, int], None] | None = None,
-            total: int | None = None, partial: Callable[[list[Result]], object] | None = None) -> list[Result]:
+def collect(work: Work[Result], tasks: Sequence[tuple[object, ...]], *, jobs: int = 1,
+            progress: Callable[[int, int], None] | None = None,
+            partial: Callable[[list[Result]], object] | None = None) -> list[Result]:
     """All results of `ordered_map`, in order; an interrupt hands out what was finished.
 
-    `progress` is called with (results so far, `total`); total is the number of tasks where that is None and tasks has a
-    length.
+    `progress` is called with (results so far, tasks).
 
     On Ctrl-C (or any other KeyboardInterrupt) `partial(results so far)` makes the value that `Interrupted` carries;
     where it returns None, or there is no `partial`, the KeyboardInterrupt itself passes.
@@ -96,13 +96,12 @@ def collect(work: Work[Result], tasks: Tasks, *, jobs: int = 1, progress: Callab
     [8, 9]
     """
     results: list[Result] = []
-    count = len(tasks) if total is None and isinstance(tasks, list | tuple | range) else total or 0
     with (interrupted_with(lambda: None if partial is None else partial(results)),
           contextlib.closing(ordered_map(work, tasks, jobs)) as finished):
         for result in finished:
             results.append(result)
             if progress is not None:
-                progress(len(results), count)
+                progress(len(results), len(tasks))
     return results
 
 
@@ -181,14 +180,6 @@ def _end_idle() -> None:
             worker.end()
 
 
-def _taken() -> _Worker:
-    while _idle:
-        worker = _idle.pop()
-        if worker.is_ours:
-            return worker
-    return _Worker()
-
-
 def _shared(work: Work[Result], tasks: Iterator[Numbered], jobs: int) -> Generator[tuple[int, Result], None, None]:
     """The results of numbered tasks by `jobs` processes, as they are finished.
 
@@ -226,7 +217,9 @@ def _shared(work: Work[Result], tasks: Iterator[Numbered], jobs: int) -> Generat
                 if not batch:
                     break
                 if len(workers) < jobs:
-                    workers.append(_taken())
+                    idle = [worker for worker in _idle if worker.is_ours]
+                    workers.append(idle[0] if idle else _Worker())
+                    _idle[:] = idle[1:]
                     free.put(workers[-1])
                 running.add(threads.submit(done, batch))
             if not running:

@@ -7,7 +7,6 @@ and its setting, not on its place in a grid: a grid may grow later.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import importlib
@@ -15,13 +14,12 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.formatting import SCHEMA_VERSION, as_csv, cleaned
+from ..numerics.formatting import SCHEMA_VERSION, as_csv, cleaned, write_whole
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from ..theory.domain import remarks
 from ..theory.phase import binding
@@ -205,23 +203,19 @@ def export_results(results: Results, path: str) -> None:
     ending = check_export(path)
     if not results.problems:  # a netCDF file without a cell can't be read again
         raise SettingError("export", f"export={path!r}: there is no result to write")
-    aside = Path(f"{path}.{os.urandom(6).hex()}.part")
+    if ending == ".csv":
+        content = as_csv(results.records()).encode()
+    elif ending == ".parquet":
+        content = results.to_pandas().to_parquet(engine="pyarrow", index=False)
+    else:
+        data = results.to_xarray()
+        # netCDF 3 has integers of 32 bits; a float holds all of ours (below 2^53) exactly.
+        whole = {name: x.astype(float) for name, x in data.coords.items() if x.dtype.kind == "i"}
+        content = bytes(data.assign_coords(whole).to_netcdf(engine="scipy"))
     try:
-        if ending == ".csv":
-            aside.write_text(as_csv(results.records()), encoding="utf-8", newline="")
-        elif ending == ".parquet":
-            results.to_pandas().to_parquet(aside, engine="pyarrow", index=False)
-        else:
-            data = results.to_xarray()
-            # netCDF 3 has integers of 32 bits; a float holds all of ours (below 2^53) exactly.
-            whole = {name: x.astype(float) for name, x in data.coords.items() if x.dtype.kind == "i"}
-            data.assign_coords(whole).to_netcdf(aside, engine="scipy")
-        aside.replace(path)
+        write_whole(path, content)
     except OSError as error:
         raise SettingError("export", f"export={path!r} can't be written: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            aside.unlink()
 
 
 SURE_ATTENTION = 0.9  # predicted attention from which attention counts as sure

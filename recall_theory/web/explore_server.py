@@ -44,7 +44,8 @@ class Handler(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         form = dict(parse_qsl(query, keep_blank_values=True, errors="replace"))
         # A site may point a name of its own at this address (DNS rebinding): its pages would ask by that name.
-        if _name(host) not in NAMES:
+        name, _, port = host.rpartition(":")
+        if (name if port.isdigit() else host) not in NAMES:
             self.send_error(421, explain="this server answers to 127.0.0.1 and localhost alone")
         elif path == "/":
             self._begin("text/html; charset=utf-8")
@@ -148,9 +149,3 @@ class Server(ThreadingTCPServer):
     def handle_error(self, request: object, client_address: object) -> None:
         if not isinstance(sys.exception(), OSError):  # a browser may close its connection at any time
             super().handle_error(request, client_address)  # type: ignore[arg-type]
-
-
-def _name(host: str) -> str:
-    """The name in a Host header, without its port."""
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdigit() else host

@@ -260,13 +260,9 @@ def _laws_of(binding: str, model: str) -> list[str]:
     """The leading laws of a step and a family of noise terms; where there are none, the noise itself."""
     step, kind = binding.split(": ")
     for group in groups_of([model]):
-        laws = [formula_math(formulas[law], *bound) for law, bound in group.bounds.items()
-                if law.split(".")[-2] == step and _family(law) == kind]
+        of_step = {law: law.split(".")[-1].replace("_", " ") for law in group.bounds if law.split(".")[-2] == step}
+        laws = [formula_math(formulas[law], *group.bounds[law]) for law, term in of_step.items()
+                if LAW_FAMILIES.get(term, family(term)) == kind]
         if laws:
             return laws
     return []
-
-
-def _family(law: str) -> str:
-    term = law.split(".")[-1].replace("_", " ")
-    return LAW_FAMILIES.get(term, family(term))
