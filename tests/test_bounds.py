@@ -64,23 +64,6 @@ def test_no_smaller_codebook_serves_all_permutations(V, errors):
         assert not served[list(book)].any(axis=0).all()
 
 
-def deterministic_channels(inputs):
-    """All ways to tell the inputs apart: what is seen of each, numbered in order of first appearance."""
-    for seen in itertools.product(range(inputs), repeat=inputs):
-        if list(dict.fromkeys(seen)) == list(range(max(seen) + 1)):
-            yield np.equal.outer(np.arange(inputs), seen).astype(float)
-
-
-def test_every_deterministic_channel_obeys_the_information_bound():
-    """All 203 ways to tell the six permutations of V = 3 apart."""
-    channels = list(deterministic_channels(6))
-    assert len(channels) == 203
-    for joint in channels:
-        nats, right = best_learner(joint, permutations(3))
-        assert right <= bounds.most_right(nats=max(nats, 0.0)) + ROUNDING
-        assert bounds.least_information(a=right) <= nats + ROUNDING
-
-
 @given(st.integers(2, 4), st.integers(1, 12), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 3.0, 12.0]))
 def test_random_channels_obey_the_information_bound(V, observations, seed, contrast):
     pis = permutations(V)

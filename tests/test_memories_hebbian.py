@@ -7,8 +7,6 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.special import ndtr
 from support import assert_mean, assert_refused
 from support import shipped as kept
@@ -111,17 +109,6 @@ def test_the_gaussian_law_by_other_quadrature():
     assert float(hebbian_recall(n, d)) == pytest.approx(right, abs=2e-6)
 
 
-def test_two_facts_by_hand():
-    """With two facts the competitor is +-along: the law is exact, and so is a count of orderings in the plane."""
-    rng = np.random.default_rng(8)
-    d, N = 6, 400_000
-    keys, outputs = rng.standard_normal((2, 2, N, d))
-    own, other = (keys[0] ** 2).sum(1), (keys[0] * keys[1]).sum(1)
-    gram = (outputs[0] * outputs[1]).sum(1)
-    right = own * (outputs[0] ** 2).sum(1) + other * gram > own * gram + other * (outputs[1] ** 2).sum(1)
-    assert_mean(right, float(hebbian_recall(2, d)), 6, 0.001)
-
-
 @EMBEDDINGS
 @pytest.mark.parametrize("n, d", [(40, 20), (1000, 128), (10**6, 5000), (10**12, 7 * 10**6)])
 def test_more_nodes_change_nothing(n, d, embedding, monkeypatch):
@@ -129,15 +116,6 @@ def test_more_nodes_change_nothing(n, d, embedding, monkeypatch):
     monkeypatch.setattr(hebbian_memory, "NODES", 30)
     monkeypatch.setattr(hebbian_memory, "NOISE_STEP", 1 / 24)
     assert before == pytest.approx(float(hebbian_errors(n, d, embedding)), rel=1e-5, abs=1e-6)
-
-
-@settings(max_examples=60)
-@given(st.integers(2, 10**12), st.integers(2, 10**8), st.sampled_from(["gaussian", "sphere"]))
-def test_recall_is_a_probability_that_falls_in_n_and_rises_in_d(n, d, embedding):
-    here = float(hebbian_errors(n, d, embedding))
-    assert 0 <= here <= 1
-    assert float(hebbian_errors(2 * n, d, embedding)) >= here - 1e-5
-    assert float(hebbian_errors(n, 2 * d, embedding)) <= here + 1e-5
 
 
 @pytest.mark.parametrize("given_, name", [

@@ -63,9 +63,10 @@ def test_grid_runs_from_end_to_end(low, factor, points):
     (lambda x: x * 0, 0.5, None, None),
     (lambda x: x * 0 + 1, 0.5, thresholds.Interval(1, 1000, False), None),
     (lambda x: x * math.nan, 0.5, None, None),
+    (lambda x: x * 0 + 0.7, 0.5, thresholds.Interval(1, 1000, False), None),
     (lambda x: x, 317, thresholds.Interval(317, 1000, False), None),
     (lambda x: -x, -317, thresholds.Interval(1, 317, True), None),
-], ids=["rising", "falling", "hump", "valley", "waves", "holes", "never", "always", "nan", "met from below",
+], ids=["rising", "falling", "hump", "valley", "waves", "holes", "never", "always", "nan", "flat", "met from below",
         "met from above"])
 def test_known_functions(value, target, lowest, highest):
     points = thresholds.grid(1, 1000, 20)
@@ -128,14 +129,6 @@ def test_no_value_is_asked_for_where_it_is_not_worth_it():
     answer, _ = search(value, value(points) * 0 + 0.5, 0.9, points, True, worth=points > 100, both_ends=False)
     assert answer.high == 16666 and answer.bounded
     assert min(x for x in asked if np.ndim(x) == 0) > 100
-
-
-@pytest.mark.parametrize("estimate", [0.0, 0.9, 1.0, math.nan])
-@pytest.mark.parametrize("highest", [False, True])
-@pytest.mark.parametrize(("height", "expected"), [(0.3, None), (0.7, thresholds.Interval(1, 1000, False))])
-def test_values_that_are_the_same_everywhere(height, expected, highest, estimate):
-    points = thresholds.grid(1, 1000, 8)
-    assert search(lambda x: height, points * 0 + estimate, 0.5, points, highest)[0] == expected
 
 
 def test_searches_share_their_rounds():
