@@ -1,8 +1,7 @@
 """Activations of the MLP: by name, as an expression in x or as a sympy object, and their Gaussian averages.
 
->>> from recall_theory.activations import activation, kernel
->>> float(kernel(activation("erf"), 0.5, 0.5, 0.5))  # 2/pi arcsin(1/2)
-0.333333333
+>>> float(gaussian_mean(activation("relu"), lambda x: activation("relu").phi(x) ** 2, 0.5))
+0.25
 """
 
 from __future__ import annotations
@@ -21,20 +20,12 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from .errors import SettingError
-from .expressions import Language, depends_on, evaluate, exact_number, parse, real_power, to_sympy
+from .expressions import Language, depends_on, evaluate, exact_number, parse, real_power
 from .numerics.arrays import FloatArray
-from .numerics.gaussian_kernels import (
-    arc_cosine_kernel,
-    arc_sine_kernel,
-    dual_kernel,
-    gaussian_mean,
-    gaussian_rule,
-    hermite_coefficients,
-    normal_density,
-)
+from .numerics.gaussian_kernels import gaussian_mean, gaussian_rule, hermite_coefficients, normal_density
 
 __all__ = ["FUNCTIONS", "NAMED", "Activation", "activation", "canonical", "gaussian_mean", "gaussian_rule",
-           "hermite_coefficients", "kernel"]
+           "hermite_coefficients"]
 
 Function = Callable[..., FloatArray]
 
@@ -73,12 +64,6 @@ CONSTANTS = {"pi": math.pi, "e": math.e}
 
 NAMED = {"identity": "x", "relu": "relu(x)", "gelu": "gelu(x)", "tanh": "tanh(x)", "erf": "erf(x)",
          "quadratic": "x ** 2 - 1"}
-KERNELS: dict[str, Function] = {  # in closed form, of two variances and a covariance
-    "identity": lambda s1, s2, rho: rho,
-    "relu": arc_cosine_kernel,
-    "erf": arc_sine_kernel,
-    "quadratic": lambda s1, s2, rho: 2 * rho**2 + (s1 - 1) * (s2 - 1),
-}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -105,32 +90,6 @@ class Activation:
         """phi'(x), elementwise; at a kink the mean of both sides, but 0 for relu at 0, as gradient descent uses it."""
         return _value(self._tree, x, _slope)
 
-    @functools.cached_property
-    def expr(self) -> Any:
-        """phi as a sympy expression in the real symbol x."""
-        import sympy
-
-        def larger(a: Any, b: Any) -> Any:
-            return (a + b + sympy.Abs(a - b)) / 2
-
-        def gate(x: Any) -> Any:
-            return (1 + sympy.tanh(x / 2)) / 2  # 1/(1 + exp(-x)), without overflow
-
-        own: dict[str, Callable[..., Any]] = {
-            "abs": sympy.Abs,
-            "relu": lambda x: larger(x, 0),
-            "heaviside": lambda x: (1 + sympy.sign(x)) / 2,
-            "max": lambda *x: functools.reduce(larger, x),
-            "min": lambda *x: -functools.reduce(larger, [-y for y in x]),
-            "gelu": lambda x: x * (1 + sympy.erf(x / sympy.sqrt(2))) / 2,
-            "sigmoid": gate,
-            "silu": lambda x: x * gate(x),
-            "softplus": lambda x: x / 2 + sympy.log(2 * sympy.cosh(x / 2)),
-        }
-        functions = {name: own.get(name) or getattr(sympy, name) for name in VALUES}
-        names = {"x": sympy.Symbol("x", real=True), "pi": sympy.pi, "e": sympy.E}
-        return to_sympy(self._tree, names, functions)
-
     def __reduce__(self) -> tuple[Callable[[str], Activation], tuple[str]]:
         return activation, (self.name,)
 
@@ -154,23 +113,6 @@ def canonical(value: Any) -> str:
     ('quadratic', 'sin(x) * 2')
     """
     return activation(value).name
-
-
-def kernel(phi: Activation, s1: ArrayLike, s2: ArrayLike, rho: ArrayLike) -> FloatArray:
-    """kappa(s1, s2, rho) = E phi(u) phi(v): u, v Gaussian of variances s1, s2 and covariance rho.
-
-    The arguments broadcast, |rho| <= sqrt(s1 s2). Closed forms for identity, relu, erf and quadratic, else good to
-    1e-10 of sqrt(E phi(u)^2 E phi(v)^2).
-
-    >>> float(kernel(activation("relu"), 1.0, 1.0, 0.0))  # 1/(2 pi)
-    0.159154943
-    """
-    a, b, c = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (s1, s2, rho)))
-    limit = np.sqrt(a * b)
-    if (np.abs(c) > limit * (1 + 1e-9)).any():
-        raise ValueError("a covariance rho may not exceed sqrt(s1 s2)")
-    closed = KERNELS.get(phi.name, functools.partial(dual_kernel, phi))
-    return np.asarray(closed(a, b, np.clip(c, -limit, limit)))
 
 
 # Reading

@@ -1,4 +1,4 @@
-"""The safe language of expressions: text to a checked syntax tree, and from there to numbers or to sympy.
+"""The safe language of expressions: text to a checked syntax tree, and from there to numbers.
 
 Python's own parser reads the text (it only builds a tree), and every node of the tree must be a number, a declared
 name, one of + - * / ** or a call of a declared function. Length, depth, exponents and numbers are bounded, so that no
@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Language", "depends_on", "evaluate", "exact_number", "integer_power", "parse", "to_sympy"]
+__all__ = ["Language", "depends_on", "evaluate", "exact_number", "integer_power", "parse"]
 
 LONGEST_NUMBER = 2000  # binary digits that powers of plain numbers may come to
-SIMPLE_EXPONENT = 64  # exponents of a larger denominator become decimal in sympy, which factors bases of exact ones
 
 Operation = Callable[[Any, Any], Any]
 
@@ -166,15 +165,15 @@ def real_power(base: Any, exponent: Any) -> Any:
 
 
 def evaluate(node: ast.AST, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]],
-             number: Callable[[Any], Any] = float, power: Operation = real_power) -> Any:
+             number: Callable[[Any], Any] = float) -> Any:
     """The value of a checked tree in floats, or elementwise where a name stands for an array.
 
-    number and power: what numbers and powers mean, where it is not that. Raises KeyError for a name without a value,
-    and what the operations and functions raise.
+    number: what numbers mean, where it is not that. Raises KeyError for a name without a value, and what the operations
+    and functions raise.
     """
 
     def value(part: ast.AST) -> Any:  # does not name itself: a cycle would keep arrays until Python looks for cycles
-        return evaluate(part, names, functions, number, power)
+        return evaluate(part, names, functions, number)
 
     match node:
         case ast.Constant():
@@ -184,7 +183,7 @@ def evaluate(node: ast.AST, names: Mapping[str, Any], functions: Mapping[str, Ca
         case ast.UnaryOp():
             return -value(node.operand) if isinstance(node.op, ast.USub) else value(node.operand)
         case ast.BinOp():
-            operation = _OPERATIONS.get(type(node.op), power)
+            operation = _OPERATIONS.get(type(node.op), real_power)
             return operation(value(node.left), value(node.right))
         case ast.Call(func=ast.Name(id=name)):
             return functions[name](*map(value, node.args))
@@ -213,13 +212,3 @@ def integer_power(x: Any, n: int) -> Any:
         if n:
             x = x * x
     return result
-
-
-def to_sympy(node: ast.AST, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
-    """A checked tree as a sympy expression: decimal numbers become exact, names and functions are those given."""
-    import sympy
-
-    def power(base: Any, exponent: Any) -> Any:
-        return base ** (sympy.Float(exponent) if getattr(exponent, "q", 1) > SIMPLE_EXPONENT else exponent)
-
-    return evaluate(node, names, functions, lambda x: sympy.Rational(str(x)), power)

@@ -7,7 +7,7 @@ from scipy import stats
 from support import assert_mean, drawn
 
 from recall_theory import Setting, predict
-from recall_theory.activations import activation, kernel
+from recall_theory.activations import activation
 from recall_theory.simulate.data import draw_mlp
 from recall_theory.simulate.three_step_mlp import attention_scores
 from recall_theory.theory import formulas, seed
@@ -141,6 +141,16 @@ def test_the_kernel_by_sampling(phi):
         correlation(lead, ratio, mass), abs=0.2)
 
 
+def relu_kernel(s1, s2, rho):
+    """Of Cho and Saul (2009)."""
+    angle = np.arccos(np.clip(rho / np.sqrt(s1 * s2), -1, 1))
+    return np.sqrt(s1 * s2) / (2 * np.pi) * (np.sin(angle) + (np.pi - angle) * np.cos(angle))
+
+
+CLOSED = {"relu": relu_kernel, "quadratic": lambda s1, s2, rho: 2 * rho**2 + (s1 - 1) * (s2 - 1),
+          "erf": lambda s1, s2, rho: 2 / np.pi * np.arcsin(2 * rho / np.sqrt((1 + 2 * s1) * (1 + 2 * s2)))}
+
+
 @pytest.mark.parametrize("sphere", [False, True])
 @pytest.mark.parametrize("phi, e", [("relu", 1), ("erf", 1), ("quadratic", 1), ("relu", 0)])
 def test_the_kernel_of_infinite_width_by_sampling(phi, e, sphere):
@@ -152,7 +162,7 @@ def test_the_kernel_of_infinite_width_by_sampling(phi, e, sphere):
     h = own + trigger
     z = rng.standard_normal((200_000, d))
     z = (z / np.linalg.norm(z, axis=1, keepdims=True) if sphere else z / np.sqrt(d)) + trigger
-    k = kernel(f, (z**2).sum(1), h @ h, z @ h)
+    k = CLOSED[phi]((z**2).sum(1), h @ h, z @ h)
     off = k - k.mean()
     found = NeuronKernel(f, 1e9, d, sphere).law(*(np.array([[v]]) for v in (h @ h, trigger @ h, trigger @ trigger)))
     assert_mean(k, float(found.mean[0, 0]), 4, 2e-3 * abs(k.mean()))

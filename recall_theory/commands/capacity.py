@@ -64,7 +64,7 @@ def run(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) 
         record |= {f"next_{name}": size for name, size in (record.pop("next") or dict.fromkeys("VmdN")).items()}
     blocks = _blocks(result, in_limit, is_least=N is None and not ratio)
     if values["bits"] is not None:
-        blocks += _bits_table(result, by_bits, values["bits"])
+        blocks += _bits_table(by_bits, values["bits"])
     return Answer(data, records, blocks, lambda: _details(result))
 
 
@@ -79,7 +79,7 @@ def _by_bits(capacity: Capacity, bits: int | None) -> tuple[StoredBits, ...]:
                             trigger_in_value=s["trigger_in_value"])
 
 
-def _bits_table(capacity: Capacity, by_bits: tuple[StoredBits, ...], bits: int) -> list[Block]:
+def _bits_table(by_bits: tuple[StoredBits, ...], bits: int) -> list[Block]:
     """Facts and information against the bits of an entry, beside the counting bound and what is reported elsewhere."""
     if not by_bits:
         return [Remark("Facts are those of Val at full precision: with an MLP or orthogonal embeddings quantisation "

@@ -1,4 +1,4 @@
-"""Averages of a function over Gaussian inputs: quadrature that splits at kinks, Hermite coefficients, dual kernels.
+"""Averages of a function over Gaussian inputs: quadrature that splits at kinks, Hermite coefficients.
 
 The last part is what noise on its argument makes of a function: moments of phi(v + width x) over x, tabulated by v.
 
@@ -14,7 +14,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
-from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike
 
 from .arrays import FloatArray
@@ -23,19 +22,13 @@ from .unit_sphere import split_at
 KERNEL_END = 14.0  # standard deviations; the density is 1e-43 there
 PANEL = 1.0  # longest panel, in standard deviations
 POINTS_A_PANEL = 16  # Gauss-Legendre points a panel
-ORDER = 80  # of the Hermite series of a kernel
-GOOD = 1e-10  # error of a kernel, as a share of the geometric mean of the two energies
-OUTER_NODES = 512  # outer nodes of the double integral at a time
 
 
 class RealFunction(Protocol):
-    """A function of one real variable: its values, where its slope jumps, and its degree if it is a polynomial."""
+    """A function of one real variable: its values, and where its slope jumps."""
 
     @property
     def kinks(self) -> tuple[float, ...]: ...
-
-    @property
-    def degree(self) -> int | None: ...
 
     def phi(self, x: ArrayLike) -> FloatArray: ...
 
@@ -124,92 +117,6 @@ def hermite_projection(weighted: FloatArray, u: FloatArray, order: int) -> Float
         found[..., n] = (weighted * current).sum(axis=-1)
         previous, current = current, (u * current - np.sqrt(n) * previous) / np.sqrt(n + 1)
     return found
-
-
-def dual_kernel(phi: RealFunction, s1: FloatArray, s2: FloatArray, rho: FloatArray) -> FloatArray:
-    """E phi(u) phi(v) for arrays of variances s1, s2 and covariances rho of one shape: by the Hermite series, and by
-    the double integral where that is not good to 1e-10 of sqrt(E phi(u)^2 E phi(v)^2)."""
-    value, error, scale = kernel_by_series(phi, s1, s2, rho)
-    poor = error > GOOD * scale
-    if poor.any():
-        value = np.array(value)
-        value[poor] = kernel_by_quadrature(phi, s1[poor], s2[poor], rho[poor])
-    return value
-
-
-def arc_cosine_kernel(s1: FloatArray, s2: FloatArray, rho: FloatArray) -> FloatArray:
-    """The kernel of relu (Cho and Saul, 2009): |u||v| (sin t + (pi - t) cos t)/(2 pi), t the angle."""
-    size = np.sqrt(s1 * s2)
-    cos = np.clip(np.divide(rho, size, out=np.zeros_like(size), where=size > 0), -1, 1)
-    angle = np.arccos(cos)
-    return size / (2 * np.pi) * (np.sqrt((1 - cos) * (1 + cos)) + (np.pi - angle) * cos)
-
-
-def arc_sine_kernel(s1: FloatArray, s2: FloatArray, rho: FloatArray) -> FloatArray:
-    """The kernel of erf (Williams, 1997)."""
-    return 2 / np.pi * np.arcsin(2 * rho / np.sqrt((1 + 2 * s1) * (1 + 2 * s2)))
-
-
-def kernel_by_series(phi: RealFunction, s1: FloatArray, s2: FloatArray,
-                     rho: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """sum c_n(s1) c_n(s2) (rho/sqrt(s1 s2))^n, a bound on its error, and the scale sqrt(E phi^2 E phi^2).
-
-    The bound is |r|^(order+1) times the energies left out; a polynomial's series ends.
-    """
-    order = ORDER if phi.degree is None else phi.degree
-    c1, energy1 = _coefficients(phi, s1, order)
-    c2, energy2 = _coefficients(phi, s2, order)
-    size = np.sqrt(s1 * s2)
-    r = np.divide(rho, size, out=np.zeros_like(size), where=size > 0)
-    value = np.asarray(polyval(r, np.moveaxis(c1 * c2, -1, 0), tensor=False), dtype=float)
-    scale = np.sqrt(energy1 * energy2)
-    if phi.degree is not None:
-        return value, np.zeros_like(r), scale
-    # The energies beyond the series are never below what rounding can hide.
-    rest1, rest2 = (np.maximum(e - (c**2).sum(axis=-1), 1e-15 * e) for c, e in ((c1, energy1), (c2, energy2)))
-    return value, np.abs(r) ** (order + 1) * np.sqrt(rest1 * rest2), scale
-
-
-def _coefficients(phi: RealFunction, s: FloatArray, order: int) -> tuple[FloatArray, FloatArray]:
-    """Hermite coefficients (..., order+1) and E phi^2, computed once for each different variance."""
-    different, where = np.unique(s, return_inverse=True)
-    c, energy = np.empty((len(different), order + 1)), np.empty(len(different))
-    for i in range(0, len(different), 256):  # bounds the memory
-        part = slice(i, i + 256)
-        c[part] = hermite_coefficients(phi, different[part], order)
-        energy[part] = gaussian_mean(phi, lambda x: phi.phi(x) ** 2, different[part])
-    where = where.reshape(s.shape)
-    return c[where], energy[where]
-
-
-def kernel_by_quadrature(phi: RealFunction, s1: ArrayLike, s2: ArrayLike, rho: ArrayLike) -> FloatArray:
-    """The double integral, one pair of variables at a time: panels end at the kinks of both and shrink towards them,
-    as |r| -> 1 makes the inner average nearly bend there too."""
-    return np.asarray(np.vectorize(functools.partial(_double_integral, phi), otypes=[float])(s1, s2, rho))
-
-
-def _double_integral(phi: RealFunction, s1: float, s2: float, rho: float) -> float:
-    std1, std2 = np.sqrt(s1), np.sqrt(s2)
-    r = 0.0 if std1 * std2 == 0 else float(np.clip(rho / (std1 * std2), -1, 1))
-    rest = np.sqrt((1 - r) * (1 + r))
-    bends = [k / std1 for k in phi.kinks if std1 > 0]
-    bends += [k / (r * std2) for k in phi.kinks if r * std2 != 0]
-    near = 2.0 ** -np.arange(1, 25)
-    cuts = [-KERNEL_END, KERNEL_END, *(b + sign * x for b in bends for sign in (-1, 1) for x in (0.0, *near))]
-    u, w = _panels(np.unique([x for x in cuts if abs(x) <= KERNEL_END]), POINTS_A_PANEL)
-    if rest < 1e-12:
-        return float((w * phi.phi(std1 * u) * phi.phi(np.sign(r) * std2 * u)).sum())
-    total = 0.0
-    for i in range(0, len(u), OUTER_NODES):
-        middle = r * u[i:i + OUTER_NODES, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inner = [np.nan_to_num((k / std2 - middle) / rest, nan=0.0) for k in phi.kinks]
-        ends = np.full_like(middle, KERNEL_END)
-        edges = [-ends, *(np.clip(x, -KERNEL_END, KERNEL_END) for x in inner), ends]
-        v, wv = _panels(np.sort(np.concatenate(edges, axis=1), axis=1), POINTS_A_PANEL)
-        mean = (wv * phi.phi(std2 * (middle + rest * v))).sum(axis=1)
-        total += float((w[i:i + OUTER_NODES] * phi.phi(std1 * u[i:i + OUTER_NODES])) @ mean)
-    return total
 
 
 class SmoothedFunction:
