@@ -46,8 +46,9 @@ def compiled(function: Function) -> Function:
 def count(row: Tokens, noise: Tokens, table: FloatArray) -> None:
     """Add 1 to table[row[i], token] for each noise token of each sequence i."""
     for i in range(len(row)):
+        line = table[row[i]]
         for position in range(noise.shape[1]):
-            table[row[i], noise[i, position]] += 1
+            line[noise[i, position]] += 1
 
 
 @compiled
@@ -106,17 +107,26 @@ def add_pulls(row: Tokens, noise: Tokens, pull: FloatArray, own_pull: FloatArray
 
     pull (rows, V) is that of tokens as noise, own_pull (rows,) that of the informative position.
     """
-    for i in range(len(row)):
-        k = row[i]
-        mean = own_pull[k]
-        for position in range(noise.shape[1]):
-            mean += pull[k, noise[i, position]]
-        mean /= noise.shape[1] + 1
+    n, places = noise.shape
+    for first in range(0, n, 4):
+        # An addition to a sum waits for the one before it: four sums at a time take two thirds of the time.
+        a, b, c, d = first, min(first + 1, n - 1), min(first + 2, n - 1), min(first + 3, n - 1)
+        pull_a, pull_b, pull_c, pull_d = pull[row[a]], pull[row[b]], pull[row[c]], pull[row[d]]
+        sum_a, sum_b, sum_c, sum_d = own_pull[row[a]], own_pull[row[b]], own_pull[row[c]], own_pull[row[d]]
+        for position in range(places):
+            sum_a += pull_a[noise[a, position]]
+            sum_b += pull_b[noise[b, position]]
+            sum_c += pull_c[noise[c, position]]
+            sum_d += pull_d[noise[d, position]]
 
-        own_weight[k] += own_pull[k] - mean
-        for position in range(noise.shape[1]):
-            token = noise[i, position]
-            weight[token] += pull[k, token] - mean
+        sums = sum_a, sum_b, sum_c, sum_d
+        for i in range(first, min(first + 4, n)):
+            k = row[i]
+            mean = sums[i - first] / (places + 1)
+            own_weight[k] += own_pull[k] - mean
+            for position in range(places):
+                token = noise[i, position]
+                weight[token] += pull[k, token] - mean
 
 
 @compiled
