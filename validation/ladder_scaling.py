@@ -20,6 +20,7 @@ RESAMPLED = 2000  # times that the seeds are drawn again
 LEAST_SHARE = 1e-3  # accuracies nearer to 0 and 1 are taken for this
 LAWS = {"0": "1", "0 at rung 2's rates": "2"}  # rung 0 -> the rung at whose settings and rates the law is taken
 PARTS = ("width", "fewer", "between", "length", "samples", "narrow", "least samples")
+MANY_SEEDS = {("V", "L"): "many seeds, V", ("N", "d"): "many seeds, N"}  # parts for rungs 1 and 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,22 +35,25 @@ class LadderScaling:
     scatter: float = math.nan
 
 
-def ladder_scaling(rows: Sequence[Row], rung: str, of: str, along: str, at: float) -> LadderScaling:
+def ladder_scaling(rows: Sequence[Row], rung: str, of: str, along: str, at: float,
+                   parts: Sequence[str] = PARTS) -> LadderScaling:
     """Where the accuracy of a rung crosses `at` as a function of `of`, for each value of `along`.
 
-    `of` is V or N, `along` is d or L. Rungs 1 and 2 have the trainings with the most seeds, `three steps`, and the
-    names of `LAWS` the law at the same settings. Rows at other sizes than the study's are left out: L = 8 along d,
-    d = 16 along L, N = 32 V; for N, d = 32 along L and V = 64, or d = 48 and V = 32 for rungs 0 to 2.
+    `of` is V or N, `along` is d or L, `parts` are those of the study whose rows count. Rungs 1 and 2 have the trainings
+    with the most seeds, `three steps` or those of `MANY_SEEDS`, the names of `LAWS` the law at the same settings. Rows
+    at other sizes than the study's are left out: L = 8 along d, N = 32 V, and d = 16 along L, or d = 64 for rungs 0 to
+    2; for N, V = 64 and d = 32 along L, or V = 32 and d = 48 for rungs 0 to 2.
     """
     source = LAWS.get(rung, rung)
     few = source in ("1", "2")
-    parts = ("three steps",) if few else PARTS
-    fixed_V, fixed_d = (32, 48) if few else (64, 32)
+    if few:
+        parts = (MANY_SEEDS.get((of, along), "three steps"),)
+    fixed_V, fixed_d = (32, 48 if of == "N" else 64) if few else (64, 32 if of == "N" else 16)
     chosen: dict[int, dict[int, FloatArray]] = {}
     for row in rows:
         s = setting_of_row(row)
         usual = s.N == RATIO * s.V if of == "V" else s.V == fixed_V
-        shape = s.L == 8 if along == "d" else s.d == (16 if of == "V" else fixed_d)
+        shape = s.L == 8 if along == "d" else s.d == fixed_d
         if row["rung"] == source and row["part"] in parts and usual and shape:
             values = [law_of(s, source)["accuracy"]] if rung in LAWS else row["observed"]["accuracy"]["values"]
             chosen.setdefault(getattr(s, along), {})[getattr(s, of)] = np.array(values)

@@ -237,7 +237,7 @@ def run_ladder(output: Output, *, rung: Sequence[str], scan: Sequence[str], grid
                **values: Any) -> Answer:
     from ..training.trainer import check_installed
 
-    check_installed("ladder")
+    check_installed()
     from ..simulate.workers import unordered_map
     from ..sweep.run_sweep import cluster_map
     from ..verification import ladder_study
