@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from scipy import integrate, special
 from support import shipped
 
-from recall_theory.geometric import GeometricSetting, predict, simulate
+from recall_theory.geometric import GeometricSetting, geometric_prediction, predict, simulate
 from recall_theory.geometric import hop_depth as counting
 from recall_theory.geometric.geometric_prediction import variance_by_cause as variance
+from recall_theory.geometric.geometric_prediction import variance_of_paths
 from recall_theory.geometric.geometric_setting import ROUNDED
-from recall_theory.geometric.geometric_simulation import digit_codes
+from recall_theory.geometric.geometric_simulation import digit_codes, draw_bijections, draw_maps, word_tables
 from recall_theory.geometric.superposition import COARSE, FINE, nearest_competitor, signs_recall
 from recall_theory.geometric.superposition import superposition_recall as recall
+from recall_theory.numerics.quadrature import gauss_beta
 from recall_theory.numerics.quantiser import nearest_level, noise_at
 from recall_theory.numerics.unit_sphere import squared_length_rule
 from recall_theory.settings import SettingError
@@ -217,6 +219,61 @@ def test_what_passes_share_is_the_second_derivative_of_a_chain():
     assert mpmath.almosteq(laws.chain_shared(p, h, N, v), exact, 1e-9)
 
 
+@pytest.mark.parametrize("lengths, N, R, p, correlation", [
+    ((1, 1), 50, 2, 0.3, 0), ((1, 1, 1), 60, 3, 0.2, 0), ((1, 1, 1), 60, 2, 0.33, 0.1), ((2, 1), 60, 2, 0.4, 0.3)])
+def test_paths_that_meet_share_facts(lengths, N, R, p, correlation):
+    """Facts right by chance, `correlation` of the subjects by one coin for all their words, and every query."""
+    rng, recalls = np.random.default_rng(4), []
+    for _ in range(4000):
+        facts = draw_bijections(N, R, rng)
+        together, coin, answers = rng.random(N) < correlation, rng.random(N), {}
+        for length in set(lengths):
+            truth = word_tables(facts, length)
+            right = np.where(together, coin, rng.random(truth.shape)) < p
+            answers[length] = truth, np.where(right, truth, (truth + rng.integers(1, N, truth.shape)) % N)
+        true = said = np.arange(N)[None]
+        for length in lengths:
+            truth, answer = answers[length]
+            true, said = truth[:, true].reshape(-1, N), answer[:, said].reshape(-1, N)
+        recalls.append(np.mean(true == said))
+    expected = variance_of_paths(lengths, N, R, np.array([p]), correlation)[0]
+    # A deviation of 4,000 seeds is known to 1.5 %; paths that meet twice are of order 1/N.
+    assert np.sqrt(expected) == pytest.approx(np.std(recalls), rel=0.06)
+    # Control: a smooth function of the mean recall of a pass, without what paths share.
+    passes, words = len(lengths), sum(R**length for length in set(lengths))
+    assert passes * p ** (passes - 1) * math.sqrt(p * (1 - p) / N / words) < 0.92 * np.std(recalls)
+
+
+@pytest.mark.parametrize("words, noise", [(2, 0), (2, 0.3), (4, 0)])
+def test_the_part_of_a_pair_of_maps(words, noise):
+    """Its series, beside maps drawn one by one."""
+    N, k, d, rng = 60, 4, 10, np.random.default_rng(2)
+    squared, weights = gauss_beta(k / 2, (d - k) / 2, 12)
+    given = geometric_prediction._recall_given_read(N, words, k, d, noise, squared)
+    assert weights @ given == pytest.approx(recall(N, words, k, d, noise=noise), abs=2e-3)
+    maps = draw_maps(4000, d, k, rng)[:, :k]  # one of the pair may lie along the axes
+    codes = rng.standard_normal((4000, k))
+    codes /= np.linalg.norm(codes, axis=1, keepdims=True)
+    by_map = [np.interp(np.sum((codes @ one.T) ** 2, axis=1), squared, given).mean() for one in maps]
+    pairs = geometric_prediction._variance_of_maps(N, words, k, d, noise) * words / (words - 1) / 2
+    assert pairs == pytest.approx(np.var(by_map), rel=0.08)  # known to 3 %; the rest is that lines join the nodes
+    # Control: the variance of recall over single codes, as if a map were drawn for each.
+    assert weights @ (given - weights @ given) ** 2 > 2 * pairs
+
+
+@pytest.mark.parametrize("sizes", [
+    {"N": 60, "R": 2, "d": 10, "code_length": 4, "hops": 3, "noise": 0.5},
+    {"N": 60, "R": 3, "d": 10, "code_length": 4, "hops": 3},
+    {"N": 100, "R": 2, "hops": 4, "noise": 0.9, "construction": "exact"}], ids=["noise", "superposition", "signs"])
+def test_the_spread_of_chains(sizes):
+    """It was 0.65 of the simulated under noise, since paths share facts, and words the noise."""
+    s = GeometricSetting(**sizes, chain_of_thought=True)
+    expected, seen = predict(s), simulate(s, seeds=800, seed=5).recall
+    assert expected.std == pytest.approx(seen.std, rel=0.12)  # 800 seeds know it to 3 %
+    mean_alone = s.hops * expected.one_pass ** (s.hops - 1) * math.sqrt(sum(expected.causes.values()))
+    assert mean_alone < 0.8 * seen.std
+
+
 def test_predictions_at_the_ends():
     """Many passes end in chance; the exact construction recalls everything."""
     chance = predict(GeometricSetting(N=20, R=4, d=20, code_length=8, hops=60, chain_of_thought=True))
@@ -259,9 +316,10 @@ def test_the_shipped_grid_is_the_rules_and_is_on_target(compared):
     assert sum(0.1 < c.observed < 0.95 for c in compared) >= 30  # it is tested where it can fail
     assert figures["mean_excess"] <= 0.001 and figures["max_excess"] <= 0.005 and figures["rms_z"] < 1.5
     assert 0.9 < figures["median_std_ratio"] < 1.1
-    assert figures["least_std_ratio"] > 0.5 and figures["most_std_ratio"] < 1.6
-    # At one hop a deviation is known to 7 % from 100 seeds on, where errors are not rare.
-    known = [c.predicted_std / c.std for c in compared if c.setting.hops == 1 and c.seeds >= 100]
+    # A deviation of 24 seeds is known to 15 %, not at all where right or wrong answers are rare; from 100 seeds to 7 %.
+    ratios = [c.predicted_std / c.std for c in compared if 0.02 < c.observed < 0.98]
+    assert len(ratios) > 45 and 0.5 < min(ratios) and max(ratios) < 1.6
+    known = [c.predicted_std / c.std for c in compared if c.seeds >= 100]
     assert len(known) > 20 and 0.85 < min(known) and max(known) < 1.15
 
 

@@ -135,8 +135,6 @@ def summary(cells: list[Compared]) -> dict[str, float]:
         "largest_difference": max(abs(c.predicted - c.observed) for c in cells),
         "rms_z": float(np.sqrt(np.mean([((c.predicted - c.observed) / c.se) ** 2 for c in moving]))),
         "median_std_ratio": float(np.median([c.predicted_std / c.std for c in moving])),
-        "least_std_ratio": min(c.predicted_std / c.std for c in moving),
-        "most_std_ratio": max(c.predicted_std / c.std for c in moving),
     }
 
 

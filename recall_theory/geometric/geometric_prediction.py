@@ -7,8 +7,9 @@ codes     where the codes lie is shared by all queries: two that are close hurt 
 maps      how well two of the maps are aligned is shared by all subjects;
 subjects  <B_r c, B_q c'> disturbs r and q of one subject alike, and lengthens what disturbs its other relations.
 
-Maps and subjects are the regressions on each pair of words alone, at all sizes; what is dropped is smaller by 1/k and
-1/words, and codes are to leading order in 1/N. Derivation: docs/derivations/geometric.md.
+Maps are what each pair of words alone explains, subjects the regression on what two words share of one subject, both
+at all sizes; what is dropped is smaller by 1/words, and codes are to leading order in 1/N. Queries of several passes
+share facts besides. Derivation: docs/derivations/geometric.md.
 """
 
 from __future__ import annotations
@@ -19,14 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
+from ..numerics.quadrature import gauss_beta, gauss_coordinate, gauss_gamma
 from ..numerics.quantiser import noise_at
+from ..numerics.unit_sphere import RandomWalk, read_length_rule, rule_of_sum
 from ..theory.formulas.geometric_laws import chain, chain_shared
 from ..theory.predict import LAW
 from .geometric_setting import ROUNDED, GeometricSetting
+from .geometric_simulation import IntArray
 from .superposition import (
     COARSE,
+    GUMBEL_STEP_SQUARE_MAPS,
     Angles,
     cap_angles,
     cap_probability,
@@ -41,6 +46,10 @@ DEFLECTION_QUANTILES = 16  # of the angle by which interference turns a code
 DEFLECTION_GRID = 120  # angles at which the law of that angle is inverted
 PAIR_QUANTILES = 48  # of the angle of two codes
 CAP_QUANTILES = 24  # of a competitor's angle within a cap
+MAP_ORDERS = 8  # nodes of the share that a pair of maps has in common, and one more than the orders summed
+MAP_NODES = 10  # of the length of what is read beside it, and of the angle between the two
+MAP_GUMBEL_STEP = 1 / 4  # of the nearest competitor there: averages over lengths leave no corners
+CHAIN_NODES = 24  # at most, of what all passes of a seed share
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,17 +105,88 @@ def predict(setting: GeometricSetting) -> GeometricPrediction:
     variance = max(sum(causes.values()), 0.0)
     # Two passes ask two random facts of one seed: their average covariance is the variance of the seed's mean.
     recall = float(chain(one_pass, passes, s.N) + chain_shared(one_pass, passes, s.N, variance))
-    std = _spread_of_chains(s.N, passes, one_pass, variance)
+    std = math.sqrt(variance) if passes == 1 else _deviation_of_chains(s, one_pass, causes)
     return GeometricPrediction(s, min(max(recall, 0.0), 1.0), one_pass, std, causes)
 
 
-def _spread_of_chains(N: int, h: int, one_pass: float, variance: float) -> float:
-    """The deviation of the recall of h passes, 1/N + (1 - 1/N) y^h with y = (N p - 1)/(N - 1), where p is normal over
-    seeds: to second order in its variance."""
-    y, v = (N * one_pass - 1) / (N - 1), variance * (N / (N - 1)) ** 2
-    first = h**2 * v * abs(y) ** (2 * h - 2)
-    second = (h * (h - 1)) ** 2 / 2 + h**2 * (h - 1) * (h - 2)
-    return (1 - 1 / N) * math.sqrt(first + second * v**2 * abs(y) ** max(2 * h - 4, 0))
+def _deviation_of_chains(setting: GeometricSetting, one_pass: float, causes: dict[str, float]) -> float:
+    """The deviation of the recall of several passes from seed to seed.
+
+    Codes and maps are shared by all facts: over seeds the recall of a pass has a Beta law of their variance. Given it,
+    facts are right independently, but for those of one subject, and queries vary together where their paths meet.
+    """
+    s, own = setting, one_pass * (1 - one_pass)
+    shared = max(causes.get("codes", 0.0) + causes.get("maps", 0.0), 0.0)
+    if own == 0:
+        return 0.0
+    p, weights = np.array([one_pass]), np.ones(1)
+    if 0 < shared < own:
+        strength = own / shared - 1
+        nodes = min(len(s.word_lengths) + 1, CHAIN_NODES)  # the variance is a polynomial of twice as many degrees
+        p, weights = gauss_beta(one_pass * strength, (1 - one_pass) * strength, nodes)
+    correlation = causes.get("subjects", 0.0) * s.N * s.words / max(s.words - 1, 1) / own
+    within = weights @ variance_of_paths(s.word_lengths, s.N, s.R, p, correlation)
+    means = chain(p, len(s.word_lengths), s.N)
+    return math.sqrt(max(float(within + weights @ (means - weights @ means) ** 2), 0.0))
+
+
+def variance_of_paths(lengths: tuple[int, ...], N: int, R: int, p: FloatArray, correlation: float = 0.0) -> FloatArray:
+    """The variance of the fraction of right queries, all subjects and words, where facts are right independently.
+
+    Two queries share facts where one comes to a subject at which the other is, too, and both ask the same relations
+    from there on. `lengths` are the relations asked in each pass, `p` the recall of one pass (n,), `correlation` that
+    of two facts of one subject. Returns (n,). Provenance: derived, docs/derivations/geometric.md; paths that meet twice
+    are left out, of relative order 1/N.
+
+    >>> round(float(variance_of_paths((1,), 50, 4, np.array([0.5]))[0]), 6)   # p (1 - p)/(N R)
+    0.00125
+    >>> round(float(variance_of_paths((1, 1), 50, 4, np.array([0.5]))[0]), 6)
+    0.001309
+    """
+    passes = len(lengths)
+    after = np.arange(passes + 1)[:, None]
+    decay = ((N * p - 1) / (N - 1)) ** after
+    # The chance of being right after so many passes, from a right subject and from a wrong one: (passes + 1, n).
+    from_right, from_wrong = 1 / N + (1 - 1 / N) * decay, (1 - decay) / N
+    back = (1 - p) / (N - 1)
+
+    # Two queries are at one subject after `one` and `other` passes, each right or wrong; then they share passes.
+    one, other = np.meshgrid(np.arange(passes + 1), np.arange(passes + 1), indexing="ij")
+    right = from_right[one], from_right[other]
+    both, first, second = right[0] * right[1], right[0] * (1 - right[1]), (1 - right[0]) * right[1]
+    same = np.zeros_like(both)  # both at the same wrong subject
+    relations = np.append(np.array(lengths), [0] * (passes + 1))
+    apart = _come_apart(R, relations, one - 1, other - 1)
+    weight = np.where((one > 0) & (other > 0), apart, 1.0) / N
+    total = np.zeros_like(p)
+    while weight.any():
+        left, left_other = np.maximum(passes - one, 0), np.maximum(passes - other, 0)
+        neither = 1 - both - first - second
+        ends = (both * from_right[left] * from_right[left_other] + first * from_right[left] * from_wrong[left_other]
+                + second * from_wrong[left] * from_right[left_other]
+                + neither * from_wrong[left] * from_wrong[left_other])
+        go_on = (left > 0) & (left_other > 0)
+        parting = decay[np.maximum(left - 1, 0)] * decay[np.maximum(left_other - 1, 0)] * p * (1 - p)
+        ends += np.where(go_on, correlation, 0)[..., None] * both * parting
+        parted = np.where(go_on, _come_apart(R, relations, one, other), 1.0)
+        total += np.tensordot(weight * parted, ends - from_right[passes] ** 2)
+
+        neither = neither - same
+        both, first, second, same = (
+            both * p + (first + second) * p * back + same * back + neither * back**2,
+            first * p * (1 - back) + second * back * (1 - p) + neither * back * (1 - back),
+            second * p * (1 - back) + first * back * (1 - p) + neither * back * (1 - back),
+            both * (1 - p) + same * (1 - back),
+        )
+        weight = np.where(go_on, weight * (1 - parted), 0)
+        one, other = one + 1, other + 1
+    return total
+
+
+def _come_apart(R: int, relations: IntArray, one: IntArray, other: IntArray) -> FloatArray:
+    """The chance that pass number `one` of a query and `other` of another one ask different words."""
+    asked = relations[one]
+    return np.where(asked == relations[other], 1 - float(R) ** -asked, 1.0)
 
 
 def variance_by_cause(N: int, words: int, k: int, d: int, noise: float = 0.0) -> dict[str, float]:
@@ -120,16 +200,19 @@ def variance_by_cause(N: int, words: int, k: int, d: int, noise: float = 0.0) ->
         p = superposition_recall(N, words, k, d, COARSE, noise=noise)
         codes = _variance_of_codes(N, words, k, d, noise) if noise > 0 else 0.0
         return {"own": p * (1 - p) / N, "codes": codes, "maps": 0.0, "subjects": 0.0}
-    p, lead, longer, aligned = _sensitivities(N, words, k, d, noise)
+    p, lead, longer = _sensitivities(N, words, k, d, noise)
     others = words - 1
     pairs, rest = words * others / 2, others * (words - 2) / 2
-    together = 4 * pairs * (lead + longer * (words - 2)) ** 2
-    alone = words * (others * lead**2 + 4 * rest * longer**2)
+    # What all words of a subject share: overlaps of two codes, noise along each code, and the length of the noise.
+    together = (4 * pairs / d * (lead + longer * (words - 2)) ** 2
+                + words * noise**2 * (lead + 2 * longer * others) ** 2 + 2 * d * noise**4 * (words * longer) ** 2)
+    alone = words * (others / d * lead**2 + 4 * rest / d * longer**2 + noise**2 * (lead**2 + 4 * others * longer**2)
+                     + 2 * d * noise**4 * longer**2)
     causes: dict[str, float] = {
         "own": p * (1 - p) / N / words,
         "codes": _variance_of_codes(N, words, k, d, noise),
-        "maps": 2 * others / words * aligned**2,
-        "subjects": (together - alone) / (d * float(N) * words**2),
+        "maps": _variance_of_maps(N, words, k, d, noise),
+        "subjects": (together - alone) / (float(N) * words**2),
     }
     # Differences of leading orders; together they cannot take away more than queries by themselves give.
     causes["codes"] = max(causes["codes"], -causes["own"] / 4)
@@ -137,38 +220,62 @@ def variance_by_cause(N: int, words: int, k: int, d: int, noise: float = 0.0) ->
     return causes
 
 
-def _sensitivities(N: int, words: int, k: int, d: int, noise: float) -> tuple[float, float, float, float]:
+def _sensitivities(N: int, words: int, k: int, d: int, noise: float) -> tuple[float, float, float]:
     """Recall, and its regression on the interference x of one query: its slopes in the component of x along the right
-    code and in |x|^2, and its covariance with |B_w^T B_w'|^2 for one other word w', over the deviation of that."""
-    others = words - 1
+    code and in |x|^2."""
     x = interference(words, k, d, COARSE, noise)
-    across = np.maximum(x.squared - x.along**2, 0)
-    if d == k:  # nothing of x is hidden, and the maps have nothing to align
-        turned = np.arctan2(np.sqrt(across), 1 + x.along)
+    if d == k:  # nothing of x is hidden
+        turned = np.arctan2(np.sqrt(np.maximum(x.squared - x.along**2, 0)), 1 + x.along)
         given_x = (1 - cap_probability(k, turned)) ** (N - 1)
-        aligned = 0.0
     else:
         angles, chances = nearest_competitor(N, k)
         given_x = deflection_probability(x, k, d, angles) @ chances
-        # n codes u, and noise, make up x; S is the sum of their squared components along x. With r the share of |x|^2
-        # that is read, sum |B_w^T u|^2 is S r + (n - S)(k - r)/(d - 1) on average, given x and r.
-        n, total = others, others + noise**2 * d
-        relative = (2 * n * (n - 1) / d + 4 * n * noise**2 + 2 * d * noise**4) / total**2  # variance of |x|^2
-        S = n / total * (x.squared / total + (n - 1) / d + noise**2 - relative)
-        by_share, constant = (S * d - n) / (d - 1), (n - S) * k / (d - 1)
-        across_read = across / x.squared
-        of_winners = deflection_probability(x, k, d, angles, moment=1) @ chances  # of the share of what is across
-        shares = x.along**2 / x.squared
-        codes_read = by_share * (shares * given_x + across_read * of_winners) + constant * given_x
-        mean = x.weights @ (by_share * (shares + across_read * (k - 1) / (d - 1)) + constant)
-        covariance = float(x.weights @ codes_read - (x.weights @ given_x) * mean) / n * (d - k) / (d - 1)
-        aligned = covariance / math.sqrt(2 * k**2 * (d - k) ** 2 / (d**2 * (d - 1) * (d + 2)))
     p = min(float(x.weights @ given_x), 1.0)
     lead = float((x.weights * x.along) @ given_x) / ((words - 1) / d + noise**2)
     deviation = x.squared - x.weights @ x.squared
     spread = float(x.weights @ deviation**2)
     longer = float((x.weights * deviation) @ given_x) / spread if words > 2 or noise > 0 else 0.0
-    return p, lead, longer, aligned
+    return p, lead, longer
+
+
+def _variance_of_maps(N: int, words: int, k: int, d: int, noise: float) -> float:
+    """The variance of recall that comes from how the maps of each pair of words are aligned.
+
+    u is what one other word adds to x. Recall given |B^T u|^2, a Beta variable, is a series in its orthogonal
+    polynomials; the mean of that of degree m over all u of a map has 1 / `loss` times its variance.
+    """
+    if d == k:  # nothing is hidden
+        return 0.0
+    squared, weights = gauss_beta(k / 2, (d - k) / 2, MAP_ORDERS)
+    given_u = _recall_given_read(N, words, k, d, noise, squared)
+    # Orthonormal polynomials at their own Gauss nodes, the constant first.
+    basis, _ = np.linalg.qr(np.sqrt(weights)[:, None] * np.polynomial.chebyshev.chebvander(
+        2 * (squared - squared[0]) / np.ptp(squared) - 1, MAP_ORDERS - 1))
+    series = basis.T @ (np.sqrt(weights) * given_u)
+    m = np.arange(MAP_ORDERS - 1)
+    kept = np.cumprod((d - k + 2 * m) * (1 + 2 * m) / ((d - 1 + 2 * m) * (k + 2 * m)))
+    return 2 * (words - 1) / words * float(kept @ series[1:] ** 2)
+
+
+def _recall_given_read(N: int, words: int, k: int, d: int, noise: float, squared: FloatArray) -> FloatArray:
+    """Recall where one of the other codes is read with each of these squared lengths (n,); the rest of x, and noise,
+    are random."""
+    rest = read_length_rule(words - 2, k, d, COARSE.lengths, MAP_NODES) if words > 2 else None
+    if noise > 0:
+        chi, chi_weights = gauss_gamma(2 / k, MAP_NODES)
+        gaussian = noise**2 * k * chi, chi_weights
+        rest = gaussian if rest is None else rule_of_sum(rest, gaussian, k, MAP_NODES)
+    total, weights = squared[:, None], np.ones(1)
+    if rest is not None:
+        u, u_weights = gauss_coordinate(k, MAP_NODES, least=2)
+        both = rest[0][:, None]
+        alone = squared[:, None, None]
+        total = np.maximum(alone + both + 2 * np.sqrt(alone * both / k) * u, TINY).reshape(len(squared), -1)
+        weights = (rest[1][:, None] * u_weights).ravel()
+    angles, chances = nearest_competitor(N, k, GUMBEL_STEP_SQUARE_MAPS if rest is None else MAP_GUMBEL_STEP)
+    read = RandomWalk(total.ravel(), np.zeros(total.size), np.ones(total.size))
+    # What is read has a uniform direction of R^k, as if maps were onto.
+    return (deflection_probability(read, k, k, angles) @ chances).reshape(total.shape) @ weights
 
 
 def _variance_of_codes(N: int, words: int, k: int, d: int, noise: float) -> float:

@@ -97,9 +97,9 @@ def interference(words: int, k: int, d: float, resolution: Resolution = FINE, no
     return random_walk_rule(words - 1, d, resolution.lengths, directions, noise)
 
 
-def deflection_probability(x: RandomWalk, k: int, d: float, angles: Angles, moment: int = 0) -> FloatArray:
+def deflection_probability(x: RandomWalk, k: int, d: float, angles: Angles) -> FloatArray:
     """The chance that interference turns the right code by no more than each angle, at each node of x; shape
-    (nodes, angles). With `moment` 1, where d is above k, the mean of the share read across, in that event.
+    (nodes, angles).
 
     The code reads 1 + x_1 along itself. Across it k - 1 of the d - 1 other coordinates of x are read, a
     Beta((k-1)/2, (d-k)/2) share of their square.
@@ -112,10 +112,9 @@ def deflection_probability(x: RandomWalk, k: int, d: float, angles: Angles, mome
     with np.errstate(divide="ignore"):
         tan2 = angles.sin2 / (1 - angles.sin2)
         share = np.minimum((ahead**2 / across)[:, None] * tan2, 1)
-    whole = ((k - 1) / (d - 1)) ** moment  # the mean of the share, where that is asked
-    within = whole * betainc((k - 1) / 2 + moment, (d - k) / 2, share)
+    within = betainc((k - 1) / 2, (d - k) / 2, share)
     forward = ahead[:, None] > 0
-    return np.where(angles.behind, np.where(forward, whole, whole - within), np.where(forward, within, 0))
+    return np.where(angles.behind, np.where(forward, 1, 1 - within), np.where(forward, within, 0))
 
 
 def _deflection_under_square_maps(x: RandomWalk, k: int, angles: Angles) -> FloatArray:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import TINY, FloatArray
-from .quadrature import NORMAL_END, condense, gauss_coordinate, gauss_gamma
+from .quadrature import NORMAL_END, condense, gauss_beta, gauss_coordinate, gauss_gamma
 
 FINE_NODES = 128  # points on one side of 0 from which a Gauss rule is made
 
@@ -93,11 +93,11 @@ def squared_length_rule(n: int, d: float, nodes: int) -> tuple[FloatArray, Float
     if n == 1:
         return np.ones(1), np.ones(1)
     one, other = (squared_length_rule(m, d, nodes) for m in (n // 2, n - n // 2))
-    return _rule_of_sum(one, other, d, nodes)
+    return rule_of_sum(one, other, d, nodes)
 
 
-def _rule_of_sum(one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray], d: float,
-                 nodes: int) -> tuple[FloatArray, FloatArray]:
+def rule_of_sum(one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray], d: float,
+                nodes: int) -> tuple[FloatArray, FloatArray]:
     """The rule of |x + y|^2 from those of two independent vectors of uniform direction."""
     (x, w_x), (y, w_y) = one, other
     u, w = gauss_coordinate(d, nodes, least=2)
@@ -106,6 +106,18 @@ def _rule_of_sum(one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, Fl
     total = np.maximum(x + y + 2 * np.sqrt(x * y / d) * u, 0)
     squared, weights = condense(total.ravel(), (w_x * w_y * w).ravel(), nodes)
     return np.maximum(squared, 0), weights
+
+
+def read_length_rule(n: int, k: int, d: float, lengths: int, nodes: int) -> tuple[FloatArray, FloatArray]:
+    """The squared length of x seen through a map of k columns, d above k, and its weights.
+
+    >>> squared, weights = read_length_rule(3, 4, 16, 4, 6)
+    >>> round(float(weights @ squared), 9)       # n k/d
+    0.75
+    """
+    squared, length_weights = squared_length_rule(n, d, lengths)
+    share, share_weights = gauss_beta(k / 2, (d - k) / 2, nodes)
+    return condense(np.outer(squared, share).ravel(), np.outer(length_weights, share_weights).ravel(), nodes)
 
 
 @functools.lru_cache(maxsize=64)
@@ -121,7 +133,7 @@ def random_walk_rule(n: int, d: float, lengths: int, directions: int, noise: flo
         chi, chi_weights = gauss_gamma(2 / d, lengths)
         gaussian = noise**2 * d * chi, chi_weights
         squared, length_weights = (gaussian if n == 0 else
-                                   _rule_of_sum(squared_length_rule(n, d, lengths), gaussian, d, lengths))
+                                   rule_of_sum(squared_length_rule(n, d, lengths), gaussian, d, lengths))
     else:
         squared, length_weights = squared_length_rule(n, d, lengths)
     u, u_weights = gauss_coordinate(d, directions, least=2)
