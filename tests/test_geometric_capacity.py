@@ -157,6 +157,8 @@ def test_hops_by_depth():
     assert ways[-1].chain_of_thought and ways[-1].bound_bits == pytest.approx(40)
     routes = {way.route: way for way in ways}
     assert routes["middle"].d == 4**3 * 10 + 24 and routes["wide"].d == 34 and routes["chain"].d == 40 + 4 + 13
+    by_two = next(way for way in hops(4096, 16, 4).ways if way.route == "two-layers")
+    assert (by_two.d, by_two.mlp_width, by_two.words) == (3136, 12_320, 256)
     for h in range(2, 6):  # from both ends below the bound for subject embeddings alone, never below its own
         alone, both = (way for way in hops(2**12, 4, h, bits=1).ways if way.route in ("middle", "embedding"))
         assert alone.bound_d > both.d >= both.bound_d

@@ -11,6 +11,7 @@ from command_line import answer, call, refused
 from recall_theory.geometric import Construction, GeometricSetting, predict, simulate
 from recall_theory.geometric.geometric_report import BOUND, HELD, WAYS, frontiers, gather_report, read_thresholds
 from recall_theory.geometric.hop_depth import hops_bits
+from recall_theory.plots.diagrams import geometric_figure
 from validation import geometric_training as study
 
 pytest.importorskip("matplotlib")
@@ -31,7 +32,7 @@ def test_curves_are_those_of_predict_and_simulate():
 
 def test_frontiers_are_the_last_that_fit():
     found = frontiers(256, 3)
-    for route in ("embedding", "middle", "wide", "chain"):
+    for route in ("embedding", "middle", "two-layers", "wide", "chain"):
         for h, R in enumerate(found[WAYS[route]], start=1):
             fits = [Construction(N=256, R=r, hops=h, route=route).d <= HELD for r in (R, R + 1)]
             assert fits == [True, False]
@@ -59,6 +60,15 @@ def test_the_figure_and_the_page(tmp_path, monkeypatch):
     assert text.count("<table>") == 5 and "<svg" in text and not re.search(r"(src|href)=\"(?!data:|#)", text)
     assert all(row["what"] in text and row["source"] in text for row in found.sources)
     assert {row["source"] for row in found.sources} == {"derived", "secondary", "simulated", "measured"}
+
+
+def test_lines_on_one_another_are_all_seen():
+    """Chain of thought takes 2 h + 1 coordinates more than layers: where one line hides another, it has gaps."""
+    found = gather_report([16], [3], 3, seeds=2, seed=1)
+    panel = geometric_figure(found).axes[1]
+    solid = {line.get_label() for line in panel.get_lines() if line.get_linestyle() == "-"}
+    assert solid == {WAYS[route] for route in ("embedding", "layers", "middle", "wide")}
+    assert {line.get_label() for line in panel.get_lines()} == {*WAYS.values(), BOUND}
 
 
 def test_an_interrupt_keeps_what_is_simulated(monkeypatch):

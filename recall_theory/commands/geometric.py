@@ -29,7 +29,8 @@ CAUSES = {
     "maps": "how well two maps are aligned is shared by all subjects",
     "subjects": "queries about one subject share its embedding",
 }
-WAYS = {"embedding": "1 layer", "middle": "1 layer, from both ends", "wide": "1 layer, wide MLP",
+WAYS = {"embedding": "1 layer", "middle": "1 layer, from both ends",
+        "two-layers": "from both ends, two MLP layers", "wide": "1 layer, wide MLP",
         "chain": "chain of thought"}
 ASKED = {"d": "the least embedding dimension", "N": "the most subjects", "R": "the most relations"}
 WIDTH = Parameter("mlp_width", "hidden units at most; settles the code length", "integer", 4, 1e12)

@@ -28,13 +28,14 @@ SIMULATED = (1 / 10, 3 / 10, 1 / 2, 7 / 10, 9 / 10, 99 / 100)  # one simulates w
 CODE = 2  # code length of random superposition, times ceil(log2 N)
 HELD = 512  # coordinates of an embedding in the plane of capacity and hops
 WAYS = {"embedding": "by the embedding", "layers": "a layer a hop, lookup tables", "middle": "meeting in the middle",
-        "wide": "wide MLP, N R^h units", "chain": "chain of thought"}
+        "chain": "chain of thought", "two-layers": "the middle, two MLP layers", "wide": "wide MLP, N R^h units"}
 BOUND = "bound, embeddings alone"
 # What is drawn -> the formula of the registry that it follows.
 SOURCES = {
     "random superposition": "geometric.superposition.interference", "exact construction": "geometric.exact.dimension",
     BOUND: "geometric.bound.hops", WAYS["embedding"]: "geometric.exact.dimension",
     WAYS["layers"]: "geometric.exact.dimension", WAYS["middle"]: "geometric.middle.dimension",
+    WAYS["two-layers"]: "geometric.middle.dimension",
     WAYS["chain"]: "geometric.chain.dimension", "R log2 N": "paper.geometric.dimension.order",
 }
 

@@ -28,8 +28,9 @@ class HopCosts:
 
     `facts_in` are the weights that depend on the facts. `lookup` counts the numbers of the table by which layers
     re-embed an answer. `bound_bits` are the bits that an embedding must hold: where facts are in subject embeddings
-    alone, those of its subject's answers (None outside the bound's range); in the middle, where an unembedding shares
-    them, R log2 N! over 2 N. Elsewhere only all weights together are bounded. `bound_d` is the same in coordinates.
+    alone, those of its subject's answers (None outside the bound's range); in the middle (one MLP layer or
+    two), where an unembedding shares them, R log2 N! over 2 N. Elsewhere only all weights together are bounded.
+    `bound_d` is the same in coordinates.
     """
 
     route: str
@@ -68,13 +69,14 @@ def hops(N: int, R: int, h: int, bits: float = 16.0) -> HopDepths:
     bits: what a coordinate holds, for the bound. Raises SettingError where a number is out of range.
 
     >>> [(way.route, way.d) for way in hops(1024, 4, 2).ways]
-    [('embedding', 168), ('layers', 44), ('middle', 48), ('wide', 18), ('chain', 49)]
+    [('embedding', 168), ('layers', 44), ('middle', 48), ('two-layers', 48), ('wide', 18), ('chain', 49)]
     """
     one_by_one = GeometricSetting(N=N, R=R, hops=h, chain_of_thought=True, construction="exact", bits=bits)
     ways = [_costs(one_by_one, depth) for depth in range(1, h + 1)]
     if h > 1:
         half = tables_bits(N, R) / (2 * N)
         ways += [_route(one_by_one, "middle", "subject embeddings, unembedding", half),
+                 _route(one_by_one, "two-layers", "subject embeddings, unembedding", half),
                  _route(one_by_one, "wide", "MLP", None),
                  _route(one_by_one, "chain", "subject embeddings", hops_bits(N, R, 1))]
     few = R * math.lgamma(N + 1) <= math.log(QUICK_TABLES) and R**h <= QUICK_TABLES

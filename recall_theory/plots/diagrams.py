@@ -253,6 +253,7 @@ MARKS = ("o", "s", "^", "D", "v", ">", "<", "p")
 SHADES = tuple(COLOURS[name] for name in ("attention", "recall", "accuracy", "agree", "disagree", "inconclusive"))
 INK = COLOURS["ink"]
 LEGEND_ROOM = 0.4  # of the height of the lines, below them
+HIDES = 0.1  # of the logarithm of a value: a line that is nowhere farther from another hides it
 
 
 def geometric_figure(report: GeometricReport, width: str = "double") -> Figure:
@@ -287,23 +288,35 @@ def _recall(panel: Axes, curves: list[RecallCurve]) -> None:
 
 
 def _frontiers(panel: Axes, report: GeometricReport) -> None:
-    """Relations against hops, with room for the legend below the lines."""
+    """Relations against hops, with room for the legend below the lines; dashed and open where a line would hide another
+    one."""
     from ..geometric.geometric_report import BOUND, HELD
 
     drawn: list[int] = []
+    lines: list[list[tuple[int, int]]] = []
     for number, (way, values) in enumerate(report.frontiers.items()):
         points = [(h, R) for h, R in enumerate(values, start=1) if R is not None]
         if not points:
             continue
         drawn += [R for _, R in points]
         colour, line, mark = (INK, DOTTED, ".") if way == BOUND else (SHADES[number], "-", MARKS[number])
-        panel.plot(*zip(*points, strict=True), color=colour, ls=line, marker=mark, ms=3.5, label=way)
+        size, face = 3.5, colour
+        if any(_hides(points, other) for other in lines):
+            line, size, face = (0, (3, 3)), 6, "none"
+        panel.plot(*zip(*points, strict=True), color=colour, ls=line, marker=mark, ms=size, mfc=face, label=way)
+        lines.append(points)
     log_ticks(panel, "y", min(drawn), max(drawn))
     panel.set_ylim(bottom=min(drawn) * (min(drawn) / max(drawn)) ** LEGEND_ROOM)
     panel.set(xlabel="hops h of a query", ylabel="most relations R", xticks=range(1, len(values) + 1),
               yticks=[R for R in panel.get_yticks() if min(drawn) / 2 <= R <= 2 * max(drawn)],
               title=f"d = {HELD} one-bit coordinates, N = {report.frontier_N:,}")
     panel.legend(loc="lower left", ncols=2, fontsize=6, columnspacing=1.0, handlelength=1.5)
+
+
+def _hides(line: list[tuple[int, int]], other: list[tuple[int, int]]) -> bool:
+    """Whether a line lies on another one of the same places, on a logarithmic axis."""
+    return [x for x, _ in line] == [x for x, _ in other] and all(
+        abs(math.log(y / under)) < HIDES for (_, y), (_, under) in zip(line, other, strict=True))
 
 
 def _thresholds(panel: Axes, report: GeometricReport) -> None:
