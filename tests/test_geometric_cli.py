@@ -38,16 +38,6 @@ def test_the_group_lists_its_commands():
     assert "geometric train --transfer" in refused("geometric", "transfer", "--N", "16")
 
 
-def test_predict_json():
-    found = answer(*PREDICT)
-    assert found["schema_version"] == 2
-    assert found["setting"]["N"] == 100 and found["setting"]["chain_of_thought"] is False
-    assert found["predicted"]["recall"] == pytest.approx(0.9154, abs=1e-3)
-    assert found["predicted"]["std"]["recall"] > 0
-    found = answer("geometric", "predict", "--N", "1e12", "--R", "4", "--code-length", "64", "--d", "512")
-    assert 0 < found["predicted"]["recall"] < 1
-
-
 def test_simulate_json_and_jobs():
     found = answer(*SIMULATE)
     values = found["observed"]["recall"]["values"]
@@ -55,33 +45,6 @@ def test_simulate_json_and_jobs():
     assert answer(*SIMULATE, "--jobs", "2")["observed"] == found["observed"]
     first = answer(*SIMULATE[:-2])
     assert answer(*SIMULATE[:-2], "--seed", str(first["seed"]))["observed"] == first["observed"]
-
-
-@pytest.mark.parametrize("grid, seeds, code", [
-    ("N = 20\nR = 2\nd = 60\ncode_length = 20\n", "200", 0),
-    ("N = 20\nR = 3\nd = 20\ncode_length = 8\n", "2", 3),
-])
-def test_verify_exit_codes(tmp_path, grid, seeds, code):
-    """Almost certain recall agrees with a margin of 0.05 and 200 seeds; two seeds say nothing."""
-    file = tmp_path / "grid.toml"
-    file.write_text("[[cell]]\n" + grid)
-    got, out, err = call("geometric", "verify", "--grid", str(file), "--seeds", seeds, "--seed", "4", "--jobs", "1",
-                         "--margin", "0.05", "--json")
-    assert (got, err) == (code, "")
-    assert json.loads(out)["verdict"] == {0: "agree", 3: "inconclusive"}[code]
-
-
-def test_interrupted_simulation_keeps_what_is_finished(monkeypatch):
-    def two_then_ctrl_c(setting, seed, index):
-        if index == 2:
-            raise KeyboardInterrupt
-        return 0.5 + index / 10
-
-    monkeypatch.setattr("recall_theory.geometric.geometric_simulation.one_seed", two_then_ctrl_c)
-    code, out, err = call(*SIMULATE, "--json")
-    assert code == 130 and json.loads(out)["interrupted"] is True
-    assert json.loads(out)["observed"]["recall"]["values"] == [0.5, 0.6]
-    assert "interrupted after 2 of 3 seeds" in err
 
 
 def test_construct_prints_and_writes(tmp_path):

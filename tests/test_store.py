@@ -62,7 +62,7 @@ def test_results_of_another_model_are_kept_apart(path, command):
             store.add(old, number, (0.0, 0.0, 0.0))
         store.flush()
         assert store.problems() == [*store.current(), old] and len(store.current()) == 12
-        assert sweep(CELLS[:1], 2, 5, store=store).mean[0, 0] > 0
+        assert sweep(CELLS[:1], 2, 5, store=store).observed(0)["attention"].mean > 0
     code, out, err = call(command, "--store", str(path))
     assert code == 0 and "12 cells" in out and err.count("\n") == 1
     assert "3 results (cells: 1) are kept and not used: they are by another version of the model (0; this is 1)" in err

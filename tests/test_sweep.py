@@ -119,7 +119,8 @@ def test_values_are_those_of_the_simulator_at_the_cells_seed():
         assert [list(one_seed(problem.setting, problem.cell_seed, i, None)) for i in range(3)] == values
     simulated = simulate(CELLS[0], 3, results.problems[0].cell_seed, n_test=None).recall
     assert simulated.values.tolist() == results.values[0, :, 1].tolist()
-    assert (results.mean[0, 1], results.se[0, 1]) == pytest.approx((simulated.mean, simulated.se), rel=1e-12)
+    found = results.observed(0)["recall"]
+    assert (found.mean, found.se) == (simulated.mean, simulated.se)
 
 
 def test_workers_and_grids_do_not_change_a_bit():

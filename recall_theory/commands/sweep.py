@@ -155,13 +155,12 @@ def _cells(results: Results) -> list[Block]:
 
     numbers = [name for name in varied if name in NUMBERS]
     rows = []
-    for setting, seeds, means, errors in zip(settings[:MOST_ROWS], results.counts, results.mean, results.se,
-                                             strict=False):
+    for c, (setting, seeds) in enumerate(zip(settings[:MOST_ROWS], results.counts, strict=False)):
         row: dict[str, object] = {name: getattr(setting, name) for name in numbers}
         row["variant"] = variant(setting) if len(numbers) < len(varied) else ""
         if len(set(results.counts)) > 1:
             row["seeds"] = seeds
-        shown = dict(zip(OBSERVABLES, map(with_error, means, errors), strict=True))
+        shown = {o: with_error(x.mean, x.se) for o, x in results.observed(c).items()}
         shown[OBSERVABLES[-1]] = marked(shown[OBSERVABLES[-1]], remarks(setting))
         rows.append(row | shown)
 

@@ -46,8 +46,8 @@ class Observable:
 
     @property
     def mean(self) -> float:
-        """The mean over seeds."""
-        return float(self.values.mean())
+        """The mean over seeds, NaN without any."""
+        return float(self.values.mean()) if len(self.values) else float("nan")
 
     @property
     def std(self) -> float:
@@ -57,7 +57,7 @@ class Observable:
     @property
     def se(self) -> float:
         """The standard error of the mean: facts of one seed are one sample, not V."""
-        return self.std / float(np.sqrt(len(self.values)))
+        return self.std / math.sqrt(max(1, len(self.values)))
 
     def design_effect(self, samples: int) -> float:
         """How many times the variance exceeds that of `samples` independent draws a seed."""

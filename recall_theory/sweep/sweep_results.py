@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.arrays import Observable
 from ..numerics.formatting import SCHEMA_VERSION, as_csv, cleaned, write_whole
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from ..theory.domain import remarks
@@ -126,30 +127,18 @@ class Results:
         values = self.values[cell]
         return values[~np.isnan(values[:, 0])]
 
-    @property
-    def mean(self) -> NDArray[np.float64]:
-        """Means over seeds, (cells, 3); NaN where a cell has none."""
-        n = self.counts[:, None]
-        return np.where(n > 0, np.nansum(self.values, axis=1) / np.maximum(n, 1), np.nan)
-
-    @property
-    def se(self) -> NDArray[np.float64]:
-        """Standard errors of the means, (cells, 3); NaN below two seeds."""
-        n = self.counts[:, None]
-        squares = np.nansum((self.values - self.mean[:, None, :]) ** 2, axis=1)
-        return np.where(n > 1, np.sqrt(squares / np.maximum(n - 1, 1) / np.maximum(n, 1)), np.nan)
+    def observed(self, cell: int) -> dict[str, Observable]:
+        """Each observable over the seeds of a cell that were run."""
+        return dict(zip(OBSERVABLES, map(Observable, self.finished(cell).T), strict=True))
 
     def to_dict(self) -> dict[str, object]:
         """The JSON contract of `recall-theory sweep`."""
-        mean, se, cells = self.mean.tolist(), self.se.tolist(), []
+        cells = []
         for c, problem in enumerate(self.problems):
-            values = self.finished(c)
-            observed = {o: {"mean": mean[c][k], "se": se[c][k], "values": values[:, k].tolist()}
-                        for k, o in enumerate(OBSERVABLES)}
             why = remarks(problem.setting)
             cells.append({"setting": problem.setting.to_dict(), "checked": not why, "remarks": list(why),
-                          "seed": problem.cell_seed, "seeds": len(values), "n_test": problem.n_test,
-                          "observed": observed})
+                          "seed": problem.cell_seed, "seeds": int(self.counts[c]), "n_test": problem.n_test,
+                          "observed": {o: x.to_dict() for o, x in self.observed(c).items()}})
         return {"schema_version": SCHEMA_VERSION, "law": LAW, "model": SIMULATION_VERSION, "found": self.found,
                 "wanted": self.wanted, "cells": cells}
 
