@@ -43,6 +43,7 @@ from recall_theory.theory.memories import hebbian_memory
 from recall_theory.theory.solve import Model
 from recall_theory.training import rungs
 from recall_theory.training.rungs import RungObservation
+from recall_theory.verification.ladder_study import Place
 from recall_theory.web import explore_server
 
 ALL = list(all_commands())
@@ -227,9 +228,10 @@ def observed(work, todo, jobs=1):
             yield (0.75, 0.5, 0.25, 0.5, 0.5) if work.__name__ == "observe" else (0.75, 0.5, 0.25)
 
 
-def numbered(work, todo, where, say=None):
+def numbered(work, todo, *where, **more):
     """The same in place of a map that says which task it was."""
-    return ((number, (0.75, 0.5, 0.25)) for number, _ in enumerate(todo))
+    for number, task in enumerate(todo):
+        yield number, work(*task) if isinstance(task[0], Place) else (0.75, 0.5, 0.25)
 
 
 @pytest.fixture
