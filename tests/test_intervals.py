@@ -177,12 +177,18 @@ def test_rare_failures_are_never_excluded_by_few_seeds():
 
 
 @given(st.lists(st.integers(1, 10_000), min_size=1, max_size=60), st.data())
-def test_a_second_stage_never_takes_more_seeds_than_the_first(first, data):
+def test_a_second_stage_is_bounded_by_the_first(first, data):
     still_open = data.draw(st.sets(st.integers(0, len(first) - 1)))
     second = verdicts.second_stage(first, still_open)
     assert sum(second) <= 2 * sum(first)
     for c, (n, more) in enumerate(zip(first, second, strict=True)):
         assert n <= more <= verdicts.SECOND_STAGE * n if c in still_open else more == n
+
+    suspected = data.draw(st.sets(st.integers(0, len(first) - 1)))
+    third = verdicts.second_stage(first, still_open, suspected)
+    assert sum(third) <= (2 + verdicts.MOST_OF_GROUPS) * sum(first)
+    for c, (n, usual, more) in enumerate(zip(first, second, third, strict=True)):
+        assert usual <= more <= verdicts.SECOND_STAGE_OF_GROUPS * n if c in suspected else more == usual
 
 
 def test_a_plan_reaches_a_verdict_on_what_was_expected(rng):

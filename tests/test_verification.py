@@ -165,6 +165,17 @@ def test_a_bias_too_small_for_any_cell_is_found_over_the_grid():
     assert kept["pooled"][0]["interval"] == list(biased.family) and kept["verdict"] == verdicts.DISAGREE
 
 
+@pytest.mark.parametrize("off, times, verdict", [(0.0, 1, verdicts.AGREE), (0.0065, 3, verdicts.DISAGREE)])
+def test_a_group_that_looks_biased_has_more_seeds(off, times, verdict):
+    """Twelve cells of 900 planned seeds each have a standard error of 0.0012 over the grid. A bias of 0.0065 is 3.5 of
+    them beyond its margin of 0.0025: too little for a verdict, and 6 with three times the seeds."""
+    grid = [Setting(V=64, L=4, d=64, N=4096 + i) for i in range(12)]
+    problem = Stopping(dict.fromkeys(grid, 0.5), std=0.12).problem()
+    found = verify(grid, seed=1, predictor=lambda s: 0.5 + off, problem=problem)
+    assert {c.seeds for c in found.cells} == {times * PLAN} and found.verdict == verdict
+    assert found.biased == (list(found.pooled) if off else []) and not found.pooled[0].looks_biased
+
+
 def test_a_run_says_beforehand_which_biases_its_seeds_cannot_judge():
     """Thirty cells at a margin of 0.02 take 900 seeds each where no spread is predicted: a standard error of
     0.0009 over the grid, 2.7 of which are in its margin of 0.0025. Ten cells have 1.6 only."""

@@ -17,7 +17,16 @@ from ..simulate import workers
 from . import verdicts
 from .predictors import claim_of
 from .problem import THREE_STEP_RECALL, P, Problem, S, cell_seed, load_grid, predictions_of
-from .results import Cell, Verification, biases_in_words, compare, pooled_groups, pooled_tests, too_small_to_judge
+from .results import (
+    Cell,
+    Verification,
+    biases_in_words,
+    compare,
+    pooled_groups,
+    pooled_tests,
+    suspected_cells,
+    too_small_to_judge,
+)
 
 __all__ = ["Verification", "verify"]
 
@@ -41,7 +50,8 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     ----------
     grid : a list of settings, the name of a shipped grid, or a TOML file.
     seeds : seeds a cell. Where None they are planned from the predicted spread, and the run looks at an eighth of them,
-        at all, and at 4 times as many where a cell is open; it ends as soon as the verdict is certain.
+        at all, and at 4 times as many where a cell is open or 5 times where a group looks biased; it ends as soon as
+        the verdict is certain.
     seed : fixes all draws; drawn, and kept in the result, where None. Any number of `jobs` gives the same bits.
     margin : the largest difference that still counts as agreement, above 0 and below 1, also over a group of cells.
         Where None what the predictor says, or else what the theory declares, which is less where probabilities are
@@ -161,7 +171,8 @@ class _Run(Generic[S, P]):
             raise
 
     def planned(self, announce: Callable[[str], None] | None) -> None:
-        """Look at an eighth of the planned seeds, at all of them, and at more of the cells that are still open then.
+        """Look at an eighth of the planned seeds, at all of them, and at more of what is still open then: cells,
+        and groups that look biased.
 
         The first look only ends the run where the verdict is disagree. Each look has a third of the error.
         """
@@ -175,7 +186,8 @@ class _Run(Generic[S, P]):
                 margins = self.problem.margins(cell.setting, {o: m.mean for o, m in moments.items()})
             plan.append(verdicts.planned_seeds(moments, margins))
             expected.append(moments)
-        open_biases = too_small_to_judge(self.problem, [cell.setting for cell in self.cells], expected, plan,
+        settings = [cell.setting for cell in self.cells]
+        open_biases = too_small_to_judge(self.problem, settings, expected, plan,
                                          min(cell.given_margin for cell in self.cells))
         if open_biases and announce is not None:
             announce(f"{sum(plan):,} seeds judge every cell, but are too few for a bias over the grid of "
@@ -186,9 +198,11 @@ class _Run(Generic[S, P]):
             return
         self.extend(plan, whole=True)
         result = self.verification()
-        if result.verdict == verdicts.INCONCLUSIVE:
+        if result.verdict != verdicts.DISAGREE:
             still_open = {c for c, cell in enumerate(result.cells) if cell.is_open}
-            self.extend(verdicts.second_stage(plan, still_open), whole=True)
+            groups = pooled_groups(self.problem, settings, [cell.claimed for cell in self.cells])
+            biased = [(t.model, t.regime, t.observable) for t in result.pooled if t.looks_biased]
+            self.extend(verdicts.second_stage(plan, still_open, suspected_cells(groups, biased)), whole=True)
 
     def until_conclusive(self, most: int) -> None:
         """Each cell goes on until its verdicts are conclusive, it has had `most` seeds, or any cell disagrees.

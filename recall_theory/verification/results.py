@@ -158,6 +158,12 @@ class PooledTest:
         return verdicts.judge(self.usual, self.family, self.margin)
 
     @property
+    def looks_biased(self) -> bool:
+        """Whether the verdict is open and the bias seems larger than the margin: more seeds will tell."""
+        beyond = abs(self.bias) > self.margin + verdicts.SUSPECTED * self.se
+        return beyond and self.verdict == verdicts.INCONCLUSIVE
+
+    @property
     def group(self) -> str:
         """The model and the regime in words: "MLP, sphere"; gaussian embeddings go without saying."""
         return group_in_words(self.model, self.regime)
@@ -354,6 +360,18 @@ def pooled_groups(problem: Problem[S, P], settings: Sequence[S],
         for (_, _, name), members in list(groups.items()):
             groups["all", "all", name] += members
     return {group: members for group, members in groups.items() if len(members) >= FEWEST_POOLED}
+
+
+def suspected_cells(groups: Mapping[tuple[str, str, str], list[int]],
+                    biased: Sequence[tuple[str, str, str]]) -> set[int]:
+    """The cells of the groups that look biased; of all cells together only where no other group does.
+
+    >>> groups = {("MLP", "gaussian", "recall"): [2, 3, 4], ("all", "all", "recall"): [0, 1, 2, 3, 4]}
+    >>> suspected_cells(groups, list(groups)), suspected_cells(groups, [("all", "all", "recall")])
+    ({2, 3, 4}, {0, 1, 2, 3, 4})
+    """
+    parts = [group for group in biased if group[0] != "all"]
+    return {c for group in parts or biased for c in groups[group]}
 
 
 def pooled_tests(problem: Problem[S, P], cells: Sequence[Cell[S, P]], confidence: float,

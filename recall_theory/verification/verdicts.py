@@ -38,6 +38,9 @@ UNSEEN_SHARE_OF_MARGIN = 0.7  # share of the margin by which failures that no se
 LOOKS = 3  # of a plan: at an eighth of the seeds, at all, and at more where a verdict is open
 EARLY_PART = 8
 SECOND_STAGE = 4.0  # times the seeds of the plan: half a margin off is then found to agree 98 times in 100
+SUSPECTED = 0.75  # standard errors beyond the margin at which a group looks biased
+SECOND_STAGE_OF_GROUPS = 5.0  # times the seeds of a group that does: most of what is beyond two margins is then found
+MOST_OF_GROUPS = 2.0  # new seeds for them at most, in units of all seeds of the plan
 
 
 class Moments(NamedTuple):
@@ -152,15 +155,25 @@ def early_look(plan: Sequence[int]) -> list[int]:
     return [min(n, max(FEWEST_SEEDS, n // EARLY_PART)) for n in plan]
 
 
-def second_stage(first: Sequence[int], still_open: Collection[int]) -> list[int]:
-    """Seeds of each cell after the second stage, from those of the first: 4 times as many where a verdict is open.
+def second_stage(first: Sequence[int], still_open: Collection[int], suspected: Collection[int] = ()) -> list[int]:
+    """Seeds of each cell after the second stage, from those of the first: 4 times as many where a verdict is open, and
+    5 times in groups that look biased.
 
-    Where that would take more new seeds than the first stage had in all, the open cells share so many in proportion.
+    Where that would take more new seeds than the first stage had in all, the open cells share so many in proportion;
+    and the cells of suspected groups twice so many.
 
     >>> second_stage([100, 200, 300, 400], {1})
     [100, 800, 300, 400]
     >>> second_stage([100, 100], {0, 1})
     [200, 200]
+    >>> second_stage([100, 200, 300, 400], {1}, {0, 1})
+    [500, 1000, 300, 400]
     """
-    times = min(SECOND_STAGE, 1 + sum(first) / max(1, sum(first[c] for c in still_open)))
-    return [math.floor(n * times) if c in still_open else n for c, n in enumerate(first)]
+
+    def times(most: float, cells: Collection[int], new: float) -> float:
+        return min(most, 1 + new * sum(first) / max(1, sum(first[c] for c in cells)))
+
+    of_open = times(SECOND_STAGE, still_open, 1)
+    of_groups = times(SECOND_STAGE_OF_GROUPS, suspected, MOST_OF_GROUPS)
+    return [math.floor(n * max(of_open if c in still_open else 1, of_groups if c in suspected else 1))
+            for c, n in enumerate(first)]
