@@ -271,7 +271,7 @@ def test_train_prints_what_simulate_does_and_goes_on_from_a_file(tmp_path, monke
     with monkeypatch.context() as patch:
         patch.setattr(module.Training, "run", stopped)
         code, out, err = call(*kept, "--json")
-    assert code == 130 and "50 steps of 2 of 2 seeds; --seed 1 repeats them" in err
+    assert code == 130 and "50 steps of 2 of 2 seeds; --seed 1 repeats them, with --resume" in err
     assert json.loads(out)["interrupted"] is True and json.loads(out)["steps"] == [50, 50]
     assert answer(*kept)["observed"]["loss"] == found["observed"]["loss"]
     assert "holds a training of another rung" in refused(*kept, "--rate", "2")

@@ -202,7 +202,8 @@ def run_train(output: Output, *, rung: str, seeds: int, seed: int | None, n_test
         lambda progress: train_rung(chosen, setting, seeds, used, plan=chosen.plan(setting, steps, rate),
                                     n_test=n_test, resume=resume, progress=progress),
         lambda found: _trained(found, steps, seeds),
-        lambda found: f"{int(found.steps.max())} steps of {partial_seeds(found, seeds)}")
+        lambda found: (f"{int(found.steps.max())} steps of {partial_seeds(found, seeds)}"
+                       + (f", with --resume {resume} it goes on" if resume else "")))
 
 
 def _trained(found: RungObservation, most: int, wanted: int) -> Answer:
