@@ -22,14 +22,23 @@ from scipy.optimize import brentq
 
 from recall_theory.activations import activation
 from recall_theory.theory.accuracy import DEFAULT, Accuracy
-from recall_theory.theory.formulas.capacity_laws import FINITE, Layer, at_rates, dimension, samples, vocabulary
+from recall_theory.theory.formulas.capacity_laws import (
+    FINITE,
+    MIXED,
+    Layer,
+    dimension,
+    samples,
+    vocabulary,
+)
 from recall_theory.theory.formulas.generic import lambert_w
 from recall_theory.theory.formulas.step_two import input_power
 from recall_theory.theory.noise_budget import typical_kernel
 from recall_theory.theory.predict import predictions_at
 from recall_theory.theory.seed import activation_moments, attention
 
-FINE = dataclasses.replace(DEFAULT, seed_ahead=24, score=30, sure=1e-12, last_count=1e-14)
+FINE = dataclasses.replace(DEFAULT, lead_nodes=96, seed_ahead=48, score=30, class_score=64, sure=1e-12,
+                           last_count=1e-14)
+AT_RATES = dataclasses.replace(DEFAULT, logit=48, noise=24)
 WITHIN = 100.0  # a ratio beyond which a formula says nothing
 MANY = 1e18  # N/V of the limit
 Sizes = dict[str, float]
@@ -72,7 +81,9 @@ LADDERS = (
     Ladder("noise tokens", 0, 0.9, power(d=0.3, L=0.5, m=2), phi="relu", observable="attention"),
     Ladder("MLP mean", 0, 0.9, power(d=0.7, L=0.8, m=0.3), phi="tanh", observable="attention"),
     Ladder("MLP neurons", 0, 0.9, power(d=0.33, L=0.5, m=0.15), phi="tanh", observable="attention"),
-    *(Ladder(FINITE, 0, target, lambda V: {"N": MANY * V, "L": V**(1 / 3), "d": V**0.75}) for target in (0.5, 0.9)),
+    *(Ladder(branch, 0, target, lambda V, c=c: {"N": MANY * V, "L": V**c, "d": V**0.75},
+             accuracy=AT_RATES)
+      for branch, c in ((MIXED, 1 / 3), (FINITE, 0.6)) for target in (0.5, 0.9)),
     Ladder("uneven attention", 1, 0.9, power(d=0.7, L=1.15), accuracy=FINE),
 )
 
@@ -100,9 +111,9 @@ def rung(ladder: Ladder, V: float) -> Sizes:
         sizes["N"] = float(samples(p)[ladder.branch])
     elif "d" not in sizes:
         sizes["d"] = float(dimension(p)[ladder.branch])
-    elif ladder.branch == FINITE:
-        sizes["beta"] = V * math.exp(brentq(lambda u: math.log(float(at_rates(
-            sizes["d"], sizes["L"], ladder.e, V * math.exp(u), ladder.target)) / V), 0, 60))
+    elif ladder.branch in (FINITE, MIXED):
+        sizes["beta"] = math.exp(brentq(lambda u: math.log(float(dataclasses.replace(p, beta=math.exp(u)).at_rates()[
+            ladder.branch]) / V), 0, 200))
     elif ladder.phi is not None and "m" not in sizes:  # of V as a function of m, a power: 1 in recall, 1/2 in attention
         u = brentq(lambda u: math.log(float(vocabulary(dataclasses.replace(p, m=math.exp(u)))[ladder.branch])
                                                / V), 3, 60)
@@ -165,7 +176,7 @@ def main() -> None:
     for ladder in LADDERS:
         if (ladder.branch, ladder.phi, ladder.e, ladder.target) in known:
             continue
-        for exponent in range(3, options.rungs + 1) if ladder.accuracy == DEFAULT else (4, 6, 8, options.rungs):
+        for exponent in range(3, options.rungs + 1) if ladder.accuracy != FINE else (4, 6, 8, options.rungs):
             sizes = rung(ladder, 10.0**exponent)
             V = float(vocabulary(layer(ladder, 10.0**exponent, sizes))[ladder.branch])
             if not 2 <= V < math.inf:

@@ -11,7 +11,7 @@ import numpy as np
 from ..activations import activation
 from ..numerics.formatting import count
 from ..settings import SettingError
-from .formulas.capacity_laws import FINITE, MOMENTS, SOLVED, Branches, Layer
+from .formulas.capacity_laws import FINITE, MIXED, MOMENTS, SOLVED, Branches, Layer
 from .formulas.generic import Real
 from .noise_budget import is_linear, leading_moments
 
@@ -38,6 +38,7 @@ OTHERS = {
     "MLP mean": "m N^2 d^2 = V^2 L^4 s^2 (h_0^2 + h_1^2 [e/L^2 + 1/V])/A^2",
     "MLP neurons": "m N^2 d^2 = V^2 L^4 s^2 (1/L + 1/d) P_0 P_2/A^2", "trigger overlap": "d = 2 ln L",
     FINITE: "eta gamma = V L^2 ln sqrt(V L s^2/d^2)",
+    MIXED: "eta gamma = V L^2 ln[1 + sqrt(V L s^2/d^2)], s against L labels",
 }
 
 

@@ -36,7 +36,7 @@ Branches = dict[str, Real]  # by name: the largest V, or L, or the least N, or d
 
 _PAGE = "docs/derivations/capacity.md"
 _LARGE = "V, L, d, N large, d << V, N >> V; all but the named noise negligible"
-FINITE = "finite rates"  # the branch that they bring
+FINITE, MIXED = "finite rates", "mixed tokens"  # the branches that they bring
 NOTHING = 10**30  # one over the noise that attention is said to bear where it bears none
 _law = functools.partial(formula, reference=_PAGE, regime=_LARGE)
 
@@ -211,15 +211,20 @@ def mean_embedding(d: Real, N: Real, L: Real, e: Real, target: Real) -> Real:
 def uneven_attention(d: Real, N: Real, L: Real, e: Real, shared: Real, target: Real) -> Real:
     """V L^4/(N^2 d^3) = S, 1 - w sqrt(S) = s sqrt(S + 1/d); s = typical + Phi^-1(1 - eta) deviation,
     w = Phi^-1(target) t: a share eta = d/(V shared^2 typical(V)^2) is missed at most, in a share `target` of the seeds.
+    By one step of Newton's method from x/(4 ln L), between the ends of [sqrt(2 ln L) + sqrt(2 ln(V/d))]^2.
     """
     x = N**2 * d**3 / L**4
-    V = least(x / (2 * log(L)), d**2 / lambert_w(d**2))  # beyond what interference leaves it does not matter
+    V = least(x / (4 * log(L)), d**2 / lambert_w(d**2))  # beyond what interference leaves it does not matter
 
-    def room() -> Real:
-        labels, y = _log_competitors(V, V), _log_competitors(V, L)
-        return x * _room(_uneven(labels, y, _turn(d, L, e), d, shared, target=target), d)
+    def after_step() -> Real:
+        y = _log_competitors(V, L)
+        s, w = _uneven(_log_competitors(V, V), y, _turn(d, L, e), d, shared, target=target)
+        found = x * _room((s, w), d)
+        slope = _deviation(y, 1)**2 / (s - _typical(y)) + if_positive(L - V, lambda: 1 / sqrt(2 * y), 0 * V)
+        steep = 2 * slope / (s + w)  # -d ln found/d ln V, to leading order
+        return found * (V / found)**(steep / (1 + steep))
 
-    return if_positive(shared, room, infinity(shared))
+    return if_positive(shared, after_step, infinity(shared))
 
 
 @_attention("capacity.noise_tokens", "Largest V: noise tokens stored by the label frequencies' noise",
@@ -284,13 +289,31 @@ _SOFT = "V, d, L large, N >> V; interference and the noise tokens that are mixed
 
 
 @_law("capacity.at_rates", "Largest V: eta*gamma is enough for mixtures to be answered right", regime=_SOFT,
-      limits="too large near the edge of interference, and where V lead^2 << d^2/L")
+      limits="too large near the edge of interference; where V lead^2 << d^2/L no condition, and that of "
+      "capacity.mixed_tokens decides")
 def at_rates(d: Real, L: Real, e: Real, beta: Real, target: Real) -> Real:
     """V L^2 ln sqrt(c V) = beta (1 - 1/L): V = x/W(c x), x = 2 beta (1 - 1/L)/L^2, c = lead^2 L/d^2 with the lead at
-    the smaller of x and d^2; what interference takes of c is left to its own branch."""
+    V of the lead 1, d^2 at most; what interference takes of c is left to its own branch."""
     x = 2 * beta * (1 - 1 / L) / L**2
-    c = _lead(log(greatest(least(x, d**2), whole(4, x))), target, 1)**2 * L / d**2
+    V = least(x / lambert_w(x * L / d**2), d**2)
+    c = _lead(log(greatest(V, whole(4, x))), target, 1)**2 * L / d**2
     return x / lambert_w(c * x)
+
+
+def _larger(w: Real, power: int) -> Real:
+    """By which factor the root x of x^power ln(1 + x) = w^(power + 1) is above w, by a step of Newton's method in ln x.
+    """
+    return exp((log(w) - log(log(1 + w))) / (power + w / ((1 + w) * log(1 + w))))
+
+
+@_law("capacity.mixed_tokens", "Largest V: eta*gamma is enough to tell a fact's label from those of the noise tokens",
+      regime=f"{_SOFT}; L <= V", limits="V^3 = (beta d/(L^2 lead))^2/L as L V lead^2/d^2 -> 0")
+def mixed_tokens(d: Real, L: Real, e: Real, beta: Real, target: Real) -> Real:
+    """V L^2 ln(1 + sqrt(b V)) = beta (1 - 1/L), b = (L + 1 + e) lead(L)^2/d^2, by one step of Newton's method from
+    ln(1 + w) = w."""
+    b = (L + 1 + e) * _lead(log(greatest(L, whole(2, L))), target, 1)**2 / d**2
+    w = cbrt(b * beta * (1 - 1 / L) / L**2)
+    return (w * _larger(w, 2))**2 / b
 
 
 @_law("capacity.dimension_at_rates", "Least d: eta*gamma is enough for mixtures to be answered right", regime=_SOFT,
@@ -316,6 +339,17 @@ def longest_at_rates(V: Real, d: Real, e: Real, beta: Real, target: Real) -> Rea
         return sqrt(x / lambert_w(x)) / c
 
     return if_positive(left, longest, 0 * V)
+
+
+@_law("capacity.longest_mixed", "Longest L: eta*gamma is enough to tell a fact's label from those of the noise tokens",
+      regime=f"{_SOFT}; L <= V", limits="L^5 lead(L)^2 = (beta d)^2/V^3 as L V lead^2/d^2 -> 0; leading: L in place of "
+      "L + 1 + e, 1 of 1 - 1/L")
+def longest_mixed(V: Real, d: Real, beta: Real, target: Real) -> Real:
+    """L^2 ln(1 + w) = beta/V, w = lead sqrt(L V)/d, by one step of Newton's method from ln(1 + w) = w, with the lead at
+    L^5 2 ln L = (beta d)^2/V^3."""
+    s = _lead(lambert_w(5 * (beta * d)**2 / V**3 / 2) / 5, target, 1)
+    w = exp((log(beta * V / d**4) + 4 * log(s)) / 5)
+    return (w * _larger(w, 4) * d / s)**2 / V
 
 
 # --- the least of the branches ----------------------------------------------------------------------
@@ -356,14 +390,19 @@ class Layer(StepTwo):
         """What all values share, in units of a fact's own lead."""
         return self.e if self.m is None else self.k0 / (self.k1 - self.k0)
 
-    def rates(self, value: Callable[[], Real]) -> Branches:
-        """The branch of finite rates; none in their limit."""
-        return {} if self.beta is None else {FINITE: value()}
+    def rates(self, found: Callable[[], Branches]) -> Branches:
+        """The branches of finite rates; none in their limit."""
+        return {} if self.beta is None else found()
 
-    def enough(self) -> Real:
+    def at_rates(self) -> Branches:
+        """The largest V that finite rates allow."""
+        given = self.d, self.L, self.e, self.beta, self.target
+        return {FINITE: at_rates(*given), MIXED: mixed_tokens(*given)}
+
+    def enough(self) -> Branches:
         """What is asked of N at finite rates: nothing up to the V that they allow, beyond it there is none."""
-        left = at_rates(self.d, self.L, self.e, self.beta, self.target) - self.V
-        return if_positive(left, lambda: 0 * self.V, infinity(self.V))
+        return {name: if_positive(most - self.V, lambda: 0 * self.V, infinity(self.V))
+                for name, most in self.at_rates().items()}
 
     @property
     def neurons(self) -> Real:
@@ -423,7 +462,7 @@ def vocabulary(p: Layer) -> Branches:
         **({} if alone else {
             "MLP mean": mlp_mean(p.d, p.N, p.L, *p.drift, p.target),
             "MLP neurons": finite_width(p.d, p.N, p.L, p.blur * (1 / p.L + 1 / p.d), p.target)}),
-        **p.rates(lambda: at_rates(p.d, p.L, p.e, p.beta, p.target)),
+        **p.rates(p.at_rates),
     }
 
 
@@ -474,7 +513,7 @@ def dimension(p: Layer) -> Branches:
         "trigger overlap": s**2,
         **({} if p.m is None else {"MLP mean": V * L**2 * token * sqrt(p.drift[0] + p.drift[1] / V) / N,
                                    "MLP neurons": dimension_by_neurons(V, N, L, p.blur, p.target)}),
-        **p.rates(lambda: dimension_at_rates(V, L, p.e, p.beta, p.target)),
+        **p.rates(lambda: {FINITE: dimension_at_rates(V, L, p.e, p.beta, p.target)}),
     }
 
 
@@ -500,7 +539,8 @@ def length(p: Layer) -> Branches:
         **({} if p.m is None else {
             "MLP mean": power_law((N * d / V)**2 / (p.drift[0] + p.drift[1] / V), 4, p.target, 2),
             "MLP neurons": longest_by_neurons(V, d, N, p.blur, p.target)}),
-        **p.rates(lambda: longest_at_rates(V, d, p.e, p.beta, p.target)),
+        **p.rates(lambda: {FINITE: longest_at_rates(V, d, p.e, p.beta, p.target),
+                           MIXED: longest_mixed(V, d, p.beta, p.target)}),
     }
 
 
