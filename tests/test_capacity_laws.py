@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import itertools
 import math
+import re
 
 import mpmath
 import numpy as np
@@ -20,7 +21,7 @@ from recall_theory.settings import SettingError
 from recall_theory.theory import formulas
 from recall_theory.theory.accuracy import DEFAULT
 from recall_theory.theory.capacity import LargestV
-from recall_theory.theory.capacity_branches import binding, branches, condition, layer_moments
+from recall_theory.theory.capacity_branches import binding, branches, condition, in_numbers, layer_moments
 from recall_theory.theory.formulas.capacity_laws import MOMENTS, Layer
 from recall_theory.theory.noise_budget import leading_moments
 from recall_theory.theory.predict import predictions_at
@@ -180,6 +181,14 @@ def test_finite_rates_join_the_least_branch():
     assert at_rates(**fast) == pytest.approx(formulas["capacity.attention_only"](**sizes))
     V = [float(at_rates(**{**slow, "L": L})) for L in (16.0, 32.0, 64.0, 128.0)]
     assert all(a > b for a, b in itertools.pairwise(V))
+
+
+@pytest.mark.parametrize(("branch", "L"), [("mixed tokens", 256.0), ("finite rates", 1e3)])
+def test_the_condition_of_finite_rates_with_its_numbers_is_true(branch, L):
+    text = in_numbers(branch, {"d": 256.0, "L": L, "e": 1, "beta": 1e8}, 50.0)
+    left, right = text.replace(",", "").replace("^", "**").replace("[", "(").replace("]", ")").split(" = ")
+    right = re.sub(r"ln (sqrt.*)", r"ln(\1)", right)
+    assert eval(right, {"ln": math.log, "sqrt": math.sqrt}) == pytest.approx(float(left), rel=0.01)
 
 
 def test_samples_dimension_and_length_are_inverse_to_the_capacity():

@@ -81,12 +81,14 @@ def condition(branch: str, e: int, *, has_mlp: bool = False) -> str:
 
 
 def in_numbers(branch: str, sizes: Mapping[str, float], V: float) -> str | None:
-    """The condition of a branch that is a product, with the numbers in it: the branch's V, and the s that makes it
-    right; `sizes` are those of `branches`. None for other branches.
+    """The condition of a branch that is a product, or of finite rates, with the numbers in it: the branch's V, and the
+    s that makes it right; `sizes` are those of `branches`. None for other branches.
 
     >>> in_numbers("interference", {"d": 256.0, "e": 1}, 739.0)
     '256^2 = 2 * 739 * 6.66^2'
     """
+    if branch in (FINITE, MIXED):
+        return _rates_in_numbers(branch, sizes, V)
     if branch not in PRODUCTS:
         return None
     left, right = PRODUCTS[branch]
@@ -100,6 +102,13 @@ def in_numbers(branch: str, sizes: Mapping[str, float], V: float) -> str | None:
     known["V"] = float(int(V))
     return " = ".join(" * ".join(_number(known[name]) + _power(power) for name, power in side.items()
                                  if name != "kappa" or kappa != 1) for side in (left, right))
+
+
+def _rates_in_numbers(branch: str, sizes: Mapping[str, float], V: float) -> str:
+    L, d, beta = (_number(sizes[name]) for name in ("L", "d", "beta"))
+    lead = math.exp(sizes["beta"] / (V * sizes["L"]**2)) - (branch == MIXED)  # the root of V L s^2/d^2
+    root = f"sqrt({int(V):,} * {L} * {lead * sizes['d'] / math.sqrt(V * sizes['L']):.3g}^2/{d}^2)"
+    return f"{beta} = {int(V):,} * {L}^2 * ln" + (f"[1 + {root}]" if branch == MIXED else f" {root}")
 
 
 def _power(power: Fraction) -> str:
