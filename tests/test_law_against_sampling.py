@@ -14,13 +14,16 @@ from recall_theory.theory import competitors, correct_label, read_out, recall, t
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.domain import Batch
 
-# What a prediction may be off by beside three standard errors: attention right, with an MLP, attention given wrongly.
-MARGINS = {"sure": 0.0015, "neurons": 0.004, "at a seed": 0.008}
+# What a prediction may be off by beside three standard errors: attention right, with an MLP, attention given wrongly,
+# the same in sequences longer than the vocabulary.
+MARGINS = {"sure": 0.0015, "neurons": 0.004, "at a seed": 0.008, "long": 0.003}
 KEPT = reference.kept()
 
 
 def kind_of(case):
-    return "at a seed" if case.snr is not None else "sure" if case.m is None else "neurons"
+    if case.snr is not None:
+        return "long" if case.L > case.V else "at a seed"
+    return "sure" if case.m is None else "neurons"
 
 
 def predicted(case, accuracy=None):
@@ -39,8 +42,11 @@ def predicted(case, accuracy=None):
     row = (np.array([float(a)]) for a in (V, L, d, N, case.tau, case.snr, 0.0, flat))
     seeds = training_attention.Seeds(*row, e, sphere)
     reader = read_out.InnerProduct() if phi is None else read_out.Neurons(one.phi, m, d, sphere, accuracy)
-    found = recall.recall_given(seeds, reader, recall.rules_of(one, 0, 0.5, accuracy))
-    right, attended, wrong, variance, attention = (float(a[0]) for a in found)
+    rules, weight = recall.rules_of(one, 0, 0.5, accuracy), np.ones((1, 1))
+    if rules.long:
+        seeds, weight = training_attention.with_top(seeds, accuracy.score_top)
+    right, attended, wrong, variance, attention = (
+        float(weight[0] @ a) for a in recall.recall_given(seeds, reader, rules))
     return right, attended, attended + wrong, attention, np.sqrt(variance)
 
 
@@ -96,9 +102,13 @@ MUTATIONS = {
     "a tenth less variance of the kernel": patched(read_out.InnerProduct, "moments", scaled(variance=0.9)),
     "no overlap of a token with another": patched(recall, "stored", scaled(spread=0)),
     "a floor that always acts": patched(competitors, "left_of", lambda f: lambda *a: 0 * f(*a) + 1.1),
-    "three times as many wrong picks of the fact itself": patched(recall, "picked_by", lambda f: lambda *a: 3 * f(*a)),
+    "three times as many wrong picks of the fact itself": patched(
+        recall, "others_of", scaled(picked=3)),
     "a fifth more tokens in a sequence": patched(
         recall, "attended_share", lambda f: lambda seeds, *rest: f(dataclasses.replace(seeds, L=1.2 * seeds.L), *rest)),
+    "long sequences as if the top score were any": patched(recall, "is_long", lambda f: lambda V, L: f(V, 0 * L)),
+    "the label of the top score as one of many": patched(
+        recall, "kinds", lambda f: lambda *a: dataclasses.replace(f(*a), single=0)),
     "a sphere with one dimension less": patched(correct_label, "peizer_pratt_scale", lambda f: lambda d: f(d - 1)),
     "facts that all overlap alike with the trigger": patched(
         read_out, "gauss_hermite", lambda f: lambda n: (np.zeros(1), np.ones(1)) if n == Accuracy().trigger else f(n)),

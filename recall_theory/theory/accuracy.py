@@ -34,6 +34,7 @@ class Accuracy:
     score: int = 5  # its token's attention score, where a few tokens outrank it
     score_below: int = 1  # the same where many do
     score_above: int = 4  # and where next to none does
+    score_top: int = 3  # the highest score of all tokens, where sequences are long
     trigger: int = 3  # its overlap with the trigger, or half as many beside its score
     length: int = 2  # the rest of its squared norm, more at `small` sizes as of `chi`, `power`, `overlap` and `gain`
     outranking: int = 6  # tokens that outrank its own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -34,39 +35,66 @@ LEAST_TABLE = 1 / 8  # of logits, or of gains' inverse hyperbolic sines: derivat
 @dataclasses.dataclass(frozen=True)
 class Kinds:
     """Competitors by class and counts: weight (R, E or 1, K) of a kind; mean, variance and third central moment
-    (R, E, K) of its strength (None if all are 0); power (R, E) of all V - 1 together."""
+    (R, E, K) of its strength (None if all are 0); power (R, E) of all V - 1 together. The last `single` kinds are those
+    of one label."""
 
     weight: FloatArray
     mean: FloatArray
     variance: FloatArray
     third: FloatArray | None
     power: FloatArray
+    single: int = 0
 
 
 def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts: int, accuracy: Accuracy) -> Kinds:
     """The kinds of competitors: by the number of their rightly attended samples, over the classes of labels, and by
-    whether others attended to the value itself.
+    whether others attended to the value itself; those of a class that is a single label come last.
 
     counts: of samples that are kinds by themselves; if 0, kinds are nodes of a Gauss rule over all classes' counts,
     and a strength is normal at a node, of the mean and variance that the classes have there.
     """
+    C = groups.share.shape[1]
+    ends = (0, C - 1, C) if groups.single else (0, C)
+    parts = [_of_classes(seeds, groups, kernel, stored, slice(*where), counts, accuracy)
+             for where in itertools.pairwise(ends)]
+    weight = np.concatenate([weight for weight, _ in parts], axis=-1)
+    moments = [np.concatenate(column, axis=-1) for column in zip(*(column for _, column in parts), strict=True)]
+    weight = np.where(weight * seeds.V[:, None, None] > LEAST_EXPECTED, weight, 0)
+    keep = (weight > 0).any(axis=(0, 1))
+    mean, variance, by_kernel, _, *third = (part[..., keep] for part in moments)
+    single = int(np.asarray(keep)[parts[0][0].shape[-1]:].sum())
+    found = Kinds(weight[..., keep], mean, variance, third[0] if third else None,
+                  np.maximum(seeds.V - 2, 1)[:, None] * stored.square, single)
+    ratio = float((seeds.d / seeds.V).max())  # one setting's, wherever there is a tail
+    if kernel.tail * (ratio / (1 + ratio))**2 < accuracy.tailless:
+        return found
+    return _with_tail(found, np.clip(by_kernel, 0, variance), kernel.tail, accuracy.tail)
+
+
+def _of_classes(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, which: slice, counts: int,
+                accuracy: Accuracy) -> tuple[FloatArray, list[FloatArray]]:
+    """The kinds of some of the classes: weights (R, E or 1, K), and mean, variance, its part by the kernel, picks of
+    the value itself and, if there is one, third central moment, (R, E, K) each."""
     R, E = kernel.own.shape
-    n, p = counts_of(seeds.lam[:, None] * groups.share, accuracy.competitor, counts)
+    share = groups.share[:, which]
+    bias, spread, rest, rest_variance, picks = (
+        of[..., which] for of in (stored.bias, stored.spread, stored.rest, stored.rest_variance, stored.picks))
+    n, p = counts_of(seeds.lam[:, None] * share, accuracy.competitor, counts)
     right = n / seeds.lam[:, None, None]
     count = right[:, None]
     # picks of the value itself are kinds where samples are few; elsewhere that moves 0.0001 at most
     few, pick = seeds.lam[:, None, None] < accuracy.few, stored.pick[..., None]
-    rest, rest_variance = (q + np.where(few, 0, stored.picks * by) for q, by in (
-        (stored.rest, pick), (stored.rest_variance, pick**2)))
-    mean = count * stored.bias[..., None] + rest[..., None] - stored.mean[..., None, None]
-    by_kernel = count**2 * stored.spread[..., None]
+    rest, rest_variance = (q + np.where(few, 0, picks * by) for q, by in ((rest, pick), (rest_variance, pick**2)))
+    mean = count * bias[..., None] + rest[..., None] - stored.mean[..., None, None]
+    by_kernel = (count - stored.taken[:, None, which, None])**2 * spread[..., None]
     parts: list[FloatArray] = [mean, by_kernel + rest_variance[..., None], by_kernel,
-                               np.where(few, stored.picks, 0)[..., None] + 0 * mean]
+                               np.where(few, picks, 0)[..., None] + 0 * mean]
     if kernel.skewness.any():
         parts.append(count**3 * (kernel.skewness * kernel.variance**(3 / 2))[..., None, None] + 0 * mean)
     moments: list[FloatArray] = [part.reshape(R, E, -1) for part in parts]
-    weight = (groups.weight[..., None] * p).reshape(R, -1)
-    classes = groups.weight.shape[1]
+    among = groups.weight[:, which] / groups.weight[:, which].sum(-1, keepdims=True)
+    weight = (among[..., None] * p).reshape(R, -1)
+    classes = share.shape[1]
     if counts and classes > 1:
         whole = np.maximum(weight.reshape(R, classes, counts).sum(axis=1), TINY)
         each = (np.eye(counts)[:, None] * weight.reshape(R, 1, classes, counts)).reshape(R, counts, -1)
@@ -75,18 +103,8 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts:
     elif weight.shape[-1] > accuracy.kind:
         _, weight, operator = condensation(right.reshape(R, -1), weight, accuracy.kind)
         moments = _merged(operator, *moments)
-    weight = weight[:, None]
-    if moments[3].any():
-        weight, moments = _picked(weight, moments, stored.pick)
-    weight = np.where(weight * seeds.V[:, None, None] > LEAST_EXPECTED, weight, 0)
-    keep = (weight > 0).any(axis=(0, 1))
-    mean, variance, by_kernel, _, *third = (part[..., keep] for part in moments)
-    found = Kinds(weight[..., keep], mean, variance, third[0] if third else None,
-                  np.maximum(seeds.V - 2, 1)[:, None] * stored.square)
-    ratio = float((seeds.d / seeds.V).max())  # one setting's, wherever there is a tail
-    if kernel.tail * (ratio / (1 + ratio))**2 < accuracy.tailless:
-        return found
-    return _with_tail(found, np.clip(by_kernel, 0, variance), kernel.tail, accuracy.tail)
+    weight = weight[:, None] * stored.weight[..., which].sum(-1, keepdims=True)
+    return _picked(weight, moments, stored.pick) if moments[3].any() else (weight, moments)
 
 
 def _picked(weight: FloatArray, moments: list[FloatArray], pick: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
@@ -111,7 +129,7 @@ def _with_tail(kinds: Kinds, by_kernel: FloatArray, excess: float, n: int) -> Ki
     varied = varied.reshape(*kinds.variance.shape[:-1], -1)
     third = None if kinds.third is None else np.repeat(kinds.third, n, axis=-1)
     each = (kinds.weight[..., None] * weight).reshape(*kinds.weight.shape[:-1], -1)
-    return Kinds(each, np.repeat(kinds.mean, n, axis=-1), varied, third, kinds.power)
+    return Kinds(each, np.repeat(kinds.mean, n, axis=-1), varied, third, kinds.power, kinds.single * n)
 
 
 def _merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *others: FloatArray) -> list[FloatArray]:
@@ -209,9 +227,10 @@ def deciding(kinds: Kinds, mean: FloatArray, w: FloatArray, V: FloatArray, lost:
     return low, np.maximum(high + ROOM, low + LEAST_RANGE)
 
 
-def ends_of(seeds: Seeds, kinds: Kinds, kernel: Kernel) -> tuple[FloatArray, FloatArray]:
-    """(R, E): logits below which a fact is lost and above which it is won, with room for the gain's spread."""
-    lead = kernel.own - kernel.mean
+def ends_of(seeds: Seeds, kinds: Kinds, kernel: Kernel, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(R, E): logits below which a fact is lost and above which it is won, with room for the gain's spread; share (R, E
+    or 1) of a fact's sequences that are attended rightly."""
+    lead = (kernel.own - kernel.mean) * share
     w = np.sqrt(seeds.d[:, None] * kinds.power / (kinds.power + np.maximum(lead, 0)**2))
     V = seeds.V
     low, high = deciding(kinds, kinds.mean - (lead / V[:, None])[..., None], w[..., None], V,
@@ -258,27 +277,33 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
 
     x = (low[..., None] + (high - low)[..., None] * np.linspace(0, 1, points))[:, :, None] * sigma[..., None]
     x = x + u[..., None] * (slope / V)[..., None] * (x - usual[..., None])
-    above = np.zeros_like(x)
+    above, alone = np.zeros_like(x), np.zeros_like(x)
+    every = kinds.weight.shape[-1]
     skew = None if kinds.third is None else u[..., None]**3 * kinds.third[:, :, None] * (1 / sd)**3
     if seeds.sphere:
         d = seeds.d[:, None, None, None]
         D, tail = peizer_pratt_scale(d), -6 / (d + 2)
         unit = (u / np.sqrt(d[..., 0]))[..., None]
-        for k in range(kinds.weight.shape[-1]):
+        for k in range(every):
             centre, varies = mean[:, :, None, None, k], kinds.variance[:, :, None, None, k]
             z = tilted_score(x, unit * centre, unit**2 * varies, D, tail)
             if skew is not None:
                 z = score_of_skewed(z, skew[..., k, None])
-            above += kinds.weight[:, :, None, None, k] * ndtr(-z)
+            of = above if k < every - kinds.single else alone
+            of += kinds.weight[:, :, None, None, k] * ndtr(-z)
     else:
         steep = 1 / sd
         place = u[..., None] * mean[:, :, None] * steep
-        for k in range(kinds.weight.shape[-1]):
+        for k in range(every):
             z = steep[..., k, None] * x - place[..., k, None]
             if skew is not None:
                 z = score_of_skewed(z, skew[..., k, None])
-            above += kinds.weight[:, :, None, None, k] * ndtr(-z)
-    rate = -np.maximum(V - 1, 1)[..., None] * np.log1p(-np.minimum(above, BELOW_ONE))
+            of = above if k < every - kinds.single else alone
+            of += kinds.weight[:, :, None, None, k] * ndtr(-z)
+    many_others = np.maximum(V - 1, 1)[..., None]
+    rate = -many_others * np.log1p(-np.minimum(above, BELOW_ONE))
+    if kinds.single:
+        rate -= np.log1p(-np.minimum(many_others * alone, BELOW_ONE))
     rate = _constrained(rate, _Grid(w, half * many * sigma, sigma, per, low, high), nodes.loose)
     return Hazard(np.log(np.maximum(rate, TINY)), middle, half, low[..., None], high[..., None], many)
 

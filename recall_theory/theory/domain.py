@@ -37,11 +37,12 @@ PER_TOKEN = {"attention-only": 1.6, "smooth": 1.6, "rough": 3.2}  # error to exp
 # there are few samples or numbers
 
 # N below which counts vary more than the theory has it, at any length, and where L is at least V/3 with an MLP, or V/2
-# without one and the trigger is in keys only
+# without one and the trigger is in keys only; up to V, beyond which the law has the top score (for orthogonal
+# embeddings it has not)
 FEW_SAMPLES = {"attention-only": 36, "orthogonal": 32, "smooth": 56, "rough": 56}
 FEW_FOR_LONG = {"attention-only": 112, "orthogonal": 56, "smooth": 112, "rough": 112}
 # V d below which attention is not that of many tokens where L is so many V or more
-FEW_NUMBERS = {"attention-only": (450, 1.0), "smooth": (360, 1.0), "rough": (360, 0.25)}
+FEW_NUMBERS = {"attention-only": (200, 1.0), "smooth": (360, 1.0), "rough": (360, 0.25)}
 
 EVEN = 1 / 1000  # `linear_share` below which an activation counts as even: with d below this attention's scores are far
 LEAST_EVEN = {"the trigger in values": 16, "the trigger in keys only": 40, "short sequences": 40}  # from normal,
@@ -116,8 +117,10 @@ def _outside(at: Sizes, activation: str | None, embedding: str, beta: float | No
     yield N < samples, f"N = {{N}} is below {samples}", by_tokens
     if activation is not None or not in_value:
         length = 1 / 2 if activation is None else 1 / 3
-        yield (N >= samples) & (N < more) & (L >= length * V), \
-            f"N = {{N}} is below {more} while L = {{L}} is {_of_V(length)} or more", by_tokens
+        end = np.inf if embedding == "orthogonal" else V
+        yield (N >= samples) & (N < more) & (L >= length * V) & (L <= end), \
+            f"N = {{N}} is below {more} while L = {{L}} is {_of_V(length)} or more" \
+            + ("" if embedding == "orthogonal" else " and at most V"), by_tokens
     if embedding != "orthogonal":
         few, length = FEW_NUMBERS[kind]
         yield (V * at["d"] < few) & (L >= length * V), \

@@ -300,7 +300,8 @@ def own_nodes(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
     surplus = (effective_samples(softmax, groups) / seeds.V)[:, None, None, None] * (
         c - usual * more[..., None, None]) / mean
     parts = (np.broadcast_to(q, c.shape).reshape(shape) for q in (share, lead, usual / mean, surplus, astray))
-    return laid_out(seeds, kernel, OwnLabel(*parts), kinds.power, ends_of(seeds, kinds, kernel), accuracy)
+    ends = ends_of(seeds, kinds, kernel, np.ones((1, 1)))
+    return laid_out(seeds, kernel, OwnLabel(*parts), kinds.power, ends, accuracy)
 
 
 def softened(batch: Batch, missed: FloatArray, finite: FloatArray, beta: float,

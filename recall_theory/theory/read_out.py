@@ -10,15 +10,23 @@ import dataclasses
 from typing import Protocol
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from ..activations import Activation
 from ..numerics.arrays import FloatArray, Rows
-from ..numerics.quadrature import gauss_coordinate, gauss_hermite, gauss_of_gamma, gauss_parts_of_normal
+from ..numerics.quadrature import gauss_coordinate, gauss_hermite, gauss_of_gamma
 from .accuracy import Accuracy
 from .formulas import recall_formulas
 from .kernel import NeuronKernel, ValueRead
-from .training_attention import BELOW_ONE, SPECK, Seeds, best_pick, quantile_of_score, score_of_token, shape_score
+from .training_attention import (
+    BELOW_ONE,
+    SPECK,
+    Seeds,
+    best_pick,
+    chance_above,
+    quantile_of_score,
+    score_nodes,
+    score_of_token,
+)
 
 LEAST_LEFT = 1 / 20  # share of a variance that what is known of it leaves open; acts at d of a few
 
@@ -29,8 +37,8 @@ class Facts(Rows):
 
     weight: of a row it sums to 1. zeta: the token's standardised attention score. norm = |z|^2, tilt = z_trig.z,
     s = |w|^2, t = e z_trig.w, own = z.w. alpha: overlap of w with a token per unit of that token's score.
-    picked: chance that a sequence of another label, attended wrongly, attends to this token. alike: so many facts in a
-    row have the same score.
+    picked: chance that a sequence of another label, attended wrongly, attends to this token. top: 1 where its score is
+    known to be the highest, else 0. alike: so many facts in a row have the same score.
     """
 
     alike: int
@@ -43,18 +51,7 @@ class Facts(Rows):
     own: FloatArray
     alpha: FloatArray
     picked: FloatArray
-
-
-def score_nodes(seeds: Seeds, accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
-    """Normal quantiles of a token's score and weights (R, n): Gauss's rules of the parts where a sequence's noise holds
-    many tokens that outrank it, few, and next to none. The share of right attention goes from 0 to 1 in the middle one,
-    which a single rule over all scores would miss."""
-    expected = (seeds.V * best_pick(seeds))[:, None]
-    chance = np.minimum(np.array([accuracy.many_ahead, accuracy.few_ahead]) / expected, BELOW_ONE)
-    edges = quantile_of_score(seeds, shape_score(seeds, -ndtri(chance)) - seeds.snr[:, None])
-    u, w = gauss_parts_of_normal(edges, (accuracy.score_below, accuracy.score, accuracy.score_above))
-    used = (w > accuracy.rare).any(axis=0)
-    return u[:, used], w[:, used] / w[:, used].sum(axis=-1, keepdims=True)
+    top: FloatArray
 
 
 def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
@@ -63,7 +60,7 @@ def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
     """
     R, e = len(seeds.V), seeds.e
     d = seeds.d[:, None, None, None]
-    u, w_zeta = score_nodes(seeds, accuracy) if scores else (np.zeros((R, 1)), np.ones((R, 1)))
+    u, w_zeta, top = score_nodes(seeds, accuracy) if scores else (np.zeros((R, 1)), np.ones((R, 1)), np.zeros((R, 1)))
     n_zeta = u.shape[-1]
     zeta = score_of_token(seeds, u)[:, :, None, None]
     # Without the trigger in the values a fact's overlap with it plays no part; beside scores it needs less.
@@ -84,10 +81,12 @@ def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
     rest = np.sqrt(np.maximum(1 - zeta**2 / d, 0)) if seeds.sphere else 1
     tilt = snr * zeta / d + across * rest * p / np.sqrt(d)
     norm = 1.0 if seeds.sphere else (zeta**2 + p**2 + q * np.maximum(d - free, 0)) / d
-    above = ndtr(-quantile_of_score(seeds, zeta[:, :, 0, 0]))[:, :, None, None]
-    missing = best_pick(seeds)[:, None, None, None]
+    above = np.minimum(chance_above(seeds, quantile_of_score(seeds, zeta[:, :, 0, 0])), BELOW_ONE)
+    missing = best_pick(seeds)[:, None]
     # a token that r others outrank is picked with (1 - missing)^r missing
-    picked = missing * np.exp((seeds.V[:, None, None, None] - 1) * np.log1p(-missing * np.minimum(above, BELOW_ONE)))
+    picked = missing * np.exp((seeds.V[:, None] - 1) * np.log1p(-missing * above))
+    if seeds.top is not None:
+        picked = np.where(top > 0, missing, picked * (1 - missing) / (1 - missing * above))
     shape = (R, n_zeta, n_p, q.shape[-1])
 
     def flat(a: object) -> FloatArray:
@@ -96,7 +95,8 @@ def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
     # s is a square, which in one and two dimensions the rules over its parts may take below zero
     return Facts(n_p * q.shape[-1], flat(w_zeta[:, :, None, None] * w_p * w_q), flat(zeta), flat(norm), flat(tilt),
                  np.maximum(flat(norm + e * (2 * tilt + tau)), SPECK), flat(e * (tau + tilt)),
-                 flat(norm + e * tilt), flat((zeta + e * snr) / d), flat(picked))
+                 flat(norm + e * tilt), flat((zeta + e * snr) / d), flat(picked[:, :, None, None]),
+                 flat(top[:, :, None, None]))
 
 
 # --- the kernel -------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from .correct_label import nodes_of, samples_of
 from .domain import Batch
 from .read_out import Facts, InnerProduct, Neurons, ReadOut, facts
 from .seed import seed_law, tau_nodes
-from .strengths import in_few_bits, picked_by, stored
+from .strengths import in_few_bits, others_of, stored
 from .training_attention import (
     Attended,
     Classes,
@@ -29,8 +29,10 @@ from .training_attention import (
     attended_share,
     best_pick,
     classes,
+    is_long,
     score_of_token,
     sure_classes,
+    with_top,
     wrong_score,
 )
 from .variance import law_of_facts, scatter
@@ -45,11 +47,13 @@ LARGEST_LOG_EXPECTED = 5.0  # logarithm of the expected number of competitors ab
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """Which quadrature a setting gets: one class of attention if it is sure; so many counts of a competitor, and of the
-    fact itself, each by itself if they are far apart (else 0); so many points over the logit, and what `Accuracy` asks
-    for at its size."""
+    """Which quadrature a setting gets: one class of attention if it is sure; else, if sequences are long, nodes over
+    the top score; so many counts of a competitor, and of the fact itself, each by itself if they are far apart (else
+    0); so many points over the logit, and what `Accuracy` asks for at its size.
+    """
 
     sure: bool
+    long: bool
     counts: int
     own: int
     points: int
@@ -87,7 +91,8 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
         competitor=int(np.ceil((accuracy.few_competitor if few else accuracy.competitor) * wide)),
         kind=int(np.ceil(accuracy.kind * wide)))
     points = 4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V) * (1 + halvings / 4)))
-    return Rules(sure=sure, counts=counts, own=own, points=points, accuracy=at_size)
+    long = not sure and bool(is_long(batch.V, batch.L)[i])
+    return Rules(sure=sure, long=long, counts=counts, own=own, points=points, accuracy=at_size)
 
 
 def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None = None) -> tuple[FloatArray, ...]:
@@ -99,30 +104,30 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
     else:
         groups = classes(seeds, accuracy)
     read = facts(seeds, accuracy, scores=not rules.sure)
-    zeta = read.zeta[:, ::read.alike]
+    zeta, top = read.zeta[:, ::read.alike], read.top[:, ::read.alike]
     if rules.sure:
         one = np.ones((*zeta.shape, 1))
         attended, wrong = Attended(one, one), np.zeros_like(zeta)
     else:
-        attended, wrong = attended_share(seeds, zeta, accuracy.outranking), wrong_score(seeds, zeta, accuracy)
+        attended, wrong = attended_share(seeds, zeta, accuracy.outranking, top), wrong_score(seeds, zeta, accuracy)
     samples = samples_of(seeds, attended, wrong, accuracy, rules.own).repeated(read.alike)
     share = (read.weight * (samples.share * samples.weight).sum(-1)).sum(-1)
     kernel = read_out.moments(seeds, read)
-    samples, picked = samples.repeated(kernel.nodes), np.repeat(picked_by(seeds, groups, read), kernel.nodes, axis=1)
+    samples, labels = samples.repeated(kernel.nodes), others_of(seeds, groups, read, kernel.nodes)
     each_row = kernel.own.shape[1] * accuracy.strength * accuracy.noise
     rows = max(1, ENTRIES_AT_A_TIME // (each_row * accuracy.chi * accuracy.power))
     parts = []
     for start in range(0, len(seeds.V), rows):
         i = slice(start, start + rows)
-        part, of = seeds.at(i), kernel.at(i)
-        group = Classes(*(getattr(groups, f.name)[i] for f in dataclasses.fields(groups)))
+        part, of, group = seeds.at(i), kernel.at(i), groups.at(i)
         if bits is None:
-            store = stored(part, group, of, picked[i])
+            store = stored(part, group, of, labels.at(i))
         else:
-            of, store = in_few_bits(part, group, of, picked[i], bits)
+            of, store = in_few_bits(part, group, of, labels.at(i), bits)
         others = kinds(part, group, of, store, rules.counts, accuracy)
-        ends = ends_of(part, others, of)
-        nodes = nodes_of(part, of, store, samples.at(i), ends, accuracy)
+        sampled = samples.at(i)
+        ends = ends_of(part, others, of, (sampled.share * sampled.weight).sum(-1))
+        nodes = nodes_of(part, of, store, sampled, ends, accuracy)
         scaled, shape = scaled_logit(part, nodes), (*of.own.shape, -1)
         log = hazard(part, others, nodes, scaled, rules.points, accuracy).at(scaled, nodes.gain.reshape(shape))
         right = np.exp(-np.exp(np.minimum(log, LARGEST_LOG_EXPECTED))).reshape(nodes.mass.shape)
@@ -137,7 +142,7 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
     return recall, both, answers, own, share
 
 
-def seeds_of(batch: Batch, sure: bool, accuracy: Accuracy) -> tuple[Seeds, FloatArray, NDArray[np.intp]]:
+def seeds_of(batch: Batch, sure: bool, long: bool, accuracy: Accuracy) -> tuple[Seeds, FloatArray, NDArray[np.intp]]:
     """The seeds of settings at which recall is computed, (R,), their weights, and which setting each belongs to."""
     if sure:
         tau, weight = tau_nodes(batch.d, batch.embedding, accuracy.seed_tau)
@@ -153,7 +158,11 @@ def seeds_of(batch: Batch, sure: bool, accuracy: Accuracy) -> tuple[Seeds, Float
     of, _ = np.nonzero(used)
     tau, snr, skew, excess = (a[used] for a in shape)
     seeds = Seeds(batch.V[of], L[of], batch.d[of], batch.N[of], tau, snr, skew, excess, batch.e, batch.sphere)
-    return seeds, weight[used], of
+    weight = weight[used]
+    if long:
+        seeds, of_top = with_top(seeds, accuracy.score_top)
+        weight, of = (weight[:, None] * of_top).ravel(), np.repeat(of, accuracy.score_top)
+    return seeds, weight, of
 
 
 def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
@@ -170,38 +179,43 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
     # larger d acts as this one, embeddings being all but orthogonal
     batch = dataclasses.replace(batch, d=np.minimum(batch.d, accuracy.wide * batch.V))
     laws = {}
-    for sure in {rules.sure for rules, _ in groups}:
-        where = np.array([i for (rules, _), members in groups.items() if rules.sure == sure for i in members])
-        all_seeds, weights, of = seeds_of(batch.at(where), sure, accuracy)
-        laws[sure] = all_seeds, weights, where[of]
+    for sure, long in {(rules.sure, rules.long) for rules, _ in groups}:
+        where = np.array([i for (rules, _), members in groups.items() if (rules.sure, rules.long) == (sure, long)
+                          for i in members])
+        all_seeds, weights, of = seeds_of(batch.at(where), sure, long, accuracy)
+        laws[sure, long] = all_seeds, weights, where[of]
     for (rules, _), members in groups.items():
         part = batch.at(np.array(members))
         read_out: ReadOut = InnerProduct()
         if part.phi is not None and part.m is not None:
             nodes = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
             read_out = Neurons(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, nodes)
-        all_seeds, weights, of = laws[rules.sure]
+        all_seeds, weights, of = laws[rules.sure, rules.long]
         rows = np.flatnonzero(np.isin(of, members))
         seeds = all_seeds.at(rows)
         columns = recall_given(seeds, read_out, rules, batch.bits)
         for i in members:
             mine = of[rows] == i
             found = _over_seeds(weights[rows][mine], seeds.tau[mine], [a[mine] for a in columns],
-                                right=1 - missed[i] if rules.sure else 1.0, finite=finite[i])
+                                right=1 - missed[i] if rules.sure else 1.0, finite=finite[i],
+                                tops=accuracy.score_top if rules.long else 1)
             for name, value in found.items():
                 out[name][i] = value
     return out
 
 
 def _over_seeds(weight: FloatArray, tau: FloatArray, columns: list[FloatArray], *, right: float,
-                finite: float) -> dict[str, float]:
-    """Means over the seeds of a setting, and the variances between them, at them, and through attention's own; columns
-    as `recall_given` returns them."""
+                finite: float, tops: int) -> dict[str, float]:
+    """Means over the seeds of a setting, and the variances between them, at them, and through attention's own, but for
+    what is between nodes over the top score, so many in a row; columns as `recall_given` returns them."""
     recall, attended, wrong, own, attention = columns
     attended = attended * right
     share = np.minimum(attended / np.maximum(recall, TINY), 1)
     same = (tau[:, None] == tau) * weight
     turn = attention - (same @ attention) / same.sum(-1)  # at the same tau
+    at_lead, share_of_lead = attention.reshape(-1, tops), weight.reshape(-1, tops)
+    usual = (share_of_lead * at_lead).sum(-1, keepdims=True) / np.maximum(share_of_lead.sum(-1, keepdims=True), TINY)
+    finite = max(finite - float((share_of_lead * (at_lead - usual)**2).sum()), 0)
     out = {}
     for name, value, scale in (("recall", recall, np.ones_like(recall)), ("accuracy", attended + wrong, share)):
         mean = weight @ value
@@ -229,18 +243,24 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     best = best_pick(seeds)[:, None]
     kept = np.log1p(-best)  # log of the chance that one token is not among the noise
     rank = np.minimum(np.floor(np.log(u) / kept), V - 1)  # tokens that outrank b
-    zeta = np.repeat(score_of_token(seeds, -ndtri((rank + 1 / 2) / V)), len(p), axis=1)
+    u = -ndtri((rank + 1 / 2) / V)
+    if seeds.top is not None:
+        top = seeds.top[:, None]
+        below = ndtr(top) * (1 - (rank - 1 / 2) / np.maximum(V - 1, 1))
+        u = np.where(rank == 0, top, ndtri(np.clip(below, TINY, 1)))
+    zeta = np.repeat(score_of_token(seeds, u), len(p), axis=1)
     rank, p, weight = np.repeat(rank, len(p), axis=1), np.tile(p, n), np.repeat(w_u, len(p)) * np.tile(w_p, n)
     tau, most = seeds.tau[:, None], np.sqrt(seeds.tau * seeds.d)[:, None]
     snr = np.clip(seeds.snr[:, None], -most, most)
     tilt = snr * zeta / d + np.sqrt(np.maximum(tau - snr**2 / d, 0) / d) * p
     norm = np.maximum(1 + (0 if seeds.sphere else 1) * (zeta**2 - 1) / d, 1 / (4 * d))
     weight = np.broadcast_to(weight, tilt.shape)
-    read = Facts(1, weight, zeta, norm, tilt, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept))
+    top = np.asarray(rank == 0, dtype=float)
+    read = Facts(1, weight, zeta, norm, tilt, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept), top)
     kernel = read_out.moments(seeds, read)
     kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger
     D = kernel.nodes
-    store = stored(seeds, groups, kernel, np.repeat(picked_by(seeds, groups, read), D, axis=1))
+    store = stored(seeds, groups, kernel, others_of(seeds, groups, read, D))
     noise = np.maximum(V - 2, 1) * store.square
     gain = np.sqrt(d / noise)[..., None]
     top = np.sqrt(2 * np.log(seeds.V)) + BEYOND_LARGEST
@@ -255,7 +275,7 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
             varies = (right**2 * store.spread[..., c] + store.rest_variance[..., c] + again * store.pick)[..., None]
             left = left_of(theta**2 + varies, noise[..., None])
             each[c] += w_count[:, c, k][:, None, None] * ndtr((grid - gain * theta) / np.sqrt(left + gain**2 * varies))
-        each[c] *= groups.weight[:, c][:, None, None]
+        each[c] *= store.weight[..., c][..., None]
     below = each.sum(axis=0)
     below = (below[..., 1:] + below[..., :-1]) / 2
     # b itself as a label: it scored high, so that its own sequences attended to it

@@ -15,7 +15,7 @@ import dataclasses
 import numpy as np
 from scipy.special import ndtr
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import FloatArray, Rows
 from ..numerics.quantiser import compression, quantiser_noise
 from .formulas import recall_formulas as rf
 from .read_out import Facts, Kernel
@@ -26,13 +26,15 @@ from .training_attention import SPECK, Classes, Seeds, best_pick
 class Stored:
     """The strengths of the other labels by class, fields (R, E, C), and over all of them, (R, E).
 
-    A label of count c has the mean c bias + rest - mean and the variance c^2 spread + rest_variance; beside that, a
-    Poisson number of mean `picks` of its samples attend to the value itself, and store pick (R, E) each.
-    square: E theta^2 of one competitor. best (R, 1): chance that one token is among a sequence's noise. bare: variance
-    of a wrong pick's overlap. missed (R,): share of wrong attention. shared: the part of `square` that is the same for
-    all facts.
+    weight (R, E or 1, C): of the classes. A label of count c has the mean c bias + rest - mean and the variance
+    (c - taken)^2 spread + rest_variance; beside that, a Poisson number of mean `picks` of its samples attend to the
+    value itself, and store pick (R, E) each. taken (R, C): the part of a label's overlap with the value that all labels
+    store on average, that of the top score's token. square: E theta^2 of one competitor. best (R, 1): chance that one
+    token is among a sequence's noise. bare: variance of a wrong pick's overlap. missed (R,): share of wrong attention.
+    shared: the part of `square` that is the same for all facts.
     """
 
+    weight: FloatArray
     bias: FloatArray
     spread: FloatArray
     rest: FloatArray
@@ -45,20 +47,38 @@ class Stored:
     bare: FloatArray
     missed: FloatArray
     shared: FloatArray
+    taken: FloatArray
 
 
-def picked_by(seeds: Seeds, groups: Classes, read: Facts) -> FloatArray:
-    """(R, F, C): the chance that a sequence of a class attends to the fact's own token, which stands among its noise
-    and ahead of its informative one: at most the class's share of wrong attention, of which it is a part."""
+@dataclasses.dataclass(frozen=True)
+class Others(Rows):
+    """The other labels as a fact sees them, by class: weight (R, E or 1, C) of a class, and the chance picked (R, E, C)
+    that a sequence of it attends to the fact's own token, which stands among its noise and ahead of its informative
+    one: at most the class's share of wrong attention, of which it is a part."""
+
+    weight: FloatArray
+    picked: FloatArray
+
+
+def others_of(seeds: Seeds, groups: Classes, read: Facts, times: int) -> Others:
+    """The other labels of each fact, so many times. The label of the token of the highest score is one of them, if it
+    is not the fact's own."""
     ahead = read.zeta[..., None] - (groups.zeta + seeds.snr[:, None])[:, None]
-    picked = read.picked[..., None] * ndtr(ahead / np.sqrt(groups.zeta_variance + SPECK)[:, None])
-    return np.asarray(np.minimum(picked, 1 - groups.share[:, None]))
+    # whatever outranks a label's own token, the highest score does
+    chance = np.maximum(ndtr(ahead / np.sqrt(groups.zeta_variance + SPECK)[:, None]), read.top[..., None])
+    picked = np.minimum(read.picked[..., None] * chance, 1 - groups.share[:, None])
+    weight = groups.weight[:, None]
+    if groups.single:
+        one = ((1 - read.top) / np.maximum(seeds.V - 1, 1)[:, None])[..., None]
+        rest = weight[..., :-1] / weight[..., :-1].sum(-1, keepdims=True) * (1 - one)
+        weight = np.repeat(np.concatenate([rest, one], axis=-1), times, axis=1)
+    return Others(weight, np.repeat(picked, times, axis=1))
 
 
-def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) -> Stored:
-    """First moments of what each class of labels stores in the value read out; picked (R, E, C) as in `picked_by`."""
+def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Stored:
+    """First moments of what each class of labels stores in the value read out."""
     lam = seeds.lam[:, None, None]
-    share, weight = groups.share[:, None], groups.weight[:, None]
+    share, weight, picked = groups.share[:, None], others.weight, others.picked
     slope, bare = kernel.slope[..., None], kernel.bare_slope[..., None]
     bias = kernel.mean[..., None] + groups.zeta[:, None] * slope
     wrong = kernel.bare_mean[..., None] + groups.wrong[:, None] * bare
@@ -72,17 +92,21 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray) ->
                                    groups.share_variance[:, None], missed=every, best=best)
     pick, picks = itself / lam, rf.stored_picks(share, lam, picked / some)
     mean = (weight * rf.stored_mean(share, bias, mean_wrong)).sum(-1)
+    # what the label of the top score stores, all that are attended wrongly store too
+    taken = np.zeros_like(groups.share)
+    if groups.single:
+        taken[:, -1] = (groups.weight * np.minimum(best_pick(seeds)[:, None], 1 - groups.share)).sum(-1)
     square = rf.stored_square(share, lam, bias, mean_wrong, spread, mean[..., None],
-                              rest=rest_variance + picks * pick**2)
+                              rest=rest_variance + picks * pick**2, taken=taken[:, None])
     square = (weight * square).sum(-1)
     # nothing attended rightly, and nothing wrongly by chance
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
     alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * (kernel.variance - kernel.common)
-    return Stored(bias, spread, (1 - share) * wrong, rest_variance, picks, pick[..., 0], mean, square, best[..., 0],
-                  kernel.bare_variance, missed, 1 - alone / square)
+    return Stored(weight, bias, spread, (1 - share) * wrong, rest_variance, picks, pick[..., 0], mean, square,
+                  best[..., 0], kernel.bare_variance, missed, 1 - alone / square, taken)
 
 
-def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArray, bits: int) -> tuple[Kernel, Stored]:
+def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others, bits: int) -> tuple[Kernel, Stored]:
     """The kernel and `strengths.stored` with Val's entries quantised to `bits`; kernel fields are (R, E)."""
     missed = (groups.weight * (1 - groups.share)).sum(-1)[:, None]
     alone = rf.stored_alone(groups.share, seeds.lam[:, None], missed, best_pick(seeds)[:, None])
@@ -92,7 +116,7 @@ def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, picked: FloatArra
     lost = (compression(bits) * trigger / entries)[:, None] * kernel.mean
     kept = dataclasses.replace(kernel, own=kernel.own - lost, mean=kernel.mean - lost)
 
-    found = stored(seeds, groups, kept, picked)
+    found = stored(seeds, groups, kept, others)
     noise = rf.quantiser_square(seeds.V[:, None], seeds.d[:, None], quantiser_noise(bits), entries[:, None], kernel.own)
     square = found.square + noise
     own = (1 - found.shared) * found.square + noise * (1 - kernel.mean / kernel.own)  # that two facts do not share

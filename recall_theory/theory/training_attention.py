@@ -9,10 +9,17 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr, ndtr, ndtri
 
-from ..numerics.arrays import TINY, FloatArray, Rows
-from ..numerics.quadrature import gauss_binomial, gauss_hermite
+from ..numerics.arrays import TINY, BoolArray, FloatArray, Rows
+from ..numerics.quadrature import (
+    FINE_NODES,
+    condense,
+    gauss_binomial,
+    gauss_hermite,
+    gauss_legendre,
+    gauss_parts_of_normal,
+)
 from .accuracy import Accuracy
 from .seed import normal_score, score_of_normal
 
@@ -26,7 +33,10 @@ EMPTY = 1e-13  # a weight that adds nothing in double precision, as of a class t
 
 @dataclasses.dataclass(frozen=True)
 class Seeds(Rows):
-    """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,)."""
+    """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,).
+
+    top: normal quantile of the highest score of all tokens, which decides much where sequences are long; else None.
+    """
 
     V: FloatArray
     L: FloatArray
@@ -38,10 +48,31 @@ class Seeds(Rows):
     excess: FloatArray
     e: int
     sphere: bool
+    top: FloatArray | None = None
 
     @property
     def lam(self) -> FloatArray:
         return self.N / self.V
+
+
+def is_long(V: FloatArray, L: FloatArray) -> BoolArray:
+    """Whether sequences see the top tokens nearly always."""
+    return np.asarray(L > V * LONG)
+
+
+def with_top(seeds: Seeds, n: int) -> tuple[Seeds, FloatArray]:
+    """The seeds at n nodes each over the highest of V scores, (R n) rows, and the nodes' weights (R, n)."""
+    q, w = gauss_legendre(FINE_NODES)
+    u = ndtri(np.exp(np.log(q) / seeds.V[:, None]))
+    top, weight = condense(u, w + 0 * u, n)
+    return dataclasses.replace(seeds.at(np.repeat(np.arange(len(top)), n)), top=top.ravel()), weight
+
+
+def chance_above(seeds: Seeds, u: FloatArray) -> FloatArray:
+    """(R, F): the chance that a token scores above the quantile u, given that it is not the one of the top score."""
+    if seeds.top is None:
+        return np.asarray(ndtr(-u))
+    return np.asarray(np.maximum(1 - ndtr(u) / ndtr(seeds.top)[:, None], 0))
 
 
 def shape_score(seeds: Seeds, u: FloatArray) -> FloatArray:
@@ -69,31 +100,31 @@ class Attended(Rows):
     weight: FloatArray
 
 
-def attended_share(seeds: Seeds, zeta: FloatArray, n: int) -> Attended:
-    """The share given the token's score zeta (R, F), random over seeds through the number of tokens that outrank it."""
-    u = quantile_of_score(seeds, zeta + seeds.snr[:, None])
-    above, weight = outranking(seeds, ndtr(-u), n)
+def attended_share(seeds: Seeds, zeta: FloatArray, n: int, top: FloatArray) -> Attended:
+    """The share given the token's score zeta (R, F), random over seeds through the number of tokens that outrank it.
+    top (R, F): 1 where the token is known to be the one of the top score, else 0."""
+    u, others = quantile_of_score(seeds, zeta + seeds.snr[:, None]), (seeds.V - 1)[:, None] + 0 * zeta
+    if seeds.top is None:
+        above, weight = gauss_binomial(others, chance_above(seeds, u), n)
+    else:
+        above, weight = few_of(others - (1 - top), chance_above(seeds, u), n)
+        above = above + ((1 - top) * (u < seeds.top[:, None]))[..., None]
     V, L = seeds.V[:, None, None], seeds.L[:, None, None]
     above = above + (seeds.snr < 0)[:, None, None]  # then another copy of the token itself wins too
     return Attended(np.exp((L - 1) * np.log1p(-np.minimum(above / V, BELOW_ONE))), weight)
 
 
-def outranking(seeds: Seeds, chance: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
-    """How many of V - 1 tokens outrank a token, each with a chance (R, F): nodes and weights (R, F, n).
-
-    Long sequences tell 0 from 1 from 2: their nodes are these counts and the mean of the rest, in place of Gauss's.
-    """
-    gauss, w_gauss = gauss_binomial((seeds.V - 1)[:, None] + 0 * chance, chance, n)
-    q = np.minimum(chance, BELOW_ONE)[..., None]
-    trials = (seeds.V - 1)[:, None, None]
+def few_of(trials: FloatArray, chance: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights (R, F, n) of a binomial variable of so many trials of that chance (R, F): the counts 0 to
+    n - 2, which long sequences tell from each other, and the mean of the rest."""
+    q, trials = np.minimum(chance, BELOW_ONE)[..., None], np.maximum(trials, 0)[..., None]
     k = np.arange(n - 1)
     ways = np.cumprod(np.concatenate([1 + 0 * trials, np.maximum(trials - k[:-1], 0) / (k[:-1] + 1)], -1), -1)
     p = ways * q**k * np.exp((trials - k) * np.log1p(-q))
     rest = np.maximum(1 - p.sum(-1, keepdims=True), 0)
     mean = (trials * q - (k * p).sum(-1, keepdims=True)) / np.maximum(rest, TINY)
     counts = np.concatenate([k + 0 * p, np.clip(np.where(rest > SPECK, mean, n - 1), 0, trials)], axis=-1)
-    long = (seeds.L > seeds.V * LONG)[:, None, None]
-    return np.where(long, counts, gauss), np.where(long, np.concatenate([p, rest], axis=-1), w_gauss)
+    return counts, np.concatenate([p, rest], axis=-1)
 
 
 def sure_classes(seeds: Seeds) -> Classes:
@@ -103,10 +134,11 @@ def sure_classes(seeds: Seeds) -> Classes:
 
 
 @dataclasses.dataclass(frozen=True)
-class Classes:
+class Classes(Rows):
     """Groups (R, C) of labels by their share of right attention in training, with within-group variances.
 
-    weight, share, zeta (their tokens' score), wrong (mean score of what their other sequences attend to).
+    weight, share, zeta (their tokens' score), wrong (mean score of what their other sequences attend to). If `single`,
+    the last class is the one label of the token of the top score.
     """
 
     weight: FloatArray
@@ -115,6 +147,7 @@ class Classes:
     wrong: FloatArray
     share_variance: FloatArray
     zeta_variance: FloatArray
+    single: bool = dataclasses.field(default=False, kw_only=True)
 
 
 def summed_by_class(share: FloatArray, weight: FloatArray, n: int) -> Callable[[FloatArray], FloatArray]:
@@ -134,18 +167,34 @@ def summed_by_class(share: FloatArray, weight: FloatArray, n: int) -> Callable[[
 
 def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
     """The labels grouped by how their training sequences attended."""
-    u, w = gauss_hermite(accuracy.class_score)
+    if seeds.top is None:
+        u, w = gauss_hermite(accuracy.class_score)
+        w = w + 0 * seeds.V[:, None]
+    else:
+        each = -(-accuracy.class_score // 3)
+        u, w, _ = score_nodes(seeds, accuracy, (each, each, each))
+        u, w = u[:, :-1], w[:, :-1]
     zeta = shape_score(seeds, u)
-    attended = attended_share(seeds, zeta, accuracy.class_above)
-    share, weight = attended.share, w[:, None] * attended.weight
+    attended = attended_share(seeds, zeta, accuracy.class_above, 0 * zeta)
+    share, weight = attended.share, w[..., None] * attended.weight
     total = summed_by_class(share, weight, accuracy.classes)
     mass = np.maximum(total(1 + 0 * share), TINY)
-    z = zeta[:, :, None] + 0 * share
+    z = zeta[..., None] + 0 * share
     a, zm = total(share) / mass, total(z) / mass
     used = (mass > EMPTY).any(axis=0)
     parts = (mass, a, zm, wrong_score(seeds, zm, accuracy), np.maximum(total(share**2) / mass - a * a, 0),
              np.maximum(total(z * z) / mass - zm * zm, 0))
-    return Classes(*(p[:, used] for p in parts))
+    rest = Classes(*(part[:, used] for part in parts))
+    if seeds.top is None:
+        return rest
+    zeta = shape_score(seeds, seeds.top[:, None])
+    attended = attended_share(seeds, zeta, accuracy.class_above, 1 + 0 * zeta)
+    share = (attended.share * attended.weight).sum(-1)
+    varied = np.maximum((attended.share**2 * attended.weight).sum(-1) - share**2, 0)
+    single = Classes(1 / seeds.V[:, None], share, zeta, wrong_score(seeds, zeta, accuracy), varied, 0 * zeta)
+    columns = {f.name: np.concatenate([getattr(rest, f.name), getattr(single, f.name)], axis=1)
+               for f in dataclasses.fields(Classes) if f.name != "single"}
+    return dataclasses.replace(rest, **columns, single=True)
 
 
 def best_pick(seeds: Seeds) -> FloatArray:
@@ -157,8 +206,9 @@ def wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArra
     """(R, C): mean score of the best noise token, given that it beats a token of score zeta (R, C)."""
     n = int(accuracy.reach * accuracy.score_steps)
     x = np.arange(-n, n + 1) / accuracy.score_steps
-    below = log_ndtr(quantile_of_score(seeds, x))
-    distinct = seeds.V * best_pick(seeds)
+    u, best = quantile_of_score(seeds, x), best_pick(seeds)
+    below = log_ndtr(u) if seeds.top is None else np.log1p(-np.minimum(chance_above(seeds, u), BELOW_ONE))
+    distinct = (seeds.V - (seeds.top is not None)) * best
     above = -np.expm1(distinct[:, None] * below)
     tail = (np.cumsum(above[:, ::-1], axis=-1)[:, ::-1] - above / 2) / accuracy.score_steps
     place = np.clip((zeta + seeds.snr[:, None]) * accuracy.score_steps + n, 0, 2 * n)
@@ -168,5 +218,40 @@ def wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArra
         low, high = (np.take_along_axis(f, k, -1) for k in (i, i + 1))
         return np.asarray((i + 1 - place) * low + (place - i) * high)
 
-    more = at(tail) / np.maximum(at(above), SPECK)
-    return np.asarray(zeta + seeds.snr[:, None] + more)
+    beaten = zeta + seeds.snr[:, None]
+    usual = beaten + at(tail) / np.maximum(at(above), SPECK)
+    if seeds.top is None:
+        return np.asarray(usual)
+    top, best = shape_score(seeds, seeds.top[:, None]), best[:, None]
+    by_top = best / (best + (1 - best) * at(above))  # chance that it is the token of the top score
+    return np.asarray(np.where(beaten < top, by_top * top + (1 - by_top) * usual, usual))
+
+
+def score_nodes(seeds: Seeds, accuracy: Accuracy,
+                counts: tuple[int, int, int] | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Normal quantiles of a token's score and weights (R, n): Gauss's rules of the parts where a sequence's noise holds
+    many tokens that outrank it, few, and next to none. The share of right attention goes from 0 to 1 in the middle one,
+    which a single rule over all scores would miss. Where the top score is known, the last part is where its token does
+    not outrank another, and it is the last node, of weight 1/V; the third array (R, n) is 1 there and 0 elsewhere.
+    """
+    counts = counts or (accuracy.score_below, accuracy.score, accuracy.score_above)
+    expected = (seeds.V * best_pick(seeds))[:, None]
+    chance = np.minimum(np.array([accuracy.many_ahead, accuracy.few_ahead]) / expected, BELOW_ONE)
+    scores = shape_score(seeds, -ndtri(chance))
+    if seeds.top is not None:
+        top = seeds.top[:, None]
+        scores = np.concatenate([scores[:, :1], shape_score(seeds, top)], axis=1)
+    edges = quantile_of_score(seeds, scores - seeds.snr[:, None])
+    if seeds.top is None:
+        u, w = gauss_parts_of_normal(edges, counts)
+    else:
+        edges = np.minimum(np.concatenate([np.minimum(edges[:, :1], edges[:, 1:]), edges[:, 1:], top], axis=1), top)
+        u, w = (a[:, :-1] for a in gauss_parts_of_normal(edges, (*counts, 1)))
+    used = (w > accuracy.rare).any(axis=0)
+    u, w = u[:, used], w[:, used] / w[:, used].sum(axis=-1, keepdims=True)
+    if seeds.top is None:
+        return u, w, 0 * u
+    one = 1 / seeds.V[:, None]
+    is_top = np.zeros((len(u), u.shape[1] + 1))
+    is_top[:, -1] = 1
+    return np.concatenate([u, top], axis=1), np.concatenate([w * (1 - one), one], axis=1), is_top

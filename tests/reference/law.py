@@ -51,6 +51,8 @@ CASES = (
     Case(80, 40, 32, 800, 1, False, None, None, 1.0, 1.5), Case(80, 40, 32, 800, 0, False, None, None, 1.2, 1.0),
     Case(100, 10, 50, 600, 1, False, None, None, 0.8, 0.6), Case(60, 30, 30, 600, 1, True, None, None, 1.0, 1.5),
     Case(60, 60, 60, 240, 0, True, None, None, 1.0, 1.2),
+    Case(26, 79, 66, 64, 1, False, None, None, 1.0, 0.3), Case(19, 120, 225, 387, 0, False, None, None, 1.0, 2.0),
+    Case(51, 97, 106, 141, 1, True, None, None, 1.0, 1.0),
     Case(60, 30, 30, 900, 1, False, 120, "relu", 1.0, 1.8), Case(60, 30, 30, 900, 0, False, 120, "tanh", 1.0, 1.5),
 )
 NAMES = ("recall", "attended recall", "accuracy", "attention")

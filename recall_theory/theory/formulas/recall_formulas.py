@@ -79,9 +79,9 @@ stored_picks = _moment(
 
 stored_square = _moment(
     "stored.square", "Mean square of a label's strength", "exact for Poisson counts; a class of labels"
-)(lambda share, lam, bias, astray, variance, average, *, rest: (
+)(lambda share, lam, bias, astray, variance, average, *, rest, taken: (
     (stored_mean(share, bias, astray) - average)**2 + share * bias**2 / lam
-    + share * (share + 1 / lam) * variance + rest))
+    + ((share - taken)**2 + share / lam) * variance + rest))
 
 quantiser_square = _quantised(
     "recall.stored.quantised", "What Val's quantisation adds to the mean square of a label's strength", regime="leading"

@@ -134,6 +134,7 @@ SYMBOLS = {name: SymbolInfo(*info) for name, info in {
     "varied": (r"\mathsf{V}_a", "variance of that share in a class of labels", "at least 0"),
     "missed": (r"\bar\epsilon", "share of sequences attended wrongly, over all labels", "from 0 to 1"),
     "picked": (r"\mathsf{p}", "chance that another label's wrong pick is the fact", "from 0 to 1"),
+    "taken": (r"q", "part of a label's overlap with the value that all labels store on average", "from 0 to 1"),
     "best": (r"\varpi", "chance that one token is among a sequence's noise", "from 0 to 1"),
     "average": (r"\bar\theta", "mean of what labels store", "real"),
     "rest": (r"\rho^2", "variance of what a label's wrong picks store", "positive"),
