@@ -57,7 +57,7 @@ CASES = {
     "geometric simulate": (["geometric", "simulate", *CODES, "--seeds", "3", "--seed", "1"], 3),
     "geometric verify": (["geometric", "verify", "--grid", "geometric.toml", *VERIFY[3:]], 2),
     "geometric capacity": (["geometric", "capacity", "--N", "4096", "--R", "8", "--details"], 7),
-    "geometric hops": (["geometric", "hops", "--N", "1024", "--R", "4", "--hops", "3"], 6),
+    "geometric hops": (["geometric", "hops", "--N", "1024", "--R", "4", "--hops", "3"], 7),
     "geometric construct": (["geometric", "construct", "--N", "5", "--R", "2", "--seed", "1"], 1),
     "geometric train": (NETWORK, 2), "geometric train --transfer": ([*NETWORK, "--transfer"], 2),
     "formulas": (["formulas"], None), "formula": (["formulas", "bound.bits.capacity"], 1), "cite": (["cite"], 3),
