@@ -277,29 +277,31 @@ def hazard(seeds: Seeds, kinds: Kinds, nodes: Nodes, scaled: FloatArray, points:
 
     x = (low[..., None] + (high - low)[..., None] * np.linspace(0, 1, points))[:, :, None] * sigma[..., None]
     x = x + u[..., None] * (slope / V)[..., None] * (x - usual[..., None])
-    above, alone = np.zeros_like(x), np.zeros_like(x)
-    every = kinds.weight.shape[-1]
     skew = None if kinds.third is None else u[..., None]**3 * kinds.third[:, :, None] * (1 / sd)**3
     if seeds.sphere:
         d = seeds.d[:, None, None, None]
         D, tail = peizer_pratt_scale(d), -6 / (d + 2)
         unit = (u / np.sqrt(d[..., 0]))[..., None]
-        for k in range(every):
+
+        def score(k: int) -> FloatArray:
             centre, varies = mean[:, :, None, None, k], kinds.variance[:, :, None, None, k]
-            z = tilted_score(x, unit * centre, unit**2 * varies, D, tail)
-            if skew is not None:
-                z = score_of_skewed(z, skew[..., k, None])
-            of = above if k < every - kinds.single else alone
-            of += kinds.weight[:, :, None, None, k] * ndtr(-z)
+            return tilted_score(x, unit * centre, unit**2 * varies, D, tail)
     else:
         steep = 1 / sd
         place = u[..., None] * mean[:, :, None] * steep
-        for k in range(every):
-            z = steep[..., k, None] * x - place[..., k, None]
-            if skew is not None:
-                z = score_of_skewed(z, skew[..., k, None])
-            of = above if k < every - kinds.single else alone
-            of += kinds.weight[:, :, None, None, k] * ndtr(-z)
+
+        def score(k: int) -> FloatArray:
+            return np.asarray(steep[..., k, None] * x - place[..., k, None])
+
+    drawn = kinds.weight.shape[-1] - kinds.single
+    above = np.zeros_like(x)
+    alone = np.zeros_like(x) if kinds.single else above
+    for k in range(drawn + kinds.single):
+        z = score(k)
+        if skew is not None:
+            z = score_of_skewed(z, skew[..., k, None])
+        of = above if k < drawn else alone
+        of += kinds.weight[:, :, None, None, k] * ndtr(-z)
     many_others = np.maximum(V - 1, 1)[..., None]
     rate = -many_others * np.log1p(-np.minimum(above, BELOW_ONE))
     if kinds.single:

@@ -60,7 +60,12 @@ def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
     """
     R, e = len(seeds.V), seeds.e
     d = seeds.d[:, None, None, None]
-    u, w_zeta, top = score_nodes(seeds, accuracy) if scores else (np.zeros((R, 1)), np.ones((R, 1)), np.zeros((R, 1)))
+    u, w_zeta = score_nodes(seeds, accuracy) if scores else (np.zeros((R, 1)), np.ones((R, 1)))
+    top = np.zeros_like(u)
+    if seeds.top is not None:  # its token is the last node
+        one = 1 / seeds.V[:, None]
+        u, w_zeta, top = (np.concatenate(pair, axis=1) for pair in (
+            (u, seeds.top[:, None]), (w_zeta * (1 - one), one), (top, 1 + 0 * one)))
     n_zeta = u.shape[-1]
     zeta = score_of_token(seeds, u)[:, :, None, None]
     # Without the trigger in the values a fact's overlap with it plays no part; beside scores it needs less.

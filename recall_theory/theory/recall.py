@@ -91,7 +91,7 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
         competitor=int(np.ceil((accuracy.few_competitor if few else accuracy.competitor) * wide)),
         kind=int(np.ceil(accuracy.kind * wide)))
     points = 4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V) * (1 + halvings / 4)))
-    long = not sure and bool(is_long(batch.V, batch.L)[i])
+    long = not sure and is_long(V, float(batch.L[i]))
     return Rules(sure=sure, long=long, counts=counts, own=own, points=points, accuracy=at_size)
 
 
@@ -245,9 +245,9 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     rank = np.minimum(np.floor(np.log(u) / kept), V - 1)  # tokens that outrank b
     u = -ndtri((rank + 1 / 2) / V)
     if seeds.top is not None:
-        top = seeds.top[:, None]
-        below = ndtr(top) * (1 - (rank - 1 / 2) / np.maximum(V - 1, 1))
-        u = np.where(rank == 0, top, ndtri(np.clip(below, TINY, 1)))
+        highest = seeds.top[:, None]
+        below = ndtr(highest) * (1 - (rank - 1 / 2) / np.maximum(V - 1, 1))
+        u = np.where(rank == 0, highest, ndtri(np.clip(below, TINY, 1)))
     zeta = np.repeat(score_of_token(seeds, u), len(p), axis=1)
     rank, p, weight = np.repeat(rank, len(p), axis=1), np.tile(p, n), np.repeat(w_u, len(p)) * np.tile(w_p, n)
     tau, most = seeds.tau[:, None], np.sqrt(seeds.tau * seeds.d)[:, None]
@@ -255,8 +255,8 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     tilt = snr * zeta / d + np.sqrt(np.maximum(tau - snr**2 / d, 0) / d) * p
     norm = np.maximum(1 + (0 if seeds.sphere else 1) * (zeta**2 - 1) / d, 1 / (4 * d))
     weight = np.broadcast_to(weight, tilt.shape)
-    top = np.asarray(rank == 0, dtype=float)
-    read = Facts(1, weight, zeta, norm, tilt, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept), top)
+    read = Facts(1, weight, zeta, norm, tilt, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept),
+                 np.asarray(rank == 0, dtype=float))
     kernel = read_out.moments(seeds, read)
     kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger
     D = kernel.nodes

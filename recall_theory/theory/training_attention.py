@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from ..numerics.arrays import TINY, BoolArray, FloatArray, Rows
+from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.quadrature import (
     FINE_NODES,
     condense,
@@ -55,9 +55,9 @@ class Seeds(Rows):
         return self.N / self.V
 
 
-def is_long(V: FloatArray, L: FloatArray) -> BoolArray:
+def is_long(V: float, L: float) -> bool:
     """Whether sequences see the top tokens nearly always."""
-    return np.asarray(L > V * LONG)
+    return L > V * LONG
 
 
 def with_top(seeds: Seeds, n: int) -> tuple[Seeds, FloatArray]:
@@ -172,8 +172,8 @@ def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
         w = w + 0 * seeds.V[:, None]
     else:
         each = -(-accuracy.class_score // 3)
-        u, w, _ = score_nodes(seeds, accuracy, (each, each, each))
-        u, w = u[:, :-1], w[:, :-1]
+        u, w = score_nodes(seeds, accuracy, (each, each, each))
+        w = w * (1 - 1 / seeds.V[:, None])
     zeta = shape_score(seeds, u)
     attended = attended_share(seeds, zeta, accuracy.class_above, 0 * zeta)
     share, weight = attended.share, w[..., None] * attended.weight
@@ -228,30 +228,23 @@ def wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArra
 
 
 def score_nodes(seeds: Seeds, accuracy: Accuracy,
-                counts: tuple[int, int, int] | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+                counts: tuple[int, int, int] | None = None) -> tuple[FloatArray, FloatArray]:
     """Normal quantiles of a token's score and weights (R, n): Gauss's rules of the parts where a sequence's noise holds
     many tokens that outrank it, few, and next to none. The share of right attention goes from 0 to 1 in the middle one,
-    which a single rule over all scores would miss. Where the top score is known, the last part is where its token does
-    not outrank another, and it is the last node, of weight 1/V; the third array (R, n) is 1 there and 0 elsewhere.
+    which a single rule over all scores would miss. Where the top score is known, these are the tokens below it, and in
+    the last part its token does not outrank them.
     """
     counts = counts or (accuracy.score_below, accuracy.score, accuracy.score_above)
     expected = (seeds.V * best_pick(seeds))[:, None]
     chance = np.minimum(np.array([accuracy.many_ahead, accuracy.few_ahead]) / expected, BELOW_ONE)
     scores = shape_score(seeds, -ndtri(chance))
-    if seeds.top is not None:
+    if seeds.top is None:
+        u, w = gauss_parts_of_normal(quantile_of_score(seeds, scores - seeds.snr[:, None]), counts)
+    else:
         top = seeds.top[:, None]
         scores = np.concatenate([scores[:, :1], shape_score(seeds, top)], axis=1)
-    edges = quantile_of_score(seeds, scores - seeds.snr[:, None])
-    if seeds.top is None:
-        u, w = gauss_parts_of_normal(edges, counts)
-    else:
-        edges = np.minimum(np.concatenate([np.minimum(edges[:, :1], edges[:, 1:]), edges[:, 1:], top], axis=1), top)
+        few, none = np.hsplit(quantile_of_score(seeds, scores - seeds.snr[:, None]), 2)
+        edges = np.minimum(np.concatenate([np.minimum(few, none), none, top], axis=1), top)
         u, w = (a[:, :-1] for a in gauss_parts_of_normal(edges, (*counts, 1)))
     used = (w > accuracy.rare).any(axis=0)
-    u, w = u[:, used], w[:, used] / w[:, used].sum(axis=-1, keepdims=True)
-    if seeds.top is None:
-        return u, w, 0 * u
-    one = 1 / seeds.V[:, None]
-    is_top = np.zeros((len(u), u.shape[1] + 1))
-    is_top[:, -1] = 1
-    return np.concatenate([u, top], axis=1), np.concatenate([w * (1 - one), one], axis=1), is_top
+    return u[:, used], w[:, used] / w[:, used].sum(axis=-1, keepdims=True)
