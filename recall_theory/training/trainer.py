@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SettingError, interrupts_deferred
+from ..numerics.formatting import write_whole
 
 Tree = Any  # nested dictionaries and tuples of arrays, as jax has them
 Progress = Callable[[int, int, str], None]  # (steps done, steps at most, loss and accuracy in words)
@@ -184,10 +185,8 @@ class Training:
         leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.state))}
         file = io.BytesIO()
         np.savez(file, identity=np.array(self.identity), **leaves)  # type: ignore[arg-type]
-        aside = Path(f"{self.path}.part")
         try:
-            aside.write_bytes(file.getvalue())
-            aside.replace(self.path)
+            write_whole(self.path, file.getvalue())
         except OSError as error:
             raise SettingError("resume", f"resume={self.path!r} can't be written: {error.strerror}") from None
 

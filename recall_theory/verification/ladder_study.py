@@ -119,14 +119,15 @@ def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = Non
     Returns the rows of all places, in their order. Ctrl-C loses the trainings under way only.
     """
     rows: dict[str, Row] = {}
+    keys = [place.key for place in places]
     say = progress or (lambda done, total, what: None)
 
     def missing() -> Iterator[tuple[Place, int]]:
-        for place in places:
-            if path is not None and place.key not in rows:  # another run may have written it by now
+        for place, key in zip(places, keys, strict=True):
+            if path is not None and key not in rows:  # another run may have written it by now
                 rows.update({row["key"]: row for row in read_rows(path) if row["seed"] == seed})
-            if place.key not in rows:
-                say(sum(p.key in rows for p in places), len(places), f"rung {place.rung}, {place.setting.describe()}")
+            if key not in rows:
+                say(sum(k in rows for k in keys), len(places), f"rung {place.rung}, {place.setting.describe()}")
                 yield place, seed
 
     if path is not None:
@@ -136,8 +137,8 @@ def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = Non
         if path is not None:
             with open(path, "ab", buffering=0) as file:  # in one piece: others may append too
                 file.write(f"{json.dumps(row)}\n".encode())
-        say(sum(p.key in rows for p in places), len(places), "")
-    return [rows[place.key] for place in places]
+        say(sum(k in rows for k in keys), len(places), "")
+    return [rows[key] for key in keys]
 
 
 def setting_of_row(row: Mapping[str, Any]) -> Setting:
