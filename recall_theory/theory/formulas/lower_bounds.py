@@ -98,6 +98,7 @@ def bits_capacity(P: Real, b: Real) -> Real:
     return x / lambert_w(x / exp(whole(1, x)))
 
 
+@functools.cache
 def bits_bound(P: float, b: float) -> int:
     """The largest V with log2 V! <= P b: no model of P parameters of b bits recalls more facts, all of them.
 
