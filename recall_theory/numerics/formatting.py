@@ -209,7 +209,7 @@ def as_json(data: object) -> str:
     return _indented(cleaned(data), "") + "\n"
 
 
-def cleaned(value: object) -> object:
+def cleaned(value: Any) -> Any:
     """What JSON can hold: plain lists and numbers, None for NaN and infinities."""
     if isinstance(value, Mapping):
         return {str(k): cleaned(v) for k, v in value.items()}
