@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self, dataclass_transform
 
-from .errors import SettingError
+from .errors import SettingError as SettingError
 from .numerics.formatting import count, number, sizes
 
 SIZES = ("V", "L", "d", "N", "m")  # of a setting; each but the last has a value in all settings
@@ -82,7 +82,8 @@ class Parameter:
             return value
         if self.kind == "flag" and isinstance(value, numbers.Integral) and value in (0, 1):
             return bool(value)
-        if self.kind in ("integer", "real") and isinstance(value, numbers.Real) and not isinstance(value, bool):
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if is_number and self.kind in ("integer", "real"):
             # Compared as it is: a float holds neither all integers nor all fractions. NaN lies in no domain.
             inside = self.low <= value <= self.high and abs(value) < math.inf
             if inside and (self.kind == "real" or value == math.floor(value)):

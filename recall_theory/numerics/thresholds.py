@@ -190,7 +190,8 @@ def last_reaching(value: Callable[[int], float], target: float, start: int, end:
         ends = yield from values.change(_steps(first, end if reached else start))
         if ends is None:
             return end if reached else None
-        return (yield from values.crossing(*ends[::1 if reached else -1], relative))
+        inside, outside = ends if reached else ends[::-1]
+        return (yield from values.crossing(inside, outside, relative))
 
     return run_search(search(), values.known, lambda wanted: map(value, wanted))
 

@@ -321,7 +321,7 @@ class LargestV:
         if self.model.embedding == "orthogonal":
             return {}
         layer = {"m": None, **self.model.fixed, **self.fixed, "L": max(self.fixed["L"], 2.0)}
-        e, fields = int(self.model.trigger_in_value), {}
+        e, fields = int(self.model.trigger_in_value), dict[str, Any]()
         shared = {"d": self.fixed["d"], "N": N, "e": e, "target": self.target,
                   **({} if self.model.beta is None else {"beta": self.model.beta})}
         for sought, name, at in (("V", "branch", {"L": layer["L"]}), ("L", "length", {"V": float(max(V, 2))})):

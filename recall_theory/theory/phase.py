@@ -188,7 +188,7 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
     def diagram() -> PhaseDiagram | None:
         """Of the rows that are whole; None without any."""
         rows = [found[i:i + width] for i in range(0, len(found) - width + 1, width)]
-        seen = {o: np.array([[getattr(p, o) for p, _ in row] for row in rows]) for o in OBSERVABLES}
+        seen: dict[str, Any] = {o: np.array([[getattr(p, o) for p, _ in row] for row in rows]) for o in OBSERVABLES}
         return PhaseDiagram(
             x, y, across, up[:len(rows)], fixed | ({} if ratio is None else {"ratio": ratio}), target, **seen,
             binding=tuple(tuple(cause for _, cause in row) for row in rows),

@@ -27,7 +27,7 @@ from .generic import (
     sqrt,
     whole,
 )
-from .registry import formula
+from .registry import Row, formula
 from .step_two import StepTwo
 
 Lead = tuple[Real, Real]  # of attention: over the tokens' scores, and over the seeds
@@ -37,7 +37,7 @@ _PAGE = "docs/derivations/capacity.md"
 _LARGE = "V, L, d, N large, d << V, N >> V; all but the named noise negligible"
 FINITE, MIXED = "finite rates", "mixed tokens"  # the branches that they bring
 NOTHING = 10**30  # one over the noise that attention is said to bear where it bears none
-_law = functools.partial(formula, reference=_PAGE, regime=_LARGE)
+_law: Row = functools.partial(formula, reference=_PAGE, regime=_LARGE)
 
 
 # --- the lead that a target needs ------------------------------------------------------------------
@@ -181,7 +181,7 @@ def _room(lead: Lead, d: Real) -> Real:
     return (left / (w + s * sqrt(left + w**2 / d)))**2
 
 
-_attention = functools.partial(_law, limits="law.attention of its name as L -> infinity, at d >> 2 ln L")
+_attention: Row = functools.partial(_law, limits="law.attention of its name as L -> infinity, at d >> 2 ln L")
 
 
 @_attention("capacity.mean_embedding", "Largest V: the mean embedding is stored by the label frequencies' noise")

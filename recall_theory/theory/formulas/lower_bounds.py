@@ -161,7 +161,7 @@ gradient_information_bits = _gradient(
     "scale fixed beforehand (one that is chosen counts with its own bits); m = d without an MLP", unit="nats"
 )(lambda d, m, b: d * m * b * log(whole(2, d)))
 
-_queries = functools.partial(
+_queries: Row = functools.partial(
     formula, reference=f"{_PAGE}#statistical-queries", regime="rigorous, learners that ask P linear functionals of the "
     "first gradient's mean, each answered within the error that N samples' noise tokens give it, however it is wrong; "
     "any activation; L >= 2")
