@@ -7,7 +7,6 @@ import dataclasses
 import itertools
 import logging
 import os
-import queue
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -29,6 +28,11 @@ LOOK = 1.0  # seconds without a result after which the workers are counted
 TOLD_AFTER, LONGEST_WAIT = 10, 300  # seconds without a worker, which a queue may hold up
 LOGS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 
+FLUSH = 1.0  # seconds of work that a kill may cost, and about as many that are claimed at a time
+LOOK_AGAIN = 0.5  # seconds between looks at what another sweep is at
+TOKENS_A_SECOND = 4e7  # about what a core takes
+SECONDS_A_SEED = 1e-3  # beside that
+
 Result = TypeVar("Result")
 
 
@@ -45,7 +49,7 @@ def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]]
     scheduler can't be reached or is lost, or the workers can't do the work or keep dying.
     """
     try:
-        from distributed import CancelledError, Client, KilledWorker
+        from distributed import CancelledError, Client, KilledWorker, wait
 
         client = Client(address, timeout=CONNECTING)
     except ImportError:
@@ -54,46 +58,30 @@ def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]]
     except (OSError, ValueError) as error:
         raise SettingError("scheduler", f"scheduler={address!r} can't be reached: {error}") from None
     numbered = enumerate(tasks)
-    finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
     under_way: set[Any] = set()
     with _quiet_logs(), client:
         try:
-            threads = _threads(client, address, say)
             while True:
-                while len(under_way) < WINDOW * threads and (
-                        chunk := list(itertools.islice(numbered, chunk_size))):
-                    future = client.submit(run_chunk, SIMULATION_VERSION, work, chunk, pure=False)
-                    under_way.add(future)
-                    future.add_done_callback(finished.put)
+                room = WINDOW * _threads(client, address, say) - len(under_way)
+                for _ in range(room):
+                    if chunk := list(itertools.islice(numbered, chunk_size)):
+                        under_way.add(client.submit(run_chunk, SIMULATION_VERSION, work, chunk, pure=False))
                 if not under_way:
                     return
-                try:
-                    future = finished.get(timeout=LOOK)
-                except queue.Empty:
-                    threads = _threads(client, address, say)
-                    continue
-                under_way.remove(future)
-                yield from _fetched(future, client, address, say)
+                with contextlib.suppress(TimeoutError):  # also where a worker has died with what it had finished
+                    for future in wait(under_way, LOOK, "FIRST_COMPLETED").done:
+                        results = future.result(timeout=LOOK)
+                        under_way.remove(future)
+                        yield from results
         except NoWorkers:
             raise
         except KilledWorker:
             why = "workers keep dying on the same seeds, perhaps for want of memory"
-        except (CancelledError, OSError, TimeoutError):
+        except (CancelledError, OSError):
             why = "the connection to the scheduler was lost"
         except Exception as error:  # what a worker raised, as it is: distributed hands it on
             why = f"a worker failed: {type(error).__name__}: {error}"
         raise SettingError("scheduler", f"scheduler={address!r}: {why}; what was finished is kept")
-
-
-def _fetched(future: Any, client: Any, address: str, say: Callable[[str], None]) -> Any:
-    """The results of a finished chunk, from its worker; where that died before, from the one that runs it again."""
-    while True:
-        try:
-            return future.result(timeout=LOOK)
-        except TimeoutError:
-            if future.status == "error":  # the work's own
-                raise
-            _threads(client, address, say)
 
 
 def _threads(client: Any, address: str, say: Callable[[str], None]) -> int:
@@ -136,12 +124,6 @@ def run_chunk(version: int, work: Callable[..., Result],
         return [(number, work(*task)) for number, task in chunk]
 
 
-FLUSH = 1.0  # seconds of work that a kill may cost, and about as many that are claimed at a time
-LOOK_AGAIN = 0.5  # seconds between looks at what another sweep is at
-TOKENS_A_SECOND = 4e7  # about what a core takes
-SECONDS_A_SEED = 1e-3  # beside that
-
-
 def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None = None, *, n_test: int | None = None,
           jobs: int = 1, store: str | os.PathLike[str] | Store | None = None, part: tuple[int, int] = (1, 1),
           scheduler: str | None = None, progress: Callable[[int, int], None] | None = None,
@@ -171,9 +153,7 @@ def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None =
     if seeds is not None:
         check_seeds(seeds)
     seed = check_seed(seed)
-    share, shares = part
-    check_integer("part", share, 1, check_integer("part", shares, 1))
-    say = note or (lambda line: None)
+    check_integer("part", part[0], 1, check_integer("part", part[1], 1))
     settings = list(dict.fromkeys(cells))
     if not settings:
         raise SettingError("grid", "the grid holds no setting")
@@ -183,13 +163,14 @@ def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None =
             raise SettingError("n_test", "n_test must be given with eta and gamma: a sum over all sequences is "
                                "for the limit only")
     problems = [SweepProblem(setting, seed, n_test) for setting in settings]
+    tell = announce or (lambda line: None)
     with opened(store) as kept:
-        run = _Run(kept, problems, (share - 1, shares), jobs, scheduler, progress or (lambda done, wanted: None), say)
+        run = _Run(kept, problems, part, jobs, scheduler, progress or (lambda done, wanted: None),
+                   note or (lambda line: None))
         if seeds is not None:
             return run.finish([seeds] * len(problems))
         predictions = predictions_of(predict, settings, jobs)
         plan = planned_for_verdicts(settings, predictions)
-        tell = announce or (lambda line: None)
         tell(f"verdicts on {plural(len(plan), 'cell')} take {run.in_words(plan)}")
         results = run.finish(plan)
         more = plan if results.missing() else planned_for_open_verdicts(results, predictions)
@@ -201,8 +182,8 @@ def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None =
 
 @dataclasses.dataclass
 class _Run:
-    """One sweep: its problems, and the seeds of them that are still missing, which are claimed a second's work at a
-    time, simulated and stored. `part` is (own, parts)."""
+    """One sweep: the seeds of its problems that are missing are claimed a second's work at a time, simulated and stored.
+    Of `part` = (i, n) only the i-th of n shares is done."""
 
     kept: Store
     problems: Sequence[SweepProblem]
@@ -211,79 +192,77 @@ class _Run:
     scheduler: str | None
     progress: Callable[[int, int], None]
     say: Callable[[str], None]
-    missing: list[Place] = dataclasses.field(default_factory=list)
     simulated: int = 0
     done: int = 0
     wanted: int = 0
 
     def results(self, plan: Sequence[int]) -> Results:
-        """What the store has of the plan."""
         return gathered(self.kept, self.problems, plan, self.simulated)
 
-    def to_do(self, plan: Sequence[int], results: Results) -> list[tuple[int, int]]:
-        """(cell, seed) of what is missing in this part of the sweep."""
+    def to_do(self, plan: Sequence[int]) -> list[Place]:
+        """What is missing in this part of the sweep."""
         first = list(itertools.accumulate(plan, initial=0))  # number of each cell's first seed
-        own, parts = self.part
-        return [(c, i) for c, i in results.missing() if (first[c] + i) % parts == own]
+        share, shares = self.part
+        return [(self.problems[c], i) for c, i in self.results(plan).missing() if (first[c] + i + 1 - share) % shares == 0]
 
     def in_words(self, plan: Sequence[int]) -> str:
         """What a plan takes, and about how long that lasts."""
-        missing = self.to_do(plan, self.results(plan))
-        seconds = sum(SECONDS_A_SEED + tokens_of_seed(self.problems[c].setting) / TOKENS_A_SECOND for c, _ in missing)
+        missing = self.to_do(plan)
+        seconds = sum(SECONDS_A_SEED + tokens_of_seed(problem.setting) / TOKENS_A_SECOND for problem, _ in missing)
         each = f"{min(plan):,} to {max(plan):,}" if min(plan) < max(plan) else f"{plan[0]:,}"
         cores = self.jobs if self.scheduler is None else 1
-        lasts = f"about {in_words(seconds / cores)} on {plural(cores, 'core')}"
-        return f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, {lasts}"
+        return (f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, about {in_words(seconds / cores)} on "
+                f"{plural(cores, 'core')}")
 
     def finish(self, plan: Sequence[int]) -> Results:
         """Simulate until none is missing; those that another sweep is at are waited for, or taken over."""
-        before = self.results(plan)
-        self.kept.check_writable()
-        self.missing = [(self.problems[c], i) for c, i in self.to_do(plan, before)]
-        self.done, self.wanted = before.found, before.found + len(self.missing)
+        missing, waits = self.to_do(plan), False
+        self.done = self.results(plan).found
+        self.wanted = self.done + len(missing)
         self.progress(self.done, self.wanted)
-        waits = False
         with interrupted_with(lambda: self.results(plan)), self.kept.claiming():
-            while self.missing:
-                if not self._one_round() and self.missing:
+            while missing:
+                others = self._simulate_unclaimed(missing)
+                if len(others) == len(missing):
                     if not waits:
-                        self.say(f"waiting for another sweep, which is at {plural(len(self.missing), 'seed')}")
+                        self.say(f"waiting for another sweep, which is at {plural(len(others), 'seed')}")
                     waits = True
                     time.sleep(LOOK_AGAIN)
+                missing = others
         return self.results(plan)
 
-    def _one_round(self) -> int:
-        """Simulate what nobody else is at; how many seeds that was."""
-        places, self.missing = self.missing, []
-        drawn: list[Place] = []
-        last = time.monotonic()
-        tasks = ((p.setting, p.cell_seed, number, p.n_test) for p, number in self._claimed(places, drawn))
-        work = (unordered_map(one_seed, tasks, self.jobs) if self.scheduler is None else
-                cluster_map(one_seed, tasks, self.scheduler, self.say))
+    def _simulate_unclaimed(self, places: Sequence[Place]) -> list[Place]:
+        """Simulate what nobody else is at; the places that others are at."""
+        rest = iter(places)
+        mine: list[Place] = []
+        others: list[Place] = []
+
+        def claimed() -> Iterator[tuple[object, ...]]:
+            most = 1
+            while True:
+                began = time.monotonic()
+                taken, found, held = self.kept.claim(rest, most)
+                others.extend(held)
+                mine.extend(taken)
+                self._advance(found)
+                for problem, number in taken:
+                    yield problem.setting, problem.cell_seed, number, problem.n_test
+                if len(taken) < most:
+                    return
+                most = 2 * most if time.monotonic() - began < FLUSH else max(1, most // 2)
+
+        work = (unordered_map(one_seed, claimed(), self.jobs) if self.scheduler is None else
+                cluster_map(one_seed, claimed(), self.scheduler, self.say))
+        flushed = time.monotonic()
         with contextlib.closing(work) as finished:
             for number, triple in finished:
-                self.kept.add(*drawn[number], triple)
+                self.kept.add(*mine[number], triple)
                 self.simulated += 1
                 self._advance(1)
-                if time.monotonic() - last >= FLUSH:
+                if time.monotonic() - flushed >= FLUSH:
                     self.kept.flush()
-                    last = time.monotonic()
-        return len(drawn)
-
-    def _claimed(self, places: list[Place], drawn: list[Place]) -> Iterator[Place]:
-        """The places that nobody else is at, each claimed and noted in `drawn`; those of others stay missing."""
-        rest, most = iter(places), 1
-        while True:
-            began = time.monotonic()
-            taken, found, others = self.kept.claim(rest, most)
-            self.missing += others
-            self._advance(len(found))
-            for place in taken:
-                drawn.append(place)
-                yield place
-            if len(taken) < most:
-                return
-            most = 2 * most if time.monotonic() - began < FLUSH else max(1, most // 2)
+                    flushed = time.monotonic()
+        return others
 
     def _advance(self, by: int) -> None:
         self.done += by

@@ -10,6 +10,7 @@ Sweeps into one store share its work by claims: who is at which seed, and until 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import socket
@@ -36,6 +37,9 @@ EXPIRY = 60.0  # seconds for which a claim is believed; a sweep that lives renew
 Place = tuple[SweepProblem, int]  # a problem and the number of one of its seeds
 Triple = tuple[float, float, float]  # attention, recall, accuracy
 
+# Made by whoever writes first, also in the stores of earlier versions.
+CLAIMS = ("CREATE TABLE IF NOT EXISTS claim (problem INTEGER NOT NULL, number INTEGER NOT NULL, owner TEXT NOT NULL,"
+          " until REAL NOT NULL, PRIMARY KEY (problem, number)) WITHOUT ROWID")
 SCHEMA = (
     "CREATE TABLE problem (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL)",
     "CREATE TABLE result (problem INTEGER NOT NULL REFERENCES problem (id), number INTEGER NOT NULL,"
@@ -46,9 +50,6 @@ SCHEMA = (
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {FORMAT}",
 )
-# Made by the first sweep that claims, also in the stores of earlier versions.
-CLAIMS = ("CREATE TABLE IF NOT EXISTS claim (problem INTEGER NOT NULL, number INTEGER NOT NULL, owner TEXT NOT NULL,"
-          " until REAL NOT NULL, PRIMARY KEY (problem, number)) WITHOUT ROWID")
 
 
 class Store:
@@ -70,7 +71,6 @@ class Store:
     def __init__(self, path: str | os.PathLike[str] | None = None, *, must_exist: bool = False, name: str = "store"):
         self.name, self.path = name, None if path is None else os.fspath(path)
         self._waiting: list[tuple[SweepProblem, int, Triple]] = []
-        self._claims = False  # whether any may be held
         self._owner = f"{socket.gethostname()} {os.getpid()} {uuid.uuid4().hex}"
         if self.path is not None:
             self._check_path(self.path, must_exist)
@@ -97,10 +97,11 @@ class Store:
 
     def _prepare(self) -> None:
         """Make the tables of an empty file; check what another one is, and that it is whole."""
+        tables = "SELECT 1 FROM sqlite_master"
         with self._database_errors():
-            if self._is_empty():
+            if not self._db.execute(tables).fetchone():
                 with self._transaction():
-                    if self._is_empty():  # nobody was quicker
+                    if not self._db.execute(tables).fetchone():  # nobody was quicker
                         for statement in SCHEMA:
                             self._db.execute(statement)
             self._db.execute("PRAGMA synchronous = EXTRA")  # what is committed survives a power failure, too
@@ -114,10 +115,7 @@ class Store:
         if self.path is not None and os.path.getsize(self.path) < pages * size:
             fault = "cut short"
         if fault != "ok":
-            raise self._error(f"is broken ({' '.join(fault.split())}); it is left as it is")
-
-    def _is_empty(self) -> bool:
-        return self._db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+            raise self._broken(fault)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -143,64 +141,57 @@ class Store:
         self._waiting.append((problem, number, triple))
 
     def flush(self) -> None:
-        """Write all results that wait, in one transaction: after it no kill can lose them."""
-        if self._waiting:
-            with self._transaction():
-                self._write_waiting()
-            self._waiting.clear()
-
-    def _write_waiting(self) -> None:
-        """Within a transaction: the results that wait, whose claims are at an end."""
-        rows = [(n, *triple, checksum(p.key, n, triple), self._number_of(p)) for p, n, triple in self._waiting]
-        self._db.executemany("INSERT OR IGNORE INTO result VALUES (?6, ?1, ?2, ?3, ?4, ?5)", rows)
-        if self._claims:
-            self._db.executemany("DELETE FROM claim WHERE problem = ? AND number = ?", [(r[-1], r[0]) for r in rows])
+        """Write all results that wait, whose claims end, in one transaction: after it no kill can lose them."""
+        if not self._waiting:
+            return
+        with self._transaction():
+            self._db.execute(CLAIMS)
+            rows = [(self._number_of(p), n, *triple, checksum(p.key, n, triple)) for p, n, triple in self._waiting]
+            self._db.executemany("INSERT OR IGNORE INTO result VALUES (?, ?, ?, ?, ?, ?)", rows)
+            self._db.executemany("DELETE FROM claim WHERE problem = ? AND number = ?", [row[:2] for row in rows])
+        self._waiting.clear()
 
     def _number_of(self, problem: SweepProblem) -> int:
         """Within a transaction: the problem's number in the file, where it is entered if need be."""
-        for _ in range(2):
-            row = self._db.execute("SELECT id FROM problem WHERE key = ?", (problem.key,)).fetchone()
-            if row is not None:
-                return int(row[0])
+        place = "SELECT id FROM problem WHERE key = ?", (problem.key,)
+        if not self._db.execute(*place).fetchone():
             self._db.execute("INSERT INTO problem (key, problem) VALUES (?, ?)", (problem.key, problem.to_json()))
-        raise AssertionError
+        return int(self._db.execute(*place).fetchone()[0])
 
     def check_writable(self) -> None:
         """Raise `SettingError` where results could not be added: said before the work, not after it."""
         with self._transaction():
             self._db.execute(CLAIMS)
 
-    def claim(self, places: Iterator[Place], most: int) -> tuple[list[Place], list[Place], list[Place]]:
-        """Draw places until `most` of them are claimed, or all are drawn; what waits is written too.
+    def claim(self, places: Iterator[Place], most: int) -> tuple[list[Place], int, list[Place]]:
+        """Draw places until `most` of them are claimed, or all are drawn; what waits is written before.
 
-        Returns those that are claimed now, those that have a result, and those that another sweep claims.
+        Returns those that are claimed now, how many have a result, and those that another sweep claims.
         """
+        self.flush()
         taken: list[Place] = []
-        found: list[Place] = []
         others: list[Place] = []
+        found, now = 0, time.time()
         with self._transaction():
-            self._write_waiting()
             for (owner,) in self._db.execute("SELECT DISTINCT owner FROM claim").fetchall():
-                dead = _has_died(owner)
-                self._db.execute("DELETE FROM claim WHERE owner = ? AND (? OR until < ?)", (owner, dead, time.time()))
-            until = time.time() + EXPIRY
+                expired = math.inf if _has_died(owner) else now
+                self._db.execute("DELETE FROM claim WHERE owner = ? AND until < ?", (owner, expired))
             while len(taken) < most and (place := next(places, None)) is not None:
                 at = self._number_of(place[0]), place[1]
                 if self._db.execute("SELECT 1 FROM result WHERE problem = ? AND number = ?", at).fetchone():
-                    found.append(place)
+                    found += 1
                 elif self._db.execute("INSERT OR IGNORE INTO claim VALUES (?, ?, ?, ?)",
-                                      (*at, self._owner, until)).rowcount:
+                                      (*at, self._owner, now + EXPIRY)).rowcount:
                     taken.append(place)
                 else:
                     others.append(place)
-        self._waiting.clear()
         return taken, found, others
 
     @contextlib.contextmanager
     def claiming(self) -> Iterator[None]:
         """The claims that are made in the block are renewed in it, and given up at its end."""
         self.check_writable()
-        self._claims, ended = True, threading.Event()
+        ended = threading.Event()
         renewing = threading.Thread(target=self._renew_claims, args=(ended,), daemon=True)
         try:
             if self.path is not None:  # else nobody else can come
@@ -211,10 +202,8 @@ class Store:
             self.flush()
             with self._transaction():
                 self._db.execute("DELETE FROM claim WHERE owner = ?", (self._owner,))
-            self._claims = False
 
     def _renew_claims(self, ended: threading.Event) -> None:
-        assert self.path is not None
         while not ended.wait(EXPIRY / 4):
             with contextlib.suppress(sqlite3.Error), contextlib.closing(_connected(self.path)) as db:
                 db.execute("UPDATE claim SET until = ? WHERE owner = ?", (time.time() + EXPIRY, self._owner))
@@ -228,32 +217,31 @@ class Store:
                 (2**62 if below is None else below, problem.key)).fetchall()
         for number, *triple, check in rows:
             if check != checksum(problem.key, number, triple):
-                raise self._error(f"is broken (seed {number} of {problem.to_json()} doesn't match its checksum); "
-                                  "it is left as it is")
+                raise self._broken(f"seed {number} of {problem.to_json()} doesn't match its checksum")
         return {number: (a, r, c) for number, a, r, c, _ in rows}
 
-    def problems(self, condition: str = "true") -> list[SweepProblem]:
-        """All problems with results, in the order of their first one; those of which an SQL condition holds."""
+    def problems(self) -> list[SweepProblem]:
+        """All problems with results, in the order of their first one."""
         with self._database_errors():
             rows = self._db.execute("SELECT key, problem FROM problem WHERE id IN (SELECT problem FROM result)"
-                                    f" AND {condition} ORDER BY id").fetchall()
+                                    " ORDER BY id").fetchall()
         problems = []
         for key, text in rows:
             try:
                 problems.append(SweepProblem.from_json(text))
             except (ValueError, TypeError):
-                raise self._error(f"is broken (no setting: {text[:80]!r}); it is left as it is") from None
+                raise self._broken(f"no setting: {text[:80]!r}") from None
             if problems[-1].key != key:
-                raise self._error(f"is broken (the hash of {text[:80]!r} is another); it is left as it is")
+                raise self._broken(f"the hash of {text[:80]!r} is another")
         return problems
 
     def current(self) -> list[SweepProblem]:
         """The problems of the present model; results of others are kept, never shown with these."""
-        return self.problems(f"problem LIKE '[{SIMULATION_VERSION},%'")
+        return [problem for problem in self.problems() if problem.model == SIMULATION_VERSION]
 
     def unused(self) -> str:
         """How many results are kept but not used and why, in one sentence; "" where all are used."""
-        problems = self.problems(f"problem NOT LIKE '[{SIMULATION_VERSION},%'")
+        problems = [problem for problem in self.problems() if problem.model != SIMULATION_VERSION]
         if not problems:
             return ""
         versions = ", ".join(map(str, sorted({p.model for p in problems})))
@@ -267,7 +255,7 @@ class Store:
         same problem: one of them is wrong, or came from other numerical libraries.
         """
         self.flush()
-        new: dict[tuple[SweepProblem, int], Triple] = {}
+        new: dict[Place, Triple] = {}
         for other in others:
             for problem in other.problems():
                 ours = self.known(problem)
@@ -282,6 +270,9 @@ class Store:
 
     def _error(self, what: str) -> SettingError:
         return SettingError(self.name, f"{self.name}={self.path!r} {what}")
+
+    def _broken(self, how: str) -> SettingError:
+        return self._error(f"is broken ({' '.join(how.split())}); it is left as it is")
 
     @contextlib.contextmanager
     def _database_errors(self) -> Iterator[None]:
@@ -306,9 +297,8 @@ def gathered(store: Store, problems: Sequence[SweepProblem], plan: Sequence[int]
     known = [store.known(problem, None if plan is None else plan[c]) for c, problem in enumerate(problems)]
     planned = plan or [1 + max(numbers, default=-1) for numbers in known]
     values = np.full((len(problems), max(planned, default=0), len(OBSERVABLES)), np.nan)
-    for cell, numbers in enumerate(known):
-        for number, triple in numbers.items():
-            values[cell, number] = triple
+    for of_cell, numbers in zip(values, known, strict=True):
+        of_cell[list(numbers)] = list(numbers.values()) or np.empty((0, len(OBSERVABLES)))
     return Results(tuple(problems), values, tuple(planned), simulated)
 
 
@@ -323,12 +313,10 @@ def _connected(path: str | None) -> sqlite3.Connection:
     What a kill left in the middle of a transaction has to be undone first. Where the file can't be written, that is
     done to a copy in memory, which can't be written either.
     """
-    # Transactions are begun by hand, so that each is a whole batch.
-    db = sqlite3.connect(path or ":memory:", timeout=WAIT, isolation_level=None)
-    writable = path is None or all(os.access(p, os.W_OK) for p in (path, os.path.dirname(os.path.abspath(path))))
-    if path is None or writable or not os.path.exists(f"{path}-journal"):
-        return db
-    db.close()
+    places = () if path is None else (path, os.path.dirname(os.path.abspath(path)))
+    if all(os.access(place, os.W_OK) for place in places) or not os.path.exists(f"{path}-journal"):
+        # Transactions are begun by hand, so that each is a whole batch.
+        return sqlite3.connect(path or ":memory:", timeout=WAIT, isolation_level=None)
     db = sqlite3.connect(":memory:", isolation_level=None)
     with tempfile.TemporaryDirectory() as folder:
         for ending in ("", "-journal"):
@@ -342,12 +330,11 @@ def _connected(path: str | None) -> sqlite3.Connection:
 def _has_died(owner: str) -> bool:
     """Whether a claim's owner ran on this machine and runs no more."""
     host, process, _ = owner.split(" ")
-    if host != socket.gethostname() or os.name != "posix":
-        return False
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:  # another user's
-        pass
+    if host == socket.gethostname() and os.name == "posix":
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            return True
+        except OSError:  # another user's
+            pass
     return False

@@ -14,12 +14,12 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.arrays import Observable
+from ..numerics.arrays import FloatArray, Observable
 from ..numerics.formatting import SCHEMA_VERSION, as_csv, cleaned, write_whole
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from ..theory.domain import remarks
@@ -33,15 +33,17 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-
 # The version of the simulated model: raised by every change after which a seed no longer gives the observables that
 # it gave before (a test holds known ones against it). Results of another version are left where they are, unused.
 SIMULATION_VERSION = 1
 
 SEED_BITS = 53  # a cell's seed can be given to `recall-theory simulate --seed`
+EXPORTS = {".csv": (), ".parquet": ("pandas", "pyarrow"), ".nc": ("xarray", "scipy")}  # ending -> libraries it needs
+SURE_ATTENTION = 0.9  # predicted attention from which attention counts as sure
+STAGES = 2  # of a sweep that plans its seeds: each has half of the error
+UNJUDGED_SEEDS = 32  # of a cell that the theory doesn't describe: there is no verdict to plan for
 
-# ending of an export -> the libraries that write it
-EXPORTS: dict[str, tuple[str, ...]] = {".csv": (), ".parquet": ("pandas", "pyarrow"), ".nc": ("xarray", "scipy")}
+SettingMap = Callable[[Callable[[Setting], Any], Sequence[Setting]], Iterable[Any]]  # `map`, or a parallel one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,7 +100,7 @@ class Results:
     """
 
     problems: tuple[SweepProblem, ...]
-    values: NDArray[np.float64]
+    values: FloatArray
     planned: tuple[int, ...] | None = None
     simulated: int = 0
 
@@ -115,14 +117,14 @@ class Results:
     @property
     def wanted(self) -> int:
         """Seeds of all cells."""
-        return self.values.shape[0] * self.values.shape[1] if self.planned is None else sum(self.planned)
+        return self.found + len(self.missing())
 
     def missing(self) -> list[tuple[int, int]]:
         """(cell, seed) of all that wasn't run, in order."""
         missing = np.argwhere(np.isnan(self.values[:, :, 0])).tolist()
         return [(c, i) for c, i in missing if self.planned is None or i < self.planned[c]]
 
-    def finished(self, cell: int) -> NDArray[np.float64]:
+    def finished(self, cell: int) -> FloatArray:
         """The observables of the seeds of a cell that were run, (seeds, 3)."""
         values = self.values[cell]
         return values[~np.isnan(values[:, 0])]
@@ -162,8 +164,8 @@ class Results:
         cells = pandas.DataFrame([{**p.setting.to_dict(), "seed": p.cell_seed} for p in self.problems])
         coordinates = {}
         for name, column in cells.dropna(axis=1, how="all").items():
-            is_text = not pandas.api.types.is_numeric_dtype(column)
-            coordinates[name] = ("cell", column.fillna("").to_numpy(dtype=str) if is_text else column.to_numpy())
+            is_number = pandas.api.types.is_numeric_dtype(column)
+            coordinates[name] = ("cell", column.to_numpy() if is_number else column.fillna("").to_numpy(dtype=str))
         return xarray.Dataset({o: (("cell", "index"), self.values[:, :, k]) for k, o in enumerate(OBSERVABLES)},
                               coords=coordinates)
 
@@ -207,15 +209,7 @@ def export_results(results: Results, path: str) -> None:
         raise SettingError("export", f"export={path!r} can't be written: {error.strerror or error}") from None
 
 
-SURE_ATTENTION = 0.9  # predicted attention from which attention counts as sure
-STAGES = 2  # of a sweep that plans its seeds: each has half of the error
-UNJUDGED_SEEDS = 32  # of a cell that the theory doesn't describe: there is no verdict to plan for
-
-SettingMap = Callable[[Callable[[Setting], Any], Sequence[Setting]], Iterable[Any]]  # `map`, or a parallel one
-
-
-@dataclasses.dataclass(frozen=True)
-class RefusedCell:
+class RefusedCell(NamedTuple):
     """A cell that the theory doesn't describe, its number of seeds, and why."""
 
     problem: SweepProblem
@@ -254,8 +248,8 @@ class StoreAnalysis(JudgedCells):
         cells = [{**cell.to_dict(), "seed": p.cell_seed, "n_test": p.n_test, "binding": limited_by(cell),
                   "attention_sure": attention_sure(cell)}
                  for p, cell in zip(self.problems, self.cells, strict=True)]
-        refused = [{"setting": r.problem.setting.to_dict(), "seed": r.problem.cell_seed, "seeds": r.seeds,
-                    "n_test": r.problem.n_test, "reason": r.reason} for r in self.refused]
+        refused = [{"setting": p.setting.to_dict(), "seed": p.cell_seed, "seeds": seeds, "n_test": p.n_test,
+                    "reason": reason} for p, seeds, reason in self.refused]
         return {"schema_version": SCHEMA_VERSION, "model": SIMULATION_VERSION, "confidence": self.confidence,
                 "cells": cells, "pooled": [cleaned(test.to_dict()) for test in self.pooled], "refused": refused,
                 "verdict": self.verdict if self.cells else None}
@@ -285,13 +279,13 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     confidence = family_confidence(STAGES * (len(OBSERVABLES) * len(described) + len(groups)))
     problems, cells, refused = [], [], []
     for c, (problem, prediction) in enumerate(zip(results.problems, predictions, strict=True)):
-        finished = results.finished(c)
+        values = results.finished(c)
         if isinstance(prediction, str):
-            refused.append(RefusedCell(problem, len(finished), prediction))
+            refused.append(RefusedCell(problem, len(values), prediction))
             continue
         problems.append(problem)
         claimed = {o: getattr(prediction, o) for o in OBSERVABLES}
-        cells.append(compare(THREE_STEP_RECALL, problem.setting, claimed, finished, prediction,
+        cells.append(compare(THREE_STEP_RECALL, problem.setting, claimed, values, prediction,
                              margins=THREE_STEP_RECALL.margins(problem.setting, claimed), confidence=confidence))
     planned = all(results.counts >= planned_for_verdicts(settings, predictions))
     pooled = pooled_tests(THREE_STEP_RECALL, cells, confidence)
