@@ -17,8 +17,8 @@ from support import remember_summaries
 from recall_theory import Setting, phase
 from recall_theory.cli import main
 from recall_theory.errors import SettingError
-from recall_theory.plots.comparisons import SHAPES, VERDICTS, Mark, agreement_figure, draw_marks, residual_figure
 from recall_theory.plots.diagrams import exponents_figure, phase_figure
+from recall_theory.plots.store_figures import SHAPES, VERDICTS, Mark, draw_marks, store_figure
 from recall_theory.plots.style import (
     COLOURS,
     FORMATS,
@@ -183,13 +183,13 @@ def test_every_comparison_is_drawn_once_and_one_observable_alone(folder):
 
 def test_bars_end_where_intervals_and_standard_errors_do():
     results = sweep(product({"d": [6, 24]}, V=12, L=2, N=96), seeds=12, seed=3)
-    cells = dict(enumerate(summarise_store(results, diagram_cells=None).analysis.cells))
-    found = [cell.comparisons["recall"] for cell in cells.values()]
+    summary = summarise_store(results, diagram_cells=None)
+    found = [cell.comparisons["recall"] for cell in summary.analysis.cells]
     inside = [(c.predicted, max(0, c.predicted + c.low), min(1, c.predicted + c.high)) for c in found]
     beside = [(d, c.difference - c.observed.se, c.difference + c.observed.se)
               for d, c in zip((6, 24), found, strict=True)]
-    for figure, expected in ((agreement_figure(cells, ["recall"], "single"), inside),
-                             (residual_figure(cells, ["recall"], ["d"], "single"), beside)):
+    for name, expected in (("agreement", inside), ("residuals", beside)):
+        figure = store_figure(summary, name, ["recall"]).draw("single")
         bars = [(x, low, high) for drawn in figure.axes[0].collections if drawn.get_gid().startswith("intervals")
                 for (x, low), (_, high) in drawn.get_segments()]
         assert np.array(bars) == pytest.approx(np.array(expected))

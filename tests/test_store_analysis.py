@@ -226,9 +226,6 @@ def test_the_command_makes_the_same_problems(tmp_path_factory, sizes, ratio, dro
 def test_an_activation_of_ones_own_is_repeated(activations, tmp_path):
     problems = [SweepProblem(Setting(V=8, L=2, d=d, N=32, m=8, activation=a), 1) for d in (4, 8) for a in activations]
     made, = reproductions(problems, [1] * len(problems))
-    shown = made.wrapped()
-    assert shlex.split(shown.replace("\\\n", "")) == shlex.split(made.command)
-    assert all(line.count("'") % 2 == 0 for line in shown.splitlines())  # a line ends outside of quotes
     assert_made_again(made, problems, tmp_path)
 
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recall_theory.plots.comparisons import figure_legend
-from recall_theory.plots.style import COLOURS, log_ticks, panel_grid, save_pictures
+from recall_theory.plots.style import COLOURS, figure_legend, log_ticks, panel_grid, save_pictures
 from recall_theory.verification.ladder_study import RATIO, Row, law_of, read_rows, setting_of_row
 
 if TYPE_CHECKING:

@@ -58,8 +58,8 @@ def run_report(output: Output, *, store: str, at: float, jobs: int, figure: str 
     from ..plots.store_figures import store_figure
 
     drawn = store_figure(summary, figure, tuple(dict.fromkeys(observable)) or OBSERVABLES)
-    words = [drawn.describe(item) for item in drawn.items.values()]
-    document = picture(partial(drawn.whole, width), output.ending) if wants_figure else None
+    words = [panel.words for panel in drawn.panels]
+    document = picture(partial(drawn.draw, width), output.ending) if wants_figure else None
     return dataclasses.replace(answer, data={**answer.data, "words": words}, blocks=words, document=document)
 
 

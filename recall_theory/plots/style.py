@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import write_whole
+from ..settings import SIZES
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
@@ -48,6 +50,23 @@ MOST_TICKS = 7
 MANY_DECADES = 2000  # the ratio of an axis' ends from which its ticks are powers of ten
 LONG_NUMBER = 20_000  # from here on ticks are written as powers
 
+DOTTED = (0, (1, 2))
+SIZE_WORDS = {"V": "vocabulary", "L": "sequence length", "d": "embedding dimension", "N": "training samples",
+              "m": "MLP width", "N/V": "samples a fact"}
+
+STYLE: Any = {
+    "svg.fonttype": "none", "svg.hashsalt": "recall-theory", "pdf.fonttype": 42,
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 7.5,
+    **dict.fromkeys(("axes.labelsize", "axes.titlesize"), 7.5),
+    **dict.fromkeys(("legend.fontsize", "xtick.labelsize", "ytick.labelsize"), 7),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), COLOURS["ink"]),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color", "hatch.color"), COLOURS["muted"]),
+    **dict.fromkeys(("grid.linewidth", "axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
+    "xtick.major.size": 2.5, "ytick.major.size": 2.5, "lines.linewidth": 1.1, "hatch.linewidth": 0.5,
+    "figure.facecolor": COLOURS["paper"], "axes.facecolor": "none", "grid.color": COLOURS["grid"], "axes.grid": True,
+    "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
+}
+
 
 def tint(family: str) -> str:
     """The colour of a region in which a family of noise terms binds.
@@ -68,7 +87,7 @@ def check_pictures(paths: Iterable[str]) -> None:
     Commands call it before they compute anything.
     """
     for path in paths:
-        if Path(path).suffix.lower().lstrip(".") not in FORMATS:
+        if _ending(path) not in FORMATS:
             raise SettingError("plot", f"plot={path!r} must end in one of {', '.join('.' + kind for kind in FORMATS)}")
         check_drawable()
 
@@ -94,16 +113,15 @@ def picture(draw: Callable[[], Figure], kind: str, name: str = "figure", transpa
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    metadata: dict[str, dict[str, None]] = {"svg": nothing, "pdf": {"CreationDate": None}}
+    metadata = {"svg": dict.fromkeys(("Date", "Creator", "Format", "Type")), "pdf": {"CreationDate": None}}.get(kind)
     file = io.BytesIO()
-    with matplotlib.rc_context(_rc_parameters()):
+    with matplotlib.rc_context(STYLE):
         figure = draw()
         FigureCanvasAgg(figure)
         figure.draw_without_rendering()  # makes all ticks
         for number, artist in enumerate(figure.findobj()):
             artist.set_gid(f"{name}:{number}:{artist.get_gid() or ''}")
-        figure.savefig(file, format=kind, dpi=DPI, metadata=metadata.get(kind), transparent=transparent)
+        figure.savefig(file, format=kind, dpi=DPI, metadata=metadata, transparent=transparent)
     return file.getvalue()
 
 
@@ -113,11 +131,15 @@ def save_pictures(draw: Callable[[], Figure], paths: Iterable[str]) -> None:
     Raises `SettingError` for "plot" where a file can't be written.
     """
     for path in paths:
-        content = picture(draw, Path(path).suffix.lower().lstrip("."))
+        content = picture(draw, _ending(path))
         try:
             write_whole(path, content)
         except OSError as error:
             raise SettingError("plot", f"plot={path!r} can't be written: {error.strerror}") from None
+
+
+def _ending(path: str) -> str:
+    return Path(path).suffix.lower().lstrip(".")
 
 
 def panel_grid(count: int, width: str, *, height: float, columns: int = 2,
@@ -139,6 +161,27 @@ def panel_grid(count: int, width: str, *, height: float, columns: int = 2,
     return figure, axes[:count]
 
 
+def size_label(size: str) -> str:
+    """The label of an axis: "training samples N"."""
+    return f"{SIZE_WORDS[size]} {size}" if size in SIZES else size
+
+
+def key(label: str, **style: Any) -> Artist:
+    """An entry of a legend: a line or a mark in the style of `Axes.plot`."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **style)
+
+
+def figure_legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+    """A legend below the panels that is read row by row; none where there are no handles."""
+    columns = min(columns, len(handles))
+    by_column = [handle for first in range(columns) for handle in handles[first::columns]]
+    if by_column:
+        figure.legend(handles=by_column, loc="outside lower center", ncols=columns, handlelength=1.5, handletextpad=0.4,
+                      columnspacing=1.0)
+
+
 def log_ticks(axes: Axes, name: str, low: float, high: float) -> None:
     """Make the axis "x" or "y" logarithmic, for values from `low` to `high`.
 
@@ -146,29 +189,13 @@ def log_ticks(axes: Axes, name: str, low: float, high: float) -> None:
     """
     from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
-    base = 10 if high > MANY_DECADES * low else 2
     axes.set(**{f"{name}scale": "log"})
     axis: Axis = getattr(axes, f"{name}axis")
     axis.set_minor_locator(NullLocator())
     if high < 4 * low:
         axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         axis.set_major_formatter(StrMethodFormatter("{x:,.5g}" if high < LONG_NUMBER else "{x:,.0f}"))
-        return
-    axis.set_major_locator(LogLocator(base, numticks=MOST_TICKS))
-    axis.set_major_formatter(StrMethodFormatter("{x:g}") if high < LONG_NUMBER else LogFormatterMathtext(base))
-
-
-def _rc_parameters() -> Any:
-    ink, muted = COLOURS["ink"], COLOURS["muted"]
-    return {
-        "svg.fonttype": "none", "svg.hashsalt": "recall-theory", "pdf.fonttype": 42,
-        "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 7.5,
-        "axes.labelsize": 7.5, "axes.titlesize": 7.5, "legend.fontsize": 7, "legend.frameon": False,
-        "xtick.labelsize": 7, "ytick.labelsize": 7, "lines.linewidth": 1.1, "hatch.linewidth": 0.5,
-        "text.color": ink, "axes.labelcolor": ink, "xtick.labelcolor": ink, "ytick.labelcolor": ink,
-        "axes.edgecolor": muted, "xtick.color": muted, "ytick.color": muted, "hatch.color": muted,
-        "figure.facecolor": COLOURS["paper"], "axes.facecolor": "none", "grid.color": COLOURS["grid"],
-        "axes.grid": True, "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False,
-        "grid.linewidth": 0.6, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
-        "xtick.major.size": 2.5, "ytick.major.size": 2.5, "xtick.minor.size": 0, "ytick.minor.size": 0,
-    }
+    else:
+        base = 10 if high > MANY_DECADES * low else 2
+        axis.set_major_locator(LogLocator(base, numticks=MOST_TICKS))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}") if high < LONG_NUMBER else LogFormatterMathtext(base))

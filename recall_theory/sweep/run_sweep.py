@@ -182,8 +182,8 @@ def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None =
 
 @dataclasses.dataclass
 class _Run:
-    """One sweep: the seeds of its problems that are missing are claimed a second's work at a time, simulated and stored.
-    Of `part` = (i, n) only the i-th of n shares is done."""
+    """One sweep: the seeds that are missing are claimed a second's work at a time, simulated and stored; of `part` =
+    (i, n) only those of the i-th of n shares."""
 
     kept: Store
     problems: Sequence[SweepProblem]
@@ -201,9 +201,9 @@ class _Run:
 
     def to_do(self, plan: Sequence[int]) -> list[Place]:
         """What is missing in this part of the sweep."""
-        first = list(itertools.accumulate(plan, initial=0))  # number of each cell's first seed
+        first = list(itertools.accumulate(plan, initial=1))  # number of each cell's first seed
         share, shares = self.part
-        return [(self.problems[c], i) for c, i in self.results(plan).missing() if (first[c] + i + 1 - share) % shares == 0]
+        return [(self.problems[c], i) for c, i in self.results(plan).missing() if (first[c] + i - share) % shares == 0]
 
     def in_words(self, plan: Sequence[int]) -> str:
         """What a plan takes, and about how long that lasts."""
@@ -211,8 +211,8 @@ class _Run:
         seconds = sum(SECONDS_A_SEED + tokens_of_seed(problem.setting) / TOKENS_A_SECOND for problem, _ in missing)
         each = f"{min(plan):,} to {max(plan):,}" if min(plan) < max(plan) else f"{plan[0]:,}"
         cores = self.jobs if self.scheduler is None else 1
-        return (f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, about {in_words(seconds / cores)} on "
-                f"{plural(cores, 'core')}")
+        lasts = f"about {in_words(seconds / cores)} on {plural(cores, 'core')}"
+        return f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, {lasts}"
 
     def finish(self, plan: Sequence[int]) -> Results:
         """Simulate until none is missing; those that another sweep is at are waited for, or taken over."""

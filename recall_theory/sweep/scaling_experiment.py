@@ -25,7 +25,6 @@ from .store import Store, opened
 from .sweep_grid import check_names, setting_of
 
 RISES = {"V": False, "L": False, "d": True, "N": True, "m": True}  # size -> whether observables rise in it
-SEEDS = 64
 MOST_WORK = 1e10  # a seed, in tokens, of which a core takes some 2e7 a second
 MOST_UNFORESEEN_WORK = 3e7  # where theory has no crossing: a pilot that climbs in vain must not climb for hours
 MOST_VALUES = 100
@@ -48,12 +47,13 @@ class CriticalSize:
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def from_crossings(cls, value: int, observed: search.Crossing, predicted: float | None, simulated: int,
+    def from_crossings(cls, value: int, observed: search.Crossing, predicted: float, simulated: int,
                        setting: Callable[[int], Setting]) -> CriticalSize:
-        """From the crossings, the predicted one a logarithm of the size or None; `setting` is that of a size."""
-        return cls(int(value), math.exp(observed.log_size), (math.exp(observed.low), math.exp(observed.high)),
-                   math.nan if predicted is None else math.exp(predicted), simulated, observed.reason,
-                   () if predicted is None else remarks(setting(round(math.exp(predicted)))))
+        """From the crossings, the predicted one a logarithm of the size, or NaN; `setting` is that of a size."""
+        size = math.exp(predicted)
+        why = () if math.isnan(size) else remarks(setting(round(size)))
+        return cls(int(value), math.exp(observed.log_size), (math.exp(observed.low), math.exp(observed.high)), size,
+                   simulated, observed.reason, why)
 
     @property
     def se_log(self) -> float:
@@ -80,24 +80,23 @@ class Scaling:
     seed: int
     points: tuple[CriticalSize, ...]
 
-    @functools.cached_property
-    def line(self) -> search.Line | None:
-        """The straight line through the observed logarithms; None below two points whose intervals have both ends."""
-        return self._line_through("observed")
-
-    @functools.cached_property
-    def predicted_exponent(self) -> float:
-        """The slope of the predicted logarithms at the same values with the same weights, NaN where one is missing."""
-        line = self._line_through("predicted")
-        return math.nan if line is None else line.slope
-
     @property
     def usable(self) -> list[CriticalSize]:
         """The points with a known error, through which lines go."""
         return [p for p in self.points if p.se_log > 0]
 
-    def _line_through(self, name: str) -> search.Line | None:
-        sizes = np.array([getattr(p, name) for p in self.usable])
+    @functools.cached_property
+    def line(self) -> search.Line | None:
+        """The straight line through the observed logarithms; None below two points whose intervals have both ends."""
+        return self._line_through([p.observed for p in self.usable])
+
+    @functools.cached_property
+    def predicted_exponent(self) -> float:
+        """The slope of the predicted logarithms at the same values with the same weights, NaN where one is missing."""
+        line = self._line_through([p.predicted for p in self.usable])
+        return math.nan if line is None else line.slope
+
+    def _line_through(self, sizes: list[float]) -> search.Line | None:
         if len(sizes) < 2 or not np.isfinite(sizes).all():
             return None
         errors = np.array([p.se_log for p in self.usable])
@@ -128,7 +127,7 @@ class Scaling:
 
 
 def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, observable: str = "accuracy",
-            seeds: int = SEEDS, seed: int | None = None, jobs: int = 1,
+            seeds: int = 64, seed: int | None = None, jobs: int = 1,
             store: str | os.PathLike[str] | Store | None = None, ratio: float | None = None,
             progress: Callable[[int, int], None] | None = None, **fixed: Any) -> Scaling:
     """Find by simulation where the mean of `observable` crosses `at`, as a value of `of`, for each of `values` of
@@ -147,7 +146,18 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
     [True, True]
     """
     given = {**fixed, **({} if ratio is None else {"ratio": ratio})}
-    _check(of, along, values, given)
+    for name, size in (("of", of), ("in", along)):
+        if size not in RISES:
+            raise SettingError(name, f"{name}={size!r} is not one of {', '.join(RISES)}")
+        if size in given:
+            raise SettingError(size, f"{size} is what --{name} names: leave it out")
+    if of == along:
+        raise SettingError("in", f"in={along!r}: the two sizes must differ")
+    check_names([of, along, *given])
+    if not 1 <= len(values) <= MOST_VALUES or len(set(values)) < len(values):
+        raise SettingError("values", f"values must be 1 to {MOST_VALUES} different values of {along}")
+    if given.get("eta") is not None or given.get("gamma") is not None:
+        raise SettingError("eta", "eta and gamma: a scaling is of the limit only")
     check_proportion("at", at)
     if observable not in OBSERVABLES:
         raise SettingError("observable", f"observable={observable!r} is not one of {', '.join(OBSERVABLES)}")
@@ -158,16 +168,16 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
     done = 0
 
     def critical(value: int, family: _Family, sizes: search.SizeRange) -> CriticalSize:
-        before = done
+        before, most_work = done, MOST_UNFORESEEN_WORK
         predicted = search.predicted_crossing(
             lambda size: getattr(predict(family.setting(size)), observable), at, sizes)
-        most_work = MOST_UNFORESEEN_WORK if predicted is None else MOST_WORK
-        if predicted is not None:
+        if not math.isnan(predicted):
+            most_work = MOST_WORK
             sizes = dataclasses.replace(sizes, start=min(max(round(math.exp(predicted)), sizes.low), sizes.high))
 
         def simulate(stage: int, points: tuple[int, ...], n: int) -> FloatArray | None:
             nonlocal done
-            if not all(family.accepts(size, most_work) for size in points):
+            if not all(family.affords(size, most_work) for size in points):
                 return None
             settings = [family.setting(size) for size in points]
             results = sweep(settings, n, cell_seed(seed, stage) >> 11, jobs=jobs, store=kept)
@@ -194,15 +204,15 @@ class _Family:
     def setting(self, size: int) -> Setting:
         return setting_of({**self.given, self.of: size})
 
-    def accepts(self, size: int, most_work: float | None = None) -> bool:
-        """Whether the size is allowed and, where `most_work` is given, a seed takes no more than that, in tokens."""
+    def affords(self, size: int, most_work: float = math.inf) -> bool:
+        """Whether the size is allowed and a seed takes no more than `most_work`, in tokens, and the memory there is."""
         try:
             s = self.setting(size)
-            if most_work is not None:
+            if most_work < math.inf:
                 check_affordable(s)
         except SettingError:
             return False
-        return most_work is None or tokens_of_seed(s) <= most_work
+        return tokens_of_seed(s) <= most_work
 
     def sizes(self) -> search.SizeRange:
         """The allowed sizes around a start (orthogonal embeddings need V <= d): the usual size, else the first allowed
@@ -211,22 +221,7 @@ class _Family:
         low, high = int(parameter.low), int(parameter.high)
         usual = round(math.sqrt(math.prod(parameter.typical)))
         ladder = [max(low, min(high, x)) for k in range(search.PILOT_DOUBLINGS + 1) for x in (usual >> k, usual << k)]
-        start = next(filter(self.accepts, ladder), usual)
+        start = next(filter(self.affords, ladder), usual)
         self.setting(start)  # raises where none is allowed
-        low, high = (end if self.accepts(end) else bisect(self.accepts, start, end) for end in (low, high))
+        low, high = (end if self.affords(end) else bisect(self.affords, start, end) for end in (low, high))
         return search.SizeRange(start, low, high, RISES[self.of])
-
-
-def _check(of: str, along: str, values: Sequence[int], given: Mapping[str, object]) -> None:
-    for name, size in (("of", of), ("in", along)):
-        if size not in RISES:
-            raise SettingError(name, f"{name}={size!r} is not one of {', '.join(RISES)}")
-        if size in given:
-            raise SettingError(size, f"{size} is what --{name} names: leave it out")
-    if of == along:
-        raise SettingError("in", f"in={along!r}: the two sizes must differ")
-    check_names([of, along, *given])
-    if not 1 <= len(values) <= MOST_VALUES or len(set(values)) < len(values):
-        raise SettingError("values", f"values must be 1 to {MOST_VALUES} different values of {along}")
-    if given.get("eta") is not None or given.get("gamma") is not None:
-        raise SettingError("eta", "eta and gamma: a scaling is of the limit only")

@@ -40,8 +40,8 @@ Simulate = Callable[[int, tuple[int, ...], int], FloatArray | None]
 
 @dataclasses.dataclass(frozen=True)
 class SizeRange:
-    """The whole sizes from `low` to `high`, both included, searched from `start` on; `rising` says whether the
-    observable rises in the size."""
+    """The whole sizes from `low` to `high`, both included, searched from `start` on; `rising`: whether the observable
+    rises in the size."""
 
     start: int
     low: int
@@ -118,12 +118,10 @@ class Crossing:
 
 
 def crossing_between(log_sizes: FloatArray, values: Sequence[FloatArray], at: float, degree: int) -> Crossing | None:
-    """Where the mean of values crosses `at` along the logarithm of a size; None where no curve or crossing is found.
-
-    `values` has one array of values in [0, 1] for each of `log_sizes`.
-    """
+    """Where the mean of values in [0, 1], an array for each of `log_sizes`, crosses `at` along the logarithm of a size;
+    None where no curve or crossing is found."""
     middle = float(log_sizes.mean())
-    t = np.repeat(log_sizes - middle, [len(v) for v in values])
+    t = np.repeat(log_sizes - middle, list(map(len, values)))
     fit = logistic(t, np.concatenate(values), degree)
     root = None if fit is None else crossing(*fit, at)
     return None if root is None else Crossing(middle + root[0], middle + root[1], middle + root[2])
@@ -175,8 +173,8 @@ def bracket(mean: Callable[[int], float | None], at: float, sizes: SizeRange, do
     return f"{at:g} is not crossed"
 
 
-def predicted_crossing(predicted: Callable[[int], float], at: float, sizes: SizeRange) -> float | None:
-    """The logarithm of the size at which a predicted mean crosses `at`; None for nowhere.
+def predicted_crossing(predicted: Callable[[int], float], at: float, sizes: SizeRange) -> float:
+    """The logarithm of the size at which a predicted mean crosses `at`; NaN for nowhere.
 
     Between whole sizes the logit is interpolated in the logarithm of the size, so that the result is a real number, as
     an observed one is. `predicted` may raise `SettingError` for what it doesn't describe.
@@ -185,14 +183,14 @@ def predicted_crossing(predicted: Callable[[int], float], at: float, sizes: Size
     try:
         ends = bracket(mean, at, sizes, PREDICTED_DOUBLINGS)
         if isinstance(ends, str):
-            return None
+            return math.nan
         start, end = ends if mean(ends[0]) >= at else ends[::-1]
         near = last_reaching(mean, at, start, end, math.sqrt(start * end))
         assert near is not None
         far = near + (1 if end > near else -1)
         height, gain = logit(at) - logit(mean(near)), logit(mean(far)) - logit(mean(near))
     except SettingError:
-        return None
+        return math.nan
     return math.log(near) + height / gain * (math.log(far) - math.log(near))
 
 
@@ -201,10 +199,23 @@ def search_crossing(simulate: Simulate, at: float, sizes: SizeRange, seeds: int)
 
     `seeds` are those of each point of the stages after the pilot.
     """
-    pilot = _pilot(simulate, at, sizes)
-    if isinstance(pilot, str):
-        return Crossing(reason=pilot)
-    centre, slope = pilot
+    means: dict[int, float] = {}  # of the pilot
+
+    def mean(size: int) -> float | None:
+        values = simulate(0, (size,), PILOT_SEEDS)
+        if values is not None:
+            means[size] = float(values.mean())
+        return means.get(size)
+
+    ends = bracket(mean, at, sizes, PILOT_DOUBLINGS)
+    if isinstance(ends, str):
+        return Crossing(reason=ends)
+    for size in {round(x) for x in np.geomspace(*ends, 5)[1:-1]}:
+        mean(size)
+    near = [size for size in means if min(ends) <= size <= max(ends)]
+    slope = math.log(4) if sizes.rising else -math.log(4)
+    centre, slope = _coarse_fit(np.log(near), np.array([means[size] for size in near]), at, slope)
+
     for stage in range(1, ATTEMPTS + 1):
         points = _design(centre, min(max(LOGIT_SPAN / abs(slope), NARROWEST_SPAN), WIDEST_SPAN), sizes)
         values = simulate(stage, points, seeds)
@@ -218,27 +229,6 @@ def search_crossing(simulate: Simulate, at: float, sizes: SizeRange, seeds: int)
     return Crossing(reason="no crossing was found where the pilot saw one")
 
 
-def _pilot(simulate: Simulate, at: float, sizes: SizeRange) -> tuple[float, float] | str:
-    """The logarithm of the size about where the crossing is and the slope of the logit there, or why there is none."""
-    means: dict[int, float] = {}
-
-    def mean(size: int) -> float | None:
-        values = simulate(0, (size,), PILOT_SEEDS)
-        if values is not None:
-            means[size] = float(values.mean())
-        return means.get(size)
-
-    ends = bracket(mean, at, sizes, PILOT_DOUBLINGS)
-    if isinstance(ends, str):
-        return ends
-    quarters = np.linspace(math.log(ends[0]), math.log(ends[1]), 5)[1:-1]
-    for size in sorted({round(math.exp(u)) for u in quarters}):
-        mean(size)
-    near = [size for size in means if min(ends) <= size <= max(ends)]
-    guess = math.log(4) if sizes.rising else -math.log(4)
-    return _coarse_fit(np.log(near), np.array([means[size] for size in near]), at, guess)
-
-
 def _design(centre: float, span: float, sizes: SizeRange) -> tuple[int, ...]:
     """Whole sizes spread evenly around the centre, at least three where there is room."""
     points = np.unique(np.rint(np.exp(centre + np.linspace(-span, span, POINTS_A_STAGE)))).astype(int)
@@ -249,12 +239,11 @@ def _design(centre: float, span: float, sizes: SizeRange) -> tuple[int, ...]:
 
 def _coarse_fit(u: FloatArray, mean: FloatArray, at: float, slope: float) -> tuple[float, float]:
     """Centre and slope by a straight line through the logits; the sign of `slope` is known, so it is kept."""
-    p = np.clip(mean, CERTAIN_SHARE, 1 - CERTAIN_SHARE)
-    height = np.log(p / (1 - p)) - logit(at)
+    height = np.array([logit(p) for p in np.clip(mean, CERTAIN_SHARE, 1 - CERTAIN_SHARE)]) - logit(at)
     centred = u - u.mean()
     fitted = float((centred * height).sum() / max((centred**2).sum(), 1e-300))
     if fitted * slope > 0:
         slope = fitted
     # Not further than one span beyond the points: the line is not to be trusted there.
-    reach = 2 * max(float(np.ptp(u)) / 2, NARROWEST_SPAN)
+    reach = max(float(np.ptp(u)), 2 * NARROWEST_SPAN)
     return float(u.mean() + np.clip(-height.mean() / slope, -reach, reach)), slope

@@ -32,12 +32,12 @@ MARGIN = 1.25  # a diagram reaches so much beyond the outermost cells, as a fact
 FEWEST_SEEDS = 8  # at every size that an observed line goes through
 FEW_SEEDS = 0.5  # sizes with a smaller share of the seeds of the fullest, such as those of a pilot, blur the crossing
 FEWEST_POINTS = 2  # crossings of a scaling
-LEVEL = 0.5  # the level whose crossings are critical
 
 
 @dataclasses.dataclass(frozen=True)
 class Slice2D:
-    """Cells (by number) that differ in the sizes x and y only.
+    """Cells (by number) that differ in the sizes x and y only, with their predicted phase diagram (or why there is
+    none) and critical sizes.
 
     `fixed` is all else; where it holds a ratio, N = ratio V.
     """
@@ -45,11 +45,18 @@ class Slice2D:
     x: str
     y: str
     fixed: Mapping[str, Any]
-    cells: tuple[int, ...]
+    cells: tuple[int, ...] = ()
+    diagram: PhaseDiagram | str = ""
+    scalings: tuple[Scaling, ...] = ()
 
     def title(self) -> str:
         """What is fixed, in words: "L = 4, N/V = 32"."""
         return described(self.fixed)
+
+    def to_dict(self) -> dict[str, object]:
+        """The slice and its diagram as the JSON contract has them."""
+        where = {"x": self.x, "y": self.y, "fixed": self.fixed, "reason": self.diagram}
+        return {"cells": list(self.cells), **(where if isinstance(self.diagram, str) else self.diagram.to_dict())}
 
 
 def described(parameters: Mapping[str, object]) -> str:
@@ -87,11 +94,13 @@ def slices_of(settings: Sequence[Setting]) -> tuple[list[Slice2D], int]:
         groups: dict[tuple[tuple[str, object], ...], list[int]] = {}
         for i, s in enumerate(settings):
             if s.is_limit and None not in (getattr(s, x), getattr(s, y)):
-                groups.setdefault(_all_but(s, x, y, by_ratio), []).append(i)
-        for fixed, members in groups.items():
+                fixed = s.to_dict() | ({"N": None, "ratio": s.ratio} if by_ratio else {}) | {x: None, y: None}
+                key = tuple((name, value) for name, value in fixed.items() if value is not None)
+                groups.setdefault(key, []).append(i)
+        for key, members in groups.items():
             lines = min(len({getattr(settings[i], size) for i in members}) for size in (x, y))
             if lines > 1 and len(members) >= CELLS_A_LINE * lines:
-                candidates.append(Slice2D(x, y, dict(fixed), tuple(members)))
+                candidates.append(Slice2D(x, y, dict(key), tuple(members)))
 
     chosen: list[Slice2D] = []
     covered: set[int] = set()
@@ -100,12 +109,6 @@ def slices_of(settings: Sequence[Setting]) -> tuple[list[Slice2D], int]:
             chosen.append(candidate)
             covered.update(candidate.cells)
     return chosen[:MOST_SLICES], max(0, len(chosen) - MOST_SLICES)
-
-
-def _all_but(s: Setting, x: str, y: str, by_ratio: bool) -> tuple[tuple[str, object], ...]:
-    """All but x and y, as `phase` takes it: hashable pairs."""
-    fixed = s.to_dict() | ({"N": None, "ratio": s.ratio} if by_ratio else {}) | {x: None, y: None}
-    return tuple((name, value) for name, value in fixed.items() if value is not None)
 
 
 def phase_diagram_of(of: Slice2D, settings: Sequence[Setting], target: float, *,
@@ -121,7 +124,7 @@ def phase_diagram_of(of: Slice2D, settings: Sequence[Setting], target: float, *,
         return str(error)
 
 
-def critical_scalings(of: Slice2D, cells: Sequence[Cell], at: float, seed: int) -> list[Scaling]:
+def critical_scalings(of: Slice2D, cells: Sequence[Cell], at: float, seed: int) -> tuple[Scaling, ...]:
     """How critical sizes scale over a slice: one scaling for each observable with two crossings at least.
 
     The critical size is that of the two which more scans cross. `cells` are all of the store's, `seed` is the seed of
@@ -136,7 +139,7 @@ def critical_scalings(of: Slice2D, cells: Sequence[Cell], at: float, seed: int) 
                             tuple(_critical_size(size, value, scan, o, at) for value, scan in sorted(scans.items())))
                     for o in OBSERVABLES]
         ways.append([s for s in scalings if len(s.usable) >= FEWEST_POINTS])
-    return max(ways, key=lambda way: sum(len(s.usable) for s in way))
+    return tuple(max(ways, key=lambda way: sum(len(s.usable) for s in way)))
 
 
 def _critical_size(of: str, value: int, scan: Mapping[int, Cell], observable: str, at: float) -> CriticalSize:
@@ -145,8 +148,8 @@ def _critical_size(of: str, value: int, scan: Mapping[int, Cell], observable: st
     comparisons = [scan[size].comparisons[observable] for size in sizes]
     predicted = crossing_of_scan(np.log(sizes), [np.array([c.predicted]) for c in comparisons], at)
     observed = crossing_of_scan(np.log(sizes), [c.observed.values for c in comparisons], at, FEWEST_SEEDS)
-    return CriticalSize.from_crossings(value, observed, None if predicted.reason else predicted.log_size,
-                                       sum(scan[size].seeds for size in sizes),
+    simulated = sum(scan[size].seeds for size in sizes)
+    return CriticalSize.from_crossings(value, observed, predicted.log_size, simulated,
                                        lambda size: scan[sizes[0]].setting.replace(**{of: size}))
 
 
@@ -155,10 +158,8 @@ def crossing_of_scan(log_sizes: FloatArray, values: Sequence[FloatArray], at: fl
     `log_sizes`, of which those beside the crossing must hold `fewest`."""
     means = np.array([v.mean() for v in values])
     changes = np.flatnonzero(np.diff(means > at))
-    if not changes.size:
-        return Crossing(reason=f"{at:g} is not crossed")
     if len(changes) % 2 == 0:
-        return Crossing(reason=f"{at:g} is crossed there and back")
+        return Crossing(reason=f"{at:g} is crossed there and back" if changes.size else f"{at:g} is not crossed")
     beside = slice(changes[0], changes[-1] + 2)
     if min(map(len, values[beside])) < fewest:
         return Crossing(reason=f"fewer than {fewest} seeds beside the crossing")
@@ -169,27 +170,13 @@ def crossing_of_scan(log_sizes: FloatArray, values: Sequence[FloatArray], at: fl
 
 
 @dataclasses.dataclass(frozen=True)
-class SliceSummary:
-    """A slice of the cells with its predicted phase diagram (or why there is none) and its critical sizes."""
-
-    slice: Slice2D
-    diagram: PhaseDiagram | str
-    scalings: tuple[Scaling, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """The slice and its diagram as the JSON contract has them."""
-        where = {"x": self.slice.x, "y": self.slice.y, "fixed": self.slice.fixed, "reason": self.diagram}
-        return {"cells": list(self.slice.cells), **(where if isinstance(self.diagram, str) else self.diagram.to_dict())}
-
-
-@dataclasses.dataclass(frozen=True)
 class StoreSummary:
     """What a store shows. `at` is the level of critical sizes and of the boundaries in phase diagrams, `more_slices`
     counts the slices beyond those in `slices`."""
 
     analysis: StoreAnalysis
     at: float
-    slices: tuple[SliceSummary, ...]
+    slices: tuple[Slice2D, ...]
     more_slices: int
     reproductions: tuple[Reproduction, ...]
 
@@ -200,7 +187,7 @@ class StoreSummary:
                 "repeat": [r.command for r in self.reproductions]}
 
 
-def summarise_store(results: Results, at: float = LEVEL, *, diagram_cells: tuple[int, int] | None = DIAGRAM_CELLS,
+def summarise_store(results: Results, at: float = 0.5, *, diagram_cells: tuple[int, int] | None = DIAGRAM_CELLS,
                     mapped: SettingMap = map) -> StoreSummary:
     """What the results of a sweep show: judged cells, slices with phase diagrams and critical sizes, commands.
 
@@ -220,10 +207,9 @@ def summarise_store(results: Results, at: float = LEVEL, *, diagram_cells: tuple
     analysis = analyse_cells(results, mapped=mapped)
     settings = [cell.setting for cell in analysis.cells]
     slices, more = slices_of(settings)
-    summaries = []
-    for s in slices:
+    for k, s in enumerate(slices):
         diagram = "" if diagram_cells is None else phase_diagram_of(s, settings, at, cells=diagram_cells, mapped=mapped)
         scalings = critical_scalings(s, analysis.cells, at, analysis.problems[s.cells[0]].seed)
-        summaries.append(SliceSummary(s, diagram, tuple(scalings)))
+        slices[k] = dataclasses.replace(s, diagram=diagram, scalings=scalings)
     commands = reproductions(analysis.all_problems, analysis.seed_counts, analysis.planned)
-    return StoreSummary(analysis, at, tuple(summaries), more, tuple(commands))
+    return StoreSummary(analysis, at, tuple(slices), more, tuple(commands))

@@ -7,12 +7,12 @@ import dataclasses
 import itertools
 import json
 import math
+import re
 import shlex
-import textwrap
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ..numerics.formatting import parse_integer, parse_real
+from ..numerics.formatting import exact, parse_integer, parse_real
 from ..settings import PARAMETERS, Parameter, Setting, SettingError, check_integer
 from ..verification.problem import THREE_STEP_RECALL, cells_of, read_table
 from .sweep_results import SweepProblem
@@ -23,6 +23,8 @@ MOST_COUNTS = 3  # different numbers of seeds that have commands of their own
 
 SCANNED = {**PARAMETERS, "ratio": Parameter("ratio", "N as a multiple of V", "real", 1e-300, 1e9)}
 OF_THE_RUN = ("seeds", "seed", "n_test")
+READERS: dict[str, Callable[[str], object]] = {  # by kind of parameter
+    "integer": parse_integer, "real": parse_real, "flag": {"true": True, "false": False}.get}
 
 Value = int | float | str | bool | None  # of a parameter
 
@@ -46,13 +48,13 @@ def product(scan: Mapping[str, Sequence[Any]], **fixed: Any) -> list[Setting]:
     >>> [(s.V, s.N) for s in product({"V": [16, 32]}, ratio=8, L=2, d=64)]
     [(16, 128), (32, 256)]
     """
-    for name in scan:
+    for name, values in scan.items():
         if name in fixed:
             raise SettingError("scan", f"{name} is scanned: it can't be fixed too")
-        if not scan[name]:
+        if not values:
             raise SettingError("scan", f"{name} is scanned over no value")
     check_names([*scan, *fixed])
-    cells = math.prod(len(values) for values in scan.values())
+    cells = math.prod(map(len, scan.values()))
     if cells > MOST_CELLS:
         raise SettingError("scan", f"the scans make {cells:,} cells; at most {MOST_CELLS:,} are allowed")
     return [setting_of({**fixed, **dict(zip(scan, values, strict=True))})
@@ -61,19 +63,19 @@ def product(scan: Mapping[str, Sequence[Any]], **fixed: Any) -> list[Setting]:
 
 def check_names(names: Collection[str]) -> None:
     """Raise `SettingError` unless the names make a setting: the sizes V, L, d and N or ratio, and nothing unknown."""
-    _check_known(names)
+    for name in names:
+        _parameter(name)
     if {"N", "ratio"} <= {*names}:
         raise SettingError("ratio", "ratio gives N = ratio V: leave N out")
-    missing = {"V", "L", "d", "N"} - {*names} - ({"N"} if "ratio" in names else set())
     for name, p in PARAMETERS.items():
-        if name in missing:
+        if p.required and name not in names and not (name == "N" and "ratio" in names):
             raise SettingError(name, f"{name} is missing: {p.domain} ({p.meaning}), or a scan of it")
 
 
-def _check_known(names: Collection[str]) -> None:
-    for name in names:
-        if name not in SCANNED:
-            raise SettingError("scan", f"{name!r} is no parameter; there are {', '.join(SCANNED)}")
+def _parameter(name: str) -> Parameter:
+    if name not in SCANNED:
+        raise SettingError("scan", f"{name!r} is no parameter; there are {', '.join(SCANNED)}")
+    return SCANNED[name]
 
 
 def setting_of(values: Mapping[str, Any]) -> Setting:
@@ -101,41 +103,36 @@ def scan(text: str) -> tuple[str, list[Value]]:
 
 def scan_values(name: str, text: str) -> list[Value]:
     """The values of a parameter that a text such as "8,16:64:x2" stands for, in order and without repeats."""
-    _check_known([name])
+    parameter = _parameter(name)
     values: list[Value] = []
     for item in text.split(","):
         try:
-            values += _range(SCANNED[name], item) if ":" in item else [_value(SCANNED[name], item)]
+            values += _range(parameter, item) if ":" in item else [read_value(parameter, item)]
         except SettingError as error:
             raise SettingError("scan", f"scan={name}={item!r}: {error}") from None
     return list(dict.fromkeys(values))
 
 
-def _value(parameter: Parameter, text: str) -> Any:
-    """The value of a parameter that a text stands for."""
+def read_value(parameter: Parameter, text: str) -> Any:
+    """The value of a parameter that a text stands for; `SettingError` where it is none.
+
+    >>> read_value(PARAMETERS["N"], "2^16"), read_value(PARAMETERS["m"], "none")
+    (65536, None)
+    """
     text = text.strip()
-    value: Value = text
-    if parameter.kind in ("integer", "real"):
-        value = parse_integer(text) if parameter.kind == "integer" else parse_real(text)
-        if value is None and not (parameter.optional and text == "none"):
-            raise SettingError(parameter.name, f"it is not {parameter.domain}")
-    elif parameter.kind == "flag":
-        value = {"true": True, "false": False}.get(text, text)
-    elif parameter.optional and text == "none":
-        value = None
-    return parameter.check(value)
+    if parameter.optional and text == "none":
+        return None
+    value = READERS[parameter.kind](text) if parameter.kind in READERS else None
+    return parameter.check(text if value is None else value)
 
 
 def _range(parameter: Parameter, text: str) -> list[Value]:
-    """The values of a range such as "64:512:x2"."""
-    ends, _, step_text = text.rpartition(":")
-    first, colon, last = ends.partition(":")
-    multiplies = step_text.strip()[:1] == "x"
-    step = parse_real(step_text.strip()[1:]) if multiplies or step_text.strip()[:1] == "+" else None
-    if step is None or not colon or not math.isfinite(step) or parameter.kind not in ("integer", "real"):
+    parts = re.fullmatch(r"([^:]*):([^:]*):\s*([x+])([^:]*)", text)
+    step = parse_real(parts[4]) if parts else None
+    if parts is None or step is None or not math.isfinite(step) or parameter.kind not in ("integer", "real"):
         raise SettingError("scan", "it is not a range: a:b:xF multiplies by F, a:b:+S adds S")
-
-    low, high = _value(parameter, first), _value(parameter, last)
+    low, high = (read_value(parameter, end) for end in parts.group(1, 2))
+    multiplies = parts[3] == "x"
     if low is None or high is None or low > high or step <= multiplies or (multiplies and low <= 0):
         raise SettingError("scan", "it doesn't rise: a must not exceed b, F must be above 1, S above 0")
     steps = math.log(high / low) / math.log(step) if multiplies else (high - low) / step
@@ -156,41 +153,28 @@ def load_plan(name: str) -> SweepPlan:
     table = read_table(name, THREE_STEP_RECALL.shipped_grids)
     if "cell" in table:
         return SweepPlan(cells_of(THREE_STEP_RECALL, table, name))
+    scans = table.pop("scan", {})
     try:
-        return _plan(table)
+        if not isinstance(scans, dict):
+            raise SettingError("grid", "scan is not a table [scan]")
+        run = {key: check_integer(key, table.pop(key), 0 if key == "seed" else 1) for key in OF_THE_RUN if key in table}
+        for key, values in scans.items():
+            if isinstance(values, str):
+                scans[key] = scan_values(key, values)
+            elif isinstance(values, list):
+                scans[key] = [None if v == "none" else v for v in values]
+            else:
+                raise SettingError("grid", f"scan.{key} is neither a list nor a text such as \"64:512:x2\"")
+        return SweepPlan(product(scans, **table), **run)
     except SettingError as error:
         raise SettingError("grid", f"{name}: {error}") from None
 
 
-def _plan(table: Mapping[str, Any]) -> SweepPlan:
-    run = {name: check_integer(name, table[name], 0 if name == "seed" else 1) for name in OF_THE_RUN if name in table}
-    fixed = {name: value for name, value in table.items() if name not in (*OF_THE_RUN, "scan")}
-    tables = table.get("scan", {})
-    if not isinstance(tables, dict):
-        raise SettingError("grid", "scan is not a table [scan]")
-    scans: dict[str, list[Value]] = {}
-    for name, values in tables.items():
-        if isinstance(values, list):
-            scans[name] = [None if v == "none" else v for v in values]
-        elif isinstance(values, str):
-            scans[name] = scan_values(name, values)
-        else:
-            raise SettingError("grid", f"scan.{name} is neither a list nor a text such as \"64:512:x2\"")
-    return SweepPlan(product(scans, **fixed), **run)
-
-
-@dataclasses.dataclass(frozen=True)
-class Reproduction:
+class Reproduction(NamedTuple):
     """A command line, and the text of the grid file that it reads ("" where it needs none)."""
 
     command: str
     grid: str = ""
-
-    def wrapped(self) -> str:
-        """The command over several lines of a shell, broken between its words only."""
-        words = " ".join(shlex.quote(word).replace(" ", "\0") for word in shlex.split(self.command))
-        lines = textwrap.wrap(words, 76, break_long_words=False, break_on_hyphens=False)
-        return " \\\n  ".join(lines).replace("\0", " ")
 
 
 def reproductions(problems: Sequence[SweepProblem], seeds: Sequence[int],
@@ -204,12 +188,12 @@ def reproductions(problems: Sequence[SweepProblem], seeds: Sequence[int],
     >>> reproductions([SweepProblem(s, seed=1) for s in cells], [8] * 4)[0].command
     'recall-theory sweep --scan L=2,4 --scan d=16,32 --V 16 --N 128 --seeds 8 --seed 1 --store again.db'
     """
-    most = max(seeds)
     planned = planned and len(set(seeds)) > 1
-    uneven = planned or len(set(seeds)) > MOST_COUNTS
+    if planned or len(set(seeds)) > MOST_COUNTS:
+        seeds = [max(seeds)] * len(problems)
     runs: dict[tuple[int, int | None, int], list[Setting]] = {}
     for problem, n in zip(problems, seeds, strict=True):
-        runs.setdefault((problem.seed, problem.n_test, most if uneven else n), []).append(problem.setting)
+        runs.setdefault((problem.seed, problem.n_test, n), []).append(problem.setting)
     made = []
     for number, ((seed, n_test, n), settings) in enumerate(runs.items(), start=1):
         file = "cells.toml" if len(runs) == 1 else f"cells-{number}.toml"
@@ -220,26 +204,24 @@ def reproductions(problems: Sequence[SweepProblem], seeds: Sequence[int],
     return made
 
 
-def _scans(settings: Sequence[Setting]) -> str | None:
-    """The cells as options of `sweep`; None where they aren't all combinations of some values."""
+def _scans(settings: Sequence[Setting]) -> str:
+    """The cells as options of `sweep`; "" where they aren't all combinations of some values."""
     rows = [s.to_dict() for s in settings]
     if len({s.ratio for s in settings}) < len({s.N for s in settings}):
         rows = [{**row, "N": None, "ratio": s.ratio} for row, s in zip(rows, settings, strict=True)]
     values = {name: list(dict.fromkeys(row[name] for row in rows)) for name in rows[0]}
     if math.prod(map(len, values.values())) != len(settings):
-        return None
+        return ""
     scanned, fixed = [], []
     for name, of in values.items():
         texts = [_text(value) for value in of]
         option = name.replace("_", "-")
         if len(of) > 1 and any("," in text for text in texts):  # an activation of two arguments, say
-            return None
+            return ""
         if len(of) > 1:
             scanned.append(f"--scan {shlex.quote(name + '=' + ','.join(texts))}")
-        elif isinstance(of[0], bool):
-            fixed += [] if of[0] else [f"--no-{option}"]
         elif of[0] != SCANNED[name].default:
-            fixed.append(f"--{option} {shlex.quote(texts[0])}")
+            fixed.append(f"--no-{option}" if of[0] is False else f"--{option} {shlex.quote(texts[0])}")
     return " ".join([*scanned, *fixed])
 
 
@@ -247,13 +229,11 @@ def _text(value: object) -> str:
     """A value as `sweep` reads it."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return exact(value) if isinstance(value, float) else str(value)
 
 
 def _grid(settings: Sequence[Setting]) -> str:
     """The cells as a TOML file that `sweep --grid` reads; TOML writes these values as JSON does."""
-    tables = []
-    for s in settings:
-        lines = [f"{name} = {json.dumps(v)}" for name, v in s.to_dict().items() if v != SCANNED[name].default]
-        tables.append("\n".join(["[[cell]]", *lines]))
-    return "\n\n".join(tables) + "\n"
+    tables = [[f"{name} = {json.dumps(v)}" for name, v in s.to_dict().items() if v != SCANNED[name].default]
+              for s in settings]
+    return "\n\n".join("\n".join(["[[cell]]", *lines]) for lines in tables) + "\n"

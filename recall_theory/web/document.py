@@ -6,13 +6,12 @@ Their formulas are MathML, which browsers typeset without a library or a font.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import functools
 import hashlib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..plots.style import PALETTE
 from ..settings import SIZES, Setting
@@ -46,7 +45,10 @@ def render(template: str, *, style: str, script: str, connect: str = "'none'", s
 
     from .. import __version__
 
-    sheet = _colours() + asset("style.css") + style
+    # The palette of the figures as custom properties, each the --colour of the class of its name too.
+    shades = [f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in PALETTE.items()]
+    classes = [f".{name} {{ --colour: var(--{name}); }}" for name in PALETTE]
+    sheet = "\n".join([":root {", *shades, "}", *classes, asset("style.css"), style])
     script = asset("reading.js") + script
     styles = "unsafe-inline" if style_attributes else hashed(sheet)
     policy = (f"default-src 'none'; script-src '{hashed(script)}'; style-src '{styles}'; img-src data:; "
@@ -55,23 +57,9 @@ def render(template: str, *, style: str, script: str, connect: str = "'none'", s
         policy=policy, style=Markup(sheet), script=Markup(script), version=__version__, **values)
 
 
-def _colours() -> str:
-    """The palette of the figures as custom properties, each the --colour of the class of its name too."""
-    shades = [f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in PALETTE.items()]
-    classes = [f".{name} {{ --colour: var(--{name}); }}" for name in PALETTE]
-    return "\n".join([":root {", *shades, "}", *classes, ""])
-
-
 def fragment(template: str, macro: str, *values: object) -> str:
     """What a macro of a template of this package makes of values: safe HTML, a part of a page."""
     return getattr(environment().get_template(template).module, macro)(*values)
-
-
-def text(plain: str) -> str:
-    """A text as HTML."""
-    from markupsafe import escape
-
-    return str(escape(plain))
 
 
 @functools.cache
@@ -106,68 +94,67 @@ def hashed(inline: str) -> str:
 
 # Formulas
 
-NOISE = ("noise", "=")
 OF_NOISE = "<msup><mrow><mo>(</mo><mtext>noise</mtext><mo>/</mo><mtext>signal</mtext><mo>)</mo></mrow><mn>2</mn></msup>"
 FUNCTIONS = {"log": "ln", "loggamma": "ln Γ"}  # class of sympy -> how the field writes it
+# The title of a law begins with what it bounds: "Least N: every fact must occur", "N d that the trigger asks for".
+BOUNDED = re.compile(r"(?P<end>Least|Largest) (?P<size>\w+)(: | )|(?P<product>[\w^ ]+) that (?=.* asks? for)")
 
 
-@dataclasses.dataclass(frozen=True)
-class Group:
-    """Formulas of one model under a heading; `bounds` maps each name to the size that it bounds and the relation."""
+class Group(NamedTuple):
+    """Formulas of one model, "plain", "mlp" or "orthogonal", under a heading."""
 
     key: str
-    heading: str
     model: str
+    heading: str
     words: str
-    bounds: Mapping[str, tuple[str, str]]
+    names: Sequence[str]
 
     def formulas(self) -> list[dict[str, str]]:
         """The formulas as a page shows them: name, heading, math (MathML), provenance, reference and regime."""
         from ..theory.formulas.registry import formulas
 
-        return [{"name": name, "heading": _heading(formulas[name].title), "math": formula_math(formulas[name], *bound),
-                 "provenance": formulas[name].provenance, "reference": formulas[name].reference,
-                 "regime": formulas[name].regime.replace("<<", "≪").replace(">>", "≫")}
-                for name, bound in self.bounds.items()]
+        shown = []
+        for item in map(formulas.__getitem__, self.names):
+            bounded = BOUNDED.match(item.title)
+            heading = item.title[bounded.end() if bounded else 0:]
+            shown.append({"name": item.name, "heading": heading[:1].upper() + heading[1:], "math": formula_math(item),
+                          "provenance": item.provenance, "reference": item.reference,
+                          "regime": item.regime.replace("<<", "≪").replace(">>", "≫")})
+        return shown
 
     def symbols(self) -> list[str]:
         """Each symbol in the formulas that is not a size, as MathML, and its meaning."""
         from ..theory.formulas.registry import SYMBOLS, formulas
 
-        names = dict.fromkeys(a for name in self.bounds for a in formulas[name].arguments if a not in SIZES)
+        names = dict.fromkeys(a for name in self.names for a in formulas[name].arguments if a not in SIZES)
         return [f"{math(_typeset(name))} {SYMBOLS[name].meaning}" for name in names]
 
 
-GROUPS = {group.key: group for group in (
-    Group("laws", "The leading laws", "plain",
+GROUPS = (
+    Group("laws", "plain", "The leading laws",
           "What a size must reach so that one cause alone does no harm, to leading order in large sizes. The "
           "prediction counts all causes together, at any size.",
-          {"law.attention.trigger_overlap": ("d", "≥"), "law.attention.mean_embedding": ("N", "≥"),
-           "law.attention.noise_tokens": ("N", "≥"), "law.attention.informative_tokens": ("N", "≥"),
-           "law.recall.interference": ("V", "≤"), "law.recall.mean_bias": ("N", "≥"),
-           "law.recall.coverage": ("N", "≥")}),
-    Group("noise", "The noise terms of recall", "plain",
+          ("law.attention.trigger_overlap", "law.attention.mean_embedding", "law.attention.noise_tokens",
+           "law.attention.informative_tokens", "law.recall.interference", "law.recall.mean_bias",
+           "law.recall.coverage")),
+    Group("noise", "plain", "The noise terms of recall",
           "Each is one cause's variance over the squared signal, at typical lengths, once the right token is attended.",
-          {"recall.interference": NOISE, "recall.gradient_noise": NOISE, "recall.mean_bias": NOISE,
-           "recall.token_overlap": NOISE}),
-    Group("mlp", "The leading laws with an MLP", "mlp",
+          ("recall.interference", "recall.gradient_noise", "recall.mean_bias", "recall.token_overlap")),
+    Group("mlp", "mlp", "The leading laws with an MLP",
           "What products of sizes must reach; the activation enters through a few of its averages over Gaussian "
           "inputs.",
-          {"law.attention.trigger_overlap": ("d", "≥"), "mlp.law.attention.mean_bias": ("N^2 d^3", "≥"),
-           "mlp.law.attention.gradient_noise": ("N^2 d^4", "≥"), "mlp.law.attention.mlp_mean": ("m N^2 d^2", "≥"),
-           "mlp.law.attention.mlp_noise": ("m N^2 d^2", "≥"), "mlp.law.recall.interference": ("d^2", "≥"),
-           "mlp.law.recall.mlp_noise": ("m d", "≥"), "mlp.law.recall.mean_bias": ("N d", "≥"),
-           "law.recall.coverage": ("N", "≥")}),
-    Group("orthogonal", "The leading laws with orthogonal embeddings", "orthogonal",
+          ("law.attention.trigger_overlap", "mlp.law.attention.mean_bias", "mlp.law.attention.gradient_noise",
+           "mlp.law.attention.mlp_mean", "mlp.law.attention.mlp_noise", "mlp.law.recall.interference",
+           "mlp.law.recall.mlp_noise", "mlp.law.recall.mean_bias", "law.recall.coverage")),
+    Group("orthogonal", "orthogonal", "The leading laws with orthogonal embeddings",
           "Orthonormal embeddings leave no overlaps: what is left is the counting of samples.",
-          {"orthogonal.attention.least_samples": ("N", "≥"), "orthogonal.recall.most": ("N", "≥"),
-           "orthogonal.recall.all": ("N", "≥")}),
-)}
+          ("orthogonal.attention.least_samples", "orthogonal.recall.most", "orthogonal.recall.all")),
+)
 
 
 def groups_of(models: Collection[str]) -> list[Group]:
     """The groups of some models: "plain", "mlp" or "orthogonal"."""
-    return [group for group in GROUPS.values() if group.model in models]
+    return [group for group in GROUPS if group.model in models]
 
 
 def model_of(setting: Setting) -> str:
@@ -175,12 +162,6 @@ def model_of(setting: Setting) -> str:
     if setting.m is not None:
         return "mlp"
     return "orthogonal" if setting.embedding == "orthogonal" else "plain"
-
-
-def _heading(title: str) -> str:
-    """The title without its first part, which the formula itself says: "Least N: every fact must occur"."""
-    rest = re.sub(r"^(Least|Largest) \w+: |^[\w^ ]+ that (?=.* asks? for)", "", title)
-    return rest[:1].upper() + rest[1:]
 
 
 def math(expression: sympy.Basic, before: str = "") -> str:
@@ -193,29 +174,29 @@ def math(expression: sympy.Basic, before: str = "") -> str:
     return f"<math>{before}{_printer().doprint(expression)}</math>"
 
 
-def formula_math(item: Formula, left: str = "", relation: str = "") -> str:
-    """A registered formula with the symbols of the field, as `left relation expression` in a <math> element.
+def formula_math(item: Formula) -> str:
+    """A registered formula with the symbols of the field in a <math> element, after the size or the product of sizes
+    that its title says it bounds, or after (noise/signal)^2.
 
-    `left` is a product of powers of declared symbols, such as "N^2 d^4", or "noise" for (noise/signal)^2. Raises
-    `ValueError` for a formula without an expression.
+    Raises `ValueError` for a formula without an expression.
 
     >>> from recall_theory.theory.formulas.registry import formulas
-    >>> formula_math(formulas["law.attention.trigger_overlap"], "d", "≥")[:39]
+    >>> formula_math(formulas["law.attention.trigger_overlap"])[:39]
     '<math><mrow><mi>d</mi></mrow><mo>≥</mo>'
     """
     if item.expr is None:
         raise ValueError(f"{item.name} has no expression: {item.regime}")
-    before = ""
-    if left:
-        product = OF_NOISE if left == "noise" else "<mo>&InvisibleTimes;</mo>".join(map(_power, left.split()))
-        before = f"<mrow>{product}</mrow><mo>{relation}</mo>"
-    return math(item.expr.xreplace({s: _typeset(a) for a, s in item.symbols.items()}), before)
-
-
-def _power(factor: str) -> str:
-    name, _, exponent = factor.partition("^")
-    base = _printer().doprint(_typeset(name))
-    return f"<msup>{base}<mn>{exponent}</mn></msup>" if exponent else str(base)
+    bounded = BOUNDED.match(item.title)
+    product, relation = OF_NOISE, "="
+    if bounded:
+        powers = []
+        for factor in (bounded["size"] or bounded["product"]).split():
+            name, _, exponent = factor.partition("^")
+            base = _printer().doprint(_typeset(name))
+            powers.append(f"<msup>{base}<mn>{exponent}</mn></msup>" if exponent else base)
+        product, relation = "<mo>&InvisibleTimes;</mo>".join(powers), "≤" if bounded["end"] == "Largest" else "≥"
+    return math(item.expr.xreplace({s: _typeset(a) for a, s in item.symbols.items()}),
+                f"<mrow>{product}</mrow><mo>{relation}</mo>")
 
 
 def _typeset(name: str) -> sympy.Symbol:

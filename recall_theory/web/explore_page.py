@@ -2,175 +2,32 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
 import shlex
 from collections.abc import Iterator, Mapping
+from html import escape
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import Element, SubElement, tostring
 
 from ..activations import NAMED
 from ..numerics.formatting import BEYOND_EVERY_RANGE, count, number, parse_integer, parse_real, probability
 from ..settings import EMBEDDINGS, OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, SIZES, Setting, SettingError
-from .document import GROUPS, asset, fragment, model_of, render, text
+from ..sweep.sweep_grid import read_value
+from .document import GROUPS, asset, fragment, model_of, render
 
 if TYPE_CHECKING:
     from ..theory.predict import Prediction
-
 
 CURVE_SPAN = 64  # the curve reaches this factor to either side of the setting
 INTERVALS = 24
 STEEP_CHANGE = 0.05  # change between neighbouring points above which one is added between them
 MOST_POINTS = 48
+FIRST_POINTS = 5  # with which a curve takes the place of the one before
 HEIGHT = 300  # pixels, as are those around the area of the curve
 LEFT, RIGHT, TOP, BOTTOM = 40, 84, 12, 40
 TICK_WIDTH = 85  # pixels
 
-
-@functools.lru_cache(maxsize=4096)
-def predicted(setting: Setting) -> Prediction:
-    """`predict`, which remembers the latest settings: curves and controls come back to them."""
-    from ..theory.predict import predict
-
-    return predict(setting)
-
-
-@dataclasses.dataclass
-class Curve:
-    """Observables along a size around a setting, and where they lie in a drawing of `width` pixels.
-
-    `ratio` is N/V where N follows V, else None. `points` maps values of the size to predictions.
-    """
-
-    setting: Setting
-    along: str
-    ratio: float | None
-    width: int
-    points: dict[int, Prediction] = dataclasses.field(default_factory=dict)
-    omitted: str = ""  # why a value has no point
-
-    def __post_init__(self) -> None:
-        parameter = PARAMETERS[self.along]
-        self.present: int = getattr(self.setting, self.along)
-        low, high = max(parameter.low, self.present / CURVE_SPAN), min(parameter.high, self.present * CURVE_SPAN)
-        spaced = {round(low * (high / low) ** (i / INTERVALS)) for i in range(INTERVALS + 1)}
-        self._values = sorted(spaced | {self.present})
-        self.low, self.high = self._values[0], self._values[-1]
-
-    def compute(self) -> Iterator[int]:
-        """Add the points one by one: evenly spaced in the logarithm first, then closer where the curve is steep.
-
-        Yields the value of each once it is there, or `omitted` says why it is not.
-        """
-        for value in self._coarse_first():
-            self._add(value)
-            yield value
-        tried = set(self._values)
-        while len(tried) < MOST_POINTS and (middle := self._steepest(tried)) is not None:
-            tried.add(middle)
-            self._add(middle)
-            yield middle
-
-    def _add(self, value: int) -> None:
-        sizes = {self.along: value}
-        if self.ratio is not None:
-            sizes["N"] = max(1, round(self.ratio * value))
-        try:
-            self.points[value] = predicted(self.setting.replace(**sizes))
-        except SettingError as error:
-            self.omitted = str(error)
-
-    def _coarse_first(self) -> list[int]:
-        """The evenly spaced values in an order of which every beginning spans the whole range."""
-        order = [self.present, self.low, self.high]
-        stride = 2 ** len(self._values).bit_length()
-        while stride >= 1:
-            order += self._values[::stride]
-            stride //= 2
-        return list(dict.fromkeys(order))
-
-    def _steepest(self, tried: set[int]) -> int | None:
-        """The middle of the interval along which an observable changes most, where that is more than STEEP_CHANGE."""
-        best, middle = STEEP_CHANGE, None
-        for left, right in itertools.pairwise(sorted(self.points)):
-            a, b = self.points[left], self.points[right]
-            change = max(abs(getattr(b, name) - getattr(a, name)) for name in OBSERVABLES)
-            between = round(math.sqrt(left * right))
-            if change > best and between not in tried:
-                best, middle = change, between
-        return middle
-
-    def note(self, provisional: bool) -> str:
-        """What there is to know about the points so far."""
-        notes = [f"provisional: {len(self.points)} points so far" if provisional else "",
-                 "" if self.ratio is None else f"at N/V = {number(self.ratio)}",
-                 f"left out: {self.omitted}" if self.omitted else "", self._unchecked()]
-        return "; ".join(filter(None, notes))
-
-    def _unchecked(self) -> str:
-        """Which points lie outside the domain that was checked, and what to expect there."""
-        values = [value for value, p in sorted(self.points.items()) if not p.checked]
-        if not values:
-            return ""
-        among = f"{len(values)} of {len(self.points)} points, from {count(values[0])} to {count(values[-1])} (* below)"
-        return f"{among}: {self.points[values[0]].remarks[0]}"
-
-    def svg(self) -> str:
-        """The curve as an SVG element; each point is a line that carries its value and what is read there."""
-        high, low, right = self._y(1), self._y(0), self._x(self.high)
-        first, last = self.points[min(self.points)], self.points[max(self.points)]
-        changes = [f"{o} from {probability(getattr(first, o))} to {probability(getattr(last, o))}" for o in OBSERVABLES]
-        label = f"Along {self.along}, from {min(self.points)} to {max(self.points)}: {', '.join(changes)}"
-        root = Element("svg", {"viewBox": f"0 0 {self.width} {HEIGHT}", "role": "img", "aria-label": label})
-        for p in (0, 0.25, 0.5, 0.75, 1):
-            _add(root, "line", x1=LEFT, x2=right, y1=self._y(p), y2=self._y(p))
-            _add(root, "text", str(p), x=4, y=self._y(p) + 4)
-        for tick in self._ticks():
-            _add(root, "text", count(tick), class_="middle", x=self._x(tick), y=low + 20)
-        present = self._x(self.present)
-        _add(root, "line", class_="present", x1=present, x2=present, y1=low, y2=high)
-        _add(root, "text", self.along, class_="middle", x=present, y=HEIGHT - 4)
-        height = 0.0  # of the names at the right end, apart from one another
-        for name in sorted(OBSERVABLES, key=lambda name: -getattr(last, name)):
-            height = max(height + 15, self._y(getattr(last, name)) + 4)
-            corners = [f"{self._x(value)},{self._y(getattr(p, name))}" for value, p in sorted(self.points.items())]
-            _add(root, "polyline", class_=name, points=" ".join(corners))
-            _add(root, "text", name, class_=name, x=right + 8, y=height)
-        for value, point in sorted(self.points.items()):
-            read = ", ".join(f"{name} {probability(getattr(point, name))}" for name in OBSERVABLES)
-            kind = "point start" if value == self.present else "point"
-            line = _add(root, "line", class_=kind, x1=self._x(value), x2=self._x(value), y1=low, y2=high)
-            line.attrib |= {"data-value": str(value), "data-words": f"{self.along} = {count(value)}: {read}"}
-        return tostring(root, encoding="unicode")
-
-    def _x(self, value: float) -> float:
-        share = math.log(value / self.low) / (math.log(self.high / self.low) or 1)
-        return round(LEFT + share * (self.width - LEFT - RIGHT), 1)
-
-    def _y(self, probability: float) -> float:
-        return round(HEIGHT - BOTTOM - probability * (HEIGHT - BOTTOM - TOP), 1)
-
-    def _ticks(self) -> list[int]:
-        """Powers of ten along the size, not more than there is room for."""
-        powers = [power for power in (10**k for k in range(16)) if self.low <= power <= self.high]
-        room = (self.width - LEFT - RIGHT) // TICK_WIDTH
-        return powers[::math.ceil(len(powers) / room)]
-
-
-def _add(root: Element, tag: str, text: str = "", class_: str = "", **attributes: object) -> Element:
-    """An element at the end of `root`."""
-    child = SubElement(root, tag, {name: str(value) for name, value in attributes.items()})
-    child.text = text
-    if class_:
-        child.set("class", class_)
-    return child
-
-
-Record = dict[str, object]
-
-FIRST_POINTS = 5  # with which a curve takes the place of the one before
 RESULTS = "explore_results.html.jinja"
 RATES = ("eta", "gamma")
 CONTROLS = (*SIZES, "activation", "embedding", *RATES)  # beside which the page says what is wrong with them
@@ -184,6 +41,8 @@ PLAIN_BOUNDS = {
     "bits: on average": "The recall that so many bits allow on average.",
     "gradient access": "The first gradient, in noise of its own size, carries a limited number of bits.",
 }
+
+Record = dict[str, object]
 
 
 def page(form: Mapping[str, str], token: str) -> str:
@@ -202,7 +61,15 @@ def page(form: Mapping[str, str], token: str) -> str:
 @functools.cache
 def _formulas() -> str:
     """The formulas of all models; the page shows those of the model at hand."""
-    return fragment("parts.html.jinja", "formula_groups", GROUPS.values())
+    return fragment("parts.html.jinja", "formula_groups", GROUPS)
+
+
+@functools.lru_cache(maxsize=4096)
+def predicted(setting: Setting) -> Prediction:
+    """`predict`, which remembers the latest settings: curves and controls come back to them."""
+    from ..theory.predict import predict
+
+    return predict(setting)
 
 
 def answers(form: Mapping[str, str]) -> Iterator[Record]:
@@ -219,19 +86,42 @@ def answers(form: Mapping[str, str]) -> Iterator[Record]:
     Records of kind "setting", "prediction", "bounds" and, as its points come, "curve"; "html" maps ids on the page
     to what they hold then. Where the setting is outside the domain of the theory, one of kind "problems" is the last.
     """
+    from ..theory.bounds import bounds_at
+    from ..theory.capacity import limiting_term
+
     setting, problems = _setting(form)
     if setting is not None:
         yield _described(setting)
         try:
-            yield _prediction(setting)
+            prediction = predicted(setting)
         except SettingError as error:
             problems = {error.name: str(error)}
     if setting is None or problems:
         yield {"kind": "problems", "problems": problems,
                "html": {**_beside_controls(problems), "status": f"No result: see {', '.join(problems)}."}}
         return
-    yield _bounds(setting)
-    yield from _curve(setting, form)
+    cause = limiting_term(prediction)
+    yield {"kind": "prediction", **prediction.to_dict(), "words": f"{_words(prediction)}; limited by {cause}",
+           "html": {"observables": fragment(RESULTS, "observables", prediction, OBSERVABLE_MEANINGS),
+                    "limits": fragment(RESULTS, "limits", prediction, cause)}}
+
+    s = setting
+    found = bounds_at(V=s.V, L=s.L, d=s.d, N=s.N, m=s.m, activation=s.activation)
+    rows = [(bound, PLAIN_BOUNDS.get(bound.name, ""), found.least_samples(bound)) for bound in found.bounds]
+    yield {"kind": "bounds", **found.to_dict(), "html": {"bound-rows": fragment(RESULTS, "bounds", rows)}}
+
+    along = form.get("along", "N")
+    if along not in SIZES or getattr(setting, along) is None:
+        along = "N"
+    width = min(max(parse_integer(form.get("width", "")) or 800, 240), 4000)
+    curve = Curve(setting, along, setting.ratio if along == "V" and "hold" in form else None, width)
+    for value in curve.compute():
+        point = curve.points.get(value)
+        yield {"kind": "curve", "along": along, "value": value, "provisional": True,
+               "predicted": point and {name: getattr(point, name) for name in OBSERVABLES},
+               "checked": point and point.checked,
+               "html": curve.html(provisional=True) if len(curve.points) >= FIRST_POINTS else {}}
+    yield {"kind": "curve", "along": along, "provisional": False, "html": curve.html(provisional=False)}
 
 
 def _setting(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
@@ -242,9 +132,8 @@ def _setting(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
         entered = form.get(name, "").strip()
         if (name == "m" and name not in form) or (name in RATES and not entered):
             continue
-        read = parse_integer(entered) if name in SIZES else parse_real(entered)
         try:
-            values[name] = PARAMETERS[name].check(entered if read is None else read)
+            values[name] = read_value(PARAMETERS[name], entered)
         except SettingError as error:
             problems[name] = str(error).removesuffix(", or none")
     if problems:
@@ -264,7 +153,7 @@ def _setting(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
 
 def _beside_controls(problems: Mapping[str, str]) -> dict[str, str]:
     """What is wrong beside each control, "" where nothing is."""
-    return {f"{name}-problem": text(problems.get(name, "")) for name in CONTROLS}
+    return {f"{name}-problem": escape(problems.get(name, "")) for name in CONTROLS}
 
 
 def _described(setting: Setting) -> Record:
@@ -276,49 +165,115 @@ def _described(setting: Setting) -> Record:
         options.append("--no-trigger-in-value")
     python = f"from recall_theory import Setting, predict\nprint(predict(Setting({arguments})))"
     return {"kind": "setting", "setting": setting.to_dict(), "ratio": setting.ratio, "model": model_of(setting),
-            "html": {**_beside_controls({}), "ratio": number(setting.ratio), "python": text(python),
-                     "command": text(f"recall-theory predict {' '.join(options)}")}}
+            "html": {**_beside_controls({}), "ratio": number(setting.ratio), "python": escape(python),
+                     "command": escape(f"recall-theory predict {' '.join(options)}")}}
 
 
-def _prediction(setting: Setting) -> Record:
-    """What `predict` says, as its `to_dict`, and how it is shown and said."""
-    from ..theory.capacity import limiting_term
-
-    prediction = predicted(setting)
-    cause = limiting_term(prediction)
-    values = ", ".join(f"{name} {probability(getattr(prediction, name))}" for name in OBSERVABLES)
-    return {"kind": "prediction", **prediction.to_dict(), "words": f"{values}; limited by {cause}",
-            "html": {"observables": fragment(RESULTS, "observables", prediction, OBSERVABLE_MEANINGS),
-                     "limits": fragment(RESULTS, "limits", prediction, cause)}}
+def _words(p: Prediction) -> str:
+    return ", ".join(f"{name} {probability(getattr(p, name))}" for name in OBSERVABLES)
 
 
-def _bounds(s: Setting) -> Record:
-    from ..theory.bounds import bounds_at
+class Curve:
+    """Observables along a size around a setting, drawn `width` pixels wide.
 
-    found = bounds_at(V=s.V, L=s.L, d=s.d, N=s.N, m=s.m, activation=s.activation)
-    rows = [(bound, PLAIN_BOUNDS.get(bound.name, ""), found.least_samples(bound)) for bound in found.bounds]
-    return {"kind": "bounds", **found.to_dict(), "html": {"bound-rows": fragment(RESULTS, "bounds", rows)}}
+    `ratio` is N/V where N follows V, else None. `points` maps values of the size to predictions.
+    """
 
+    def __init__(self, setting: Setting, along: str, ratio: float | None, width: int):
+        self.setting, self.along, self.ratio, self.width = setting, along, ratio, width
+        self.points: dict[int, Prediction] = {}
+        self.omitted = ""  # why a value has no point
+        self.present: int = getattr(setting, along)
+        parameter = PARAMETERS[along]
+        low, high = max(parameter.low, self.present / CURVE_SPAN), min(parameter.high, self.present * CURVE_SPAN)
+        spaced = {round(low * (high / low) ** (i / INTERVALS)) for i in range(INTERVALS + 1)}
+        self.values = sorted(spaced | {self.present})
 
-def _curve(setting: Setting, form: Mapping[str, str]) -> Iterator[Record]:
-    """The curve point by point, and how it is drawn once it has a few of them."""
-    along = form.get("along", "N")
-    if along not in SIZES or getattr(setting, along) is None:
-        along = "N"
-    ratio = setting.ratio if along == "V" and "hold" in form else None
-    width = parse_integer(form.get("width", "")) or 800
-    curve = Curve(setting, along, ratio, width=min(max(width, 240), 4000))
-    for value in curve.compute():
-        point = curve.points.get(value)
-        yield {"kind": "curve", "along": along, "value": value, "provisional": True,
-               "predicted": point and {name: getattr(point, name) for name in OBSERVABLES},
-               "checked": point and point.checked,
-               "html": _drawn(curve, provisional=True) if len(curve.points) >= FIRST_POINTS else {}}
-    yield {"kind": "curve", "along": along, "provisional": False, "html": _drawn(curve, provisional=False)}
+    def compute(self) -> Iterator[int]:
+        """Add the points one by one: evenly spaced in the logarithm first, so that every beginning spans the whole
+        range, then closer where the curve is steep.
 
+        Yields the value of each once it is there, or `omitted` says why it is not.
+        """
+        order = [self.present, self.values[0], self.values[-1]]
+        for power in range(len(self.values).bit_length(), -1, -1):
+            order += self.values[::2**power]
+        for value in dict.fromkeys(order):
+            yield self._add(value)
+        tried = set(order)
+        while len(tried) < MOST_POINTS:
+            gaps = []  # (change of an observable, the middle) between neighbours
+            for left, right in itertools.pairwise(sorted(self.points)):
+                a, b = self.points[left], self.points[right]
+                change = max(abs(getattr(b, name) - getattr(a, name)) for name in OBSERVABLES)
+                gaps.append((change, round(math.sqrt(left * right))))
+            steep = [gap for gap in gaps if gap[0] > STEEP_CHANGE and gap[1] not in tried]
+            if not steep:
+                return
+            tried.add(max(steep)[1])
+            yield self._add(max(steep)[1])
 
-def _drawn(curve: Curve, provisional: bool) -> dict[str, str]:
-    rows = [(count(value) + ("" if p.checked else "*"), *(probability(getattr(p, name)) for name in OBSERVABLES))
-            for value, p in sorted(curve.points.items())]
-    table = fragment("parts.html.jinja", "table", "Predicted along one size", (curve.along, *OBSERVABLES), rows)
-    return {"plot": curve.svg(), "curve-table": table, "along-note": text(curve.note(provisional))}
+    def _add(self, value: int) -> int:
+        sizes = {self.along: value}
+        if self.ratio is not None:
+            sizes["N"] = max(1, round(self.ratio * value))
+        try:
+            self.points[value] = predicted(self.setting.replace(**sizes))
+        except SettingError as error:
+            self.omitted = str(error)
+        return value
+
+    def html(self, provisional: bool) -> dict[str, str]:
+        """The drawing, the table and the note, by their ids on the page."""
+        points = sorted(self.points.items())
+        rows = [(count(value) + ("" if p.checked else "*"), *(probability(getattr(p, name)) for name in OBSERVABLES))
+                for value, p in points]
+        table = fragment("parts.html.jinja", "table", "Predicted along one size", (self.along, *OBSERVABLES), rows)
+        unchecked = [(value, p) for value, p in points if not p.checked]
+        notes = [f"provisional: {len(points)} points so far" if provisional else "",
+                 "" if self.ratio is None else f"at N/V = {number(self.ratio)}",
+                 f"left out: {self.omitted}" if self.omitted else ""]
+        if unchecked:
+            (first, p), (last, _) = unchecked[0], unchecked[-1]
+            notes.append(f"{len(unchecked)} of {len(points)} points, from {count(first)} to {count(last)} (* below): "
+                         f"{p.remarks[0]}")
+        return {"plot": self.svg(), "curve-table": table, "along-note": escape("; ".join(filter(None, notes)))}
+
+    def svg(self) -> str:
+        """The curve as an SVG element; each point is a line that carries its value and what is read there."""
+        points = sorted(self.points.items())
+        right = self.width - RIGHT
+        span = math.log(self.values[-1] / self.values[0]) or 1
+
+        def x(value: float) -> float:
+            return round(LEFT + math.log(value / self.values[0]) / span * (right - LEFT), 1)
+
+        def y(probability: float) -> float:
+            return round(HEIGHT - BOTTOM - probability * (HEIGHT - BOTTOM - TOP), 1)
+
+        def upright(value: int, more: str) -> str:
+            return f'<line x1="{x(value)}" x2="{x(value)}" y1="{y(0)}" y2="{y(1)}" {more}/>'
+
+        (_, first), (_, last) = points[0], points[-1]
+        changes = [f"{o} from {probability(getattr(first, o))} to {probability(getattr(last, o))}" for o in OBSERVABLES]
+        label = f"Along {self.along}, from {points[0][0]} to {points[-1][0]}: {', '.join(changes)}"
+        parts = [f'<svg viewBox="0 0 {self.width} {HEIGHT}" role="img" aria-label="{escape(label)}">']
+        for share in (0, 0.25, 0.5, 0.75, 1):
+            parts += [f'<line x1="{LEFT}" x2="{right}" y1="{y(share)}" y2="{y(share)}"/>',
+                      f'<text x="4" y="{y(share) + 4}">{share}</text>']
+        powers = [10**k for k in range(16) if self.values[0] <= 10**k <= self.values[-1]]
+        for tick in powers[::math.ceil(len(powers) / ((right - LEFT) // TICK_WIDTH))]:
+            parts.append(f'<text class="middle" x="{x(tick)}" y="{y(0) + 20}">{count(tick)}</text>')
+        parts += [upright(self.present, 'class="present"'),
+                  f'<text class="middle" x="{x(self.present)}" y="{HEIGHT - 4}">{self.along}</text>']
+        height = 0.0  # of the names at the right end, apart from one another
+        for name in sorted(OBSERVABLES, key=lambda name: -getattr(last, name)):
+            height = max(height + 15, y(getattr(last, name)) + 4)
+            corners = " ".join(f"{x(value)},{y(getattr(p, name))}" for value, p in points)
+            parts += [f'<polyline class="{name}" points="{corners}"/>',
+                      f'<text class="{name}" x="{right + 8}" y="{height}">{name}</text>']
+        for value, p in points:
+            kind = "point start" if value == self.present else "point"
+            words = escape(f"{self.along} = {count(value)}: {_words(p)}")
+            parts.append(upright(value, f'class="{kind}" data-value="{value}" data-words="{words}"'))
+        return "".join([*parts, "</svg>"])

@@ -48,8 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         if (name if port.isdigit() else host) not in NAMES:
             self.send_error(421, explain="this server answers to 127.0.0.1 and localhost alone")
         elif path == "/":
-            self._begin("text/html; charset=utf-8")
-            self._write(self.server.page(form))
+            self._send("text/html; charset=utf-8", iter([self.server.page(form)]))
         elif path != "/answers":
             self.send_error(404, explain="there is one page here: /")
         elif self.headers.get("Origin", f"http://{host}").lower() != f"http://{host}":
@@ -57,19 +56,16 @@ class Handler(BaseHTTPRequestHandler):
         elif not hmac.compare_digest(self.headers.get("X-Token", "").encode(), self.server.token.encode()):
             self.send_error(403, explain="the token of this page is missing or an older one: reload the page")
         else:
-            self._begin("application/x-ndjson")
-            for record in self.server.newest_answers(form):
-                self._write(json.dumps(cleaned(record), allow_nan=False) + "\n")
+            self._send("application/x-ndjson", (json.dumps(cleaned(record), allow_nan=False) + "\n"
+                                                for record in self.server.newest_answers(form)))
 
     do_HEAD = do_GET
 
-    def _begin(self, content: str) -> None:
+    def _send(self, content: str, texts: Iterator[str]) -> None:
         self.send_response(200)
         self.send_header("Content-Type", content)
         self.end_headers()
-
-    def _write(self, text: str) -> None:
-        if self.command != "HEAD":
+        for text in texts if self.command != "HEAD" else ():
             self.wfile.write(text.encode())
 
     def end_headers(self) -> None:
@@ -98,8 +94,7 @@ class Server(ThreadingTCPServer):
 
     def __init__(self, port: int, page: Callable[[Form, str], str], answers: Answers):
         self.token = secrets.token_urlsafe(32)
-        self._page = page
-        self._answers = answers
+        self._page, self._answers = page, answers
         self._newest: dict[str, int] = {}  # the number of the newest request of each page
         self._computing = threading.Lock()
         super().__init__((HOST, port), Handler)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from ..errors import SettingError
 from ..numerics.formatting import count, deviation, number, plural, probability, signed
@@ -36,11 +36,8 @@ CAPTIONS = {
 # Families of noise terms that the name of a law doesn't tell.
 LAW_FAMILIES = {"coverage": "facts never seen", "mlp noise": "MLP noise", "mlp mean": "MLP noise"}
 
-Value = tuple[str, float | None]  # what a table shows, and the number by which it sorts
 
-
-@dataclasses.dataclass(frozen=True)
-class Drawing:
+class Drawing(NamedTuple):
     """A figure of the page: its id, its SVG, what it shows in words and numbers, and what stands below it."""
 
     name: str
@@ -49,17 +46,16 @@ class Drawing:
     caption: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """One comparison in the table: "CELL OBSERVABLE", what it can be selected by, and a value for each column."""
+class Row(NamedTuple):
+    """One comparison in the table: "CELL OBSERVABLE", what it can be selected by, and for each column what it shows and
+    the number by which it sorts."""
 
     of: str
     selectors: dict[str, str]
-    values: dict[str, Value]
+    values: dict[str, tuple[str, float | None]]
 
 
-@dataclasses.dataclass(frozen=True)
-class Law:
+class Law(NamedTuple):
     """How a critical size scales: what was fitted and predicted as MathML, what binds in words, and the formulas of
     that; `points` are rows of a table."""
 
@@ -85,46 +81,39 @@ def page(summary: StoreSummary) -> str:
     """
     check_drawable("output")
     analysis = summary.analysis
-    cells = {i: analysis.cells[i] for i in _shown(analysis)}
+    agreeing_last = sorted(range(len(analysis.cells)), key=lambda i: analysis.cells[i].verdict != "disagree")
+    cells = {i: analysis.cells[i] for i in sorted(agreeing_last[:MOST_CELLS])}
     rows = [_row(i, cell, observable, c) for i, cell in cells.items() for observable, c in cell.comparisons.items()]
+    choices = {name: sorted({row.selectors[name] for row in rows}) for name in (rows[0].selectors if rows else ())}
+    # The sizes and the variant that all rows share need no column.
+    texts = {name: {row.values[name][0] for row in rows} for name in (*SIZES[:4], "variant")}
+    shared = {name: of.pop() for name, of in texts.items() if len(of) == 1}
     agreement, residuals, phases = (_drawings(summary, kind, cells) for kind in ("agreement", "residuals", "phase"))
     laws = list(_laws(summary, cells))
-    sections = [("comparisons", "All comparisons", rows), ("agreement", "Predicted against observed", agreement),
-                ("residuals", "Residuals against each size", residuals), ("phase", "Phase diagrams", summary.slices),
-                ("critical", "How critical sizes scale", laws), ("rules", "How it is judged", True),
-                ("repeat", "How to run it again", True), ("formulas", "The formulas", True)]
+    sections = {"comparisons": ("All comparisons", rows), "agreement": ("Predicted against observed", agreement),
+                "residuals": ("Residuals against each size", residuals), "phase": ("Phase diagrams", summary.slices),
+                "critical": ("How critical sizes scale", laws), "rules": ("How it is judged", True),
+                "repeat": ("How to run it again", True), "formulas": ("The formulas", True)}
     problems, seeds = analysis.all_problems, analysis.seed_counts
-    shared = _shared(rows)
+    margins = sorted(c.margin for _, _, c in analysis.comparisons)
     return render(
         "report.html.jinja", style=asset("report.css"), script=asset("report.js") if rows else "",
         style_attributes=True,
         summary=summary, analysis=analysis, answer=_answer(analysis), remarks=list(_remarks(analysis)),
-        sections={key: heading for key, heading, shown in sections if shown},
+        sections={key: heading for key, (heading, shown) in sections.items() if shown},
         rows=rows, columns=[name for name in rows[0].values if name not in shared] if rows else [],
-        shared=shared, choices=_choices(rows), agreement=agreement, residuals=residuals, phases=phases, laws=laws,
-        groups=groups_of({model_of(p.setting) for p in problems}),
+        shared=shared, choices={name: of for name, of in choices.items() if len(of) > 1}, agreement=agreement,
+        residuals=residuals, phases=phases, laws=laws, groups=groups_of({model_of(p.setting) for p in problems}),
         seeds=seeds, uneven=len(set(seeds)) > 1, widest=analysis.seeds_wanted,
-        margins=" to ".join(dict.fromkeys(f"{end(c.margin for _, _, c in analysis.comparisons):.2g}"
-                                          for end in (min, max)) if analysis.cells else ()),
+        margins=" to ".join(dict.fromkeys(f"{margin:.2g}" for margin in margins[:1] + margins[-1:])),
         ranges=_ranges(analysis), exact={p.n_test for p in problems} == {None},
-        random_seeds=sorted({p.seed for p in problems}),
-        verdicts=["", *analysis.tally()],
+        random_seeds=sorted({p.seed for p in problems}), verdicts=["", *analysis.tally()],
         tallies=[(o or "all", *map(count, analysis.tally(o).values())) for o in (*OBSERVABLES, None)],
         pooled=[(test.group, test.observable, count(test.cells), test.in_percent, test.verdict)
                 for test in analysis.pooled],
         varied=[p for p in PARAMETERS.values() if any(getattr(x.setting, p.name) != p.default for x in problems)],
         described=described, WORDS=WORDS, DETAILS=DETAILS, SIMULATION_VERSION=SIMULATION_VERSION,
         family_confidence=1 - VERDICT_ALPHA)
-
-
-def _shown(analysis: StoreAnalysis) -> list[int]:
-    """The numbers of the cells on the page: all, or those that disagree and then the first ones."""
-    cells = analysis.cells
-    order = sorted(range(len(cells)), key=lambda i: all(c.verdict != "disagree" for c in cells[i].comparisons.values()))
-    return sorted(order[:MOST_CELLS])
-
-
-# --- what is said in words ------------------------------------------------------------------------
 
 
 def _answer(analysis: StoreAnalysis) -> str:
@@ -168,14 +157,11 @@ def _ranges(analysis: StoreAnalysis) -> str:
     return f"{', '.join(parts)}; {' and '.join(kinds)} embeddings"
 
 
-# --- the table ------------------------------------------------------------------------------------
-
-
 def _row(number_of_cell: int, cell: Cell, observable: str, c: Comparison) -> Row:
     setting, single = cell.setting.to_dict(), len(c.observed.values) < 2
     variant = described({name: value for name, value in setting.items() if name not in SIZES[:4]})
     interval = "none" if single else f"{signed(c.usual[0])} to {signed(c.usual[1])}"
-    values: dict[str, Value] = {
+    values: dict[str, tuple[str, float | None]] = {
         **{name: (count(setting[name]), setting[name]) for name in SIZES[:4]},
         "variant": (variant or "attention only", None),
         "observable": (observable, None),
@@ -198,21 +184,6 @@ def _row(number_of_cell: int, cell: Cell, observable: str, c: Comparison) -> Row
     return Row(f"{number_of_cell} {observable}", selectors, values)
 
 
-def _choices(rows: Sequence[Row]) -> dict[str, list[str]]:
-    """The values of each selector that has more than one."""
-    values = {name: sorted({row.selectors[name] for row in rows}) for name in (rows[0].selectors if rows else ())}
-    return {name: of for name, of in values.items() if len(of) > 1}
-
-
-def _shared(rows: Sequence[Row]) -> dict[str, str]:
-    """The sizes and the variant that all rows share, which need no column."""
-    values = {name: {row.values[name][0] for row in rows} for name in (*SIZES[:4], "variant")}
-    return {name: of.pop() for name, of in values.items() if len(of) == 1}
-
-
-# --- figures, and how critical sizes scale --------------------------------------------------------
-
-
 def _drawings(summary: StoreSummary, kind: str, cells: Mapping[int, Cell]) -> list[Drawing]:
     """One figure for each panel of a kind; none where the store has nothing to show."""
     try:
@@ -220,15 +191,15 @@ def _drawings(summary: StoreSummary, kind: str, cells: Mapping[int, Cell]) -> li
     except SettingError:
         return []
     drawings = []
-    for k, (title, item) in enumerate(figure.items.items(), start=1):
-        svg = picture(partial(figure.draw, [item], "single"), "svg", f"{kind}-{k}", transparent=True).decode()
-        drawings.append(Drawing(f"{kind}-{k}", svg[svg.index("<svg"):], figure.describe(item),
-                                CAPTIONS[kind].format(title)))
+    for k, panel in enumerate(figure.panels, start=1):
+        svg = picture(partial(figure.draw, "single", [panel]), "svg", f"{kind}-{k}", transparent=True).decode()
+        drawings.append(Drawing(f"{kind}-{k}", svg[svg.index("<svg"):], panel.words,
+                                CAPTIONS[kind].format(panel.title)))
     return drawings
 
 
 def _laws(summary: StoreSummary, cells: Mapping[int, Cell]) -> Iterator[Law]:
-    every = [(scanned.slice, x) for scanned in summary.slices for x in scanned.scalings]
+    every = [(plane, x) for plane in summary.slices for x in plane.scalings]
     for (plane, x), drawing in zip(every, _drawings(summary, "scaling", cells), strict=True):
         assert x.line is not None
         fitted = _power_law(x, "≈", x.line.slope, f"<mn>{number(math.exp(x.line.intercept))}</mn>")
@@ -252,17 +223,12 @@ def _binding(summary: StoreSummary, plane: Slice2D, x: Scaling) -> tuple[str, li
     if not names:
         return "", []
     name, times = Counter(names).most_common(1)[0]
+    step, kind = name.split(": ")
     words = f"What binds in {times} of these {plural(len(cells), 'cell')}: {name}."
-    return words, _laws_of(name, model_of(cells[0].setting))
-
-
-def _laws_of(binding: str, model: str) -> list[str]:
-    """The leading laws of a step and a family of noise terms; where there are none, the noise itself."""
-    step, kind = binding.split(": ")
-    for group in groups_of([model]):
-        of_step = {law: law.split(".")[-1].replace("_", " ") for law in group.bounds if law.split(".")[-2] == step}
-        laws = [formula_math(formulas[law], *group.bounds[law]) for law, term in of_step.items()
+    for group in groups_of([model_of(cells[0].setting)]):
+        terms = {law: law.split(".")[-1].replace("_", " ") for law in group.names if law.split(".")[-2] == step}
+        laws = [formula_math(formulas[law]) for law, term in terms.items()
                 if LAW_FAMILIES.get(term, family(term)) == kind]
-        if laws:
-            return laws
-    return []
+        if laws:  # else the noise itself, which comes after the laws
+            return words, laws
+    return words, []
