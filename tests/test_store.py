@@ -241,7 +241,6 @@ def test_claims_expire_and_those_of_the_living_are_waited_for(path, monkeypatch)
     """A claim from a machine that can't be asked: waited for until its time is over."""
     with Store(path) as elsewhere:
         monkeypatch.setattr(elsewhere, "_owner", "far 1 x")
-        elsewhere.check_writable()
         monkeypatch.setattr(library, "EXPIRY", 1.0)
         lines = []
         assert len(elsewhere.claim(iter([(SweepProblem(CELLS[0], 5), 2)]), 1)[0]) == 1

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import SettingError
+from ..numerics.formatting import count, number
 from ..settings import OBSERVABLES
 from ..sweep.scaling_experiment import Scaling
 from ..sweep.store_summary import Slice2D, StoreSummary
@@ -201,8 +202,8 @@ def _residuals(cells: Cells, observables: Sequence[str]) -> Iterator[Panel]:
             compared = [(value > middle, cells[i].comparisons[o]) for i, value in having.items()]
             below, above = (mean(c.difference for beyond, c in compared if beyond == side) for side in (False, True))
             most = max((abs(c.difference / c.observed.se) for _, c in compared if c.observed.se > 0), default=math.nan)
-            errors = "no standard error is known" if math.isnan(most) else f"at most {most:.1f} standard errors"
-            parts.append(f"{o}: {below:+.4f} on average up to {size} = {middle:.3g}, {above:+.4f} beyond; {errors}")
+            parts.append(f"{o}: {below:+.4f} on average up to {size} = {middle:.3g}, {above:+.4f} beyond, at most "
+                         f"{number(most, 2)} standard errors")
         words = f"Observed - predicted against {size} from {low:g} to {high:g}. {'. '.join(parts)}."
         yield Panel(size, words, partial(_draw_residuals, {i: cells[i] for i in having}, having, observables, size))
 
@@ -259,19 +260,13 @@ def _phase(cells: Cells, plane: Slice2D, diagram: PhaseDiagram, every: Collectio
 
 def _scaling(plane: Slice2D, scaling: Scaling) -> Panel:
     """Critical sizes with intervals beside the predicted ones, and the fitted line."""
-    points = []
-    for p in scaling.points:
-        observed = p.reason or f"{p.observed:.4g} ({p.interval[0]:.4g} to {p.interval[1]:.4g})"
-        predicted = "none" if math.isnan(p.predicted) else f"{p.predicted:.4g}"
-        points.append(f"at {scaling.along} = {p.value:,} observed {observed}, predicted {predicted}")
-    fit = ""
-    if scaling.line is not None:
-        low, high = scaling.interval
-        exponent = scaling.predicted_exponent
-        predicted = "none" if math.isnan(exponent) else f"{exponent:.3f}"
-        fit = f". Fitted exponent {scaling.line.slope:.3f} ({low:.3f} to {high:.3f}), predicted {predicted}"
+    assert scaling.line is not None
     what = f"{scaling.of} at which {scaling.observable} is {scaling.at:g}"
-    words = f"The {what}: {'; '.join(points)}{fit}."
+    points = [f"at {scaling.along} = {count(p.value)} observed {p.reason or number(p.observed, 4)}, predicted "
+              f"{number(p.predicted, 4)}" for p in scaling.points]
+    low, high = scaling.interval
+    words = (f"The {what}: {'; '.join(points)}. Fitted exponent {scaling.line.slope:.3f} ({low:.3f} to {high:.3f}), "
+             f"predicted {number(scaling.predicted_exponent)}.")
     return Panel(f"{what}, at {plane.title()}", words, partial(_draw_scaling, scaling))
 
 
@@ -289,11 +284,11 @@ def _draw_scaling(scaling: Scaling, axes: Sequence[Axes]) -> Drawn:
     panel.errorbar(value, observed, yerr=[observed - low, high - observed], uplims=no_low, lolims=no_high, color=colour,
                    ls="", marker=SHAPES[scaling.observable], ms=4.5, elinewidth=0.9, label="observed, 95 % interval",
                    zorder=5)
-    if scaling.line is not None:
-        x = np.geomspace(value.min(), value.max(), 50)
-        half = scaling.interval[1] - scaling.line.slope
-        panel.plot(x, np.exp(scaling.line.intercept) * x**scaling.line.slope, color=colour, zorder=4,
-                   label=f"fit: exponent {scaling.line.slope:.2f} ± {half:.2f}")
+    assert scaling.line is not None
+    x = np.geomspace(value.min(), value.max(), 50)
+    half = scaling.interval[1] - scaling.line.slope
+    panel.plot(x, np.exp(scaling.line.intercept) * x**scaling.line.slope, color=colour, zorder=4,
+               label=f"fit: exponent {scaling.line.slope:.2f} ± {half:.2f}")
     ends = [size for _, size in predicted] + [*low, *high]
     bottom, top = min(ends) / SPARE, max(ends) * SPARE
     short = max(1.0, math.sqrt(2 * bottom / top))  # a factor of two at least, so that noise doesn't look like a law

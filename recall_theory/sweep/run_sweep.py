@@ -18,8 +18,9 @@ from ..simulate.run import check_affordable, one_seed
 from ..simulate.workers import one_thread, unordered_map
 from ..theory.predict import predict
 from ..verification.problem import predictions_of
+from ..verification.verdicts import DISAGREE, second_stage
 from .store import Place, Store, gathered, opened
-from .sweep_results import SIMULATION_VERSION, Results, SweepProblem, planned_for_open_verdicts, planned_for_verdicts
+from .sweep_results import SIMULATION_VERSION, Results, SweepProblem, analyse_cells, planned_for_verdicts
 
 CHUNK = 16  # tasks that travel together: a message costs the scheduler about a millisecond
 WINDOW = 4  # chunks under way for each thread of the cluster, so that none waits for the next
@@ -59,7 +60,11 @@ def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]]
         raise SettingError("scheduler", f"scheduler={address!r} can't be reached: {error}") from None
     numbered = enumerate(tasks)
     under_way: set[Any] = set()
-    with _quiet_logs(), client:
+    with contextlib.ExitStack() as stack:
+        for log in map(logging.getLogger, LOGS):  # they would report a lost scheduler in several tracebacks
+            stack.callback(log.setLevel, log.level)
+            log.setLevel(logging.CRITICAL)
+        stack.enter_context(client)
         try:
             while True:
                 room = WINDOW * _threads(client, address, say) - len(under_way)
@@ -99,19 +104,6 @@ def _threads(client: Any, address: str, say: Callable[[str], None]) -> int:
             told = True
         time.sleep(LOOK / 4)
     return threads
-
-
-@contextlib.contextmanager
-def _quiet_logs() -> Iterator[None]:
-    """Without the logs of the client and of its event loop, which report a lost scheduler in several tracebacks."""
-    logs = [(log, log.level) for log in map(logging.getLogger, LOGS)]
-    for log, _ in logs:
-        log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for log, level in logs:
-            log.setLevel(level)
 
 
 def run_chunk(version: int, work: Callable[..., Result],
@@ -173,9 +165,13 @@ def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None =
         plan = planned_for_verdicts(settings, predictions)
         tell(f"verdicts on {plural(len(plan), 'cell')} take {run.in_words(plan)}")
         results = run.finish(plan)
-        more = plan if results.missing() else planned_for_open_verdicts(results, predictions)
-        if more == plan:
+        if results.missing():  # of other parts
             return results
+        analysis = analyse_cells(results, mapped=lambda *_: predictions)
+        still_open = {p for p, cell in zip(analysis.problems, analysis.cells, strict=True) if cell.is_open}
+        if analysis.verdict == DISAGREE or not still_open:
+            return results
+        more = second_stage(plan, {c for c, problem in enumerate(problems) if problem in still_open})
         tell(f"what is still open takes {run.in_words(more)}")
         return run.finish(more)
 

@@ -173,7 +173,7 @@ def scaling(of: str, along: str, values: Sequence[int], at: float = 0.5, *, obse
             lambda size: getattr(predict(family.setting(size)), observable), at, sizes)
         if not math.isnan(predicted):
             most_work = MOST_WORK
-            sizes = dataclasses.replace(sizes, start=min(max(round(math.exp(predicted)), sizes.low), sizes.high))
+            sizes = sizes._replace(start=min(max(round(math.exp(predicted)), sizes.low), sizes.high))
 
         def simulate(stage: int, points: tuple[int, ...], n: int) -> FloatArray | None:
             nonlocal done

@@ -7,10 +7,10 @@ thrown away, and the points of a later stage are fixed before any of it is simul
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,8 +38,7 @@ CERTAIN_SHARE = 0.02  # shares nearer than this to 0 and 1 say little about the 
 Simulate = Callable[[int, tuple[int, ...], int], FloatArray | None]
 
 
-@dataclasses.dataclass(frozen=True)
-class SizeRange:
+class SizeRange(NamedTuple):
     """The whole sizes from `low` to `high`, both included, searched from `start` on; `rising`: whether the observable
     rises in the size."""
 
@@ -107,8 +106,7 @@ def crossing(coefficients: FloatArray, covariance: FloatArray, at: float) -> tup
     return root, root + max(ends[ends < 0], default=-math.inf), root + min(ends[ends > 0], default=math.inf)
 
 
-@dataclasses.dataclass(frozen=True)
-class Crossing:
+class Crossing(NamedTuple):
     """A critical size: its logarithm and the ends of the 95 % interval of that; or `reason`, why there is none."""
 
     log_size: float = math.nan
@@ -127,8 +125,7 @@ def crossing_between(log_sizes: FloatArray, values: Sequence[FloatArray], at: fl
     return None if root is None else Crossing(middle + root[0], middle + root[1], middle + root[2])
 
 
-@dataclasses.dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A weighted straight line: slope, its standard error, intercept, and how likely the points are to lie so far
     from any line by their errors alone (NaN for two points)."""
 

@@ -52,7 +52,7 @@ SCHEMA = (
 )
 
 
-class Store:
+class Store(contextlib.AbstractContextManager["Store"]):
     """Results by problem and number of the seed.
 
     `path` is a file, made where it is absent (an error with `must_exist`), or None for memory. `name` is the option
@@ -73,7 +73,16 @@ class Store:
         self._waiting: list[tuple[SweepProblem, int, Triple]] = []
         self._owner = f"{socket.gethostname()} {os.getpid()} {uuid.uuid4().hex}"
         if self.path is not None:
-            self._check_path(self.path, must_exist)
+            if not self.path or "\0" in self.path:
+                raise self._error("is not a file name")
+            if os.path.isdir(self.path):
+                raise self._error("is a directory, not a file")
+            if must_exist and not os.path.exists(self.path):
+                raise self._error("is not there")
+            if not os.path.isdir(os.path.dirname(os.path.abspath(self.path))):
+                raise self._error("can't be made: its directory doesn't exist")
+            if os.path.exists(self.path) and 0 < os.path.getsize(self.path) < HEADER:  # SQLite would take it for empty
+                raise self._broken("too short for a store")
         with self._database_errors():
             self._db = _connected(self.path)
         try:
@@ -81,19 +90,6 @@ class Store:
         except BaseException:
             self._db.close()
             raise
-
-    def _check_path(self, path: str, must_exist: bool) -> None:
-        if not path or "\0" in path or path == ":memory:":
-            raise self._error("is not a file name")
-        if os.path.isdir(path):
-            raise self._error("is a directory, not a file")
-        if os.path.exists(path):
-            if 0 < os.path.getsize(path) < HEADER:  # SQLite would take the shortest of them for empty
-                raise self._error("is broken or no store at all (too short); it is left as it is")
-        elif must_exist:
-            raise self._error("is not there")
-        elif not os.path.isdir(os.path.dirname(os.path.abspath(path))):
-            raise self._error("can't be made: its directory doesn't exist")
 
     def _prepare(self) -> None:
         """Make the tables of an empty file; check what another one is, and that it is whole."""
@@ -122,9 +118,6 @@ class Store:
         with self._database_errors(), self._db:  # commits at the end, or rolls back
             self._db.execute("BEGIN IMMEDIATE")
             yield
-
-    def __enter__(self) -> Store:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -158,11 +151,6 @@ class Store:
             self._db.execute("INSERT INTO problem (key, problem) VALUES (?, ?)", (problem.key, problem.to_json()))
         return int(self._db.execute(*place).fetchone()[0])
 
-    def check_writable(self) -> None:
-        """Raise `SettingError` where results could not be added: said before the work, not after it."""
-        with self._transaction():
-            self._db.execute(CLAIMS)
-
     def claim(self, places: Iterator[Place], most: int) -> tuple[list[Place], int, list[Place]]:
         """Draw places until `most` of them are claimed, or all are drawn; what waits is written before.
 
@@ -189,24 +177,28 @@ class Store:
 
     @contextlib.contextmanager
     def claiming(self) -> Iterator[None]:
-        """The claims that are made in the block are renewed in it, and given up at its end."""
-        self.check_writable()
+        """The claims that are made in the block are renewed in it, and given up at its end.
+
+        Raises `SettingError` before the work where results could not be added.
+        """
         ended = threading.Event()
-        renewing = threading.Thread(target=self._renew_claims, args=(ended,), daemon=True)
+
+        def renew() -> None:
+            while not ended.wait(EXPIRY / 4):
+                with contextlib.suppress(sqlite3.Error), contextlib.closing(_connected(self.path)) as db:
+                    db.execute("UPDATE claim SET until = ? WHERE owner = ?", (time.time() + EXPIRY, self._owner))
+
+        with self._transaction():
+            self._db.execute(CLAIMS)
+        if self.path is not None:  # else nobody else can come
+            threading.Thread(target=renew, daemon=True).start()
         try:
-            if self.path is not None:  # else nobody else can come
-                renewing.start()
             yield
         finally:
             ended.set()
             self.flush()
             with self._transaction():
                 self._db.execute("DELETE FROM claim WHERE owner = ?", (self._owner,))
-
-    def _renew_claims(self, ended: threading.Event) -> None:
-        while not ended.wait(EXPIRY / 4):
-            with contextlib.suppress(sqlite3.Error), contextlib.closing(_connected(self.path)) as db:
-                db.execute("UPDATE claim SET until = ? WHERE owner = ?", (time.time() + EXPIRY, self._owner))
 
     def known(self, problem: SweepProblem, below: int | None = None) -> dict[int, Triple]:
         """The results of a problem by number of the seed, those below a number where one is given."""
@@ -264,7 +256,7 @@ class Store:
                     if held != triple:
                         raise other._error(f"holds other values for seed {number} of {problem.to_json()}: "
                                            f"{triple}, not {held}; nothing was merged")
-        self._waiting = [(problem, number, triple) for (problem, number), triple in new.items()]
+        self._waiting = [(*place, triple) for place, triple in new.items()]
         self.flush()
         return len(new)
 
@@ -330,11 +322,10 @@ def _connected(path: str | None) -> sqlite3.Connection:
 def _has_died(owner: str) -> bool:
     """Whether a claim's owner ran on this machine and runs no more."""
     host, process, _ = owner.split(" ")
-    if host == socket.gethostname() and os.name == "posix":
-        try:
-            os.kill(int(process), 0)
-        except ProcessLookupError:
-            return True
-        except OSError:  # another user's
-            pass
+    if host != socket.gethostname() or os.name != "posix":
+        return False
+    try:
+        os.kill(int(process), 0)
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)  # any other is of another user's process
     return False

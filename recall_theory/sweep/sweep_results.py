@@ -27,7 +27,7 @@ from ..theory.phase import binding
 from ..theory.predict import LAW, Prediction, predict
 from ..verification.problem import THREE_STEP_RECALL, predict_or_reason
 from ..verification.results import Cell, JudgedCells, PooledTest, compare, pooled_groups, pooled_tests
-from ..verification.verdicts import DISAGREE, family_confidence, second_stage
+from ..verification.verdicts import family_confidence
 
 if TYPE_CHECKING:
     import pandas
@@ -277,34 +277,27 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     described = [s for s, prediction in zip(settings, predictions, strict=True) if not isinstance(prediction, str)]
     groups = pooled_groups(THREE_STEP_RECALL, described, [OBSERVABLES] * len(described))
     confidence = family_confidence(STAGES * (len(OBSERVABLES) * len(described) + len(groups)))
-    problems, cells, refused = [], [], []
+    judged: dict[SweepProblem, Cell] = {}
+    refused = []
     for c, (problem, prediction) in enumerate(zip(results.problems, predictions, strict=True)):
         values = results.finished(c)
         if isinstance(prediction, str):
             refused.append(RefusedCell(problem, len(values), prediction))
-            continue
-        problems.append(problem)
-        claimed = {o: getattr(prediction, o) for o in OBSERVABLES}
-        cells.append(compare(THREE_STEP_RECALL, problem.setting, claimed, values, prediction,
-                             margins=THREE_STEP_RECALL.margins(problem.setting, claimed), confidence=confidence))
+        else:
+            claimed = {o: getattr(prediction, o) for o in OBSERVABLES}
+            judged[problem] = compare(
+                THREE_STEP_RECALL, problem.setting, claimed, values, prediction,
+                margins=THREE_STEP_RECALL.margins(problem.setting, claimed), confidence=confidence)
     planned = all(results.counts >= planned_for_verdicts(settings, predictions))
+    cells = tuple(judged.values())
     pooled = pooled_tests(THREE_STEP_RECALL, cells, confidence)
-    return StoreAnalysis(tuple(problems), tuple(cells), tuple(refused), confidence, planned, pooled)
+    return StoreAnalysis(tuple(judged), cells, tuple(refused), confidence, planned, pooled)
 
 
 def planned_for_verdicts(settings: Sequence[Setting], predictions: Sequence[Prediction | str]) -> list[int]:
     """The seeds of each cell for a verdict, by the predicted spread, as `verify` plans its first stage."""
     return [UNJUDGED_SEEDS if isinstance(p, str) else THREE_STEP_RECALL.planned_seeds(setting, p)
             for setting, p in zip(settings, predictions, strict=True)]
-
-
-def planned_for_open_verdicts(results: Results, predictions: Sequence[Prediction | str]) -> list[int]:
-    """The seeds of each cell after a first stage: more where a verdict is open, if no cell disagrees."""
-    analysis = analyse_cells(results, mapped=lambda *_: predictions)
-    still_open = {p for p, cell in zip(analysis.problems, analysis.cells, strict=True) if cell.is_open}
-    if analysis.verdict == DISAGREE:
-        still_open = set()
-    return second_stage(results.counts.tolist(), {c for c, p in enumerate(results.problems) if p in still_open})
 
 
 def limited_by(cell: Cell) -> str:
