@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime
 import itertools
 import logging
+import math
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -205,10 +207,10 @@ class _Run:
         """What a plan takes, and about how long that lasts."""
         missing = self.to_do(plan)
         seconds = sum(SECONDS_A_SEED + tokens_of_seed(problem.setting) / TOKENS_A_SECOND for problem, _ in missing)
-        each = f"{min(plan):,} to {max(plan):,}" if min(plan) < max(plan) else f"{plan[0]:,}"
         cores = self.jobs if self.scheduler is None else 1
-        lasts = f"about {in_words(seconds / cores)} on {plural(cores, 'core')}"
-        return f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, {lasts}"
+        each = " to ".join(dict.fromkeys(f"{end:,}" for end in (min(plan), max(plan))))
+        return (f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, about "
+                f"{datetime.timedelta(seconds=math.ceil(seconds / cores))} (h:mm:ss) on {plural(cores, 'core')}")
 
     def finish(self, plan: Sequence[int]) -> Results:
         """Simulate until none is missing; those that another sweep is at are waited for, or taken over."""
@@ -270,15 +272,3 @@ def tokens_of_seed(s: Setting) -> float:
     """What a seed costs, in tokens: about the samples, the embeddings and the attention's d by d matrix, and V^2 d
     multiplications at a hundred to a token."""
     return float(s.N) * s.L + float(s.d) * (s.d + s.V + s.L + (s.m or 0)) + float(s.V) ** 2 * s.d / 100
-
-
-def in_words(seconds: float) -> str:
-    """A duration to two digits or less.
-
-    >>> in_words(0.2), in_words(75), in_words(9000)
-    ('1 s', '80 s', '2.5 h')
-    """
-    if seconds < 100:
-        return f"{max(1.0, float(f'{seconds:.1g}')):.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:,.1f} h"

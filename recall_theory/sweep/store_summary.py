@@ -136,7 +136,7 @@ def critical_scalings(of: Slice2D, cells: Sequence[Cell], at: float, seed: int) 
         for cell in sorted((cells[i] for i in of.cells), key=lambda cell: -cell.seeds):  # of a setting the fullest
             scans.setdefault(getattr(cell.setting, along), {}).setdefault(getattr(cell.setting, size), cell)
         scalings = [Scaling(size, along, at, o, of.fixed, seed,
-                            tuple(_critical_size(size, value, scan, o, at) for value, scan in sorted(scans.items())))
+                            tuple(_critical_size(size, value, scans[value], o, at) for value in sorted(scans)))
                     for o in OBSERVABLES]
         ways.append([s for s in scalings if len(s.usable) >= FEWEST_POINTS])
     return tuple(max(ways, key=lambda way: sum(len(s.usable) for s in way)))
@@ -144,13 +144,13 @@ def critical_scalings(of: Slice2D, cells: Sequence[Cell], at: float, seed: int) 
 
 def _critical_size(of: str, value: int, scan: Mapping[int, Cell], observable: str, at: float) -> CriticalSize:
     fullest = max(cell.seeds for cell in scan.values())
-    sizes = [size for size in sorted(scan) if scan[size].seeds >= FEW_SEEDS * fullest]
-    comparisons = [scan[size].comparisons[observable] for size in sizes]
-    predicted = crossing_of_scan(np.log(sizes), [np.array([c.predicted]) for c in comparisons], at)
-    observed = crossing_of_scan(np.log(sizes), [c.observed.values for c in comparisons], at, FEWEST_SEEDS)
-    simulated = sum(scan[size].seeds for size in sizes)
-    return CriticalSize.from_crossings(value, observed, predicted.log_size, simulated,
-                                       lambda size: scan[sizes[0]].setting.replace(**{of: size}))
+    cells = [scan[size] for size in sorted(scan) if scan[size].seeds >= FEW_SEEDS * fullest]
+    log_sizes = np.log([getattr(cell.setting, of) for cell in cells])
+    comparisons = [cell.comparisons[observable] for cell in cells]
+    predicted = crossing_of_scan(log_sizes, [np.array([c.predicted]) for c in comparisons], at)
+    observed = crossing_of_scan(log_sizes, [c.observed.values for c in comparisons], at, FEWEST_SEEDS)
+    return CriticalSize.from_crossings(value, observed, predicted.log_size, sum(cell.seeds for cell in cells),
+                                       lambda size: cells[0].setting.replace(**{of: size}))
 
 
 def crossing_of_scan(log_sizes: FloatArray, values: Sequence[FloatArray], at: float, fewest: int = 1) -> Crossing:

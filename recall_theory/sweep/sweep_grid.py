@@ -3,7 +3,6 @@ the commands, with such scans or files, that simulate a store again."""
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import math
@@ -29,8 +28,7 @@ READERS: dict[str, Callable[[str], object]] = {  # by kind of parameter
 Value = int | float | str | bool | None  # of a parameter
 
 
-@dataclasses.dataclass(frozen=True)
-class SweepPlan:
+class SweepPlan(NamedTuple):
     """A sweep as a file describes it; what the file leaves out is None."""
 
     cells: list[Setting]

@@ -9,7 +9,7 @@ import base64
 import functools
 import hashlib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,20 +26,11 @@ if TYPE_CHECKING:
 
 def render(template: str, *, style: str, script: str, connect: str = "'none'", style_attributes: bool = False,
            **values: object) -> str:
-    """A page from a template of this package that extends frame.html.jinja.
+    """A page from a template of this package that extends frame.html.jinja and refers to `values`.
 
-    Parameters
-    ----------
-    template : file name of the template
-    style, script : CSS that follows style.css, and JavaScript that follows reading.js, both put inline
-    connect : source to which the script may send requests, as the policy `connect-src` writes it
-    style_attributes : whether elements may have `style` attributes, as those of matplotlib's SVG do
-    values : what the template refers to
-
-    Returns
-    -------
-    The text of the page. Its content security policy admits the given style and script by their hashes and
-    nothing else: no `eval`, no other file, no other host.
+    `style` is CSS that follows style.css, `script` JavaScript that follows reading.js, both put inline. The page's
+    content security policy admits these by their hashes and nothing else: no `eval`, no other file, and no host but
+    `connect`, as `connect-src` writes it. With `style_attributes` elements may have styles, as matplotlib's SVG does.
     """
     from markupsafe import Markup
 
@@ -150,11 +141,6 @@ GROUPS = (
           "Orthonormal embeddings leave no overlaps: what is left is the counting of samples.",
           ("orthogonal.attention.least_samples", "orthogonal.recall.most", "orthogonal.recall.all")),
 )
-
-
-def groups_of(models: Collection[str]) -> list[Group]:
-    """The groups of some models: "plain", "mlp" or "orthogonal"."""
-    return [group for group in GROUPS if group.model in models]
 
 
 def model_of(setting: Setting) -> str:

@@ -78,15 +78,11 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingTCPServer):
-    """Serves a page and its answers at http://127.0.0.1:port/.
+    """Serves a page and its answers at `address`, http://127.0.0.1:port/.
 
-    Parameters
-    ----------
-    port : port to listen on; 0 takes a free one
-    page : the text of the page, given its form and the token with which it has to ask
-    answers : the answers to a form, as `recall_theory.web.explore_page.answers`
-
-    Raises `OSError` where the port cannot be listened on.
+    `port` is what to listen on, 0 takes a free one; `page` makes the text of the page from its form and the token with
+    which it has to ask, `answers` the answers to a form (`recall_theory.web.explore_page`). Raises `OSError` where the
+    port cannot be listened on.
     """
 
     daemon_threads = True  # an open connection doesn't keep the program alive
@@ -94,30 +90,19 @@ class Server(ThreadingTCPServer):
 
     def __init__(self, port: int, page: Callable[[Form, str], str], answers: Answers):
         self.token = secrets.token_urlsafe(32)
-        self._page, self._answers = page, answers
+        self.page: Callable[[Form], str] = lambda form: page(form, self.token)
+        self._answers = answers
         self._newest: dict[str, int] = {}  # the number of the newest request of each page
         self._computing = threading.Lock()
         super().__init__((HOST, port), Handler)
-
-    @property
-    def port(self) -> int:
-        """The port that was taken."""
-        return int(self.server_address[1])
-
-    @property
-    def address(self) -> str:
-        """Where a browser finds the page."""
-        return f"http://{HOST}:{self.port}/"
+        self.port = int(self.server_address[1])
+        self.address = f"http://{HOST}:{self.port}/"
 
     def warm_up(self) -> None:
         """Load what the first request would wait for: the page, and what computes its prediction."""
         self.page({})
         for _ in itertools.islice(self._answers({"V": "64", "L": "8", "d": "32", "N": "4096"}), 3):
             pass
-
-    def page(self, form: Form) -> str:
-        """The page with the given texts in its form."""
-        return self._page(form, self.token)
 
     def newest_answers(self, form: dict[str, str]) -> Iterator[Mapping[str, object]]:
         """The answers to a form, each as it is asked for, until a newer request of the same page comes.

@@ -20,7 +20,7 @@ from ..theory.formulas.registry import formulas
 from ..theory.phase import family
 from ..verification.results import TOO_SKEWED, Cell, Comparison
 from ..verification.verdicts import VERDICT_ALPHA
-from .document import asset, formula_math, groups_of, model_of, render
+from .document import GROUPS, asset, formula_math, model_of, render
 
 MOST_CELLS = 300  # in the table and in figures
 WORDS = ("variant", "observable", "verdict", "limited by", "reason", "interval by")  # columns of text
@@ -95,6 +95,8 @@ def page(summary: StoreSummary) -> str:
                 "critical": ("How critical sizes scale", laws), "rules": ("How it is judged", True),
                 "repeat": ("How to run it again", True), "formulas": ("The formulas", True)}
     problems, seeds = analysis.all_problems, analysis.seed_counts
+    models = {model_of(p.setting) for p in problems}
+    sizes = {name: sorted({getattr(p.setting, name) for p in problems} - {None}) for name in SIZES}
     margins = sorted(c.margin for _, _, c in analysis.comparisons)
     return render(
         "report.html.jinja", style=asset("report.css"), script=asset("report.js") if rows else "",
@@ -103,10 +105,11 @@ def page(summary: StoreSummary) -> str:
         sections={key: heading for key, (heading, shown) in sections.items() if shown},
         rows=rows, columns=[name for name in rows[0].values if name not in shared] if rows else [],
         shared=shared, choices={name: of for name, of in choices.items() if len(of) > 1}, agreement=agreement,
-        residuals=residuals, phases=phases, laws=laws, groups=groups_of({model_of(p.setting) for p in problems}),
+        residuals=residuals, phases=phases, laws=laws, groups=[group for group in GROUPS if group.model in models],
         seeds=seeds, uneven=len(set(seeds)) > 1, widest=analysis.seeds_wanted,
         margins=" to ".join(dict.fromkeys(f"{margin:.2g}" for margin in margins[:1] + margins[-1:])),
-        ranges=_ranges(analysis), exact={p.n_test for p in problems} == {None},
+        ranges=", ".join(f"{name} = {' to '.join(dict.fromkeys(map(count, (of[0], of[-1]))))}"
+                         for name, of in sizes.items() if of), exact={p.n_test for p in problems} == {None},
         random_seeds=sorted({p.seed for p in problems}), verdicts=["", *analysis.tally()],
         tallies=[(o or "all", *map(count, analysis.tally(o).values())) for o in (*OBSERVABLES, None)],
         pooled=[(test.group, test.observable, count(test.cells), test.in_percent, test.verdict)
@@ -140,21 +143,6 @@ def _remarks(analysis: StoreAnalysis) -> Iterator[str]:
         yield "Cells have different numbers of seeds: where one sweep made the store, it isn't finished."
     if skewed:
         yield f"Too skewed to judge: {plural(skewed, 'comparison')}."
-
-
-def _ranges(analysis: StoreAnalysis) -> str:
-    """The sizes of all cells: "V = 12, L = 2 to 4, d = 6 to 24"."""
-    settings = [p.setting for p in analysis.all_problems]
-    parts = []
-    for name in SIZES:
-        values = sorted({value for s in settings if (value := getattr(s, name)) is not None})
-        if values:
-            parts.append(f"{name} = {count(values[0])}" + (f" to {count(values[-1])}" if len(values) > 1 else ""))
-    without = sum(s.m is None for s in settings)
-    if 0 < without < len(settings):
-        parts[-1] += f" ({plural(without, 'cell')} without an MLP)"
-    kinds = list(dict.fromkeys(s.embedding for s in settings))
-    return f"{', '.join(parts)}; {' and '.join(kinds)} embeddings"
 
 
 def _row(number_of_cell: int, cell: Cell, observable: str, c: Comparison) -> Row:
@@ -225,8 +213,9 @@ def _binding(summary: StoreSummary, plane: Slice2D, x: Scaling) -> tuple[str, li
     name, times = Counter(names).most_common(1)[0]
     step, kind = name.split(": ")
     words = f"What binds in {times} of these {plural(len(cells), 'cell')}: {name}."
-    for group in groups_of([model_of(cells[0].setting)]):
-        terms = {law: law.split(".")[-1].replace("_", " ") for law in group.names if law.split(".")[-2] == step}
+    for group in GROUPS:
+        terms = {law: law.split(".")[-1].replace("_", " ") for law in group.names
+                 if law.split(".")[-2] == step and group.model == model_of(cells[0].setting)}
         laws = [formula_math(formulas[law]) for law, term in terms.items()
                 if LAW_FAMILIES.get(term, family(term)) == kind]
         if laws:  # else the noise itself, which comes after the laws
