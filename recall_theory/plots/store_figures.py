@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import SettingError
-from ..numerics.formatting import count, number
 from ..settings import OBSERVABLES
 from ..sweep.scaling_experiment import Scaling
 from ..sweep.store_summary import Slice2D, StoreSummary
@@ -202,8 +201,8 @@ def _residuals(cells: Cells, observables: Sequence[str]) -> Iterator[Panel]:
             compared = [(value > middle, cells[i].comparisons[o]) for i, value in having.items()]
             below, above = (mean(c.difference for beyond, c in compared if beyond == side) for side in (False, True))
             most = max((abs(c.difference / c.observed.se) for _, c in compared if c.observed.se > 0), default=math.nan)
-            parts.append(f"{o}: {below:+.4f} on average up to {size} = {middle:.3g}, {above:+.4f} beyond, at most "
-                         f"{number(most, 2)} standard errors")
+            errors = "no standard error is known" if math.isnan(most) else f"at most {most:.1f} standard errors"
+            parts.append(f"{o}: {below:+.4f} on average up to {size} = {middle:.3g}, {above:+.4f} beyond; {errors}")
         words = f"Observed - predicted against {size} from {low:g} to {high:g}. {'. '.join(parts)}."
         yield Panel(size, words, partial(_draw_residuals, {i: cells[i] for i in having}, having, observables, size))
 
@@ -262,11 +261,15 @@ def _scaling(plane: Slice2D, scaling: Scaling) -> Panel:
     """Critical sizes with intervals beside the predicted ones, and the fitted line."""
     assert scaling.line is not None
     what = f"{scaling.of} at which {scaling.observable} is {scaling.at:g}"
-    points = [f"at {scaling.along} = {count(p.value)} observed {p.reason or number(p.observed, 4)}, predicted "
-              f"{number(p.predicted, 4)}" for p in scaling.points]
+    points = []
+    for p in scaling.points:
+        observed = p.reason or f"{p.observed:.4g} ({p.interval[0]:.4g} to {p.interval[1]:.4g})"
+        predicted = "none" if math.isnan(p.predicted) else f"{p.predicted:.4g}"
+        points.append(f"at {scaling.along} = {p.value:,} observed {observed}, predicted {predicted}")
     low, high = scaling.interval
+    exponent = "none" if math.isnan(scaling.predicted_exponent) else f"{scaling.predicted_exponent:.3f}"
     words = (f"The {what}: {'; '.join(points)}. Fitted exponent {scaling.line.slope:.3f} ({low:.3f} to {high:.3f}), "
-             f"predicted {number(scaling.predicted_exponent)}.")
+             f"predicted {exponent}.")
     return Panel(f"{what}, at {plane.title()}", words, partial(_draw_scaling, scaling))
 
 
