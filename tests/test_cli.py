@@ -154,13 +154,15 @@ def test_tables_hold_every_cell_at_every_width(width):
     rng = np.random.default_rng(0)
     for _ in range(15):
         names = [f"{rng.choice(['V', 'one seed', 'facts / parameter'])} {i}" for i in range(rng.integers(1, 9))]
-        columns = {name: text_layout.words if rng.random() < 0.4 else str for name in names}
-        rows = [[" ".join("w" * int(n) for n in rng.integers(1, 12, 5)) if form is text_layout.words
-                 else f"{int(10 ** rng.uniform(0, 14)):,}" for form in columns.values()] for _ in range(3)]
-        text = text_layout.rendered([text_layout.Table(columns, rows, title="t")], width)
+        words = [name for name in names if rng.random() < 0.4]
+        rows = [{name: " ".join("w" * int(n) for n in rng.integers(1, 12, 5)) if name in words
+                 else int(10 ** rng.uniform(0, 14)) for name in names} for _ in range(3)]
+        table = text_layout.table(rows, title="t")
+        assert (table.headings, table.wraps) == (names, set(words))
+        text = text_layout.rendered([table], width)
         for row in rows:
-            for form, cell in zip(columns.values(), row, strict=True):
-                assert all(part in text for part in (cell.split() if form is text_layout.words else [cell]))
+            for name, cell in row.items():
+                assert all(part in text for part in (cell.split() if name in words else [f"{cell:,}"]))
         assert width is None or all(len(line) <= width for line in text.splitlines())
 
 

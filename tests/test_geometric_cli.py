@@ -95,8 +95,8 @@ def test_verify_says_the_verdict_first(tmp_path):
     code, out, _ = call(*run, columns=80)
     lines = out.splitlines()
     assert code == 3 and lines[0].startswith("Verdict on the theory of geometric recall: inconclusive")
-    assert any(line.split()[:4] == ["20", "2", "20", "60"] and "2 hops, chain of thought" in line for line in lines)
-    assert any("exact, d = 12" in line for line in lines) and "±" not in out
+    assert any(line.split()[:4] == ["20", "2", "20", "60"] and "2 hops with chain of thought" in line for line in lines)
+    assert any(line.split()[3:6] == ["12", "exact", "construction"] for line in lines) and "±" not in out
     assert "±" in call(*run, "--details", columns=80)[1]
     rows = list(csv.DictReader(io.StringIO(call(*run, "--csv")[1])))
     assert [row["N"] for row in rows] == ["20", "20"] and not {"margin", "observable"} & set(rows[0])

@@ -32,6 +32,7 @@ Progress = Callable[..., None]  # (done, total), and perhaps what stands beside 
 
 AGREE, DISAGREE, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
 INTERNAL_ERROR, NO_WORKERS, INTERRUPTED = 70, 75, 130
+PACKAGES = ("numpy", "scipy", "sympy", "mpmath", "click", "rich", "cloudpickle", "threadpoolctl")  # of --verbose
 HELP = {"help_option_names": ["-h", "--help"]}  # settings of click's contexts
 EXIT_CODES = {"agree": AGREE, "disagree": DISAGREE, "inconclusive": INCONCLUSIVE}
 
@@ -147,9 +148,8 @@ class Output:
         blocks = list(answer.blocks)
         if answer.details is not None and self.details:
             blocks += answer.details()
-        elif answer.details is not None:
-            hint, last = "--details shows the rest.", blocks[-1]
-            blocks[-1:] = [Remark(f"{last} {hint}")] if isinstance(last, Remark) else [last, Remark(hint)]
+        elif answer.details is not None:  # the last block is a remark then
+            blocks[-1] = Remark(f"{blocks[-1]} --details shows the rest.")
         on_screen = self.file in (None, "-")
         return rendered(blocks, streams.width() if on_screen else None, colour=on_screen and streams.wants_colour(),
                         quiet=self.quiet)
@@ -217,12 +217,12 @@ class Command(click.Command):
             _, words, order = self.make_parser(ctx).parse_args(args=list(args))
             if words and not any(isinstance(p, click.Argument) for p in self.params):
                 group, word = ctx.parent, words[0]
-                if group and isinstance(group.command, click.Group) and word in group.command.list_commands(group):
+                if group and isinstance(group.command, Group) and word in group.command.table:
                     raise BadInput(f"{word} goes before its options: {group.command_path} {word} ...", ctx)
                 raise BadInput(f"{shown(word)} is neither an option nor the value of one; options are given as "
                                "--name value", ctx)
-            for param in self.get_params(ctx):
-                if order.count(param) > 1 and isinstance(param, click.Option) and not param.multiple:
+            for param in order:
+                if order.count(param) > 1 and not param.multiple:
                     names = "/".join([*param.opts[-1:], *param.secondary_opts])
                     raise BadInput(f"{names} is given {order.count(param)} times; once is allowed", ctx)
         return super().parse_args(ctx, args)
@@ -255,10 +255,6 @@ class Command(click.Command):
         output.deliver(answer)
         return answer.exit_code
 
-
-PACKAGES = ("numpy", "scipy", "sympy", "mpmath", "click", "rich", "cloudpickle", "threadpoolctl")
-# Kernels that OpenBLAS falls back to where it doesn't know the processor: half the speed, or less.
-OLD_KERNELS = ("prescott", "nehalem", "core2", "generic", "armv8", "atom", "barcelona")
 
 class Group(click.Group):
     """Commands by name, with the place where each is found and its line in the list; without a word it prints help.
@@ -299,9 +295,8 @@ class Group(click.Group):
                 raise BadInput(f"{name} is now `{self.renamed[name]}`", ctx)
             import difflib
 
-            near = difflib.get_close_matches(name, self.table, n=1)
-            raise BadInput(f"{shown(name)} is not a command" + (f"; did you mean {near[0]}?" if near else "")
-                           + f" (commands: {', '.join(self.table)})", ctx)
+            near = "".join(f"; did you mean {word}?" for word in difflib.get_close_matches(name, self.table, n=1))
+            raise BadInput(f"{shown(name)} is not a command{near} (commands: {', '.join(self.table)})", ctx)
         return name, command, args[1:]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -330,14 +325,21 @@ def _without_command(version: bool = False, verbose: bool = False) -> None:
 
 
 def versions(verbose: bool) -> str:
-    """The version in one line; where `verbose`, a line each for the libraries, linear algebra and threads in use."""
-    from importlib import metadata
-
+    """The version in one line; where `verbose`, a line each for the libraries, linear algebra and cores in use."""
     lines = [f"{PROGRAM} {__version__}"]
     if verbose:
+        from importlib import metadata
+
+        import numpy.linalg
+        import scipy.linalg
+        from threadpoolctl import threadpool_info
+
+        assert numpy.linalg and scipy.linalg  # imported for what they load
         lines += [f"Python {platform.python_version()}", platform.platform()]
         lines += [f"{name} {metadata.version(name)}" for name in PACKAGES]
-        lines += _linear_algebra()
+        lines += [f"linear algebra: {x['internal_api']} {x['version']}, {x.get('architecture')} kernels, threads: "
+                  f"{x['num_threads']} ({os.path.basename(x['filepath'])})"
+                  for x in threadpool_info() if x["user_api"] == "blas"]
         lines.append(f"cores: {cores()} usable of {os.cpu_count() or 1}")
     return "\n".join(lines) + "\n"
 
@@ -345,27 +347,6 @@ def versions(verbose: bool) -> str:
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _linear_algebra() -> list[str]:
-    """A line for each linear algebra library that numpy and scipy load."""
-    import numpy.linalg
-    import scipy.linalg
-    from threadpoolctl import threadpool_info
-
-    assert numpy.linalg and scipy.linalg  # imported for what they load
-    lines = []
-    for library in threadpool_info():
-        if library.get("user_api") != "blas":
-            continue
-        path, kernels = str(library.get("filepath", "")), str(library.get("architecture"))
-        user = next((name for name in ("numpy", "scipy") if name + ".libs" in path), "numpy and scipy")
-        lines.append(f"linear algebra of {user}: {library.get('internal_api')} {library.get('version') or ''}, "
-                     f"{kernels} kernels, threads: {library.get('num_threads')}")
-        if kernels.lower() in OLD_KERNELS and platform.machine().lower() in ("x86_64", "amd64"):
-            lines.append(f"  {kernels} kernels suit old processors. If this one is newer, OPENBLAS_CORETYPE=Haswell "
-                         "(or SkylakeX, Zen) in the environment may double its speed.")
-    return lines
 
 
 ENDINGS = """

@@ -12,10 +12,9 @@ from ..settings import SIZES, Setting, sizes_and_trigger
 from .command import Answer, Command, Group, Output
 from .options import flag, option, plot_option, setting_options
 from .streams import BadInput
-from .text_layout import Block, Heading, Remark, Table, legend, marked, table
+from .text_layout import Block, Heading, Remark, legend, marked, table
 
 if TYPE_CHECKING:
-    from ..theory.activation_choice import Choice
     from ..theory.memories.memory_table import Comparison
     from ..theory.memories.zipf_facts import Zipf
     from ..verification.simulated_alternatives import BeyondOrthogonal, FactsStored
@@ -30,41 +29,40 @@ def run_memories(output: Output, *, d: int | None, zipf: float | None, classes: 
     from ..theory.memories.zipf_facts import zipf_at
 
     comparison = compare_memories(d=d, **asked)
+    law = None if zipf is None or d is None else zipf_at(zipf, d, classes, samples)
     rows = [memory.to_dict() for memory in comparison.memories]
     data: dict[str, object] = {"d": d, "facts": comparison.facts, "target": comparison.target, "memories": rows}
-    law = None if zipf is None or d is None else zipf_at(zipf, d, classes, samples)
     sought, heading = "facts", f"How many facts do memories hold at d = {count(d)}?"
     if d is None:
         sought, heading = "d", f"What do memories need for {count(comparison.facts)} facts?"
     blocks: list[Block] = [Heading(heading), table(
-        {"memory": m.name, "right": m.criterion, sought: getattr(m, sought),
-         "facts per parameter": m.facts_per_parameter, "leading law": m.law, "it alone gives": m.leading}
-        for m in comparison.memories)]
+        rows, f"memory=name, right=criterion, {sought}, facts_per_parameter, leading law=law, it alone gives=leading")]
     if seeds is not None:
         used = output.seed(seed)
         data |= {"seed": used, "seeds": seeds}
-        blocks.append(table(_simulated(output, comparison, rows, seeds, used),
-                            f"Simulated: {plural(seeds, 'memory', 'memories')} each, --seed {used}"))
+        _simulate(output, comparison, rows, seeds, used)
+        simulated = [row | row["observed"] | {"difference": row["observed"]["mean"] - row["predicted"]}
+                     for row in rows if "observed" in row]
+        blocks.append(table(simulated, "memory=name, facts, d, predicted, observed=mean, se, difference",
+                            f"Recall, simulated: {plural(seeds, 'memory', 'memories')} each, --seed {used}"))
     if law is not None:
         data["zipf"] = dataclasses.asdict(law)
         blocks += _zipf_blocks(law)
     share = exact(comparison.target)
     blocks.append(Remark(
         f"Almost all: a share {share} of the facts is right in the mean. All: every one is, with probability {share} "
-        "or more. Hebbian rows and the attention layer's are laws for finite size, derived and checked by simulation; "
-        "that of the best linear memory is for large d; fits were read off a paper's figures by eye."))
-    return Answer(data, rows, blocks, lambda: [table(
-        [{"memory": m.name, "right": m.criterion, "provenance": m.provenance, "reference": m.reference}
-         for m in comparison.memories], "Where the laws come from: derived here, or kin, from a related paper")])
+        "or more. Hebbian rows and the attention layer's are laws for finite size, that of the best linear memory is "
+        "for large d; fits were read off a paper's figures by eye."))
+    return Answer(data, rows, blocks, lambda: [
+        table(rows, "memory=name, right=criterion, provenance, reference",
+              "Where the laws come from: derived here, or kin, from a related paper")])
 
 
-def _simulated(output: Output, comparison: Comparison, rows: Sequence[dict[str, object]], seeds: int,
-               seed: int) -> list[dict[str, object]]:
-    """Simulated Hebbian memories beside their law, at the sizes of their rows; the `rows` are given both."""
+def _simulate(output: Output, comparison: Comparison, rows: Sequence[dict[str, Any]], seeds: int, seed: int) -> None:
+    """Give the rows of Hebbian memories the recall that their law predicts and what was simulated at their sizes."""
     from ..simulate import memories
     from ..theory.memories import hebbian_recall
 
-    shown: list[dict[str, object]] = []
     with output.bar("memories") as progress:
         for done, (memory, row) in enumerate(zip(comparison.memories, rows, strict=True)):
             n, d, embedding = memory.facts, memory.d, memory.embedding
@@ -75,40 +73,34 @@ def _simulated(output: Output, comparison: Comparison, rows: Sequence[dict[str, 
                 recall = memories.hebbian_recall(n, d, embedding, memory.rank, seeds=seeds, seed=seed)
             except SettingError as error:
                 raise BadInput(f"--seeds: {error}; leave --seeds out for the theory alone") from None
-            predicted = float(hebbian_recall(n, d, embedding, memory.rank))
-            row |= {"predicted": predicted, "observed": {"mean": recall.mean, "se": recall.se}}
-            shown.append({"memory": memory.name, "facts": n, "d": d, "predicted recall": predicted,
-                          "observed": recall.mean, "standard error": recall.se, "difference": recall.mean - predicted})
-    return shown
+            row |= {"predicted": float(hebbian_recall(n, d, embedding, memory.rank)),
+                    "observed": {"mean": recall.mean, "se": recall.se}}
 
 
 def _zipf_blocks(law: Zipf) -> list[Block]:
-    kinds = {"an output a fact": law.own}
-    if law.shared is not None:
-        kinds[f"{count(law.classes)} outputs, shared"] = law.shared
+    kinds = {"an output a fact": law.own, f"{count(law.classes)} outputs, shared": law.shared}
     blocks: list[Block] = [
-        table([{"outputs": name, "stored": part.stored, "error": part.error, "of it left out": part.left_out}
-               for name, part in kinds.items()],
+        table([{"outputs": name, **dataclasses.asdict(part)} for name, part in kinds.items() if part is not None],
+              "outputs, stored, error, of it left out=left_out",
               f"Facts of frequency x^-{law.alpha:g}: the best memory that stores the most frequent alone"),
         table([{"memory": name, "error falls as": f"d^-{exponent:.4g}"} for name, exponent in law.exponents.items()],
-              "How the error falls, up to logarithms"),
+              title="How the error falls, up to logarithms"),
     ]
     if law.unseen is not None:
-        blocks.append(f"{count(law.samples)} samples leave facts of frequency {number(law.unseen)} unseen; "
-                      f"it falls as T^-{1 - 1 / law.alpha:.4g}. What is unseen adds to the errors above.")
+        blocks.append(f"{count(law.samples)} samples leave facts of frequency {number(law.unseen)} unseen, which adds "
+                      f"to the errors above; it falls as T^-{1 - 1 / law.alpha:.4g}.")
     return blocks
 
 
-def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int | None,
-                   **values: Any) -> Answer:
+def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int | None, **values: Any) -> Answer:
     from ..plots.comparisons import embedding_figure
     from ..verification.simulated_alternatives import beyond_orthogonal
 
     used = output.seed(seed) if seeds else None
 
     def answer(result: BeyondOrthogonal) -> Answer:
-        records = [{**result.setting, "target": result.target, "V": f.V, "embedding": e, "N": need.N,
-                    "observed": need.observed, "se": need.se} for f in result.facts for e, need in f.needs.items()]
+        records = [{**result.setting, "target": result.target, "V": f.V, "embedding": e, **dataclasses.asdict(need)}
+                   for f in result.facts for e, need in f.needs.items()]
         return Answer(result.to_dict(), records, _embedding_blocks(result), figure=lambda: embedding_figure(result))
 
     def finished(result: BeyondOrthogonal) -> str:
@@ -121,40 +113,31 @@ def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int 
 
 def _embedding_blocks(result: BeyondOrthogonal) -> list[Block]:
     s, target = result.setting, exact(result.target)
-    share = 2 * (1 + int(s["trigger_in_value"]))
-    stored = [{"d": x.d, "random": _or_none(x.random), "leading law": x.law, "orthogonal": count(x.orthogonal),
+    stored = [{"d": x.d, "random": x.random or "none", "leading law": x.law, "orthogonal": x.orthogonal,
                "ratio": x.random and x.random / x.orthogonal} for x in result.dimensions]
-    blocks: list[Block] = [
+    observed = "" if not result.seeds else (f"; and the accuracy observed there on {plural(result.seeds, 'seed')} "
+                                            f"(--seed {result.seed}), ± standard error")
+    return [
         Heading(f"Random and orthogonal embeddings: {sizes_and_trigger(s, 'dL')}"),
-        table(stored, f"Facts stored at an accuracy of {target}, with samples without end",
+        table(stored, title=f"Facts stored at an accuracy of {target}, with samples without end",
               formats={"leading law": count}),
-        Remark(f"The leading law of random embeddings is d^2 = {share} V ln V; orthogonal ones are there up to V = d "
-               "only."),
-        table(map(_needed, result.facts), f"The samples that they need, at {sizes(s, 'd')}: least N for {target}"),
+        Remark(f"The leading law of random embeddings is d^2 = {2 * (1 + int(s['trigger_in_value']))} V ln V; "
+               "orthogonal ones are there up to V = d only."),
+        table((_needed(facts, bool(result.seeds)) for facts in result.facts),
+              title=f"The samples that they need, at {sizes(s, 'd')}: least N for {target}{observed}"),
     ]
-    if result.seeds:
-        observed: list[dict[str, object]] = []
-        for facts in result.facts:
-            shown = {"gaussian": NOTHING, "orthogonal": NOTHING}
-            shown |= {name: with_error(need.observed, need.se) for name, need in facts.needs.items()}
-            observed.append({"V": facts.V, "random": shown["gaussian"], "orthogonal": shown["orthogonal"]})
-        blocks.append(table(observed, f"Accuracy observed at that N, {plural(result.seeds, 'seed')} each (--seed "
-                            f"{result.seed}), ± standard error"))
-    return blocks
 
 
-def _or_none(size: int | None) -> str:
-    return "none" if size is None else count(size)
-
-
-def _needed(facts: FactsStored) -> dict[str, object]:
+def _needed(facts: FactsStored, is_observed: bool) -> dict[str, object]:
     """A row of the samples that embeddings need."""
-    V, random, beside = facts.V, facts.needs["gaussian"].N, facts.needs.get("orthogonal")
-    orthogonal = None if beside is None else beside.N
-    return {"V": V, "N, random": _or_none(random), "N/V": random and random / V,
-            "N, orthogonal": "V > d" if beside is None else _or_none(orthogonal),
-            "N/V, orthogonal": orthogonal and orthogonal / V,
-            "random over orthogonal": random and orthogonal and random / orthogonal}
+    row: dict[str, object] = {"V": facts.V}
+    for name, embedding in (("random", "gaussian"), ("orthogonal", "orthogonal")):
+        need = facts.needs.get(embedding)
+        row[f"N {name}"] = "V > d" if need is None else need.N or "none"
+        row[f"N/V {name}"] = need and need.N and need.N / facts.V
+        if is_observed:
+            row[f"accuracy {name}"] = NOTHING if need is None else with_error(need.observed, need.se)
+    return row
 
 
 def run_activations(output: Output, activation: tuple[str, ...], attention_only: bool, **values: Any) -> Answer:
@@ -170,27 +153,23 @@ def run_activations(output: Output, activation: tuple[str, ...], attention_only:
                 **{f"{where}_{part}": getattr(parts, part)
                    for where, parts in (("value", c.parts), ("average", c.parts_of_average))
                    for part in ("s", *PARTS)}} for c in choices]
-    best = choices[0]
+    shown = [record | {"activation": marked(c.name or NO_MLP, c.remarks)}
+             for record, c in zip(records, choices, strict=True)]
     blocks: list[Block] = [
         Heading(f"Which activation remembers best at {sizes(known, SIZES)}?"),
-        table([{"activation": marked(c.name or NO_MLP, c.remarks), "accuracy": c.accuracy, "std": c.std["accuracy"],
-                "attention": c.attention, "recall": c.recall, "limited by": c.limited_by} for c in choices],
-              marked=[0]),
+        table(shown, "activation, accuracy, std=accuracy_std, attention, recall, limited_by", marked=[0]),
         *legend(c.remarks for c in choices),
-        _parts_table(choices, "parts", "Shares of E phi^2 where facts are stored (values of norm^2"),
-        _parts_table(choices, "parts_of_average", "The same where attention is learned (averaged sequences of norm^2"),
-        Remark(f"Best: {best.name or NO_MLP}. The mean stores nothing and carries label-frequency noise (mean bias). "
-               "The linear part is the Attention-only model's. The higher parts tell values apart beyond d dimensions, "
-               "and need a width m that resolves them (MLP noise). In attention, a small linear part at the small norm "
-               "of an averaged sequence means a small lead."),
     ]
-    return Answer(data, records, blocks)
-
-
-def _parts_table(choices: Sequence[Choice], where: str, title: str) -> Table:
-    rows = [{"activation": c.name or NO_MLP, **{part: getattr(getattr(c, where), part) for part in PARTS}}
-            for c in choices]
-    return table(rows, f"{title} {getattr(choices[0], where).s:.3g})", formats=dict.fromkeys(PARTS, percent))
+    for where, what in (("value", "where facts are stored: values"),
+                        ("average", "where attention is learned: averaged sequences")):
+        columns = ", ".join(f"{part}={where}_{part}" for part in PARTS)
+        blocks.append(table(shown, f"activation, {columns}", f"Shares of E phi^2 {what} of norm^2 "
+                            f"{shown[0][f'{where}_s']:.3g}", formats=dict.fromkeys(PARTS, percent)))
+    return Answer(data, records, [*blocks, Remark(
+        f"Best: {choices[0].name or NO_MLP}. The mean stores nothing and carries label-frequency noise (mean bias). "
+        "The linear part is the Attention-only model's. The higher parts tell values apart beyond d dimensions, and "
+        "need a width m that resolves them (MLP noise). In attention, a small linear part at the small norm of an "
+        "averaged sequence means a small lead.")])
 
 
 memories = Command(

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..geometric.geometric_setting import GeometricSetting
-from ..numerics.formatting import NOTHING, count, number, plural, sizes
+from ..numerics.formatting import NOTHING, count, number, plural, probability, sizes
 from ..settings import Parameter
 from .command import Answer, Command, Group, Output
 from .options import option, setting_options
-from .text_layout import Block, Format, Heading, Remark, table
+from .text_layout import Block, Heading, Remark, table
 from .verify import DETAILS, grid_options, verification_answer, verified
 
 if TYPE_CHECKING:
@@ -29,9 +29,13 @@ CAUSES = {
     "maps": "how well two maps are aligned is shared by all subjects",
     "subjects": "queries about one subject share its embedding",
 }
-WAYS = {"embedding": "1 layer", "middle": "1 layer, from both ends",
-        "two-layers": "from both ends, two MLP layers", "wide": "1 layer, wide MLP",
-        "chain": "chain of thought"}
+WAYS = {
+    "embedding": "one pass, by the embedding",
+    "wide": "one pass, by a wide MLP",
+    "middle": "one pass, meeting in the middle",
+    "two-layers": "one pass, meeting in the middle by two MLP layers",
+    "chain": "chain of thought",
+}
 ASKED = {"d": "the least embedding dimension", "N": "the most subjects", "R": "the most relations"}
 WIDTH = Parameter("mlp_width", "hidden units at most; settles the code length", "integer", 4, 1e12)
 BUDGET = Parameter("parameters", "parameters at most, for the best code length and dimension that they buy", "integer",
@@ -44,15 +48,21 @@ CAPACITY_HELP = {
 
 def describe(setting: GeometricSetting) -> str:
     """The setting in one line of words."""
-    text = (f"N = {count(setting.N)}, R = {count(setting.R)}, d = {count(setting.width)}, "
-            f"codes of length {count(setting.k)}")
+    known = (f"N = {count(setting.N)}, R = {count(setting.R)}, d = {count(setting.width)}, "
+             f"codes of length {count(setting.k)}")
+    return ", ".join(filter(None, (known, _variant(setting))))
+
+
+def _variant(setting: GeometricSetting) -> str:
+    """What a setting is beside its sizes N, R, k and d; nothing where all is as usual."""
+    parts = [] if setting.construction == "superposition" else ["exact construction"]
     if setting.hops > 1:
-        text += f", {_hops(setting.hops, setting.depth, setting.chain_of_thought)}"
+        parts.append(_hops(setting.hops, setting.depth, setting.chain_of_thought))
     if setting.noise > 0:
-        text += f", noise {setting.noise:g}"
+        parts.append(f"noise {setting.noise:g}")
     if setting.precision is not None:
-        text += f", {plural(setting.precision, 'bit')} a coordinate"
-    return text + (", exact construction" if setting.construction == "exact" else "")
+        parts.append(f"{plural(setting.precision, 'bit')} a coordinate")
+    return ", ".join(parts)
 
 
 def _hops(hops: int, depth: int, chain_of_thought: bool) -> str:
@@ -65,31 +75,28 @@ def run_predict(output: Output, **values: Any) -> Answer:
     from ..geometric import predict
 
     prediction = predict(GeometricSetting(**values))
-    data = prediction.to_dict()
-    s = prediction.setting
-    one_pass = {"": "one pass alone", "recall": prediction.one_pass, "std over seeds": None}
-    query = f"{plural(s.hops, 'hop')} in {plural(prediction.passes, 'pass', 'passes')}"
-    rows = [{"": query, "recall": prediction.recall, "std over seeds": prediction.std}]
-    if prediction.passes > 1:
-        rows.insert(0, one_pass)
-    blocks: list[Block] = [
+    data, s, passes = prediction.to_dict(), prediction.setting, prediction.passes
+    row = {"recall": prediction.recall, "std": prediction.std,
+           "one pass alone": prediction.one_pass if passes > 1 else None}
+    causes = [{"cause": name, "variance": value, "because": CAUSES[name]} for name, value in prediction.causes.items()]
+    return Answer(data, [{**data["setting"], **data["predicted"]}], [
         Heading(f"What embeddings recall at {describe(s)}"),
-        table(rows, marked=[len(rows) - 1]),
-        f"A subject's embedding superposes {plural(s.words, 'code')}; the MLP has {count(s.mlp_width)} hidden units, "
-        "and none of its weights depends on the facts.",
-    ]
-    if prediction.causes:
-        blocks.append(table(({"cause": name, "variance": value, "because": CAUSES[name]}
-                             for name, value in prediction.causes.items()), "What makes seeds differ, in one pass"))
-    return Answer(data, [{**data["setting"], **data["predicted"]}], blocks)
+        table([row], formats={"one pass alone": probability}),
+        f"{plural(s.hops, 'hop')} in {plural(passes, 'pass', 'passes')}. A subject's embedding superposes "
+        f"{plural(s.words, 'code')}; the MLP has {count(s.mlp_width)} hidden units, and none of its weights depends on "
+        "the facts.",
+        table(causes, title="What makes seeds differ, in one pass"),
+    ])
 
 
 def run_verify(output: Output, grid: str, **values: Any) -> Answer:
     from ..verification.problem import GEOMETRIC_RECALL
 
+    def cell(setting: GeometricSetting) -> dict[str, int | str | None]:
+        return {"N": setting.N, "R": setting.R, "k": setting.k, "d": setting.width, "variant": _variant(setting)}
+
     def answer(result: Verification[GeometricSetting, GeometricPrediction], wanted: int) -> Answer:
-        given = verification_answer(result, grid, wanted, ("N", "R", "k", "d"), _variant,
-                                    "the theory of geometric recall")
+        given = verification_answer(result, grid, wanted, cell, "the theory of geometric recall")
         # A row of --csv is a cell: there is one observable, and one margin for all cells.
         records = [{name: value for name, value in record.items() if name not in ("margin", "observable")}
                    for record in given.records]
@@ -98,67 +105,45 @@ def run_verify(output: Output, grid: str, **values: Any) -> Answer:
     return verified(output, GEOMETRIC_RECALL, grid, answer, **values)
 
 
-def _variant(setting: GeometricSetting) -> str:
-    """What a setting is beside its sizes N, R, k and d; nothing where all is as usual."""
-    parts = [] if setting.construction == "superposition" else [f"exact, d = {count(setting.width)}"]
-    if setting.noise > 0:
-        parts.append(f"noise {setting.noise:g}")
-    if setting.precision is not None:
-        parts.append(f"{plural(setting.precision, 'bit')} a coordinate")
-    if setting.chain_of_thought:
-        parts.append(f"{plural(setting.hops, 'hop')}, chain of thought")
-    elif setting.hops > 1:
-        parts.append(f"{plural(setting.hops, 'hop')}, {plural(setting.depth, 'layer')}")
-    return ", ".join(parts)
-
-
 def run_capacity(output: Output, **values: Any) -> Answer:
     from ..geometric import capacity
 
     result = capacity(**values)
-    data = result.to_dict()
-    given = result.given
-    known = [sizes(given, "NRd")]
-    if given["hops"] > 1:
-        known.append(_hops(given["hops"], given["depth"], given["chain_of_thought"]))
-    rows = [{"memory": row.name, result.asked: getattr(row, result.asked), "code length k": row.code_length,
-             "MLP width": row.mlp_width, "recall": row.recall, "facts per number": row.facts_per_parameter,
-             "all parameters": row.parameters} for row in result.rows]
+    data, given = result.to_dict(), result.given
+    hops = f", {_hops(given['hops'], given['depth'], given['chain_of_thought'])}" if given["hops"] > 1 else ""
     return Answer(data, data["rows"], [
-        Heading(f"Geometric recall: {ASKED[result.asked]} at {', '.join(known)}"),
-        table(rows, formats={"R": count, "all parameters": count}),
+        Heading(f"Geometric recall: {ASKED[result.asked]} at {sizes(given, 'NRd')}{hops}"),
+        table(data["rows"], f"memory=name, {result.asked}, code_length, MLP width=mlp_width, recall, "
+              "facts per number=facts_per_parameter, all parameters=parameters", formats={"all parameters": count}),
         _crossover(result),
-        Remark(f"Random superposition is to recall {given['target']:g} of the facts. In the first three rows and "
-               "in the last two these are in the subjects' embeddings, N d numbers; in the two between in a d x d "
-               "matrix that maps pairs of a subject and a relation to attributes."),
+        Remark(f"Random superposition is to recall {given['target']:g} of the facts. In the two rows of a matrix these "
+               "are in d x d numbers that map pairs of a subject and a relation to attributes, in all others in the "
+               "subjects' embeddings, N d numbers."),
     ], lambda: _capacity_details(result))
+
+
+def _crossover(result: GeometricCapacity) -> str:
+    from_N, to_R = result.crossover["from_N"], result.crossover["to_R"]
+    ends = [] if from_N is None else [f"from N = {count(from_N)} on at R = {count(result.given['R'])}"]
+    if to_R is not None:
+        ends.append(f"up to R = {count(to_R)} at N = {count(result.given['N'])}")
+    where = " and ".join(ends)
+    return where and ("One hop of the exact construction takes no larger d than the best linear memory of the same "
+                      f"facts {where}.")
 
 
 def _capacity_details(result: GeometricCapacity) -> list[Block]:
     from ..geometric.geometric_capacity import CIRCLE
 
+    circle = ", ".join(f"{count(n)} in {name}" for name, n in CIRCLE.items())
     return [
-        table([{"memory": row.name, "numbers that hold facts": row.fact_parameters, "they are in": row.facts_in,
-                "source": row.provenance} for row in result.rows], "Where the facts are",
-              formats={"numbers that hold facts": count}),
+        table(result.rows, "memory=name, numbers that hold facts=fact_parameters, they are in=facts_in, "
+              "source=provenance", "Where the facts are", formats={"numbers that hold facts": count}),
         Remark(f"In the bounds a number has b = {result.given['bits']:g} bits, --bits; the exact construction uses "
                "one, digits b (whole, at most 20), with sums of 2 b + log2 k + 1 bits. R log N is no bound on d alone: "
                "codes on a circle take 3 R for one hop, where scores tell them apart, for N up to "
-               + ", ".join(f"{count(n)} in {name}" for name, n in CIRCLE.items()) +
-               " (measured). The best linear memory is a leading law from related papers."),
+               f"{circle} (measured). The best linear memory is a leading law from related papers."),
     ]
-
-
-def _crossover(result: GeometricCapacity) -> str:
-    from_N, to_R = result.crossover["from_N"], result.crossover["to_R"]
-    parts = []
-    if from_N is not None:
-        parts.append(f"from N = {count(from_N)} on at R = {count(result.given['R'])}")
-    if to_R is not None:
-        parts.append(f"up to R = {count(to_R)} at N = {count(result.given['N'])}")
-    where = " and ".join(parts)
-    return where and ("One hop of the exact construction takes no larger d than the best linear memory of the same "
-                      f"facts {where}.")
 
 
 def run_hops(output: Output, N: int, R: int, hops: int, bits: float) -> Answer:
@@ -166,27 +151,26 @@ def run_hops(output: Output, N: int, R: int, hops: int, bits: float) -> Answer:
 
     result = costs_of_depths(N, R, hops, bits)
     data = result.to_dict()
-    rows = [{"way": plural(way.depth, "layer") if way.route == "layers" else WAYS[way.route], "passes": way.passes,
-             "codes": way.words, "d": way.d, "MLP width": way.mlp_width, "facts in": way.facts_in,
-             "bound, bits": way.bound_bits, "bound on d": way.bound_d} for way in result.ways]
-    formats: dict[str, Format] = {"bound, bits": functools.partial(number, digits=6), "bound on d": count}
-    blocks: list[Block] = [
-        Heading(f"{plural(result.hops, 'hop')} at N = {count(result.N)}, R = {count(result.R)}: one-bit codes, and "
-                "bounds for facts where they are"),
-        table(rows, formats=formats),
-    ]
-    if result.enumerated_lists is not None:
-        blocks.append(f"Enumerated over all tables of facts: the words of {plural(result.hops, 'relation')} have "
-                      f"{result.enumerated_lists:,} different lists of answers for one subject, "
-                      f"{math.log2(result.enumerated_lists):.2f} bits.")
-    blocks.append(Remark(
-        "Codes are those in one embedding. A bound is in bits an embedding, for facts in the weights named and in no "
-        f"others, and on d with b = {result.bits:g} bits a coordinate. In subject embeddings alone it holds at any "
-        "depth. Facts in other weights get around it: in an unembedding that is read backwards, in a wide MLP, or in "
-        f"lookup tables by which layers re-embed answers. All weights together hold at least "
-        f"{number(result.tables_bits)} bits, R log2 N!. '{NOTHING}' is outside a bound's range, or where the words are "
-        "more than any construction takes."))
-    return Answer(data, data["ways"], blocks)
+    rows = [{**way, "way": plural(way["depth"], "layer") if way["route"] == "layers" else WAYS[way["route"]]}
+            for way in data["ways"]]
+    asked = plural(result.hops, "hop")
+    enumerated = [] if result.enumerated_lists is None else [
+        f"Enumerated over all tables of facts: the words of {plural(result.hops, 'relation')} have "
+        f"{result.enumerated_lists:,} different lists of answers for one subject, "
+        f"{math.log2(result.enumerated_lists):.2f} bits."]
+    return Answer(data, data["ways"], [
+        Heading(f"{asked} at N = {count(result.N)}, R = {count(result.R)}: one-bit codes, and bounds for facts where "
+                "they are"),
+        table(rows, "way, passes, codes=words, d, MLP width=mlp_width, facts_in, bits at least=bound_bits, "
+              "d at least=bound_d", formats={"bits at least": functools.partial(number, digits=6)}),
+        *enumerated,
+        Remark("Codes are those in one embedding. Bits at least: a bound for an embedding, for facts in the weights "
+               f"named and in no others; d at least: with b = {result.bits:g} bits a coordinate. In subject embeddings "
+               "alone it holds at any depth. Facts in other weights get around it: in an unembedding that is read "
+               "backwards, in a wide MLP, or in lookup tables by which layers re-embed answers. All weights together "
+               f"hold at least {number(result.tables_bits)} bits, R log2 N!. {NOTHING} is outside a bound's range, or "
+               "where the words are more than any construction takes."),
+    ])
 
 
 def geometric_options(leave_out: Sequence[str] = ("bits",)) -> list[click.Parameter]:
@@ -197,8 +181,7 @@ def geometric_options(leave_out: Sequence[str] = ("bits",)) -> list[click.Parame
 predict_command = Command(
     "predict", run_predict, params=geometric_options(),
     help="Recall of one setting, by quadrature of closed forms: random superposition at finite sizes, or the exact "
-         "construction; "
-         "one hop or several, in one pass, layer by layer, or with chain of thought.",
+         "construction; one hop or several, in one pass, layer by layer, or with chain of thought.",
     examples=["geometric predict --N 1024 --R 8 --code-length 64 --d 512",
               "geometric predict --N 1e12 --R 4 --code-length 128 --d 2048 --hops 2 --chain-of-thought --json"],
 )

@@ -10,22 +10,14 @@ from ..errors import SettingError
 from ..geometric.geometric_setting import Construction, GeometricSetting, TrainingSetting
 from ..numerics.formatting import count, plural
 from .command import Answer, Command, Output
-from .geometric import describe, geometric_options
+from .geometric import WAYS, describe, geometric_options
 from .options import file_option, flag, option, setting_options
-from .simulate import finished_seeds, interval, partial_seeds
+from .simulate import MEASURED_COLUMNS, finished_seeds, interval, measured_rows, partial_seeds
 from .streams import BadInput, shown
 from .text_layout import Heading, Remark, table
 
 if TYPE_CHECKING:
     from ..geometric.geometric_simulation import GeometricObservation
-
-ROUTES = {
-    "embedding": "all hops in one pass, by the embedding",
-    "wide": "all hops in one pass, by a wide MLP",
-    "middle": "all hops in one pass, meeting in the middle",
-    "two-layers": "all hops in one pass, meeting in the middle by two MLP layers",
-    "chain": "chain of thought",
-}
 
 # Table -> measure -> what is counted.
 MEASURES = {
@@ -63,7 +55,7 @@ TRANSFER_REMARK = "Only the entities' embeddings are trained on the new facts; n
 def run_construct(output: Output, *, seed: int | None, **values: Any) -> Answer:
     c, weights = Construction(**values), output.file is not None and output.file.endswith(".npz")
     if weights and not output.document:
-        raise BadInput(f"--output {shown(output.file or '')} takes the weights; leave out --json and --csv, or name "
+        raise BadInput(f"--output {shown(output.file)} takes the weights; leave out --json and --csv, or name "
                        "another file")
     if c.refused is not None:
         if weights:
@@ -90,16 +82,13 @@ def run_construct(output: Output, *, seed: int | None, **values: Any) -> Answer:
 
 def _constructed(c: Construction, found: dict[str, Any]) -> Answer:
     """The sizes of a construction, and what it recalled where it was run."""
-    sizes = {"k": c.k, "d": c.d, "width": c.width}
-    seen: dict[str, Any] = {"recall": None, "queries": None, "margin": None, **found}
-    row = {**sizes, "margin_predicted": c.margin, **{name: seen[name] for name in ("recall", "queries", "margin")}}
-    told = {**sizes, "recall": seen["recall"], "queries": seen["queries"], "margin": seen["margin"],
-            "predicted margin": c.margin}
+    row = {"k": c.k, "d": c.d, "width": c.width, "margin_predicted": c.margin,
+           **{name: found.get(name) for name in ("recall", "queries", "margin")}}
     return Answer({"setting": c.to_dict(), **row, "not_run": c.refused, **found}, [{**c.to_dict(), **row}], [
-        Heading(f"A transformer for {plural(c.hops, 'hop')} at N = {count(c.N)}, R = {count(c.R)}: {ROUTES[c.route]}"),
-        table([told], formats=dict.fromkeys((*sizes, "queries"), count)),
+        Heading(f"A transformer for {plural(c.hops, 'hop')} at N = {count(c.N)}, R = {count(c.R)}: {WAYS[c.route]}"),
+        table([row], "k, d, width, recall, queries, margin, predicted margin=margin_predicted"),
         Remark(f"Sizes only: {c.refused}." if c.refused is not None else "d coordinates a token, width hidden units; "
-               f"--seed {seen['seed']}. The margin is the least lead of the right logit over all others."),
+               f"--seed {found['seed']}. The margin is the least lead of the right logit over all others."),
     ])
 
 
@@ -119,17 +108,14 @@ def run_simulate(output: Output, *, seeds: int, seed: int | None, jobs: int, **v
 def _observed(observed: GeometricObservation[GeometricSetting], wanted: int) -> Answer:
     from ..geometric import predict
 
-    prediction, recall, ends = predict(observed.setting), observed.recall, interval(observed.recall)
-    data = observed.to_dict()
-    data["observed"]["recall"] |= {"std": recall.std, "interval": ends}
+    prediction, data = predict(observed.setting), observed.to_dict()
+    rows = measured_rows(observed.measures, {"recall": prediction.recall}, {"recall": prediction.std})
+    data["observed"]["recall"] |= {"std": rows[0]["std"], "interval": rows[0]["interval"]}
     data["predicted"] = prediction.to_dict()["predicted"]
-    row = {"observable": "recall", "predicted": prediction.recall, "observed": recall.mean,
-           "95 % interval": ends, "difference": recall.mean - prediction.recall, "std": recall.std,
-           "predicted std": prediction.std}
     return Answer(data, observed.records(), [
         Heading(f"What embeddings recalled at {describe(observed.setting)}"),
         f"{finished_seeds(observed, wanted)}.",
-        table([row]),
+        table(rows, MEASURED_COLUMNS),
     ])
 
 
@@ -150,24 +136,20 @@ def run_train(output: Output, *, transfer: bool, seeds: int, seed: int | None, r
 
 
 def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, transfer: bool) -> Answer:
-    tables = TRANSFER_MEASURES if transfer else MEASURES
-    measures = observed.measures
-    # None where the seeds show no spread, which is NaN for a single one.
-    intervals = {name: interval(x) if x.std > 0 else [None, None] for name, x in measures.items()}
-    data = observed.to_dict()
-    for name, ends in intervals.items():
+    s, data, tables = observed.setting, observed.to_dict(), TRANSFER_MEASURES if transfer else MEASURES
+    rows = {}
+    for name, x in observed.measures.items():
+        ends = interval(x) if x.std > 0 else [None, None]  # where the seeds show a spread, which is NaN for one
         data["observed"][name]["interval"] = ends
-
-    s = observed.setting
+        rows[name] = {"mean": x.mean, "95 % interval": ends, "std": x.std}
     asked = plural(s.hops, "hop") + (" with chain of thought" if s.chain_of_thought else "")
     what = "New facts for a trained transformer" if transfer else "What gradient descent learns"
     return Answer(data, observed.records(), [
         Heading(f"{what} at N = {count(s.N)}, R = {count(s.R)}, d = {count(s.d)}, {asked}"),
         f"{finished_seeds(observed, wanted)}, at most {plural(s.steps, 'step')}; {count(s.queries)} queries, "
         f"{count(s.numbers)} trained numbers.",
-        *(table([{"": meaning, "mean": measures[name].mean, "95 % interval": intervals[name],
-                  "std": measures[name].std} for name, meaning in rows.items() if name in measures], title)
-          for title, rows in tables.items() if set(rows) & set(measures)),
+        *(table([{"": meaning, **rows[name]} for name, meaning in of_table.items() if name in rows], title=title)
+          for title, of_table in tables.items()),
         Remark(TRANSFER_REMARK if transfer else REMARK),
     ])
 

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import count, exact, number, parse_integer, plural, probability, sizes, with_error
-from ..settings import Parameter, sizes_and_trigger
+from ..settings import SIZES, Parameter, sizes_and_trigger
 from .command import Answer, Command, Output, Progress, map_with_progress
 from .options import bad_setting, file_option, flag, option, plot_option, setting_options
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Verbatim, legend, marked, table
 
 if TYPE_CHECKING:
-    from ..theory.bounds import Bound, Bounds
+    from ..theory.bounds import Bounds
     from ..theory.phase import PhaseDiagram
     from ..verification.simulated_alternatives import Tightness
 
 PAPER = ("The paper proves a lower bound of its own; its text was not available, and its constant, its noise and "
          "its learners may differ from these.")
-DECODERS = {  # as `Point.observed` names them, and the heading of each
-    "best assignment": "best assignment", "matched filter": "matched filter", "noisy gradient": "argmax, in noise",
-    "gradient": "argmax", "three steps": "three steps",
-}
+PREDICTED = ("noisy gradient", "gradient", "three steps")  # of the decoders, those with a closed form
 
 
 def run_bounds(output: Output, *, V: int | None, N: int | None, m: int | None, activation: str | None, target: float,
-        bits: float, decoders: bool, points: int, seed: int | None, **values: Any) -> Answer:
+               bits: float, decoders: bool, points: int, seed: int | None, **values: Any) -> Answer:
     if decoders:
         if V is None:
             raise BadInput("--V is missing: --decoders needs --V, --L and --d")
@@ -42,88 +40,59 @@ def run_bounds(output: Output, *, V: int | None, N: int | None, m: int | None, a
                               lambda result: f"{len(result.points)} of {points} points")
     from ..theory.bounds import bounds_at
 
-    sizes = {name: values[name] for name in "Ld"}
-    return _bounds(bounds_at(V=V, N=N, m=m, activation=activation, target=target, bits=bits, **sizes))
+    return _bounds(bounds_at(V=V, N=N, m=m, activation=activation, target=target, bits=bits,
+                             L=values["L"], d=values["d"]))
 
 
 def _bounds(bounds: Bounds) -> Answer:
-    s, reading = bounds.setting, None
+    s, reading, beside = bounds.setting, None, []
     if s["m"] is None and s["V"] is not None and s["N"] is not None:
         from ..theory.one_step_memory import one_step_recall
 
         reading = float(one_step_recall(s["V"], s["L"], s["d"], s["N"])[0])
+        beside = ["Beside the gradient bound: reading the first gradient of these samples directly, with no noise "
+                  f"added, recalls {probability(reading)} (predicted)."]
     data = bounds.to_dict() | {"one_step_recall": reading, "paper": PAPER}
     records = [{**data["setting"], "target": bounds.target, "bits": bounds.bits, **b,
                 "formulas": " ".join(b["formulas"])} for b in data["bounds"]]
-    blocks: list[Block] = [
+    words = {None: None, True: "allowed", False: "out of reach"}
+    allowed = [{**vars(b), "target": words[b.allows], "least N": bounds.least_samples(b)} for b in bounds.bounds]
+    limits = {"recall at most=recall, target": "VN", "least N": "V", "largest_V": "N"}  # by the sizes that they need
+    columns = ["bound=name, sees=access, strength", *(column for column, needed in limits.items()
+                                                       if all(s[name] is not None for name in needed)), "factor"]
+    takes = [{"bound": b.name, "wrong answers": b.details.get("errors"), "unit": unit, "there is": b.details[unit],
+              "it takes": b.details["takes"]}
+             for b in bounds.bounds for unit in ("bits", "nats") if "takes" in b.details and unit in b.details]
+    return Answer(data, records, [
         Heading(f"What no learner can beat at {sizes(s, 'VLdNm')}"),
-        table(_allowed(bounds, b) for b in bounds.bounds),
-        Remark(f"Recall is that of a uniformly random permutation, on average: one that happens to suit a learner "
-               f"proves nothing. Its target is {exact(bounds.target)}. - is no limit. P = {count(bounds.parameters)} "
-               f"parameters of b = {number(bounds.bits)} bits. Factor: how far the best decoder with a closed form is "
-               "from the bound, in V or N: 1 is attained; of the gradient in noise it is argmax's N, and assignment "
-               "decoders (--decoders) come nearer."),
-    ]
-    if reading is not None:
-        blocks.append(f"Beside the gradient bound: reading the first gradient of these samples directly, with no noise "
-                      f"added, recalls {probability(reading)} (predicted).")
-    blocks.append(Remark("The gradient bound is about reading one gradient. It says nothing of three steps, which use "
-                         f"the samples again and need fewer of them where L > d. {PAPER}"))
-    return Answer(data, records, blocks, lambda: _details(bounds))
-
-
-def _allowed(bounds: Bounds, b: Bound) -> dict[str, object]:
-    """What a bound allows at the sizes that are given."""
-    s = bounds.setting
-    row: dict[str, object] = {"bound": b.name, "sees": b.access, "strength": b.strength}
-    if s["V"] is not None and s["N"] is not None:
-        row |= {"recall at most": b.recall, "target": "allowed" if b.allows else "out of reach"}
-    if s["V"] is not None:
-        row["least N"] = bounds.least_samples(b)
-    if s["N"] is not None:
-        row["largest V"] = b.largest_V
-    row["factor"] = b.factor
-    return row
-
-
-def _details(bounds: Bounds) -> list[Block]:
-    """What the permutation takes, and whom each bound binds."""
-    takes = [_takes(b) for b in bounds.bounds if "takes" in b.details]
-    kinds: dict[str, dict[str, object]] = {}  # bounds of one kind bind the same learners, which is said once
-    for b in bounds.bounds:
-        kind = b.name.partition(":")[0]
-        says = f"{kinds[kind]['says']}; {b.statement}" if kind in kinds else b.statement
-        kinds[kind] = {"bound": kind, "sees": b.access, "says": says, "binds": b.binds,
-                       "broken by": b.broken_by}
-    return [table(takes, "What the permutation takes"), table(kinds.values(), "Whom they bind")]
-
-
-def _takes(b: Bound) -> dict[str, object]:
-    unit = "nats" if "nats" in b.details else "bits"
-    wrong = b.details.get("errors") if unit == "bits" else None
-    name = b.name if wrong is None else f"{b.name} (e = {count(wrong)})"
-    return {"bound": name, "there is": number(b.details[unit], 4), "it takes": number(b.details["takes"], 4),
-            "unit": unit}
+        table(allowed, ", ".join(columns)),
+        Remark(f"Recall is that of a uniformly random permutation, on average; its target is {exact(bounds.target)}. "
+               f"- is no limit. P = {count(bounds.parameters)} parameters of b = {number(bounds.bits)} bits. Factor: "
+               "how far the best decoder with a closed form is from the bound, in V or N: 1 is attained; of the "
+               "gradient in noise it is argmax's N, and assignment decoders (--decoders) come nearer."),
+        *beside,
+        Remark("The gradient bound is about reading one gradient. It says nothing of three steps, which use the "
+               f"samples again and need fewer of them where L > d. {PAPER}"),
+    ], lambda: [table(takes, title="What the permutation takes"),
+                table(data["bounds"], "bound=name, sees=access, says=statement, binds, broken_by", "Whom they bind")])
 
 
 def _decoders(result: Tightness, points: int) -> Answer:
     from ..plots.comparisons import decoder_figure
 
     s = result.setting
-    records = [{**s, "x": p.x, "N": p.N, "bound": p.bound, "predicted": p.predicted, "observed": p.observed,
-                "se": p.se} for p in result.points]
-    predicted = [{"x": p.x, "N": p.N, "bound": p.bound,
-                  **{DECODERS[name]: p.predicted[name] for name in ("noisy gradient", "gradient", "three steps")}}
+    records = [{**s, **vars(p)} for p in result.points]
+    simulated = [{"x": p.x, **{name: with_error(mean, p.se[name]) for name, mean in p.observed.items()}}
                  for p in result.points]
-    simulated = [{"x": p.x, **{heading: with_error(p.observed[name], p.se[name])
-                               for name, heading in DECODERS.items()}} for p in result.points]
     blocks: list[Block] = [
         Heading(f"How close to the gradient bound decoders come, at {sizes_and_trigger(s, 'VLd')}"),
         Remark("x = N d^2/(V^2 L ln V). The bound binds learners that see the first gradient in noise of its own "
-               "sampling covariance. It does not bind the gradient without added noise, nor three steps."),
-        table(predicted, "Predicted: recall, and accuracy after three steps",
-              formats={"bound": probability}, labels=2),
-        table(simulated, f"Simulated on {plural(result.seeds, 'seed')} a point (--seed {result.seed}), "
+               "sampling covariance: not those of the gradient without added noise, nor three steps. Noisy gradient, "
+               "gradient: the largest entry of each row."),
+        table([{**vars(p), **{name: p.predicted[name] for name in PREDICTED}} for p in result.points],
+              ", ".join(("x", "N", "bound", *PREDICTED)), "Predicted: recall, and accuracy after three steps",
+              formats=dict.fromkeys(PREDICTED, probability), labels=2),
+        table(simulated, title=f"Simulated on {plural(result.seeds, 'seed')} a point (--seed {result.seed}), "
               "± standard error"),
     ]
     used_again = "three steps"  # beyond the bound by more than three standard errors
@@ -157,14 +126,13 @@ bounds_command = Command(
               "bounds --decoders --V 128 --L 32 --d 64 --seed 1 --plot decoders.svg"],
 )
 
-# --- what binds over a plane ------------------------------------------------------------------------------
+# What binds over a plane
 
 SIMULATED = Parameter("points", "settings to simulate, spread evenly over the plane", "integer", 0, 1000, default=0)
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def run_phase(output: Output, *, x: str | None, y: str | None, cells: str, points: int, seeds: int, seed: int | None,
-        jobs: int, exponents: bool, **values: Any) -> Answer:
+              jobs: int, exponents: bool, **values: Any) -> Answer:
     if exponents:
         return _exponents(values)
     if x is None or y is None:
@@ -189,58 +157,15 @@ def run_phase(output: Output, *, x: str | None, y: str | None, cells: str, point
             diagram = phase(x_name, y_name, x_range, y_range, cells=(columns, rows),
                             mapped=map_with_progress(jobs, progress), **given)
         except SettingError as error:
-            option = {"axis": "--x and --y", x_name: "--x", y_name: "--y"}.get(error.name)
-            raise (bad_setting(error) if option is None else BadInput(f"{option}: {error}")) from None
-        if not points:
-            return diagram
-        return with_points(diagram, points, seeds, used, jobs=jobs, progress=progress)
-
-    def answer(diagram: PhaseDiagram) -> Answer:
-        return Answer(diagram.to_dict(), diagram.cells(), _blocks(diagram), figure=lambda: phase_figure(diagram))
+            axes = {"axis": "--x and --y", x_name: "--x", y_name: "--y"}
+            raise (BadInput(f"{axes[error.name]}: {error}") if error.name in axes else bad_setting(error)) from None
+        return with_points(diagram, points, seeds, used, jobs=jobs, progress=progress) if points else diagram
 
     return output.measure(
-        "cells" if not points else "cells, then seeds", work, answer,
+        "cells" if not points else "cells, then seeds", work,
+        lambda diagram: Answer(diagram.to_dict(), diagram.cells(), _blocks(diagram),
+                               figure=partial(phase_figure, diagram)),
         lambda diagram: f"{len(diagram.y_values)} of {rows} rows of cells and {len(diagram.points)} of {points} points")
-
-
-def _exponents(values: Mapping[str, Any]) -> Answer:
-    """The conditions in exponents, of the model alone."""
-    from ..plots.diagrams import exponents_figure
-    from ..theory.length_exponents import exponents
-
-    sizes = [name for name in ("V", "L", "d", "N", "m", "ratio") if values.get(name) is not None]
-    if sizes:
-        raise BadInput(f"--{sizes[0]} says nothing with --exponents: sizes are powers of V; leave it out")
-    try:
-        found = exponents(values.get("activation"), bool(values.get("trigger_in_value", True)))
-    except SettingError as error:
-        raise bad_setting(error) from None
-    data = found.to_dict()
-    of_steps = [("recall", found.recall), ("attention", found.conditions()), ("bound", found.bounds)]
-    rows = [{"step": step, "cause": x.cause, "condition": str(x)} for step, each in of_steps for x in each]
-    first = found.along_edge()[0]
-    start, nu = first.at(first.start), found.edge(first.start)
-    mlp = "" if found.activation is None else f", MLP ({found.activation}, m = V^mu)"
-    value = "in the values" if found.trigger_in_value else "in keys only"
-    edge = table([{"delta": f"{x.start} to {x.end}", "nu": _ends(found.edge(x.start), found.edge(x.end)),
-                   "length binds at c": str(x), "that is": _ends(x.at(x.start), x.at(x.end)), "by": x.cause}
-                  for x in found.along_edge()], "Along the edge of recall, the least samples at each dimension"
-                 + ("" if found.activation is None else "; m = V"))
-    return Answer(data, rows, [
-        Heading(f"Where length matters: N = V^nu, d = V^delta, L = V^c{mlp}, trigger {value}"),
-        f"At the least dimension that stores V facts, delta = {first.start}, and the least samples there, nu = {nu}, "
-        f"the length costs nothing up to c = {start}; from there on it is paid for in samples or in dimension.",
-        edge,
-        table(rows, "What must hold as V grows, up to logarithms and constants"),
-        Remark("Exact, from the formulas of the lead and the noise. Conditions of attention are those that bind where "
-               "recall succeeds. The last bound is of learners that see the first gradient in noise of their own, for "
-               "d <= V; three-step training is not one of them."),
-    ], figure=lambda: exponents_figure(found))
-
-
-def _ends(start: object, end: object) -> str:
-    """Of an interval."""
-    return str(start) if start == end else f"{start} to {end}"
 
 
 def _axis(name: str, text: str) -> tuple[str, tuple[float, float]]:
@@ -252,60 +177,77 @@ def _axis(name: str, text: str) -> tuple[str, tuple[float, float]]:
     return parts[1], (float(low), float(high))
 
 
+def _exponents(values: Mapping[str, Any]) -> Answer:
+    """The conditions in exponents, of the model alone."""
+    from ..plots.diagrams import exponents_figure
+    from ..theory.length_exponents import exponents
+
+    for name in (*SIZES, "ratio"):
+        if values.get(name) is not None:
+            raise BadInput(f"--{name} says nothing with --exponents: sizes are powers of V; leave it out")
+    try:
+        found = exponents(values.get("activation"), bool(values.get("trigger_in_value", True)))
+    except SettingError as error:
+        raise bad_setting(error) from None
+    data = found.to_dict()
+    rows = [{"step": step.removesuffix("s"), "cause": x["cause"], "condition": x["condition"]}
+            for step in ("recall", "attention", "bounds") for x in data[step]]
+    (delta, _), (nu, _), (c, _) = (data["edge"][0][name] for name in ("delta", "nu", "c_at"))
+    mlp = "" if found.activation is None else f", MLP ({found.activation}, m = V^mu; mu = 1 along the edge)"
+    value = "in the values" if found.trigger_in_value else "in keys only"
+    return Answer(data, rows, [
+        Heading(f"Where length matters: N = V^nu, d = V^delta, L = V^c{mlp}, trigger {value}"),
+        f"At the least dimension that stores V facts, delta = {delta}, and the least samples there, nu = {nu}, "
+        f"the length costs nothing up to c = {c}; from there on it is paid for in samples or in dimension.",
+        table(data["edge"], "delta, nu, length binds at c=c, that is=c_at, by=cause",
+              "Along the edge of recall, the least samples at each dimension"),
+        table(rows, title="What must hold as V grows, up to logarithms and constants"),
+        Remark("Exact, from the formulas of the lead and the noise. Conditions of attention are those that bind where "
+               "recall succeeds. The last bound is of learners that see the first gradient in noise of their own, for "
+               "d <= V; three-step training is not one of them."),
+    ], figure=partial(exponents_figure, found))
+
+
 def _blocks(diagram: PhaseDiagram) -> list[Block]:
-    names = sorted({name for row in diagram.binding for name in row})
-    letters = dict(zip(names, LETTERS, strict=False))
-    fixed = ", ".join(f"{'N/V' if name == 'ratio' else name} = {v if isinstance(v, str) else number(float(v))}"
-                      for name, v in diagram.fixed.items() if not isinstance(v, bool))
+    import numpy as np
+
+    binding, is_reached = np.array(diagram.binding), diagram.accuracy >= diagram.target
+    letters = dict(zip(np.unique(binding).tolist(), string.ascii_lowercase, strict=False))
+    fixed = ", ".join(f"{name.replace('ratio', 'N/V')} = {value if isinstance(value, str) else number(value)}"
+                      for name, value in diagram.fixed.items() if not isinstance(value, bool))
+    target, axes = exact(diagram.target), (diagram.x, diagram.y)
     blocks: list[Block] = [
-        Heading(f"What binds over {diagram.x} and {diagram.y}, and where accuracy reaches {exact(diagram.target)}"
+        Heading(f"What binds over {diagram.x} and {diagram.y}, and where accuracy reaches {target}"
                 + (f" ({fixed})" if fixed else "")),
         Remark("Each letter is the largest noise term of the step that falls shorter; a capital letter means that the "
                "target is reached."),
         Verbatim(_map(diagram, letters)),
-        table({"letter": letters.get(name, "?"), "binding": name, **_shares(diagram, name)} for name in names),
-        _boundary(diagram),
-        *legend(remarks for row in diagram.remarks for remarks in row),
+        table({"letter": letter, "binding": name, "cells": (binding == name).mean(),
+               "reached": is_reached[binding == name].mean()} for name, letter in letters.items()),
     ]
+    if diagram.boundary:
+        blocks.append(table((dict(zip(axes, point, strict=True)) for point in diagram.boundary),
+                            title=f"Capacity boundary: accuracy = {target}", labels=2))
+    else:
+        blocks.append(f"The target is reached {'everywhere' if is_reached.all() else 'nowhere'} in this plane; the "
+                      f"best accuracy is {probability(float(diagram.accuracy.max()))}.")
+    blocks += legend(remarks for row in diagram.remarks for remarks in row)
     if diagram.points:
-        blocks.append(table([{diagram.x: p.x, diagram.y: p.y, "predicted": p.predicted, "simulated": p.accuracy,
-                              "se": p.se} for p in diagram.points], "Accuracy of the simulated settings",
-                            formats={"m*d": count}, labels=2))
+        blocks.append(table(diagram.points, f"{diagram.x}=x, {diagram.y}=y, predicted, simulated=accuracy, se",
+                            "Accuracy of the simulated settings", formats=dict.fromkeys(axes, count), labels=2))
     return blocks
-
-
-def _shares(diagram: PhaseDiagram, name: str) -> dict[str, float]:
-    """Of all cells those in which a term binds, and of these those that reach the target."""
-    binding = [(j, i) for j, row in enumerate(diagram.binding) for i, n in enumerate(row) if n == name]
-    reached = sum(diagram.accuracy[j, i] >= diagram.target for j, i in binding)
-    return {"cells": len(binding) / diagram.accuracy.size, "reached": reached / len(binding)}
 
 
 def _map(diagram: PhaseDiagram, letters: Mapping[str, str]) -> str:
     """One letter a cell with its mark, the largest y on top."""
     ends = [count(y) for y in diagram.y_values]
-    width = max(map(len, ends))
-    lines = []
-    marks = not diagram.checked.all()
-    for j, end in reversed(list(enumerate(ends))):
-        row = ""
-        for name, accuracy, remarks in zip(diagram.binding[j], diagram.accuracy[j], diagram.remarks[j], strict=True):
-            letter = letters.get(name, "?")
-            row += marked(letter.upper() if accuracy >= diagram.target else letter, remarks)
-            row += " " if marks and not remarks else ""
-        lines.append(f"{end:>{width}} | {row}".rstrip())
-    first, last = count(diagram.x_values[0]), count(diagram.x_values[-1])
-    return "\n".join([f"{diagram.y}", *lines, f"{'':{width}}   {diagram.x} from {first} to {last}"])
-
-
-def _boundary(diagram: PhaseDiagram) -> Block:
-    if not diagram.boundary:
-        where = "everywhere" if diagram.accuracy.min() >= diagram.target else "nowhere"
-        return (f"The target is reached {where} in this plane; the best accuracy is "
-                f"{probability(float(diagram.accuracy.max()))}.")
-    names = (diagram.x, diagram.y)
-    return table([dict(zip(names, point, strict=True)) for point in diagram.boundary],
-                 f"Capacity boundary: accuracy = {exact(diagram.target)}", formats=dict.fromkeys(names, number))
+    width, lines = max(map(len, ends)), []
+    for end, names, accuracies, remarks in zip(ends, diagram.binding, diagram.accuracy, diagram.remarks, strict=True):
+        cells = [marked(letters[name].upper() if accuracy >= diagram.target else letters[name], remark)
+                 for name, accuracy, remark in zip(names, accuracies, remarks, strict=True)]
+        lines.append(f"{end:>{width}} | " + "".join(cell.ljust(2 - diagram.checked.all()) for cell in cells).rstrip())
+    ends_of_x = f"{diagram.x} from {count(diagram.x_values[0])} to {count(diagram.x_values[-1])}"
+    return "\n".join([diagram.y, *reversed(lines), f"{'':{width}}   {ends_of_x}"])
 
 
 phase_command = Command(

@@ -52,7 +52,7 @@ EXTRA: dict[str, Parameter] = {  # parameters of commands, not of a setting
 QUANTISED = {"bits": Parameter("bits", "bits that an entry of Val is quantised to after training; full precision where "
                                "absent", "integer", 1, MOST_BITS, optional=True)}
 
-DOMAIN_IN_HELP = {"activation": "", "for": "", "observable": ""}  # where the meaning says it
+DOMAIN_IS_SAID = ("activation", "for", "observable")  # by the meaning
 
 
 def option_of(name: str) -> str:
@@ -62,11 +62,9 @@ def option_of(name: str) -> str:
 
 def bad_setting(error: SettingError) -> BadInput:
     """The library's complaint about a parameter, in terms of the option that set it."""
-    message, name = str(error), option_of(error.name)
-    for start in (f"{error.name}=", f"{error.name} "):
-        if message.startswith(start):
-            return BadInput(f"{name} {message.removeprefix(start)}")
-    return BadInput(f"{name}: {message}")
+    message = str(error)
+    rest = message.removeprefix(f"{error.name}=").removeprefix(f"{error.name} ")
+    return BadInput(f"{option_of(error.name)}{':' if rest == message else ''} {rest}")
 
 
 def complaint(error: SettingError | click.ClickException) -> str:
@@ -111,22 +109,16 @@ def option(name: str, *, required: bool = False, help: str | None = None,
     """The option of one declared parameter. click folds case, so the name is given explicitly."""
     p = among.get(name) or EXTRA[name]
     text = help or p.meaning
-    if p.kind != "flag" and (domain := DOMAIN_IN_HELP.get(name, _brief_domain(p))):
-        text += f"; {domain}"
     if not required:
         more.setdefault("default", p.default)
     if p.kind == "flag":
         return flag(name, text, switch=True, show_default=True, **more)
+    if name not in DOMAIN_IS_SAID:  # the metavar says integer or number already
+        domain = ", ".join(p.choices) or p.domain.removesuffix(", or none")
+        domain = domain.removeprefix("an integer ").removeprefix("a number ")
+        text += f"; {domain.replace('e+', 'e').replace('e0', 'e')}"
     return click.Option([option_of(name), name], type=Declared(p), help=text, required=required, show_default=True,
                         **more)
-
-
-def _brief_domain(p: Parameter) -> str:
-    """The domain beside the metavar, which says integer or number already."""
-    if p.kind == "choice":
-        return ", ".join(p.choices)
-    domain = p.domain.removesuffix(", or none")
-    return domain.removeprefix("an integer ").removeprefix("a number ").replace("e+", "e").replace("e0", "e")
 
 
 def setting_options(required: Sequence[str] | None = None, leave_out: Sequence[str] = (),

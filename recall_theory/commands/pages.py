@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from ..geometric.geometric_setting import GeometricSetting
-from ..numerics.formatting import NOTHING, count, plural, signed
+from ..numerics.formatting import NOTHING, count, number, plural, signed
 from ..plots.style import FORMATS, WIDTHS, check_drawable, picture
 from ..settings import OBSERVABLES
 from .command import Answer, Command, Output, map_with_progress
 from .options import choice, file_option, flag, option
 from .streams import BadInput, shown
 from .sweep import scaling_blocks
-from .text_layout import Block, Heading, Remark, Table, label, table
+from .text_layout import Block, Heading, Remark, Table, table
 from .verify import bias_in_words
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _tally(summary: StoreSummary, store: str) -> list[Block]:
                    f"Largest difference: {signed(worst.difference)}, {name} at {cell.setting.describe()}."]
     if analysis.refused:
         blocks.append(f"Without a prediction: {plural(len(analysis.refused), 'cell')}; {analysis.refused[0].reason}.")
-    for scaling in (scaling for s in summary.slices for scaling in s.scalings):
+    for scaling in (scaling for each in summary.slices for scaling in each.scalings):
         blocks += scaling_blocks(scaling)
     return [*blocks, Remark("--output report.html writes the page: every comparison, figures, phase diagrams and "
                             "formulas.")]
@@ -170,7 +170,7 @@ CAPTION = ("Recall against embedding dimension, predicted (lines) and simulated 
 
 
 def run_geometric_report(output: Output, *, N: Sequence[int], R: Sequence[int], hops: int, seeds: int, seed: int | None,
-               jobs: int, training: str | None, width: str) -> Answer:
+                         jobs: int, training: str | None, width: str) -> Answer:
     from ..geometric.geometric_report import gather_report
 
     wanted = output.ending if output.document and output.ending in (*FORMATS, *PAGES) else None
@@ -187,54 +187,48 @@ def run_geometric_report(output: Output, *, N: Sequence[int], R: Sequence[int], 
 
 
 def _answer(report: GeometricReport, wanted: str | None, width: str) -> Answer:
-    records = [{"N": curve.N, "R": curve.R, "k": curve.k, "d": d, "predicted": dict(curve.predicted)[d],
-                "observed": seen.mean, "se": seen.to_dict()["se"]}
-               for curve in report.curves for d, seen in curve.simulated]
+    records: list[dict[str, object]] = [
+        {"N": curve.N, "R": curve.R, "k": curve.k, "d": d, "predicted": dict(curve.predicted)[d], "observed": seen.mean,
+         "se": None if math.isnan(seen.se) else seen.se}
+        for curve in report.curves for d, seen in curve.simulated]
     blocks = _blocks(report, records)
-    answer = Answer(report.to_dict(), records, blocks)
     if wanted is None:
-        return answer
+        return Answer(report.to_dict(), records, blocks)
     from ..plots.diagrams import geometric_figure
 
-    drawn = picture(partial(geometric_figure, report, width), "svg" if wanted in PAGES else wanted,
-                    transparent=wanted in PAGES)
-    return dataclasses.replace(answer, document=_page(blocks, drawn.decode()) if wanted in PAGES else drawn)
+    is_page = wanted in PAGES
+    document = picture(partial(geometric_figure, report, width), "svg" if is_page else wanted, transparent=is_page)
+    if is_page:
+        from ..web.document import asset, render
+
+        drawn = document.decode()
+        document = render(
+            "answer.html.jinja", style=asset("report.css"), script="", style_attributes=True, heading=HEADING,
+            svg=drawn[drawn.index("<svg"):], caption=CAPTION,
+            tables=[(block.headings, block.rows, block.title) for block in blocks if isinstance(block, Table)],
+            remarks=[block for block in blocks if isinstance(block, Remark)]).encode()
+    return Answer(report.to_dict(), records, blocks, document=document)
 
 
-def _blocks(report: GeometricReport, records: Sequence[Mapping[str, object]]) -> list[Block]:
+def _blocks(report: GeometricReport, records: Sequence[dict[str, object]]) -> list[Block]:
     from ..geometric.geometric_report import HELD
 
-    least = [{"N": curve.N, "R": curve.R, "bound, one bit": curve.bound, "exact construction": curve.exact,
-              "random superposition, 0.99": curve.reaches} for curve in report.curves]
     most = [{"way": way, **{f"h = {h}": R for h, R in enumerate(values, start=1)}}
             for way, values in report.frontiers.items()]
-    blocks: list[Block] = [
+    trained = [{**row, "order": number(row["R"] * math.log2(row["N"]))} for row in report.training]
+    return [
         Heading(HEADING),
-        table(records, "Recall of random superposition"),
-        table(least, "The least d for all facts", formats=dict.fromkeys(list(least[0])[2:], count)),
-        table(most, f"The most relations at d = {HELD} coordinates of one bit, N = {count(report.frontier_N)}",
-              formats=dict.fromkeys(list(most[0])[1:], count)),
+        table(records, title="Recall of random superposition"),
+        table(report.curves, "N, R, bound one bit=bound, exact construction=exact, random superposition 0.99=reaches",
+              "The least d for all facts"),
+        table(most, title=f"The most relations at d = {HELD} coordinates of one bit, N = {count(report.frontier_N)}"),
+        table(trained, "N, R, R log2 N=order, trained=least, frozen" if trained else "",
+              "The least d at which gradient descent recalls 95 % of the facts"),
+        table(report.sources, title="Sources", whole=("what",)),
+        Remark(f"h hops are answered in one pass, but in layers and by chain of thought; {NOTHING} is where there is "
+               "none, or no bound is known. The bound is for facts in subject embeddings alone, one bit a coordinate. "
+               "Frozen: entities' embeddings at random."),
     ]
-    if report.training:
-        blocks.append(table([{"N": row["N"], "R": row["R"], "R log2 N": row["R"] * math.log2(row["N"]),
-                              "trained": row["least"], "frozen": row["frozen"]} for row in report.training],
-                            "The least d at which gradient descent recalls 95 % of the facts"))
-    return [*blocks, table(report.sources, "Sources", formats={"what": label}),
-            Remark(f"h hops are answered in one pass, but in layers and by chain of thought; {NOTHING} is where there "
-                   "is none, or no bound is known. The bound is for facts in subject embeddings alone, one bit a "
-                   "coordinate. Frozen: entities' embeddings at random.")]
-
-
-def _page(blocks: Sequence[Block], drawn: str) -> bytes:
-    """The same answer as one HTML page that loads nothing."""
-    from ..web.document import asset, render
-
-    tables = [(tuple(block.columns), [[write(value) for write, value in zip(block.columns.values(), row, strict=True)]
-                                      for row in block.rows], block.title)
-              for block in blocks if isinstance(block, Table)]
-    remarks = [block for block in blocks if isinstance(block, Remark)]
-    return render("answer.html.jinja", style=asset("report.css"), script="", style_attributes=True, heading=HEADING,
-                  svg=drawn[drawn.index("<svg"):], caption=CAPTION, tables=tables, remarks=remarks).encode()
 
 
 def _several(name: str, default: str) -> click.Option:

@@ -76,8 +76,7 @@ def _listed(formulas: Sequence[Formula]) -> Answer:
     groups: dict[str, list[Formula]] = {}
     for f in formulas:
         groups.setdefault(f.name.split(".")[0], []).append(f)
-    tables = [table([{"name": f.name, "what it is": f.title, "provenance": f.provenance} for f in members], group)
-              for group, members in groups.items()]
+    tables = [table(members, "name, what it is=title, provenance", group) for group, members in groups.items()]
     meanings = "; ".join(f"{word}: {meaning}" for word, meaning in PROVENANCE.items())
     remark = f"{plural(len(formulas), 'formula')}. {meanings}. One in full: recall-theory formulas NAME."
     return Answer({"formulas": records}, records, [*tables, Remark(remark)])

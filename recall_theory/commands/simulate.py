@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
-from ..numerics.formatting import NOTHING, count, deviation, number, plural, probability, signed, two_digits
+from ..numerics.formatting import count, number, percent, plural, probability
 from ..settings import OBSERVABLES, Setting
 from ..training import RUNG_NAMES
 from .command import Answer, Command, Output
 from .options import QUANTISED, choice, file_option, option, setting_options
 from .streams import BadInput, shown
 from .sweep import planned_cells, scan_options, scheduler_option
-from .text_layout import Block, Heading, Remark, Table, table
+from .text_layout import Block, Heading, Remark, table
 
 if TYPE_CHECKING:
     from ..numerics.arrays import Measured, Observable
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from ..training.rungs import RungObservation
     from ..verification.ladder_study import Row
 
-CONFIDENCE = 95  # percent, of the interval over seeds
-MEASURES = {  # of a user's embeddings, beside random ones
+CONFIDENCE = 0.95  # of the interval over seeds
+MEASURED_COLUMNS = "=measure, predicted, observed, 95 % interval=interval, std, predicted std"
+MATRIX_MEASURES = {  # of a user's embeddings, beside random ones
     "norm": "mean norm of a row", "norm_cv": "its coefficient of variation",
     "coherence_rms": "cosine of a pair, root mean square", "coherence_max": "cosine of a pair, largest",
     "rank": "effective rank", "top": "largest eigenvalue's share", "mean": "squared norm of the mean row",
@@ -52,8 +53,15 @@ def interval(observable: Observable) -> list[float | None]:
 
     if len(observable.values) < 2:
         return [None, None]
-    low, high = map(float, student_interval(observable.values, CONFIDENCE / 100))
+    low, high = map(float, student_interval(observable.values, CONFIDENCE))
     return [low if observable.values.min() < 0 else max(0.0, low), min(1.0, high)]
+
+
+def measured_rows(measures: Mapping[str, Observable], predicted: Mapping[str, float],
+                  spread: Mapping[str, float]) -> list[dict[str, Any]]:
+    """A row a measure, of `MEASURED_COLUMNS`; `spread` is the predicted standard deviation over seeds."""
+    return [{"measure": name, "predicted": predicted.get(name), "observed": x.mean, "interval": interval(x),
+             "std": x.std, "predicted std": spread.get(name)} for name, x in measures.items()]
 
 
 def prediction_of(setting: Setting, bits: int | None = None) -> Prediction | None:
@@ -95,19 +103,20 @@ def _loaded(path: str) -> Any:
 
 
 def _answer(observed: Observation, prediction: Prediction | None, wanted: int, bits: int | None) -> Answer:
-    by_name = {o: observed.measures[o] for o in OBSERVABLES}
-    data, further = observed.to_dict(), {}
-    for o, x in by_name.items():
-        # What one seed counts: all V facts, or its fresh sequences.
-        counted = observed.setting.V if o == "recall" or observed.n_test is None else observed.n_test
-        further[o] = {"std": x.std, "interval": interval(x), "design_effect": x.design_effect(counted)}
-        data["observed"][o] |= further[o]
+    measures = {o: observed.measures[o] for o in OBSERVABLES}
+    data, predicted = observed.to_dict(), {}
     if prediction is not None:
-        data["predicted"] = prediction.to_dict()["predicted"]
-
-    quantised = "" if bits is None else f"Val quantised to {plural(bits, 'bit')} an entry, "
+        predicted = data["predicted"] = prediction.to_dict()["predicted"]
     if bits is not None:
         data["bits"] = bits
+    rows = measured_rows(measures, predicted, predicted.get("std", {}))
+    for row, (o, x) in zip(rows, measures.items(), strict=True):
+        # What one seed counts: all V facts, or its fresh sequences.
+        counted = observed.setting.V if o == "recall" or observed.n_test is None else observed.n_test
+        row["design effect"] = x.design_effect(counted)
+        data["observed"][o] |= {"std": x.std, "interval": row["interval"], "design_effect": row["design effect"]}
+
+    quantised = "" if bits is None else f"Val quantised to {plural(bits, 'bit')} an entry, "
     tests = "all sequences" if observed.n_test is None else f"{count(observed.n_test)} fresh sequences a seed"
     remark = ("Std is from seed to seed. The design effect says how many times it exceeds, in variance, that of "
               "independently sampled facts or sequences: facts of one seed share much, so the interval counts seeds.")
@@ -116,53 +125,25 @@ def _answer(observed: Observation, prediction: Prediction | None, wanted: int, b
     blocks: list[Block] = [
         Heading(f"What an attention layer remembers at {observed.setting.describe()}: simulated"),
         f"{finished_seeds(observed, wanted)}, {quantised}{tests}.",
-        *_how_simulated(observed, prediction),
-        _table(by_name, prediction, further),
-        *_beside_random(observed),
+        table(rows, f"{MEASURED_COLUMNS}, design effect"),
         Remark(remark),
     ]
-    return Answer(data, dataclasses.replace(observed, measures=by_name).records(), blocks)
-
-
-def _how_simulated(observed: Observation, prediction: Prediction | None) -> list[Block]:
-    """At finite rates: the mean attention weight, and whether the model was trained as eta -> 0 or explicitly."""
-    s = observed.setting
-    if observed.attention_weight is None:
-        return []
-    predicted = "" if prediction is None else f" (predicted {probability(prediction.attention_weight)})"
-    path = "trained as eta tends to 0 at this eta*gamma" if s.has_small_rates else \
-        "trained explicitly, which is slow: eta is not as good as 0"
-    return [f"Mean attention weight of the right token: {probability(observed.attention_weight.mean)}{predicted}. At "
-            f"eta*gamma = {number(s.beta)} the model was {path}; logits after step one are at most about "
-            f"{number(s.logits_after_step_one, 2)}."]
-
-
-def _table(by_name: Mapping[str, Observable], prediction: Prediction | None, further: Mapping[str, Any]) -> Table:
-    """A column an observable, which fits a narrow terminal."""
-    columns: dict[str, dict[str, str]] = {}
-    for o, x in by_name.items():
-        cells = columns[o] = {}
-        if prediction is not None:
-            expected: float = getattr(prediction, o)
-            cells["predicted"] = probability(expected)
-        cells["observed"] = probability(x.mean)
-        cells[f"{CONFIDENCE} % interval from"], cells["to"] = map(probability, further[o]["interval"])
-        if prediction is not None:
-            cells["difference"] = signed(x.mean - expected)
-            cells["predicted std"] = deviation(prediction.std[o])
-        cells["std"] = deviation(x.std)
-        cells["design effect"] = two_digits(further[o]["design_effect"])
-    return table({"": name, **{o: columns[o][name] for o in columns}} for name in columns["recall"])
-
-
-def _beside_random(observed: Observation) -> list[Block]:
-    """How far a user's own embeddings are from the random ones that predictions assume."""
-    if observed.embeddings is None:
-        return []
-    rows = [{"matrix": name, "measure": MEASURES.get(measure, measure), "yours": x["value"], "random": x["random"]}
-            for name, measures in observed.embeddings.items() for measure, x in measures.items()]
-    return [table(rows, "Your embeddings beside random ones", labels=2),
-            Remark("The prediction assumes random embeddings; where yours differ it need not hold.")]
+    if observed.attention_weight is not None:
+        s = observed.setting
+        path = "as eta tends to 0 at this eta*gamma" if s.has_small_rates else \
+            "explicitly, which is slow: eta is not as good as 0"
+        expected = "" if prediction is None else f" (predicted {probability(prediction.attention_weight)})"
+        blocks.insert(2, "Mean attention weight of the right token: "
+                      f"{probability(observed.attention_weight.mean)}{expected}. At eta*gamma = {number(s.beta)} the "
+                      f"model was trained {path}; logits after step one are at most about "
+                      f"{number(s.logits_after_step_one, 2)}.")
+    if observed.embeddings is not None:
+        beside = [{"matrix": name, "measure": MATRIX_MEASURES.get(measure, measure), **x}
+                  for name, of_matrix in observed.embeddings.items() for measure, x in of_matrix.items()]
+        blocks.insert(-1, table(beside, "matrix, measure, yours=value, random",
+                                "Your embeddings beside random ones; the prediction assumes random ones, and need not "
+                                "hold where yours differ", labels=2))
+    return Answer(data, dataclasses.replace(observed, measures=measures).records(), blocks)
 
 
 command = Command(
@@ -208,25 +189,25 @@ def run_train(output: Output, *, rung: str, seeds: int, seed: int | None, n_test
 
 def _trained(found: RungObservation, most: int, wanted: int) -> Answer:
     data, prediction = found.to_dict(), prediction_of(found.setting.replace(eta=None, gamma=None))
-    rows = []
-    for name, measure in found.measures.items():
-        ends = interval(measure) if name != "loss" else [None, None]
-        data["observed"][name]["interval"] = ends
-        law = getattr(prediction, name) if prediction is not None and name in OBSERVABLES else None
-        rows.append({"": MEANINGS.get(name, name), "mean": number(measure.mean) if name == "loss" else measure.mean,
-                     "95 % interval": ends,
-                     "law of three steps": NOTHING if law is None else probability(law)})
-    if prediction is not None:
-        data["predicted"] = prediction.to_dict()["predicted"]
-    rule = [] if found.rung.steps else [f"{int((found.steps < most).sum())} of {found.seeds} models met the stopping "
-                                        f"rule before {count(most)} steps."]
-    low, high = int(found.steps.min()), int(found.steps.max())
-    steps = plural(low, "step") if low == high else f"{count(low)} to {plural(high, 'step')}"
+    predicted = {} if prediction is None else prediction.to_dict()["predicted"]
+    law = {o: predicted[o] for o in OBSERVABLES if o in predicted}
+    rows = measured_rows(found.measures, law, {})
+    for row in rows:
+        name = row["measure"]
+        if name == "loss":  # not a share
+            row |= {"interval": [None, None], "observed": number(row["observed"])}
+        data["observed"][name]["interval"] = row["interval"]
+        row["measure"] = MEANINGS.get(name, name)
+    if predicted:
+        data["predicted"] = predicted
+    rule = "" if found.rung.steps else (f" {int((found.steps < most).sum())} of {found.seeds} models met the stopping "
+                                        f"rule before {count(most)} steps.")
+    steps = " to ".join(dict.fromkeys(map(count, (found.steps.min(), found.steps.max()))))
     return Answer(data, found.records(), [
         Heading(f"Rung {found.rung.name}, {found.rung.change}: {found.setting.describe()}"),
-        f"{finished_seeds(found, wanted)}, {steps}, {plural(found.parameters, 'parameter')}.",
-        *rule,
-        table(rows),
+        f"{finished_seeds(found, wanted)}, steps: {steps}, {plural(found.parameters, 'parameter')}.{rule}",
+        table(rows, "=measure, mean=observed, 95 % interval=interval, law of three steps=predicted",
+              formats={"law of three steps": probability}),
         f"Facts per parameter {number(data['facts_per_parameter'])}, bits per parameter "
         f"{number(data['bits_per_parameter'])}.",
         Remark(MEASURED),
@@ -259,17 +240,16 @@ def run_ladder(output: Output, *, rung: Sequence[str], scan: Sequence[str], grid
 def _compared(rows: Sequence[Row], rungs: Sequence[Row]) -> Answer:
     from ..training.rungs import RUNGS
 
-    shown = [{"rung": x["rung"], "change": RUNGS[x["rung"]].change, **{o: x[o] for o in OBSERVABLES},
-              "training accuracy": probability(x["training_accuracy"]), "accuracy less law": x["against_law"],
-              "steps": x["steps"], "met the rule": NOTHING if RUNGS[x["rung"]].steps else f"{x['stopped']:.0%}",
-              "facts per parameter": x["facts_per_parameter"], "bits per parameter": x["bits_per_parameter"]}
-             for x in rungs]
+    beside = [{**x, "change": RUNGS[x["rung"]].change, "met": None if RUNGS[x["rung"]].steps else percent(x["stopped"])}
+              for x in rungs]
     return Answer({"rungs": rungs, "rows": rows}, rungs, [
         Heading("What carries over from three gradient steps to a trained transformer"),
         f"Means over {plural(rungs[0]['settings'], 'setting')}, {plural(rows[0]['seeds'], 'seed')} each, --seed "
         f"{rows[0]['seed']}, at most {count(rows[0]['most_steps'])} steps; steps are the median, facts and bits per "
         "parameter the most over settings.",
-        table(shown),
+        table(beside, f"rung, change, {', '.join(OBSERVABLES)}, training_accuracy, accuracy less law=against_law, "
+              "steps, met the rule=met, facts_per_parameter, bits_per_parameter",
+              formats={"training accuracy": probability}),
         Remark(MEASURED + " The law is that of three steps in the limit at the same setting; rung 7 has facts of other "
                "frequencies. The large study is docs/ladder.md."),
     ])

@@ -15,7 +15,7 @@ from ..numerics.formatting import write_whole
 NARROWEST = 20  # columns; below it nothing can be laid out
 LONGEST_VALUE = 60  # characters of a user's own value that an error repeats
 LONGEST_LINE = 400  # characters of a whole complaint: click's own repeat any value
-_ASCII = {"─": "-", "±": "+-", "×": "x", "≥": ">=", "≤": "<=", "≈": "~"}
+_ASCII = str.maketrans({"─": "-", "±": "+-", "×": "x", "≥": ">=", "≤": "<=", "≈": "~", "−": "-"})
 
 
 class BadInput(click.UsageError):
@@ -47,18 +47,14 @@ def emit(text: str) -> None:
     try:
         sys.stdout.write(text)
     except UnicodeEncodeError:  # a terminal of another encoding, or a file name that is not text
-        for sign, spelt in _ASCII.items():
-            text = text.replace(sign, spelt)
-        sys.stdout.write(text.encode("ascii", "backslashreplace").decode("ascii"))
+        sys.stdout.write(text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii"))
     sys.stdout.flush()
 
 
 def discard_stdout() -> None:
     """Send what is left in the buffer nowhere, so that the interpreter's last flush doesn't complain."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+    with contextlib.suppress(OSError, ValueError, AttributeError), open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def is_terminal(stream: object) -> bool:
@@ -79,9 +75,7 @@ def width() -> int | None:
     columns = os.environ.get("COLUMNS", "")
     if columns.isascii() and columns.isdigit() and int(columns[:6]):
         return max(NARROWEST, int(columns[:6]))
-    if is_terminal(sys.stdout):
-        return max(NARROWEST, shutil.get_terminal_size().columns)
-    return None
+    return max(NARROWEST, shutil.get_terminal_size().columns) if is_terminal(sys.stdout) else None
 
 
 def check_writable(path: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import math
 import os
 import re
@@ -14,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import SettingError
-from ..numerics.formatting import NOTHING, count, number, plural, with_error
+from ..numerics.formatting import count, number, plural, with_error
 from ..settings import OBSERVABLES, PARAMETERS, SIZES, Parameter
 from .command import Answer, Command, Output, Progress
 from .options import EXTRA, Declared, choice, file_option, option, option_of, setting_options
 from .streams import BadInput, shown
-from .text_layout import Block, Heading, Remark, Table, legend, marked, table, words
+from .text_layout import Block, Heading, Remark, legend, marked, table
 from .verify import one_line, variant
 
 if TYPE_CHECKING:
@@ -118,27 +117,25 @@ def _seed(output: Output, kept: Store, seed: int | None) -> int:
 
 def _answer(results: Results, merged: int | None, store: str | None, export: Sequence[str]) -> Answer:
     """The results; `merged` of them came from other stores."""
-    run = results.simulated
-    data = results.to_dict() | {"run": run}
-    seeds = sorted({problem.seed for problem in results.problems})
-    if len(seeds) == 1:
-        data["seed"] = seeds[0]
+    run, cells = results.simulated, results.problems
+    seeds = sorted({problem.seed for problem in cells})
+    data = results.to_dict() | {"run": run} | ({"seed": seeds[0]} if len(seeds) == 1 else {})
     blocks: list[Block] = []
     if merged is not None:
         data["merged"] = merged
         blocks.append(f"{plural(merged, 'result')} merged into {os.path.basename(store or '')}.")
-    if not results.problems:
+    if not cells:
         return Answer(data, results.records(), ["The store holds no result.", *blocks])
 
-    done = f"{plural(results.found, 'seed')} of {plural(len(results.problems), 'cell')}: {run:,} simulated now"
+    done = f"{plural(results.found, 'seed')} of {plural(len(cells), 'cell')}: {run:,} simulated now"
     if store is not None:
         done += f", {results.found - run:,} found in {os.path.basename(store)}"
     if results.found < results.wanted:
         done += f", {results.wanted - results.found:,} still to do"
     named = f"{'--seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
-    heading, *cells = _cells(results)
+    heading, *shown = _cells(results)
     written = [f"Written: {path}" for path in export]
-    return Answer(data, results.records(), [heading, *blocks, f"{done}. {named}.", *cells, *written])
+    return Answer(data, results.records(), [heading, *blocks, f"{done}. {named}.", *shown, *written])
 
 
 def _cells(results: Results) -> list[Block]:
@@ -146,28 +143,24 @@ def _cells(results: Results) -> list[Block]:
     from ..sweep.store_summary import described
     from ..theory.domain import remarks
 
-    settings = [p.setting for p in results.problems]
-    changes = {name: sum(getattr(a, name) != getattr(b, name) for a, b in itertools.pairwise(settings))
-               for name in PARAMETERS}
-    varied = sorted((name for name in changes if changes[name]), key=changes.__getitem__)  # the fastest comes last
-    fixed = described({name: getattr(settings[0], name) for name in PARAMETERS if name not in varied})
-    what = f"over {', '.join(varied)}{fixed and f' ({fixed})'}" if varied else f"at {fixed}"
-
+    settings, counts = [p.setting for p in results.problems], results.counts.tolist()
+    varied = [name for name in PARAMETERS if len({getattr(setting, name) for setting in settings}) > 1]
     numbers = [name for name in varied if name in NUMBERS]
-    rows = []
-    for c, (setting, seeds) in enumerate(zip(settings[:MOST_ROWS], results.counts, strict=False)):
-        row: dict[str, object] = {name: getattr(setting, name) for name in numbers}
-        row["variant"] = variant(setting) if len(numbers) < len(varied) else ""
-        if len(set(results.counts)) > 1:
-            row["seeds"] = seeds
-        shown = {o: with_error(x.mean, x.se) for o, x in results.observed(c).items()}
-        shown[OBSERVABLES[-1]] = marked(shown[OBSERVABLES[-1]], remarks(setting))
-        rows.append(row | shown)
-
-    title = "Means over seeds ± standard error; --json and --csv have all digits"
-    blocks: list[Block] = [Heading(f"What was observed {what}"),
-                           one_line(rows, title, labels=len(rows[0]) - len(OBSERVABLES))]
-    blocks += legend(map(remarks, settings[:MOST_ROWS]))
+    fixed = described({name: getattr(settings[0], name) for name in PARAMETERS if name not in varied})
+    over = f"over {', '.join(varied)}{fixed and f' ({fixed})'}" if varied else f"at {fixed}"
+    rows: list[dict[str, object]] = []
+    for c, setting in enumerate(settings[:MOST_ROWS]):
+        means = {o: with_error(x.mean, x.se) for o, x in results.observed(c).items()}
+        means[OBSERVABLES[-1]] = marked(means[OBSERVABLES[-1]], remarks(setting))
+        rows.append({**{name: getattr(setting, name) for name in numbers},
+                     "variant": variant(setting) if len(numbers) < len(varied) else "",
+                     "seeds": counts[c] if len(set(counts)) > 1 else None, **means})
+    blocks: list[Block] = [
+        Heading(f"What was observed {over}"),
+        one_line(rows, ", ".join(rows[0]), "Means over seeds ± standard error; --json and --csv have all digits",
+                 labels=len(numbers) + 2),
+        *legend(map(remarks, settings[:MOST_ROWS])),
+    ]
     if len(settings) > MOST_ROWS:
         blocks.append(f"These are the first {MOST_ROWS} of {plural(len(settings), 'cell')}; --csv and --json have all "
                       "of them.")
@@ -235,86 +228,67 @@ USUAL_SIZES = {"V": 96, "L": 4, "d": 128, "N": 16384}
 USUAL_VALUES = {"V": "64,91,128,181,256", "L": "4:64:x2", "d": "64,91,128,181,256", "N": "2^12:2^16:x2",
                 "m": "64:1024:x2"}
 FOUR_DIGITS = functools.partial(number, digits=4)
-SCALING_REMARK = ("The predicted exponent is the same line through the predicted critical values. Pilots only say "
-                  "where to look; their seeds are not used again.")
-TOO_FEW = "An exponent needs two critical values whose intervals have both ends."
 
 
 def run_scaling(output: Output, of: str, along: str, values: str | None, *, at: float, seed: int | None,
                 store: str | None, ratio: float | None, **given: Any) -> Answer:
     from ..sweep.scaling_experiment import scaling
+    from ..sweep.sweep_grid import scan_values
 
-    scanned = _values(along, values)
-    fixed = {name: value for name, value in given.items() if value is not None}
-    for name, usual in USUAL_SIZES.items():
-        if name not in (of, along) and not (name == "N" and ratio is not None):
-            fixed.setdefault(name, usual)
+    try:
+        scanned: list[Any] = scan_values(along, values or USUAL_VALUES[along])
+    except SettingError as error:
+        raise BadInput(f"--values {shown(values)}: {error}") from None
+    if None in scanned:
+        raise BadInput(f"--values {shown(values)}: none is not a value to scale along")
+    usual = {name: size for name, size in USUAL_SIZES.items()
+             if name not in (of, along) and not (name == "N" and ratio is not None)}
+    fixed = usual | {name: value for name, value in given.items() if value is not None}
     used = output.seed(seed)
     where = f"goes on from what {store} holds" if store else "and --store FILE could be gone on with"
     return output.measure(
         "seeds",
         lambda progress: scaling(of, along, scanned, at, seed=used, store=store, ratio=ratio, progress=progress,
                                  **fixed),
-        lambda result: Answer(result.to_dict(), result.records(),
-                              [*scaling_blocks(result), f"--seed {result.seed}.", Remark(SCALING_REMARK)]),
+        lambda result: Answer(result.to_dict(), result.records(), [
+            *scaling_blocks(result), f"--seed {result.seed}.",
+            Remark("The predicted exponent is the same line through the predicted critical values. Pilots only say "
+                   "where to look; their seeds are not used again.")]),
         again=f"the same with --seed {used} {where}")
-
-
-def _values(along: str, text: str | None) -> list[Any]:
-    """The values of the size along which another scales."""
-    from ..sweep.sweep_grid import scan_values
-
-    try:
-        scanned = scan_values(along, text or USUAL_VALUES[along])
-    except SettingError as error:
-        raise BadInput(f"--values {shown(text)}: {error}") from None
-    if None in scanned:
-        raise BadInput(f"--values {shown(text)}: none is not a value to scale along")
-    return scanned
 
 
 def scaling_blocks(result: Scaling) -> list[Block]:
     """The critical sizes, and the exponent where there is one; `report` shows them too."""
     from ..sweep.store_summary import described
 
-    fixed = described(result.fixed)
-    ratios = dict.fromkeys(("predicted", "observed", "observed / predicted"), FOUR_DIGITS)
-    points = [{result.along: p.value, "predicted": marked(FOUR_DIGITS(p.predicted), p.remarks),
-               "observed": p.observed, "95 % interval": _interval(p),
-               "observed / predicted": p.observed / p.predicted, "simulated seeds": p.simulated}
+    fixed, along, line = described(result.fixed), result.along, result.line
+    points = [{along: p.value, "predicted": marked(FOUR_DIGITS(p.predicted), p.remarks),
+               "observed": FOUR_DIGITS(p.observed), "95 % interval": _interval(p),
+               "observed / predicted": FOUR_DIGITS(p.observed / p.predicted), "simulated seeds": p.simulated}
               for p in result.points]
-    out: list[Block] = [
-        Heading(f"The {result.of} at which {result.observable} is {result.at:g}, along {result.along}"
+    blocks: list[Block] = [
+        Heading(f"The {result.of} at which {result.observable} is {result.at:g}, along {along}"
                 + (f" ({fixed})" if fixed else "")),
-        table(points, formats=ratios | {"95 % interval": words}),
+        table(points, formats={"observed / predicted": FOUR_DIGITS}),
         *legend(p.remarks for p in result.points),
     ]
-    if result.line is not None:
-        out.append(_exponents(result))
     left_out = [count(p.value) for p in result.points if not math.isnan(p.observed) and not p.se_log > 0]
     if left_out:
-        out.append(f"Not in the line: {result.along} = {', '.join(left_out)}, whose interval lacks an end; more "
-                   "--seeds narrow it.")
-    if result.line is None:
-        return [*out, TOO_FEW]
+        blocks.append(f"Not in the line: {along} = {', '.join(left_out)}, whose interval lacks an end; more --seeds "
+                      "narrow it.")
+    if line is None:
+        return [*blocks, "An exponent needs two critical values whose intervals have both ends."]
 
-    chance = result.line.p_value
-    if not math.isnan(chance):
-        bent = ": it bends, and the exponent is that of this range" if chance < 1 / 100 else ""
-        out.append("Points as far from a straight line as these, by their errors alone, have probability "
-                   f"{number(chance, 2)}{bent}.")
-    return out
-
-
-def _exponents(result: Scaling) -> Table:
-    assert result.line is not None
-    slope, predicted, (low, high) = result.line.slope, result.predicted_exponent, result.interval
-    between = NOTHING if math.isnan(predicted) else f"{low - predicted:+.3f} to {high - predicted:+.3f}"
-    rows = [("observed", slope, f"{low:.3f} to {high:.3f}", result.line.se),
-            ("predicted", NOTHING if math.isnan(predicted) else predicted, NOTHING, None),
-            ("observed - predicted", NOTHING if math.isnan(predicted) else f"{slope - predicted:+.3f}", between, None)]
-    return table([dict(zip(("exponent", "value", "95 % interval", "se"), row, strict=True)) for row in rows],
-                 f"{result.of} ~ {result.along}^exponent", formats={"value": "{:.3f}".format})
+    low, high = result.interval
+    text = f"{result.of} ~ {along}^{line.slope:.3f}, 95 % interval {low:.3f} to {high:.3f}"
+    if not math.isnan(expected := result.predicted_exponent):
+        text += (f"; predicted {expected:.3f}, observed - predicted {line.slope - expected:+.3f} "
+                 f"({low - expected:+.3f} to {high - expected:+.3f})")
+    if not math.isnan(line.p_value):
+        bent = ": it bends, and the exponent is that of this range" if line.p_value < 1 / 100 else ""
+        text += (". Points as far from a straight line as these, by their errors alone, have probability "
+                 f"{number(line.p_value, 2)}{bent}")
+    return [*blocks, f"{text}."]
 
 
 def _interval(point: CriticalSize) -> str:

@@ -7,9 +7,13 @@ there a table is as wide as it needs, and words are wrapped to 80 columns.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
+import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
 
 from ..numerics.formatting import NOTHING, count, deviation, number, percent, probability, signed, two_digits
 from ..settings import OBSERVABLES
@@ -18,22 +22,9 @@ DEFAULT_WIDTH = 80  # columns, where no terminal says otherwise
 LEAST_WORDS = (16, 8)  # columns that a column of words keeps in a squeezed table; from DEFAULT_WIDTH on the second
 GAPS = ("  ", " ")  # between columns; from DEFAULT_WIDTH on the second where a table would be too wide with the first
 
-Format = Callable[..., str]
-
-
-def words(value: object) -> str:
-    """The format of a column of words: it may wrap, and is set to the left."""
-    return NOTHING if value is None else str(value)
-
-
-def label(value: object) -> str:
-    """As `words`, but on one line."""
-    return words(value)
-
-
-def between(ends: Sequence[float | None]) -> str:
-    """The format of intervals of probabilities."""
-    return NOTHING if ends[0] is None else " to ".join(map(probability, ends))
+Format = Callable[[Any], str]
+IS_NUMBER = re.compile(r" *[<>+−-]?\.?\d\S*( (±|to|%).*)?$")  # text that is set as numbers are
+_fill = functools.partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
 
 
 class Heading(str):
@@ -50,53 +41,71 @@ class Verbatim(str):
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Rows of values under headings.
+    """Rows of text under headings.
 
-    `columns` gives the format of each heading's values; `words` or `label` and nothing else marks a column of words.
-    Rows in `marked` are bold; `labels` is the number of leading columns that say what a row is about, where the table
-    becomes a list. `narrower` is shown instead of a table that is too wide for DEFAULT_WIDTH or more.
+    `wraps` are the headings of words, which stand to the left and may take several lines; those of `whole` stand to the
+    left on one line. Rows in `marked` are bold; `labels` is the number of leading columns that say what a row is about,
+    where the table becomes a list. `narrower` is shown instead of a table that is too wide for DEFAULT_WIDTH or more.
     """
 
-    columns: Mapping[str, Format]
-    rows: Sequence[Sequence[object]]
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
     title: str = ""
+    wraps: Collection[str] = ()
+    whole: Collection[str] = ()
     marked: Collection[int] = ()
     labels: int = 1
     narrower: Sequence[Block] = ()
 
 
-# The format of numbers by their heading. Text in such a column is shown as it is, to the right.
+Block = str | Table
+
+# Headings whose numbers are shown in another way than integers as counts and all others to three digits.
 FORMATS: dict[str, Format] = {
-    **dict.fromkeys((*OBSERVABLES, "predicted", "observed", "simulated", "recall at most", "coverage bound",
-                     "best assignment", "matched filter", "argmax, in noise", "argmax", "three steps",
-                     "predicted recall", "mean"), probability),
-    **dict.fromkeys(("std", "std over seeds", "se", "predicted std"), deviation),
-    **dict.fromkeys(("V", "L", "d", "N", "m", "facts", "facts V", "it alone gives", "here", "stored", "largest V"),
-                    count),
-    **dict.fromkeys(("cells", "reached", "linear", "quadratic", "higher"), percent),
-    **dict.fromkeys(("design effect", "standard error"), two_digits),
-    "difference": signed,
-    "95 % interval": between,
-    **dict.fromkeys(("share", "samples N", "N/V", "one seed", "least N", "there is", "it takes", "longest L",
-                     "by the leading law", "it requires", "detectable bias", "shape", "random",
-                     "orthogonal", "N, random", "N, orthogonal"), number),
+    **dict.fromkeys((*OBSERVABLES, "predicted", "observed", "simulated", "recall at most", "bound", "coverage bound",
+                     "mean"), probability),
+    **dict.fromkeys(("std", "se", "predicted std"), deviation),
+    **dict.fromkeys(("share", "cells", "reached"), percent),
+    **dict.fromkeys(("it alone gives", "stored", "here", "facts"), count),
+    "difference": signed, "design effect": two_digits,
 }
 
 
-def table(rows: Iterable[Mapping[str, object]], title: str = "", *, formats: Mapping[str, Format] | None = None,
-          marked: Collection[int] = (), labels: int = 1) -> Table:
-    """A table of rows that name their values; the format of each comes from its heading, or from `formats`.
+def written(value: Any, form: Format | None = None) -> str:
+    """A value as a cell shows it: text as it is, the ends of an interval of probabilities or of text, a number."""
+    if isinstance(value, str):
+        return value
+    if value is None or (isinstance(value, Sequence) and value[0] is None):
+        return NOTHING
+    if isinstance(value, Sequence):
+        return " to ".join(dict.fromkeys(end if isinstance(end, str) else probability(end) for end in value))
+    return (form or (count if isinstance(value, Integral) else number))(value)
 
-    Under any other heading numbers are shown to three digits, and text is words.
+
+def table(rows: Iterable[object], columns: str = "", title: str = "", *, formats: Mapping[str, Format] | None = None,
+          whole: Collection[str] = (), marked: Collection[int] = (), labels: int = 1) -> Table:
+    """A table of mappings or objects, in `columns` "heading=name, name", or with a column for each name of mappings.
+
+    The underscores of a name that is its own heading are shown as spaces. A column in which no row has anything is left
+    out. Numbers are formatted by their heading, by `formats` or `FORMATS`; a column of text among which no number is
+    holds words, which wrap but for those of `whole`.
     """
     listed = list(rows)
-    known = {**FORMATS, **(formats or {})}
-    columns: dict[str, Format] = {}
-    for heading in listed[0] if listed else ():
-        values = [row[heading] for row in listed if row[heading] is not None]
-        is_text = bool(values) and all(isinstance(value, str) for value in values)
-        columns[heading] = known.get(heading) or (words if is_text else number)
-    return Table(columns, [list(row.values()) for row in listed], title, marked, labels)
+    asked = [each.partition("=")[::2] for each in columns.split(", ")] if columns else []
+    if not columns and listed and isinstance(listed[0], Mapping):
+        asked = [(name, name) for name in listed[0]]
+    known, found = {**FORMATS, **(formats or {})}, {}
+    for place, (heading, name) in enumerate(asked):
+        values = [row[name or heading] if isinstance(row, Mapping) else getattr(row, name or heading) for row in listed]
+        if any(value not in (None, "") for value in values):
+            found[heading.replace("_", " ")] = values
+        else:
+            labels -= place < labels
+    texts = {heading for heading, values in found.items()
+             if all(value is None or (isinstance(value, str) and not IS_NUMBER.match(value)) for value in values)}
+    cells = [[written(value, known.get(heading)) for value in values] for heading, values in found.items()]
+    return Table(list(found), list(zip(*cells, strict=True)), title, texts.difference(whole),
+                 texts.intersection(whole), marked, labels)
 
 
 MARK = "*"  # behind a value that is or goes with a prediction outside the domain that was checked
@@ -114,9 +123,6 @@ def legend(remarks: Iterable[Sequence[str] | None]) -> list[Block]:
     return [f"{MARK} {made[0]}{more}"] if made else []
 
 
-Block = str | Table
-
-
 def rendered(blocks: Sequence[Block], width: int | None, *, colour: bool = False, quiet: bool = False) -> str:
     """The blocks as text, with an empty line between them; `width` None is no limit."""
     parts = [_block(b, width, colour) for b in blocks if not (quiet and isinstance(b, Remark))]
@@ -124,97 +130,75 @@ def rendered(blocks: Sequence[Block], width: int | None, *, colour: bool = False
 
 
 def _block(block: Block, width: int | None, colour: bool) -> str:
-    columns = width or DEFAULT_WIDTH
+    if isinstance(block, Table):
+        return _table(block, width, colour) if block.headings else ""
     if isinstance(block, Verbatim):
         return block.rstrip("\n")
-    if isinstance(block, Heading):
-        return _bold(_wrapped(block, columns), colour)
-    if isinstance(block, Table):
-        return _table(block, width, colour)
-    return "\n".join(_wrapped(line, columns) for line in block.split("\n"))
-
-
-def _wrapped(line: str, width: int, indent: str = "", hanging: str | None = None) -> str:
-    """One paragraph wrapped between words; a word longer than the width stays whole."""
-    return textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent if hanging is None else hanging,
-                         break_long_words=False, break_on_hyphens=False)
+    text = "\n".join(_fill(line, width or DEFAULT_WIDTH) for line in block.split("\n"))
+    return _bold(text, colour and isinstance(block, Heading))
 
 
 def _bold(text: str, colour: bool) -> str:
     return "\n".join(f"\x1b[1m{line}\x1b[0m" for line in text.split("\n")) if colour else text
 
 
+@dataclasses.dataclass
+class _Column:
+    """A column's heading, its place, its width, at first the least that it can have, and that of all on one line."""
+
+    heading: str
+    side: str
+    width: int
+    full: int
+
+    @classmethod
+    def of(cls, table: Table, place: int, least_words: int) -> _Column:
+        heading, cells = table.headings[place], [row[place] for row in table.rows]
+        wraps = heading in table.wraps
+        # Words may wrap between one another, and so may a heading; the numbers below it may not.
+        parts = [*heading.split(), *(part for cell in cells for part in (cell.split() if wraps else [cell]))]
+        full, longest = max(1, *map(len, [heading, *cells])), max(map(len, parts), default=1)
+        return cls(heading, "<" if wraps or heading in table.whole else ">",
+                   min(full, max(longest, least_words)) if wraps else longest, full)
+
+
 def _table(table: Table, width: int | None, colour: bool) -> str:
-    if not table.columns:
-        return ""
     is_wide = width is None or width >= DEFAULT_WIDTH
-    rows = [[value if isinstance(value, str) else form(value)
-             for form, value in zip(table.columns.values(), row, strict=True)] for row in table.rows]
-    columns = [_Column(name, form, [row[i] for row in rows], LEAST_WORDS[is_wide])
-               for i, (name, form) in enumerate(table.columns.items())]
+    columns = [_Column.of(table, place, LEAST_WORDS[is_wide]) for place in range(len(table.headings))]
 
     def total(gap: str) -> int:
         return sum(c.width for c in columns) + len(gap) * (len(columns) - 1)
 
-    available = max(DEFAULT_WIDTH, total(GAPS[0])) if width is None else width
+    available = width or max(DEFAULT_WIDTH, total(GAPS[0]))
     gap = GAPS[is_wide and total(GAPS[0]) > available]
-    lines = [_bold(_wrapped(table.title, width or DEFAULT_WIDTH), colour)] if table.title else []
+    lines = [_bold(_fill(table.title, width or DEFAULT_WIDTH), colour)] if table.title else []
     if total(gap) > available:
         if is_wide and table.narrower:
             return "\n\n".join(_block(block, width, colour) for block in table.narrower)
-        return "\n".join([*lines, *_list_lines(table.labels, columns, rows, available, colour)])
+        return "\n".join([*lines, *_list_lines(table, available, colour)])
 
-    for of_words in (True, False):  # what is left goes to columns of words first, then to headings
-        while total(gap) < available and (
-                growing := [c for c in columns if c.of_words == of_words and c.width < c.full]):
+    for side in "<>":  # what is left goes to columns of words first, then to headings
+        while total(gap) < available and (growing := [c for c in columns if c.side == side and c.width < c.full]):
             min(growing, key=lambda c: c.width).width += 1
-    lines += [_bold(_drawn_row(columns, [c.name for c in columns], gap), colour), "─" * total(gap)]
-    lines += [_bold(_drawn_row(columns, row, gap), colour and i in table.marked) for i, row in enumerate(rows)]
+    lines += [_bold(_drawn_row(columns, table.headings, gap), colour), "─" * total(gap)]
+    lines += [_bold(_drawn_row(columns, row, gap), colour and i in table.marked) for i, row in enumerate(table.rows)]
     return "\n".join(lines)
 
 
-class _Column:
-    """A column's heading, its width, at first the least that it can have, and the full width of its cells."""
-
-    def __init__(self, name: str, form: Format, cells: Sequence[str], least_words: int):
-        self.name, self.of_words, wraps = name, form in (words, label), form is words
-        self.full = max(1, *map(len, [name, *cells]))
-        # Words may wrap between one another, and so may a heading; the numbers below it may not.
-        parts = [word for cell in [name, *cells] for word in cell.split()] if wraps else [*name.split(), *cells]
-        longest = max(map(len, parts), default=1)
-        self.width = min(self.full, max(least_words, longest)) if wraps else longest
-
-    def lines(self, cell: str) -> list[str]:
-        """A cell in the column's width, on as many lines as it takes."""
-        parts = textwrap.wrap(cell, self.width, break_long_words=False, break_on_hyphens=False) or [""]
-        return [part.ljust(self.width) if self.of_words else part.rjust(self.width) for part in parts]
-
-
 def _drawn_row(columns: Sequence[_Column], cells: Sequence[str], gap: str) -> str:
-    parts = [c.lines(cell) for c, cell in zip(columns, cells, strict=True)]
-    lines = itertools.zip_longest(*parts)
-    return "\n".join(gap.join(part or " " * c.width for c, part in zip(columns, line, strict=True)).rstrip()
-                     for line in lines)
+    parts = [_fill(cell, c.width).split("\n") for c, cell in zip(columns, cells, strict=True)]
+    return "\n".join(gap.join(f"{part:{c.side}{c.width}}" for c, part in zip(columns, line, strict=True)).rstrip()
+                     for line in itertools.zip_longest(*parts, fillvalue=""))
 
 
-def _list_lines(labels: int, columns: Sequence[_Column], rows: Sequence[Sequence[str]], width: int,
-                colour: bool) -> list[str]:
+def _list_lines(table: Table, width: int, colour: bool) -> list[str]:
     """Each row as a block: what it is about, then one line a value."""
-    lines = []
-    for row in rows:
-        named = list(zip(columns, row, strict=True))
-        about = [cell if c.of_words or not c.name else f"{c.name} {cell}" for c, cell in named[:labels] if cell]
+    texts, lines = {*table.wraps, *table.whole, ""}, []
+    for row in table.rows:
+        named = [(heading, cell) for heading, cell in zip(table.headings, row, strict=True)]
+        about = [cell if heading in texts else f"{heading} {cell}" for heading, cell in named[:table.labels] if cell]
         if about:
-            lines.append(_bold(_wrapped(GAPS[0].join(about), width), colour))
-        lines += [_list_item(c.name, cell, width) for c, cell in named[labels:] if cell]
+            lines.append(_bold(_fill(GAPS[0].join(about), width), colour))
+        lines += [_fill(f"{heading}: {cell}" if heading else cell, width, initial_indent="  ", subsequent_indent="    ")
+                  for heading, cell in named[table.labels:] if cell]
     return lines
-
-
-def _list_item(name: str, cell: str, width: int) -> str:
-    """"  name: value", or the value on a line of its own where both don't fit."""
-    line = f"  {name}: {cell}" if name else f"  {cell}"
-    if len(line) <= width:
-        return line
-    if not name:
-        return _wrapped(cell, width, "  ")
-    return _wrapped(f"{name}:", width, "  ", "    ") + "\n" + _wrapped(cell, width, "    ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,29 +14,33 @@ from ..numerics.formatting import NOTHING, brief, count, deviation, number, plur
 from ..settings import SIZES
 from .command import EXIT_CODES, Answer, Command, Output, cores
 from .options import choice, file_option, option
-from .text_layout import Block, Remark, Table, label, legend, marked, table
+from .text_layout import Block, Remark, Table, legend, marked, table
 
 if TYPE_CHECKING:
     from ..settings import Setting
     from ..verification.problem import P, Problem, S
     from ..verification.results import Comparison, JudgedCells, Verification
 
-_WORD_AND_SIZE = re.compile(r"(.*?)( [0-9,]+)?$")  # "relu 1,024"
+MOST_BIASED = 2  # groups that are named above the table
+MARKS = {"agree": " ", "disagree": "!", "inconclusive": "?"}
+SHORT_REASONS = {"too skewed to judge": "too skewed", "too few seeds to show rare failures": "too few seeds"}
 
 
 def run(output: Output, grid: str, predictor: str | None, **values: Any) -> Answer:
     from ..theory.predict import predict
+    from ..verification.predictors import explain, paragraph
     from ..verification.predictors import load as load_predictor
     from ..verification.problem import THREE_STEP_RECALL
 
     judged = predict if predictor is None else load_predictor(predictor)
 
+    def cell(setting: Setting) -> dict[str, int | str | None]:
+        return {name: getattr(setting, name) for name in SIZES[:4]} | {"variant": variant(setting)}
+
     def answer(result: Verification, wanted: int) -> Answer:
-        given = verification_answer(result, grid, wanted, SIZES[:4], variant, predictor or "the theory")
+        given = verification_answer(result, grid, wanted, cell, predictor or "the theory")
         if predictor is None:
             return given
-        from ..verification.predictors import explain, paragraph
-
         explanation = explain(result)
         data = {**given.data, "predictor": predictor, "explanation": dataclasses.asdict(explanation)}
         blocks = [*given.blocks[:2], paragraph(explanation), *given.blocks[2:]]
@@ -51,7 +56,6 @@ def verified(output: Output, problem: Problem[S, P], grid: str, answer: Callable
     from ..verification.problem import load_grid
 
     settings, used = load_grid(grid, problem), output.seed(seed)
-
     return output.measure(
         "seeds",
         lambda progress: verify(settings, seed=used, jobs=jobs or cores(), problem=problem,
@@ -68,76 +72,73 @@ def variant(setting: Setting) -> str:
     parts = [] if setting.embedding == "gaussian" else [setting.embedding]
     if not setting.trigger_in_value:
         parts.append("keys only")
-    if setting.m is not None:
-        parts.append(f"{setting.activation} {count(setting.m)}")
     if not setting.is_limit:
         parts.append(f"beta {number(setting.beta)}")
+    if setting.m is not None:
+        parts.append(f"{setting.activation} {count(setting.m)}")
     return ", ".join(parts)
 
 
-def one_line(rows: Sequence[Mapping[str, object]], title: str = "", **layout: Any) -> Table:
-    """A table of one line a row, whose column "variant" has initials where its words are too long for the width.
+def one_line(rows: Sequence[Mapping[str, object]], columns: str, title: str = "", **layout: Any) -> Table:
+    """A table of one line a row, whose column "variant" has codes where its words are too long for the width.
 
-    The column is left out where no row has any.
+    A letter stands for a term, and the size at its end stays: "orthogonal, relu 64" is "ab 64".
     """
-    variants = [str(row["variant"]) for row in rows]
-    if not any(variants):
-        return table(({k: v for k, v in row.items() if k != "variant"} for row in rows), title, **layout)
-    short, key = _initials(variants)
-    narrower: list[Block] = [
-        table(({**row, "variant": code} for row, code in zip(rows, short, strict=True)), title,
-              formats={"variant": label}, **layout),
-        f"Variants: {key}.",
-    ]
-    whole = table(rows, title, formats={"variant": label}, **layout)
-    return dataclasses.replace(whole, narrower=narrower)
-
-
-def _initials(variants: Sequence[str]) -> tuple[list[str], str]:
-    """Each variant with its words cut to initials ("orthogonal, relu 64": "or 64"), and what these stand for."""
-    initials: dict[str, str] = {}
+    codes: dict[str, str] = {}
     short = []
-    for variant in variants:
-        codes = []
-        for term in filter(None, re.split(r", (?![^()]*\))", variant)):  # a comma in an expression parts no terms
-            word, size = _WORD_AND_SIZE.findall(term)[0]
-            if word not in initials:
-                same = sum(code[0] == word[0] for code in initials.values())
-                initials[word] = f"{word[0]}{same + 1 if same else ''}"
-            codes.append(initials[word] + size)
-        short.append("".join(codes))
-    return short, "; ".join(f"{code} = {word}" for word, code in sorted(initials.items(), key=lambda item: item[1]))
+    for row in rows:
+        terms = re.split(r", (?![^()]*\))", str(row["variant"]))  # a comma in an expression parts no terms
+        parts = [match.groups("") for term in terms if (match := re.fullmatch(r"(.+?)( [0-9,]+)?", term))]
+        letters = [codes.setdefault(word, chr(ord("a") + len(codes))) + size for word, size in parts]
+        short.append({**row, "variant": "".join(letters)})
+    key = "; ".join(f"{code} = {word}" for word, code in codes.items())
+    whole, narrow = (table(each, columns, title, whole=("variant", "verdict"), **layout) for each in (rows, short))
+    return dataclasses.replace(whole, narrower=[narrow, f"Variants: {key}."] if codes else ())
 
 
-def verification_answer(result: Verification[S, P], grid: str, wanted: int, sizes: Sequence[str],
-                        variant: Callable[[S], str], subject: str) -> Answer:
+def verification_answer(result: Verification[S, P], grid: str, wanted: int,
+                        cell_of: Callable[[S], Mapping[str, int | str | None]], subject: str) -> Answer:
     """What `verify` prints: the verdict, then one line a cell; `wanted` is the number of cells in the grid.
 
-    `sizes` are the attributes of a setting that say which cell it is, and `variant` words for the rest.
+    `cell_of` gives the sizes that say which cell a setting is, by heading, and a "variant" in words.
     """
-    comparisons = result.comparisons
+    comparisons, cells = result.comparisons, result.cells
     tally = ", ".join(f"{n:,} {verdict}" for verdict, n in result.tally().items())
-    done = plural(wanted, "cell") if len(result.cells) == wanted else f"{len(result.cells):,} of {wanted:,} cells"
-    cell, name, worst = result.largest
-    seeds = sum(c.seeds for c in result.cells)
-    early = ""
-    if result.seeds_planned is not None:
-        early = f" The verdict is certain: the run ended after {seeds:,} of {result.seeds_planned:,} planned seeds."
+    seeds = sum(cell.seeds for cell in cells)
+    done = plural(wanted, "cell") if len(cells) == wanted else f"{len(cells):,} of {wanted:,} cells"
+    early = "" if result.seeds_planned is None else (
+        f" The verdict is certain: the run ended after {seeds:,} of {result.seeds_planned:,} planned seeds.")
+    at, name, worst = result.largest
+    place = ", ".join(f"{size} = {count(value)}" for size, value in cell_of(at.setting).items()
+                      if not isinstance(value, str))
+    margins = sorted({f"{c.margin:.2g}" for _, _, c in comparisons}, key=float)
+    observables = dict.fromkeys(observable for _, observable, _ in comparisons)
+    pairs = {o: _pairs([cell.comparisons.get(o) for cell in cells]) for o in observables}
+    rows = [{"cell": i + 1, **cell_of(cell.setting), "seeds": cell.seeds, **{o: of[i] for o, of in pairs.items()},
+             "verdict": marked(cell.verdict, cell.remarks)} for i, cell in enumerate(cells)]
+    sizes = ", ".join(cell_of(at.setting))
     blocks: list[Block] = [
         f"Verdict on {subject}: {result.verdict}. Of {plural(len(comparisons), 'comparison')}: {tally}."
         f"{early}{bias_in_words(result)}",
-        f"Grid {grid}: {done}, {seeds:,} seeds in all, --seed {result.seed}. Largest "
-        f"difference: {signed(worst.difference)}, {name} at {_sizes(cell.setting, sizes)}."
-        + _seeds_for_verdicts(result),
-        _cells(result, sizes, variant),
-        *legend(cell.remarks for cell in result.cells),
-        Remark(f"Columns: predicted/observed, margins {_margins(result)}."),
+        f"Grid {grid}: {done}, {seeds:,} seeds in all, --seed {result.seed}. Largest difference: "
+        f"{signed(worst.difference)}, {name} at {place}.{_seeds_for_verdicts(result)}",
+        one_line(rows, ", ".join((sizes, *pairs, "verdict")), labels=len(sizes.split(", ")),
+                 marked=[i for i, cell in enumerate(cells) if cell.verdict != "agree"]),
+        *legend(cell.remarks for cell in cells),
+        Remark(f"Columns: predicted/observed, margins {' to '.join(dict.fromkeys((margins[0], margins[-1])))}."),
     ]
     records = [{**cell.setting.to_dict(), "seed": result.seed, "seeds": cell.seeds, "margin": c.margin,
                 **({} if cell.remarks is None else {"checked": not cell.remarks}), "observable": name, **c.record()}
                for cell, name, c in comparisons]
-    return Answer(result.to_dict(), records, blocks, lambda: _details(result, sizes, variant),
-                  EXIT_CODES[result.verdict])
+    details = functools.partial(_details, result, one_line(rows, f"cell, {sizes}, seeds", "Cells"))
+    return Answer(result.to_dict(), records, blocks, details, EXIT_CODES[result.verdict])
+
+
+def _pairs(comparisons: Sequence[Comparison | None]) -> list[str | None]:
+    """The prediction and the observed mean of each comparison, with the strokes between them below one another."""
+    texts = [None if c is None else (brief(c.predicted), brief(c.observed.mean)) for c in comparisons]
+    left, right = (max(len(pair[side]) for pair in texts if pair) for side in (0, 1))
+    return [pair and f"{pair[0]:>{left}}/{pair[1]:<{right}}" for pair in texts]
 
 
 def bias_in_words(judged: JudgedCells[S, P]) -> str:
@@ -165,96 +166,48 @@ def bias_in_words(judged: JudgedCells[S, P]) -> str:
     return f" {where}: {groups}{more}."
 
 
-def _pooled(result: Verification[S, P]) -> list[Block]:
-    """One line a group of cells, with its mean error on each observable."""
-    if not result.pooled:
-        return []
-    rows: dict[str, dict[str, object]] = {}
+def _seeds_for_verdicts(result: Verification[S, P]) -> str:
+    """What verdicts would take where some are inconclusive."""
+    had = sorted({cell.seeds for cell in result.cells if cell.is_open})
+    if not had:
+        return ""
+    here = " to ".join(f"{n:,}" for n in dict.fromkeys((had[0], had[-1])))
+    is_anytime = any(c.method == "anytime" for _, _, c in result.comparisons)
+    if is_anytime or result.seeds_wanted <= had[0]:
+        return f" More than {here} seeds a cell may decide what is inconclusive."
+    return f" Verdicts take some {result.seeds_wanted:,} seeds a cell; here {here}."
+
+
+def _details(result: Verification[S, P], cells: Table) -> list[Block]:
+    """Each comparison with its interval, margin and design effect: a table for each observable; and the groups."""
+    rows: dict[str, list[dict[str, object]]] = {}
+    for i, cell in enumerate(result.cells, start=1):
+        for observable, c in cell.comparisons.items():
+            # One seed has no width.
+            width = deviation((c.usual[1] - c.usual[0]) / 2) if len(c.observed.values) > 1 else NOTHING
+            rows.setdefault(observable, []).append({
+                "cell": i, "predicted": c.predicted, "observed": c.observed.mean,
+                "difference": f"{signed(c.difference)} ± {width}", "margin": f"{c.margin:.2g}",
+                "design effect": c.design_effect, "verdict": SHORT_REASONS.get(c.reason, c.verdict)})
+    groups: dict[str, dict[str, str]] = {}
     for test in result.pooled:
-        row = rows.setdefault(test.group, {"group": test.group})
+        row = groups.setdefault(test.group, {"group": test.group})
         row[test.observable] = f"{test.in_percent} {MARKS[test.verdict]}"
-    return [
-        table(rows.values(), "Bias over the grid, predicted − observed, in % of observed", formats={"group": label}),
+    pooled: list[Block] = [
+        table(groups.values(), title="Bias over the grid, predicted − observed, in % of observed", whole=("group",)),
         Remark("Each with its 95 % interval. The margin is 0.5 % or 0.001, the larger; ! is beyond it, ? is not "
                "decided, which leaves the verdict to the cells."),
     ]
-
-
-def _margins(result: Verification[S, P]) -> str:
-    margins = sorted({c.margin for _, _, c in result.comparisons})
-    return f"{margins[0]:.2g} to {margins[-1]:.2g}" if len(margins) > 2 else " or ".join(f"{x:.2g}" for x in margins)
-
-
-def _sizes(setting: object, sizes: Sequence[str]) -> str:
-    return ", ".join(f"{size} = {count(getattr(setting, size))}" for size in sizes)
-
-
-def _seeds_for_verdicts(result: Verification[S, P]) -> str:
-    """What verdicts would take where some are inconclusive."""
-    still_open = [cell for cell in result.cells if cell.is_open]
-    if not still_open:
-        return ""
-    had = " to ".join(f"{n:,}" for n in sorted({min(c.seeds for c in still_open), max(c.seeds for c in still_open)}))
-    if any(c.method == "anytime" for c in still_open[0].comparisons.values()):
-        return f" More than {had} seeds a cell may decide what is inconclusive."
-    widest = result.seeds_wanted
-    if widest <= min(cell.seeds for cell in still_open):
-        return f" What is inconclusive lies near the margin: only many more seeds than {had} a cell would decide it."
-    return f" Verdicts take some {widest:,} seeds a cell; here {had}."
-
-
-def _cells(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> Table:
-    """One line a cell."""
-    observables = dict.fromkeys(name for _, name, _ in result.comparisons)
-    shown = {o: _pairs([cell.comparisons.get(o) for cell in result.cells]) for o in observables}
-    rows = []
-    for i, cell in enumerate(result.cells):
-        row: dict[str, object] = {size: getattr(cell.setting, size) for size in sizes}
-        row |= {"variant": variant(cell.setting), **{o: shown[o][i] for o in observables},
-                "verdict": marked(cell.verdict, cell.remarks)}
-        rows.append(row)
-    disagreeing = [i for i, cell in enumerate(result.cells) if cell.verdict != "agree"]
-    return one_line(rows, marked=disagreeing, labels=len(sizes) + 1)
-
-
-def _pairs(comparisons: Sequence[Comparison | None]) -> list[str | None]:
-    """The prediction and the observed mean of each comparison, with the strokes between them below one another."""
-    texts = [None if c is None else (brief(c.predicted), brief(c.observed.mean)) for c in comparisons]
-    left, right = (max(len(pair[side]) for pair in texts if pair) for side in (0, 1))
-    return [pair and f"{pair[0]:>{left}}/{pair[1]:<{right}}" for pair in texts]
-
-
-MOST_BIASED = 2  # groups that are named above the table
-MARKS = {"agree": " ", "disagree": "!", "inconclusive": "?"}
-SHORT_REASONS = {"too skewed to judge": "too skewed", "too few seeds to show rare failures": "too few seeds"}
-
-
-def _details(result: Verification[S, P], sizes: Sequence[str], variant: Callable[[S], str]) -> list[Block]:
-    """Each comparison with its interval, margin and design effect: a table for each observable."""
-    cells = [{"cell": i, **{size: getattr(cell.setting, size) for size in sizes}, "variant": variant(cell.setting),
-              "seeds": cell.seeds} for i, cell in enumerate(result.cells, start=1)]
-    blocks: list[Block] = [one_line(cells, "Cells", labels=len(sizes) + 2)]
-    for observable in dict.fromkeys(name for _, name, _ in result.comparisons):
-        rows = [_in_detail(i, cell.comparisons[observable]) for i, cell in enumerate(result.cells, start=1)
-                if observable in cell.comparisons]
-        blocks.append(table(rows, observable.capitalize(), formats={"verdict": label}))
     return [
-        *blocks,
+        cells,
+        *(table(of, title=observable.capitalize(), whole=("verdict",)) for observable, of in rows.items()),
         Remark("Difference is observed - predicted, with the half width of its 95 % interval over seeds. A comparison "
-               "agrees when that lies within the margin of zero, and disagrees when its interval at "
-               f"{100 * result.confidence:.7g} %, corrected for all comparisons and looks, lies wholly outside. It is "
-               "inconclusive otherwise: also where the values of its seeds are too skewed for an interval, and where "
-               "they are too few to show rare failures. The design effect is the variance over seeds in units of that "
-               "of as many independent facts."),
-        *_pooled(result),
+               "agrees when that lies within the margin of zero, disagrees when its interval at "
+               f"{100 * result.confidence:.7g} %, corrected for all comparisons and looks, lies wholly outside, and is "
+               "inconclusive otherwise: also where its seeds are too skewed for an interval, or too few to show rare "
+               "failures. The design effect is the variance over seeds in units of that of as many independent facts."),
+        *(pooled if groups else []),
     ]
-
-
-def _in_detail(cell: int, c: Comparison) -> dict[str, object]:
-    width = deviation((c.usual[1] - c.usual[0]) / 2) if len(c.observed.values) > 1 else NOTHING  # one seed says nothing
-    return {"cell": cell, "predicted": c.predicted, "observed": c.observed.mean,
-            "difference": f"{signed(c.difference)} ± {width}", "margin": f"{c.margin:.2g}",
-            "design effect": c.design_effect, "verdict": SHORT_REASONS.get(c.reason, c.verdict)}
 
 
 def grid_options(grids: str) -> list[click.Parameter]:
