@@ -333,7 +333,7 @@ def test_the_command_line_in_its_forms(tmp_path):
     again = answer(*RUN[:-2], "--store", store)  # with the store's own seed
     assert again["run"] == 0 and again["cells"] == data["cells"]
     code, out, _ = call("sweep", "--store", store)
-    assert code == 0 and "12 seeds of 6 cells" in out and "d  L" in out
+    assert code == 0 and "12 seeds of 6 cells" in out and "over L, d" in out
 
     call(*RUN[:-1], "4", "--store", store)
     assert "--seed is missing" in refused(*RUN[:-2], "--store", store)  # two seeds in a store need a choice
