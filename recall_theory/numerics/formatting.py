@@ -48,7 +48,8 @@ def parse_integer(text: str) -> int | None:
             return None
     else:
         return None
-    value = max(min(value, Decimal(BEYOND_EVERY_RANGE)), Decimal(-BEYOND_EVERY_RANGE))
+    if value.copy_abs() > BEYOND_EVERY_RANGE:
+        return BEYOND_EVERY_RANGE if value > 0 else -BEYOND_EVERY_RANGE
     return int(value) if value == value.to_integral_value() else None
 
 
@@ -95,7 +96,9 @@ def number(value: float | None, digits: int = 3) -> str:
     return NOTHING if value is None or math.isnan(value) else f"{value:.{digits}g}"
 
 
-two_digits = functools.partial(number, digits=2)
+def two_digits(value: float | None) -> str:
+    """A real number to two significant digits."""
+    return number(value, 2)
 
 
 def exact(value: float) -> str:
@@ -206,7 +209,7 @@ def as_json(data: object) -> str:
     return _indented(cleaned(data), "") + "\n"
 
 
-def cleaned(value: Any) -> Any:
+def cleaned(value: object) -> object:
     """What JSON can hold: plain lists and numbers, None for NaN and infinities."""
     if isinstance(value, Mapping):
         return {str(k): cleaned(v) for k, v in value.items()}
@@ -264,5 +267,8 @@ def _flat(record: Mapping[str, object]) -> dict[str, object]:
     flat: dict[str, object] = {}
     for name, value in record.items():
         plain = cleaned(value)
-        flat |= {f"{name}.{k}": v for k, v in _flat(plain).items()} if isinstance(plain, dict) else {name: plain}
+        if isinstance(plain, dict):
+            flat |= {f"{name}.{inner}": v for inner, v in _flat(plain).items()}
+        else:
+            flat[name] = plain
     return flat

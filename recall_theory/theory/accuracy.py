@@ -115,6 +115,7 @@ class Accuracy:
     many_ahead: float = 8.0  # tokens of a sequence's noise that outrank a score, from which on it is never attended to
     few_ahead: float = 0.02  # the same below which it always is
     rare: float = 1e-5  # weight of a score below which its node is left out
+    negligible: float = 0.0  # weight of a fact and its samples, at a seed, below which the node is left out
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
     widest: float = 8.0  # times as many nodes over counts, at most, where these are spread over several logits
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three

@@ -16,16 +16,16 @@ from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite
 from ..settings import SettingError
 from .accuracy import Accuracy
-from .competitors import LEAST_EXPECTED, Kinds, ends_of, hazard, scaled_logit
-from .correct_label import Nodes, OwnLabel, counts_of, laid_out
+from .competitors import LEAST_EXPECTED, Kinds
+from .correct_label import OwnLabel, counts_of
 from .domain import Batch
 from .formulas import finite_rate_formulas as fr
 from .read_out import LEAST_LEFT, Kernel
-from .recall import LARGEST_LOG_EXPECTED, recall_and_accuracy
+from .recall import recall_and_accuracy
 from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
 from .strengths import Stored
 from .training_attention import SPECK, Classes, Seeds, score_of_token
-from .variance import law_of_facts, scatter
+from .variance import answers, scatter
 
 LARGEST_LOGIT = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell
 NAMES = ("recall", "accuracy", "recall_std", "accuracy_std", "weight")
@@ -245,17 +245,11 @@ def answered(softmax: Softmax, groups: Labels, at: Facts, mixed: Mixture | None,
     common = zero + e * np.maximum(seeds.tau[:, None] - snr**2 / d, 0) / d
     # in units of the mean weight counts are Poisson and have mean 1, as in the limit
     usual = (groups.weight * groups.a).sum(-1)[:, None]
-    own = softmax.weights(softmax.soft.at(value.zeta))[0] @ softmax.w_vocabulary
-    kernel = Kernel(1, np.inf, value.weight, own * value.own, usual * value.t, usual * value.alpha, usual**2 * free,
+    share = softmax.weights(softmax.soft.at(value.zeta))[0] @ softmax.w_vocabulary
+    kernel = Kernel(1, np.inf, value.weight, share * value.own, usual * value.t, usual * value.alpha, usual**2 * free,
                     zero, zero, value.alpha, free, value.token, walk, usual**2 * common, zero, zero + usual**2)
-    nodes = own_nodes(softmax, groups, value, kernel, noise, mean, kinds, accuracy)
-    scaled = scaled_logit(seeds, nodes)
+    label = own_label(softmax, groups, value, kernel, noise, mean, accuracy)
     points = 4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + (seeds.d / seeds.V).max())))
-    found = hazard(seeds, kinds, nodes, scaled, points, accuracy).at(scaled, nodes.gain.reshape(*value.s.shape, -1))
-    right = np.exp(-np.exp(np.minimum(found, LARGEST_LOG_EXPECTED))).reshape(nodes.mass.shape)
-    chance = (value.weight * (nodes.mass * right).sum((-1, -2))).sum(-1)
-    if mixed is not None:
-        return chance, np.zeros_like(chance)
     power = (groups.weight * (groups.a**2 + groups.a2 / lam)).sum(-1)[:, None]
     alone = power * np.maximum(free - common, 0) + (groups.weight[:, None] * noise.drawn).sum(-1)
     shared = 1 - np.minimum(alone / square, 1)
@@ -263,8 +257,9 @@ def answered(softmax: Softmax, groups: Labels, at: Facts, mixed: Mixture | None,
     classes = Classes(groups.weight, groups.a / usual, groups.zeta, groups.astray, groups.varied / usual**2,
                       groups.spread)
     effective = dataclasses.replace(seeds, N=effective_samples(softmax, groups))
-    law = law_of_facts(effective, classes, kernel, store, nodes, accuracy, right=right, log=found.reshape(right.shape))
-    return chance, scatter(seeds, law, accuracy)
+    each, law = answers(effective, classes, kernel, store, label, kinds, points, accuracy)
+    chance = (value.weight * (label.weight * each).sum(-1)).sum(-1)
+    return chance, scatter(seeds, law, accuracy) if mixed is None else np.zeros_like(chance)
 
 
 def effective_samples(softmax: Softmax, groups: Labels) -> FloatArray:
@@ -273,8 +268,8 @@ def effective_samples(softmax: Softmax, groups: Labels) -> FloatArray:
     return np.asarray(softmax.seeds.N * first**2 / second)
 
 
-def own_nodes(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, noise: Noise, mean: FloatArray,
-              kinds: Kinds, accuracy: Accuracy) -> Nodes:
+def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, noise: Noise, mean: FloatArray,
+              accuracy: Accuracy) -> OwnLabel:
     """The correct label's logit: over its count, what the vocabulary makes of its weight, lengths and noise."""
     soft, seeds = softmax.soft, softmax.seeds
     free = left_open(value, seeds)
@@ -300,8 +295,7 @@ def own_nodes(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
     surplus = (effective_samples(softmax, groups) / seeds.V)[:, None, None, None] * (
         c - usual * more[..., None, None]) / mean
     parts = (np.broadcast_to(q, c.shape).reshape(shape) for q in (share, lead, usual / mean, surplus, astray))
-    ends = ends_of(seeds, kinds, kernel, np.ones((1, 1)))
-    return laid_out(seeds, kernel, OwnLabel(*parts), kinds.power, ends, accuracy)
+    return OwnLabel(*parts, usual=kernel.own - kernel.mean)
 
 
 def softened(batch: Batch, missed: FloatArray, finite: FloatArray, beta: float,

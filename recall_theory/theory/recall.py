@@ -16,8 +16,8 @@ from scipy.special import ndtr, ndtri, pdtrik
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
 from .accuracy import Accuracy
-from .competitors import ends_of, hazard, kinds, left_of, scaled_logit
-from .correct_label import nodes_of, samples_of
+from .competitors import kinds
+from .correct_label import own_label, samples_of
 from .domain import Batch
 from .read_out import Facts, InnerProduct, Neurons, ReadOut, facts
 from .seed import seed_law, tau_nodes
@@ -35,14 +35,13 @@ from .training_attention import (
     with_top,
     wrong_score,
 )
-from .variance import law_of_facts, scatter
+from .variance import answers, scatter
 
 __all__ = ["recall_and_accuracy"]
 
 
 ENTRIES_AT_A_TIME = 150_000  # nodes computed at a time: what fits a processor's cache; decides no value
 LOWEST_LOGIT, BEYOND_LARGEST = -2.0, 5.0  # a wrong pick's logit: from here to so far beyond sqrt(2 ln V)
-LARGEST_LOG_EXPECTED = 5.0  # logarithm of the expected number of competitors above, from where on e^-e^x is 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,8 +113,8 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
     share = (read.weight * (samples.share * samples.weight).sum(-1)).sum(-1)
     kernel = read_out.moments(seeds, read)
     samples, labels = samples.repeated(kernel.nodes), others_of(seeds, groups, read, kernel.nodes)
-    each_row = kernel.own.shape[1] * accuracy.strength * accuracy.noise
-    rows = max(1, ENTRIES_AT_A_TIME // (each_row * accuracy.chi * accuracy.power))
+    each_row = kernel.own.shape[1] * max(accuracy.strength, accuracy.kind)
+    rows = max(1, ENTRIES_AT_A_TIME // each_row)
     parts = []
     for start in range(0, len(seeds.V), rows):
         i = slice(start, start + rows)
@@ -125,21 +124,15 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
         else:
             of, store = in_few_bits(part, group, of, labels.at(i), bits)
         others = kinds(part, group, of, store, rules.counts, accuracy)
-        sampled = samples.at(i)
-        ends = ends_of(part, others, of, (sampled.share * sampled.weight).sum(-1))
-        nodes = nodes_of(part, of, store, sampled, ends, accuracy)
-        scaled, shape = scaled_logit(part, nodes), (*of.own.shape, -1)
-        log = hazard(part, others, nodes, scaled, rules.points, accuracy).at(scaled, nodes.gain.reshape(shape))
-        right = np.exp(-np.exp(np.minimum(log, LARGEST_LOG_EXPECTED))).reshape(nodes.mass.shape)
-        each = np.einsum("repm,repm->rep", nodes.mass, right)
-        W = of.weight
-        recall = (W * each.sum(-1)).sum(-1)
-        both = (W * (each * nodes.share).sum(-1)).sum(-1)
-        law = law_of_facts(part, group, of, store, nodes, accuracy, right=right, log=log.reshape(right.shape))
+        own = own_label(part, of, store, samples.at(i))
+        each, law = answers(part, group, of, store, own, others, rules.points, accuracy)
+        right = own.weight * each
+        recall = (of.weight * right.sum(-1)).sum(-1)
+        both = (of.weight * (right * own.share).sum(-1)).sum(-1)
         parts.append((recall, both, scatter(part, law, accuracy)))
-    recall, both, own = (np.concatenate(column) for column in zip(*parts, strict=True))
-    answers = 0 * recall if rules.sure else wrong_answers(seeds, groups, read_out, accuracy)
-    return recall, both, answers, own, share
+    recall, both, spread = (np.concatenate(column) for column in zip(*parts, strict=True))
+    wrong = 0 * recall if rules.sure else wrong_answers(seeds, groups, read_out, accuracy)
+    return recall, both, wrong, spread, share
 
 
 def seeds_of(batch: Batch, sure: bool, long: bool, accuracy: Accuracy) -> tuple[Seeds, FloatArray, NDArray[np.intp]]:
@@ -225,6 +218,11 @@ def _over_seeds(weight: FloatArray, tau: FloatArray, columns: list[FloatArray], 
     return out
 
 
+def left_of(share: FloatArray) -> FloatArray:
+    """As `fact_loops.left_of`, at a share of all labels' power."""
+    return np.asarray(1 / (1 + share + share**2))
+
+
 # --- what wrong picks answer ------------------------------------------------------------------------------
 
 def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Accuracy) -> FloatArray:
@@ -273,7 +271,7 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
             again = store.picks[..., c] * store.pick
             theta = (right * store.bias[..., c] + store.rest[..., c] + again - store.mean)[..., None]
             varies = (right**2 * store.spread[..., c] + store.rest_variance[..., c] + again * store.pick)[..., None]
-            left = left_of(theta**2 + varies, noise[..., None])
+            left = left_of((theta**2 + varies) / noise[..., None])
             each[c] += w_count[:, c, k][:, None, None] * ndtr((grid - gain * theta) / np.sqrt(left + gain**2 * varies))
         each[c] *= store.weight[..., c][..., None]
     below = each.sum(axis=0)

@@ -9,22 +9,25 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import ndtri
 
 from ..numerics.arrays import TINY, FloatArray
-from ..numerics.quadrature import gauss_coordinate, gauss_legendre
+from ..numerics.machine_code import copied
+from ..numerics.quadrature import gauss_coordinate, gauss_legendre, gauss_of_gamma
+from . import fact_loops
 from .accuracy import Accuracy
-from .correct_label import Nodes
+from .competitors import Kinds
+from .correct_label import OwnLabel
 from .formulas import recall_formulas as rf
-from .read_out import LEAST_LEFT, Kernel
+from .read_out import Kernel
 from .strengths import Stored
 from .training_attention import SPECK, Classes, Seeds
 
-__all__ = ["Law", "law_of_facts", "scatter"]
+__all__ = ["Law", "answers", "scatter"]
 
-
-FULL = 1 - 1e-6  # greatest correlation of two facts' competitors; acts where nearly all noise is shared
-LOG_WON, LOG_LOST = -9.0, 2.5  # logarithms of the expected competitors above, beyond which a fact is won, or lost
+EXPECTED_IF_LOST, EXPECTED_IF_WON = 12.0, 1e-4  # competitors above: with so many (few) a fact is as good as lost (won)
+NEARLY_LOST, NEARLY_WON = 5.0, 1e-2  # the same for the nodes over the noise, which have one each beyond
+LEAST_CHANCE = 1 / 100  # of a competitor to stay below, where so few labels are left that no fact is ever lost
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,9 +63,10 @@ class Law:
     neurons: FloatArray
 
 
-def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, nodes: Nodes, accuracy: Accuracy,
-                 *, right: FloatArray, log: FloatArray) -> Law:
-    """The law from the nodes over facts; right, log (R, E, P, M): chance of recall, and the hazards' logarithms."""
+def answers(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: Kinds, points: int,
+            accuracy: Accuracy) -> tuple[FloatArray, Law]:
+    """The chance (R, E, P) that a fact is answered rightly, at each node of its own label, and the law of such facts.
+    points: over the logit, of the hazard's table."""
     V, d, lam = seeds.V, seeds.d, seeds.lam
     W, D = kernel.weight, kernel.nodes
     R = len(V)
@@ -70,65 +74,85 @@ def law_of_facts(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, 
     def mean(a: FloatArray) -> FloatArray:
         return np.asarray((W * a).sum(-1))
 
-    def full(a: FloatArray) -> FloatArray:
-        return a[:, None, None, None]
+    def by_fact(a: FloatArray) -> FloatArray:
+        """Means (R, E/D) over the neurons' draw, at a fact."""
+        return np.asarray((of_fact * a.reshape(R, -1, D)).sum(-1) / np.maximum(of_fact.sum(-1), TINY))
 
+    of_fact = W.reshape(R, -1, D)
     wide = np.sqrt(1 + d / V)
     gain = mean(np.sqrt(d[:, None] / (np.maximum(V - 2, 1)[:, None] * stored.square))) / wide
     shared = np.clip(mean(stored.shared), 0, 1 - SPECK)
-    of_count = nodes.mass.sum(-1)  # (R, E, P)
-    middle = (nodes.mass * nodes.logit).sum(-1) / np.maximum(of_count, TINY)
-    noise = (nodes.logit - middle[..., None]) / full(wide)
     # the fact's label where other facts are read out: K is symmetric, and its mean over them that of the fact itself
-    of_fact = W.reshape(R, -1, D)
-    usual = (of_fact * kernel.mean.reshape(R, -1, D)).sum(-1) / np.maximum(of_fact.sum(-1), TINY)
-    strength = (nodes.surplus / lam[:, None, None] + nodes.share) * np.repeat(usual, D, axis=1)[..., None]
-    strength = strength - mean((of_count * strength).sum(-1))[:, None, None]
-    scaled = nodes.logit / np.sqrt(1 + nodes.gain**2 / full(np.maximum(V - 1, 1)))
-    shift = full(shared) * noise + (gain[:, None, None] * strength)[..., None]
-    changed = (shared / wide)[:, None, None]**2 * nodes.noise + (gain[:, None, None] * strength)**2
-    changed = mean((of_count * changed).sum(-1))[:, None]
+    strength = (own.surplus / lam[:, None, None] + own.share) * np.repeat(by_fact(kernel.mean), D, axis=1)[..., None]
+    strength = strength - mean((own.weight * strength).sum(-1))[:, None, None]
+    moved = gain[:, None, None] * strength
+    power, square = kinds.power[..., None], own.lead**2
+    power = power + square / V[:, None, None]
+    wider = 1 + d[:, None, None] * own.astray / power  # squared: the noise of the own output to a competitor's
+    rows = copied(fact_loops.Rows, V, d, shared, wide)
+    facts = copied(fact_loops.Facts, W, kinds.power, kernel.power_variance / 4, own.usual, own.weight, own.lead,
+                   np.sqrt(wider), moved)
+    each, totals = fact_loops.answers(rows, facts, _competitors(kinds, V), _rules(seeds, kernel, points, accuracy))
 
-    # nodes go into cells, and the mass of a cell to the two points beside it
-    n, each_point = accuracy.pair, accuracy.cells
-    fine = each_point * (n - 1) + 1
-    mass = (W[..., None, None] * nodes.mass).ravel()
-    place = np.clip((log.ravel() - LOG_WON) * ((fine - 1) / (LOG_LOST - LOG_WON)) + 1 / 2, 0, fine - 1 / 2)
-    cell = place.astype(np.intp) + np.repeat(np.arange(R) * fine, len(mass) // R)
-    split = np.maximum(1 - np.abs(np.arange(fine)[:, None] / each_point - np.arange(n)), 0)
-
-    def total(a: FloatArray) -> FloatArray:
-        sums = np.bincount(cell, mass * a.ravel(), R * fine)
-        return np.asarray(sums, dtype=float).reshape(R, fine) @ split
-
-    each = total(np.ones(1))
-    whole = np.maximum(each, TINY)
-    drawn = total(shift) / whole
-    left = 1 - changed + total(shift**2) / whole - drawn**2
-
-    recall = (nodes.mass * right).sum(-1)
-
-    def by_neurons(a: FloatArray) -> FloatArray:
-        """Variance (R,) over the neurons' draw, at a fact."""
-        a = a.reshape(R, -1, D)
-        usual = (of_fact * a).sum(-1) / np.maximum(of_fact.sum(-1), TINY)
-        return np.asarray((of_fact * (a - usual[..., None])**2).sum((-1, -2)))
+    split = np.arange(totals.shape[1])[:, None] / accuracy.cells - np.arange(accuracy.pair)
+    at_points = np.moveaxis(totals, 1, 2) @ np.maximum(1 - np.abs(split), 0)
+    mass, scaled, noise, shift, shift_square = np.moveaxis(at_points, 1, 0)
+    whole = np.maximum(mass, TINY)
+    changed = (shared / wide)[:, None, None]**2 * wider * power / (power + square) + moved**2
+    changed = mean((own.weight * changed).sum(-1))[:, None]
 
     # recall is decided by lead^2/square; facts share of the lead's scatter `together`, of the square's shared^2
+    def by_neurons(a: FloatArray) -> FloatArray:
+        """Variance (R,) over the neurons' draw, at a fact."""
+        return np.asarray((of_fact * (a.reshape(R, -1, D) - by_fact(a)[..., None])**2).sum((-1, -2)))
+
     lead = np.log(np.maximum(kernel.own - kernel.mean, kernel.own * SPECK))
     root = np.log(stored.square) / 2
     scattered = mean(kernel.together) * by_neurons(lead) + shared**2 * by_neurons(root)
-    neurons = by_neurons(recall.sum(-1)) * np.clip(scattered / np.maximum(by_neurons(lead - root), TINY), 0, 1)
-    square = mean(stored.square)
-    unit = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1) / square
+    neurons = (by_neurons((own.weight * each).sum(-1))
+               * np.clip(scattered / np.maximum(by_neurons(lead - root), TINY), 0, 1))
+    theta = mean(stored.square)
+    unit = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1) / theta
     pair, triple, four = _cycles(mean(kernel.variance - kernel.common), mean(kernel.linear), d, kernel.width)
-    points = np.broadcast_to(np.linspace(LOG_WON, LOG_LOST, n), each.shape)
-    return Law(points, each, total(scaled) / whole, total(noise) / whole, drawn, left,
-               surplus=mean((recall * nodes.surplus).sum(-1)), shared=shared, length=mean(nodes.length),
-               gain=gain * wide, cross=unit * mean(kernel.linear) / d,
-               pair=unit / (1 + 1 / lam) * pair, triple=unit * triple / np.sqrt(square), four=unit**2 * four,
-               mean=mean(kernel.mean), token=mean(kernel.variance + kernel.slope**2),
-               neurons=neurons)
+    return each, Law(
+        hazards=np.broadcast_to(np.linspace(fact_loops.LOG_WON, fact_loops.LOG_LOST, accuracy.pair), mass.shape), mass=mass,
+        logit=scaled / whole, noise=noise / whole, shift=shift / whole,
+        left=1 - changed + shift_square / whole - (shift / whole)**2,
+        surplus=mean((own.weight * each * own.surplus).sum(-1)), shared=shared,
+        length=mean(kinds.power / (kinds.power + np.maximum(kernel.own - kernel.mean, 0)**2)), gain=gain * wide,
+        cross=unit * mean(kernel.linear) / d, pair=unit / (1 + 1 / lam) * pair, triple=unit * triple / np.sqrt(theta),
+        four=unit**2 * four, mean=mean(kernel.mean), token=mean(kernel.variance + kernel.slope**2), neurons=neurons)
+
+
+def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
+    """The kinds with the scores beyond which they decide nothing more."""
+    others = np.maximum(V - 1, 1)
+    expected = others[:, None, None] * kinds.weight
+    far = np.stack([np.where(expected > 2 * won, ndtri(1 - np.minimum(won / np.maximum(expected, 2 * won), 1 / 2)),
+                             np.inf) for won in (EXPECTED_IF_WON, NEARLY_WON)])
+    near = np.stack([ndtri(np.maximum(1 - lost / others, LEAST_CHANCE)) for lost in (EXPECTED_IF_LOST, NEARLY_LOST)])
+    third = kinds.third if kinds.third is not None else np.zeros((*kinds.power.shape, 0))
+    return copied(fact_loops.Competitors, kinds.weight, far, kinds.mean, kinds.variance, third, near, kinds.single)
+
+
+def _rules(seeds: Seeds, kernel: Kernel, points: int, accuracy: Accuracy) -> fact_loops.Rules:
+    """The rules of quadrature over a fact's lengths and noise, and of the hazard's table."""
+    power, w_power = gauss_of_gamma(kernel.power_variance, accuracy.power, root=True)
+    chi, w_chi = gauss_of_gamma(2 / seeds.d, accuracy.chi, root=True)
+    noise, w_noise = gauss_legendre(accuracy.noise)
+    gain = np.cos(np.pi * (np.arange(accuracy.gain) + 1 / 2) / accuracy.gain)  # Chebyshev's points
+    return copied(fact_loops.Rules, power, w_power, chi, w_chi, noise, w_noise, gain,
+                  np.linalg.inv(np.vander(gain, increasing=True)), _slopes(gain), points,
+                  accuracy.cells * (accuracy.pair - 1) + 1, accuracy.negligible, seeds.sphere)
+
+
+def _slopes(x: FloatArray) -> FloatArray:
+    """(n, n): the derivative at the points x (n,) of the polynomial through values at them."""
+    gap = x[:, None] - x + np.eye(len(x))
+    weight = 1 / gap.prod(axis=1)
+    slopes = weight / weight[:, None] / gap
+    np.fill_diagonal(slopes, 0)
+    return np.asarray(slopes - np.diag(slopes.sum(axis=1)))
 
 
 def _cycles(variance: FloatArray, linear: FloatArray, d: FloatArray,
@@ -161,26 +185,12 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     widen = (hazard * A).sum(-1)  # of a competitor's log deviation
     # a fact's label where another is read out: their overlap K is part of both noises, and of the overlap f of these
     tie = np.sqrt(d / V / spread) * law.triple / overlap
-    mixed = 2 * (law.pair / V)[:, None, None] * middle[:, :, None] * law.noise[:, None, :]
-    joint = np.zeros_like(V)
     x, w = gauss_coordinate((1 - f0**2) ** 2 / overlap, accuracy.overlap)  # as two directions' overlap is
-    angle, w_angle = gauss_legendre(accuracy.angle)
-    a, b = A[:, :, None], A[:, None, :]
-    for xi, wi in zip(x.T, w.T, strict=True):
-        off = np.sqrt(overlap) * xi
-        end = np.arcsin(np.clip(f0 + off, -FULL, FULL))
-        excess = np.zeros((len(V), A.shape[1], A.shape[1]))
-        for t, wt in zip(angle, w_angle, strict=True):  # Plackett: d Phi_2/d f along the arc
-            s = np.sin(end * t)[:, None, None]
-            excess += wt * np.exp(-(a * a + b * b - 2 * a * b * s) / (2 * (1 - s * s)))
-        both = ndtr(a) * ndtr(b) + excess * end[:, None, None] / (2 * np.pi)
-        shift = law.shift + off[:, None] * (law.noise + tie[:, None])
-        left = law.left - ((2 * f0 + off) * off / spread + tie**2 * overlap)[:, None]
-        left = np.maximum(left[:, None, :] + mixed, LEAST_LEFT)
-        mutual = log_ndtr((law.logit[:, :, None] - shift[:, None, :]) / np.sqrt(left))
-        mutual = mutual + mutual.transpose(0, 2, 1)
-        joint += wi * (h[:, :, None] * h[:, None, :] * np.exp(
-            np.maximum(V - 2, 0)[:, None, None] * np.log(np.maximum(both, TINY)) + mutual)).sum((1, 2))
+    off = np.sqrt(overlap)[:, None] * x
+    of_pairs = copied(fact_loops.Pairs, V, f0, spread, overlap, 2 * law.pair / V, tie, off, w,
+                      *gauss_legendre(accuracy.angle))
+    of_facts = copied(fact_loops.Points, h, A, law.logit, middle, law.noise, law.shift, law.left)
+    joint = fact_loops.joint_recall(of_pairs, of_facts)
     noises = push**2 / spread * law.pair / V - 2 * push / np.sqrt(spread) * lead * law.triple / np.sqrt(d * V)
     lengths = lead**2 * ((f0**2 + inputs) / (2 * d) + law.length**2 * f0**2 / (2 * V))
     rival = push * g / np.sqrt(spread) * law.mean + widen * g**2 / spread * law.token
