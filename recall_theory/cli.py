@@ -54,7 +54,10 @@ def _run(arguments: list[str]) -> int:
     from .commands.command import BAD_INPUT, INTERNAL_ERROR, NO_WORKERS, program
     from .commands.options import complaint
     from .errors import NoWorkers, SettingError
+    from .numerics.machine_code import on_compiling
 
+    if streams.is_terminal(sys.stderr):
+        on_compiling[:] = [lambda: streams.say("compiling loops to machine code, once: this takes some seconds")]
     called = PROGRAM
     try:
         if COMPLETE in os.environ:

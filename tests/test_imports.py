@@ -33,8 +33,8 @@ def test_the_package_and_the_help_of_its_commands_are_light(code, allowed):
     assert in_new_process(f"{code}\nimport sys\nprint({heavy!r} & set(sys.modules))").endswith("set()")
 
 
-def test_numba_waits_for_a_simulation():
-    commands = ("simulate --help", "capacity --d 64 --L 4 --ratio 1e3", "predict --V 64 --L 4 --d 32 --N 1024")
+def test_numba_waits_for_a_prediction_or_a_simulation():
+    commands = ("simulate --help", "formulas recall.interference", "geometric capacity --N 4096 --R 8")
     loaded = in_new_process("import sys\nfrom recall_theory.cli import main\n"
                             f"for line in {commands}:\n    main(line.split())\nprint('numba' in sys.modules)")
     assert loaded.endswith("False")
@@ -74,6 +74,8 @@ def test_an_unknown_name_is_an_attribute_error():
 PREDICTING = """
 import os, random, secrets, sys
 import numpy, scipy.special, scipy.stats, numpy.random
+from recall_theory import Setting, capacity, predict, predict_many
+predict(Setting(V=64, L=8, d=32, N=512))  # numba looks for kept machine code when a function is first called
 
 def refuse(name):
     def raiser(*args, **kwargs):
@@ -92,7 +94,6 @@ def watch(event, args):
         opened.append(str(args[0]))
 sys.addaudithook(watch)
 
-from recall_theory import Setting, capacity, predict, predict_many
 for embedding, V, d in (("gaussian", 64, 32), ("sphere", 64, 32), ("orthogonal", 32, 32),
                         ("orthogonal", 32, 40)):
     for trigger_in_value in (True, False):

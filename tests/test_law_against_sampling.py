@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from reference import law as reference
 
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
-from recall_theory.theory import competitors, correct_label, read_out, recall, training_attention
+from recall_theory.numerics import machine_code
+from recall_theory.theory import fact_loops, read_out, recall, training_attention, variance
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.domain import Batch
 
@@ -93,15 +96,32 @@ def scaled(**factors):
     return make
 
 
-MUTATIONS = {
-    "competitors that are independent": patched(competitors, "_constrained", lambda f: lambda rate, *rest: rate),
+def interpreted(**replaced):
+    """A mutation of the compiled loops: all of them as Python, with some functions replaced by what is made of them."""
+    def mutate(monkeypatch):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(machine_code, "compiled", lambda function: function)
+            loops = ModuleType(fact_loops.__name__)
+            loops.__package__ = fact_loops.__package__
+            exec(Path(fact_loops.__file__).read_text(encoding="utf-8"), vars(loops))
+        for name, make in replaced.items():
+            setattr(loops, name, make(getattr(loops, name)))
+        monkeypatch.setattr(variance, "fact_loops", loops)
+    return mutate
+
+
+LOOPS = {  # slow, and tried where training attended rightly
+    "competitors that are independent": interpreted(constrain=lambda f: lambda *a: None),
+    "a floor that always acts": interpreted(left_of=lambda f: lambda *a: 1.1),
+    "a sphere with one dimension less": interpreted(peizer_pratt=lambda f: lambda d: f(d - 1)),
+}
+MUTATIONS = LOOPS | {
     "no fluctuation of the competitors' power": patched(read_out, "power_variance", lambda f: lambda *a: 0 * f(*a)),
     "the fluctuation of the power halved": patched(read_out, "power_variance", lambda f: lambda *a: f(*a) / 2),
     "a tenth less noise": patched(recall, "stored", scaled(square=0.9)),
     "no skewness of the neurons' kernel": patched(read_out.Neurons, "moments", scaled(skewness=0)),
     "a tenth less variance of the kernel": patched(read_out.InnerProduct, "moments", scaled(variance=0.9)),
     "no overlap of a token with another": patched(recall, "stored", scaled(spread=0)),
-    "a floor that always acts": patched(competitors, "left_of", lambda f: lambda *a: 0 * f(*a) + 1.1),
     "three times as many wrong picks of the fact itself": patched(
         recall, "others_of", scaled(picked=3)),
     "a fifth more tokens in a sequence": patched(
@@ -109,7 +129,6 @@ MUTATIONS = {
     "long sequences as if the top score were any": patched(recall, "is_long", lambda f: lambda V, L: f(V, 0 * L)),
     "the label of the top score as one of many": patched(
         recall, "kinds", lambda f: lambda *a: dataclasses.replace(f(*a), single=0)),
-    "a sphere with one dimension less": patched(correct_label, "peizer_pratt_scale", lambda f: lambda d: f(d - 1)),
     "facts that all overlap alike with the trigger": patched(
         read_out, "gauss_hermite", lambda f: lambda n: (np.zeros(1), np.ones(1)) if n == Accuracy().trigger else f(n)),
 }
@@ -120,8 +139,16 @@ def test_a_wrong_law_is_seen(name, monkeypatch):
     """Each mutation is off, beyond its error and margin, in one of the cases, which the law itself passes."""
     MUTATIONS[name](monkeypatch)
     cases = [(case, seen) for case, seen in KEPT
-             if (case.m is None or not case.e or case.L == 1) and case[:5] not in MISSED]
+             if (case.m is None or not case.e or case.L == 1) and case[:5] not in MISSED
+             and (name not in LOOPS or (case.L == 1 and case.m is None))]
     assert any((excess(case, seen, predicted(case)) > 0).any() for case, seen in cases)
+
+
+def test_machine_code_is_what_the_loops_say(monkeypatch):
+    cases = [case for case, _ in KEPT if case.L == 1 and case.m is None]
+    compiled = [predicted(case) for case in cases]
+    interpreted()(monkeypatch)
+    assert np.allclose([predicted(case) for case in cases], compiled, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("nodes", [{"neuron_ratio": 1, "neuron_mean": 1}, {"few_count": 1, "count": 1},

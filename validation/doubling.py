@@ -23,7 +23,7 @@ PARTS = {
     "seed": ("tau_nodes", "scale_nodes", "spread_nodes", "noise_nodes", "lead_nodes", "ahead_nodes", "behind_nodes",
              "score_steps"),
     "seeds of recall": ("seed_tau", "seed_ahead", "seed_behind"),
-    "fact": ("score", "trigger", "length", "outranking", "count", "few_count", "strength"),
+    "fact": ("score", "trigger", "length", "signal", "outranking", "count", "few_count", "strength"),
     "neurons": ("neuron_",),
     "correct label": ("chi", "power", "noise"),
     "competitors": ("classes", "class_score", "class_above", "competitor", "few_competitor", "kind", "tail", "logit",

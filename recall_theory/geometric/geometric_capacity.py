@@ -12,8 +12,8 @@ from ..errors import SettingError
 from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.thresholds import bisect, last_reaching
 from ..settings import check_proportion
+from ..theory.accuracy import LAW
 from ..theory.formulas import geometric_laws as laws
-from ..theory.predict import LAW
 from .geometric_setting import MOST_DIGIT, GeometricSetting
 from .hop_depth import hops_bits, tables_bits
 from .superposition import (

@@ -25,8 +25,8 @@ from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.quadrature import gauss_beta, gauss_coordinate, gauss_gamma
 from ..numerics.quantiser import noise_at
 from ..numerics.unit_sphere import RandomWalk, read_length_rule, rule_of_sum
+from ..theory.accuracy import LAW
 from ..theory.formulas.geometric_laws import chain, chain_shared
-from ..theory.predict import LAW
 from .geometric_setting import ROUNDED, GeometricSetting
 from .geometric_simulation import IntArray
 from .superposition import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from .formatting import SCHEMA_VERSION
 
 FloatArray = NDArray[np.float64]
+Tuple = TypeVar("Tuple")
 BoolArray = NDArray[np.bool_]
 TINY = float(np.finfo(float).tiny)  # keeps logarithms and quotients of 0 finite
 
@@ -24,6 +26,12 @@ def zipf_frequencies(facts: int, alpha: float) -> FloatArray:
     """
     weights = np.arange(1, facts + 1) ** -float(alpha)
     return np.asarray(weights / weights.sum())
+
+
+def copied(kind: Callable[..., Tuple], *fields: Any) -> Tuple:
+    """A named tuple of arrays as compiled functions take them: in one order and writable, so that there is one machine
+    code for all. Numbers are passed as they are."""
+    return kind(*(np.array(f, dtype=float, order="C") if isinstance(f, np.ndarray) else f for f in fields))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,15 +1,14 @@
-"""Functions that numba compiles to machine code, for loops over so many numbers that NumPy's passes over them cost most."""
+"""Functions that numba compiles to machine code, for loops over more numbers than NumPy passes over quickly."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-import numpy as np
-from numba import njit
+from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Tuple = TypeVar("Tuple")
+
+on_compiling: list[Callable[[], None]] = []  # called before the first function is compiled, not where all are kept
 
 
 def compiled(function: Function) -> Function:
@@ -17,14 +16,27 @@ def compiled(function: Function) -> Function:
 
     It may call other compiled functions of its own module only: numba does not see it when those of another one change.
     """
+    from numba import njit
+
+    _listen()
     try:
-        made: Function = njit(cache=True, nogil=True, error_model="numpy")(function)
+        made = njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # there is no folder that it may write to
         made = njit(nogil=True, error_model="numpy")(function)
-    return made
+    return cast("Function", made)
 
 
-def copied(kind: Callable[..., Tuple], *fields: Any) -> Tuple:
-    """A named tuple of arrays as compiled functions take them: in one order and writable, so that there is one machine
-    code for all. Numbers are passed as they are."""
-    return kind(*(np.array(f, dtype=float, order="C") if isinstance(f, np.ndarray) else f for f in fields))
+@functools.cache
+def _listen() -> None:
+    """Call those who want to know as the first function is compiled."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event: object) -> None:
+            while on_compiling:
+                on_compiling.pop()()
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]

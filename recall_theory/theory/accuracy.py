@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-__all__ = ["DEFAULT", "Accuracy"]
+__all__ = ["DEFAULT", "LAW", "Accuracy"]
+
+LAW = 9  # the version of what is predicted, in every JSON with predictions: raised whenever a golden value moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Accuracy:
     score_top: int = 3  # the highest score of all tokens, where sequences are long
     trigger: int = 3  # its overlap with the trigger, or half as many beside its score
     length: int = 2  # the rest of its squared norm, more at `small` sizes as of `chi`, `power`, `overlap` and `gain`
+    signal: int = 3  # of facts alike in score and of the neurons' draw, over their signal to noise
     outranking: int = 6  # tokens that outrank its own
     count: int = 5  # its training samples, of which there are on average `few` or more
     few_count: int = 8  # the same where there are fewer
@@ -115,7 +118,7 @@ class Accuracy:
     many_ahead: float = 8.0  # tokens of a sequence's noise that outrank a score, from which on it is never attended to
     few_ahead: float = 0.02  # the same below which it always is
     rare: float = 1e-5  # weight of a score below which its node is left out
-    negligible: float = 0.0  # weight of a fact and its samples, at a seed, below which the node is left out
+    negligible: float = 1e-8  # weight of a fact and its samples, at a seed, below which the node is left out
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
     widest: float = 8.0  # times as many nodes over counts, at most, where these are spread over several logits
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three

@@ -1,5 +1,5 @@
-"""The loops over the nodes of facts, which numba compiles to machine code: the correct label's logit, the chance that no
-competitor exceeds it, and the law of two facts.
+"""The loops over the nodes of facts, compiled to machine code: the correct label's logit, the chance that no competitor
+exceeds it, and the law of two facts.
 
 With the strength T of the right label and Q = sum of theta_j^2 over the others, the logit of a Gaussian output is
 x = R cos + g sin in units of a competitor's noise, and a competitor of strength theta has the mean theta w/sqrt(Q),
@@ -27,6 +27,7 @@ NOISE_END = 4.0  # standard deviations of noise, beyond which none is
 COSINE_ROUNDING = 1e-12  # of a squared cosine to 1, which has no normal score
 BEYOND_FAR = 4.0  # scores beyond that of 1e-4 expected competitors, where one in 10^9 of these is left
 ROOM = 1 / 4  # standard deviations of a competitor beyond the logits where a fact is lost or won
+TILTS = 2  # steps of Newton's method to the likeliest mean cosine of a competitor
 TAIL_END = 12.0  # standard deviations, as far as tails are corrected
 STEEPEST = 49 / 50  # cosine between an output and what is read out; acts on the sphere at d of a few
 LEAST_GAP = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
@@ -120,9 +121,9 @@ def exponentials(x, out):
     for i in range(len(x)):
         x[i] = (x[i] if x[i] > LOWEST else LOWEST) / 2.0**SQUARINGS
         out[i] = SERIES[0]
-    for c in SERIES[1:]:
+    for k in range(1, len(SERIES)):
         for i in range(len(x)):
-            out[i] = out[i] * x[i] + c
+            out[i] = out[i] * x[i] + SERIES[k]
     for _ in range(SQUARINGS):
         for i in range(len(x)):
             out[i] *= out[i]
@@ -137,22 +138,22 @@ def upper_tails(z, u, square, out):
     for i in range(len(z)):
         u[i] = 8 / (4 + abs(z[i])) - 1
         out[i] = TAIL[0]
-    for c in TAIL[1:]:
+    for k in range(1, len(TAIL)):
         for i in range(len(z)):
-            out[i] = out[i] * u[i] + c
+            out[i] = out[i] * u[i] + TAIL[k]
     for i in range(len(z)):
         tail = out[i] * (1 + u[i]) / 2 * square[i]
         out[i] = tail if z[i] > 0 else 1 - tail
 
 
 @compiled
-def upper_tail(z: float) -> float:
+def upper_tail(z):
     """The chance that a normal variable exceeds z."""
     return 0.5 * math.erfc(z * math.sqrt(0.5))
 
 
 @compiled
-def log_below(z: float) -> float:
+def log_below(z):
     """The logarithm of the chance that a normal variable is below z."""
     if z > 0:
         return math.log1p(-upper_tail(z))
@@ -164,7 +165,7 @@ def log_below(z: float) -> float:
 
 
 @compiled
-def clipped(x: float, low: float, high: float) -> float:
+def clipped(x, low, high):
     """x between two ends."""
     return min(max(x, low), high)
 
@@ -177,7 +178,7 @@ def peizer_pratt(d):
 
 
 @compiled
-def score_of_coordinate(b: float, scale: float) -> float:
+def score_of_coordinate(b, scale):
     """As in `numerics.unit_sphere`."""
     square = b * b
     log = math.log1p(-square) if square < 0.5 else math.log(max(1 - square, TINY))
@@ -185,13 +186,13 @@ def score_of_coordinate(b: float, scale: float) -> float:
 
 
 @compiled
-def coordinate_of_score(z: float, scale: float) -> float:
+def coordinate_of_score(z, scale):
     """As in `numerics.unit_sphere`."""
     return math.copysign(math.sqrt(-math.expm1(-z * z / scale)), z)
 
 
 @compiled
-def score_of_skewed(x: float, skew: float) -> float:
+def score_of_skewed(x, skew):
     """As in `numerics.unit_sphere`."""
     a = skew / 6
     root = np.cbrt(1 + 3 * a * x)
@@ -199,41 +200,43 @@ def score_of_skewed(x: float, skew: float) -> float:
 
 
 @compiled
-def tilted_score(score: float, centre: float, variance: float, scale: float, tail: float) -> float:
-    """The normal score of a cosine below which a competitor on the sphere stays.
+def tilted_score(cosine, inside, centre, variance, scale, tail, steps):
+    """The normal score of a cosine below which a competitor on the sphere stays; inside = ln(1 - cosine^2).
 
     Given the value read out, an output embedding follows a von Mises-Fisher law with mean cosine `centre`, itself
-    random with `variance`; its signed root 2 (psi(x) - psi(m)) is linearised at the likeliest m, after two steps.
+    random with `variance`; its signed root 2 (psi(x) - psi(m)) is linearised at the likeliest m, after so many steps.
     """
-    x, inside = coordinate_of_score(score, scale), -score * score / scale
     m, z, total = centre, 0.0, 1.0
-    for _ in range(2):
+    for _ in range(steps):
         m = clipped(m, -STEEPEST, STEEPEST)
-        rest, gap = 1 - m * m, x - m
+        rest, gap = 1 - m * m, cosine - m
         square = scale * (math.log(rest) - inside) - 2 * scale * m * gap / rest
         z = math.copysign(math.sqrt(max(square, 0.0)), gap)
         if abs(gap) < LEAST_GAP:
             slope = math.sqrt(rest * rest / ((1 + m * m) * scale))
         else:
             slope = gap / (z if z != 0 else 1.0)
-        slope *= scale * (1 + m * m) / rest**2
+        slope *= scale * (1 + m * m) / (rest * rest)
         total = 1 + slope * slope * variance
-        z = (z + slope * (m - centre)) / math.sqrt(total)
-        m = centre + variance * slope / math.sqrt(total) * z
+        root = math.sqrt(total)
+        z = (z + slope * (m - centre)) / root
+        m = centre + variance * slope / root * z
     t = clipped(z, -TAIL_END, TAIL_END)
     return t - tail * (1 - 1 / total)**2 / 24 * (t**3 - 3 * t)
 
 
 @compiled
-def scores_on_sphere(d, unit, strength, variance, x, z):
-    """Set z (n,) to the normal scores at the logits x of a kind of competitors, `unit` its cosine per strength."""
-    scale, tail = peizer_pratt(d), -6 / (d + 2)
-    for j in range(len(x)):
-        z[j] = tilted_score(x[j], unit * strength, unit * unit * variance, scale, tail)
+def tilted_scores(score: FloatArray, variance: FloatArray, d: float, steps: int) -> FloatArray:
+    """`tilted_score` of normal scores (n,) of cosines, in d dimensions, for means of 0 and variances (n,)."""
+    out, scale = np.empty_like(score), peizer_pratt(d)
+    for i in range(len(score)):
+        cosine, inside = coordinate_of_score(score[i], scale), -score[i] * score[i] / scale
+        out[i] = tilted_score(cosine, inside, 0.0, variance[i], scale, -6 / (d + 2), steps)
+    return out
 
 
 @compiled
-def left_of(square: float, power: float) -> float:
+def left_of(square, power):
     """The part of a label's noise beside its own strength, of that square, among all labels' power: 1 - share to third
     order in the share, and above 0 where a label alone stores most of what is read out (V of a few tokens)."""
     share = square / power
@@ -277,19 +280,28 @@ def logits_that_decide(V, weight, far, near, strength, variance, left, root, w):
 
 @compiled
 def expected_above(V, d, sphere, weight, far, strength, variance, left, third, single, u, x):
-    """Replace the logits x (G, J), which ascend over J, by the expected number of independent competitors above them, at
-    gains u (G,) per root power."""
+    """Replace the logits x (G, J), which ascend over J, by the expected number of independent competitors above them,
+    at gains u (G,) per root power."""
     G, J = x.shape
     others = max(V - 1, 1.0)
     drawn = len(strength) - single
     above, alone, z = np.zeros((G, J)), np.zeros((G, J)), np.empty((G, J))
+    cosine, scale, tail = np.empty((G, J)), peizer_pratt(d), -6 / (d + 2)
+    if sphere:
+        for g in range(G):
+            for j in range(J):
+                cosine[g, j] = coordinate_of_score(x[g, j], scale)
     chance, one, two = np.empty(G * J), np.empty(G * J), np.empty(G * J)
     for k in range(len(strength)):
         least = np.inf
         for g in range(G):
             steep = 1 / math.sqrt(left[k] + u[g] * u[g] * variance[k])
             if sphere:
-                scores_on_sphere(d, u[g] / math.sqrt(d), strength[k], variance[k], x[g], z[g])
+                unit = u[g] / math.sqrt(d)
+                for j in range(J):
+                    inside = -x[g, j] * x[g, j] / scale
+                    z[g, j] = tilted_score(cosine[g, j], inside, unit * strength[k], unit * unit * variance[k], scale,
+                                           tail, TILTS)
             else:
                 place = u[g] * strength[k] * steep
                 for j in range(J):
@@ -298,7 +310,8 @@ def expected_above(V, d, sphere, weight, far, strength, variance, left, third, s
                 skew = (u[g] * steep)**3 * third[k]
                 for j in range(J):
                     z[g, j] = score_of_skewed(z[g, j], skew)
-            least = min(least, z[g].min())
+            for j in range(J):
+                least = min(least, z[g, j])
         if least > far[k] + BEYOND_FAR:
             continue
         upper_tails(z.ravel(), one, two, chance)
@@ -314,65 +327,68 @@ def expected_above(V, d, sphere, weight, far, strength, variance, left, third, s
 
 
 @compiled
-def product(matrix, values):
-    """The matrix product, of few rows."""
-    out = np.zeros(values.shape)
+def product(matrix, values, out):
+    """Set out to the matrix product, of few rows."""
     for i in range(len(matrix)):
-        for k in range(len(values)):
-            for j in range(values.shape[1]):
+        for j in range(values.shape[1]):
+            out[i, j] = 0.0
+            for k in range(len(values)):
                 out[i, j] += matrix[i, k] * values[k, j]
-    return out
 
 
 @compiled
-def slopes_by_logit(values, step):
-    """The derivative (G, J) of values by the logit, by central differences; step (G,) between points."""
-    out = np.empty_like(values)
+def slopes_by_logit(values, step, sigma, out):
+    """Set out (G, J) to the derivative of values by the logit, by central differences; sigma (G,) steps the points."""
     last = values.shape[1] - 1
     for g in range(len(values)):
-        out[g, 0] = (values[g, 1] - values[g, 0]) / step[g]
-        out[g, last] = (values[g, last] - values[g, last - 1]) / step[g]
+        out[g, 0] = (values[g, 1] - values[g, 0]) / (step * sigma[g])
+        out[g, last] = (values[g, last] - values[g, last - 1]) / (step * sigma[g])
         for j in range(1, last):
-            out[g, j] = (values[g, j + 1] - values[g, j - 1]) / (2 * step[g])
-    return out
+            out[g, j] = (values[g, j + 1] - values[g, j - 1]) / (2 * step * sigma[g])
 
 
 @compiled
-def slopes_by_gain(values, by_logit, scaled, per_point, to_slopes, moves):
-    """That by the gain at a fixed logit, in place of a fixed scaled one (J,), which `moves` (G,) with the gain."""
-    out = product(to_slopes, values)
+def growth(values, by_logit, first, step, w, sigma, per, half, to_slopes, out):
+    """Set out (G, J) to the derivative of values by the logarithm of the gain at a fixed logit, in place of a fixed
+    scaled one."""
+    product(to_slopes, values, out)
     for g in range(len(values)):
         for j in range(values.shape[1]):
-            out[g, j] = out[g, j] / per_point[g] - by_logit[g, j] * scaled[j] * moves[g]
-    return out
+            scaled = first + step * j
+            by_point = out[g, j] * math.sqrt(per) / (half * sigma[g])
+            out[g, j] = w[g] * (by_point - by_logit[g, j] * scaled * w[g] * per / sigma[g])
 
 
 @compiled
-def constrain(rate, V, w, half, scaled, loose, to_slopes):
+def constrain(rate, V, w, half, first, step, loose, to_slopes):
     """Turn the rate (G, J) of independent competitors into that of ours: their strengths add up to minus the correct
-    label's, their squares to Q, and their noises are orthogonal to them.
+    label's, their squares to Q, and their noises are orthogonal to them. The scaled logits begin at `first`.
 
     Two strengths have the covariance -E theta^2/(V - 1), two squares one of the relative size -4 loose/V, two noises
     -theta_i theta_j/Q. To first order in each the chance P of a win becomes P less half the second derivative of P in
     what independent strengths would vary together, times that variance: the shift of all strengths, the logarithm of
     their scale (loose its variance), the gain.
     """
+    G, J = rate.shape
     per = 1 / max(V - 1, 1.0)
-    sigma = np.sqrt(1 + w**2 * per)
-    step = (scaled[1] - scaled[0]) * sigma
-    per_point, moves = half / math.sqrt(per) * sigma, w * per / sigma
-    log = np.log(np.maximum(rate, TINY))
-    shift = slopes_by_logit(log, step)
-    bent = slopes_by_logit(shift, step)
-    grown = slopes_by_gain(log, shift, scaled, per_point, to_slopes, moves) * w[:, None]
-    again = slopes_by_gain(grown, slopes_by_logit(grown, step), scaled, per_point, to_slopes, moves) * w[:, None]
-    for g in range(len(w)):
+    sigma, log = np.empty(G), np.empty((G, J))
+    shift, bent, grown, by_logit, again = np.empty((5, G, J))
+    for g in range(G):
+        sigma[g] = math.sqrt(1 + w[g] * w[g] * per)
+        for j in range(J):
+            log[g, j] = math.log(max(rate[g, j], TINY))
+    slopes_by_logit(log, step, sigma, shift)
+    slopes_by_logit(shift, step, sigma, bent)
+    growth(log, shift, first, step, w, sigma, per, half, to_slopes, grown)
+    slopes_by_logit(grown, step, sigma, by_logit)
+    growth(grown, by_logit, first, step, w, sigma, per, half, to_slopes, again)
+    for g in range(G):
         kappa = (w[g] * per)**2 * (1 + per)
         together = (1 - per) / max(w[g]**2, LEAST_RANGE)
-        for j in range(rate.shape[1]):
-            growth, by_shift = grown[g, j]**2, shift[g, j]**2
-            alone = loose * (again[g, j] + growth) + kappa * (bent[g, j] + by_shift)
-            pairs = (loose + together) * growth + kappa * by_shift
+        for j in range(J):
+            by_gain, by_shift = grown[g, j]**2, shift[g, j]**2
+            alone = loose * (again[g, j] + by_gain) + kappa * (bent[g, j] + by_shift)
+            pairs = (loose + together) * by_gain + kappa * by_shift
             # the first order, 1 - alone/2, kept between 0 and 2 (at V of a few tokens)
             fewer = math.exp(-abs(alone) / 2)
             kept = fewer if alone > 0 else 2 - fewer
@@ -380,11 +396,15 @@ def constrain(rate, V, w, half, scaled, loose, to_slopes):
 
 
 @compiled
-def cubics_of(log, to_powers):
-    """(J - 3, G, 4): coefficients of a table (G, J) on each cell, of powers of the gain's point and of the logit's."""
-    G, J = log.shape
-    of_gain = product(to_powers, log)
-    out = np.zeros((J - 3, G, 4))
+def cubics_of(rate, to_powers):
+    """(J - 3, G, 4): coefficients of the logarithm of a table (G, J) on each cell, of powers of the gain's point and of
+    the logit's."""
+    G, J = rate.shape
+    of_gain, out = np.empty((G, J)), np.zeros((J - 3, G, 4))
+    for g in range(G):
+        for j in range(J):
+            rate[g, j] = math.log(max(rate[g, j], TINY))
+    product(to_powers, rate, of_gain)
     for j in range(J - 3):
         for g in range(G):
             for k in range(4):
@@ -399,8 +419,8 @@ def interpolated(cubics, place, point):
     first = int(clipped(place - 1, 0.0, len(cubics) - 1.0))
     f, found = place - first, 0.0
     for g in range(cubics.shape[1] - 1, -1, -1):
-        a, b, c, e = cubics[first, g]
-        found = found * point + a + f * (b + f * (c + f * e))
+        cell = cubics[first, g]
+        found = found * point + cell[0] + f * (cell[1] + f * (cell[2] + f * cell[3]))
     return found
 
 
@@ -450,14 +470,14 @@ def logits_and_gains(d, T, Q, wider, chi, sphere, logit, gain):
 
 @compiled
 def lay_out(r, e, kept, rows, facts, kinds, rules, nodes):
-    """Fill nodes (4, n) of a fact: logits, gains and weights over lengths and its output's noise, at the `kept` nodes of
-    its samples in turn, at each of which the weights sum to 1.
+    """Fill nodes (4, n) of a fact: logits, gains and weights over lengths and its output's noise, at the `kept` nodes
+    of its samples in turn, at each of which the weights sum to 1.
 
     Over the noise it is Gauss-Legendre between what loses and what wins, and the mean below and above.
     """
     V, d, power = rows.V[r], rows.d[r], facts.power[r, e]
     weight, strength, variance, left = of_kinds(r, e, rows, facts, kinds, facts.usual[r, e] / V)
-    w = np.array([math.sqrt(d * power / (power + max(facts.usual[r, e], 0.0)**2))])
+    w = np.full(1, math.sqrt(d * power / (power + max(facts.usual[r, e], 0.0)**2)))
     far = kinds.far[1, r, min(e, kinds.far.shape[2] - 1)]
     low, high = logits_that_decide(V, weight, far, kinds.near[1, r], strength, variance, left, math.sqrt(power), w)
     sigma = math.sqrt(1 + w[0]**2 / max(V - 1, 1.0))
@@ -505,10 +525,10 @@ def lay_out(r, e, kept, rows, facts, kinds, rules, nodes):
 def of_kinds(r, e, rows, facts, kinds, shift):
     """Weights, strengths less a shift, their variances, and what is left of their noise beside them, (K,) each."""
     weight, variance = kinds.weight[r, min(e, len(kinds.weight[r]) - 1)], kinds.variance[r, e]
-    strength = kinds.mean[r, e] - shift
-    left = np.empty_like(strength)
-    for k in range(len(strength)):
-        left[k] = left_of(strength[k]**2 + variance[k], facts.power[r, e])
+    strength, left = np.empty(len(variance)), np.empty(len(variance))
+    for k in range(len(variance)):
+        strength[k] = kinds.mean[r, e, k] - shift
+        left[k] = left_of(strength[k] * strength[k] + variance[k], facts.power[r, e])
     return weight, strength, variance, left
 
 
@@ -519,9 +539,13 @@ def tabulated(r, e, kept, rows, facts, kinds, rules, nodes):
     V, d, power = rows.V[r], rows.d[r], facts.power[r, e]
     others = max(V - 1, 1.0)
     many, root = math.sqrt(others), math.sqrt(power)
-    logit, gain, mass, scaled = nodes
+    logit, gain, mass, scaled = nodes[0], nodes[1], nodes[2], nodes[3]
+    least = first = np.inf
+    most = last = -np.inf
     for i in range(len(logit)):
         scaled[i] = logit[i] / math.sqrt(1 + gain[i] * gain[i] / others)
+        least, most = min(least, gain[i]), max(most, gain[i])
+        first, last = min(first, scaled[i]), max(last, scaled[i])
     # moments over nodes: the correct label's strength is taken from all others, and its logit tells of it
     centre = square = usual = varied = lead = both = 0.0
     M = len(logit) // len(kept)
@@ -538,46 +562,54 @@ def tabulated(r, e, kept, rows, facts, kinds, rules, nodes):
         lead += facts.mass[r, e, p] * facts.lead[r, e, p]
     slope = (both - usual * lead) / max(varied - usual**2, LEAST_RANGE)
     spread = math.sqrt(max(square - centre**2, 0.0))
-    least = math.asinh(max(gain.min(), centre - GAIN_END * spread) / many)
-    most = math.asinh(min(gain.max(), centre + GAIN_END * spread) / many)
+    least = math.asinh(max(least, centre - GAIN_END * spread) / many)
+    most = math.asinh(min(most, centre + GAIN_END * spread) / many)
     middle, half = (least + most) / 2, max((most - least) / 2, LEAST_TABLE)
-    w = many * np.sinh(middle + half * rules.gain)
+    w, u = np.empty(len(rules.gain)), np.empty(len(rules.gain))
+    for g in range(len(w)):
+        w[g] = many * math.sinh(middle + half * rules.gain[g])
+        u[g] = w[g] / root
 
     weight, strength, variance, left = of_kinds(r, e, rows, facts, kinds, lead / V)
     far = kinds.far[0, r, min(e, kinds.far.shape[2] - 1)]
     low, high = logits_that_decide(V, weight, far, kinds.near[0, r], strength, variance, left, root, w)
-    first, last = scaled.min(), scaled.max()
     low = clipped(low, first, last)
     high = max(min(high, last), low + LEAST_TABLE)
-    points, u = low + (high - low) * np.linspace(0, 1, rules.points), w / root
+    step = (high - low) / (rules.points - 1)
     rate = np.empty((len(w), rules.points))
     for g in range(len(w)):
         for j in range(rules.points):
-            x = points[j] * math.sqrt(1 + w[g]**2 / others)
+            x = (low + step * j) * math.sqrt(1 + w[g] * w[g] / others)
             rate[g, j] = x + u[g] * slope / V * (x - usual)
     third = kinds.third[r, e] if kinds.third.shape[2] > 0 else variance[:0]
     expected_above(V, d, rules.sphere, weight, far, strength, variance, left, third, kinds.single, u, rate)
-    constrain(rate, V, w, half, points, facts.loose[r, e], rules.to_slopes)
-    return cubics_of(np.log(np.maximum(rate, TINY)), rules.to_powers), low, high, middle, half
+    constrain(rate, V, w, half, low, step, facts.loose[r, e], rules.to_slopes)
+    return cubics_of(rate, rules.to_powers), low, high, middle, half
 
 
 @compiled
-def answers(rows, facts, kinds, rules):
+def answers(rows: Rows, facts: Facts, kinds: Competitors, rules: Rules) -> tuple[FloatArray, FloatArray]:
     """each (R, E, P): the chance that a fact is answered rightly, given the node over its samples; and totals
     (R, cells, 5) over facts by the logarithm of the hazard: of their mass, and of that times their scaled logit, its
     noise, the shift and the shift's square."""
     R, E, P = facts.mass.shape
     M = (len(rules.noise) + 2) * rules.power.shape[2] * rules.chi.shape[1]
     each, totals = np.zeros((R, E, P)), np.zeros((R, rules.cells, 5))
-    space, per_log = np.empty((7, P * M)), (rules.cells - 1) / (LOG_LOST - LOG_WON)
+    space, held = np.empty((7, P * M)), np.empty(P, np.int64)
+    per_log = (rules.cells - 1) / (LOG_LOST - LOG_WON)
     for r in range(R):
         per_many, per_wide = 1 / math.sqrt(max(rows.V[r] - 1, 1.0)), 1 / rows.wide[r]
         for e in range(E):
-            kept = np.flatnonzero(facts.weight[r, e] * facts.mass[r, e] > rules.negligible)
-            if len(kept) == 0:
+            number = 0
+            for p in range(P):
+                if facts.weight[r, e] * facts.mass[r, e, p] > rules.negligible:
+                    held[number] = p
+                    number += 1
+            if number == 0:
                 continue
-            nodes, (log, right, scratch) = space[:4, :len(kept) * M], space[4:, :len(kept) * M]
-            logit, gain, mass, scaled = nodes
+            kept, nodes = held[:number], space[:4, :number * M]
+            logit, gain, mass, scaled = nodes[0], nodes[1], nodes[2], nodes[3]
+            log, right, scratch = space[4, :number * M], space[5, :number * M], space[6, :number * M]
             lay_out(r, e, kept, rows, facts, kinds, rules, nodes)
             cubics, low, high, middle, half = tabulated(r, e, kept, rows, facts, kinds, rules, nodes)
             per_logit, per_half = (rules.points - 1) / (high - low), 1 / half
@@ -592,8 +624,9 @@ def answers(rows, facts, kinds, rules):
                 scratch[i] = -right[i]
             exponentials(scratch, right)
             for n, p in enumerate(kept):
-                at = slice(n * M, (n + 1) * M)
-                usual = (mass[at] * logit[at]).sum()
+                usual = 0.0
+                for i in range(n * M, (n + 1) * M):
+                    usual += mass[i] * logit[i]
                 share = facts.weight[r, e] * facts.mass[r, e, p]
                 for i in range(n * M, (n + 1) * M):
                     each[r, e, p] += mass[i] * right[i]
@@ -643,12 +676,12 @@ class Points(NamedTuple):
 
 
 @compiled
-def joint_recall(pairs, facts):
+def joint_recall(pairs: Pairs, facts: Points) -> FloatArray:
     """(R,): the chance that two facts are both answered rightly."""
     mass, score, logit, middle, noise, shift, left = facts
     R, A = mass.shape
     joint = np.zeros(R)
-    below, moved, open_to = np.empty(A), np.empty(A), np.empty(A)
+    below, moved, open_to, sines = np.empty(A), np.empty(A), np.empty(A), np.empty(len(pairs.angle))
     for r in range(R):
         shared, mixed, others = pairs.shared[r], pairs.mixed[r], max(pairs.V[r] - 2, 0.0)
         for a in range(A):
@@ -656,7 +689,8 @@ def joint_recall(pairs, facts):
         for i in range(pairs.off.shape[1]):
             off = pairs.off[r, i]
             end = math.asin(clipped(shared + off, -FULL, FULL))
-            sines = np.sin(end * pairs.angle)
+            for k in range(len(sines)):
+                sines[k] = math.sin(end * pairs.angle[k])
             for a in range(A):
                 moved[a] = shift[r, a] + off * (noise[r, a] + pairs.tie[r])
                 open_to[a] = left[r, a] - ((2 * shared + off) * off / pairs.spread[r]
@@ -678,3 +712,76 @@ def joint_recall(pairs, facts):
                         mutual += log_below((logit[r, one] - moved[other]) / math.sqrt(variance))
                     joint[r] += share * math.exp(mutual)
     return joint
+
+
+# --- what wrong picks answer --------------------------------------------------------------------------------
+
+class Picks(NamedTuple):
+    """Tokens that are read out in the place of the informative one, (R, E): gain of a label's logit per unit of its
+    strength; power of all competitors; the strength that the token has as a label itself, over the mean, and its
+    variance. (R, C, n): counts `right` of a class of labels, per sample that a fact has, and their weights. (R, E, C),
+    of a class: mean bias per count and beside it, variance per squared count and beside it, weight, and 1 where the
+    token outranks the class, else 0. grid (R, A): logits."""
+
+    V: FloatArray
+    grid: FloatArray
+    gain: FloatArray
+    power: FloatArray
+    own: FloatArray
+    own_variance: FloatArray
+    right: FloatArray
+    w_right: FloatArray
+    bias: FloatArray
+    rest: FloatArray
+    spread: FloatArray
+    rest_variance: FloatArray
+    weight: FloatArray
+    outranked: FloatArray
+
+
+@compiled
+def answers_of_picks(picks: Picks) -> FloatArray:
+    """(R, E): the chance that a token which is read out yields the label of one that it outranks."""
+    (R, E), C, A = picks.gain.shape, picks.bias.shape[2], picks.grid.shape[1]
+    found = np.zeros((R, E))
+    z, one, two, tail = np.empty((4, A))
+    each = np.empty((C, A))
+    for r in range(R):
+        grid, V = picks.grid[r], picks.V[r]
+        for e in range(E):
+            gain = picks.gain[r, e]
+            for c in range(C):
+                for a in range(A):
+                    each[c, a] = 0.0
+                for k in range(picks.right.shape[2]):
+                    right = picks.right[r, c, k]
+                    theta = right * picks.bias[r, e, c] + picks.rest[r, e, c]
+                    variance = right**2 * picks.spread[r, e, c] + picks.rest_variance[r, e, c]
+                    left = left_of(theta * theta + variance, picks.power[r, e])
+                    steep = 1 / math.sqrt(left + gain * gain * variance)
+                    for a in range(A):
+                        z[a] = (gain * theta - grid[a]) * steep
+                    upper_tails(z, one, two, tail)
+                    for a in range(A):
+                        each[c, a] += picks.w_right[r, c, k] * picks.weight[r, e, c] * tail[a]
+            # the token itself as a label, in the middle of each step: it scored high, and its own sequences attended
+            steep = 1 / math.sqrt(1 + gain * gain * picks.own_variance[r, e])
+            for a in range(A - 1):
+                z[a] = (gain * picks.own[r, e] - (grid[a] + grid[a + 1]) / 2) * steep
+            upper_tails(z[:A - 1], one[:A - 1], two[:A - 1], tail[:A - 1])
+            total = outranked = before = 0.0
+            for a in range(A - 1):
+                below = 0.0
+                for c in range(C):
+                    below += (each[c, a] + each[c, a + 1]) / 2
+                log = math.log(max(below, TINY))
+                density = math.exp((V - 2) * log) * V * tail[a]
+                for c in range(C):
+                    answer = (each[c, a + 1] - each[c, a]) * density
+                    total += answer
+                    outranked += answer * picks.outranked[r, e, c]
+                if a > 0:
+                    total += math.exp((V - 1) * log) * (tail[a] - before)
+                before = tail[a]
+            found[r, e] = outranked / max(total, TINY)
+    return found

@@ -246,8 +246,9 @@ def answered(softmax: Softmax, groups: Labels, at: Facts, mixed: Mixture | None,
     # in units of the mean weight counts are Poisson and have mean 1, as in the limit
     usual = (groups.weight * groups.a).sum(-1)[:, None]
     share = softmax.weights(softmax.soft.at(value.zeta))[0] @ softmax.w_vocabulary
-    kernel = Kernel(1, np.inf, value.weight, share * value.own, usual * value.t, usual * value.alpha, usual**2 * free,
-                    zero, zero, value.alpha, free, value.token, walk, usual**2 * common, zero, zero + usual**2)
+    kernel = Kernel(1, np.inf, value.weight, share * value.own, usual * value.t, usual * value.t,
+                    usual * value.alpha, usual**2 * free, zero, zero, value.alpha, free, value.token, walk,
+                    usual**2 * common, zero, zero + usual**2)
     label = own_label(softmax, groups, value, kernel, noise, mean, accuracy)
     points = 4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + (seeds.d / seeds.V).max())))
     power = (groups.weight * (groups.a**2 + groups.a2 / lam)).sum(-1)[:, None]
@@ -294,8 +295,9 @@ def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
     mean = (groups.weight * groups.a).sum(-1)[:, None, None, None]
     surplus = (effective_samples(softmax, groups) / seeds.V)[:, None, None, None] * (
         c - usual * more[..., None, None]) / mean
-    parts = (np.broadcast_to(q, c.shape).reshape(shape) for q in (share, lead, usual / mean, surplus, astray))
-    return OwnLabel(*parts, usual=kernel.own - kernel.mean)
+    share, lead, usual, surplus, astray = (
+        np.broadcast_to(q, c.shape).reshape(shape) for q in (share, lead, usual / mean, surplus, astray))
+    return OwnLabel(share, lead, usual, surplus, astray, kernel.own - kernel.mean)
 
 
 def softened(batch: Batch, missed: FloatArray, finite: FloatArray, beta: float,

@@ -33,14 +33,13 @@ from ..settings import (
     check_integer,
 )
 from .accuracy import DEFAULT, Accuracy
+from .accuracy import LAW as LAW  # others have it from here
 from .domain import Batch, is_checked, remarks, sizes_of
 from .finite_rates import softened
 from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy
 from .seed import attention_terms, mean_and_std, seed_law
-
-LAW = 8  # the version of what is predicted, in every JSON with predictions: raised whenever a golden value moves
 
 # Spreads are roots of differences: below these, of seeds and of an observation, they are rounding, and given as 0.
 RESOLVED, OBSERVABLE = 1 / 2_000_000, 1 / 10**8

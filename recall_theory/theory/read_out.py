@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ..activations import Activation
-from ..numerics.arrays import FloatArray, Rows
+from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.quadrature import gauss_coordinate, gauss_hermite, gauss_of_gamma
 from .accuracy import Accuracy
 from .formulas import recall_formulas
@@ -107,13 +107,35 @@ def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
 # --- the kernel -------------------------------------------------------------------------------------------
 
 @dataclasses.dataclass(frozen=True)
+class NeuronDraw(Rows):
+    """The draw of the neurons at each of F facts, D nodes of weight (R, F, D). back (R, S, F D/S, n) takes values at n
+    nodes over the facts of each of S scores to all of these; shared (R,) is the part of recall's variance over the draw
+    that all facts have in common."""
+
+    weight: FloatArray
+    back: FloatArray
+    shared: FloatArray
+
+    def variance(self, values: FloatArray) -> FloatArray:
+        """(R,): the variance over the draw, at a fact, of values (R, F D)."""
+        values, whole = values.reshape(self.weight.shape), np.maximum(self.weight.sum(-1), TINY)
+        usual = (self.weight * values).sum(-1) / whole
+        return np.asarray((self.weight * (values - usual[..., None])**2).sum((-1, -2)))
+
+    def variance_in_common(self, recall: FloatArray) -> FloatArray:
+        """(R,): what facts have in common of the variance of their recall (R, S n)."""
+        recall = recall.reshape(len(recall), self.back.shape[1], -1, 1)
+        return self.shared * self.variance(np.clip(self.back @ recall, 0, 1))
+
+
+@dataclasses.dataclass(frozen=True)
 class Kernel(Rows):
     """Moments of the kernel K(j, k) of other labels' values j with the value k that is read out, fields (R, E).
 
     An entry is a fact at a node of what the neurons' draw does to it (`nodes` of them a fact; 1 without an MLP),
-    of which there are `width`. weight sums to 1 over a row. own: K(k, k). mean, slope, variance, skewness: of K(j, k)
-    over tokens j, whose mean rises by `slope` per unit of the token's attention score; variance and skewness are those
-    left at a given score.
+    of which there are `width`. weight sums to 1 over a row. own: K(k, k). usual: the mean of K(j, k) over j and that
+    draw. mean, slope, variance, skewness: of K(j, k) over tokens j, whose mean rises by `slope` per unit of the token's
+    attention score; variance and skewness are those left at a given score.
     bare_mean, bare_slope, bare_variance: the same for values without the trigger; bare_own: K(z_k, k).
     power_variance: of the competitors' total strength, a gamma variable, over the draw of labels, relative.
     common: the part of the variance, beside that by scores, which is the same for all facts k. together: correlation
@@ -125,6 +147,7 @@ class Kernel(Rows):
     width: float
     weight: FloatArray
     own: FloatArray
+    usual: FloatArray
     mean: FloatArray
     slope: FloatArray
     variance: FloatArray
@@ -138,6 +161,7 @@ class Kernel(Rows):
     together: FloatArray
     linear: FloatArray
     tail: float = 0.0
+    draw: NeuronDraw | None = None
 
 
 class ReadOut(Protocol):
@@ -169,8 +193,8 @@ class InnerProduct:
         zero = np.zeros_like(facts.s)
         walk = power_variance(seeds, facts.t, facts.s / d, 3 * d / (d + 2) if seeds.sphere else 3)
         trigger = seeds.e * np.maximum(seeds.tau - seeds.snr**2 / seeds.d, 0)
-        return Kernel(1, np.inf, facts.weight, facts.s, facts.t, facts.alpha, token, zero, zero, facts.alpha, token,
-                      facts.own, walk, zero + (trigger / seeds.d)[:, None], zero, zero + 1)
+        return Kernel(1, np.inf, facts.weight, facts.s, facts.t, facts.t, facts.alpha, token, zero, zero, facts.alpha,
+                      token, facts.own, walk, zero + (trigger / seeds.d)[:, None], zero, zero + 1)
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """The inner product itself."""
@@ -204,8 +228,9 @@ class Neurons:
         bare = np.maximum(found.wrong_power - found.wrong_slope**2, LEAST_LEFT * found.wrong_power)
         mean, power = flat(found.mean), flat(found.power)
         walk = power_variance(seeds, mean, power, 3 * self.d / (self.d + 2) if self.sphere else 3)
-        return Kernel(D, self.m, flat(facts.weight[..., None] * found.weight), flat(found.own), mean, flat(found.slope),
-                      flat(variance), flat(found.third / variance**(3 / 2)), flat(found.wrong_mean),
+        usual = np.repeat((found.weight * found.mean).sum(-1), D, axis=1)
+        return Kernel(D, self.m, flat(facts.weight[..., None] * found.weight), flat(found.own), usual, mean,
+                      flat(found.slope), flat(variance), flat(found.third / variance**(3 / 2)), flat(found.wrong_mean),
                       flat(found.wrong_slope), flat(bare), flat(found.itself), walk,
                       flat(common[:, None, None]), flat(found.together), flat(found.linear), found.tail)
 

@@ -13,15 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, pdtrik
 
-from ..numerics.arrays import TINY, FloatArray
+from ..numerics.arrays import TINY, FloatArray, copied
 from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
+from . import fact_loops
 from .accuracy import Accuracy
 from .competitors import kinds
 from .correct_label import own_label, samples_of
 from .domain import Batch
 from .read_out import Facts, InnerProduct, Neurons, ReadOut, facts
 from .seed import seed_law, tau_nodes
-from .strengths import in_few_bits, others_of, stored
+from .strengths import by_signal, in_few_bits, others_of, stored
 from .training_attention import (
     Attended,
     Classes,
@@ -109,22 +110,25 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
         attended, wrong = Attended(one, one), np.zeros_like(zeta)
     else:
         attended, wrong = attended_share(seeds, zeta, accuracy.outranking, top), wrong_score(seeds, zeta, accuracy)
-    samples = samples_of(seeds, attended, wrong, accuracy, rules.own).repeated(read.alike)
-    share = (read.weight * (samples.share * samples.weight).sum(-1)).sum(-1)
-    kernel = read_out.moments(seeds, read)
-    samples, labels = samples.repeated(kernel.nodes), others_of(seeds, groups, read, kernel.nodes)
+    samples = samples_of(seeds, attended, wrong, accuracy, rules.own)
+    share = (read.weight * np.repeat((samples.share * samples.weight).sum(-1), read.alike, axis=1)).sum(-1)
+    labels = others_of(seeds, groups, zeta, read.picked[:, ::read.alike], top)
+    kernel, scores = read_out.moments(seeds, read), zeta.shape[1]
     each_row = kernel.own.shape[1] * max(accuracy.strength, accuracy.kind)
     rows = max(1, ENTRIES_AT_A_TIME // each_row)
     parts = []
     for start in range(0, len(seeds.V), rows):
         i = slice(start, start + rows)
         part, of, group = seeds.at(i), kernel.at(i), groups.at(i)
+        each = of.own.shape[1] // scores
+        of = by_signal(of, stored(part, group, of, labels.at(i).repeated(each)), scores, accuracy.signal)
+        each = of.own.shape[1] // scores
         if bits is None:
-            store = stored(part, group, of, labels.at(i))
+            store = stored(part, group, of, labels.at(i).repeated(each))
         else:
-            of, store = in_few_bits(part, group, of, labels.at(i), bits)
+            of, store = in_few_bits(part, group, of, labels.at(i).repeated(each), bits)
         others = kinds(part, group, of, store, rules.counts, accuracy)
-        own = own_label(part, of, store, samples.at(i))
+        own = own_label(part, of, store, samples.at(i).repeated(each))
         each, law = answers(part, group, of, store, own, others, rules.points, accuracy)
         right = own.weight * each
         recall = (of.weight * right.sum(-1)).sum(-1)
@@ -218,11 +222,6 @@ def _over_seeds(weight: FloatArray, tau: FloatArray, columns: list[FloatArray], 
     return out
 
 
-def left_of(share: FloatArray) -> FloatArray:
-    """As `fact_loops.left_of`, at a share of all labels' power."""
-    return np.asarray(1 / (1 + share + share**2))
-
-
 # --- what wrong picks answer ------------------------------------------------------------------------------
 
 def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Accuracy) -> FloatArray:
@@ -233,8 +232,7 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     tokens outrank b with probability (1 - p)^r p, and b outranks a label whose share of right attention is below
     (1 - p)^(r + 1/2), since more than r tokens outrank that one.
     """
-    R, e = len(seeds.V), seeds.e
-    n = accuracy.rank
+    e, n = seeds.e, accuracy.rank
     u, w_u = gauss_legendre(n)
     p, w_p = gauss_hermite(accuracy.answer_trigger if e else 1)
     V, d = seeds.V[:, None], seeds.d[:, None]
@@ -258,33 +256,17 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     kernel = read_out.moments(seeds, read)
     kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger
     D = kernel.nodes
-    store = stored(seeds, groups, kernel, others_of(seeds, groups, read, D))
+    store = stored(seeds, groups, kernel, others_of(seeds, groups, read.zeta, read.picked, read.top).repeated(D))
     noise = np.maximum(V - 2, 1) * store.square
-    gain = np.sqrt(d / noise)[..., None]
     top = np.sqrt(2 * np.log(seeds.V)) + BEYOND_LARGEST
-    grid = (LOWEST_LOGIT + (top - LOWEST_LOGIT)[:, None] * np.linspace(0, 1, accuracy.answer))[:, None, :]
+    grid = LOWEST_LOGIT + (top - LOWEST_LOGIT)[:, None] * np.linspace(0, 1, accuracy.answer)
     count, w_count = gauss_poisson(seeds.lam[:, None] * groups.share, accuracy.answer_count)
-    each = np.zeros((groups.weight.shape[1], R, kernel.own.shape[1], accuracy.answer))
-    for c in range(len(each)):
-        for k in range(count.shape[-1]):
-            right = (count[:, c, k] / seeds.lam)[:, None]
-            again = store.picks[..., c] * store.pick
-            theta = (right * store.bias[..., c] + store.rest[..., c] + again - store.mean)[..., None]
-            varies = (right**2 * store.spread[..., c] + store.rest_variance[..., c] + again * store.pick)[..., None]
-            left = left_of((theta**2 + varies) / noise[..., None])
-            each[c] += w_count[:, c, k][:, None, None] * ndtr((grid - gain * theta) / np.sqrt(left + gain**2 * varies))
-        each[c] *= store.weight[..., c][..., None]
-    below = each.sum(axis=0)
-    below = (below[..., 1:] + below[..., :-1]) / 2
-    # b itself as a label: it scored high, so that its own sequences attended to it
-    stored_own = read_out.between(norm + e * (2 * tilt + tau), norm, norm + e * tilt)
-    stored_own = np.repeat(stored_own, D, axis=1)[..., None]
-    own = ndtr(((grid[..., 1:] + grid[..., :-1]) / 2 - gain * (stored_own - store.mean[..., None]))
-               / np.sqrt(1 + gain**2 * stored_own**2 / seeds.lam[:, None, None]))
-    log_below = np.log(np.maximum(below, TINY))
-    density = np.exp((V[..., None] - 2) * log_below) * V[..., None]
-    answer = (np.diff(each, axis=-1) * (density * own)).sum(-1)  # (C, R, E)
-    itself = (np.exp((V[..., None] - 1) * log_below)[..., 1:] * np.diff(own, axis=-1)).sum(-1)
-    answer = answer / np.maximum(answer.sum(axis=0) + itself, TINY)
-    outranked = groups.share.T[:, :, None] < np.repeat(np.exp((rank + 1 / 2) * kept), D, axis=1)
-    return np.asarray((kernel.weight * (answer * outranked).sum(axis=0)).sum(-1) / seeds.V)
+    again = store.picks * store.pick[..., None]
+    stored_own = np.repeat(read_out.between(norm + e * (2 * tilt + tau), norm, norm + e * tilt), D, axis=1)
+    outranked = groups.share[:, None] < np.repeat(np.exp((rank + 1 / 2) * kept), D, axis=1)[..., None]
+    answer = fact_loops.answers_of_picks(copied(
+        fact_loops.Picks, seeds.V, grid, np.sqrt(d / noise), noise, stored_own - store.mean,
+        stored_own**2 / seeds.lam[:, None], count / seeds.lam[:, None, None], w_count, store.bias,
+        store.rest + again - store.mean[..., None], store.spread, store.rest_variance + again * store.pick[..., None],
+        store.weight + 0 * store.bias, outranked))
+    return np.asarray((kernel.weight * answer).sum(-1) / seeds.V)

@@ -15,11 +15,16 @@ import dataclasses
 import numpy as np
 from scipy.special import ndtr
 
-from ..numerics.arrays import FloatArray, Rows
+from ..numerics.arrays import TINY, FloatArray, Rows
+from ..numerics.quadrature import condensation
 from ..numerics.quantiser import compression, quantiser_noise
 from .formulas import recall_formulas as rf
-from .read_out import Facts, Kernel
+from .read_out import Kernel, NeuronDraw
 from .training_attention import SPECK, Classes, Seeds, best_pick
+
+# powers of a value's scale in the moments of its kernel
+SCALES = {"own": 1, "usual": 1, "mean": 1, "slope": 1, "bare_mean": 1, "bare_slope": 1, "bare_own": 1, "variance": 2,
+          "bare_variance": 2, "common": 2, "linear": 2, "skewness": 0, "power_variance": 0, "together": 0}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,19 +65,57 @@ class Others(Rows):
     picked: FloatArray
 
 
-def others_of(seeds: Seeds, groups: Classes, read: Facts, times: int) -> Others:
-    """The other labels of each fact, so many times. The label of the token of the highest score is one of them, if it
-    is not the fact's own."""
-    ahead = read.zeta[..., None] - (groups.zeta + seeds.snr[:, None])[:, None]
+    def repeated(self, times: int) -> Others:
+        """Each fact so many times."""
+        weight = self.weight if self.weight.shape[1] == 1 else np.repeat(self.weight, times, axis=1)
+        return Others(weight, np.repeat(self.picked, times, axis=1))
+
+
+def others_of(seeds: Seeds, groups: Classes, zeta: FloatArray, picked: FloatArray, top: FloatArray) -> Others:
+    """The other labels of facts (R, F), whose fields are as in `read_out.Facts`. The label of the token of the highest
+    score is one of them, if it is not the fact's own."""
+    ahead = zeta[..., None] - (groups.zeta + seeds.snr[:, None])[:, None]
     # whatever outranks a label's own token, the highest score does
-    chance = np.maximum(ndtr(ahead / np.sqrt(groups.zeta_variance + SPECK)[:, None]), read.top[..., None])
-    picked = np.minimum(read.picked[..., None] * chance, 1 - groups.share[:, None])
+    chance = np.maximum(ndtr(ahead / np.sqrt(groups.zeta_variance + SPECK)[:, None]), top[..., None])
     weight = groups.weight[:, None]
     if groups.single:
-        one = ((1 - read.top) / np.maximum(seeds.V - 1, 1)[:, None])[..., None]
+        one = ((1 - top) / np.maximum(seeds.V - 1, 1)[:, None])[..., None]
         rest = weight[..., :-1] / weight[..., :-1].sum(-1, keepdims=True) * (1 - one)
-        weight = np.repeat(np.concatenate([rest, one], axis=-1), times, axis=1)
-    return Others(weight, np.repeat(picked, times, axis=1))
+        weight = np.concatenate([rest, one], axis=-1)
+    return Others(weight, np.minimum(picked[..., None] * chance, 1 - groups.share[:, None]))
+
+
+def by_signal(kernel: Kernel, stored: Stored, scores: int, n: int) -> Kernel:
+    """The kernel at n nodes over the facts of each of so many scores and the draw of the neurons: over their signal to
+    noise (own - mean)/sqrt(square), which decides whether they are recalled; what else differs is regressed on it."""
+    R, each = len(kernel.own), kernel.own.shape[1] // scores
+    if kernel.nodes == 1 and each <= n:
+        return kernel
+    lead = np.maximum(kernel.own - kernel.mean, kernel.own * SPECK)
+    signal = (lead / np.sqrt(stored.square)).reshape(R, scores, each)
+    weight = kernel.weight.reshape(R, scores, each)
+    total = np.maximum(weight.sum(-1, keepdims=True), TINY)
+    _, mass, operator = condensation(signal, weight / total, min(n, each))
+
+    def at_nodes(values: FloatArray) -> FloatArray:
+        values = values.reshape(R, scores, each)
+        found = (operator @ values[..., None])[..., 0]
+        return np.clip(found, values.min(-1, keepdims=True), values.max(-1, keepdims=True)).reshape(R, -1)
+
+    # each moment in units of the noise, whose scale is no matter of its own
+    scale = np.sqrt(stored.square)
+    usual = np.exp(at_nodes(np.log(scale)))
+    columns = {name: at_nodes(getattr(kernel, name) / scale**power) * usual**power for name, power in SCALES.items()}
+    draw = None
+    if kernel.nodes > 1:
+        back = np.swapaxes(operator * mass[..., None], -1, -2) / np.maximum(weight / total, TINY)[..., None]
+        draw = NeuronDraw(kernel.weight.reshape(R, -1, kernel.nodes), back, np.ones(R))
+        # recall is decided by lead^2/square; facts share of the lead's scatter `together`, of the square's shared^2
+        together, both = ((kernel.weight * values).sum(-1) for values in (kernel.together, stored.shared))
+        log, root = np.log(lead), np.log(stored.square) / 2
+        shared = together * draw.variance(log) + np.clip(both, 0, 1 - SPECK)**2 * draw.variance(root)
+        draw = dataclasses.replace(draw, shared=np.clip(shared / np.maximum(draw.variance(log - root), TINY), 0, 1))
+    return dataclasses.replace(kernel, **columns, weight=(mass * total).reshape(R, -1), draw=draw)
 
 
 def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Stored:

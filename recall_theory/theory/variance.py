@@ -11,8 +11,7 @@ import dataclasses
 import numpy as np
 from scipy.special import ndtri
 
-from ..numerics.arrays import TINY, FloatArray
-from ..numerics.machine_code import copied
+from ..numerics.arrays import TINY, FloatArray, copied
 from ..numerics.quadrature import gauss_coordinate, gauss_legendre, gauss_of_gamma
 from . import fact_loops
 from .accuracy import Accuracy
@@ -68,22 +67,16 @@ def answers(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, own: 
     """The chance (R, E, P) that a fact is answered rightly, at each node of its own label, and the law of such facts.
     points: over the logit, of the hazard's table."""
     V, d, lam = seeds.V, seeds.d, seeds.lam
-    W, D = kernel.weight, kernel.nodes
-    R = len(V)
+    W = kernel.weight
 
     def mean(a: FloatArray) -> FloatArray:
         return np.asarray((W * a).sum(-1))
 
-    def by_fact(a: FloatArray) -> FloatArray:
-        """Means (R, E/D) over the neurons' draw, at a fact."""
-        return np.asarray((of_fact * a.reshape(R, -1, D)).sum(-1) / np.maximum(of_fact.sum(-1), TINY))
-
-    of_fact = W.reshape(R, -1, D)
     wide = np.sqrt(1 + d / V)
     gain = mean(np.sqrt(d[:, None] / (np.maximum(V - 2, 1)[:, None] * stored.square))) / wide
     shared = np.clip(mean(stored.shared), 0, 1 - SPECK)
     # the fact's label where other facts are read out: K is symmetric, and its mean over them that of the fact itself
-    strength = (own.surplus / lam[:, None, None] + own.share) * np.repeat(by_fact(kernel.mean), D, axis=1)[..., None]
+    strength = (own.surplus / lam[:, None, None] + own.share) * kernel.usual[..., None]
     strength = strength - mean((own.weight * strength).sum(-1))[:, None, None]
     moved = gain[:, None, None] * strength
     power, square = kinds.power[..., None], own.lead**2
@@ -101,22 +94,15 @@ def answers(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, own: 
     changed = (shared / wide)[:, None, None]**2 * wider * power / (power + square) + moved**2
     changed = mean((own.weight * changed).sum(-1))[:, None]
 
-    # recall is decided by lead^2/square; facts share of the lead's scatter `together`, of the square's shared^2
-    def by_neurons(a: FloatArray) -> FloatArray:
-        """Variance (R,) over the neurons' draw, at a fact."""
-        return np.asarray((of_fact * (a.reshape(R, -1, D) - by_fact(a)[..., None])**2).sum((-1, -2)))
-
-    lead = np.log(np.maximum(kernel.own - kernel.mean, kernel.own * SPECK))
-    root = np.log(stored.square) / 2
-    scattered = mean(kernel.together) * by_neurons(lead) + shared**2 * by_neurons(root)
-    neurons = (by_neurons((own.weight * each).sum(-1))
-               * np.clip(scattered / np.maximum(by_neurons(lead - root), TINY), 0, 1))
+    recall = (own.weight * each).sum(-1)
+    neurons = np.zeros_like(V) if kernel.draw is None else kernel.draw.variance_in_common(recall)
     theta = mean(stored.square)
     unit = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1) / theta
     pair, triple, four = _cycles(mean(kernel.variance - kernel.common), mean(kernel.linear), d, kernel.width)
+    logs = np.linspace(fact_loops.LOG_WON, fact_loops.LOG_LOST, accuracy.pair)
     return each, Law(
-        hazards=np.broadcast_to(np.linspace(fact_loops.LOG_WON, fact_loops.LOG_LOST, accuracy.pair), mass.shape), mass=mass,
-        logit=scaled / whole, noise=noise / whole, shift=shift / whole,
+        hazards=np.broadcast_to(logs, mass.shape), mass=mass, logit=scaled / whole, noise=noise / whole,
+        shift=shift / whole,
         left=1 - changed + shift_square / whole - (shift / whole)**2,
         surplus=mean((own.weight * each * own.surplus).sum(-1)), shared=shared,
         length=mean(kinds.power / (kinds.power + np.maximum(kernel.own - kernel.mean, 0)**2)), gain=gain * wide,
@@ -128,9 +114,9 @@ def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
     """The kinds with the scores beyond which they decide nothing more."""
     others = np.maximum(V - 1, 1)
     expected = others[:, None, None] * kinds.weight
-    far = np.stack([np.where(expected > 2 * won, ndtri(1 - np.minimum(won / np.maximum(expected, 2 * won), 1 / 2)),
-                             np.inf) for won in (EXPECTED_IF_WON, NEARLY_WON)])
-    near = np.stack([ndtri(np.maximum(1 - lost / others, LEAST_CHANCE)) for lost in (EXPECTED_IF_LOST, NEARLY_LOST)])
+    far = np.stack([np.where(expected > 2 * won, -ndtri(won / np.maximum(expected, 2 * won)), np.inf)
+                    for won in (EXPECTED_IF_WON, NEARLY_WON)])
+    near = np.stack([-ndtri(np.minimum(lost / others, 1 - LEAST_CHANCE)) for lost in (EXPECTED_IF_LOST, NEARLY_LOST)])
     third = kinds.third if kinds.third is not None else np.zeros((*kinds.power.shape, 0))
     return copied(fact_loops.Competitors, kinds.weight, far, kinds.mean, kinds.variance, third, near, kinds.single)
 

@@ -20,7 +20,7 @@ from ...numerics.quadrature import gauss_beta, gauss_gamma
 from ...numerics.thresholds import last_reaching
 from ...numerics.unit_sphere import peizer_pratt_scale, score_of_coordinate
 from ...settings import SettingError
-from ..competitors import tilted_score
+from ..fact_loops import tilted_scores
 from ..formulas import memory_laws as laws
 
 EMBEDDINGS = ("gaussian", "sphere")
@@ -176,8 +176,7 @@ def sphere_errors(n: float, d: float) -> float:
     others = (along * (1 + along) + across) / length
     gain = (d / (d - 1) * others) ** 2 / (S * (n - 1))  # variance of a competitor's cosine by its own coefficient
     D = peizer_pratt_scale(d)
-    score = tilted_score(score_of_coordinate(lead, D), np.zeros_like(lead), gain, D, np.asarray(-6 / (d + 2)),
-                         steps=TILT_STEPS)
+    score = tilted_scores(score_of_coordinate(lead, D).ravel(), gain.ravel(), d, TILT_STEPS).reshape(lead.shape)
     wrong = -np.expm1((n - 1) * log_ndtr(score))
     return float(w_total @ (wrong @ w_noise) @ w_square)
 
