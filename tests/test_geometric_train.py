@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from recall_theory.geometric import TrainingSetting, least_dimension, train, transfer
 from recall_theory.geometric import trained_transformer as measures
 from recall_theory.geometric import trained_transformer as model
-from recall_theory.geometric.geometric_training import fit, stream
-from recall_theory.training.trainer import stacked
+from recall_theory.geometric.geometric_training import Study
 from validation import geometric_training as study
 
 jax = pytest.importorskip("jax")
@@ -23,7 +22,8 @@ jax = pytest.importorskip("jax")
 @given(N=st.integers(2, 12), R=st.integers(1, 3), hops=st.integers(1, 3), chain=st.booleans(), seed=st.integers(0, 99))
 def test_queries_are_all_words_and_their_answers(N, R, hops, chain, seed):
     setting = TrainingSetting(N=N, R=R, hops=hops, chain_of_thought=chain)
-    facts = model.draw_facts(setting, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    facts = np.stack([rng.permutation(N) for _ in range(R)])
     queries = model.queries_of(setting, facts)
     assert len(queries.tokens) == setting.queries == len({tuple(row) for row in queries.tokens[:, :1 + hops]})
     for tokens, answers in zip(queries.tokens, queries.answers, strict=True):
@@ -44,13 +44,15 @@ def test_the_numbers_are_counted():
 def test_a_chain_of_thought_reads_its_own_answers():
     """A wrong first answer makes the last one that of another entity, even where the trained positions are right."""
     setting = TrainingSetting(N=8, R=2, d=16, hops=2, chain_of_thought=True, steps=400)
-    queries = [model.queries_of(setting, model.draw_facts(setting, stream("facts", 0, 0)))]
-    data = model.Queries(*stacked(queries))
-    found = fit(setting, stacked([model.initial(setting, stream("start", 0, 0))]), data, 0, None)
-    one = jax.tree.map(lambda x: x[0], found.parameters)
-    assert found.accuracy[0] == 1 and bool(model.recall(one, queries[0], setting).all())
+    study = Study(setting, 1, 0)
+    queries = study.queries("facts")
+    found = study.trained("recall", study.start("start"), queries)
+    assert study.measures["recall"].tolist() == [1]
+    queries, one = (jax.tree.map(lambda x: x[0], tree) for tree in (queries, found))
+    right = model.scores(one, queries.tokens, 2).argmax(axis=-1) == queries.answers
+    assert bool(right.all())  # where it reads the right answers
     deaf = {**one, "positions": one["positions"] * np.array([1, 1, 1, 0], np.float32)[:, None]}
-    assert float(model.recall(deaf, queries[0], setting).mean()) < 1
+    assert float(model.recall(deaf, queries, setting).mean()) < 1
 
 
 def construction(N, R):

@@ -19,10 +19,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SettingError, interrupted_with
 from ..numerics.arrays import FloatArray
@@ -31,14 +31,19 @@ from .geometric_simulation import IntArray, all_words, answer_of_word, digit_cod
 
 if TYPE_CHECKING:
     from scipy import sparse
-    Matrices = tuple[sparse.csr_matrix, ...]
 
+    Matrices = tuple[sparse.csr_matrix, ...]
 
 WeightArray = NDArray[np.float32]
 
 BLOCK_NUMBERS = 2**23  # numbers that a block of queries may take at a time
 LEAST_BLOCK = 32  # queries of a block, so that a wide MLP's weights are read less often
 MOST_DENSE = 2 * 10**7  # weights that are written out in dense arrays; 80 MB
+MOST_QUERIES = 20_000  # that are asked; all of them where there are no more
+LOGITS_HELD = 2**26  # logits held at a time
+UNITS_A_PART = 2**29  # hidden units of the queries between two signs of progress
+LEAK = 1 / 4  # of the margin, at most, that attention to other tokens takes
+CERTAIN = 40.0  # lead of a score at which attention to other tokens is below single precision
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +58,8 @@ class GeometricTransformer:
 
     embedding: WeightArray
     positions: WeightArray
-    key_query: tuple[sparse.csr_matrix, ...]
-    value: tuple[sparse.csr_matrix, ...]
+    key_query: Matrices
+    value: Matrices
     inward: WeightArray | sparse.csr_matrix
     bias: WeightArray
     outward: WeightArray | sparse.csr_matrix
@@ -77,8 +82,7 @@ class GeometricTransformer:
         x = self.embedding[tokens] + self.positions[:tokens.shape[1]]
         total = np.zeros_like(x[:, -1])
         for key_query, value in zip(self.key_query, self.value, strict=True):
-            asked = (key_query.T @ x[:, -1].T).T
-            scores = np.einsum("nd,ntd->nt", asked, x)
+            scores = np.einsum("nd,ntd->nt", (key_query.T @ x[:, -1].T).T, x)
             weights = np.exp(scores - scores.max(axis=1, keepdims=True))
             weights /= weights.sum(axis=1, keepdims=True)
             total += (value @ np.einsum("nt,ntd->nd", weights, x).T).T
@@ -96,51 +100,29 @@ class GeometricTransformer:
         logits = np.empty((len(tokens), len(self.unembedding)), np.float32)
         block = max(LEAST_BLOCK, BLOCK_NUMBERS // max(tokens.shape[1] * self.d, self.width))
         for i in range(0, len(tokens), block):
-            hidden = self.inward @ self.attend(tokens[i:i + block]).T
-            hidden += self.bias[:, None]
-            np.maximum(hidden, 0, out=hidden)
-            if self.second is not None and self.second_bias is not None:
-                hidden = np.maximum(self.second @ hidden + self.second_bias[:, None], 0)
+            hidden = self.attend(tokens[i:i + block]).T
+            for layer, bias in ((self.inward, self.bias), (self.second, self.second_bias)):
+                if layer is not None and bias is not None:
+                    hidden = layer @ hidden
+                    hidden += bias[:, None]
+                    np.maximum(hidden, 0, out=hidden)
             logits[i:i + block] = (self.outward @ hidden).T @ self.unembedding.T
         return logits
 
     def weights(self) -> dict[str, WeightArray]:
         """Every weight by name in dense arrays, those of the heads stacked. Raises `SettingError` where they are more
         than 2 * 10^7 numbers."""
-        heads = len(self.key_query) * self.d**2
-        total = self.embedding.size + self.unembedding.size + 2 * heads
-        total += len(self.bias) * (self.d + 1) + self.outward.shape[0] * self.outward.shape[1]
-        second: dict[str, WeightArray] = {}
-        if self.second is not None and self.second_bias is not None:
-            total += self.second.shape[0] * (self.second.shape[1] + 1)
+        def dense(matrix: WeightArray | sparse.csr_matrix) -> WeightArray:
+            return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+
+        held = {name: value for name, value in vars(self).items() if value is not None}
+        total = sum(math.prod(part.shape) for value in held.values()
+                    for part in (value if isinstance(value, tuple) else [value]))
         if total > MOST_DENSE:
             raise SettingError("output", f"output can't take this model: it has {total:,} weights in "
                                f"dense arrays, and {MOST_DENSE:,} is the most that is written")
-        if self.second is not None and self.second_bias is not None:
-            second = {"second": _dense(self.second), "second_bias": self.second_bias}
-        return {"embedding": self.embedding, "positions": self.positions,
-                "key_query": np.stack([_dense(head) for head in self.key_query]),
-                "value": np.stack([_dense(head) for head in self.value]), "inward": _dense(self.inward),
-                "bias": self.bias, "outward": _dense(self.outward), "unembedding": self.unembedding, **second}
-
-
-def _dense(matrix: WeightArray | sparse.csr_matrix) -> WeightArray:
-    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
-
-
-MOST_QUERIES = 20_000  # that are asked; all of them where there are no more
-LOGITS_HELD = 2**26  # logits held at a time
-UNITS_A_PART = 2**29  # hidden units of the queries between two signs of progress
-LEAK = 1 / 4  # of the margin, at most, that attention to other tokens takes
-CERTAIN = 40.0  # lead of a score at which attention to other tokens is below single precision
-
-def code_vectors(construction: Construction) -> FloatArray:
-    """The codes of N attributes, shape (N, k): points on a circle, or digits, odd integers up to 2^b - 1 in size."""
-    c = construction
-    if c.codes == "digits":
-        return digit_codes(c.N, c.k, c.bits)
-    angle = 2 * np.pi * np.arange(c.N) / c.N
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return {name: np.stack([dense(head) for head in value]) if isinstance(value, tuple) else dense(value)
+                for name, value in held.items()}
 
 
 def construct(construction: Construction, facts: IntArray) -> GeometricTransformer:
@@ -160,21 +142,22 @@ def construct(construction: Construction, facts: IntArray) -> GeometricTransform
                            "shape (R, N)")
     if c.refused is not None:
         raise SettingError("N", f"N={c.N}: too large to run: {c.refused}")
-    codes = code_vectors(c).astype(np.float32)
+    codes = (circle(c.N) if c.codes == "circle" else digit_codes(c.N, c.k, c.bits)).astype(np.float32)
     embedding = np.zeros((c.N + c.R, c.d), np.float32)
     embedding[c.N + np.arange(c.R), c.coded + np.arange(c.R)] = 1
     embedding[:c.N, :c.coded] = codes[word_tables(facts, c.ahead)].swapaxes(0, 1).reshape(c.N, -1)
-    positions, key_query, value = _attention(c, codes)
-    if c.route == "two-layers":
-        inward, bias, second, second_bias, outward = _two_selectors(c, codes)
-        return GeometricTransformer(embedding, positions, key_query, value, inward, bias, outward,
-                                    _unembedding(c, codes, facts), second, second_bias)
-    inward, bias, outward = _table(c, codes, facts) if c.route == "wide" else _selector(c, codes)
-    return GeometricTransformer(embedding, positions, key_query, value, inward, bias, outward,
-                                _unembedding(c, codes, facts))
+    mlp = _table(c, codes, facts) if c.route == "wide" else _selectors(c, codes)
+    return GeometricTransformer(embedding=embedding, unembedding=_unembedding(c, codes, facts),
+                                **_attention(c, codes), **mlp)
 
 
-def _attention(c: Construction, codes: WeightArray) -> tuple[WeightArray, Matrices, Matrices]:
+def circle(n: int) -> FloatArray:
+    """n points of a circle at equal angles, shape (n, 2)."""
+    angle = 2 * np.pi * np.arange(n) / n
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def _attention(c: Construction, codes: WeightArray) -> dict[str, Any]:
     """Positions, key-query matrices and value matrices.
 
     Chain of thought has one head; the last position attends to the current entity and to the next relation. In one
@@ -183,125 +166,92 @@ def _attention(c: Construction, codes: WeightArray) -> tuple[WeightArray, Matric
     """
     from scipy import sparse
 
-    def matrix(entries: list[tuple[int, int, float]]) -> sparse.csr_matrix:
-        row, column, value = zip(*entries, strict=True) if entries else ((), (), ())
-        return sparse.csr_matrix((np.array(value, np.float32), (row, column)), shape=(c.d, c.d))
+    def matrix(row: IntArray, column: IntArray, value: ArrayLike) -> sparse.csr_matrix:
+        entries = [array.ravel() for array in np.broadcast_arrays(value, row, column)]
+        return sparse.csr_matrix((entries[0].astype(np.float32), entries[1:]), shape=(c.d, c.d))
 
-    entity = range(c.coded)
-    relation = range(c.coded, c.coded + c.R)
+    entity, relation = np.arange(c.coded), c.coded + np.arange(c.R)
     if c.route == "chain":
-        length = 2 * c.hops + 1
-        first = c.coded + c.R
-        largest = float(np.abs(codes).max())
-        leak = LEAK * c.spacing / (10 * largest * math.sqrt(c.k))
+        first, step = c.coded + c.R, np.arange(c.hops)
+        leak = LEAK * c.spacing / (10 * float(np.abs(codes).max()) * math.sqrt(c.k))
         strength = math.log(max(c.hops - 1, 1 / 2) * (1 / leak - 1))
-        asks = [(c.hops + j, (0 if j == 0 else c.hops + j, j + 1)) for j in range(c.hops)]
-        key_query = [(first + q, first + t, strength) for q, targets in asks for t in targets]
-        value = [(i, i, 2.0) for i in (*entity, *relation)]
-        return np.eye(length, c.d, first, dtype=np.float32), (matrix(key_query),), (matrix(value),)
+        attended = np.stack([np.where(step > 0, c.hops + step, 0), step + 1], axis=1)
+        read = np.arange(first)
+        return {"positions": np.eye(2 * c.hops + 1, c.d, first, dtype=np.float32),
+                "key_query": (matrix(first + c.hops + step[:, None], first + attended, strength),),
+                "value": (matrix(read, read, 2.0),)}
+
     length = c.hops + 1
     positions = np.zeros((length, c.d), np.float32)
+    moved = [matrix(relation + slot * c.R, relation, 1.0) for slot in range(c.slots)]
     if c.hops == 1 or c.R == 1:
-        value = [(i, i, float(length)) for i in entity]
-        value += [(r + slot * c.R, r, length / c.hops) for r in relation for slot in range(c.slots)]
-        return positions, (matrix([]),), (matrix(value),)
-    place = slice(c.coded + c.R, c.coded + c.R + 2)
-    angle = 2 * np.pi * np.arange(length) / length
-    positions[:, place] = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        value = length * matrix(entity, entity, 1.0) + length / c.hops * sum(moved)
+        return {"positions": positions, "key_query": (0 * value,), "value": (value.tocsr(),)}
+    plane = c.coded + c.R + np.arange(2)
+    positions[:, plane] = circle(length)
     strength = CERTAIN / (1 - math.cos(2 * math.pi / length))
-    plane = range(place.start, place.stop)
-    heads = [matrix([(i, j, strength * float(positions[-1, i] * positions[t, j])) for i in plane for j in plane])
-             for t in range(length)]
-    values = [matrix([(i, i, 1.0) for i in entity])]
-    values += [matrix([(r + slot * c.R, r, 1.0) for r in relation]) for slot in range(c.hops)]
-    return positions, tuple(heads), tuple(values)
+    heads = [matrix(plane[:, None], plane, strength * np.outer(positions[-1, plane], place))
+             for place in positions[:, plane]]
+    return {"positions": positions, "key_query": tuple(heads), "value": (matrix(entity, entity, 1.0), *moved)}
 
 
-def _selector(c: Construction, codes: WeightArray) -> tuple[sparse.csr_matrix, WeightArray, sparse.csr_matrix]:
-    """The MLP that hands on the code of the word asked: inward, bias and outward.
+def _selectors(c: Construction, codes: WeightArray) -> dict[str, Any]:
+    """The MLP that hands on the code of the word asked, in one layer or two: the first selects the code of the first
+    relations' word and hands on the other relations, and the second selects the block of their word."""
+    from scipy import sparse
+
+    gate = 2 * float(np.abs(codes).max())  # twice what it must be without leak and noise
+    if c.route != "two-layers":
+        deciding = 1 if c.sets == "disjoint" else c.behind
+        inward, bias, outward = _selector(c, gate, c.ahead, c.slots, deciding, c.has_norms)
+        inward.resize(len(bias), c.d)
+        return {"inward": inward, "bias": bias, "outward": outward}
+    later = sparse.eye(c.behind * c.R, dtype=np.float32)
+    inward, bias, code = _selector(c, gate, c.ahead, c.ahead, 0, False)
+    second, second_bias, outward = _selector(c, gate, 0, c.behind, c.behind, c.has_norms)
+    return {"inward": sparse.block_diag([inward, later], "csr"), "bias": np.append(bias, 0 * later.diagonal()),
+            "second": second @ sparse.block_diag([code, later], "csr"), "second_bias": second_bias, "outward": outward}
+
+
+def _selector(c: Construction, gate: float, ahead: int, slots: int, deciding: int,
+              has_norms: bool) -> tuple[sparse.csr_matrix, WeightArray, sparse.csr_matrix]:
+    """Units that read R^ahead codes and `slots` relations, and hand on the code that the first `ahead` relations name,
+    into that of R^deciding blocks which the last `deciding` relations name: inward, bias and outward.
 
     Two units a coordinate of each word's code, relu(+-x + gate (slots that agree - slots)), silent unless all agree.
     Where codes differ in length there is a unit for each block, 1 where the block is asked.
     """
     from scipy import sparse
 
-    words = all_words(c.R, c.slots)
-    behind = c.R**c.behind
-    block = words[:, 0] if c.sets == "disjoint" else np.arange(len(words)) % behind
-    gate = 2 * float(np.abs(codes).max())  # twice what it must be without leak and noise
-    unit = np.arange(2 * len(words) * c.k)
-    word, sign, i = unit // (2 * c.k), np.where(unit % (2 * c.k) < c.k, 1.0, -1.0), unit % c.k
-    slots = c.coded + np.arange(c.slots) * c.R + words[word]
-    constants = c.blocks if c.has_norms else 0
-    places = np.arange(c.slots)[c.slots - c.behind:] if c.sets == "shared" else np.arange(1)
-    lit = all_words(c.R, len(places))[:constants]
-    constant = unit.size + np.arange(constants)
-    rows = np.concatenate([unit, np.repeat(unit, c.slots), np.repeat(constant, len(places))])
-    columns = np.concatenate([word // behind * c.k + i,
-                              slots.ravel(), (c.coded + places * c.R + lit).ravel()])
-    values = np.concatenate([sign, np.full(slots.size, gate), np.ones(lit.size)])
-    inward = sparse.csr_matrix((values.astype(np.float32), (rows, columns)), shape=(c.width, c.d))
-    bias = np.concatenate([np.full(unit.size, -gate * c.slots), np.full(constants, 1.0 - len(places))])
-    outputs = c.blocks * (c.k + c.has_norms)
-    each = c.k + c.has_norms
-    rows = np.concatenate([block[word] * each + i, np.arange(constants) * each + c.k])
-    outward = sparse.csr_matrix((np.concatenate([sign, np.ones(constants)]).astype(np.float32),
-                                 (rows, np.arange(c.width))), shape=(outputs, c.width))
-    return inward, bias.astype(np.float32), outward
+    def one_hot(number: IntArray, of: int) -> sparse.csr_matrix:
+        return sparse.eye(of, format="csr")[number]
+
+    words, blocks = all_words(c.R, slots), c.R**deciding
+    number, each = np.arange(len(words)), c.k + has_norms
+    constants, others = blocks * has_norms, (slots - deciding) * c.R
+    signs = np.vstack([np.eye(c.k), -np.eye(c.k)])
+    read = sparse.kron(one_hot(number // c.R**(slots - ahead), c.R**ahead), signs, "csr")
+    asked = sparse.hstack([sparse.csr_matrix((len(words), 0)), *(one_hot(word, c.R) for word in words.T)], "csr")
+    gates = gate * sparse.kron(asked, np.ones((len(signs), 1)))
+    lit = sparse.hstack([sparse.csr_matrix((constants, read.shape[1] + others)), asked[:constants, others:]])
+    inward = sparse.vstack([sparse.hstack([read, gates]), lit], "csr", np.float32)
+    bias = np.repeat([-gate * slots, 1.0 - deciding], [read.shape[0], constants]).astype(np.float32)
+    outward = sparse.hstack([sparse.kron(one_hot(number % blocks, blocks).T, np.eye(each, c.k) @ signs.T),
+                             sparse.kron(sparse.eye(blocks), np.eye(each)[:, c.k:])], "csr", np.float32)
+    return inward, bias, outward
 
 
-def _two_selectors(c: Construction, codes: WeightArray) -> tuple[sparse.csr_matrix, WeightArray, sparse.csr_matrix,
-                                                                 WeightArray, sparse.csr_matrix]:
-    """The MLP of two layers, the first of which selects the code of the first relations' word and hands on the other
-    relations, and the second the block of their word: inward, bias, second, its bias, and outward.
-
-    Both are the selector of one layer, with the first layer's code in the place of the embedding's.
-    """
-    from scipy import sparse
-
-    first = c.replace(route="embedding", hops=c.ahead)
-    inward, bias, _ = _selector(first, codes)
-    later = range(c.coded + c.ahead * c.R, c.d)
-    inward.resize(inward.shape[0] - first.has_norms * first.blocks, c.d)
-    bias = bias[:inward.shape[0]]
-    handed_on = sparse.eye(c.d, dtype=np.float32, format="csr")[list(later)]
-    inward, bias = sparse.vstack([inward, handed_on], "csr"), np.append(bias, np.zeros(len(later), np.float32))
-
-    units = 2 * c.k * c.R**c.ahead
-    unit, gate = np.arange(2 * c.k * c.blocks), 2 * float(np.abs(codes).max())
-    block, sign, i = unit // (2 * c.k), np.where(unit % (2 * c.k) < c.k, 1.0, -1.0), unit % c.k
-    words = all_words(c.R, c.behind)
-    of_code = np.arange(units)
-    code = sparse.csr_matrix((np.where(of_code % (2 * c.k) < c.k, 1.0, -1.0), (of_code % c.k, of_code)),
-                             shape=(c.k, units))
-    read = sparse.csr_matrix((sign, (unit, i)), shape=(len(unit), c.k)) @ code
-    asked = sparse.csr_matrix((np.ones(words.size), (np.repeat(np.arange(c.blocks), c.behind),
-                                                     (np.arange(c.behind) * c.R + words).ravel())),
-                              shape=(c.blocks, len(later)))
-    constants = c.blocks if c.has_norms else 0
-    second = sparse.vstack([sparse.hstack([read, gate * asked[block]]),
-                            sparse.hstack([sparse.csr_matrix((constants, units)), asked[:constants]])], "csr")
-    second_bias = np.append(np.full(len(unit), -gate * c.behind), np.full(constants, 1.0 - c.behind))
-    each = c.k + c.has_norms
-    rows = np.append(block * each + i, np.arange(constants) * each + c.k)
-    outward = sparse.csr_matrix((np.append(sign, np.ones(constants)), (rows, np.arange(len(rows)))),
-                                shape=(c.blocks * each, len(rows)))
-    return (inward, bias, second.astype(np.float32), second_bias.astype(np.float32), outward.astype(np.float32))
-
-
-def _table(c: Construction, codes: WeightArray, facts: IntArray) -> tuple[WeightArray, WeightArray, WeightArray]:
-    """The MLP with a unit for each query, open for that query alone: inward, bias and outward."""
+def _table(c: Construction, codes: WeightArray, facts: IntArray) -> dict[str, Any]:
+    """The MLP with a unit for each query, open for that query alone."""
     words = all_words(c.R, c.hops)
-    inward = np.zeros((c.words, c.N, c.d), np.float32)
-    inward[:, :, :c.coded] = codes
-    for slot in range(c.hops):
-        inward[np.arange(c.words), :, c.coded + slot * c.R + words[:, slot]] = 2
-    bias = np.full(c.width, 1 - c.k - 2 * c.hops, np.float32)
-    tables = word_tables(facts, c.hops)
-    outward = codes[tables.ravel()].T
+    inward = np.empty((len(words), c.N, c.d), np.float32)
+    inward[..., :c.coded] = codes
+    inward[..., c.coded:] = 2 * np.eye(c.R)[words].reshape(len(words), 1, -1)
+    outward = codes[word_tables(facts, c.hops).ravel()].T
     if c.sets == "disjoint":
         outward = np.concatenate([np.where(np.arange(c.width) // c.N == r, outward, 0) for r in range(c.R)])
-    return inward.reshape(c.width, c.d), bias, np.ascontiguousarray(outward)
+    return {"inward": inward.reshape(c.width, c.d), "bias": np.full(c.width, 1 - c.k - 2 * c.hops, np.float32),
+            "outward": np.ascontiguousarray(outward)}
 
 
 def _unembedding(c: Construction, codes: WeightArray, facts: IntArray) -> WeightArray:

@@ -4,6 +4,7 @@ constructions, the lower bound, and the associative memories of the other paper.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,7 @@ from ..settings import check_proportion
 from ..theory.accuracy import LAW
 from ..theory.formulas import geometric_laws as laws
 from .geometric_setting import MOST_DIGIT, GeometricSetting
-from .hop_depth import hops_bits, tables_bits
+from .hop_depth import BITS_ROUNDING, hops_bits, tables_bits
 from .superposition import (
     COARSE,
     MOST_D,
@@ -31,9 +32,9 @@ TARGET = 99 / 100
 # float32 only powers of two and three others were tried, and 16,384 fails. validation/geometric_circle.py.
 CIRCLE = {"bfloat16": 50, "float16": 116, "float32": 8192}
 MOST_N, MOST_R = int(GeometricSetting.parameters["N"].high), int(GeometricSetting.parameters["R"].high)
-BITS_ROUNDING = 1e-9  # of a bound in bits, so that R log2 N for a power of two is not rounded up
 
 Sizes = tuple[int | None, int | None, int | None]  # N, R, d
+Layout = tuple[int, int] | None  # code length and d; None where none will do
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,27 +95,18 @@ class Question:
         except SettingError:
             return None
 
-    def solve(self, least_d: Callable[[int, int], float | None], least_N: int = 2) -> Sizes:
-        """N, R and d, the unknown one computed, where N R facts require d of at least `least_d(N, R)`; None where
-        they are beyond what it covers."""
-        if self.N is not None and self.R is not None:
-            bound = least_d(self.N, self.R)
-            return self.N, self.R, None if bound is None else math.ceil(bound)
-
-        def fits(N: int, R: int, d: int) -> bool:
-            bound = least_d(N, R)
-            return bound is not None and bound <= d
-
-        return self.largest(fits, least_N)
-
-    def largest(self, fits: Callable[[int, int, int], bool], least_N: int = 2) -> Sizes:
-        """N, R and d, where d is given: the last N or R that `fits(N, R, d)`."""
+    def solve(self, least_d: Callable[[int, int], float], least_N: int = 2) -> Sizes:
+        """N, R and d, the unknown one computed, where N R facts require d of at least `least_d(N, R)`, infinity beyond
+        what it covers; None where nothing will do."""
         N, R, d = self.N, self.R, self.d
+        if N is not None and R is not None:
+            least = least_d(N, R)
+            return N, R, math.ceil(least) if least < math.inf else None
         assert d is not None
         if R is not None:
-            return last_reaching(lambda n: fits(n, R, d), 1, least_N, MOST_N, guess=least_N), R, d
+            return last_reaching(lambda n: least_d(n, R) <= d, 1, least_N, MOST_N, guess=least_N), R, d
         assert N is not None
-        return N, last_reaching(lambda r: fits(N, r, d), 1, 1, MOST_R, guess=1), d
+        return N, last_reaching(lambda r: least_d(N, r) <= d, 1, 1, MOST_R, guess=1), d
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,59 +183,55 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
 
 def _coded(q: Question, name: str, code_length: Callable[[int], int | None]) -> CapacityRow:
     """Codes side by side, of a length that N tells; None where there are none."""
-    def width(N: int, R: int) -> int | None:
+    def layout(N: int, R: int) -> Layout:
         s, k = q.exact(N, R), code_length(N)
-        d = None if s is None or k is None else s.words * k + s.slots * R
-        return None if d is None or d > MOST_D else d
+        if s is None or k is None or s.words * k + s.slots * R > MOST_D:
+            return None
+        return k, s.words * k + s.slots * R
 
-    sizes = q.solve(width)
-    s = q.exact(*sizes[:2])
-    k = None if s is None else code_length(s.N)
-    if s is None or k is None or sizes[2] is None:
-        return CapacityRow(name, "derived", *sizes)
-    return _constructed(name, s, sizes, k, s.words * k, 1.0)
+    return _constructed(q, name, layout)
 
 
 def _superposed(q: Question) -> CapacityRow:
-    smallest = q.exact(2, 1)
-    assert smallest is not None
-    passes = len(smallest.word_lengths)
-    aim = q.target ** (1 / passes)  # of one pass, for the whole query to be right
-
-    def code_length(words: int, d: int) -> int:
-        if q.mlp_width is not None:
-            return min(q.mlp_width // (2 * words), d)
-        return min(q.code_length or d, d)
-
-    def fits(N: int, R: int, d: int) -> bool:
+    """Random superposition, each pass of a query right often enough for all of it to be."""
+    @functools.cache
+    def layout(N: int, R: int) -> Layout:
         s = q.exact(N, R)
-        if s is None or (k := code_length(s.words, d)) < 2:
-            return False
-        return superposition_recall(N, s.words, k, d, COARSE) >= aim
-
-    def layout(s: GeometricSetting) -> tuple[int | None, int | None]:
-        """Code length and dimension; None where there are none."""
-        if q.d is not None:
-            return code_length(s.words, q.d), q.d
+        if s is None:
+            return None
+        aim = q.target ** (1 / len(s.word_lengths))
         if q.parameters is not None:
-            return best_within(s.N, s.words, s.slots * s.R, q.parameters)
-        if q.code_length is None and q.mlp_width is None:
-            return cheapest(s.N, s.words, s.slots * s.R, aim)
-        k = code_length(s.words, MOST_D)
-        return k, superposition_dimension(s.N, s.words, k, aim) if k >= 2 else None
+            return best_within(N, s.words, s.slots * R, q.parameters)
+        if q.d is None and q.code_length is None and q.mlp_width is None:
+            return cheapest(N, s.words, s.slots * R, aim)
+        d = q.d or MOST_D
+        k = min(d, q.code_length or d if q.mlp_width is None else q.mlp_width // (2 * s.words))
+        if k < 2:
+            return None
+        if q.d is not None:
+            return (k, d) if superposition_recall(N, s.words, k, d, COARSE) >= aim else None
+        least = superposition_dimension(N, s.words, k, aim)
+        return None if least is None else (k, least)
 
-    N, R, d = (q.N, q.R, None) if q.d is None else q.largest(fits)
+    return _constructed(q, "random superposition", layout)
+
+
+def _constructed(q: Question, name: str, layout: Callable[[int, int], Layout]) -> CapacityRow:
+    """The row of a construction from the code length and d that N and R require."""
+    def least_d(N: int, R: int) -> float:
+        found = layout(N, R)
+        return math.inf if found is None else found[1]
+
+    N, R, d = q.solve(least_d)
     s = q.exact(N, R)
-    k, d = (None, d) if s is None else layout(s)
-    if s is None or d is None or k is None:
-        return CapacityRow("random superposition", "derived", N, R, d)
-    recall = float(laws.chain(superposition_recall(s.N, s.words, k, d), passes, s.N))
-    return _constructed("random superposition", s, (N, R, d), k, d, recall)
-
-
-def _constructed(name: str, s: GeometricSetting, sizes: Sizes, k: int, coded: int, recall: float) -> CapacityRow:
-    """The row of a construction with the words of `s`, codes of length k and `coded` coordinates that hold them."""
-    return CapacityRow(name, "derived", *sizes, k, 2 * s.words * k, s.N * float(coded),
+    found = None if s is None else layout(s.N, s.R)
+    if s is None or d is None or found is None:
+        return CapacityRow(name, "derived", N, R, d)
+    k, coded, recall = found[0], s.words * found[0], 1.0
+    if name == "random superposition":
+        coded = d
+        recall = float(laws.chain(superposition_recall(s.N, s.words, k, d), len(s.word_lengths), s.N))
+    return CapacityRow(name, "derived", N, R, d, k, 2 * s.words * k, s.N * float(coded),
                        parameter_count(s.N, s.words, s.slots * s.R, k, coded), recall)
 
 
@@ -252,14 +240,14 @@ def _bounded(q: Question) -> CapacityRow:
     # Layers that re-embed have facts in their lookup: what is left is that embeddings know one hop.
     hops = 1 if q.chain_of_thought or q.depth > 1 else q.hops
 
-    def least_d(N: int, R: int) -> float | None:
+    def least_d(N: int, R: int) -> float:
         bits = hops_bits(N, R, hops)
-        return None if bits is None else bits / q.bits - BITS_ROUNDING
+        return math.inf if bits is None else bits / q.bits - BITS_ROUNDING
 
     # The bound speaks of N that the tree of words fits into.
     tree = 2 if q.R is None else max(2, sum(q.R**j for j in range(hops)))
     N, R, d = q.solve(least_d, tree) if tree <= MOST_N else (q.N, q.R, q.d)
-    if q.R is None and N is not None and R is not None and R < MOST_R and least_d(N, R + 1) is None:
+    if q.R is None and N is not None and R is not None and R < MOST_R and least_d(N, R + 1) == math.inf:
         R = None  # the bound ends before it binds
     numbers = None if N is None or d is None else N * float(d)
     return CapacityRow("bound, subject embeddings alone", "derived", N, R, d, fact_parameters=numbers)
@@ -284,20 +272,16 @@ def crossovers(N: int | None, R: int | None) -> dict[str, int | None]:
     >>> crossovers(4096, 8)
     {'from_N': 35, 'to_R': 722}
     """
-    def smaller(N: int, R: int) -> bool:
-        return R * ((N - 1).bit_length() + 1) <= _linear_memory_dimension(N, R)
+    def larger(N: int, R: int) -> bool:
+        return R * ((N - 1).bit_length() + 1) > _linear_memory_dimension(N, R)
 
     from_N = to_R = None
     if R is not None:
         # The exact d jumps past a power of two, and is the same up to the next one, while the other grows.
-        last = next((e for e in reversed(range(MOST_N.bit_length())) if not smaller(2**e + 1, R)), None)
-        end = None if last is None else min(2 ** (last + 1), MOST_N)
-        if last is None or end is None:
-            from_N = 2
-        elif smaller(end, R):
-            from_N = bisect(lambda n: smaller(n, R), end, 2**last + 1)
-        elif end < MOST_N:
-            from_N = end + 1
+        jumps = [2**e + 1 for e in range(MOST_N.bit_length())]
+        jump = next((n for n in reversed(jumps) if larger(n, R)), None)
+        last = 1 if jump is None else bisect(lambda n: larger(n, R), jump, min(2 * jump - 1, MOST_N + 1))
+        from_N = last + 1 if last < MOST_N else None
     if N is not None:
-        to_R = last_reaching(lambda r: smaller(N, r), 1, 1, MOST_R, guess=1)
+        to_R = last_reaching(lambda r: not larger(N, r), 1, 1, MOST_R, guess=1)
     return {"from_N": from_N, "to_R": to_R}

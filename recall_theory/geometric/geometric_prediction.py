@@ -31,13 +31,11 @@ from .geometric_setting import ROUNDED, GeometricSetting
 from .geometric_simulation import IntArray
 from .superposition import (
     COARSE,
-    GUMBEL_STEP_SQUARE_MAPS,
-    Angles,
-    cap_angles,
+    cap_angle,
     cap_probability,
     deflection_probability,
     interference,
-    nearest_competitor,
+    recall_given,
     signs_recall,
     superposition_recall,
 )
@@ -228,8 +226,7 @@ def _sensitivities(N: int, words: int, k: int, d: int, noise: float) -> tuple[fl
         turned = np.arctan2(np.sqrt(np.maximum(x.squared - x.along**2, 0)), 1 + x.along)
         given_x = (1 - cap_probability(k, turned)) ** (N - 1)
     else:
-        angles, chances = nearest_competitor(N, k)
-        given_x = deflection_probability(x, k, d, angles) @ chances
+        given_x = recall_given(x, N, k, d)
     p = min(float(x.weights @ given_x), 1.0)
     lead = float((x.weights * x.along) @ given_x) / ((words - 1) / d + noise**2)
     deviation = x.squared - x.weights @ x.squared
@@ -272,10 +269,10 @@ def _recall_given_read(N: int, words: int, k: int, d: int, noise: float, squared
         alone = squared[:, None, None]
         total = np.maximum(alone + both + 2 * np.sqrt(alone * both / k) * u, TINY).reshape(len(squared), -1)
         weights = (rest[1][:, None] * u_weights).ravel()
-    angles, chances = nearest_competitor(N, k, GUMBEL_STEP_SQUARE_MAPS if rest is None else MAP_GUMBEL_STEP)
     read = RandomWalk(total.ravel(), np.zeros(total.size), np.ones(total.size))
     # What is read has a uniform direction of R^k, as if maps were onto.
-    return (deflection_probability(read, k, k, angles) @ chances).reshape(total.shape) @ weights
+    step = None if rest is None else MAP_GUMBEL_STEP
+    return recall_given(read, N, k, k, step).reshape(total.shape) @ weights
 
 
 def _variance_of_codes(N: int, words: int, k: int, d: int, noise: float) -> float:
@@ -287,8 +284,8 @@ def _variance_of_codes(N: int, words: int, k: int, d: int, noise: float) -> floa
     """
     angle = _deflection_quantiles(words, k, d, noise)
     cap = cap_probability(k, angle)
-    theta = cap_angles(k, _midpoints(PAIR_QUANTILES)).radians
-    inner = cap_angles(k, np.minimum(_midpoints(CAP_QUANTILES) * cap[:, None], 1 - 1e-12)).radians
+    theta = cap_angle(k, _midpoints(PAIR_QUANTILES))
+    inner = cap_angle(k, np.minimum(_midpoints(CAP_QUANTILES) * cap[:, None], 1 - 1e-12))
     # For a competitor a at an angle beta of what is read: the chance that b, theta away from a, is in the cap too.
     second = _triangle_probability(k, angle[:, None, None], inner[:, :, None], theta)
     both = cap[:, None] * second.mean(axis=1)
@@ -311,7 +308,7 @@ def _deflection_quantiles(words: int, k: int, d: int, noise: float) -> FloatArra
     typical = math.atan(math.sqrt(((words - 1) / d + noise**2) * (k - 1)))
     theta = np.geomspace(typical / 100, math.pi, DEFLECTION_GRID)
     x = interference(words, k, d, COARSE, noise)
-    law = x.weights @ deflection_probability(x, k, d, Angles(np.sin(theta) ** 2, theta > math.pi / 2))
+    law = x.weights @ deflection_probability(x, k, d, theta)
     law = np.maximum.accumulate(law) + 1e-12 * np.arange(DEFLECTION_GRID)
     return np.interp(_midpoints(DEFLECTION_QUANTILES), law, theta)
 

@@ -17,10 +17,10 @@ from ..numerics.thresholds import last_reaching
 from ..settings import check_seed, check_seeds
 from ..simulate.workers import collect
 from ..theory.formulas.registry import formulas
-from .geometric_capacity import BITS_ROUNDING, MOST_R, TARGET
+from .geometric_capacity import MOST_R, TARGET
 from .geometric_setting import Construction, GeometricSetting
 from .geometric_simulation import check_affordable, one_seed
-from .hop_depth import hops_bits
+from .hop_depth import BITS_ROUNDING, hops_bits
 from .superposition import COARSE, superposition_dimension, superposition_recall
 
 CURVE_POINTS = 16  # of a predicted curve
@@ -72,15 +72,15 @@ class GeometricReport:
     @property
     def sources(self) -> list[dict[str, str]]:
         """What is drawn, its provenance and its reference."""
-        known = [(what, formulas[name]) for what, name in SOURCES.items()]
-        rows = [{"what": what, "source": f.provenance, "reference": f"{f.reference}: {f.name}"} for what, f in known]
-        rows += [{"what": WAYS["wide"], "source": "derived", "reference": "docs/derivations/geometric.md"},
-                 {"what": "marks with bars", "source": "simulated",
-                  "reference": f"{self.seeds} seeds, --seed {self.seed}; bars of two standard errors"}]
+        rows: list[tuple[str, str, str]] = [(what, formulas[name].provenance, f"{formulas[name].reference}: {name}")
+                                            for what, name in SOURCES.items()]
+        rows += [(WAYS["wide"], "derived", "docs/derivations/geometric.md"),
+                 ("marks with bars", "simulated",
+                  f"{self.seeds} seeds, --seed {self.seed}; bars of two standard errors")]
         if self.training:
-            rows.append({"what": "trained, frozen", "source": "measured", "reference":
-                         "validation/geometric_training.py: 95 % of facts recalled, mean over seeds"})
-        return rows
+            rows.append(("trained, frozen", "measured",
+                         "validation/geometric_training.py: 95 % of facts recalled, mean over seeds"))
+        return [{"what": what, "source": source, "reference": reference} for what, source, reference in rows]
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory geometric report`."""
@@ -107,18 +107,19 @@ def gather_report(N: Sequence[int] = (32, 256), R: Sequence[int] = (4, 16), most
     check_seeds(seeds)
     used = check_seed(seed)
     rows = () if training is None else read_thresholds(training)
-    settings = [GeometricSetting(N=n, R=r, d=d, code_length=_code_length(n)) for r in R for n in N
-                for d in _simulated_dimensions(n, r)]
-    for setting in settings:
-        check_affordable(setting)
+    settings = {(n, r): _simulated_settings(n, r) for r in R for n in N}
+    everything = [s for some in settings.values() for s in some]
+    for s in everything:
+        check_affordable(s)
 
     def made(values: list[float]) -> GeometricReport:
-        seen = {s: Observable(np.array(values[i * seeds:(i + 1) * seeds])) for i, s in enumerate(settings)
+        seen = {s: Observable(np.array(values[i * seeds:(i + 1) * seeds])) for i, s in enumerate(everything)
                 if len(values) >= (i + 1) * seeds}
-        return GeometricReport(used, seeds, tuple(_curve(n, r, seen) for r in R for n in N), max(N),
-                               frontiers(max(N), most_hops), rows)
+        curves = tuple(_curve(n, r, [(s.width, seen[s]) for s in some if s in seen])
+                       for (n, r), some in settings.items())
+        return GeometricReport(used, seeds, curves, max(N), frontiers(max(N), most_hops), rows)
 
-    tasks = [(s, used, i) for s in settings for i in range(seeds)]
+    tasks = [(s, used, i) for s in everything for i in range(seeds)]
     return made(collect(one_seed, tasks, jobs=jobs, progress=progress, partial=made))
 
 
@@ -126,46 +127,41 @@ def _code_length(N: int) -> int:
     return max(CODE * (N - 1).bit_length(), 2)
 
 
-def _simulated_dimensions(N: int, R: int) -> list[int]:
-    found = (superposition_dimension(N, R, _code_length(N), recall, COARSE) for recall in SIMULATED)
-    return sorted({d for d in found if d is not None})
+def _simulated_settings(N: int, R: int) -> list[GeometricSetting]:
+    """One for each dimension at which the prediction reaches one of the recalls that are simulated."""
+    k = _code_length(N)
+    found = {superposition_dimension(N, R, k, recall, COARSE) for recall in SIMULATED}
+    return [GeometricSetting(N=N, R=R, d=d, code_length=k) for d in sorted(d for d in found if d is not None)]
 
 
-def _curve(N: int, R: int, seen: dict[GeometricSetting, Observable]) -> RecallCurve:
+def _curve(N: int, R: int, simulated: list[tuple[int, Observable]]) -> RecallCurve:
     k, exact = _code_length(N), GeometricSetting(N=N, R=R, construction="exact").exact_width
     reaches, bits = superposition_dimension(N, R, k, TARGET), hops_bits(N, R, 1)
     assert bits is not None
-    most = 2 * max(reaches or k, exact)
-    simulated = tuple((s.width, observed) for s, observed in seen.items() if (s.N, s.R) == (N, R))
-    along = {round(float(d)) for d in np.geomspace(k, most, CURVE_POINTS)}.union(d for d, _ in simulated)
-    predicted = tuple((d, superposition_recall(N, R, k, d)) for d in sorted(along))
-    return RecallCurve(N, R, k, predicted, simulated, reaches, exact, math.ceil(bits - BITS_ROUNDING))
+    along = {round(float(d)) for d in np.geomspace(k, 2 * max(reaches or k, exact), CURVE_POINTS)}
+    predicted = tuple((d, superposition_recall(N, R, k, d)) for d in sorted(along | {d for d, _ in simulated}))
+    return RecallCurve(N, R, k, predicted, tuple(simulated), reaches, exact, math.ceil(bits - BITS_ROUNDING))
 
 
 def frontiers(N: int, most_hops: int, d: int = HELD) -> dict[str, tuple[int | None, ...]]:
     """For each way to answer queries the most relations that an embedding of d one-bit coordinates holds, at 1, 2, ..
     hops; and the bound on it for facts in subject embeddings alone, None where none is known."""
 
-    def most(fits: Callable[[int], bool]) -> int | None:
-        return last_reaching(fits, 1, 1, MOST_R, guess=1)
-
-    def of_way(way: str, h: int) -> int | None:
+    def asks(way: str, R: int, h: int) -> float:
+        """Coordinates that so many relations take; infinity beyond the range of the bound."""
         if way == "layers":
-            layers = GeometricSetting(N=N, R=1, hops=h, depth=h, construction="exact")
-            return most(lambda R: dataclasses.replace(layers, R=R).exact_width <= d)
-        return most(lambda R: Construction(N=N, R=R, hops=h, route=way).d <= d)
+            return GeometricSetting(N=N, R=R, hops=h, depth=h, construction="exact").exact_width
+        if way in WAYS:
+            return Construction(N=N, R=R, hops=h, route=way).d
+        bits = hops_bits(N, R, h)
+        return math.inf if bits is None else bits
 
-    def bound(h: int) -> int | None:
-        def fits(R: int) -> bool:
-            bits = hops_bits(N, R, h)
-            return bits is not None and bits <= d
+    def most(way: str, h: int) -> int | None:
+        R = last_reaching(lambda R: asks(way, R, h) <= d, 1, 1, MOST_R, guess=1)
+        return R if R is None or asks(way, R + 1, h) < math.inf else None
 
-        R = most(fits)
-        return R if R is not None and hops_bits(N, R + 1, h) is not None else None
-
-    steps = range(1, most_hops + 1)
-    return {**{words: tuple(of_way(way, h) for h in steps) for way, words in WAYS.items()},
-            BOUND: tuple(bound(h) for h in steps)}
+    names = {**WAYS, BOUND: BOUND}
+    return {name: tuple(most(way, h) for h in range(1, most_hops + 1)) for way, name in names.items()}
 
 
 def read_thresholds(path: str) -> tuple[dict[str, Any], ...]:
@@ -175,12 +171,10 @@ def read_thresholds(path: str) -> tuple[dict[str, Any], ...]:
     try:
         for line in Path(path).read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            if row["part"] not in ("least", "frozen"):
-                continue
-            values, size = row["measures"]["least_d"], (int(row["setting"]["N"]), int(row["setting"]["R"]))
-            least = None if None in values else float(np.mean(values))
-            at = found.setdefault(size, {"N": size[0], "R": size[1], "least": None, "frozen": None})
-            at[row["part"]] = least
+            if row["part"] in ("least", "frozen"):
+                values, N, R = row["measures"]["least_d"], int(row["setting"]["N"]), int(row["setting"]["R"])
+                at = found.setdefault((N, R), {"N": N, "R": R, "least": None, "frozen": None})
+                at[row["part"]] = None if None in values else float(np.mean(values))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SettingError("training", f"training={path!r} can't be read as a study of training: {error}") from None
     return tuple(found[size] for size in sorted(found))

@@ -55,11 +55,10 @@ class GeometricSetting(BaseSetting):
 
     def check_together(self) -> None:
         if self.depth > self.hops:
-            raise SettingError("depth", f"depth={self.depth} is more than hops={self.hops}: a layer that answers "
-                               "no relation does nothing")
+            raise SettingError("depth", f"depth={self.depth} is more than hops={self.hops}: a layer has a relation to "
+                               "answer")
         if self.chain_of_thought and self.depth > 1:
-            raise SettingError("depth", f"depth={self.depth} and chain of thought contradict one another: with it "
-                               "each hop is a pass through one layer")
+            raise SettingError("depth", f"depth={self.depth} contradicts chain of thought, which has one layer")
         coded = self.words * self.k
         if self.hops > 1 and coded > MOST_CODED:
             taken = str(coded) if coded < 10**12 else f"about 10^{len(str(coded)) - 1}"
@@ -71,39 +70,37 @@ class GeometricSetting(BaseSetting):
             self._check_superposition()
 
     def _check_exact(self) -> None:
+        bits = (self.N - 1).bit_length()
         if self.precision is not None:
-            raise SettingError("precision", f"precision={self.precision} is for random superposition: the exact "
-                               "construction has coordinates of one bit")
-        bits = _bits_to_count(self.N)
+            raise SettingError("precision", f"precision={self.precision} is for random superposition: coordinates of "
+                               "the exact construction have one bit")
         if self.k < bits:
-            raise SettingError("code_length", f"code_length={self.code_length} is too short: {self.N} attributes "
-                               f"need codes of at least {bits} bits")
+            raise SettingError("code_length", f"code_length={self.k} is too short: {self.N} attributes need {bits} "
+                               "bits")
         if self.width < self.exact_width:
             raise SettingError("d", f"d={self.d} is too small: the exact construction takes {self.exact_width}")
 
     def _check_superposition(self) -> None:
         for name in ("d", "code_length"):
             if getattr(self, name) is None:
-                raise SettingError(name, f"{name} is missing: random superposition has no dimension of its own; "
-                                   "give it, or ask for the exact construction")
+                raise SettingError(name, f"{name} is missing: random superposition has no size of its own; give it, "
+                                   "or ask for the exact construction")
         if self.k < 2:
-            raise SettingError("code_length", f"code_length={self.k} is too short: the unit sphere has "
-                               "room for more than two codes from length 2 on")
+            raise SettingError("code_length", f"code_length={self.k} is too short: random superposition takes 2")
         if self.width < self.k:
-            raise SettingError("d", f"d={self.d} is too small: maps with orthonormal columns need d of at least "
-                               f"code_length={self.k}")
+            raise SettingError("d", f"d={self.d} is too small: a code of code_length={self.k} does not fit in")
 
     @property
     def k(self) -> int:
         """The code length in use."""
-        return _bits_to_count(self.N) if self.code_length is None else self.code_length
+        return (self.N - 1).bit_length() if self.code_length is None else self.code_length
 
     @property
     def word_lengths(self) -> tuple[int, ...]:
         """How many relations each pass (or layer) answers at once, in order; they add up to `hops`."""
         each = 1 if self.chain_of_thought else math.ceil(self.hops / self.depth)
         full, rest = divmod(self.hops, each)
-        return (each,) * full + ((rest,) if rest else ())
+        return (each,) * full + (rest,) * (rest > 0)
 
     @property
     def words(self) -> int:
@@ -113,7 +110,7 @@ class GeometricSetting(BaseSetting):
     @property
     def slots(self) -> int:
         """Relations that one pass may ask, each in a slot of its own."""
-        return max(self.word_lengths)
+        return self.word_lengths[0]
 
     @property
     def exact_width(self) -> int:
@@ -187,11 +184,6 @@ class TrainingSetting(BaseSetting):
         return (2 * self.N + self.R + self.length) * d + 3 * d * d + 2 * d * self.width + self.width
 
 
-def _bits_to_count(N: int) -> int:
-    """ceil(log2 N): the bits that tell N attributes apart."""
-    return (N - 1).bit_length()
-
-
 ROUTES = ("embedding", "wide", "middle", "two-layers", "chain")
 MOST_RUN = 10**9  # width x d of a model that is run
 MOST_WEIGHTS = 2 * 10**8  # of its embedding, and of its unembedding; 800 MB
@@ -225,8 +217,7 @@ class Construction(BaseSetting):
             raise SettingError("sets", f"sets=disjoint and hops={self.hops} contradict one another: several hops need "
                                "attributes that are subjects")
         if self.sets == "disjoint" and self.route == "two-layers":
-            raise SettingError("route", "route=two-layers takes sets=shared: disjoint sets are for one hop, which "
-                               "one MLP layer answers")
+            raise SettingError("route", "route=two-layers takes sets=shared: one MLP layer answers one hop")
         if self.codes == "circle" and self.bits > 1:
             raise SettingError("bits", f"bits={self.bits} is for digits; codes on a circle have none")
         if self.route == "wide" and (self.bits > 1 or self.codes == "circle"):
@@ -254,11 +245,6 @@ class Construction(BaseSetting):
         return 1 if self.route == "chain" else self.hops
 
     @property
-    def words(self) -> int:
-        """Words of relations that one pass answers."""
-        return self.R**self.slots
-
-    @property
     def coded(self) -> int:
         """Coordinates of an embedding that hold codes."""
         return self.k * self.R**self.ahead
@@ -282,11 +268,11 @@ class Construction(BaseSetting):
     def width(self) -> int:
         """Hidden units of the MLP, in both of its layers where it has two."""
         if self.route == "wide":
-            return self.N * self.words
+            return self.N * self.R**self.hops
+        words, handed_on = self.R**self.slots, 0
         if self.route == "two-layers":  # the first hands on the relations that the second reads
-            words = self.R**self.ahead + self.R**self.behind
-            return 2 * words * self.k + self.behind * self.R + self.has_norms * self.blocks
-        return 2 * self.words * self.k + self.has_norms * self.blocks
+            words, handed_on = self.R**self.ahead + self.R**self.behind, self.behind * self.R
+        return 2 * words * self.k + handed_on + self.has_norms * self.blocks
 
     @property
     def answers(self) -> int:
@@ -301,9 +287,11 @@ class Construction(BaseSetting):
     @property
     def margin(self) -> float:
         """By how much the right logit is the largest, at least, in exact arithmetic and without leak."""
-        other_relation = self.k / 2 if self.has_norms else float(self.k) if self.codes == "digits" else 1.0
         apart = self.spacing**2 / 2
-        return min(apart, other_relation) if self.sets == "disjoint" and self.R > 1 else apart
+        if self.sets == "shared" or self.R == 1:
+            return apart
+        right = self.k if self.codes == "digits" else 1.0  # logit, where those of other relations are 0
+        return min(apart, right / 2 if self.has_norms else right)
 
     @property
     def refused(self) -> str | None:

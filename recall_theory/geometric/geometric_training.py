@@ -5,21 +5,19 @@ All seeds train at once, by the trainer of `recall_theory.training`. Random stre
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 import numpy as np
 
-from ..errors import Interrupted, interrupted_with, interrupts_deferred
-from ..numerics.arrays import Observable
+from ..errors import interrupted_with, interrupts_deferred
+from ..numerics.arrays import FloatArray, Observable
 from ..settings import check_seed, check_seeds
-from ..training.trainer import Plan, Problem, Trained, Training, Tree, check_installed, stacked
-from . import trained_transformer as measure
+from ..training.trainer import Plan, Training, Tree, check_installed, stacked
 from . import trained_transformer as model
 from .geometric_setting import TrainingSetting
 from .geometric_simulation import GeometricObservation
-from .trained_transformer import Queries
+from .trained_transformer import IntArray, Queries
 
 Progress = Callable[..., None]  # (steps done, steps at most, loss and accuracy)
 # One random stream each, so that what is measured doesn't depend on what else is.
@@ -42,14 +40,14 @@ def train(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, *, 
     >>> bool(result.measures["recall"].mean > 0.9)
     True
     """
-    study = _Study(setting, seeds, _checked(seeds, seed), 2, resume, progress)
-    data, start = study.queries("facts"), study.start("start")
-    with interrupted_with(lambda: study.observed() if study.measures else None):
-        trained = study.trained("recall", start, data)
-        study.trained("frozen", start, study.queries("facts", frozen=True))
+    study = Study(setting, seeds, seed, 2, resume, progress)
+    queries, start = study.queries("facts"), study.start("start")
+    with study.interruptible():
+        trained = study.trained("recall", start, queries)
+        study.trained("frozen", start, queries, study.frozen())
         if setting.hops == 1:
             with interrupts_deferred():
-                rows = [_structure(setting, _of_seed(trained, i), _of_seed(start, i), _of_seed(data, i), study.seed, i)
+                rows = [_structure(study, i, *(_of_seed(tree, i) for tree in (trained, start, queries)))
                         for i in range(seeds)]
             study.measures.update({name: np.array([row[name] for row in rows]) for name in rows[0]})
     return study.observed()
@@ -62,91 +60,16 @@ def transfer(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, 
     `recall` is that of the first facts, `new_facts` of the new ones, `new_facts_shuffled` the same where the numbers
     of each array of the MLP were shuffled first. The arguments are those of `train`.
     """
-    study = _Study(setting, seeds, _checked(seeds, seed), 3, resume, progress)
-    new, fresh = study.queries("new facts"), study.start("new start")["entities"]
-    with interrupted_with(lambda: study.observed() if study.measures else None):
+    study = Study(setting, seeds, seed, 3, resume, progress)
+    new, fresh = study.queries("new facts"), study.start("new start")
+    with study.interruptible():
         trained = study.trained("recall", study.start("start"), study.queries("facts"))
-        trained = {name: np.asarray(array) for name, array in trained.items()}
+        kept = {name: np.asarray(array) for name, array in trained.items() if name != "entities"}
         mixed = {name: np.stack([stream("numbers", study.seed, i).permutation(array.ravel()).reshape(array.shape)
-                                 for i, array in enumerate(trained[name])]) for name in ("inward", "bias", "outward")}
-        for label, others in (("new_facts", trained), ("new_facts_shuffled", {**trained, **mixed})):
-            kept = {name: array for name, array in others.items() if name != "entities"}
-            study.trained(label, {"entities": fresh}, new, kept)
+                                 for i, array in enumerate(kept[name])]) for name in ("inward", "bias", "outward")}
+        study.trained("new_facts", fresh, new, kept)
+        study.trained("new_facts_shuffled", fresh, new, {**kept, **mixed})
     return study.observed()
-
-
-@dataclasses.dataclass
-class _Study:
-    """Trainings of one setting, one after the other; `measures` are the recalls of those that are finished or under
-    way, by name."""
-
-    setting: TrainingSetting
-    seeds: int
-    seed: int
-    trainings: int = 1
-    resume: str | None = None
-    progress: Progress | None = None
-    measures: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
-
-    def queries(self, name: str, frozen: bool = False) -> Queries:
-        """The queries of all seeds on the facts of a random stream; `frozen` entities are Gaussian, of norm about 1."""
-        s = self.setting
-        data = Queries(*stacked([model.queries_of(s, model.draw_facts(s, stream(name, self.seed, i)))
-                                 for i in range(self.seeds)]))
-        if not frozen:
-            return data
-        return data._replace(entities=np.stack([(stream("frozen", self.seed, i).standard_normal((s.N, s.d))
-                                                 / np.sqrt(s.d)).astype(np.float32) for i in range(self.seeds)]))
-
-    def start(self, name: str) -> Tree:
-        """Parameters of all seeds before training, of a random stream."""
-        return stacked([model.initial(self.setting, stream(name, self.seed, i)) for i in range(self.seeds)])
-
-    def trained(self, measure: str, start: Tree, data: Queries, kept: Tree | None = None) -> Tree:
-        """What training leaves of `start`; its recall becomes the measure of that name, also where Ctrl-C ends it."""
-        before = len(self.measures)
-
-        def shown(done: int, most: int, note: str) -> None:
-            if self.progress is not None:
-                self.progress(before * most + done, self.trainings * most, note)
-
-        def keep(found: Tree) -> None:
-            with interrupts_deferred():
-                self.measures[measure] = _recall(self.setting, {**(kept or {}), **found}, data)
-
-        path = self.resume if measure == "recall" or self.resume is None else f"{self.resume}.{measure}"
-        try:
-            found = fit(self.setting, start, data if kept is None else (data, kept), self.seed, shown, path=path,
-                        identity=[measure, self.trainings])
-        except Interrupted as stop:
-            keep(stop.partial.parameters)
-            raise
-        keep(found.parameters)
-        return found.parameters
-
-    def observed(self) -> GeometricObservation[TrainingSetting]:
-        """All measures so far."""
-        return GeometricObservation(self.setting, self.seed, {
-            name: Observable(values) for name, values in self.measures.items()})
-
-
-def fit(setting: TrainingSetting, start: Tree, data: Tree, seed: int, progress: Progress | None, *,
-        path: str | None = None, identity: object = None) -> Trained:
-    """Train from `start` on the queries `data`; or on a pair of queries and arrays, those of the model that stay. With
-    `path` the state is kept in that file, as of a training of that identity."""
-    frozen = isinstance(data, tuple) and not isinstance(data, Queries)
-    count = int((data[0] if frozen else data).tokens.shape[1])
-    whole = alone = model.problem(setting, count)
-    if frozen:
-        whole = Problem(lambda some, pair, key: alone.loss({**pair[1], **some}, pair[0], key),
-                        lambda some, pair: alone.measure({**pair[1], **some}, pair[0]))
-    plan = Plan("adamw", setting.rate, setting.weight_decay, warmup=min(50, setting.steps // 2), cosine=True,
-                most_steps=setting.steps)
-    seeds = int((data[0] if frozen else data).tokens.shape[0])
-    training = Training(whole, start, data, plan, seed=seed, path=path,
-                        identity=[setting.to_dict(), seeds, seed, identity])
-    with interrupted_with(lambda: training.trained() if int(training.state.steps.max()) else None):
-        return training.run(progress)
 
 
 def least_dimension(setting: TrainingSetting, dimensions: Sequence[int], seeds: int, seed: int, *,
@@ -156,24 +79,91 @@ def least_dimension(setting: TrainingSetting, dimensions: Sequence[int], seeds: 
     beyond the last seed's are not trained."""
     least: list[int | None] = [None] * seeds
     for d in dimensions:
-        study = _Study(setting.replace(d=d), seeds, seed)
-        study.trained("recall", study.start("start"), study.queries("facts", frozen))
-        found = study.measures["recall"]
-        least = [d if known is None and share >= target else known for known, share in zip(least, found, strict=True)]
+        study = Study(setting.replace(d=d), seeds, seed)
+        study.trained("recall", study.start("start"), study.queries("facts"), study.frozen() if frozen else {})
+        for i, recall in enumerate(study.measures["recall"]):
+            if least[i] is None and recall >= target:
+                least[i] = d
         if None not in least:
             break
     return least
 
 
+class Study:
+    """Trainings of one setting, one after the other; `measures` are the recalls of those that are finished or under
+    way, by name."""
+
+    def __init__(self, setting: TrainingSetting, seeds: int, seed: int | None, trainings: int = 1,
+                 resume: str | None = None, progress: Progress | None = None):
+        check_installed("N")
+        check_seeds(seeds)
+        self.setting, self.seeds, self.seed = setting, seeds, check_seed(seed)
+        self.trainings, self.resume, self.progress = trainings, resume, progress
+        self.measures: dict[str, FloatArray] = {}
+
+    def drawn(self, name: str, draw: Callable[[np.random.Generator], Tree]) -> Tree:
+        """What all seeds draw, each from its random stream of that name."""
+        return stacked([draw(stream(name, self.seed, i)) for i in range(self.seeds)])
+
+    def queries(self, name: str) -> Queries:
+        """The queries of all seeds on random facts."""
+        s = self.setting
+        return self.drawn(name, lambda rng: model.queries_of(s, np.stack([rng.permutation(s.N) for _ in range(s.R)])))
+
+    def start(self, name: str) -> Tree:
+        """Parameters of all seeds before training."""
+        return self.drawn(name, lambda rng: model.initial(self.setting, rng))
+
+    def frozen(self) -> Tree:
+        """Entities' embeddings that are not trained: Gaussian, of norm about 1."""
+        s = self.setting
+        return self.drawn("frozen", lambda rng: {
+            "entities": (rng.standard_normal((s.N, s.d)) / np.sqrt(s.d)).astype(np.float32)})
+
+    def trained(self, measure: str, start: Tree, queries: Queries, fixed: Tree | None = None) -> Tree:
+        """All arrays of the model once those of `start` that are not `fixed` are trained. Its recall becomes the
+        measure of that name, also where Ctrl-C ends the training."""
+        s, fixed, before = self.setting, fixed or {}, len(self.measures)
+
+        def shown(done: int, most: int, note: str) -> None:
+            if self.progress is not None:
+                self.progress(before * most + done, self.trainings * most, note)
+
+        plan = Plan("adamw", s.rate, s.weight_decay, warmup=min(50, s.steps // 2), cosine=True, most_steps=s.steps)
+        path = self.resume if measure == "recall" or self.resume is None else f"{self.resume}.{measure}"
+        training = Training(model.problem(s), {name: array for name, array in start.items() if name not in fixed},
+                            (queries, fixed), plan, seed=self.seed, path=path,
+                            identity=[s.to_dict(), self.seeds, self.seed, [measure, self.trainings, *fixed]])
+        try:
+            training.run(shown)
+        finally:
+            found = {**fixed, **training.state.parameters}
+            if training.state.steps.any():
+                with interrupts_deferred():
+                    self.measures[measure] = self.recall(found, queries)
+        return found
+
+    def recall(self, parameters: Tree, queries: Queries) -> FloatArray:
+        """(seeds,) the share of all queries that are answered right."""
+        import jax
+
+        recall = jax.jit(model.recall, static_argnums=2)
+        return np.array([float(np.mean(recall(_of_seed(parameters, i), _of_seed(queries, i), self.setting)))
+                         for i in range(self.seeds)])
+
+    def interruptible(self) -> AbstractContextManager[None]:
+        """Ctrl-C in the block raises `Interrupted` with the measures so far, where there are any."""
+        return interrupted_with(lambda: self.observed() if self.measures else None)
+
+    def observed(self) -> GeometricObservation[TrainingSetting]:
+        """All measures so far."""
+        return GeometricObservation(self.setting, self.seed, {
+            name: Observable(values) for name, values in self.measures.items()})
+
+
 def stream(name: str, seed: int, index: int) -> np.random.Generator:
     """The random stream of that name, of seed number `index`."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, STREAMS.index(name))))
-
-
-def _checked(seeds: int, seed: int | None) -> int:
-    check_installed("N")
-    check_seeds(seeds)
-    return check_seed(seed)
 
 
 def _of_seed(tree: Tree, index: int) -> Tree:
@@ -182,57 +172,40 @@ def _of_seed(tree: Tree, index: int) -> Tree:
     return jax.tree.map(lambda array: np.asarray(array[index]), tree)
 
 
-def _recall(setting: TrainingSetting, parameters: Tree, data: Queries) -> np.ndarray:
-    """(seeds,) the share of all queries that are answered right."""
-    recall = _compiled()[2]
-    return np.array([float(np.mean(recall(_of_seed(parameters, i), _of_seed(data, i), setting)))
-                     for i in range(len(data.facts))])
-
-
-@functools.cache
-def _compiled() -> tuple[Callable[..., Tree], Callable[..., Tree], Callable[..., Tree]]:
-    """The model's hidden units, scores and recall, compiled once a shape."""
+def _structure(study: Study, index: int, parameters: Tree, untrained: Tree, queries: Queries) -> dict[str, float]:
+    """Everything else that `train` measures on the network of one seed that answers one hop."""
     import jax
 
-    return (jax.jit(model.hidden_units), jax.jit(model.scores, static_argnums=3),
-            jax.jit(model.recall, static_argnums=2))
+    setting, facts, (subject, asked) = study.setting, queries.facts, queries.tokens.T
+    entities, codes = parameters["entities"], model.codes_of(parameters["unembedding"])
+    hidden_units, recall = jax.jit(model.hidden_units), jax.jit(model.recall, static_argnums=2)
+    scores = jax.jit(model.scores, static_argnums=2)
 
+    def activity(weights: Tree) -> FloatArray:
+        hidden = np.asarray(hidden_units(weights, queries.tokens)[1][:, -1])
+        return np.stack([hidden[asked == setting.N + r].mean(axis=0) for r in range(setting.R)])
 
-def _structure(setting: TrainingSetting, parameters: Tree, untrained: Tree, data: Queries, seed: int,
-               index: int) -> dict[str, float]:
-    """Everything else that `train` measures on one network that answers one hop."""
-    R, N = data.facts.shape
-    entities, codes = parameters["entities"], measure.codes_of(parameters["unembedding"])
-    order = stream("shuffle", seed, index).permutation(N)
-    relation = data.tokens[:, 1] - N
-    hidden_units, scores, recall = _compiled()
+    def answered(entities: Tree) -> IntArray:
+        found = scores({**parameters, "entities": entities}, queries.tokens, 1)
+        return np.asarray(found[:, 0].argmax(axis=-1))
 
-    def activity(weights: Tree) -> np.ndarray:
-        hidden = np.asarray(hidden_units(weights, data, data.tokens)[1][:, -1])
-        return np.stack([hidden[relation == r].mean(axis=0) for r in range(R)])
-
-    means = activity(parameters)
-    owner = means.argmax(axis=0)
-    silenced = np.array([[np.asarray(recall(parameters, data, setting, (owner != r).astype(np.float32)))[
-        relation == other].mean() for other in range(R)] for r in range(R)])
-    same = np.eye(R, dtype=bool)
-    rng = stream("edit", seed, index)
-    taken, kept = [], []
-    before = np.asarray(scores(parameters, data, data.tokens, 1)[:, 0].argmax(axis=-1))
-    for r in range(R):
-        new = (data.facts[r] + rng.integers(1, N, N)) % N
-        moved = {**parameters, "entities": measure.edited_embeddings(entities, codes, data.facts, r, new)}
-        after = np.asarray(scores(moved, data, data.tokens, 1)[:, 0].argmax(axis=-1))
-        taken.append(np.mean(after[relation == r] == new[data.tokens[relation == r, 0]]))
-        kept.append(np.mean(after[relation != r] == before[relation != r]) if R > 1 else np.nan)
+    means, before, shares = activity(parameters), answered(entities), []
+    rng = stream("edit", study.seed, index)
+    for r in range(setting.R):
+        own = asked == setting.N + r
+        silenced = np.asarray(recall(parameters, queries, setting, np.float32(means.argmax(axis=0) != r)))
+        new = (facts[r] + rng.integers(1, setting.N, setting.N)) % setting.N
+        after = answered(model.edited_embeddings(entities, codes, facts, r, new))
+        seen = silenced[own], silenced[~own], after[own] == new[subject[own]], after[~own] == before[~own]
+        shares.append([np.mean(right) if right.size else np.nan for right in seen])
+    off, off_others, edited, edited_others = np.mean(shares, axis=0).tolist()
+    order = stream("shuffle", study.seed, index).permutation(setting.N)
     return {
-        "linear_probe": measure.probe_recall(entities, codes, data.facts),
-        "linear_probe_shuffled": measure.probe_recall(entities[order], codes, data.facts),
-        "superposition_share": measure.superposition_share(entities, codes, data.facts),
-        "superposition_share_shuffled": measure.superposition_share(entities[order], codes, data.facts),
-        "gate_selectivity": measure.gate_selectivity(means),
-        "gate_selectivity_untrained": measure.gate_selectivity(activity(untrained)),
-        "units_off": float(silenced[same].mean()),
-        "units_off_others": float(silenced[~same].mean()) if R > 1 else float("nan"),
-        "fact_edited": float(np.mean(taken)), "fact_edited_others": float(np.mean(kept)),
+        "linear_probe": model.probe_recall(entities, codes, facts),
+        "linear_probe_shuffled": model.probe_recall(entities[order], codes, facts),
+        "superposition_share": model.superposition_share(entities, codes, facts),
+        "superposition_share_shuffled": model.superposition_share(entities[order], codes, facts),
+        "gate_selectivity": model.gate_selectivity(means),
+        "gate_selectivity_untrained": model.gate_selectivity(activity(untrained)),
+        "units_off": off, "units_off_others": off_others, "fact_edited": edited, "fact_edited_others": edited_others,
     }

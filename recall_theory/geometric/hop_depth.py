@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import SettingError
@@ -17,8 +18,9 @@ from .geometric_setting import MOST_CODED, Construction, GeometricSetting
 
 MOST_TABLES = 10**6  # tables of R bijections that an enumeration goes through
 QUICK_TABLES = MOST_TABLES // 10  # tables that are gone through without asking
-
-Table = tuple[tuple[int, ...], ...]
+BITS_ROUNDING = 1e-9  # of a bound in bits, so that R log2 N for a power of two is not rounded up
+MOST_FACTORS = 1000  # of a product that is computed as an integer
+EMBEDDINGS = "subject embeddings"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,45 +73,42 @@ def hops(N: int, R: int, h: int, bits: float = 16.0) -> HopDepths:
     >>> [(way.route, way.d) for way in hops(1024, 4, 2).ways]
     [('embedding', 168), ('layers', 44), ('middle', 48), ('two-layers', 48), ('wide', 18), ('chain', 49)]
     """
-    one_by_one = GeometricSetting(N=N, R=R, hops=h, chain_of_thought=True, construction="exact", bits=bits)
-    ways = [_costs(one_by_one, depth) for depth in range(1, h + 1)]
-    if h > 1:
-        half = tables_bits(N, R) / (2 * N)
-        ways += [_route(one_by_one, "middle", "subject embeddings, unembedding", half),
-                 _route(one_by_one, "two-layers", "subject embeddings, unembedding", half),
-                 _route(one_by_one, "wide", "MLP", None),
-                 _route(one_by_one, "chain", "subject embeddings", hops_bits(N, R, 1))]
+    s = GeometricSetting(N=N, R=R, hops=h, chain_of_thought=True, construction="exact", bits=bits)
+
+    def bound(least: float | None) -> tuple[float | None, int | None]:
+        """So many bits, and in coordinates."""
+        return least, None if least is None else math.ceil(least / s.bits - BITS_ROUNDING)
+
+    ways = [HopCosts("embedding", EMBEDDINGS, False, 1, 1, *_sizes(s, 1), 0, *bound(hops_bits(N, R, h)))]
+    for depth in range(2, h + 1):
+        passes = math.ceil(h / math.ceil(h / depth))
+        words, d, width = _sizes(s, depth)
+        lookup = 0 if words is None else N * s.k * (1 + words)
+        ways.append(HopCosts("layers", f"{EMBEDDINGS}, lookup tables", False, depth, passes, words, d, width, lookup,
+                             None, None))
+    half = tables_bits(N, R) / (2 * N)
+    routes = {"middle": (f"{EMBEDDINGS}, unembedding", half), "two-layers": (f"{EMBEDDINGS}, unembedding", half),
+              "wide": ("MLP", None), "chain": (EMBEDDINGS, hops_bits(N, R, 1))}
+    for route, (facts_in, least) in routes.items() if h > 1 else ():
+        c = Construction(N=N, R=R, hops=h, route=route)
+        d, width = (c.d, c.width) if c.coded <= MOST_CODED else (None, None)
+        passes = h if route == "chain" else 1
+        ways.append(HopCosts(route, facts_in, route == "chain", 1, passes, R**c.ahead, d, width, 0, *bound(least)))
     few = R * math.lgamma(N + 1) <= math.log(QUICK_TABLES) and R**h <= QUICK_TABLES
     return HopDepths(N, R, h, bits, tuple(ways), count_answers(N, R, h) if few else None, tables_bits(N, R))
 
 
-def _route(problem: GeometricSetting, route: str, facts_in: str, bound: float | None) -> HopCosts:
-    c = Construction(N=problem.N, R=problem.R, hops=problem.hops, route=route)
-    fits = c.coded <= MOST_CODED
-    return HopCosts(route, facts_in, route == "chain", 1, c.hops if route == "chain" else 1, c.R**c.ahead,
-                    c.d if fits else None, c.width if fits else None, 0, bound, _coordinates(bound, problem.bits))
-
-
-def _costs(problem: GeometricSetting, depth: int) -> HopCosts:
-    N, R, h = problem.N, problem.R, problem.hops
-    passes = math.ceil(h / math.ceil(h / depth))
-    facts_in = "subject embeddings" if passes == 1 else "subject embeddings, lookup tables"
-    bound = hops_bits(N, R, h) if depth == 1 else None
-    least, route = _coordinates(bound, problem.bits), "embedding" if depth == 1 else "layers"
+def _sizes(setting: GeometricSetting, depth: int) -> tuple[int | None, int | None, int | None]:
+    """Words, d and MLP width at so many layers; None where the words are more than any construction takes."""
     try:
-        s = problem.replace(depth=depth, chain_of_thought=False)
+        s = setting.replace(depth=depth, chain_of_thought=False)
     except SettingError:
-        return HopCosts(route, facts_in, False, depth, passes, None, None, None, 0, bound, least)
-    lookup = 0 if passes == 1 else N * (s.k + s.words * s.k)
-    return HopCosts(route, facts_in, False, depth, passes, s.words, s.exact_width, s.mlp_width, lookup, bound, least)
+        return None, None, None
+    return s.words, s.exact_width, s.mlp_width
 
 
-def _coordinates(bits: float | None, each: float) -> int | None:
-    """The least number of coordinates of `each` bits that hold so many."""
-    return None if bits is None else math.ceil(bits / each - 1e-9)
+# The answers that there are to tell apart
 
-
-# --- the answers that there are to tell apart ----------------------------------------------------------
 
 def hops_bits(N: int, R: int, h: int) -> float | None:
     """Bits that an embedding must hold for all words of h relations, one pass and any depth: a lower bound on
@@ -121,11 +120,12 @@ def hops_bits(N: int, R: int, h: int) -> float | None:
     >>> hops_bits(16, 1, 1), hops_bits(4, 2, 3)
     (4.0, None)
     """
-    inner = sum(R**j for j in range(h - 1))
-    outer = inner + R ** (h - 1)
-    if outer > N:
+    n, factors = N - sum(R**j for j in range(h - 1)), R ** (h - 1)
+    if factors > n:
         return None
-    return R * _log2_falling(N - inner, outer - inner)
+    if factors <= MOST_FACTORS:
+        return R * math.log2(math.perm(n, factors))
+    return R * (math.lgamma(n + 1) - math.lgamma(n - factors + 1)) / math.log(2)
 
 
 def tables_bits(N: int, R: int) -> float:
@@ -141,26 +141,15 @@ def count_answers(N: int, R: int, h: int) -> int:
     >>> count_answers(3, 2, 1), count_answers(3, 2, 2)
     (9, 25)
     """
-    return len({_answers(table, 0, h) for table in _tables(N, R)})
-
-
-def _tables(N: int, R: int) -> itertools.product[Table]:
-    if R * math.lgamma(N + 1) > math.log(MOST_TABLES) + 1e-9:
+    if R * math.lgamma(N + 1) > math.log(MOST_TABLES) + BITS_ROUNDING:
         raise SettingError("N", f"N={N}: {R} bijections of {N} subjects make (N!)^R tables, and {MOST_TABLES} is the "
                            "most that is enumerated")
-    return itertools.product(itertools.permutations(range(N)), repeat=R)
+    return len({answers_of(table, 0, h) for table in itertools.product(itertools.permutations(range(N)), repeat=R)})
 
 
-def _answers(table: Table, subject: int, h: int) -> tuple[int, ...]:
+def answers_of(table: Sequence[Sequence[int]], subject: int, h: int) -> tuple[int, ...]:
     """Where every word of h relations leads from a subject."""
     reached: tuple[int, ...] = (subject,)
     for _ in range(h):
         reached = tuple(f[x] for x in reached for f in table)
     return reached
-
-
-def _log2_falling(n: int, m: int) -> float:
-    """log2 of n (n - 1) ... (n - m + 1), without the cancellation of two large factorials."""
-    if m <= 1000:
-        return math.fsum(math.log2(n - i) for i in range(m))
-    return (math.lgamma(n + 1) - math.lgamma(n - m + 1)) / math.log(2)

@@ -18,14 +18,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray
 from ..numerics.thresholds import last_reaching
 from ..numerics.unit_sphere import RandomWalk, random_walk_rule
 from .geometric_setting import GeometricSetting
 
-MOST_D = int(GeometricSetting.parameters["d"].high)
+MOST_D, MOST_CODE = (int(GeometricSetting.parameters[name].high) for name in ("d", "code_length"))
 GUMBEL_STEP = 1 / 2  # of the grid of log(-log quantile), on which the density of a Gumbel variable is analytic
 GUMBEL_STEP_SQUARE_MAPS = 1 / 16  # the same where d = k: what is averaged there has corners
 GUMBEL_LOWEST, GUMBEL_HIGHEST = -36, 4  # where that density is below e^-36
@@ -49,19 +48,6 @@ FINE = Resolution(12, 64, 400)  # within 1e-3 for a handful of attributes and d 
 COARSE = Resolution(6, 24, 100)  # for searches: within 1e-3 where recall is high
 
 
-class Angles(NamedTuple):
-    """Angles a from 0 to pi, as sin^2 a and whether a > pi/2: accurate for small angles."""
-
-    sin2: FloatArray
-    behind: NDArray[np.bool_]
-
-    @property
-    def radians(self) -> FloatArray:
-        """The angles themselves."""
-        acute = np.arcsin(np.sqrt(self.sin2))
-        return np.where(self.behind, np.pi - acute, acute)
-
-
 def cap_probability(k: int, angle: FloatArray) -> FloatArray:
     """The chance that a random direction of R^k is within an angle (radians) of a given one."""
     from scipy.special import betainc
@@ -70,15 +56,15 @@ def cap_probability(k: int, angle: FloatArray) -> FloatArray:
     return np.where(angle > np.pi / 2, 1 - cap, cap)
 
 
-def cap_angles(k: int, chance: FloatArray) -> Angles:
-    """The inverse of `cap_probability`."""
+def cap_angle(k: int, chance: FloatArray) -> FloatArray:
+    """The inverse of `cap_probability`, to full relative precision where the angle is small."""
     from scipy.special import betaincinv
 
-    smaller = np.minimum(chance, 1 - chance)
-    return Angles(betaincinv((k - 1) / 2, 1 / 2, 2 * smaller), chance > 1 / 2)
+    acute = np.arcsin(np.sqrt(betaincinv((k - 1) / 2, 1 / 2, 2 * np.minimum(chance, 1 - chance))))
+    return np.where(chance > 1 / 2, np.pi - acute, acute)
 
 
-def nearest_competitor(N: int, k: int, step: float = GUMBEL_STEP) -> tuple[Angles, FloatArray]:
+def nearest_competitor(N: int, k: int, step: float = GUMBEL_STEP) -> tuple[FloatArray, FloatArray]:
     """The angle A from a direction in R^k to the nearest of N - 1 codes, and the weights of its values.
 
     With F the distribution function of one coordinate of a uniform unit vector, F(cos A)^(N-1) is uniform; the
@@ -87,7 +73,7 @@ def nearest_competitor(N: int, k: int, step: float = GUMBEL_STEP) -> tuple[Angle
     t = np.arange(GUMBEL_LOWEST, GUMBEL_HIGHEST, step)
     closer = -np.expm1(-np.exp(t) / (N - 1))  # the chance that one competitor is closer than A
     weights = np.exp(t - np.exp(t))
-    return cap_angles(k, closer), weights / weights.sum()
+    return cap_angle(k, closer), weights / weights.sum()
 
 
 def interference(words: int, k: int, d: float, resolution: Resolution = FINE, noise: float = 0.0) -> RandomWalk:
@@ -97,7 +83,7 @@ def interference(words: int, k: int, d: float, resolution: Resolution = FINE, no
     return random_walk_rule(words - 1, d, resolution.lengths, directions, noise)
 
 
-def deflection_probability(x: RandomWalk, k: int, d: float, angles: Angles) -> FloatArray:
+def deflection_probability(x: RandomWalk, k: int, d: float, angle: FloatArray) -> FloatArray:
     """The chance that interference turns the right code by no more than each angle, at each node of x; shape
     (nodes, angles).
 
@@ -107,17 +93,16 @@ def deflection_probability(x: RandomWalk, k: int, d: float, angles: Angles) -> F
     from scipy.special import betainc
 
     if d == k:
-        return _deflection_under_square_maps(x, k, angles)
+        return _deflection_under_square_maps(x, k, angle)
     ahead, across = 1 + x.along, x.squared - x.along**2
     with np.errstate(divide="ignore"):
-        tan2 = angles.sin2 / (1 - angles.sin2)
-        share = np.minimum((ahead**2 / across)[:, None] * tan2, 1)
+        share = np.minimum((ahead**2 / across)[:, None] * np.tan(angle) ** 2, 1)
     within = betainc((k - 1) / 2, (d - k) / 2, share)
     forward = ahead[:, None] > 0
-    return np.where(angles.behind, np.where(forward, 1, 1 - within), np.where(forward, within, 0))
+    return np.where(angle > np.pi / 2, np.where(forward, 1, 1 - within), np.where(forward, within, 0))
 
 
-def _deflection_under_square_maps(x: RandomWalk, k: int, angles: Angles) -> FloatArray:
+def _deflection_under_square_maps(x: RandomWalk, k: int, angle: FloatArray) -> FloatArray:
     """`deflection_probability` where d = k, averaged over the direction of x: as a function of that direction the
     event is an indicator, and no rule for smooth functions does it justice.
 
@@ -125,13 +110,19 @@ def _deflection_under_square_maps(x: RandomWalk, k: int, angles: Angles) -> Floa
     |x| sin(theta - a) = sin a.
     """
     squared, which = np.unique(x.squared, return_inverse=True)
-    length = np.sqrt(squared)[:, None]
-    sine, angle = np.sqrt(angles.sin2), angles.radians
+    length, sine = np.sqrt(squared)[:, None], np.sin(angle)
     turn = np.arcsin(np.minimum(sine / length, 1))
-    short = (length < 1) & (~angles.behind) & (sine < length)
-    beyond = np.where(short, 1 - cap_probability(k, np.minimum(angle + np.pi - turn, np.pi)), 0)
+    short = (length < 1) & (angle <= np.pi / 2) & (sine < length)
     near = cap_probability(k, np.minimum(angle + turn, np.pi))
+    beyond = np.where(short, 1 - cap_probability(k, np.minimum(angle + np.pi - turn, np.pi)), 0)
     return np.where((length >= 1) | short, near + beyond, 1)[which]
+
+
+def recall_given(x: RandomWalk, N: int, k: int, d: float, step: float | None = None) -> FloatArray:
+    """The chance that the right one of N attributes is answered, at each node of the interference x; `step` is that of
+    the nearest competitor's grid."""
+    angles, chances = nearest_competitor(N, k, step or (GUMBEL_STEP_SQUARE_MAPS if d == k else GUMBEL_STEP))
+    return deflection_probability(x, k, d, angles) @ chances
 
 
 def superposition_recall(N: int, words: int, k: int, d: float, resolution: Resolution = FINE, *,
@@ -144,9 +135,8 @@ def superposition_recall(N: int, words: int, k: int, d: float, resolution: Resol
     """
     if words == 1 and noise == 0:
         return 1.0
-    angles, chances = nearest_competitor(N, k, GUMBEL_STEP_SQUARE_MAPS if d == k else GUMBEL_STEP)
     x = interference(words, k, d, resolution, noise)
-    return min(float(x.weights @ deflection_probability(x, k, d, angles) @ chances), 1.0)
+    return min(float(x.weights @ recall_given(x, N, k, d)), 1.0)
 
 
 def signs_recall(N: int, noise: float) -> float:
@@ -214,28 +204,28 @@ def superposition_dimension(N: int, words: int, k: int, target: float, resolutio
     return last_reaching(lambda d: superposition_recall(N, words, k, d, resolution), target, MOST_D, k, guess)
 
 
-def cheapest(N: int, words: int, slots: int, target: float) -> tuple[int, int | None]:
-    """Code length and dimension that reach the target with the fewest parameters."""
+def cheapest(N: int, words: int, slots: int, target: float) -> tuple[int, int] | None:
+    """Code length and dimension that reach the target with the fewest parameters; None where none do."""
 
     def cost(k: int) -> float:
         d = superposition_dimension(N, words, k, target, COARSE)
         return math.inf if d is None else parameter_count(N, words, slots, k, d)
 
     k = _least_costly(cost, 2, max(8, round(LONGEST_CODE * 2 * math.log(N))))
-    return k, superposition_dimension(N, words, k, target)
+    d = superposition_dimension(N, words, k, target)
+    return None if d is None else (k, d)
 
 
-def best_within(N: int, words: int, slots: int, budget: int) -> tuple[int | None, int | None]:
+def best_within(N: int, words: int, slots: int, budget: int) -> tuple[int, int] | None:
     """Code length and dimension of the best recall that so many parameters buy; None where they buy none."""
 
     def affordable_d(k: int) -> int:
         spare = budget - parameter_count(N, words, slots, k, 0)
         return min(math.floor(spare / (N + 2 * words * k)), MOST_D)
 
-    longest_of_all = int(GeometricSetting.parameters["code_length"].high)
-    longest = last_reaching(lambda k: affordable_d(k) >= k, 1, 2, longest_of_all, guess=2)
+    longest = last_reaching(lambda k: affordable_d(k) >= k, 1, 2, MOST_CODE, guess=2)
     if longest is None:
-        return None, None
+        return None
     k = _least_costly(lambda k: -superposition_recall(N, words, k, affordable_d(k), COARSE), 2, longest)
     return k, affordable_d(k)
 
