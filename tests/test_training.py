@@ -54,8 +54,8 @@ def test_losses_and_gradients_are_the_simulators(trigger_in_value):
     at = {"Val": jnp.asarray(Val, jnp.float32), "W": jnp.asarray(W, jnp.float32)}
 
     def loss(parameters):
-        scores = attention_model.logits(parameters, mine.embeddings, mine.training, setting)
-        return attention_model.cross_entropy(scores, mine.training.label)
+        scores = attention_model.forward(parameters, mine.embeddings, mine.training, setting).logits
+        return attention_model.cross_entropy(scores, mine.training.label).mean()
 
     close(loss(at), reference.loss(task, Val, W))
     for found, expected in zip((jax.grad(loss)(at)[name] for name in ("Val", "W")), reference.gradients(task, Val, W),
@@ -73,7 +73,7 @@ def test_three_steps_are_the_simulators(is_limit, trigger_in_value):
     close(found["W"], expected.W)
     close(found["Val"], expected.Val)
     # Both on the training sequences: attention, accuracy and the mean attention weight, and recall of all facts.
-    seen = attention_model.observe(found, mine, setting, is_limit)
+    seen = rungs.RUNGS["1" if is_limit else "2"].observe(setting, found, mine)
     seq = reference.Sequences(*(np.asarray(x, dtype=np.intp) for x in mine.training))
     attended, right, weight = (x.mean() for x in reference.answered(task, expected, seq))
     known = reference.known_facts(reference.trained(task, expected)).mean()
@@ -85,7 +85,7 @@ def test_full_batch_descent_is_the_simulators():
     task, mine = both(SMALL)
     rung = rungs.RUNGS["3"]
     plan = rung.plan(SMALL, most_steps=20)
-    training = Training(rungs.problem_of(rung, SMALL, mine), jax.tree.map(lambda x: x[None], attention_model.initial(
+    training = Training(rung.problem(SMALL), jax.tree.map(lambda x: x[None], attention_model.initial(
         mine, False)), jax.tree.map(lambda x: x[None], mine), plan)
     found = training.run().parameters
     Val, W = np.zeros((2, 12, 12))
@@ -94,7 +94,7 @@ def test_full_batch_descent_is_the_simulators():
         Val, W = Val - SMALL.d / 2 * in_Val, W - SMALL.d / 2 * in_W
     close(found["Val"][0], Val, 1e-4)
     close(found["W"][0], W, 1e-4)
-    assert training.trained().loss[0] == pytest.approx(reference.loss(task, Val, W), rel=1e-5)
+    assert training.state.loss[0] == pytest.approx(reference.loss(task, Val, W), rel=1e-5)
 
 
 def test_rung_one_observes_what_simulate_does():

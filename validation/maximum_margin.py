@@ -28,7 +28,7 @@ from recall_theory import Setting
 from recall_theory.numerics.arrays import FloatArray
 from recall_theory.settings import N_TEST
 from recall_theory.training import attention_model
-from recall_theory.training.rungs import RUNGS, problem_of
+from recall_theory.training.rungs import RUNGS
 from recall_theory.training.trainer import Training, stacked
 from recall_theory.verification.ladder_study import RATIO
 from validation.ladder import SEED, SEEDS
@@ -76,7 +76,7 @@ def compare(d: int, V: int, L: int) -> dict[str, Any]:
     data, rung = stacked(tasks), RUNGS["3"]
     plan = dataclasses.replace(rung.plan(setting), loss=0.0)  # which no loss is below
     start = stacked([attention_model.initial(task, trains_embeddings=False) for task in tasks])
-    training = Training(problem_of(rung, setting, tasks[0]), start, data, plan)
+    training = Training(rung.problem(setting), start, data, plan)
     hebbian = jax.jit(jax.vmap(lambda task: attention_model.three_steps(task, setting, None, None)))(data)
     reached: list[tuple[int, Any, list[float] | None]] = [(3, hebbian, None)]
     for steps in STEPS:
@@ -84,7 +84,7 @@ def compare(d: int, V: int, L: int) -> dict[str, Any]:
         found = training.run()
         reached.append((steps, found.parameters, found.loss.tolist()))
 
-    observe = jax.vmap(lambda parameters, task: attention_model.observe(parameters, task, setting))
+    observe = jax.vmap(lambda parameters, task: rung.observe(setting, parameters, task))
     after = []
     for steps, parameters, loss in reached:
         seen = [margins(np.asarray(W, float), *pair) for W, pair in zip(parameters["Val"], facts, strict=True)]

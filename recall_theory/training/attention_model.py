@@ -2,7 +2,6 @@
 
 Conventions are those of the simulator: L tokens, one of them informative, whose label is a fixed permutation of it. The
 NumPy simulator is the layer's reference. Parameters are Val and W, both (d, d), and on rung 5 the embeddings too.
-Gradients are jax's.
 """
 
 from __future__ import annotations
@@ -52,12 +51,22 @@ class RecallTask(NamedTuple):
     asked: Sequences
 
 
+class Seen(NamedTuple):
+    """What a model makes of n sequences: `logits` (n, V); `scores` and `weights` (n, T) of attention from the last
+    position, largest where it looks; `place` (n,) of the informative token among the T positions."""
+
+    logits: Tree
+    scores: Tree
+    weights: Tree
+    place: Tree
+
+
 def draw_sequences(informative: NDArray[np.intp], label: IntArray, setting: Setting,
                    rng: np.random.Generator) -> Sequences:
     """Sequences with the given informative tokens (n,), each at a random place among random noise tokens."""
-    n, L = len(informative), setting.L
-    tokens = rng.integers(setting.V, size=(n, L))
-    position = rng.integers(L, size=n)
+    n = len(informative)
+    tokens = rng.integers(setting.V, size=(n, setting.L))
+    position = rng.integers(setting.L, size=n)
     tokens[np.arange(n), position] = informative
     return Sequences(tokens.astype(np.int32), position.astype(np.int32), label[informative])
 
@@ -69,35 +78,21 @@ def draw_recall_task(setting: Setting, zipf: float, n_test: int, seed: int, inde
     >>> task.training.tokens.shape, task.held_out.tokens.shape, task.asked.tokens.shape
     ((10, 3), (16, 3), (64, 3))
     """
-    root = np.random.SeedSequence(seed, spawn_key=(index,))
-    s_embeddings, s_samples, s_test, s_query, _ = root.spawn(5)
+    V, d = setting.V, setting.d
+    s_embeddings, s_samples, s_test, s_query, _ = np.random.SeedSequence(seed, spawn_key=(index,)).spawn(5)
     rng = np.random.default_rng(s_embeddings)
-    z_in, z_out, z_trig = random_embeddings(rng, setting.V, setting.d, setting.embedding)
-    label = rng.permutation(setting.V).astype(np.int32)
-    z_eos = np.random.default_rng(s_query.spawn(1)[0]).standard_normal(setting.d)
-    z_eos /= np.sqrt(setting.d) if setting.embedding == "gaussian" else np.linalg.norm(z_eos)
+    embeddings = random_embeddings(rng, V, d, setting.embedding)
+    label = rng.permutation(V).astype(np.int32)
+    z_eos = np.random.default_rng(s_query.spawn(1)[0]).standard_normal(d)
+    z_eos /= np.sqrt(d) if setting.embedding == "gaussian" else np.linalg.norm(z_eos)
 
-    p = zipf_frequencies(setting.V, zipf)
+    p = zipf_frequencies(V, zipf)
     samples, fresh = np.random.default_rng(s_samples), np.random.default_rng(s_test)
-    drawn = [draw_sequences(informative, label, setting, generator) for informative, generator in (
-        (samples.choice(setting.V, size=setting.N, p=p), samples), (fresh.choice(setting.V, size=n_test, p=p), fresh),
-        (np.repeat(np.arange(setting.V), ASKED), fresh))]
-    embeddings = FixedEmbeddings(*(z.astype(np.float32) for z in (z_in, z_out, z_trig, z_eos)))
-    return RecallTask(embeddings, label, *drawn)
-
-
-def attention_weights(parameters: Tree, z: FixedEmbeddings, seq: Sequences, is_limit: bool) -> tuple[Tree, Tree]:
-    """Scores and attention (n, L): a softmax, or in the limit all on the greatest, shared where several tie."""
-    import jax
-    import jax.numpy as jnp
-
-    query = parameters["W"] @ z.z_eos
-    here = jnp.arange(seq.tokens.shape[-1]) == seq.position[:, None]
-    scores = (z.z_in @ query)[seq.tokens] + here * (z.z_trig @ query)
-    if not is_limit:
-        return scores, jax.nn.softmax(scores, axis=-1)
-    near = tied(scores)
-    return scores, near / near.sum(axis=-1, keepdims=True)
+    training = draw_sequences(samples.choice(V, size=setting.N, p=p), label, setting, samples)
+    chosen, every = fresh.choice(V, size=n_test, p=p), np.repeat(np.arange(V), ASKED)
+    held_out, asked = (draw_sequences(informative, label, setting, fresh) for informative in (chosen, every))
+    return RecallTask(FixedEmbeddings(*(z.astype(np.float32) for z in (*embeddings, z_eos))), label, training, held_out,
+                      asked)
 
 
 def tied(scores: Tree) -> Tree:
@@ -115,29 +110,36 @@ def credit(scores: Tree, right: Tree) -> Tree:
     return jnp.take_along_axis(near, right[:, None], axis=-1)[:, 0] / near.sum(axis=-1)
 
 
-def logits(parameters: Tree, z: FixedEmbeddings, seq: Sequences, setting: Setting, is_limit: bool = False) -> Tree:
-    """(n, V): the logits of all labels."""
-    import jax.numpy as jnp
-
-    _, a = attention_weights(parameters, z, seq, is_limit)
-    h = (a[:, None, :] @ z.z_in[seq.tokens])[:, 0]
-    if setting.trigger_in_value:
-        h = h + jnp.take_along_axis(a, seq.position[:, None], axis=-1) * z.z_trig
-    return h @ parameters["Val"].T @ z.z_out.T
-
-
 def cross_entropy(scores: Tree, label: Tree) -> Tree:
-    """The mean cross-entropy in nats of logits (n, V)."""
+    """(n,) the cross-entropies in nats of logits (n, V)."""
     import optax
 
-    return optax.losses.softmax_cross_entropy_with_integer_labels(scores, label).mean()
+    return optax.losses.softmax_cross_entropy_with_integer_labels(scores, label)
 
 
-def uniform_loss(scores: Tree, label: Tree) -> Tree:
-    """The loss whose gradient is that of the cross-entropy at uniform output: mean logit minus the right one."""
+def forward(parameters: Tree, z: FixedEmbeddings, seq: Sequences, setting: Setting, is_limit: bool = False) -> Seen:
+    """The layer: attention is a softmax, or in the limit all on the greatest score, shared where several tie."""
+    import jax
     import jax.numpy as jnp
 
-    return (scores.mean(axis=-1) - jnp.take_along_axis(scores, label[:, None], axis=-1)[:, 0]).mean()
+    query = parameters["W"] @ z.z_eos
+    here = jnp.arange(seq.tokens.shape[-1]) == seq.position[:, None]
+    scores = (z.z_in @ query)[seq.tokens] + here * (z.z_trig @ query)
+    weights = jax.nn.softmax(scores, axis=-1)
+    if is_limit:
+        near = tied(scores)
+        weights = near / near.sum(axis=-1, keepdims=True)
+    h = (weights[:, None, :] @ z.z_in[seq.tokens])[:, 0]
+    if setting.trigger_in_value:
+        h = h + jnp.take_along_axis(weights, seq.position[:, None], axis=-1) * z.z_trig
+    return Seen(h @ parameters["Val"].T @ z.z_out.T, scores, weights, seq.position)
+
+
+def known(parameters: Tree, task: RecallTask, setting: Setting) -> Tree:
+    """(V,) of 1 where the layer answers a token right that it attends to alone."""
+    z = embeddings_of(parameters, task)
+    values = z.z_in + z.z_trig if setting.trigger_in_value else z.z_in
+    return credit(values @ parameters["Val"].T @ z.z_out.T, task.label)
 
 
 def embeddings_of(parameters: Tree, task: RecallTask) -> FixedEmbeddings:
@@ -158,33 +160,20 @@ def three_steps(task: RecallTask, setting: Setting, eta: float | None, gamma: fl
     In the limit every gradient is at uniform output, both rates are 1 and the first step's Val is dropped at the end.
     """
     import jax
+    import jax.numpy as jnp
 
-    is_limit = eta is None
+    is_limit, label = eta is None, task.training.label
 
     def loss(parameters: Tree, saturated: bool) -> Tree:
-        scores = logits(parameters, task.embeddings, task.training, setting, saturated)
-        return (uniform_loss if is_limit else cross_entropy)(scores, task.training.label)
+        scores = forward(parameters, task.embeddings, task.training, setting, saturated).logits
+        if is_limit:  # the mean logit less the right one has the gradient of cross-entropy at uniform output
+            return (scores.mean(axis=-1) - jnp.take_along_axis(scores, label[:, None], axis=-1)[:, 0]).mean()
+        return cross_entropy(scores, label).mean()
 
     # At W = 0 all scores are 0, and the softmax is the limit's attention with its gradient: only step three is
     # saturated.
-    gradient = jax.grad(loss)
-    first = initial(task, trains_embeddings=False)
-    first = {**first, "Val": -(eta or 1.0) * gradient(first, False)["Val"]}
-    second = {**first, "W": -(gamma or 1.0) * gradient(first, False)["W"]}
-    step = -(gamma or 1.0) * gradient(second, is_limit)["Val"]
-    return {**second, "Val": step if is_limit else second["Val"] + step}
-
-
-def observe(parameters: Tree, task: RecallTask, setting: Setting, is_limit: bool = False) -> dict[str, Tree]:
-    """Attention, recall and accuracy as of the simulator, and the mean attention weight of the informative token."""
-    import jax.numpy as jnp
-
-    z, seq = embeddings_of(parameters, task), task.held_out
-    scores, a = attention_weights(parameters, z, seq, is_limit)
-    values = z.z_in + z.z_trig if setting.trigger_in_value else z.z_in
-    return {
-        "attention": credit(scores, seq.position).mean(),
-        "recall": credit(values @ parameters["Val"].T @ z.z_out.T, task.label).mean(),
-        "accuracy": credit(logits(parameters, z, seq, setting, is_limit), seq.label).mean(),
-        "attention_weight": jnp.take_along_axis(a, seq.position[:, None], axis=-1).mean(),
-    }
+    gradient, parameters = jax.grad(loss), initial(task, trains_embeddings=False)
+    parameters["Val"] = -(eta or 1.0) * gradient(parameters, False)["Val"]
+    parameters["W"] = -(gamma or 1.0) * gradient(parameters, False)["W"]
+    step = -(gamma or 1.0) * gradient(parameters, is_limit)["Val"]
+    return {**parameters, "Val": step if is_limit else parameters["Val"] + step}

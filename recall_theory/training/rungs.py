@@ -21,7 +21,7 @@ from ..errors import SettingError, interrupted_with
 from ..numerics.arrays import Measured, Observable
 from ..settings import N_TEST, OBSERVABLES, Setting, check_seed, check_seeds
 from . import attention_model, transformer_blocks
-from .attention_model import RecallTask, draw_recall_task
+from .attention_model import RecallTask, Seen, Sequences, credit, draw_recall_task, embeddings_of
 from .trainer import Plan, Problem, Progress, Trained, Training, Tree, check_installed, stacked
 from .transformer_blocks import BlockShape
 
@@ -30,6 +30,7 @@ BLOCK_SEQUENCES = 512  # training sequences measured at a time
 MOST_NUMBERS = 2e9  # of the largest array, over all seeds
 LEAD = 8.0  # nats by which attention leads on rung 2 where no rates are given
 ETA = 1e-3
+MEASURES = (*OBSERVABLES, "attention_weight", "training_accuracy", "loss")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +56,63 @@ class Rung:
         if self.shape is None:
             return Plan("adamw", rate * (0.01 if self.trains_embeddings else 0.03), decay, most_steps=most_steps)
         return Plan("adamw", rate * 0.003, decay, warmup=100, most_steps=most_steps)
+
+    def initial(self, setting: Setting, task: RecallTask, rng: np.random.Generator) -> Tree:
+        """Parameters before training."""
+        if self.shape is not None:
+            return transformer_blocks.initial(setting, self.shape, rng)
+        return attention_model.initial(task, self.trains_embeddings)
+
+    def forward(self, setting: Setting, parameters: Tree, task: RecallTask, seq: Sequences) -> Seen:
+        """What the model makes of sequences."""
+        if self.shape is not None:
+            return transformer_blocks.forward(parameters, seq, self.shape, setting.V)
+        return attention_model.forward(parameters, embeddings_of(parameters, task), seq, setting, self.name == "1")
+
+    def observe(self, setting: Setting, parameters: Tree, task: RecallTask) -> dict[str, Tree]:
+        """The observables of one seed on fresh sequences.
+
+        attention: the last position looks most at the informative token, with blocks in the last of them, mean over
+        heads; recall: as of the simulator, with blocks the share of the facts that are answered right in more than half
+        of 8 fresh sequences; attention_weight: the mean attention on the informative token.
+        """
+        import jax.numpy as jnp
+
+        seen = self.forward(setting, parameters, task, task.held_out)
+        if self.shape is None:
+            known = attention_model.known(parameters, task, setting)
+        else:
+            asked = credit(self.forward(setting, parameters, task, task.asked).logits, task.asked.label)
+            known = asked.reshape(setting.V, -1).mean(axis=1) > 0.5
+        return {
+            "attention": credit(seen.scores, seen.place).mean(), "recall": known.mean(),
+            "accuracy": credit(seen.logits, task.held_out.label).mean(),
+            "attention_weight": jnp.take_along_axis(seen.weights, seen.place[:, None], axis=-1).mean(),
+        }
+
+    def problem(self, setting: Setting) -> Problem:
+        """The loss on a minibatch or on all training sequences, and both measures on all of them."""
+        import jax
+
+        def loss(parameters: Tree, task: RecallTask, key: Tree) -> Tree:
+            seq = task.training
+            if not self.full_batch:
+                size = min(BATCH if self.shape is None else BLOCKS_BATCH, setting.N)
+                rows = jax.random.randint(key, (size,), 0, setting.N)
+                seq = jax.tree.map(lambda x: x[rows], seq)
+            logits = self.forward(setting, parameters, task, seq).logits
+            return attention_model.cross_entropy(logits, seq.label).mean()
+
+        def measure(parameters: Tree, task: RecallTask) -> tuple[Tree, Tree]:
+            def of_one(seq: Sequences) -> tuple[Tree, Tree]:
+                one = jax.tree.map(lambda x: x[None], seq)
+                logits = self.forward(setting, parameters, task, one).logits
+                return attention_model.cross_entropy(logits, one.label)[0], credit(logits, one.label)[0]
+
+            losses, right = jax.lax.map(of_one, task.training, batch_size=BLOCK_SEQUENCES)
+            return losses.mean(), right.mean()
+
+        return Problem(loss, measure)
 
 
 RUNGS = {rung.name: rung for rung in (
@@ -120,43 +178,34 @@ def train_rung(rung: Rung, setting: Setting, seeds: int = 8, seed: int | None = 
     import jax
 
     tasks = [draw_recall_task(setting, rung.zipf, n_test, used, index) for index in range(seeds)]
-    if rung.shape is None:
-        start = [attention_model.initial(task, rung.trains_embeddings) for task in tasks]
-    else:
-        start = [transformer_blocks.initial(setting, rung.shape, np.random.default_rng(
-            np.random.SeedSequence(used, spawn_key=(index, 6)))) for index in range(seeds)]
-    data = stacked(tasks)
+    start = [rung.initial(setting, task, np.random.default_rng(np.random.SeedSequence(used, spawn_key=(index, 6))))
+             for index, task in enumerate(tasks)]
+    data, problem = stacked(tasks), rung.problem(setting)
+    count = sum(np.size(array) for array in jax.tree.leaves(start[0]))
+    if rung.shape is None and not rung.trains_embeddings:
+        count -= setting.d * (setting.d - 1)  # of W only W z_EOS acts where z_EOS is fixed, as rank one
 
     def observed(trained: Trained) -> RungObservation:
-        def one(parameters: Tree, task: RecallTask) -> Tree:
-            if rung.shape is not None:
-                return transformer_blocks.observe(parameters, task, setting, rung.shape)
-            return attention_model.observe(parameters, task, setting, rung.name == "1")
-
-        found = jax.jit(jax.vmap(one))(trained.parameters, data)
-        measures = {name: np.asarray(found[name], dtype=np.float64) for name in (*OBSERVABLES, "attention_weight")}
+        observe = jax.jit(jax.vmap(lambda parameters, task: rung.observe(setting, parameters, task)))
+        found = observe(trained.parameters, data)
         # On rung 1 the logits have no scale, hence no loss.
-        loss = np.full(seeds, np.nan) if rung.name == "1" else trained.loss
-        measures |= {"training_accuracy": trained.accuracy, "loss": loss}
-        return RungObservation(setting, used, {name: Observable(values) for name, values in measures.items()}, rung,
-                               n_test, trained.steps, _parameters(start[0]))
+        found |= {"training_accuracy": trained.accuracy,
+                  "loss": np.full(seeds, np.nan) if rung.name == "1" else trained.loss}
+        measures = {name: Observable(np.asarray(found[name], np.float64)) for name in MEASURES}
+        return RungObservation(setting, used, measures, rung, n_test, np.asarray(trained.steps), count)
 
     if rung.steps is not None:
         eta, gamma = rates(rung, setting)
-        steps = jax.jit(jax.vmap(lambda task: attention_model.three_steps(task, setting, eta, gamma)))
-        parameters = steps(data)
-        measure = problem_of(rung, setting, tasks[0]).measure
-        loss, accuracy = jax.jit(jax.vmap(measure))(parameters, data)
-        return observed(Trained(parameters, np.full(seeds, rung.steps), np.asarray(loss, np.float64),
-                                np.asarray(accuracy, np.float64)))
+        parameters = jax.jit(jax.vmap(lambda task: attention_model.three_steps(task, setting, eta, gamma)))(data)
+        loss, accuracy = jax.jit(jax.vmap(problem.measure))(parameters, data)
+        return observed(Trained(parameters, None, np.full(seeds, rung.steps), loss, accuracy))
     used_plan = plan or rung.plan(setting)
     identity = {"rung": rung.name, "setting": setting.to_dict(), "seed": used, "seeds": seeds, "n_test": n_test,
                 "plan": dataclasses.asdict(used_plan) | {"most_steps": None}}
-    training = Training(problem_of(rung, setting, tasks[0]), stacked(start), data, used_plan, seed=used, path=resume,
-                        identity=identity)
-    with interrupted_with(lambda: observed(training.trained()) if int(training.state.steps.max()) else None):
-        trained = training.run(progress)
-    return observed(trained)
+    training = Training(problem, stacked(start), data, used_plan, seed=used, path=resume, identity=identity)
+    with interrupted_with(lambda: observed(training.state) if training.state.steps.any() else None):
+        training.run(progress)
+    return observed(training.state)
 
 
 def rates(rung: Rung, setting: Setting) -> tuple[float | None, float | None]:
@@ -166,52 +215,3 @@ def rates(rung: Rung, setting: Setting) -> tuple[float | None, float | None]:
     if setting.eta is not None:
         return setting.eta, setting.gamma
     return ETA, LEAD * setting.V * setting.L**2 / ETA
-
-
-def problem_of(rung: Rung, setting: Setting, task: RecallTask) -> Problem:
-    """The rung's loss on a minibatch or on all training sequences, and both measures on all of them."""
-    import jax
-    import jax.numpy as jnp
-
-    n = len(task.training.label)
-    blocks = -(-n // BLOCK_SEQUENCES)
-
-    def scores(parameters: Tree, task: RecallTask, seq: Tree) -> Tree:
-        if rung.shape is not None:
-            return transformer_blocks.logits(parameters, seq, rung.shape, setting.V)[0]
-        z = attention_model.embeddings_of(parameters, task)
-        return attention_model.logits(parameters, z, seq, setting, rung.name == "1")
-
-    def loss(parameters: Tree, task: RecallTask, key: Tree) -> Tree:
-        seq = task.training
-        if not rung.full_batch:
-            rows = jax.random.randint(key, (min(BATCH if rung.shape is None else BLOCKS_BATCH, n),), 0, n)
-            seq = jax.tree.map(lambda x: x[rows], seq)
-        return attention_model.cross_entropy(scores(parameters, task, seq), seq.label)
-
-    def measure(parameters: Tree, task: RecallTask) -> tuple[Tree, Tree]:
-        # Blocks of equal size; the last is filled up with sequences that count for nothing.
-        rows = jnp.arange(blocks * BLOCK_SEQUENCES).reshape(blocks, -1)
-
-        def of_block(rows: Tree) -> Tree:
-            seq = jax.tree.map(lambda x: x[rows % n], task.training)
-            found = scores(parameters, task, seq)
-            log_p = jax.nn.log_softmax(found, axis=-1)
-            right = jnp.take_along_axis(log_p, seq.label[:, None], axis=-1)[:, 0]
-            counts = rows < n
-            return jnp.stack([-(right * counts).sum(), (attention_model.credit(found, seq.label) * counts).sum()])
-
-        total = jax.lax.map(of_block, rows).sum(axis=0) / n
-        return total[0], total[1]
-
-    return Problem(loss, measure)
-
-
-def _parameters(start: Tree) -> int:
-    """Trained numbers of one model. Of W only W z_EOS acts where z_EOS is fixed, as rank one: d numbers."""
-    import jax
-
-    total = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(start))
-    return total - start["W"].size + len(start["W"]) if "W" in start and "z" not in start else total
-
-

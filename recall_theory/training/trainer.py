@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import SettingError, interrupts_deferred
 from ..numerics.formatting import write_whole
@@ -78,24 +77,14 @@ class Problem(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What training leaves: `parameters`, a leading axis of seeds; a value a seed of `steps` taken, `loss` (nats) and
-    `accuracy` on the training data."""
-
-    parameters: Tree
-    steps: NDArray[np.int64]
-    loss: NDArray[np.float64]
-    accuracy: NDArray[np.float64]
-
-
-class State(NamedTuple):
-    """Where training stands, each with a leading axis of seeds. A seed that is `done` keeps what it has."""
+    """Where training stands: trees with a leading axis of seeds of the `parameters` and of the optimiser's `moments`;
+    a value a seed of `steps` taken, `loss` (nats) and `accuracy` on the training data at the last look."""
 
     parameters: Tree
     moments: Tree
     steps: Tree
     loss: Tree
     accuracy: Tree
-    done: Tree
 
 
 class Training:
@@ -120,8 +109,8 @@ class Training:
         seeds = jax.tree.leaves(parameters)[0].shape[0]
         self.keys = jax.random.split(jax.random.key(seed % 2**32), seeds)
         zero = jnp.zeros(seeds)
-        self.state = State(parameters, jax.vmap(self.optimiser.init)(parameters), zero.astype(int), zero + jnp.inf,
-                           zero, zero > 0)
+        self.state = Trained(parameters, jax.vmap(self.optimiser.init)(parameters), zero.astype(int), zero + jnp.inf,
+                             zero)
         self._advance = jax.jit(self._advanced, static_argnums=3)
         if path is not None and Path(path).exists():
             self._load(path)
@@ -132,36 +121,33 @@ class Training:
         waits for the end of a chunk."""
         import jax
 
-        done, most = int(self.state.steps.max()), self.plan.most_steps
-        chunks = 0
+        most = self.plan.most_steps
         try:
-            while done < most and not bool(self.state.done.all()):
+            for chunk, done in enumerate(range(int(self.state.steps.max()), most, CHUNK), start=1):
+                if self._met_the_rule(self.state).all():
+                    break
                 length = min(CHUNK, most - done)
                 with interrupts_deferred():
                     self.state = jax.block_until_ready(self._advance(self.state, self.data, self.keys, length))
-                done, chunks = done + length, chunks + 1
                 if progress is not None:
-                    progress(done, most, f"loss {float(self.state.loss.mean()):.3g}, "
+                    progress(done + length, most, f"loss {float(self.state.loss.mean()):.3g}, "
                              f"accuracy {float(self.state.accuracy.mean()):.3f}")
-                if chunks % SAVE_EVERY == 0:
+                if chunk % SAVE_EVERY == 0:
                     self._save()
         finally:
             self._save()
-        return self.trained()
+        return self.state
 
-    def trained(self) -> Trained:
-        """What there is so far."""
-        steps, loss, accuracy = (np.asarray(x) for x in (self.state.steps, self.state.loss, self.state.accuracy))
-        return Trained(self.state.parameters, steps.astype(np.int64), loss.astype(np.float64),
-                       accuracy.astype(np.float64))
+    def _met_the_rule(self, state: Trained) -> Tree:
+        return (state.accuracy >= self.plan.accuracy) & (state.loss < self.plan.loss)
 
-    def _advanced(self, state: State, data: Tree, keys: Tree, length: int) -> State:
-        """The state after `length` steps of every seed that is not done."""
+    def _advanced(self, state: Trained, data: Tree, keys: Tree, length: int) -> Trained:
+        """The state after `length` steps of every seed that has not met the stopping rule."""
         import jax
         import jax.numpy as jnp
         import optax
 
-        def one(state: State, data: Tree, key: Tree) -> State:
+        def one(state: Trained, data: Tree, key: Tree) -> Trained:
             def step(carry: tuple[Tree, Tree], number: Tree) -> tuple[tuple[Tree, Tree], None]:
                 parameters, moments = carry
                 gradient = jax.grad(self.problem.loss)(parameters, data, jax.random.fold_in(key, number))
@@ -170,10 +156,9 @@ class Training:
 
             (parameters, moments), _ = jax.lax.scan(step, (state.parameters, state.moments),
                                                     state.steps + jnp.arange(length))
-            loss, accuracy = self.problem.measure(parameters, data)
-            done = (accuracy >= self.plan.accuracy) & (loss < self.plan.loss)
-            new = State(parameters, moments, state.steps + length, loss, accuracy, done)
-            return State(*jax.tree.map(lambda old, now: jnp.where(state.done, old, now), state, new))
+            new = Trained(parameters, moments, state.steps + length, *self.problem.measure(parameters, data))
+            done = self._met_the_rule(state)
+            return Trained(*jax.tree.map(lambda old, now: jnp.where(done, old, now), state, new))
 
         return jax.vmap(one)(state, data, keys)
 
@@ -197,12 +182,12 @@ class Training:
         try:
             with np.load(path) as file:
                 same = str(file["identity"]) == self.identity
-                found = [file[f"leaf{i}"] for i in range(len(leaves))] if same else []
+                found = [jax.device_put(file[f"leaf{i}"]) for i in range(len(leaves))] if same else []
         except (ValueError, KeyError, OSError) as error:
             raise SettingError("resume", f"resume={path!r} can't be read as a training: {error}") from None
         if not same:
             raise SettingError("resume", f"resume={path!r} holds a training of another rung, setting, seed or plan")
-        self.state = jax.tree.unflatten(shape, [jax.device_put(x) for x in found])
+        self.state = jax.tree.unflatten(shape, found)
 
 
 def stacked(trees: list[Tree]) -> Tree:

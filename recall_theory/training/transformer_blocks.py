@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..settings import Setting
-from .attention_model import RecallTask, Sequences, Tree, credit
+from .attention_model import Seen, Sequences, Tree
 
 HEAD = 8  # coordinates of an attention head, about
 EXPANSION = 4  # hidden units of an MLP a coordinate of the residual stream
@@ -44,8 +44,7 @@ def heads_of(d: int) -> int:
 def initial(setting: Setting, shape: BlockShape, rng: np.random.Generator) -> Tree:
     """Fresh parameters: embeddings of norm about 1, matrices of variance 1/inputs, those that write to the residual
     stream smaller by sqrt(2 blocks)."""
-    V, d = setting.V, setting.d
-    out = (2 * shape.blocks) ** -0.5
+    V, d, wide, out = setting.V, setting.d, EXPANSION * setting.d, (2 * shape.blocks) ** -0.5
 
     def normal(rows: int, columns: int, scale: float = 1.0) -> Any:
         return (scale / np.sqrt(rows) * rng.standard_normal((rows, columns))).astype(np.float32)
@@ -56,8 +55,8 @@ def initial(setting: Setting, shape: BlockShape, rng: np.random.Generator) -> Tr
     blocks = [{
         "norm1": norm(), "norm2": norm(),
         "query": normal(d, d), "key": normal(d, d), "value": normal(d, d), "write": normal(d, d, out),
-        "inward": normal(d, EXPANSION * d), "bias": np.zeros(EXPANSION * d, np.float32),
-        "outward": normal(EXPANSION * d, d, out), "outward_bias": np.zeros(d, np.float32),
+        "inward": normal(d, wide), "bias": np.zeros(wide, np.float32),
+        "outward": normal(wide, d, out), "outward_bias": np.zeros(d, np.float32),
     } for _ in range(shape.blocks)]
     return {"tokens": normal(d, V + 2).T.copy(), "positions": normal(d, shape.length(setting)).T.copy(),
             "blocks": blocks, "norm": norm(), "unembedding": normal(d, V)}
@@ -66,11 +65,9 @@ def initial(setting: Setting, shape: BlockShape, rng: np.random.Generator) -> Tr
 def layer_norm(x: Tree, norm: Tree) -> Tree:
     """x with each row brought to mean 0 and variance 1, times the gain and plus the shift."""
     import jax
-    import jax.numpy as jnp
 
-    centred = x - x.mean(axis=-1, keepdims=True)
-    return centred * jax.lax.rsqrt(jnp.mean(centred**2, axis=-1, keepdims=True) + STABILISER) * norm["gain"] \
-        + norm["shift"]
+    x = x - x.mean(axis=-1, keepdims=True)
+    return x * jax.lax.rsqrt((x**2).mean(axis=-1, keepdims=True) + STABILISER) * norm["gain"] + norm["shift"]
 
 
 def block(x: Tree, weights: Tree, heads: int, last: bool) -> tuple[Tree, Tree]:
@@ -80,15 +77,13 @@ def block(x: Tree, weights: Tree, heads: int, last: bool) -> tuple[Tree, Tree]:
     import jax.numpy as jnp
 
     n, T, d = x.shape
-    read = layer_norm(x, weights["norm1"])
-    asked = read[:, -1:] if last else read
+    read, asked = layer_norm(x, weights["norm1"]), slice(T - 1 if last else 0, T)
     q, k, v = ((part @ weights[name]).reshape(n, -1, heads, d // heads).swapaxes(1, 2)
-               for part, name in ((asked, "query"), (read, "key"), (read, "value")))
-    scores = q @ k.swapaxes(2, 3) / np.sqrt(d // heads)
-    if not last:
-        scores = jnp.where(jnp.tril(jnp.ones((T, T), bool)), scores, -jnp.inf)
+               for part, name in ((read[:, asked], "query"), (read, "key"), (read, "value")))
+    seen = jnp.tril(jnp.ones((T, T), bool))[asked]
+    scores = jnp.where(seen, q @ k.swapaxes(2, 3) / np.sqrt(d // heads), -jnp.inf)
     a = jax.nn.softmax(scores, axis=-1)
-    x = (x[:, -1:] if last else x) + (a @ v).swapaxes(1, 2).reshape(n, -1, d) @ weights["write"]
+    x = x[:, asked] + (a @ v).swapaxes(1, 2).reshape(n, -1, d) @ weights["write"]
     hidden = jax.nn.gelu(layer_norm(x, weights["norm2"]) @ weights["inward"] + weights["bias"])
     return x + hidden @ weights["outward"] + weights["outward_bias"], a
 
@@ -114,29 +109,11 @@ def embedded(parameters: Tree, seq: Sequences, shape: BlockShape, V: int) -> tup
     return x, place
 
 
-def logits(parameters: Tree, seq: Sequences, shape: BlockShape, V: int) -> tuple[Tree, Tree, Tree]:
-    """Logits (n, V), the end token's attention in the last block (n, heads, T), the informative token's place (n,)."""
+def forward(parameters: Tree, seq: Sequences, shape: BlockShape, V: int) -> Seen:
+    """The model; its attention is the end token's in the last block, the mean over heads."""
     x, place = embedded(parameters, seq, shape, V)
     heads = heads_of(x.shape[-1])
     for number, weights in enumerate(parameters["blocks"], start=1):
         x, a = block(x, weights, heads, number == shape.blocks)
-    return layer_norm(x[:, -1], parameters["norm"]) @ parameters["unembedding"], a[:, :, -1], place
-
-
-def observe(parameters: Tree, task: RecallTask, setting: Setting, shape: BlockShape) -> dict[str, Tree]:
-    """The observables on fresh sequences.
-
-    attention: the end token's attention in the last block, mean over heads, is greatest at the informative token;
-    recall: share of the facts that are answered right in more than half of 8 fresh sequences; accuracy: as everywhere.
-    """
-    import jax.numpy as jnp
-
-    scores, a, place = logits(parameters, task.held_out, shape, setting.V)
-    weight = a.mean(axis=1)
-    asked = credit(logits(parameters, task.asked, shape, setting.V)[0], task.asked.label)
-    return {
-        "attention": credit(weight, place).mean(),
-        "recall": (asked.reshape(setting.V, -1).mean(axis=1) > 0.5).mean(),
-        "accuracy": credit(scores, task.held_out.label).mean(),
-        "attention_weight": jnp.take_along_axis(weight, place[:, None], axis=1).mean(),
-    }
+    looked = a[:, :, -1].mean(axis=1)
+    return Seen(layer_norm(x[:, -1], parameters["norm"]) @ parameters["unembedding"], looked, looked, place)

@@ -89,8 +89,10 @@ def read_rows(path: str | Path) -> list[Row]:
     if not Path(path).exists():
         return []
     *lines, rest = Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
+    if not LINE.startswith(rest[:len(LINE)]):
+        lines.append(rest)  # no line of the study that was cut short
     rows: list[Row] = []
-    for number, line in enumerate([*lines, *([] if LINE.startswith(rest[:len(LINE)]) else [rest])], start=1):
+    for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)
             rows.append({**row, "key": row["key"]})
@@ -99,24 +101,13 @@ def read_rows(path: str | Path) -> list[Row]:
     return rows
 
 
-def _prepare(path: str | Path) -> None:
-    """Make the file where it is absent, and cut off a last line that a kill left unfinished. Raises `SettingError`
-    where that can't be done, before any work is."""
-    try:
-        read_rows(path)
-        with open(path, "ab+") as file:
-            file.seek(0)
-            file.truncate(file.read().rfind(b"\n") + 1)
-    except OSError as error:
-        raise SettingError("store", f"store={str(path)!r} can't be written: {error.strerror}") from None
-
-
 def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = None, progress: Progress | None = None,
                mapped: Callable[..., Iterable[tuple[int, Row]]] = unordered_map) -> list[Row]:
     """Train every place that the file does not have; each line is appended once its training is finished.
 
     `mapped` does the work, here one training after another, or on other machines as `sweep.run_sweep.cluster_map` does.
-    Returns the rows of all places, in their order. Ctrl-C loses the trainings under way only.
+    Returns the rows of all places, in their order. Ctrl-C loses the trainings under way only. Raises `SettingError`
+    where the file can't be read or written, before any work is done.
     """
     rows: dict[str, Row] = {}
     keys = [place.key for place in places]
@@ -131,12 +122,18 @@ def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = Non
                 yield place, seed
 
     if path is not None:
-        _prepare(path)
+        try:
+            read_rows(path)
+            with open(path, "ab+") as file:  # without a last line that a kill left unfinished
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
+        except OSError as error:
+            raise SettingError("store", f"store={str(path)!r} can't be written: {error.strerror}") from None
     for _, row in mapped(run_place, missing()):
         rows[row["key"]] = row
         if path is not None:
-            with open(path, "ab", buffering=0) as file:  # in one piece: others may append too
-                file.write(f"{json.dumps(row)}\n".encode())
+            with open(path, "ab", buffering=0) as lines:  # in one piece: others may append too
+                lines.write(f"{json.dumps(row)}\n".encode())
         say(sum(k in rows for k in keys), len(places), "")
     return [rows[key] for key in keys]
 
@@ -169,14 +166,12 @@ def compare_rungs(rows: Sequence[Row]) -> list[Row]:
         mine = [row for row in rows if row["rung"] == rung]
         if not mine:
             continue
-        excess = np.array([row["observed"]["accuracy"]["mean"] - law_of(setting_of_row(row))["accuracy"]
-                           for row in mine])
-        steps = np.concatenate([row["steps"] for row in mine])
-        most = np.concatenate([[row.get("most_steps", 0)] * len(row["steps"]) for row in mine])
+        means = {name: np.array([row["observed"][name]["mean"] for row in mine])
+                 for name in (*OBSERVABLES, "training_accuracy")}
+        excess = means["accuracy"] - [law_of(setting_of_row(row))["accuracy"] for row in mine]
+        steps, most = np.array([(steps, row.get("most_steps", 0)) for row in mine for steps in row["steps"]]).T
         result.append({
-            "rung": rung, "settings": len(mine),
-            **{name: float(np.mean([row["observed"][name]["mean"] for row in mine]))
-               for name in (*OBSERVABLES, "training_accuracy")},
+            "rung": rung, "settings": len(mine), **{name: float(values.mean()) for name, values in means.items()},
             "against_law": float(excess.mean()), "worst": float(excess[np.abs(excess).argmax()]),
             "steps": float(np.median(steps)), "stopped": float(np.mean(steps < most)),
             **{name: max(row[name] for row in mine) for name in ("facts_per_parameter", "bits_per_parameter")}})
