@@ -168,7 +168,7 @@ def test_interrupted_queries_are_counted(monkeypatch):
         return forward(model, tokens)
 
     monkeypatch.setattr(GeometricTransformer, "forward", some)
-    monkeypatch.setattr("recall_theory.geometric.construction.UNITS_A_PART", 10 * 12 * 9)
+    monkeypatch.setattr("recall_theory.geometric.construction.LOGITS_HELD", 10 * 12)
     code, out, err = call("geometric", "construct", "--N", "12", "--R", "3", "--hops", "2", "--route", "wide",
                           "--seed", "1", "--json")
     found = json.loads(out)

@@ -20,7 +20,7 @@ from validation.maximum_margin import largest_margin, margins
 
 
 def test_the_grid_has_forty_settings_and_every_rung():
-    grid = study.study_settings()
+    grid = study.STUDY
     assert [len(settings) for settings in grid.values()] == [20, 12, 10]
     places = large_ladder()
     assert len({place.key for place in places}) == len(places)
@@ -60,7 +60,7 @@ def made(rung, exponent):
     """Rows whose accuracy crosses 0.5 at V = d^exponent / 4."""
     rng = np.random.default_rng(0)
     rows = []
-    for s in study.study_settings()["width"]:
+    for s in study.STUDY["width"]:
         values = expit(3 * np.log(s.d**exponent / 4 / s.V) + 0.1 * rng.standard_normal(8))
         rows.append({"part": "width", "rung": rung, "setting": s.to_dict(),
                      "observed": {"accuracy": {"mean": values.mean(), "se": 0.01, "values": values.tolist()}}})

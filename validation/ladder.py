@@ -5,7 +5,7 @@
     python -m validation.ladder --scheduler tcp://host:8786   # on the machines of a Dask cluster
     python -m validation.ladder --count    # says what is done and what is left
 
-The rule, written before any of it ran. Settings: the 42 of `ladder_study.study_settings`, all at 8 seeds (seed 1), at
+The rule, written before any of it ran. Settings: the 42 of `ladder_study.STUDY`, all at 8 seeds (seed 1), at
 most 1,000 steps, learning rates and weight decay by the rules at the head of `recall_theory.training.rungs`; then the
 same without the trigger in the values (rungs 1 to 5, the samples' settings and V = 2 d), rungs 5 and 6 at d = 2, 3, 4,
 6 (what embeddings that are trained can hold), orthogonal and spherical embeddings at d = V, and, at V = 64, L = 8,
@@ -38,7 +38,7 @@ from recall_theory import Setting
 from recall_theory.simulate.workers import unordered_map
 from recall_theory.sweep.run_sweep import cluster_map
 from recall_theory.training.rungs import RUNGS
-from recall_theory.verification.ladder_study import DIMENSIONS, RATIO, Place, read_rows, run_ladder, study_settings
+from recall_theory.verification.ladder_study import DIMENSIONS, RATIO, STUDY, Place, read_rows, run_ladder
 
 FILE = Path(__file__).with_suffix(".jsonl")
 SEED = 1
@@ -51,13 +51,12 @@ ONLY_LAYER = ("1", "2", "3", "4", "5")  # rungs of the paper's layer, which know
 
 def large_ladder() -> list[Place]:
     """Every training of the quoted study, in the order in which it is run."""
-    grid = study_settings()
-    order = [(part, setting) for part in ("width", "samples", "length") for setting in grid[part]]
+    order = [(part, setting) for part in ("width", "samples", "length") for setting in STUDY[part]]
     order.sort(key=lambda pair: pair[1].N * pair[1].V)  # cheap ones first, of all parts
     places = [Place(part, rung, setting, SEEDS, STEPS) for part, setting in order for rung in RUNGS]
     fewer = [Setting(V=d // c, L=8, d=d, N=RATIO * (d // c)) for d in DIMENSIONS for c in (2, 4)]
     places += [Place("fewer", rung, setting, SEEDS, STEPS) for setting in fewer for rung in ("1", "2")]
-    keys_only = [setting.replace(trigger_in_value=False) for setting in (*grid["samples"], *grid["width"][:5])]
+    keys_only = [setting.replace(trigger_in_value=False) for setting in (*STUDY["samples"], *STUDY["width"][:5])]
     places += [Place("keys only", rung, setting, SEEDS, STEPS) for setting in keys_only for rung in ONLY_LAYER]
     alike = [Setting(V=V, L=8, d=V, N=ratio * V, embedding=law) for V in (16, 32) for ratio in (2, 8, 32)
              for law in ("orthogonal", "sphere")]
@@ -100,7 +99,7 @@ def exponent_places() -> list[Place]:
 
 def to_the_end() -> list[Place]:
     """20,000 steps of rungs 3 to 5, and the seeds that the exponents of rungs 1 and 2 take."""
-    grid = sorted(study_settings()["width"], key=lambda setting: setting.V * setting.d)
+    grid = sorted(STUDY["width"], key=lambda setting: setting.V * setting.d)
     places = [Place("long", "4", setting, SEEDS, LONG_STEPS) for setting in grid]
     places += [Place("long", "3", Setting(V=d, L=8, d=d, N=RATIO * d), SEEDS, LONG_STEPS) for d in (8, 12, 16)]
     places += [Place("narrow, long", "5", Setting(V=V, L=8, d=d, N=RATIO * V), SEEDS, LONG_STEPS)

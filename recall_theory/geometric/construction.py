@@ -19,29 +19,24 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from ..errors import SettingError, interrupted_with
 from ..numerics.arrays import FloatArray
 from .geometric_setting import Construction
 from .geometric_simulation import IntArray, all_words, answer_of_word, digit_codes, draw_queries, word_tables
 
-if TYPE_CHECKING:
-    from scipy import sparse
-
-    Matrices = tuple[sparse.csr_matrix, ...]
-
 WeightArray = NDArray[np.float32]
 
-BLOCK_NUMBERS = 2**23  # numbers that a block of queries may take at a time
-LEAST_BLOCK = 32  # queries of a block, so that a wide MLP's weights are read less often
+LOGITS_HELD = 2**26  # of a block of queries
+NUMBERS_HELD = 2**23  # in any one array of a block before the logits
+LEAST_BLOCK = 32  # queries of a block for which that counts, so that a wide MLP's weights are read less often
 MOST_DENSE = 2 * 10**7  # weights that are written out in dense arrays; 80 MB
 MOST_QUERIES = 20_000  # that are asked; all of them where there are no more
-LOGITS_HELD = 2**26  # logits held at a time
-UNITS_A_PART = 2**29  # hidden units of the queries between two signs of progress
 LEAK = 1 / 4  # of the margin, at most, that attention to other tokens takes
 CERTAIN = 40.0  # lead of a score at which attention to other tokens is below single precision
 
@@ -58,8 +53,8 @@ class GeometricTransformer:
 
     embedding: WeightArray
     positions: WeightArray
-    key_query: Matrices
-    value: Matrices
+    key_query: tuple[sparse.csr_matrix, ...]
+    value: tuple[sparse.csr_matrix, ...]
     inward: WeightArray | sparse.csr_matrix
     bias: WeightArray
     outward: WeightArray | sparse.csr_matrix
@@ -89,7 +84,7 @@ class GeometricTransformer:
         return total
 
     def forward(self, tokens: IntArray) -> WeightArray:
-        """Logits of all answers after the last token: tokens (n, t) to (n, answers), a block of sequences at a time.
+        """Logits of all answers after the last token: tokens (n, t) to (n, answers).
 
         Raises `SettingError` where a sequence is longer than there are positions.
         """
@@ -97,17 +92,13 @@ class GeometricTransformer:
         if tokens.shape[1] > len(self.positions):
             raise SettingError("tokens", f"tokens: sequences of {tokens.shape[1]} tokens are too long, the model has "
                                f"{len(self.positions)} positions")
-        logits = np.empty((len(tokens), len(self.unembedding)), np.float32)
-        block = max(LEAST_BLOCK, BLOCK_NUMBERS // max(tokens.shape[1] * self.d, self.width))
-        for i in range(0, len(tokens), block):
-            hidden = self.attend(tokens[i:i + block]).T
-            for layer, bias in ((self.inward, self.bias), (self.second, self.second_bias)):
-                if layer is not None and bias is not None:
-                    hidden = layer @ hidden
-                    hidden += bias[:, None]
-                    np.maximum(hidden, 0, out=hidden)
-            logits[i:i + block] = (self.outward @ hidden).T @ self.unembedding.T
-        return logits
+        hidden = self.attend(tokens).T
+        for layer, bias in ((self.inward, self.bias), (self.second, self.second_bias)):
+            if layer is not None and bias is not None:
+                hidden = layer @ hidden
+                hidden += bias[:, None]
+                np.maximum(hidden, 0, out=hidden)
+        return np.asarray((self.outward @ hidden).T @ self.unembedding.T, np.float32)
 
     def weights(self) -> dict[str, WeightArray]:
         """Every weight by name in dense arrays, those of the heads stacked. Raises `SettingError` where they are more
@@ -146,9 +137,15 @@ def construct(construction: Construction, facts: IntArray) -> GeometricTransform
     embedding = np.zeros((c.N + c.R, c.d), np.float32)
     embedding[c.N + np.arange(c.R), c.coded + np.arange(c.R)] = 1
     embedding[:c.N, :c.coded] = codes[word_tables(facts, c.ahead)].swapaxes(0, 1).reshape(c.N, -1)
-    mlp = _table(c, codes, facts) if c.route == "wide" else _selectors(c, codes)
-    return GeometricTransformer(embedding=embedding, unembedding=_unembedding(c, codes, facts),
-                                **_attention(c, codes), **mlp)
+    mlp = _table(c, codes, facts) if c.route == "wide" else _selectors(c)
+    if c.has_norms:
+        codes = np.append(codes, -(codes**2).sum(axis=1, keepdims=True) / 2, axis=1)
+    if c.sets == "disjoint":
+        unembedding = np.kron(np.eye(c.R, dtype=np.float32), codes)
+    else:  # for each word of the hops behind, the code of the one entity that it leads from to the attribute
+        origins = np.argsort(word_tables(facts, c.behind), axis=1)
+        unembedding = codes[origins].swapaxes(0, 1).reshape(c.N, -1)
+    return GeometricTransformer(embedding=embedding, unembedding=unembedding, **_attention(c), **mlp)
 
 
 def circle(n: int) -> FloatArray:
@@ -157,28 +154,22 @@ def circle(n: int) -> FloatArray:
     return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
-def _attention(c: Construction, codes: WeightArray) -> dict[str, Any]:
-    """Positions, key-query matrices and value matrices.
-
-    Chain of thought has one head; the last position attends to the current entity and to the next relation. In one
+def _attention(c: Construction) -> dict[str, Any]:
+    """Chain of thought has one head; the last position attends to the current entity and to the next relation. In one
     pass a head for each token moves relations into slots, one for each place in the query; positions are angles in
-    coordinates that only slots use. One relation, or one hop, needs no places: attention is uniform.
-    """
-    from scipy import sparse
-
+    coordinates that only slots use. One relation, or one hop, needs no places: attention is uniform."""
     def matrix(row: IntArray, column: IntArray, value: ArrayLike) -> sparse.csr_matrix:
         entries = [array.ravel() for array in np.broadcast_arrays(value, row, column)]
         return sparse.csr_matrix((entries[0].astype(np.float32), entries[1:]), shape=(c.d, c.d))
 
     entity, relation = np.arange(c.coded), c.coded + np.arange(c.R)
     if c.route == "chain":
-        first, step = c.coded + c.R, np.arange(c.hops)
-        leak = LEAK * c.spacing / (10 * float(np.abs(codes).max()) * math.sqrt(c.k))
+        read, step = np.arange(c.coded + c.R), np.arange(c.hops)
+        leak = LEAK * c.spacing / (10 * c.largest * math.sqrt(c.k))
         strength = math.log(max(c.hops - 1, 1 / 2) * (1 / leak - 1))
         attended = np.stack([np.where(step > 0, c.hops + step, 0), step + 1], axis=1)
-        read = np.arange(first)
-        return {"positions": np.eye(2 * c.hops + 1, c.d, first, dtype=np.float32),
-                "key_query": (matrix(first + c.hops + step[:, None], first + attended, strength),),
+        return {"positions": np.eye(2 * c.hops + 1, c.d, len(read), dtype=np.float32),
+                "key_query": (matrix(len(read) + c.hops + step[:, None], len(read) + attended, strength),),
                 "value": (matrix(read, read, 2.0),)}
 
     length = c.hops + 1
@@ -195,25 +186,22 @@ def _attention(c: Construction, codes: WeightArray) -> dict[str, Any]:
     return {"positions": positions, "key_query": tuple(heads), "value": (matrix(entity, entity, 1.0), *moved)}
 
 
-def _selectors(c: Construction, codes: WeightArray) -> dict[str, Any]:
+def _selectors(c: Construction) -> dict[str, Any]:
     """The MLP that hands on the code of the word asked, in one layer or two: the first selects the code of the first
     relations' word and hands on the other relations, and the second selects the block of their word."""
-    from scipy import sparse
-
-    gate = 2 * float(np.abs(codes).max())  # twice what it must be without leak and noise
     if c.route != "two-layers":
         deciding = 1 if c.sets == "disjoint" else c.behind
-        inward, bias, outward = _selector(c, gate, c.ahead, c.slots, deciding, c.has_norms)
+        inward, bias, outward = _selector(c, c.ahead, c.slots, deciding, c.has_norms)
         inward.resize(len(bias), c.d)
         return {"inward": inward, "bias": bias, "outward": outward}
     later = sparse.eye(c.behind * c.R, dtype=np.float32)
-    inward, bias, code = _selector(c, gate, c.ahead, c.ahead, 0, False)
-    second, second_bias, outward = _selector(c, gate, 0, c.behind, c.behind, c.has_norms)
+    inward, bias, code = _selector(c, c.ahead, c.ahead, 0, False)
+    second, second_bias, outward = _selector(c, 0, c.behind, c.behind, c.has_norms)
     return {"inward": sparse.block_diag([inward, later], "csr"), "bias": np.append(bias, 0 * later.diagonal()),
             "second": second @ sparse.block_diag([code, later], "csr"), "second_bias": second_bias, "outward": outward}
 
 
-def _selector(c: Construction, gate: float, ahead: int, slots: int, deciding: int,
+def _selector(c: Construction, ahead: int, slots: int, deciding: int,
               has_norms: bool) -> tuple[sparse.csr_matrix, WeightArray, sparse.csr_matrix]:
     """Units that read R^ahead codes and `slots` relations, and hand on the code that the first `ahead` relations name,
     into that of R^deciding blocks which the last `deciding` relations name: inward, bias and outward.
@@ -221,11 +209,10 @@ def _selector(c: Construction, gate: float, ahead: int, slots: int, deciding: in
     Two units a coordinate of each word's code, relu(+-x + gate (slots that agree - slots)), silent unless all agree.
     Where codes differ in length there is a unit for each block, 1 where the block is asked.
     """
-    from scipy import sparse
-
     def one_hot(number: IntArray, of: int) -> sparse.csr_matrix:
         return sparse.eye(of, format="csr")[number]
 
+    gate = 2 * c.largest  # twice what it must be without leak and noise
     words, blocks = all_words(c.R, slots), c.R**deciding
     number, each = np.arange(len(words)), c.k + has_norms
     constants, others = blocks * has_norms, (slots - deciding) * c.R
@@ -254,17 +241,6 @@ def _table(c: Construction, codes: WeightArray, facts: IntArray) -> dict[str, An
             "outward": np.ascontiguousarray(outward)}
 
 
-def _unembedding(c: Construction, codes: WeightArray, facts: IntArray) -> WeightArray:
-    """What each attribute's logit reads, shape (answers, outputs): for each word of the hops behind, the code of the
-    one entity that the word leads from to the attribute."""
-    if c.has_norms:
-        codes = np.concatenate([codes, -(codes**2).sum(axis=1, keepdims=True) / 2], axis=1)
-    if c.sets == "disjoint":
-        return np.kron(np.eye(c.R, dtype=np.float32), codes)
-    origins = np.argsort(word_tables(facts, c.behind), axis=1)
-    return codes[origins].swapaxes(0, 1).reshape(c.N, -1)
-
-
 @dataclasses.dataclass(frozen=True)
 class Recalled:
     """What a transformer answered: the share of `queries` whose answers are all right, and the least lead of the right
@@ -290,10 +266,12 @@ def run_queries(construction: Construction, model: GeometricTransformer, facts: 
     """
     c = construction
     subjects, words = draw_queries(c.N, c.R, c.hops, rng, MOST_QUERIES)
-    right, asked, margin, size = 0, 0, math.inf, max(1, min(LOGITS_HELD // c.answers, UNITS_A_PART // c.width))
+    block = max(LEAST_BLOCK, NUMBERS_HELD // max((2 * c.hops + 1) * c.d, c.width))
+    block = max(1, min(block, LOGITS_HELD // c.answers))
+    right, asked, margin = 0, 0, math.inf
     with interrupted_with(lambda: Recalled(right / asked, asked, margin) if asked else None):
         while asked < len(subjects):
-            truth, word = subjects[asked:asked + size], words[asked:asked + size]
+            truth, word = subjects[asked:asked + block], words[asked:asked + block]
             sequence = np.concatenate([truth[:, None], c.N + word], axis=1)
             fine = np.ones(len(sequence), bool)
             for step in word.T[:, None] if c.route == "chain" else [word.T]:

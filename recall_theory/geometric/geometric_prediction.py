@@ -7,9 +7,8 @@ codes     where the codes lie is shared by all queries: two that are close hurt 
 maps      how well two of the maps are aligned is shared by all subjects;
 subjects  <B_r c, B_q c'> disturbs r and q of one subject alike, and lengthens what disturbs its other relations.
 
-Maps are what each pair of words alone explains, subjects the regression on what two words share of one subject, both
-at all sizes; what is dropped is smaller by 1/words, and codes are to leading order in 1/N. Queries of several passes
-share facts besides. Derivation: docs/derivations/geometric.md.
+Maps and subjects hold at all sizes but for terms smaller by 1/words, codes to leading order in 1/N. Queries of several
+passes share facts besides. Derivation: docs/derivations/geometric.md.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.special import betainc
 
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
@@ -86,8 +86,7 @@ def predict(setting: GeometricSetting) -> GeometricPrediction:
     >>> round(prediction.recall, 4), round(prediction.std, 4)
     (0.9154, 0.0153)
     """
-    s = setting
-    noise = s.noise_deviation
+    s, noise = setting, setting.noise_deviation
     if s.construction == "exact" and noise == 0:
         return GeometricPrediction(s, 1.0, 1.0, 0.0, {})
     if s.construction == "exact":
@@ -99,32 +98,31 @@ def predict(setting: GeometricSetting) -> GeometricPrediction:
             noise = math.sqrt(power * s.words / s.width)
         one_pass = superposition_recall(s.N, s.words, s.k, s.width, noise=noise)
         causes = variance_by_cause(s.N, s.words, s.k, s.width, noise)
-    passes = len(s.word_lengths)
-    variance = max(sum(causes.values()), 0.0)
+    passes, variance = len(s.word_lengths), max(sum(causes.values()), 0.0)
     # Two passes ask two random facts of one seed: their average covariance is the variance of the seed's mean.
     recall = float(chain(one_pass, passes, s.N) + chain_shared(one_pass, passes, s.N, variance))
     std = math.sqrt(variance) if passes == 1 else _deviation_of_chains(s, one_pass, causes)
     return GeometricPrediction(s, min(max(recall, 0.0), 1.0), one_pass, std, causes)
 
 
-def _deviation_of_chains(setting: GeometricSetting, one_pass: float, causes: dict[str, float]) -> float:
+def _deviation_of_chains(s: GeometricSetting, one_pass: float, causes: dict[str, float]) -> float:
     """The deviation of the recall of several passes from seed to seed.
 
     Codes and maps are shared by all facts: over seeds the recall of a pass has a Beta law of their variance. Given it,
     facts are right independently, but for those of one subject, and queries vary together where their paths meet.
     """
-    s, own = setting, one_pass * (1 - one_pass)
-    shared = max(causes.get("codes", 0.0) + causes.get("maps", 0.0), 0.0)
+    own, passes = one_pass * (1 - one_pass), len(s.word_lengths)
     if own == 0:
         return 0.0
     p, weights = np.array([one_pass]), np.ones(1)
+    shared = causes.get("codes", 0.0) + causes.get("maps", 0.0)
     if 0 < shared < own:
         strength = own / shared - 1
-        nodes = min(len(s.word_lengths) + 1, CHAIN_NODES)  # the variance is a polynomial of twice as many degrees
-        p, weights = gauss_beta(one_pass * strength, (1 - one_pass) * strength, nodes)
+        # The variance is a polynomial of twice as many degrees.
+        p, weights = gauss_beta(one_pass * strength, (1 - one_pass) * strength, min(passes + 1, CHAIN_NODES))
     correlation = causes.get("subjects", 0.0) * s.N * s.words / max(s.words - 1, 1) / own
     within = weights @ variance_of_paths(s.word_lengths, s.N, s.R, p, correlation)
-    means = chain(p, len(s.word_lengths), s.N)
+    means = chain(p, passes, s.N)
     return math.sqrt(max(float(within + weights @ (means - weights @ means) ** 2), 0.0))
 
 
@@ -142,31 +140,32 @@ def variance_of_paths(lengths: tuple[int, ...], N: int, R: int, p: FloatArray, c
     0.001309
     """
     passes = len(lengths)
-    after = np.arange(passes + 1)[:, None]
-    decay = ((N * p - 1) / (N - 1)) ** after
+    decay = ((N * p - 1) / (N - 1)) ** np.arange(passes + 1)[:, None]
     # The chance of being right after so many passes, from a right subject and from a wrong one: (passes + 1, n).
     from_right, from_wrong = 1 / N + (1 - 1 / N) * decay, (1 - decay) / N
     back = (1 - p) / (N - 1)
+    relations = np.append(lengths, np.zeros(passes + 1, int))
+
+    def come_apart(one: IntArray, other: IntArray) -> FloatArray:
+        """The chance that pass number `one` of a query and `other` of another one ask different words."""
+        return np.where(relations[one] == relations[other], 1 - float(R) ** -relations[one], 1.0)
 
     # Two queries are at one subject after `one` and `other` passes, each right or wrong; then they share passes.
-    one, other = np.meshgrid(np.arange(passes + 1), np.arange(passes + 1), indexing="ij")
-    right = from_right[one], from_right[other]
-    both, first, second = right[0] * right[1], right[0] * (1 - right[1]), (1 - right[0]) * right[1]
+    one, other = np.indices((passes + 1, passes + 1))
+    right, right_other = from_right[one], from_right[other]
+    both, first, second = right * right_other, right * (1 - right_other), (1 - right) * right_other
     same = np.zeros_like(both)  # both at the same wrong subject
-    relations = np.append(np.array(lengths), [0] * (passes + 1))
-    apart = _come_apart(R, relations, one - 1, other - 1)
-    weight = np.where((one > 0) & (other > 0), apart, 1.0) / N
+    weight = np.where((one > 0) & (other > 0), come_apart(one - 1, other - 1), 1.0) / N
     total = np.zeros_like(p)
     while weight.any():
         left, left_other = np.maximum(passes - one, 0), np.maximum(passes - other, 0)
-        neither = 1 - both - first - second
-        ends = (both * from_right[left] * from_right[left_other] + first * from_right[left] * from_wrong[left_other]
-                + second * from_wrong[left] * from_right[left_other]
-                + neither * from_wrong[left] * from_wrong[left_other])
         go_on = (left > 0) & (left_other > 0)
+        neither = 1 - both - first - second
+        ends = (from_right[left] * (both * from_right[left_other] + first * from_wrong[left_other])
+                + from_wrong[left] * (second * from_right[left_other] + neither * from_wrong[left_other]))
         parting = decay[np.maximum(left - 1, 0)] * decay[np.maximum(left_other - 1, 0)] * p * (1 - p)
         ends += np.where(go_on, correlation, 0)[..., None] * both * parting
-        parted = np.where(go_on, _come_apart(R, relations, one, other), 1.0)
+        parted = np.where(go_on, come_apart(one, other), 1.0)
         total += np.tensordot(weight * parted, ends - from_right[passes] ** 2)
 
         neither = neither - same
@@ -179,12 +178,6 @@ def variance_of_paths(lengths: tuple[int, ...], N: int, R: int, p: FloatArray, c
         weight = np.where(go_on, weight * (1 - parted), 0)
         one, other = one + 1, other + 1
     return total
-
-
-def _come_apart(R: int, relations: IntArray, one: IntArray, other: IntArray) -> FloatArray:
-    """The chance that pass number `one` of a query and `other` of another one ask different words."""
-    asked = relations[one]
-    return np.where(asked == relations[other], 1 - float(R) ** -asked, 1.0)
 
 
 def variance_by_cause(N: int, words: int, k: int, d: int, noise: float = 0.0) -> dict[str, float]:
@@ -206,16 +199,11 @@ def variance_by_cause(N: int, words: int, k: int, d: int, noise: float = 0.0) ->
                 + words * noise**2 * (lead + 2 * longer * others) ** 2 + 2 * d * noise**4 * (words * longer) ** 2)
     alone = words * (others / d * lead**2 + 4 * rest / d * longer**2 + noise**2 * (lead**2 + 4 * others * longer**2)
                      + 2 * d * noise**4 * longer**2)
-    causes: dict[str, float] = {
-        "own": p * (1 - p) / N / words,
-        "codes": _variance_of_codes(N, words, k, d, noise),
-        "maps": _variance_of_maps(N, words, k, d, noise),
-        "subjects": (together - alone) / (float(N) * words**2),
-    }
+    own = p * (1 - p) / N / words
     # Differences of leading orders; together they cannot take away more than queries by themselves give.
-    causes["codes"] = max(causes["codes"], -causes["own"] / 4)
-    causes["subjects"] = max(causes["subjects"], -causes["own"] / 2)
-    return causes
+    return {"own": own, "codes": max(_variance_of_codes(N, words, k, d, noise), -own / 4),
+            "maps": _variance_of_maps(N, words, k, d, noise),
+            "subjects": max((together - alone) / (float(N) * words**2), -own / 2)}
 
 
 def _sensitivities(N: int, words: int, k: int, d: int, noise: float) -> tuple[float, float, float]:
@@ -227,51 +215,48 @@ def _sensitivities(N: int, words: int, k: int, d: int, noise: float) -> tuple[fl
         given_x = (1 - cap_probability(k, turned)) ** (N - 1)
     else:
         given_x = recall_given(x, N, k, d)
-    p = min(float(x.weights @ given_x), 1.0)
     lead = float((x.weights * x.along) @ given_x) / ((words - 1) / d + noise**2)
     deviation = x.squared - x.weights @ x.squared
     spread = float(x.weights @ deviation**2)
     longer = float((x.weights * deviation) @ given_x) / spread if words > 2 or noise > 0 else 0.0
-    return p, lead, longer
+    return min(float(x.weights @ given_x), 1.0), lead, longer
 
 
 def _variance_of_maps(N: int, words: int, k: int, d: int, noise: float) -> float:
     """The variance of recall that comes from how the maps of each pair of words are aligned.
 
     u is what one other word adds to x. Recall given |B^T u|^2, a Beta variable, is a series in its orthogonal
-    polynomials; the mean of that of degree m over all u of a map has 1 / `loss` times its variance.
+    polynomials; the mean of one of them over all u of a map has the share `kept` of its variance.
     """
     if d == k:  # nothing is hidden
         return 0.0
     squared, weights = gauss_beta(k / 2, (d - k) / 2, MAP_ORDERS)
     given_u = _recall_given_read(N, words, k, d, noise, squared)
     # Orthonormal polynomials at their own Gauss nodes, the constant first.
-    basis, _ = np.linalg.qr(np.sqrt(weights)[:, None] * np.polynomial.chebyshev.chebvander(
-        2 * (squared - squared[0]) / np.ptp(squared) - 1, MAP_ORDERS - 1))
-    series = basis.T @ (np.sqrt(weights) * given_u)
+    scaled, root = 2 * (squared - squared[0]) / np.ptp(squared) - 1, np.sqrt(weights)
+    basis, _ = np.linalg.qr(root[:, None] * np.polynomial.chebyshev.chebvander(scaled, MAP_ORDERS - 1))
+    series = basis.T @ (root * given_u)
     m = np.arange(MAP_ORDERS - 1)
     kept = np.cumprod((d - k + 2 * m) * (1 + 2 * m) / ((d - 1 + 2 * m) * (k + 2 * m)))
     return 2 * (words - 1) / words * float(kept @ series[1:] ** 2)
 
 
 def _recall_given_read(N: int, words: int, k: int, d: int, noise: float, squared: FloatArray) -> FloatArray:
-    """Recall where one of the other codes is read with each of these squared lengths (n,); the rest of x, and noise,
-    are random."""
+    """Recall where one other code is read with each of these squared lengths (n,); the rest of x and noise are random.
+    """
     rest = read_length_rule(words - 2, k, d, COARSE.lengths, MAP_NODES) if words > 2 else None
     if noise > 0:
         chi, chi_weights = gauss_gamma(2 / k, MAP_NODES)
         gaussian = noise**2 * k * chi, chi_weights
         rest = gaussian if rest is None else rule_of_sum(rest, gaussian, k, MAP_NODES)
-    total, weights = squared[:, None], np.ones(1)
+    total, weights, step = squared[:, None], np.ones(1), None
     if rest is not None:
         u, u_weights = gauss_coordinate(k, MAP_NODES, least=2)
-        both = rest[0][:, None]
-        alone = squared[:, None, None]
-        total = np.maximum(alone + both + 2 * np.sqrt(alone * both / k) * u, TINY).reshape(len(squared), -1)
-        weights = (rest[1][:, None] * u_weights).ravel()
-    read = RandomWalk(total.ravel(), np.zeros(total.size), np.ones(total.size))
+        alone, others = squared[:, None, None], rest[0][:, None]
+        total = np.maximum(alone + others + 2 * np.sqrt(alone * others / k) * u, TINY).reshape(len(squared), -1)
+        weights, step = (rest[1][:, None] * u_weights).ravel(), MAP_GUMBEL_STEP
     # What is read has a uniform direction of R^k, as if maps were onto.
-    step = None if rest is None else MAP_GUMBEL_STEP
+    read = RandomWalk(total.ravel(), np.zeros(total.size), np.ones(total.size))
     return recall_given(read, N, k, k, step).reshape(total.shape) @ weights
 
 
@@ -308,16 +293,13 @@ def _deflection_quantiles(words: int, k: int, d: int, noise: float) -> FloatArra
     typical = math.atan(math.sqrt(((words - 1) / d + noise**2) * (k - 1)))
     theta = np.geomspace(typical / 100, math.pi, DEFLECTION_GRID)
     x = interference(words, k, d, COARSE, noise)
-    law = x.weights @ deflection_probability(x, k, d, theta)
-    law = np.maximum.accumulate(law) + 1e-12 * np.arange(DEFLECTION_GRID)
-    return np.interp(_midpoints(DEFLECTION_QUANTILES), law, theta)
+    law = np.maximum.accumulate(x.weights @ deflection_probability(x, k, d, theta))
+    return np.interp(_midpoints(DEFLECTION_QUANTILES), law + 1e-12 * np.arange(DEFLECTION_GRID), theta)
 
 
 def _triangle_probability(k: int, cap: FloatArray, beta: FloatArray, theta: FloatArray) -> FloatArray:
     """The chance that a direction at an angle theta of one that is beta away from the centre is within the cap: a
     spherical triangle whose third angle is random."""
-    from scipy.special import betainc
-
     with np.errstate(divide="ignore", invalid="ignore"):
         least = (np.cos(cap) - np.cos(beta) * np.cos(theta)) / (np.sin(beta) * np.sin(theta))
     least = np.clip(np.nan_to_num(least), -1, 1)

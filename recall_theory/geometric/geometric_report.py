@@ -123,24 +123,20 @@ def gather_report(N: Sequence[int] = (32, 256), R: Sequence[int] = (4, 16), most
     return made(collect(one_seed, tasks, jobs=jobs, progress=progress, partial=made))
 
 
-def _code_length(N: int) -> int:
-    return max(CODE * (N - 1).bit_length(), 2)
-
-
 def _simulated_settings(N: int, R: int) -> list[GeometricSetting]:
     """One for each dimension at which the prediction reaches one of the recalls that are simulated."""
-    k = _code_length(N)
+    k = CODE * (N - 1).bit_length()
     found = {superposition_dimension(N, R, k, recall, COARSE) for recall in SIMULATED}
     return [GeometricSetting(N=N, R=R, d=d, code_length=k) for d in sorted(d for d in found if d is not None)]
 
 
 def _curve(N: int, R: int, simulated: list[tuple[int, Observable]]) -> RecallCurve:
-    k, exact = _code_length(N), GeometricSetting(N=N, R=R, construction="exact").exact_width
-    reaches, bits = superposition_dimension(N, R, k, TARGET), hops_bits(N, R, 1)
-    assert bits is not None
+    k, exact = CODE * (N - 1).bit_length(), Construction(N=N, R=R).d
+    reaches = superposition_dimension(N, R, k, TARGET)
     along = {round(float(d)) for d in np.geomspace(k, 2 * max(reaches or k, exact), CURVE_POINTS)}
     predicted = tuple((d, superposition_recall(N, R, k, d)) for d in sorted(along | {d for d, _ in simulated}))
-    return RecallCurve(N, R, k, predicted, tuple(simulated), reaches, exact, math.ceil(bits - BITS_ROUNDING))
+    return RecallCurve(N, R, k, predicted, tuple(simulated), reaches, exact,
+                       math.ceil(R * math.log2(N) - BITS_ROUNDING))
 
 
 def frontiers(N: int, most_hops: int, d: int = HELD) -> dict[str, tuple[int | None, ...]]:
@@ -149,19 +145,18 @@ def frontiers(N: int, most_hops: int, d: int = HELD) -> dict[str, tuple[int | No
 
     def asks(way: str, R: int, h: int) -> float:
         """Coordinates that so many relations take; infinity beyond the range of the bound."""
-        if way == "layers":
-            return GeometricSetting(N=N, R=R, hops=h, depth=h, construction="exact").exact_width
-        if way in WAYS:
-            return Construction(N=N, R=R, hops=h, route=way).d
-        bits = hops_bits(N, R, h)
-        return math.inf if bits is None else bits
+        if way == BOUND:
+            bits = hops_bits(N, R, h)
+            return math.inf if bits is None else bits
+        hops, route = (1, "embedding") if way == "layers" else (h, way)
+        return Construction(N=N, R=R, hops=hops, route=route).d
 
     def most(way: str, h: int) -> int | None:
         R = last_reaching(lambda R: asks(way, R, h) <= d, 1, 1, MOST_R, guess=1)
         return R if R is None or asks(way, R + 1, h) < math.inf else None
 
-    names = {**WAYS, BOUND: BOUND}
-    return {name: tuple(most(way, h) for h in range(1, most_hops + 1)) for way, name in names.items()}
+    return {name: tuple(most(way, h) for h in range(1, most_hops + 1))
+            for way, name in {**WAYS, BOUND: BOUND}.items()}
 
 
 def read_thresholds(path: str) -> tuple[dict[str, Any], ...]:

@@ -64,12 +64,16 @@ class GeometricSetting(BaseSetting):
             taken = str(coded) if coded < 10**12 else f"about 10^{len(str(coded)) - 1}"
             raise SettingError("hops", f"hops={self.hops}: words of {self.slots} relations out of {self.R} with codes "
                                f"of length {self.k} take {taken} coordinates, and {MOST_CODED} is the most allowed")
-        if self.construction == "exact":
-            self._check_exact()
-        else:
-            self._check_superposition()
-
-    def _check_exact(self) -> None:
+        if self.construction == "superposition":
+            for name in ("d", "code_length"):
+                if getattr(self, name) is None:
+                    raise SettingError(name, f"{name} is missing: random superposition has no size of its own; give "
+                                       "it, or ask for the exact construction")
+            if self.k < 2:
+                raise SettingError("code_length", f"code_length={self.k} is too short: random superposition takes 2")
+            if self.width < self.k:
+                raise SettingError("d", f"d={self.d} is too small: a code of code_length={self.k} does not fit in")
+            return
         bits = (self.N - 1).bit_length()
         if self.precision is not None:
             raise SettingError("precision", f"precision={self.precision} is for random superposition: coordinates of "
@@ -79,16 +83,6 @@ class GeometricSetting(BaseSetting):
                                "bits")
         if self.width < self.exact_width:
             raise SettingError("d", f"d={self.d} is too small: the exact construction takes {self.exact_width}")
-
-    def _check_superposition(self) -> None:
-        for name in ("d", "code_length"):
-            if getattr(self, name) is None:
-                raise SettingError(name, f"{name} is missing: random superposition has no size of its own; give it, "
-                                   "or ask for the exact construction")
-        if self.k < 2:
-            raise SettingError("code_length", f"code_length={self.k} is too short: random superposition takes 2")
-        if self.width < self.k:
-            raise SettingError("d", f"d={self.d} is too small: a code of code_length={self.k} does not fit in")
 
     @property
     def k(self) -> int:
@@ -283,6 +277,11 @@ class Construction(BaseSetting):
     def spacing(self) -> float:
         """The least distance of two codes."""
         return 2.0 if self.codes == "digits" else 2 * math.sin(math.pi / self.N)
+
+    @property
+    def largest(self) -> float:
+        """The size of the largest coordinate of a code."""
+        return 1.0 if self.codes == "circle" else 2.0**self.bits - 1
 
     @property
     def margin(self) -> float:

@@ -16,6 +16,13 @@ from ..simulate.workers import collect
 from .geometric_setting import MOST_CODED, ROUNDED, GeometricSetting, TrainingSetting
 
 IntArray = NDArray[np.int64]
+Progress = Callable[[int, int], None]
+AnySetting = TypeVar("AnySetting", GeometricSetting, TrainingSetting)
+
+MOST_MULTIPLICATIONS = 1e13  # a seed; some minutes of work
+MOST_QUERIES = 2**16  # chains of several passes that are asked; all of them where there are no more
+MOST_NUMBERS = 10**8  # that a model may hold; 800 MB
+SCORES_HELD = 2**22  # scores held at a time
 
 
 def draw_bijections(N: int, R: int, rng: np.random.Generator) -> IntArray:
@@ -87,19 +94,7 @@ def draw_maps(words: int, d: int, k: int, rng: np.random.Generator) -> FloatArra
 
 def superpose(codes: FloatArray, maps: FloatArray, answers: IntArray) -> FloatArray:
     """e_s = sum over words w of maps[w] codes[answers[w, s]]; shape (N, d)."""
-    total = np.zeros((answers.shape[1], maps.shape[1]))
-    for b, a in zip(maps, answers, strict=True):
-        total += codes[a] @ b.T
-    return total
-
-
-Progress = Callable[[int, int], None]
-AnySetting = TypeVar("AnySetting", GeometricSetting, TrainingSetting)
-
-MOST_MULTIPLICATIONS = 1e13  # a seed; some minutes of work
-MOST_QUERIES = 2**16  # chains of several passes that are asked; all of them where there are no more
-MOST_NUMBERS = 10**8  # that a model may hold; 800 MB
-SCORES_HELD = 2**22  # scores held at a time
+    return sum((codes[a] @ b.T for b, a in zip(maps, answers, strict=True)), np.zeros(()))
 
 
 class GeometricObservation(Measured[AnySetting]):
@@ -109,20 +104,16 @@ class GeometricObservation(Measured[AnySetting]):
 def check_affordable(setting: GeometricSetting) -> None:
     """Raise `SettingError` where a seed would not fit in memory, or would take too long."""
     s, coded = setting, setting.words * setting.k
-    if coded > MOST_CODED:
-        raise SettingError("R", f"R={s.R}: {s.words} codes of length {s.k} in one embedding take {coded} coordinates, "
-                           f"and {MOST_CODED} is the most that is simulated")
     numbers = s.N * (s.width + s.k + len(set(s.word_lengths)) * s.words)
     if s.construction == "superposition":
-        numbers += s.words * s.width * s.k
-    if numbers > MOST_NUMBERS:
-        raise SettingError("N", f"N={s.N}: this model holds {numbers:.3g} numbers, and {MOST_NUMBERS:.0e} is the most "
-                           "that is simulated; lower N, R, d or hops (predict has no such limit)")
-    work = float(setting.words) * setting.N * setting.k * (setting.N + 2 * setting.width)
-    if work > MOST_MULTIPLICATIONS:
-        raise SettingError("N", f"N={setting.N}: one seed of this simulation takes {work:.3g} multiplications, and "
-                           f"{MOST_MULTIPLICATIONS:.0e} is the most it takes on; lower N, R or d (predict has no such "
-                           "limit)")
+        numbers += coded * s.width
+    work = float(coded) * s.N * (s.N + 2 * s.width)
+    for name, size, most, what in [("R", coded, MOST_CODED, "coordinates of code in one embedding"),
+                                   ("N", numbers, MOST_NUMBERS, "numbers"),
+                                   ("N", work, MOST_MULTIPLICATIONS, "multiplications a seed")]:
+        if size > most:
+            raise SettingError(name, f"{name}={getattr(s, name)}: this model takes {size:.3g} {what}, and {most:.0e} "
+                               "is the most that is simulated; lower N, R, d or hops (predict has no such limit)")
 
 
 def simulate(setting: GeometricSetting, seeds: int = 32, seed: int | None = None, *, jobs: int = 1,
@@ -153,34 +144,32 @@ def simulate(setting: GeometricSetting, seeds: int = 32, seed: int | None = None
 def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:
     """Recall of seed number `index`: the fraction of right answers over all subjects and words of relations; over
     2^16 random ones where there are more and they take several passes."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
-    facts = draw_bijections(setting.N, setting.R, rng)
-    lengths = sorted(set(setting.word_lengths))
+    s, rng = setting, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
+    facts = draw_bijections(s.N, s.R, rng)
+    lengths, noise = sorted(set(s.word_lengths)), s.noise_deviation
     truth = np.concatenate([word_tables(facts, j) for j in lengths])
-    noise = setting.noise_deviation
-    if setting.construction == "exact":
-        codes = digit_codes(setting.N, setting.k)
+    if s.construction == "exact":
+        codes = digit_codes(s.N, s.k)
         read: Iterable[FloatArray] = (codes[a] + noise * rng.standard_normal(codes.shape) for a in truth)
     else:
-        codes = random_rows(rng, setting.N, setting.k, "sphere")
-        maps = draw_maps(setting.words, setting.width, setting.k, rng)
+        codes = random_rows(rng, s.N, s.k, "sphere")
+        maps = draw_maps(s.words, s.width, s.k, rng)
         embeddings = superpose(codes, maps, truth)
         if noise > 0:
             embeddings += noise * rng.standard_normal(embeddings.shape)
-        if setting.precision is not None:
-            deviation = np.sqrt(setting.words / setting.width * (1 + setting.noise**2))
-            embeddings = nearest_level(embeddings / deviation, ROUNDED, setting.precision)
+        if s.precision is not None:
+            deviation = np.sqrt(s.words / s.width * (1 + s.noise**2))
+            embeddings = nearest_level(embeddings / deviation, ROUNDED, s.precision)
         read = (embeddings @ b for b in maps)
     decisions = decoded(codes, read, truth)
-    if len(setting.word_lengths) == 1:
+    if len(s.word_lengths) == 1:
         return float(np.mean(decisions == truth))
 
-    first = {j: sum(setting.R**i for i in lengths if i < j) for j in lengths}
-    subjects, words = draw_queries(setting.N, setting.R, setting.hops, rng, MOST_QUERIES)
-    asked, start = subjects, 0
-    for j in setting.word_lengths:
-        asked = decisions[first[j] + word_index(words[:, start:start + j], setting.R), asked]
-        start += j
+    first_row = {j: sum(s.R**i for i in lengths if i < j) for j in lengths}
+    subjects, words = draw_queries(s.N, s.R, s.hops, rng, MOST_QUERIES)
+    asked = subjects
+    for word in np.split(words, np.cumsum(s.word_lengths)[:-1], axis=1):
+        asked = decisions[first_row[word.shape[1]] + word_index(word, s.R), asked]
     return float(np.mean(asked == answer_of_word(facts, subjects, words)))
 
 

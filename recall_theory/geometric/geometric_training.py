@@ -13,13 +13,12 @@ import numpy as np
 from ..errors import interrupted_with, interrupts_deferred
 from ..numerics.arrays import FloatArray, Observable
 from ..settings import check_seed, check_seeds
-from ..training.trainer import Plan, Training, Tree, check_installed, stacked
+from ..training.trainer import Plan, Progress, Training, Tree, check_installed, stacked
 from . import trained_transformer as model
 from .geometric_setting import TrainingSetting
 from .geometric_simulation import GeometricObservation
 from .trained_transformer import IntArray, Queries
 
-Progress = Callable[..., None]  # (steps done, steps at most, loss and accuracy)
 # One random stream each, so that what is measured doesn't depend on what else is.
 STREAMS = ("facts", "start", "frozen", "shuffle", "edit", "new facts", "new start", "numbers")
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betainc, betaincinv, ndtr
 
 from ..numerics.arrays import FloatArray
 from ..numerics.thresholds import last_reaching
@@ -36,8 +37,8 @@ CODE_TOLERANCE = 1 / 1024  # relative width to which the best code length is sou
 
 
 class Resolution(NamedTuple):
-    """Quadrature nodes for the length of the interference x, for its direction, and for a direction where the event
-    has a sharp edge."""
+    """Quadrature nodes for the length of the interference, its direction, and a direction where the event has a sharp
+    edge."""
 
     lengths: int
     directions: int
@@ -50,16 +51,12 @@ COARSE = Resolution(6, 24, 100)  # for searches: within 1e-3 where recall is hig
 
 def cap_probability(k: int, angle: FloatArray) -> FloatArray:
     """The chance that a random direction of R^k is within an angle (radians) of a given one."""
-    from scipy.special import betainc
-
     cap = betainc((k - 1) / 2, 1 / 2, np.sin(angle) ** 2) / 2
     return np.where(angle > np.pi / 2, 1 - cap, cap)
 
 
 def cap_angle(k: int, chance: FloatArray) -> FloatArray:
     """The inverse of `cap_probability`, to full relative precision where the angle is small."""
-    from scipy.special import betaincinv
-
     acute = np.arcsin(np.sqrt(betaincinv((k - 1) / 2, 1 / 2, 2 * np.minimum(chance, 1 - chance))))
     return np.where(chance > 1 / 2, np.pi - acute, acute)
 
@@ -71,9 +68,8 @@ def nearest_competitor(N: int, k: int, step: float = GUMBEL_STEP) -> tuple[Float
     grid is that of the trapezoid rule over t, F(cos A) = exp(-e^t / (N - 1)).
     """
     t = np.arange(GUMBEL_LOWEST, GUMBEL_HIGHEST, step)
-    closer = -np.expm1(-np.exp(t) / (N - 1))  # the chance that one competitor is closer than A
     weights = np.exp(t - np.exp(t))
-    return cap_angle(k, closer), weights / weights.sum()
+    return cap_angle(k, -np.expm1(-np.exp(t) / (N - 1))), weights / weights.sum()
 
 
 def interference(words: int, k: int, d: float, resolution: Resolution = FINE, noise: float = 0.0) -> RandomWalk:
@@ -85,13 +81,11 @@ def interference(words: int, k: int, d: float, resolution: Resolution = FINE, no
 
 def deflection_probability(x: RandomWalk, k: int, d: float, angle: FloatArray) -> FloatArray:
     """The chance that interference turns the right code by no more than each angle, at each node of x; shape
-    (nodes, angles).
+    (nodes, angles). Where d = k it is averaged over the direction of x.
 
     The code reads 1 + x_1 along itself. Across it k - 1 of the d - 1 other coordinates of x are read, a
     Beta((k-1)/2, (d-k)/2) share of their square.
     """
-    from scipy.special import betainc
-
     if d == k:
         return _deflection_under_square_maps(x, k, angle)
     ahead, across = 1 + x.along, x.squared - x.along**2
@@ -103,8 +97,7 @@ def deflection_probability(x: RandomWalk, k: int, d: float, angle: FloatArray) -
 
 
 def _deflection_under_square_maps(x: RandomWalk, k: int, angle: FloatArray) -> FloatArray:
-    """`deflection_probability` where d = k, averaged over the direction of x: as a function of that direction the
-    event is an indicator, and no rule for smooth functions does it justice.
+    """As a function of the direction of x the event is an indicator, and no rule for smooth functions does it justice.
 
     In the triangle of sides 1, |x| and c + x, the direction theta of x and the angle a that it turns c by have
     |x| sin(theta - a) = sin a.
@@ -149,17 +142,15 @@ def signs_recall(N: int, noise: float) -> float:
     (0.7874, 0.8261)
     """
     from scipy.signal import fftconvolve
-    from scipy.special import ndtr
 
     keep = float(ndtr(1 / noise))
     if N & (N - 1) == 0:
         return keep ** (N.bit_length() - 1)
     # Half the deficit: masses at 0, in equal cells up to where no digit reaches, and beyond them.
     edges = np.linspace(0, 1 + DEFICIT_DEVIATIONS * noise, DEFICIT_CELLS + 1)
-
-    def positive(mean: float) -> FloatArray:
-        """A digit y, where it is above 0."""
-        return np.concatenate([[0], np.diff(ndtr((edges - mean) / noise)), [0]])
+    # A right and a wrong digit where they are above 0, and the mass at 0.
+    right, wrong = (np.pad(np.diff(ndtr((edges - mean) / noise)), 1) for mean in (1, -1))
+    zero = np.eye(1, DEFICIT_CELLS + 2)[0]
 
     def above(mass: FloatArray) -> FloatArray:
         """The chance of more than each value, half of its own cell among it."""
@@ -169,19 +160,17 @@ def signs_recall(N: int, noise: float) -> float:
         """The law of a deficit that grows by a positive digit; two cells' sum is on an edge, half to each side."""
         cells = fftconvolve(mass[1:-1], digit[1:-1])[:DEFICIT_CELLS]
         total = mass[0] * digit
-        total[1:-1] += (cells + np.concatenate([[0], cells[:-1]])) / 2
+        total[1:-1] += (cells + np.append(0, cells[:-1])) / 2
         total[-1] = mass.sum() * digit.sum() - total[:-1].sum()
         return total
 
-    zero, right, wrong = np.eye(1, DEFICIT_CELLS + 2)[0], positive(1), positive(-1)
-    free, tight = zero[::-1].copy(), np.zeros(DEFICIT_CELLS + 2)
+    free, tight = zero[::-1], 0 * zero
     for bit in range(N.bit_length()):  # both are divided by 2 a digit
         if N >> bit & 1:
             tight = tight * above(right) + wrong * above(free) + zero * keep * free.sum()
             free = right * above(free) + free * above(right) + zero * keep * free.sum()
         else:
-            tight = keep * tight + added(tight, wrong)
-            free = keep * free + added(free, right)
+            free, tight = keep * free + added(free, right), keep * tight + added(tight, wrong)
         free, tight = free / 2, tight / 2
     return min(float(tight.sum()) * 2 ** N.bit_length() / N, 1.0)
 

@@ -43,22 +43,16 @@ class Place:
         return json.dumps([self.rung, self.setting.to_dict(), self.seeds, self.steps, self.rate, self.decay])
 
 
-def study_settings() -> dict[str, list[Setting]]:
-    """The 42 settings of the table in docs/ladder.md: facts against d, against L, and against the samples.
-
-    V against d: L = 8, N = 32 V, d = 8, 12, 16, 24, 32, V = d, 2 d, 4 d, 8 d. Against L: d = 16, the same V, L = 2, 16,
-    32. Samples: V = 64, L = 8, d = 16 and 32, N/V = 2, 4, 8, 16, 128.
-    """
-    widths = [Setting(V=c * d, L=8, d=d, N=RATIO * c * d) for c in (2, 4, 1, 8) for d in DIMENSIONS]
-    lengths = [Setting(V=c * 16, L=L, d=16, N=RATIO * c * 16) for c in (2, 4, 1, 8) for L in (2, 16, 32)]
-    samples = [Setting(V=64, L=8, d=d, N=64 * ratio) for ratio in (8, 128, 4, 16, 2) for d in (16, 32)]
-    return {"width": widths, "length": lengths, "samples": samples}
-
-
-# Grids by name: a few minutes of work, and that of docs/ladder.md.
-GRIDS: dict[str, list[Setting]] = {
+# The 42 settings of the table in docs/ladder.md: facts against d, against L, and against the samples.
+STUDY = {
+    "width": [Setting(V=c * d, L=8, d=d, N=RATIO * c * d) for c in (2, 4, 1, 8) for d in DIMENSIONS],
+    "length": [Setting(V=c * 16, L=L, d=16, N=RATIO * c * 16) for c in (2, 4, 1, 8) for L in (2, 16, 32)],
+    "samples": [Setting(V=64, L=8, d=d, N=64 * ratio) for ratio in (8, 128, 4, 16, 2) for d in (16, 32)],
+}
+# Grids by name: a few minutes of work, and that table.
+GRIDS = {
     "small": [Setting(V=c * d, L=4, d=d, N=RATIO * c * d) for d in (8, 16) for c in (2, 4)],
-    "study": [setting for settings in study_settings().values() for setting in settings],
+    "study": [setting for settings in STUDY.values() for setting in settings],
 }
 
 
@@ -111,14 +105,17 @@ def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = Non
     """
     rows: dict[str, Row] = {}
     keys = [place.key for place in places]
-    say = progress or (lambda done, total, what: None)
+
+    def say(what: str) -> None:
+        if progress is not None:
+            progress(sum(key in rows for key in keys), len(places), what)
 
     def missing() -> Iterator[tuple[Place, int]]:
         for place, key in zip(places, keys, strict=True):
             if path is not None and key not in rows:  # another run may have written it by now
                 rows.update({row["key"]: row for row in read_rows(path) if row["seed"] == seed})
             if key not in rows:
-                say(sum(k in rows for k in keys), len(places), f"rung {place.rung}, {place.setting.describe()}")
+                say(f"rung {place.rung}, {place.setting.describe()}")
                 yield place, seed
 
     if path is not None:
@@ -134,7 +131,7 @@ def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = Non
         if path is not None:
             with open(path, "ab", buffering=0) as lines:  # in one piece: others may append too
                 lines.write(f"{json.dumps(row)}\n".encode())
-        say(sum(k in rows for k in keys), len(places), "")
+        say("")
     return [rows[key] for key in keys]
 
 
