@@ -46,15 +46,15 @@ def assert_agrees(predictor: Predictor, grid: Grid = "default", seeds: int | Non
     >>> assert_agrees(lambda s: 1.0, grid, seeds=600, seed=0).verdict
     'agree'
     """
-    result = verify(grid, seeds, seed, predictor=predictor, **options)
-    return _without(result, (DISAGREE, INCONCLUSIVE), "agree with the simulation")
+    result = assert_not_rejected(predictor, grid, seeds, seed, **options)
+    return _without(result, INCONCLUSIVE, "agree with the simulation")
 
 
 def assert_not_rejected(predictor: Predictor, grid: Grid = "default", seeds: int | None = None,
                         seed: int | None = None, **options: Unpack[Options]) -> Verification:
     """Raise AssertionError where a comparison or pooled test disagrees, as one run in 1,000 of a right formula does."""
     result = verify(grid, seeds, seed, predictor=predictor, **options)
-    return _without(result, (DISAGREE,), "escape rejection")
+    return _without(result, DISAGREE, "escape rejection")
 
 
 def assert_rejected(predictor: Predictor, grid: Grid = "default", seeds: int | None = None, seed: int | None = None,
@@ -71,21 +71,17 @@ def assert_rejected(predictor: Predictor, grid: Grid = "default", seeds: int | N
     return result
 
 
-def _without(result: Verification, failures: Sequence[str], what: str) -> Verification:
-    """The verification, or an AssertionError with one line a comparison whose verdict is a failure."""
+def _without(result: Verification, failure: str, what: str) -> Verification:
+    """The verification, or an AssertionError with one line for each comparison and pooled test of this verdict."""
     lines = []
-    for cell in result.cells:
-        s = cell.setting
-        sizes = f"V={s.V} L={s.L} d={s.d} N={s.N}" + ("" if s.m is None else f" m={s.m} {s.activation}")
-        for name, c in cell.comparisons.items():
-            if c.verdict in failures:
-                why = f" ({c.reason})" if c.reason else ""
-                low, high = c.usual
-                lines.append(f"  {sizes}: {name} predicted {c.predicted:.4f}, observed {c.observed.mean:.4f}, "
-                             f"difference in [{low:+.4f}, {high:+.4f}], margin {c.margin:.2g}: {c.verdict}{why}")
-    for test in result.biased:
+    for cell, name, c in result.comparisons:
+        if c.verdict == failure:
+            lines.append(f"  {cell.setting.describe()}: {name} predicted {c.predicted:.4f}, observed "
+                         f"{c.observed.mean:.4f}, difference in [{c.usual[0]:+.4f}, {c.usual[1]:+.4f}], margin "
+                         f"{c.margin:.2g}: {failure}{f' ({c.reason})' if c.reason else ''}")
+    for test in result.biased if failure == DISAGREE else ():
         lines.append(f"  {test.model}, {test.regime}, {test.cells} cells: mean {test.observable} predicted "
-                     f"{test.predicted:.4f}, observed {test.observed:.4f}, margin {test.margin:.2g}: {test.verdict}")
+                     f"{test.predicted:.4f}, observed {test.observed:.4f}, margin {test.margin:.2g}: {failure}")
     if lines:
         raise AssertionError(f"the predictor does not {what} (seed={result.seed}):\n" + "\n".join(lines))
     return result

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import answer, call, csv_rows, read_json, refused
-from support import VALIDATION
+from support import VALIDATION, stops_after
 from test_cli import PREDICT, SIMULATE
 
 from recall_theory import Setting, predict
@@ -355,7 +355,7 @@ def figures(monkeypatch):
     grids would take minutes.
     """
     monkeypatch.setattr(workers, "ordered_map",
-                        lambda work, tasks, jobs: ([(1.0, 0.00312, 4.2e-7)] * len(task[-1]) for task in tasks))
+                        lambda work, tasks, jobs: ((1.0, 0.00312, 4.2e-7) for _ in tasks))
     one, figures = predict(Setting(V=16, L=2, d=64, N=512)), [(0.99987, 0.931, 1e-7)]
 
     def predictions(_, settings, jobs):
@@ -418,14 +418,13 @@ def test_verify_says_what_a_verdict_would_take(more, words):
 def test_verify_exit_codes(monkeypatch):
     exact = {}
     many, one = ([a if a != "4" else n for a in VERIFY] for n in ("1000", "1"))
-    monkeypatch.setattr(workers, "ordered_map",
-                        lambda work, tasks, jobs: ([(0.0, 0.0, 0.0)] * len(task[-1]) for task in tasks))
+    monkeypatch.setattr(workers, "ordered_map", lambda work, tasks, jobs: ((0.0, 0.0, 0.0) for _ in tasks))
     assert call(*VERIFY)[0] == 1
 
     def as_predicted(work, tasks, jobs):
-        for _, setting, *_, indices in tasks:
-            known = exact.setdefault(setting, predict(setting))
-            yield [tuple(getattr(known, o) for o in OBSERVABLES)] * len(indices)
+        for setting, *_ in tasks:
+            known = exact.get(setting) or exact.setdefault(setting, predict(setting))
+            yield tuple(getattr(known, o) for o in OBSERVABLES)
 
     monkeypatch.setattr(workers, "ordered_map", as_predicted)
     assert call(*many)[0] == 0
@@ -433,16 +432,11 @@ def test_verify_exit_codes(monkeypatch):
     assert call(*one)[0] == 3  # one seed decides nothing
 
 
-@pytest.mark.parametrize("more, batches, cells, words", [
-    ([], 5, 1, "1 of 2 cells"), (["--until", "conclusive"], 12, 2, "2 of 2 cells, before all had their seeds"),
+@pytest.mark.parametrize("more, seeds, cells, words", [
+    ([], 5, 1, "1 of 2 cells"), (["--until", "conclusive"], 96, 2, "2 of 2 cells, before all had their seeds"),
 ])
-def test_an_interrupted_verification_keeps_its_cells(more, batches, cells, words, monkeypatch):
-    def few(work, tasks, jobs):
-        for *_, indices in itertools.islice(tasks, batches):
-            yield [(1.0, 1.0, 1.0)] * len(indices)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(workers, "ordered_map", few)
+def test_an_interrupted_verification_keeps_its_cells(more, seeds, cells, words, monkeypatch):
+    monkeypatch.setattr(workers, "ordered_map", stops_after(seeds, (1.0, 1.0, 1.0)))
     run = [*VERIFY[:3], "--seed", "1", "--jobs", "1", *(more or ["--seeds", "4"])]
     code, out, err = call(*run, "--json")
     assert code == 130 and f"after {words}; --seed 1 repeats them" in err

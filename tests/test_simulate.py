@@ -100,7 +100,7 @@ from recall_theory.simulate import run, workers
 setting, jobs = Setting({}), {}
 run.simulate(setting, seeds=2 * jobs, seed=0, n_test=2000, jobs=jobs)
 # the peak of this program alone: that of getrusage starts from the size of the process that started it
-processes = ["self", *(worker.process.pid for worker in workers._idle)]
+processes = ["self", *(worker.pid for worker in workers._idle)]
 status = [Path(f"/proc/{{process}}/status").read_text() for process in processes]
 peak = sum(int(text.split("VmHWM:")[1].split()[0]) for text in status)
 print(run.memory_needed(setting, jobs) / (peak * 1024))
@@ -212,8 +212,11 @@ def test_bad_files_are_named(tmp_path):
     (tmp_path / "empty.npy").write_bytes(b"")
     np.savez(tmp_path / "other.npz", weights=gaussian(2, 3))
     np.save(tmp_path / "flat.npy", np.zeros(3))
-    np.save(tmp_path / "words.npy", np.array([["a"]]))
-    for name in ("text.npy", "empty.npy", "other.npz", "flat.npy", "words.npy", "absent.npy"):
+    for name, array in (("words", np.array([["a"]])), ("complex", gaussian(2, S.V, S.d) + 1j), ("one", np.array(1.0)),
+                        ("none", np.zeros(0))):
+        np.save(tmp_path / f"{name}.npy", array)
+    for name in ("text.npy", "empty.npy", "other.npz", "flat.npy", "words.npy", "complex.npy", "one.npy", "none.npy",
+                 "absent.npy"):
         with pytest.raises(SettingError) as caught:
-            load_embeddings(str(tmp_path / name))
+            check_embeddings(load_embeddings(str(tmp_path / name)), S)
         assert "\n" not in str(caught.value)

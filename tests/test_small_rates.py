@@ -24,8 +24,8 @@ def at_beta(setting, lead, eta=ETA):
 
 
 def fast(task, beta=None):
-    rates = small_rates.Rates(task.setting.beta if beta is None else beta, float(task.z_eos @ task.z_eos))
-    return small_rates.train(task.setting, task.emb, task.samples, task.layer, rates)
+    temperature = (task.setting.beta if beta is None else beta) * float(task.z_eos @ task.z_eos)
+    return small_rates.train(task.setting, task.emb, task.samples, task.layer, temperature)
 
 
 def difference(a, b):
@@ -167,4 +167,4 @@ def test_simulate_observes_the_weight_at_finite_rates_only():
 
 def test_a_beta_beyond_floats_is_an_error():
     with pytest.raises(SettingError, match="too large together"):
-        small_rates.Rates(np.inf, 1.0).logits(np.zeros(3), 0.0)
+        fast(drawn_task(Setting(V=4, L=2, d=4, N=8)), np.inf)

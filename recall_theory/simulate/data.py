@@ -2,17 +2,12 @@
 
 Samples come sorted by label. They are iid, so their order carries nothing, and a group of labels is a run of samples.
 Noise tokens come in draws, each from a stream of its own, so that a draw can be repeated instead of being kept.
-
-A user's own embeddings take the place of random ones. `predict` assumes rows iid N(0, I/d): norms near 1 with relative
-variance 2/d, cosines of size 1/sqrt(d), a flat spectrum, no common direction. A report sets what the user's matrices
-show beside what random ones would.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import zipfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -121,12 +116,20 @@ class Samples:
         self._held: dict[int, TokenArray] = {}
 
     def _draw(self, number: int) -> TokenArray:
-        """(rows, L-1) noise tokens of one draw, which is kept if all are, else until the next one."""
+        """(rows, L-1) noise tokens of one draw, which is kept if all are, else until the next one.
+
+        They are drawn position by position, for some samples at a time.
+        """
         if number not in self._held:
             if not self._keeps:
                 self._held.clear()
             rows = min(self._draw_rows, self.N - number * self._draw_rows)
-            self._held[number] = self._laid_out(self._fresh(number, rows * self.noise_length), rows)
+            fresh = self._fresh(number, rows * self.noise_length)
+            tokens = np.empty((rows, self.noise_length), dtype=self._dtype)
+            for start in range(0, rows, self._layout_rows):
+                part = tokens[start:start + self._layout_rows]
+                part[:] = fresh[start * self.noise_length:][:part.size].reshape(part.shape[::-1]).T
+            self._held[number] = tokens
         return self._held[number]
 
     def _fresh(self, number: int, size: int) -> TokenArray:
@@ -141,27 +144,16 @@ class Samples:
         noise &= self._dtype.type(self.V - 1)
         return noise
 
-    def _laid_out(self, fresh: TokenArray, rows: int) -> TokenArray:
-        """The tokens by sample: they are drawn position by position, for some samples at a time."""
-        tokens = np.empty((rows, self.noise_length), dtype=self._dtype)
-        for start in range(0, rows, self._layout_rows):
-            part = tokens[start:start + self._layout_rows]
-            part[:] = fresh[start * self.noise_length:][:part.size].reshape(part.shape[::-1]).T
-        return tokens
-
-    def _informative(self, start: int, stop: int) -> IntArray:
-        """(stop - start,) the informative tokens of samples start..stop, from their counts."""
-        first, last = (int(np.searchsorted(self._starts, i, side="right")) for i in (start, stop - 1))
-        edges = np.concatenate([[start], self._starts[first:last], [stop]])
-        return np.repeat(np.arange(first - 1, last), np.diff(edges))
-
     def blocks(self, labels: slice | None = None, rows: int = BLOCK_ROWS) -> Iterator[Block]:
         """The samples of a range of informative tokens, or all, in blocks of at most so many rows."""
         start, stop = (0, self.N) if labels is None else self._starts[[labels.start, labels.stop]].tolist()
         while start < stop:
             number, offset = divmod(start, self._draw_rows)
             end = min(stop, start + rows, (number + 1) * self._draw_rows)
-            yield Block(self._informative(start, end), self._draw(number)[offset:offset + end - start])
+            first, last = np.searchsorted(self._starts, (start, end - 1), side="right").tolist()
+            edges = np.concatenate([[start], self._starts[first:last], [end]])
+            informative = np.repeat(np.arange(first - 1, last), np.diff(edges))
+            yield Block(informative, self._draw(number)[offset:offset + end - start])
             start = end
 
 
@@ -170,6 +162,8 @@ class Samples:
 MATRICES = ("z_in", "z_out", "z_trig")
 NORMALISE = ("none", "scale", "rows")
 COSINE_ROWS = 1024  # rows a block of the cosine table
+
+Matrices = ArrayLike | tuple[ArrayLike, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,90 +177,81 @@ class UserEmbeddings:
     def for_seed(self, rng: np.random.Generator) -> Embeddings:
         """The embeddings of one seed: a fresh permutation and, unless given, a fresh trigger whose squared norm is
         that of a typical row of z_in."""
-        V, d = self.z_in.shape
         trigger = self.z_trig
         if trigger is None:
-            rms = np.sqrt(np.mean(self.z_in**2))  # of an entry
-            trigger = rms * rng.standard_normal(d)
-        return Embeddings(self.z_in, self.z_out, trigger, rng.permutation(V))
+            trigger = np.sqrt(np.mean(self.z_in**2)) * rng.standard_normal(self.z_in.shape[1])
+        return Embeddings(self.z_in, self.z_out, trigger, rng.permutation(len(self.z_in)))
 
 
-def check_embeddings(value: ArrayLike | tuple[ArrayLike, ...], setting: Setting,
-                     normalise: str = "none") -> UserEmbeddings:
+def check_embeddings(value: Matrices, setting: Setting, normalise: str = "none") -> UserEmbeddings:
     """Check and normalise a user's matrices.
 
-    `value` is (z_in, z_out), (z_in, z_out, z_trig), an array (2, V, d) of both, or one (V, d) for both
-    (tied). `normalise` is "none" (as they are), "scale" (one factor a matrix: mean squared norm 1) or
-    "rows" (each row to norm 1).
+    `value` is (z_in, z_out), (z_in, z_out, z_trig), an array (2, V, d) of both, or one (V, d) for both (tied).
+    `normalise` is "none" (as they are), "scale" (one factor a matrix: mean squared norm 1) or "rows" (each row to norm
+    1).
 
-    Raises `SettingError` for a wrong shape, for numbers that are not finite and for rows of zeros that
-    can't be normalised.
+    Raises `SettingError` for a wrong shape, for what is no finite real number and for rows of zeros that can't be
+    normalised.
     """
     if normalise not in NORMALISE:
         raise SettingError("normalise", f"normalise={normalise!r} is not one of {', '.join(NORMALISE)}")
-    if isinstance(value, tuple | list) and len(value) in (2, 3) and np.ndim(value[0]) == 2:
-        parts: list[ArrayLike] = list(value)
-    else:
-        array = np.asarray(value)
-        parts = [array, array] if array.ndim == 2 else list(array)
+    parts: list[Any] = list(value) if np.iterable(value) else [value]
+    if parts and np.ndim(parts[0]) == 1:
+        parts = [value, value]
     if len(parts) not in (2, 3):
         raise SettingError("embeddings", f"embeddings hold {len(parts)} matrices; give z_in and z_out")
+
+    checked = []
     shapes = ((setting.V, setting.d), (setting.V, setting.d), (setting.d,))
-    return UserEmbeddings(*(_checked(name, part, shape, normalise)
-                            for name, part, shape in zip(MATRICES, parts, shapes, strict=False)))
+    for name, part, shape in zip(MATRICES, parts, shapes, strict=False):
+        try:
+            array = np.array(part).astype(float, casting="same_kind")  # no text, no complex numbers
+        except (TypeError, ValueError):
+            raise SettingError("embeddings", f"{name} does not hold numbers") from None
+        if array.shape != shape:
+            sizes = f"V={shape[0]} and d={shape[1]} need" if len(shape) == 2 else f"d={shape[0]} needs"
+            raise SettingError("embeddings", f"{name} has shape {array.shape}; {sizes} {shape}")
+        if not np.isfinite(array).all():
+            raise SettingError("embeddings", f"{name} holds a number that is not finite")
+        if normalise != "none":
+            norms = np.linalg.norm(array, axis=-1, keepdims=True)
+            if not norms.all():
+                raise SettingError("embeddings", f"{name} has a row of zeros, which can't be normalised")
+            array = array / (norms if normalise == "rows" else np.sqrt(np.mean(norms**2)))
+        checked.append(array)
+    return UserEmbeddings(*checked)
 
 
-def _checked(name: str, part: ArrayLike, shape: tuple[int, ...], normalise: str) -> FloatArray:
-    """One matrix as numbers of the right shape, normalised."""
-    try:
-        array = np.array(part, dtype=float)
-    except (TypeError, ValueError):
-        raise SettingError("embeddings", f"{name} does not hold numbers") from None
-    if array.shape != shape:
-        sizes = f"V={shape[0]} and d={shape[1]} need" if len(shape) == 2 else f"d={shape[0]} needs"
-        raise SettingError("embeddings", f"{name} has shape {array.shape}; {sizes} {shape}")
-    if not np.isfinite(array).all():
-        raise SettingError("embeddings", f"{name} holds a number that is not finite")
-    if normalise == "none":
-        return array
-    norms = np.linalg.norm(array, axis=-1, keepdims=True)
-    if not norms.all():
-        raise SettingError("embeddings", f"{name} has a row of zeros, which can't be normalised")
-    return array / (norms if normalise == "rows" else np.sqrt(np.mean(norms**2)))
+def load_embeddings(path: str) -> Matrices:
+    """What FILE.npy holds, or z_in, z_out and perhaps z_trig of FILE.npz, for `check_embeddings`.
 
-
-def load_embeddings(path: str) -> tuple[FloatArray, ...]:
-    """Matrices from FILE.npy, of shape (2, V, d) or (V, d), or from FILE.npz with z_in, z_out and perhaps
-    z_trig. Raises `SettingError` with one line where the file can't be read as such."""
+    Raises `SettingError` with one line where the file can't be read as such.
+    """
     try:
         with open(path, "rb") as file:
             loaded = np.load(file, allow_pickle=False)
-            if not isinstance(loaded, np.ndarray):
-                loaded = dict(loaded)
+            if isinstance(loaded, np.ndarray):
+                return loaded
+            held = dict(loaded)
     except OSError as error:
         raise SettingError("embeddings", f"{path} can't be read: {error.strerror or error}") from None
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # of NumPy, or of what unpacks the file
         # NumPy takes what it doesn't know for a pickle, and says how to load one: nobody should.
-        reason = "" if "pickle" in str(error) else f": {str(error).splitlines()[0]}"
+        reason = "" if "pickle" in str(error) else f": {str(error).partition(chr(10))[0]}"
         raise SettingError("embeddings", f"{path} is not a .npy or .npz file of numbers{reason}") from None
-    if isinstance(loaded, np.ndarray):
-        if loaded.ndim not in (2, 3) or loaded.dtype.kind not in "fiu":
-            raise SettingError("embeddings", f"{path} holds an array of shape {loaded.shape} and type "
-                               f"{loaded.dtype}; (2, V, d) or (V, d) numbers are expected")
-        return (loaded, loaded) if loaded.ndim == 2 else tuple(loaded)
-    missing = [name for name in MATRICES[:2] if name not in loaded]
+    missing = [name for name in MATRICES[:2] if name not in held]
     if missing:
-        raise SettingError("embeddings", f"{path} lacks {' and '.join(missing)}; it has "
-                           f"{', '.join(loaded) or 'nothing'}")
-    return tuple(loaded[name] for name in MATRICES if name in loaded)
+        raise SettingError("embeddings", f"{path} lacks {' and '.join(missing)}; it has {', '.join(held) or 'nothing'}")
+    return tuple(held[name] for name in MATRICES if name in held)
 
 
 def distance_from_random(embeddings: UserEmbeddings) -> dict[str, dict[str, dict[str, float]]]:
-    """For z_in and z_out: each measure as {"value", "random"}, the second for iid N(0, I/d) rows.
+    """How far z_in and z_out are from the random rows that predictions assume.
 
-    norm: mean norm of a row; norm_cv: its coefficient of variation; coherence_rms and coherence_max: of the
-    cosines of pairs; rank: participation ratio (tr C)^2/tr C^2 of the Gram matrix's spectrum; top: share of
-    its largest eigenvalue; mean: squared norm of the mean row, in units of a row's.
+    Each measure is {"value", "random"}, the second for iid N(0, I/d) rows. norm: mean norm of a row; norm_cv: its
+    coefficient of variation; coherence_rms and coherence_max: of the cosines of pairs; rank: participation ratio
+    (tr C)^2/tr C^2 of the Gram matrix's spectrum; top: share of its largest eigenvalue; mean: squared norm of the mean
+    row, in units of a row's.
     """
     return {name: _distances(z) for name, z in (("z_in", embeddings.z_in), ("z_out", embeddings.z_out))}
 

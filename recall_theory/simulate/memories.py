@@ -1,11 +1,10 @@
 """Memories without the three steps: Hebbian ones, and readers of a gradient.
 
-The readers are learners that see the first gradient step Val1, in noise or not, and nothing else. A memory is asked
-with the token's own embedding, without the trigger, whether or not the trigger was in the values that were stored. The
-noise is Gaussian with the covariance that the L - 1 noise tokens of the N samples give the gradient: as if a Gaussian
-variable of a count's variance N (L-1)/V^2 were added to each entry of the label-by-token table. The learners know the
-embeddings and N. Two of them answer each question by itself; the others know that the answer is a permutation, and
-assign all labels at once.
+The readers are learners that see the first gradient step Val1, in noise or not, the embeddings and N. They are asked
+with the token's own embedding, without the trigger. The noise is Gaussian with the covariance that the L - 1 noise
+tokens of the N samples give the gradient: as if a Gaussian variable of a count's variance N (L-1)/V^2 were added to
+each entry of the label-by-token table. Two of them answer each question by itself; the others know that the answer is a
+permutation, and assign all labels at once.
 """
 
 from __future__ import annotations
@@ -37,13 +36,12 @@ def over_seeds(one: Callable[[np.random.Generator], float], seeds: int, seed: in
 def answers_of(keys: FloatArray, outputs: FloatArray, *factors: FloatArray) -> IntArray:
     """(n,): which of the outputs (classes, d) has the greatest product with what a memory makes of each key (n, d).
     The memory is the product of `factors`, the one next to the key last."""
-    answers = np.empty(len(keys), dtype=np.intp)
-    for i in range(0, len(keys), ROWS):
-        values = keys[i:i + ROWS]
+    answers = []
+    for values in np.split(keys, range(ROWS, len(keys), ROWS)):
         for factor in reversed(factors):
             values = values @ factor.T
-        answers[i:i + ROWS] = (values @ outputs.T).argmax(axis=1)
-    return answers
+        answers.append((values @ outputs.T).argmax(axis=1))
+    return np.concatenate(answers)
 
 
 def hebbian_recall(n: int, d: int, embedding: str = "gaussian", rank: int | None = None, *,
@@ -137,8 +135,7 @@ def assignments(setting: Setting, emb: Embeddings, gradient: FloatArray) -> tupl
 
     matched = _assign(r @ (gradient - np.outer(gradient @ shared, shared)) @ z.T)
     candidates = [matched, _assign(left @ whitened @ right.T), _assign(_iterated(whitened, left, right))]
-    misfit = [float(((whitened - left.T @ right[p]) ** 2).sum()) for p in candidates]
-    best = candidates[int(np.argmin(misfit))]
+    best = min(candidates, key=lambda p: float(((whitened - left.T @ right[p]) ** 2).sum()))
     truth = np.arange(V)  # rows and columns are both in the order of the tokens
     return float((matched == truth).mean()), float((best == truth).mean())
 

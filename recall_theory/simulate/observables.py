@@ -64,33 +64,38 @@ def credit(logits: FloatArray, right: IntArray) -> FloatArray:
     return near[np.arange(len(logits)), right] / np.count_nonzero(near, axis=1)
 
 
-def in_parts(indices: IntArray, V: int) -> list[IntArray]:
-    """The indices, so many at a time that their logits are a block."""
-    rows = 1 + BLOCK_LOGITS // V
-    return np.split(indices, range(rows, len(indices), rows))
+def in_parts(indices: IntArray, rows: int) -> list[IntArray]:
+    """The indices, so many at a time, one at least."""
+    return np.split(indices, range(max(1, rows), len(indices), max(1, rows)))
 
 
 def known_facts(model: Trained) -> FloatArray:
     """(V,) of 1 where the value of informative token k names its label, 1/ties where others share the place."""
     V = len(model.scores)
-    return np.concatenate([credit(model.right[k] @ model.out, k) for k in in_parts(np.arange(V), V)])
+    rows = 1 + BLOCK_LOGITS // V
+    return np.concatenate([credit(model.right[k] @ model.out, k) for k in in_parts(np.arange(V), rows)])
+
+
+def fresh_sequences(V: int, L: int, rng: np.random.Generator, n_test: int) -> Block:
+    """Sequences as `reference` draws them, without the positions."""
+    return Block(rng.integers(V, size=n_test), rng.integers(V, size=(n_test, L - 1)).astype(token_type(V)))
 
 
 def on_fresh_sequences(model: Trained, L: int, rng: np.random.Generator, n_test: int) -> tuple[float, float, float]:
     """Attention, recall and accuracy; attention and accuracy as frequencies over n_test sequences."""
     V = len(model.scores)
     known = known_facts(model)
-    fresh = Block(rng.integers(V, size=n_test), rng.integers(V, size=(n_test, L - 1)).astype(token_type(V)))
+    fresh, rows = fresh_sequences(V, L, rng, n_test), 1 + BLOCK_LOGITS // V
     attention = argmax_attention(model.scores, model.trigger_score, fresh)
 
     right = attention.share * known[fresh.informative]
     lost = np.flatnonzero(attention.each == 1)
-    for some in in_parts(lost[np.argsort(attention.token[lost])], V):
+    for some in in_parts(lost[np.argsort(attention.token[lost])], rows):
         tokens, row = np.unique(attention.token[some], return_inverse=True)
         near = answers(model.wrong[tokens] @ model.out)  # of each token that holds some attention, once
         right[some] = near[row, fresh.informative[some]] / np.count_nonzero(near, axis=1)[row]
-    for some in in_parts(attention.tied, V):  # the values mix as the attention does
-        mixed = attention.mixed(fresh, some, model.right, model.wrong)
+    for some in in_parts(attention.tied, rows):  # the values mix as the attention does
+        mixed = attention.mixed(some, model.right, model.wrong)
         right[some] = credit(mixed @ model.out, fresh.informative[some])
     return float(attention.share.mean()), float(known.mean()), float(right.mean())
 
@@ -118,7 +123,8 @@ def exactly(model: Trained, L: int) -> tuple[float, float, float]:
         size = np.diff(start, append=V)
         group = np.empty(V, dtype=np.intp)
         group[order] = np.repeat(np.arange(len(start)), size)
-        for tokens in in_parts(np.arange(V), V):
+        rows = 1 + BLOCK_LOGITS // V
+        for tokens in in_parts(np.arange(V), rows):
             near = answers(model.wrong[tokens] @ model.out)
             j, k = np.nonzero(near)  # tokens[j] answers with the label of token k
             among = group[tokens[j]]

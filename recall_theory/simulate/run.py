@@ -9,17 +9,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Observable
+from ..numerics.formatting import plural
 from ..settings import MOST_BITS, N_TEST, OBSERVABLES, Setting, SettingError, check_integer, check_seed, check_seeds
 from . import observables, reference, small_rates, three_step, three_step_mlp
 from .data import (
     KEEP_BYTES,
+    Matrices,
     Samples,
     UserEmbeddings,
     check_embeddings,
@@ -33,7 +34,6 @@ from .workers import collect
 
 Triple = tuple[float, float, float]
 
-MEMORY_BLOCK = 24 << 20  # bytes, below the 32 MiB up to which the C library learns
 CONTROL_GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")  # where Linux keeps a container's limits
 LIBRARIES = 200 << 20  # bytes of an interpreter with NumPy, SciPy and numba, and of blocks of fixed size
 MOST_TOKENS = 1e13  # tokens a seed; some days of work
@@ -42,12 +42,12 @@ MOST_WORK = 1e16  # multiplications a seed; some days too
 
 @functools.cache
 def keep_freed_memory() -> None:
-    """Have the allocator keep freed memory for the next seed, where it would give it back and ask for it anew.
+    """Have the allocator keep freed memory for the next seed: new pages cost up to two fifths of a small one's time.
 
-    The C library of Linux gives back what exceeds twice the largest block that was freed so far: here one that is never
-    touched. New pages for every seed cost up to two fifths of a small one's time.
+    The C library of Linux gives back what exceeds twice the largest block that was freed so far, below 32 MiB: here one
+    that is never touched.
     """
-    np.empty(MEMORY_BLOCK, dtype=np.uint8)
+    np.empty(24 << 20, dtype=np.uint8)
 
 
 def one_seed(setting: Setting, seed: int, index: int, n_test: int | None = N_TEST) -> Triple:
@@ -64,8 +64,7 @@ def observe_seed(setting: Setting, seed: int, index: int, n_test: int | None = N
     quantised to `bits`.
     """
     keep_freed_memory()
-    root = np.random.SeedSequence(seed, spawn_key=(index,))
-    s_emb, s_samples, s_test, s_reference, s_layer = root.spawn(5)
+    s_emb, s_samples, s_test, s_reference, s_layer = np.random.SeedSequence(seed, spawn_key=(index,)).spawn(5)
     rng, fresh = np.random.default_rng(s_emb), np.random.default_rng(s_test)
     emb = draw_embeddings(setting, rng) if given is None else given.for_seed(rng)
     layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(s_layer))
@@ -76,8 +75,7 @@ def observe_seed(setting: Setting, seed: int, index: int, n_test: int | None = N
                                "gamma give a number")
         task = reference.draw_task(setting, emb, samples, s_reference, layer)
         if setting.has_small_rates:
-            rates = small_rates.Rates(setting.beta, float(task.z_eos @ task.z_eos))
-            soft = small_rates.train(setting, emb, samples, layer, rates)
+            soft = small_rates.train(setting, emb, samples, layer, setting.beta * float(task.z_eos @ task.z_eos))
             return small_rates.on_fresh_sequences(setting, soft, fresh, n_test)
         return reference.on_fresh_sequences(task, reference.train(task), fresh, n_test)
     if layer is None:
@@ -104,48 +102,42 @@ def memory_needed(setting: Setting, jobs: int = 1) -> float:
 
 def memory_there() -> float:
     """Bytes that this process and its workers may take: the machine's, or what a container or a batch system allows."""
-    return min([float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")), *group_limits()])
-
-
-def group_limits() -> Iterator[float]:
-    """Limits in bytes of the control groups that this process is in, of both versions, and of the groups around each:
-    all of them hold."""
-    lines = OWN_GROUPS.read_text().splitlines() if OWN_GROUPS.exists() else []
-    for _, controllers, group in (line.split(":", 2) for line in lines):
-        if not controllers:  # version 2
-            root, name = CONTROL_GROUPS, "memory.max"
-        elif "memory" in controllers.split(","):
-            root, name = CONTROL_GROUPS / "memory", "memory.limit_in_bytes"
-        else:
-            continue
-        inside = PurePosixPath(group)
-        for folder in (inside, *inside.parents):
-            with contextlib.suppress(OSError, ValueError):  # "max" is no limit, and outer groups may be out of sight
-                yield float((root / folder.relative_to("/") / name).read_text())
+    limits = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))]
+    for line in OWN_GROUPS.read_text().splitlines() if OWN_GROUPS.exists() else []:
+        _, controllers, group = line.split(":", 2)
+        # Those of the control groups of both versions that this process is in, and of the groups around each, all hold.
+        if not controllers or "memory" in controllers.split(","):
+            file = "memory/{}/memory.limit_in_bytes" if controllers else "{}/memory.max"
+            for folder in (PurePosixPath(group), *PurePosixPath(group).parents):
+                with contextlib.suppress(OSError, ValueError):  # "max" is none, and outer groups may be out of sight
+                    limits.append(float((CONTROL_GROUPS / file.format(folder.relative_to("/"))).read_text()))
+    return min(limits)
 
 
 def check_affordable(setting: Setting, jobs: int = 1) -> None:
     """Raise `SettingError` where `jobs` seeds at a time would not fit in memory, or one would take days."""
     V, d, N, L, m = (float(x or 0) for x in (setting.V, setting.d, setting.N, setting.L, setting.m))
+
+    def refused(name: str, why: str, lower: str) -> SettingError:
+        return SettingError(name, f"{name}={getattr(setting, name)}: {why}; lower {lower} (predict has no such limit)")
+
     need, have = memory_needed(setting, jobs), memory_there()
     if need > 0.9 * have:
-        at_once = "one seed" if jobs == 1 else f"{jobs} seeds at a time"
-        raise SettingError("V", f"V={setting.V}: {at_once} of this simulation take{'s' * (jobs == 1)} "
-                           f"{need / 2**30:.3g} GiB of memory and {have / 2**30:.3g} GiB are there; lower V or d"
-                           f"{', or jobs' * (jobs > 1)} (predict has no such limit)")
+        raise refused("V", f"{plural(jobs, 'seed')} at a time would take {need / 2**30:.3g} GiB of memory "
+                      f"and {have / 2**30:.3g} GiB are there", "V, d or jobs" if jobs > 1 else "V or d")
     if N * L > MOST_TOKENS:
-        raise SettingError("N", f"N={setting.N}: one seed of this simulation draws {N * L:.3g} tokens, and "
-                           f"{MOST_TOKENS:.0e} is the most it takes on; lower N or L (predict has no such limit)")
+        raise refused("N", f"one seed of this simulation draws {N * L:.3g} tokens, and {MOST_TOKENS:.0e} is the most "
+                      "it takes on", "N or L")
     work = 6 * V * V * d + 6 * N * m * d
     if not setting.has_small_rates:
         work += 8 * N * (L * d + V * (d + m))
     if work > MOST_WORK:
-        raise SettingError("V", f"V={setting.V}: one seed of this simulation multiplies {work:.3g} numbers, and "
-                           f"{MOST_WORK:.0e} is the most it takes on; lower V, d, N or m (predict has no such limit)")
+        raise refused("V", f"one seed of this simulation multiplies {work:.3g} numbers, and {MOST_WORK:.0e} is the "
+                      "most it takes on", "V, d, N or m")
 
 
 def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_test: int | None = N_TEST,
-             jobs: int = 1, embeddings: ArrayLike | tuple[ArrayLike, ...] | None = None, normalise: str = "none",
+             jobs: int = 1, embeddings: Matrices | None = None, normalise: str = "none",
              bits: int | None = None, progress: Callable[[int, int], None] | None = None) -> Observation:
     """Train the model of `setting` on `seeds` independent draws of everything random, and observe.
 
@@ -170,8 +162,8 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_te
     ([0.4375, 0.875, 0.8125, 0.65625], 0.6953125)
     """
     check_seeds(seeds)
-    if n_test is not None and not (isinstance(n_test, int) and 1 <= n_test <= 10**9):
-        raise SettingError("n_test", f"n_test={n_test!r} is not an integer from 1 to 1e9, or none")
+    if n_test is not None:
+        check_integer("n_test", n_test, 1, 10**9)
     if bits is not None:
         check_integer("bits", bits, 1, MOST_BITS)
         if setting.m is not None or not setting.is_limit:
@@ -181,13 +173,9 @@ def simulate(setting: Setting, seeds: int = 32, seed: int | None = None, *, n_te
     given = None if embeddings is None else check_embeddings(embeddings, setting, normalise)
     report = None if given is None else distance_from_random(given)
 
-    def observation(rows: list[tuple[float, ...]]) -> Observation | None:
-        if not rows:
-            return None
+    def observation(rows: list[tuple[float, ...]]) -> Observation:
         measures = dict(zip((*OBSERVABLES, "attention_weight"), map(Observable, np.array(rows).T), strict=False))
         return Observation(setting, used, measures, n_test, report)
 
     tasks = [(setting, used, index, n_test, given, bits) for index in range(seeds)]
-    complete = observation(collect(observe_seed, tasks, jobs=jobs, progress=progress, partial=observation))
-    assert complete is not None
-    return complete
+    return observation(collect(observe_seed, tasks, jobs=jobs, progress=progress, partial=observation))

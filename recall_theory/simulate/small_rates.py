@@ -23,16 +23,15 @@ steps one and two. Equal to `reference` at eta -> 0, on the same data.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 
 from ..numerics.arrays import FloatArray
 from ..settings import Setting, SettingError
 from . import loops, three_step, three_step_mlp
-from .data import Block, Embeddings, Mlp, Samples, token_type
-from .observables import credit, known_facts
+from .data import Block, Embeddings, Mlp, Samples
+from .observables import credit, fresh_sequences, in_parts, known_facts
 from .three_step import Trained, argmax_attention, row_groups
 from .three_step_mlp import fast_activation
 
@@ -45,39 +44,14 @@ class SoftModel:
     """What three steps leave at finite beta.
 
     `trained` holds the scores as logits of the softmax, and what is read out of the tokens alone. The value of an
-    informative token is a row of `informative` (V, d), that of a noise token one of `noise` (V, d); a mixture h (n, d)
-    of them has the logits features(h) @ `val` (width, d) @ trained.out, its features being phi(W_in h) with a layer.
+    informative token is a row of `informative` (V, d), that of a noise token one of `noise` (V, d), and `features` says
+    what trained.out (width, V) reads of mixtures (n, d) of them.
     """
 
     trained: Trained
     informative: FloatArray
     noise: FloatArray
-    layer: Mlp | None = None
-    val: FloatArray | None = None
-
-    def logits(self, h: FloatArray) -> FloatArray:
-        """(n, V): the logits of the mixtures h (n, d), by the token whose label each is."""
-        if self.layer is None or self.val is None:
-            return h @ self.trained.out
-        phi, _ = fast_activation(self.layer.phi)
-        return phi(h @ self.layer.W_in.T) @ self.val @ self.trained.out
-
-
-class Rates(NamedTuple):
-    """beta = eta*gamma and |z_EOS|^2, which multiply the scores."""
-
-    beta: float
-    query_norm: float
-
-    def logits(self, scores: FloatArray, trigger_score: float) -> tuple[FloatArray, float]:
-        """The logits of the tokens, shape (V,), and the trigger's.
-
-        Raises `SettingError` where they go beyond what floats hold.
-        """
-        factor = self.beta * self.query_norm
-        if not np.isfinite(factor):
-            raise SettingError("gamma", "eta and gamma are too large together: their product overflows")
-        return factor * scores, factor * trigger_score
+    features: Callable[[FloatArray], FloatArray]
 
 
 def softmax(trained: Trained, block: Block) -> tuple[FloatArray, FloatArray]:
@@ -130,30 +104,31 @@ def step_three_mlp(setting: Setting, emb: Embeddings, samples: Samples, attentio
     return np.concatenate(parts)
 
 
-def train(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp | None, rates: Rates) -> SoftModel:
-    """Three steps of gradient descent as eta -> 0 at `rates`.
+def train(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp | None, temperature: float) -> SoftModel:
+    """Three steps of gradient descent as eta -> 0, at an inverse temperature beta |z_EOS|^2 of the attention.
 
-    Raises `SettingError` where beta goes beyond what floats hold.
+    Raises `SettingError` where that goes beyond what floats hold.
     """
-    informative, none = emb.informative_values(setting), np.empty((0, 0))
+    if not np.isfinite(temperature):
+        raise SettingError("gamma", "eta and gamma are too large together: their product overflows")
     if mlp is None:
-        scores = rates.logits(*three_step.attention_scores(setting, emb, samples))
-        val2 = step_three(setting, emb, samples, Trained(*scores, none, none, none))
-        return SoftModel(Trained(*scores, informative, emb.z_in, val2.T @ emb.u.T), informative, emb.z_in)
-    scores = rates.logits(*three_step_mlp.attention_scores(setting, emb, samples, mlp))
-    val = step_three_mlp(setting, emb, samples, Trained(*scores, none, none, none), mlp)
-    phi, _ = fast_activation(mlp.phi)
-    right, wrong = (phi(values @ mlp.W_in.T) @ val for values in (informative, emb.z_in))
-    out = emb.u.T / (float(setting.N) * len(mlp.W_in))
-    return SoftModel(Trained(*scores, right, wrong, out), informative, emb.z_in, mlp, val)
+        scores, trigger_score = three_step.attention_scores(setting, emb, samples)
+    else:
+        scores, trigger_score = three_step_mlp.attention_scores(setting, emb, samples, mlp)
+    none = np.empty((0, 0))
+    attention = Trained(temperature * scores, temperature * trigger_score, none, none, none)
 
+    def features(h: FloatArray) -> FloatArray:
+        return h if mlp is None else fast_activation(mlp.phi)[0](h @ mlp.W_in.T) @ val
 
-def fresh_sequences(setting: Setting, rng: np.random.Generator, n_test: int, rows: int) -> Iterator[Block]:
-    """Fresh sequences, those that the explicit path draws, `rows` at a time."""
-    informative = rng.integers(setting.V, size=n_test)
-    noise = rng.integers(setting.V, size=(n_test, setting.L - 1)).astype(token_type(setting.V))
-    for i in range(0, n_test, rows):
-        yield Block(informative[i:i + rows], noise[i:i + rows])
+    informative = emb.informative_values(setting)
+    if mlp is None:
+        out = step_three(setting, emb, samples, attention).T @ emb.u.T
+    else:
+        val = step_three_mlp(setting, emb, samples, attention, mlp)
+        out = emb.u.T / (float(setting.N) * len(mlp.W_in))
+    trained = dataclasses.replace(attention, right=features(informative), wrong=features(emb.z_in), out=out)
+    return SoftModel(trained, informative, emb.z_in, features)
 
 
 def on_fresh_sequences(setting: Setting, model: SoftModel, rng: np.random.Generator,
@@ -163,12 +138,13 @@ def on_fresh_sequences(setting: Setting, model: SoftModel, rng: np.random.Genera
     Attention is how often the greatest weight is there, recall is of facts that are read out alone, and accuracy is of
     the mixture that the softmax leaves; all but recall over n_test fresh sequences.
     """
-    attended, weight, right = 0.0, 0.0, 0.0
-    rows = max(1, min(rows_of_weights(setting), LOGITS // max(setting.V, setting.m or 0)))
-    for block in fresh_sequences(setting, rng, n_test, rows):
-        h, own = mixed(model.trained, block, model.informative, model.noise)
-        attended += float(argmax_attention(model.trained.scores, model.trained.trigger_score, block).share.sum())
+    trained, attended, weight, right = model.trained, 0.0, 0.0, 0.0
+    fresh = fresh_sequences(setting.V, setting.L, rng, n_test)
+    for part in in_parts(np.arange(n_test), min(rows_of_weights(setting), LOGITS // max(setting.V, setting.m or 0))):
+        block = Block(fresh.informative[part], fresh.noise[part])
+        h, own = mixed(trained, block, model.informative, model.noise)
+        attended += float(argmax_attention(trained.scores, trained.trigger_score, block).share.sum())
         weight += float(own.sum())
-        right += float(credit(model.logits(h), block.informative).sum())
-    recall = float(known_facts(model.trained).mean())
+        right += float(credit(model.features(h) @ trained.out, block.informative).sum())
+    recall = float(known_facts(trained).mean())
     return attended / n_test, recall, right / n_test, weight / n_test

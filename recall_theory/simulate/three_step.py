@@ -31,9 +31,8 @@ ZERO_DIRECTION = 1e-13  # a direction this small, relative to what it is the dif
 class Trained:
     """What three steps leave: everything that the observables need.
 
-    `scores` (V,) are z_b.g and `trigger_score` is z_trig.g, in units of the step's own scale. The logits, one for the
-    label of each token, are `right` (V, width) @ `out` (width, V) where h is the value of an informative token k, and
-    `wrong` @ `out` where h = z_in(k), the value of a noise token.
+    `scores` (V,) are z_b.g and `trigger_score` is z_trig.g. The logits, one for the label of each token, are `right`
+    (V, width) @ `out` (width, V) where h is the value of an informative token, `wrong` @ `out` for a noise token.
     """
 
     scores: FloatArray
@@ -106,9 +105,11 @@ def cancels(setting: Setting, emb: Embeddings, size: float, g: FloatArray, layer
 
 @dataclasses.dataclass(frozen=True)
 class Attention:
-    """Where n sequences attend, each array (n,): `share` is what the informative position has, `each` what each of the
-    noise positions has whose token scores at least `least`, and `token` is the token at one of these."""
+    """Where the n sequences of a block attend, each array (n,): `share` is what the informative position has, `each`
+    what each of the noise positions has whose token scores at least `least`, and `token` is the token at one of these.
+    """
 
+    block: Block
     scores: FloatArray
     share: FloatArray
     each: FloatArray
@@ -125,11 +126,11 @@ class Attention:
         """Those that attend to several positions."""
         return np.flatnonzero((self.share < 1) & (self.each < 1))
 
-    def mixed(self, block: Block, some: IntArray, informative: FloatArray, noise: FloatArray) -> FloatArray:
+    def mixed(self, some: IntArray, informative: FloatArray, noise: FloatArray) -> FloatArray:
         """(some, width): what some sequences attend to, where `informative` and `noise` (V, width) are the values of
         tokens at the two kinds of position."""
-        total: FloatArray = self.share[some, None] * informative[block.informative[some]]
-        tokens = block.noise[some]
+        total: FloatArray = self.share[some, None] * informative[self.block.informative[some]]
+        tokens = self.block.noise[some]
         weight = self.each[some, None] * (self.scores[tokens] >= self.least[some, None])
         loops.add_weighted(total, tokens, weight, noise)
         return total
@@ -143,39 +144,36 @@ def tie_width(scores: FloatArray, trigger_score: float) -> float:
 def argmax_attention(scores: FloatArray, trigger_score: float, block: Block) -> Attention:
     """The attention of sequences to the greatest score. Positions that tie share equally."""
     scale = tie_width(scores, trigger_score)
-    return Attention(scores, *loops.attend(block.informative, block.noise, scores, trigger_score, scale))
+    return Attention(block, scores, *loops.attend(block.informative, block.noise, scores, trigger_score, scale))
 
 
 def attended_sums(samples: Samples, scores: FloatArray, trigger_score: float, informative: FloatArray,
-                  noise: FloatArray, mixed: Callable[[Attention, Block, IntArray], FloatArray]) -> FloatArray:
-    """(V, width): for each label the sum of what its sequences attend to, where `informative` and `noise` (V, width)
-    are what tokens bring at the two kinds of position, and mixed(...) what some sequences bring that tie."""
-    total, right = np.zeros_like(noise), np.zeros(samples.V)
+                  noise: FloatArray, phi: Callable[[FloatArray], FloatArray] = lambda h: h) -> FloatArray:
+    """(V, width): for each label the sum of phi of what its sequences attend to, where `informative` and `noise`
+    (V, width) are the values of tokens at the two kinds of position."""
+    total, right, of_noise = np.zeros_like(noise), np.zeros(samples.V), phi(noise)
     rows = max(1, MIXED_NUMBERS // noise.shape[1])
     for block in samples.blocks():
         attention = argmax_attention(scores, trigger_score, block)
         label, lost, tied = block.informative[:, None], attention.lost, attention.tied
         right += np.bincount(block.informative, weights=attention.share == 1, minlength=samples.V)
-        loops.add_rows(total, label[lost], noise, attention.token[lost])
+        loops.add_rows(total, label[lost], of_noise, attention.token[lost])
         for some in np.split(tied, range(rows, len(tied), rows)):
-            loops.add_rows(total, label[some], mixed(attention, block, some), np.arange(len(some)))
-    total += right[:, None] * informative
+            loops.add_rows(total, label[some], phi(attention.mixed(some, informative, noise)), np.arange(len(some)))
+    total += right[:, None] * phi(informative)
     return total
 
 
 def step_three(setting: Setting, emb: Embeddings, samples: Samples, scores: FloatArray,
                trigger_score: float) -> FloatArray:
     """Val2/gamma (d, d) = (1/N) sum_i r_{y_i} h_i^T with h_i the value attended to."""
-    informative, noise = emb.informative_values(setting), emb.z_in
-    total = attended_sums(samples, scores, trigger_score, informative, noise,
-                          lambda attention, block, some: attention.mixed(block, some, informative, noise))
+    total = attended_sums(samples, scores, trigger_score, emb.informative_values(setting), emb.z_in)
     return emb.residuals.T @ total / setting.N
 
 
 def attention_scores(setting: Setting, emb: Embeddings, samples: Samples) -> tuple[FloatArray, float]:
     """z_b.g of every token b, shape (V,), and z_trig.g: what steps one and two leave."""
-    val1 = step_one(setting, emb, samples)
-    g = step_two(setting, emb, samples, val1)
+    g = step_two(setting, emb, samples, step_one(setting, emb, samples))
     return emb.z_in @ g, float(emb.z_trig @ g)
 
 

@@ -1,11 +1,9 @@
 """Attention-MLP, the fast path: the three-step limit in matrix products over blocks of samples and neurons.
 
-Values pass a fixed random layer: logits_j = z_out(j)^T Val phi(W_in h)/sqrt(m). From a zero start the first two
-gradients still need every sequence's pre-activations W_in hbar, N m d multiplications that no table saves; but sums
-over labels, and over the sequences that hold a token, replace the N V d of the logits and the N L d of the embedded
-sequences. Equal to `reference` taken to the limit, on the same data.
-
-Rows are indexed by the informative token, as in `three_step`.
+Values pass a fixed random layer: logits_j = z_out(j)^T Val phi(W_in h)/sqrt(m). The first two gradients still need
+every sequence's pre-activations W_in hbar, N m d multiplications that no table saves; but sums over labels, and over
+the sequences that hold a token, replace the N V d of the logits and the N L d of the embedded sequences. Equal to
+`reference` taken to the limit, on the same data. Rows are indexed by the informative token, as in `three_step`.
 """
 
 from __future__ import annotations
@@ -126,12 +124,9 @@ def step_three(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp, sc
     """This layer's share of Val2 phi(W_in h), up to 1/(N m): (V, d) for h the value of each informative token, and
     (V, d) for that of each noise token."""
     phi, _ = fast_activation(mlp.phi)
-    noise, informative = emb.z_in @ mlp.W_in.T, emb.informative_values(setting) @ mlp.W_in.T  # (V, m)
-    of_noise, of_informative = phi(noise), phi(informative)
-    total = attended_sums(samples, scores, trigger_score, of_informative, of_noise,
-                          lambda attention, block, some: phi(attention.mixed(block, some, informative, noise)))
-    val = emb.residuals.T @ total  # (d, m)
-    return of_informative @ val.T, of_noise @ val.T
+    informative, noise = emb.informative_values(setting) @ mlp.W_in.T, emb.z_in @ mlp.W_in.T  # (V, m)
+    val = emb.residuals.T @ attended_sums(samples, scores, trigger_score, informative, noise, phi)  # (d, m)
+    return phi(informative) @ val.T, phi(noise) @ val.T
 
 
 def layers_of(setting: Setting, mlp: Mlp) -> list[Mlp]:

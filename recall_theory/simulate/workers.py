@@ -2,29 +2,27 @@
 
 BLAS runs on one thread in every process, so that any number of workers gives the same bits.
 
-Workers are plain processes that read tasks from a pipe. Those of joblib and multiprocessing outlive a parent that is
-killed, by minutes, and hold its standard error; these end with the pipe, which the system closes however their parent
-ends.
+Workers are plain processes that read tasks from a pipe, and end with it when their parent does, however that ends.
+Those of loky, joblib and multiprocessing outlive a parent that is killed, or leave a tracker that does, which holds the
+parent's standard error and writes to it.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import itertools
 import os
 import pickle
 import queue
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
-from ..errors import SettingError, interrupted_with
+from ..errors import SettingError, interrupted_with, interrupts_deferred
 
 __all__ = ["collect", "one_thread", "ordered_map", "unordered_map"]
 
@@ -32,17 +30,14 @@ Result = TypeVar("Result")
 Work = Callable[..., Result]
 Tasks = Iterable[tuple[object, ...]]
 Numbered = tuple[int, tuple[object, ...]]
+Worker = subprocess.Popen[bytes]
 
 BATCH_TIME = 0.1  # seconds after which a worker hands over what it has: a message takes about 0.2 ms
 MOST_TASKS = 256  # of a batch
 QUEUED = 2  # batches for each worker, so that none waits for this process
 
-# What a worker runs: the path of imports is its first message.
-START = ("import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-         "from recall_theory.simulate.workers import serve; serve()")
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
                             "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def ordered_map(work: Work[Result], tasks: Tasks, jobs: int = 1) -> Generator[Result, None, None]:
@@ -83,12 +78,10 @@ def unordered_map(work: Work[Result], tasks: Tasks, jobs: int = 1) -> Generator[
 def collect(work: Work[Result], tasks: Sequence[tuple[object, ...]], *, jobs: int = 1,
             progress: Callable[[int, int], None] | None = None,
             partial: Callable[[list[Result]], object] | None = None) -> list[Result]:
-    """All results of `ordered_map`, in order; an interrupt hands out what was finished.
-
-    `progress` is called with (results so far, tasks).
+    """All results of `ordered_map`, in order. `progress` is called with (results so far, tasks).
 
     On Ctrl-C (or any other KeyboardInterrupt) `partial(results so far)` makes the value that `Interrupted` carries;
-    where it returns None, or there is no `partial`, the KeyboardInterrupt itself passes.
+    where there are no results, or no `partial`, the KeyboardInterrupt itself passes.
 
     >>> collect(pow, [(2, 3), (3, 2)], progress=print)
     1 2
@@ -96,7 +89,7 @@ def collect(work: Work[Result], tasks: Sequence[tuple[object, ...]], *, jobs: in
     [8, 9]
     """
     results: list[Result] = []
-    with (interrupted_with(lambda: None if partial is None else partial(results)),
+    with (interrupted_with(lambda: partial(results) if partial and results else None),
           contextlib.closing(ordered_map(work, tasks, jobs)) as finished):
         for result in finished:
             results.append(result)
@@ -107,77 +100,39 @@ def collect(work: Work[Result], tasks: Sequence[tuple[object, ...]], *, jobs: in
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Linear algebra runs on one thread in the block.
-
-    Signals wait while that is set up: threadpoolctl calls back from C, where Python drops a KeyboardInterrupt.
-    """
+    """Linear algebra runs on one thread in the block."""
     from threadpoolctl import threadpool_limits
 
-    with _signals_held():
+    with interrupts_deferred():  # threadpoolctl calls back from C, where Python drops a KeyboardInterrupt
         limits = threadpool_limits(limits=1)
     with limits:
         yield
 
 
-@contextlib.contextmanager
-def _signals_held() -> Iterator[None]:
-    """Ctrl-C and its like wait until the end of the block, where the system can make them wait."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.Signals[name] for name in SIGNALS})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+_idle: list[Worker] = []  # to be used again: a start takes as long as hundreds of small seeds
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # they are the parent's
 
 
-class _Worker:
-    """A process that does batches of tasks until this end of its pipe is closed. It holds no stream of its parent."""
-
-    def __init__(self) -> None:
-        self.parent = os.getpid()
-        with _signals_held():  # the worker inherits that they wait: its parent alone answers them
-            self.process = subprocess.Popen([sys.executable, "-c", START], stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                            env={**os.environ, **ONE_THREAD})
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.to: IO[bytes] = self.process.stdin
-        self.back: IO[bytes] = self.process.stdout
-        with contextlib.suppress(OSError):  # a worker that is gone is told by its first batch
-            pickle.dump(sys.path, self.to)
-            self.to.flush()
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether it lives and this process started it, not one that this is a fork of."""
-        return self.parent == os.getpid() and self.process.poll() is None
-
-    def do(self, message: bytes) -> tuple[list[Any], Exception | None]:
-        """The results of the first tasks of a pickled (work, tasks), one at least, or what the next one raised."""
-        pickle.dump(message, self.to)
-        self.to.flush()
-        results, error = pickle.load(self.back)
-        return results, error
-
-    def end(self) -> None:
-        """End the process at once."""
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.to, self.back):
-            with contextlib.suppress(OSError):
-                pipe.close()
+def _started() -> Worker:
+    """A new worker. In a session of its own it is sent none of its parent's signals: the parent alone answers them."""
+    paths = os.pathsep.join(map(str, sys.path))
+    return subprocess.Popen([sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"],
+                            start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL,
+                            env={**os.environ, **ONE_THREAD, "PYTHONPATH": paths})
 
 
-_idle: list[_Worker] = []  # to be used again: a start takes as long as hundreds of small seeds
+def _done_by(worker: Worker, message: bytes) -> tuple[list[Any], Exception | None]:
+    """The results of the first tasks of a pickled (work, tasks), one at least, and what the next one raised if it did.
 
-
-@atexit.register
-def _end_idle() -> None:
-    while _idle:
-        worker = _idle.pop()
-        if worker.is_ours:
-            worker.end()
+    Raises EOFError, OSError or UnpicklingError where the worker has ended.
+    """
+    assert worker.stdin is not None and worker.stdout is not None
+    pickle.dump(message, worker.stdin)
+    worker.stdin.flush()
+    results, error = pickle.load(worker.stdout)
+    return results, error
 
 
 def _shared(work: Work[Result], tasks: Iterator[Numbered], jobs: int) -> Generator[tuple[int, Result], None, None]:
@@ -188,14 +143,14 @@ def _shared(work: Work[Result], tasks: Iterator[Numbered], jobs: int) -> Generat
     """
     import cloudpickle  # unlike pickle it sends functions of a script, too
 
-    workers: list[_Worker] = []
-    free: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+    workers: list[Worker] = []
+    free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
 
     def done(batch: list[Numbered]) -> tuple[list[tuple[int, Result]], list[Numbered]]:
         message = cloudpickle.dumps((work, [task for _, task in batch]))
         worker = free.get()
         try:
-            results, error = worker.do(message)
+            results, error = _done_by(worker, message)
         except (EOFError, OSError, pickle.UnpicklingError):
             raise SettingError("jobs", f"jobs={jobs}: a worker was ended from outside, perhaps for want of memory; "
                                "fewer jobs need less") from None
@@ -217,9 +172,10 @@ def _shared(work: Work[Result], tasks: Iterator[Numbered], jobs: int) -> Generat
                 if not batch:
                     break
                 if len(workers) < jobs:
-                    idle = [worker for worker in _idle if worker.is_ours]
-                    workers.append(idle[0] if idle else _Worker())
-                    _idle[:] = idle[1:]
+                    with interrupts_deferred():
+                        alive = [worker for worker in _idle if worker.poll() is None]
+                        workers.append(alive.pop() if alive else _started())
+                        _idle[:] = alive
                     free.put(workers[-1])
                 running.add(threads.submit(done, batch))
             if not running:
@@ -232,25 +188,31 @@ def _shared(work: Work[Result], tasks: Iterator[Numbered], jobs: int) -> Generat
                 yield from results
         whole = True
     finally:
-        with _signals_held():
+        with interrupts_deferred():
             if whole:
                 _idle.extend(workers)
             for worker in () if whole else workers:
-                worker.end()
+                worker.kill()
+                with contextlib.suppress(OSError), worker:  # waits for its end, and closes the pipes
+                    pass
             threads.shutdown(cancel_futures=True)
 
 
 def serve() -> None:
-    """The life of a worker: batches of tasks come by standard input, their results leave by standard output.
-
-    A thread reads, so that the end of the parent is seen in the middle of a task.
-    """
+    """The life of a worker: batches of tasks come by standard input, their results leave by standard output."""
     import cloudpickle
 
     inbox, outbox = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what work prints must not mix with results
     batches: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(inbox, batches), daemon=True).start()
+
+    def receive() -> None:
+        with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
+            while True:
+                batches.put(pickle.load(inbox))
+        os._exit(0)  # the parent has gone
+
+    threading.Thread(target=receive, daemon=True).start()  # so that its end is seen in the middle of a task
     while True:
         results: list[object] = []
         error = None
@@ -265,10 +227,3 @@ def serve() -> None:
             error = raised
         outbox.write(cloudpickle.dumps((results, error)))
         outbox.flush()
-
-
-def _receive(inbox: IO[bytes], batches: queue.SimpleQueue[bytes]) -> None:
-    with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
-        while True:
-            batches.put(pickle.load(inbox))
-    os._exit(0)  # the parent has gone

@@ -33,8 +33,6 @@ __all__ = ["Verification", "verify"]
 FIRST_CHECK, GROWTH = 64, 1.25  # with no fixed number of seeds: verdicts at 64 of them, and at each quarter more
 MOST_SEEDS_UNTIL = 50_000
 WIDEST_SPREAD = 0.15  # where the library's theory doesn't say: about the most that recall shows
-TASK = 16  # seeds that a worker takes at a time: handing them over one by one takes a fifth of a small seed's time
-SHARES = 8  # at least, for each worker, of every cell
 
 Value = float | tuple[float, ...]  # the observables of one seed
 
@@ -96,10 +94,10 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     # All claims first: a predictor that is refused needs no prediction of the library.
     claims = [claim_of(judged, setting, problem) for setting in settings]
     cells = []
-    for setting, (claimed, own_margin) in zip(settings, claims, strict=True):
+    for number, (setting, (claimed, own_margin)) in enumerate(zip(settings, claims, strict=True)):
         given = margin or own_margin
         margins = problem.margins(setting, claimed) if given is None else dict.fromkeys(claimed, given)
-        cells.append(_Sampled(setting, claimed, theories()[setting], margins, given or 0))
+        cells.append(_Sampled(setting, cell_seed(seed, number), claimed, theories()[setting], margins, given or 0))
 
     groups = {} if until else pooled_groups(problem, settings, [cell.claimed for cell in cells])
     looks = verdicts.LOOKS if until is None and seeds is None else 1
@@ -117,12 +115,10 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
 
 @dataclasses.dataclass
 class _Sampled(Generic[S, P]):
-    """A cell of the grid: what is claimed of it, what the library predicts, and the values of its seeds so far.
-
-    `given_margin` is the margin that the caller or the claim gave, 0 where the declared ones hold.
-    """
+    """A cell of the grid, with the values of its seeds so far; `given_margin` is 0 where the declared margins hold."""
 
     setting: S
+    seed: int
     claimed: dict[str, float]
     theory: P | None
     margins: dict[str, float]
@@ -132,7 +128,7 @@ class _Sampled(Generic[S, P]):
 
 @dataclasses.dataclass
 class _Run(Generic[S, P]):
-    """One verification: its cells, how they are sampled, and how they are judged."""
+    """One verification: how its cells are sampled and judged."""
 
     problem: Problem[S, P]
     cells: Sequence[_Sampled[S, P]]
@@ -149,21 +145,17 @@ class _Run(Generic[S, P]):
         An interrupt keeps what was finished; if `whole`, it leaves every cell with the seeds of whole stages.
         """
         before = [len(cell.values) for cell in self.cells]
-        batches = []
-        for number, (had, planned) in enumerate(zip(before, plan, strict=True)):
-            step = max(1, min(TASK, math.ceil(planned / (SHARES * self.jobs))))
-            batches += [(number, range(i, min(i + step, planned))) for i in range(had, planned, step)]
-        tasks = ((self.problem.observe, self.cells[c].setting, cell_seed(self.seed, c), indices)
-                 for c, indices in batches)
-        done = sum(before)
-        total = max(most, done + sum(len(indices) for _, indices in batches))
+        places = [(cell, i) for cell, had, planned in zip(self.cells, before, plan, strict=True)
+                  for i in range(had, planned)]
+        tasks = [(cell.setting, cell.seed, i) for cell, i in places]
+        total = max(most, sum(before) + len(places))
         try:
-            with contextlib.closing(workers.ordered_map(_observe_seeds, tasks, self.jobs)) as finished:
-                for (c, indices), values in zip(batches, finished, strict=False):
-                    self.cells[c].values += values
-                    done += len(indices)
+            with contextlib.closing(workers.ordered_map(self.problem.observe, tasks, self.jobs)) as finished:
+                pairs = zip(places, finished, strict=False)
+                for done, ((cell, _), value) in enumerate(pairs, start=sum(before) + 1):
+                    cell.values.append(value)
                     if self.progress is not None:
-                        self.progress(done, total, self.cells[c].setting)
+                        self.progress(done, total, cell.setting)
         except KeyboardInterrupt:
             for cell, had, planned in zip(self.cells, before, plan, strict=True):
                 if whole and len(cell.values) < planned:
@@ -235,7 +227,3 @@ class _Run(Generic[S, P]):
         declared = self.problem.margin(sampled[0].setting) if self.problem.has_one_margin else None
         margin = declared and (admitted or declared)
         return Verification(self.seed, self.confidence, cells, margin, pooled, self.seeds_planned)
-
-
-def _observe_seeds(observe: Callable[[S, int, int], Value], setting: S, seed: int, indices: range) -> list[Value]:
-    return [observe(setting, seed, i) for i in indices]

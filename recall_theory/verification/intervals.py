@@ -35,15 +35,15 @@ FLAT = 1e-14  # range of values at most 1 below which they are equal but for rou
 
 @dataclasses.dataclass(frozen=True)
 class Intervals:
-    """Ends of intervals (R,) in [0, 1] and the method of each: "t", "rare failures" or "any law"."""
+    """Ends of intervals (R,) in [0, 1] and the method of each: "t", "rare failures", "any law" or "anytime"."""
 
     low: FloatArray
     high: FloatArray
     method: NDArray[np.str_]
 
 
-def mean_intervals(rows: FloatArray, confidence: float) -> Intervals:
-    """Intervals for the means of rows of values (R, n) in [0, 1], one value a seed.
+def mean_intervals(rows: FloatArray, confidence: float, anytime: bool = False) -> Intervals:
+    """Intervals for the means of rows of values (R, n) in [0, 1], one value a seed; `anytime` ones hold at all n.
 
     Where the mean is above 0.9 the lower end leaves room for failures that no seed shows ("rare failures" where that
     decides it), and so do both ends where all values are the same.
@@ -53,6 +53,8 @@ def mean_intervals(rows: FloatArray, confidence: float) -> Intervals:
     ['t', 't']
     """
     count, n = rows.shape
+    if anytime:
+        return Intervals(*anytime_interval(rows, confidence), np.full(count, "anytime"))
     if n < 2:
         return Intervals(np.zeros(count), np.ones(count), np.full(count, "any law"))
     mean, variance, third = _moments_of_means(rows)

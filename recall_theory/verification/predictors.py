@@ -10,11 +10,6 @@ one definition a line, in terms of V, L, d, N, m and of what stands above it; # 
     recall = P(1/sqrt(noise), V)             # attention, recall, accuracy: what is predicted
 
 A file of one expression without a name predicts recall.
-
-`explain` says where a formula fails: in which regime, and what its noise lacks. Attention and recall are turned into
-noise: observed and predicted probabilities p into (noise/signal)^2 = 1/s^2 with P(s, K) = p, K the number of
-competitors' places (L, or V). On that scale contributions add, so that the difference is what the formula leaves out
-(or, where it is negative, what it has too much of), and its slopes over the sizes are exponents.
 """
 
 from __future__ import annotations
@@ -23,16 +18,15 @@ import ast
 import contextlib
 import dataclasses
 import functools
-import importlib
-import importlib.util
 import math
 import os
+import pkgutil
 import re
+import runpy
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -48,11 +42,9 @@ from .problem import P, Problem, S
 from .results import Cell, Comparison, Verification
 from .verdicts import DISAGREE
 
+LONGEST_FILE = 20_000  # characters
 CONSTANTS = {"pi": math.pi, "E": math.e, "e": math.e}
 ANY = 1000  # arguments
-LONGEST_FILE = 20_000  # characters
-
-
 # Of a file of expressions: by name the function, and how few and how many arguments it takes.
 FUNCTIONS: dict[str, tuple[Callable[..., float], int, int]] = {
     **{name: (getattr(math, name), 1, 1) for name in ("exp", "sqrt", "erf", "erfc", "tanh", "atan", "sin", "cos",
@@ -63,6 +55,23 @@ FUNCTIONS: dict[str, tuple[Callable[..., float], int, int]] = {
     "LambertW": (lambda x: float(lambertw(x).real), 1, 1), "P": (forced_choice, 2, 2),
     "forced_choice": (forced_choice, 2, 2),
 }
+
+
+def _refused(*parts: str) -> SettingError:
+    return SettingError("predictor", ": ".join(parts))
+
+
+@contextlib.contextmanager
+def _errors_named(before: str, after: str = "") -> Iterator[None]:
+    """What someone else's code raises in the block is refused in one line; what it prints is no part of the answer."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    except SettingError:
+        raise
+    except (Exception, SystemExit) as error:  # an exit with code 0 would read as "agree"
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise _refused(f"{before} {said}{after}") from None
 
 
 def claim_of(predictor: Callable[[S], object], setting: S,
@@ -76,14 +85,9 @@ def claim_of(predictor: Callable[[S], object], setting: S,
     >>> claim_of(lambda s: 0.5, Setting(V=64, L=4, d=64, N=4096), THREE_STEP_RECALL)
     ({'recall': 0.5}, None)
     """
-    where = f"(at {problem.describe(setting)})"
-    try:
-        with contextlib.redirect_stdout(sys.stderr):  # standard output is the answer's
-            returned = predictor(setting)
-    except SettingError:
-        raise
-    except (Exception, SystemExit) as error:  # an exit with code 0 would read as "agree"
-        raise _refused(f"the predictor raised {_message(error)} {where}") from None
+    where = f" (at {problem.describe(setting)})"
+    with _errors_named("the predictor raised", where):
+        returned = predictor(setting)
 
     names = (*problem.observables, "margin")
     if isinstance(returned, Mapping):
@@ -96,38 +100,26 @@ def claim_of(predictor: Callable[[S], object], setting: S,
     claimed = {}
     for name, value in given.items():
         if name not in names:
-            raise _refused(f"the predictor returned the key {str(name)[:40]!r}; known are {', '.join(names)} {where}")
-        number = _number(value)
-        if number is None or not 0 <= number <= 1 or (name == "margin" and number in (0, 1)):
+            raise _refused(f"the predictor returned the key {str(name)[:40]!r}; known are {', '.join(names)}{where}")
+        claimed[name] = _number(value)
+        if not 0 <= claimed[name] <= 1 or (name == "margin" and claimed[name] in (0, 1)):
             allowed = "above 0 and below 1" if name == "margin" else "from 0 to 1"
             shown = " ".join(repr(value).split())[:60]
-            raise _refused(f"the predictor says {name} = {shown}, which is not a number {allowed} {where}")
-        claimed[name] = number
-
-    values = {o: claimed[o] for o in problem.observables if o in claimed}
-    if not values:
-        raise _refused(f"the predictor returned none of {', '.join(problem.observables)} {where}")
-    return values, claimed.get("margin")
+            raise _refused(f"the predictor says {name} = {shown}, which is not a number {allowed}{where}")
+    margin = claimed.pop("margin", None)
+    if not claimed:
+        raise _refused(f"the predictor returned none of {', '.join(problem.observables)}{where}")
+    return {o: claimed[o] for o in problem.observables if o in claimed}, margin
 
 
-def _number(value: Any) -> float | None:
-    """The float that a number of any kind (numpy, sympy, mpmath) stands for; None for anything else, NaN included."""
+def _number(value: Any) -> float:
+    """The float that a number of any kind (numpy, sympy, mpmath) stands for; NaN for anything else."""
     if isinstance(value, bool | str | bytes):
-        return None
+        return math.nan
     try:
-        number = float(value)
+        return float(value)
     except Exception:  # None, an array, an expression with free symbols, a complex number
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _refused(*parts: str) -> SettingError:
-    return SettingError("predictor", ": ".join(parts))
-
-
-def _message(error: BaseException) -> str:
-    """The type and message of an error in one short line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        return math.nan
 
 
 def load(name: str) -> Callable[[Setting], object]:
@@ -139,34 +131,22 @@ def load(name: str) -> Callable[[Setting], object]:
     if os.path.isfile(name):
         try:
             return formula_of(Path(name).read_text("utf-8-sig"), name)
-        except OSError as error:
-            raise _refused(f"predictor={name!r} can't be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise _refused(f"predictor={name!r} can't be read: it is not UTF-8 text") from None
-    module, colon, function = name.rpartition(":")
-    if not (colon and module and function):
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise _refused(f"predictor={name!r} can't be read: {reason}") from None
+    module, _, function = name.rpartition(":")
+    if not (module and function):
         raise _refused(f"predictor={name!r} is neither module:function nor a file of expressions")
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            predictor = getattr(_imported(module), function)
-    except (Exception, SystemExit) as error:
-        raise _refused(f"predictor={name!r} can't be loaded: {_message(error)}") from None
+    with _errors_named(f"predictor={name!r} can't be loaded:"):
+        if module.endswith(".py"):
+            predictor = runpy.run_path(module, run_name=Path(module).stem)[function]
+        else:
+            if str(Path.cwd()) not in sys.path:
+                sys.path.insert(0, str(Path.cwd()))
+            predictor = pkgutil.resolve_name(name)
     if not callable(predictor):
         raise _refused(f"predictor={name!r} is not a function")
     return cast("Callable[[Setting], object]", predictor)
-
-
-def _imported(module: str) -> ModuleType:
-    if not module.endswith(".py"):
-        if str(Path.cwd()) not in sys.path:
-            sys.path.insert(0, str(Path.cwd()))
-        return importlib.import_module(module)
-    spec = importlib.util.spec_from_file_location(Path(module).stem, module)
-    assert spec is not None and spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = loaded  # as an import does: dataclasses look their module up, when they are called too
-    spec.loader.exec_module(loaded)
-    return loaded
 
 
 def formula_of(text: str, name: str) -> Callable[[Setting], dict[str, float]]:
@@ -225,6 +205,10 @@ def _definitions(text: str, name: str) -> dict[str, tuple[str, ast.expr]]:
 
 
 # --- where a formula fails ---------------------------------------------------------------------------------
+#
+# Attention and recall are turned into noise: observed and predicted probabilities p into (noise/signal)^2 = 1/s^2 with
+# P(s, K) = p, K the number of competitors' places (L, or V). On that scale contributions add, so that the difference is
+# what the formula leaves out (or, where it is negative, has too much of), and its slopes over the sizes are exponents.
 
 MOST_CERTAIN = 0.999  # a probability beyond it says little of its noise
 SPARE_CELLS = 3  # beyond the number of unknowns, so that a fit means something
@@ -232,8 +216,7 @@ SPARE_CELLS = 3  # beyond the number of unknowns, so that a fit means something
 
 @dataclasses.dataclass(frozen=True)
 class Regime:
-    """Cells in which the same thing limits the model ("recall: interference"), and how the formula does there on one
-    observable."""
+    """How a formula does on one observable in the cells that the same thing limits ("recall: interference")."""
 
     name: str
     observable: str
@@ -268,7 +251,7 @@ class Explanation:
 
 
 def explain(verification: Verification) -> Explanation:
-    """Where and how the formula of a verification fails.
+    """Where and how the formula of a verification fails: in which regime, and what its noise lacks.
 
     >>> from recall_theory import Setting, verify
     >>> done = verify([Setting(V=32, L=4, d=64, N=1024)], seeds=8, seed=1, predictor=lambda s: 0.1)
@@ -276,10 +259,9 @@ def explain(verification: Verification) -> Explanation:
     'recall'
     """
     groups: defaultdict[tuple[str, str], list[Comparison]] = defaultdict(list)
-    for cell in verification.cells:
+    for cell, observable, comparison in verification.comparisons:
         name = "the theory says nothing" if cell.theory is None else binding(cell.theory)
-        for observable, comparison in cell.comparisons.items():
-            groups[name, observable].append(comparison)
+        groups[name, observable].append(comparison)
     regimes = []
     for (name, observable), group in groups.items():
         differences = [c.difference for c in group]

@@ -1,9 +1,5 @@
-"""The problems that can be verified, what the engine has to know of a model, and the grids of their settings.
-
-A problem predicts its observables at a setting and observes them in the model of one seed. There are two: recall by
-three steps of gradient descent, and recall out of the geometry of embeddings. Grids are shipped, or read from a TOML
-file.
-"""
+"""The problems that can be verified: recall by three steps of gradient descent, and recall out of the geometry of
+embeddings; and grids of their settings, shipped or read from a TOML file."""
 
 from __future__ import annotations
 
@@ -46,10 +42,9 @@ class Problem(Generic[S, P]):
     All observables are shares of facts, in [0, 1]. `shipped_grids` holds the files of each named grid. `check` raises
     `SettingError` where a setting can't be verified, `predict` where the library has no prediction.
     `observe(setting, seed, index)` is the observables of one of the seeds, the number itself where there is one.
-    `margin` is the declared one of the library's own prediction, `has_one_margin` says whether all settings share it,
-    and `facts` is how many a seed asks: the independent samples of a design effect. `group` is the model and the regime
-    of a setting: what cells are pooled by. `remarks` say of a setting why the library's prediction was not checked
-    there, where there is a declared domain.
+    `margin` is the declared one, `has_one_margin` says whether all settings share it, `facts` is how many a seed asks,
+    and `group` is the model and the regime of a setting: what cells are pooled by. `remarks` say why the library's
+    prediction was not checked at a setting, where there is a declared domain.
     """
 
     name: str
@@ -209,7 +204,7 @@ def read_table(name: str, shipped: Mapping[str, tuple[str, ...]]) -> dict[str, o
 
 def cells_of(problem: Problem[S, P], table: Mapping[str, object], name: str) -> list[S]:
     """The settings of the tables [[cell]] of a grid; `name` is the grid's, for errors."""
-    cells = table.get("cell")
+    cells, allowed = table.get("cell"), problem.setting_type.parameters
     for key in table:
         if key != "cell":
             raise SettingError("grid", f"{name}: unknown key {key!r}; a grid holds tables [[cell]]")
@@ -217,20 +212,19 @@ def cells_of(problem: Problem[S, P], table: Mapping[str, object], name: str) -> 
         raise SettingError("grid", f"{name} holds no table [[cell]]")
     if len(cells) > MOST_CELLS:
         raise SettingError("grid", f"{name} holds {len(cells)} cells; at most {MOST_CELLS} are allowed")
-    return [_setting(problem, cell, f"{name}, cell {number}") for number, cell in enumerate(cells, start=1)]
 
-
-def _setting(problem: Problem[S, P], cell: object, where: str) -> S:
-    if not isinstance(cell, dict):
-        raise SettingError("grid", f"{where} is not a table")
-    allowed = problem.setting_type.parameters
-    for key in cell:
-        if key not in allowed:
-            raise SettingError("grid", f"{where}: unknown key {key!r}; allowed are {', '.join(allowed)}")
-    missing = [key for key in problem.required if key not in cell]
-    if missing:
-        raise SettingError("grid", f"{where}: {', '.join(missing)} missing")
-    try:
-        return problem.setting_type(**cell)
-    except SettingError as error:
-        raise SettingError("grid", f"{where}: {error}") from None
+    settings = []
+    for number, cell in enumerate(cells, start=1):
+        try:
+            if not isinstance(cell, dict):
+                raise SettingError("grid", "it is not a table")
+            unknown = [key for key in cell if key not in allowed]
+            if unknown:
+                raise SettingError("grid", f"unknown key {unknown[0]!r}; allowed are {', '.join(allowed)}")
+            missing = [key for key in problem.required if key not in cell]
+            if missing:
+                raise SettingError("grid", f"{', '.join(missing)} missing")
+            settings.append(problem.setting_type(**cell))
+        except SettingError as error:
+            raise SettingError("grid", f"{name}, cell {number}: {error}") from None
+    return settings

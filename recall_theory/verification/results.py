@@ -1,14 +1,13 @@
-"""What a verification consists of: comparisons of one observable, cells of one setting, and the whole.
-
-One record serves every problem. `Cell` and `Verification` without parameters are those of recall by three steps.
-"""
+"""What a verification consists of: comparisons of one observable, cells of one setting, tests of groups of cells, and
+the whole. `Cell` and `Verification` without parameters are those of recall by three steps."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Generic
 
 import numpy as np
@@ -18,15 +17,13 @@ from ..numerics.arrays import Observable
 from ..numerics.formatting import SCHEMA_VERSION, cleaned
 from ..theory.predict import LAW
 from . import verdicts
-from .intervals import Intervals, anytime_interval, mean_intervals, pooled_interval
+from .intervals import mean_intervals, pooled_interval
 from .problem import P, Problem, S
 
 TOO_SKEWED = "too skewed to judge"
-TOO_FEW = "too few seeds to show rare failures"
-REASONS = {"any law": TOO_SKEWED, "rare failures": TOO_FEW}
+REASONS = {"any law": TOO_SKEWED, "rare failures": "too few seeds to show rare failures"}  # by method
 FEWEST_POOLED = 3  # cells of a group: fewer are no more than cells
 EVEN_CHANCE = 2.63  # standard errors in a margin at which an unbiased formula agrees every other time
-MANY_TIMES = 10  # what is observed: a bias of which the first digit says enough
 
 Interval = tuple[float, float]
 
@@ -100,26 +97,21 @@ class Cell(Generic[S, P]):
     def to_dict(self) -> dict[str, object]:
         """The cell as the JSON contract has it."""
 
-        def each(value: Callable[[Comparison], object]) -> dict[str, object]:
-            return {o: cleaned(value(c)) for o, c in self.comparisons.items()}
+        def each(*names: str) -> dict[str, object]:
+            """An attribute of each comparison, or several."""
+            return {o: cleaned(attrgetter(*names)(c)) for o, c in self.comparisons.items()}
 
         of_domain = {} if self.remarks is None else {"checked": not self.remarks, "remarks": list(self.remarks)}
+        observed = {o: {x: cleaned(getattr(c.observed, x)) for x in ("mean", "se", "std")}
+                    for o, c in self.comparisons.items()}
         return {
-            "setting": self.setting.to_dict(),
-            **of_domain,
-            "seeds": self.seeds,
-            "margin": self.margin,
-            "margins": each(lambda c: c.margin),
-            "predicted": {**each(lambda c: c.predicted), "std": each(lambda c: c.predicted_std)},
-            "observed": each(lambda c: {"mean": c.observed.mean, "se": c.observed.se, "std": c.observed.std}),
-            "difference": each(lambda c: c.difference),
-            "interval": each(lambda c: [c.low, c.high]),
-            "agreement_interval": each(lambda c: list(c.usual)),
-            "method": each(lambda c: c.method),
-            "design_effect": each(lambda c: c.design_effect),
-            "smallest_detectable_bias": each(lambda c: c.detectable),
-            "verdict": each(lambda c: c.verdict),
-            "reason": each(lambda c: c.reason),
+            "setting": self.setting.to_dict(), **of_domain, "seeds": self.seeds,
+            "margin": self.margin, "margins": each("margin"),
+            "predicted": {**each("predicted"), "std": each("predicted_std")},
+            "observed": observed, "difference": each("difference"),
+            "interval": each("low", "high"), "agreement_interval": each("usual"),
+            "method": each("method"), "design_effect": each("design_effect"),
+            "smallest_detectable_bias": each("detectable"), "verdict": each("verdict"), "reason": each("reason"),
         }
 
 
@@ -165,19 +157,15 @@ class PooledTest:
 
     @property
     def group(self) -> str:
-        """The model and the regime in words: "MLP, sphere"; gaussian embeddings go without saying."""
+        """The model and the regime in words."""
         return group_in_words(self.model, self.regime)
 
     @property
     def in_percent(self) -> str:
         """The bias in per cent of what is observed, with the half width of its 95 % interval: "−3.00 ± 0.30"."""
         half = (self.usual[1] - self.usual[0]) / 2 / self.observed if self.observed else math.inf
-        if max(abs(self.relative), half) >= MANY_TIMES:
-            text = f"{100 * self.relative:+.0e} ± {100 * half:.0e}"
-        else:
-            digits = 2 if max(abs(self.relative), half) < 1 else 0
-            text = f"{100 * self.relative:+.{digits}f} ± {100 * half:.{digits}f}"
-        return text.replace("-", "−")
+        digits = ".2f" if max(abs(self.relative), half) < 10 else ".0e"
+        return f"{100 * self.relative:+{digits}} ± {100 * half:{digits}}".replace("-", "−")
 
     def to_dict(self) -> dict[str, object]:
         """The test as the JSON contract has it."""
@@ -265,19 +253,16 @@ def group_in_words(model: str, regime: str) -> str:
 
 
 def biases_in_words(biases: Iterable[tuple[str, str]], most: int | None = None) -> str:
-    """Biases (group, observable) in words, groups of the same observables together; more than `most` are counted.
+    """Biases (group, observable) in words, by observable; more than `most` groups are counted.
 
-    >>> biases_in_words([("MLP", "recall"), ("MLP", "accuracy"), ("MLP, sphere", "accuracy"), ("all", "accuracy")])
-    'recall, accuracy (MLP); accuracy (MLP, sphere; all)'
+    >>> biases_in_words([("MLP", "recall"), ("MLP", "accuracy"), ("MLP, sphere", "accuracy"), ("all", "accuracy")], 2)
+    'recall (MLP); accuracy (3 groups)'
     """
-    observables: defaultdict[str, list[str]] = defaultdict(list)
-    for group, observable in biases:
-        observables[group].append(observable)
     groups: defaultdict[str, list[str]] = defaultdict(list)
-    for group, names in observables.items():
-        groups[", ".join(names)].append(group)
-    return "; ".join(f"{names} ({len(members)} groups)" if most and len(members) > most else
-                     f"{names} ({'; '.join(members)})" for names, members in groups.items())
+    for group, observable in biases:
+        groups[observable].append(group)
+    return "; ".join(f"{observable} ({len(members)} groups)" if most and len(members) > most else
+                     f"{observable} ({'; '.join(members)})" for observable, members in groups.items())
 
 
 def too_small_to_judge(problem: Problem[S, P], settings: Sequence[S], moments: Sequence[Mapping[str, verdicts.Moments]],
@@ -313,13 +298,7 @@ def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], va
     """
     names = [name for name in problem.observables if name in claimed]
     rows = np.ascontiguousarray(values.T[[problem.observables.index(name) for name in names]])
-
-    def intervals(level: float) -> Intervals:
-        if anytime:
-            return Intervals(*anytime_interval(rows, level), np.full(len(rows), "anytime"))
-        return mean_intervals(rows, level)
-
-    usual, family = intervals(verdicts.AGREE_CONFIDENCE), intervals(confidence)
+    usual, family = (mean_intervals(rows, level, anytime) for level in (verdicts.AGREE_CONFIDENCE, confidence))
     moments = {} if theory is None else problem.moments(theory)
     comparisons = {}
     for i, name in enumerate(names):

@@ -1,9 +1,4 @@
-"""Settings observed on as many seeds each: of a phase diagram, and of alternatives beside their predictions.
-
-`with_points` simulates settings spread evenly over a phase diagram. `tightness` says how close to the gradient bound
-decoders come, by bound, prediction and observation over one range of samples. `beyond_orthogonal` says how many facts
-random and orthogonal embeddings of one dimension store, and what they pay in samples.
-"""
+"""Settings observed on as many seeds each: of a phase diagram, and of alternatives beside their predictions."""
 
 from __future__ import annotations
 
@@ -42,10 +37,8 @@ def observe_settings(settings: Sequence[Setting], seeds: int, seed: int, result:
     """The `result` of the estimates of every observable, setting by setting.
 
     Each setting has `seeds` seeds of its own: settings that shared their embeddings would err together. `observe` gives
-    the observables of one seed, and `progress` is called with (seeds done, seeds in all).
-
-    Raises `SettingError` where a setting is too large to simulate. On Ctrl-C `Interrupted` carries the `result` of the
-    first settings, those whose seeds are all there.
+    the observables of one seed. On Ctrl-C `Interrupted` carries the `result` of the first settings, those whose seeds
+    are all there.
     """
     for setting in settings:
         check_affordable(setting, jobs)
@@ -69,11 +62,11 @@ def chosen_cells(diagram: PhaseDiagram, points: int) -> list[tuple[int, int]]:
     """The (row, column) of `points` cells spread evenly over the plane: the R2 sequence, snapped to cells."""
     rows, columns = diagram.accuracy.shape
     check_integer("points", points, 1, min(MOST_SIMULATED, rows * columns))
+    sequence = ((int((1 / 2 + k / PLASTIC**2) % 1 * rows), int((1 / 2 + k / PLASTIC) % 1 * columns))
+                for k in itertools.count(1))
     chosen: dict[tuple[int, int], None] = {}
-    for k in itertools.count(1):
-        if len(chosen) == points:
-            break
-        chosen[int((1 / 2 + k / PLASTIC**2) % 1 * rows), int((1 / 2 + k / PLASTIC) % 1 * columns)] = None
+    while len(chosen) < points:
+        chosen[next(sequence)] = None
     return list(chosen)
 
 
@@ -109,9 +102,8 @@ OBSERVED = (*READERS, "three steps")
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """One number of samples. `bound` is the most recall that a reader of the noisy gradient can have, `predicted`
-    that of the readers with a closed form and the accuracy after three steps; `observed` and `se` are means and
-    standard errors over seeds (None for a single one)."""
+    """One number of samples. `bound` is the most recall that a reader of the noisy gradient can have; `predicted`,
+    `observed` and `se` (None for a single seed) are by reader, and of the accuracy after three steps."""
 
     x: float
     N: int
@@ -273,19 +265,18 @@ def beyond_orthogonal(*, L: int, d: int, trigger_in_value: bool = True, target: 
         for embedding in EMBEDDINGS if V <= d else EMBEDDINGS[:1]:
             samples = solve_for("N", target, V=V, embedding=embedding, **sizes)
             least[V, embedding] = None if samples is None else samples.low
-    simulated = {place: N for place, N in least.items() if N is not None}
 
     def answer(observed: list[list[Estimate]]) -> BeyondOrthogonal:
-        accuracies = {place: accuracy for place, (_, _, accuracy) in zip(simulated, observed, strict=False)}
+        accuracies = (accuracy for _, _, accuracy in observed)
         needs: dict[int, dict[str, Need]] = {}
         for (V, embedding), N in least.items():
-            needs.setdefault(V, {})[embedding] = Need(N, *accuracies.get((V, embedding), ()))
+            needs.setdefault(V, {})[embedding] = Need(N, *(() if N is None else next(accuracies, ())))
         facts = tuple(FactsStored(V, by_embedding) for V, by_embedding in needs.items())
         return BeyondOrthogonal(sizes, target, used if seeds else None, seeds, tuple(dimensions), facts)
 
     if not seeds:
         return answer([])
-    settings = [Setting(V=V, N=N, embedding=embedding, **sizes) for (V, embedding), N in simulated.items()]
+    settings = [Setting(V=V, N=N, embedding=embedding, **sizes) for (V, embedding), N in least.items() if N is not None]
     return observe_settings(settings, seeds, used, answer, jobs=jobs, progress=progress)
 
 

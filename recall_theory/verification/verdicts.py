@@ -1,10 +1,10 @@
 """The rules of a verdict, fixed before anything is observed: margins, an equivalence test, its error rate over a
 family, and how many seeds it will take by the mean and spread that are expected.
 
-A prediction for random embeddings has an error at any finite size. The theory declares how large it may be, a margin
-that was fixed before anything was compared. It agrees when the 95 % interval of observed - predicted lies inside the
-margin: a whole agrees only where every comparison does, so that this needs no correction for their number (Berger
-1982). It disagrees when the interval corrected for the whole family lies outside. Else the comparison is inconclusive.
+A theory for large sizes declares how large its error may be. It agrees when the 95 % interval of observed - predicted
+lies inside that margin: a whole agrees only where every comparison does, which needs no correction for their number
+(Berger 1982). It disagrees when the interval corrected for the whole family lies outside. Else the comparison is
+inconclusive.
 """
 
 from __future__ import annotations
@@ -101,8 +101,7 @@ def worst(verdicts: Iterable[str]) -> str:
 def smallest_detectable_bias(mean: float, low: float, high: float, se: float) -> float:
     """The bias beyond the margin that this comparison would call a disagreement with probability 0.9.
 
-    `low` and `high` are the ends of the interval of the mean, `se` is its standard error (NaN where it isn't known:
-    nothing is detectable).
+    `low` and `high` are the ends of the interval of the mean, `se` its standard error (NaN: nothing is detectable).
     """
     from scipy.special import ndtri
 
