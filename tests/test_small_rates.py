@@ -80,7 +80,7 @@ def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
     task = drawn_task(setting, 2)
     whole = fast(task)
     observed = small_rates.on_fresh_sequences(setting, whole, np.random.default_rng(1), 200)
-    for module, name, size in ((small_rates, "WEIGHTS", 30), (small_rates, "LOGITS", 40),
+    for module, name, size in ((small_rates, "WEIGHTS", 30),
                                (three_step, "TABLE", 12), (three_step, "FEWEST_ROWS", 5),
                                (run.three_step_mlp, "BLOCK_ENTRIES", 70),
                                (run.three_step_mlp, "TABLE_ENTRIES", 12 * 4)):

@@ -69,10 +69,6 @@ class Mlp:
     W_in: FloatArray
     phi: Activation
 
-    def part(self, neurons: slice) -> Mlp:
-        """The same layer with some of its neurons."""
-        return Mlp(self.W_in[neurons], self.phi)
-
     def steepest(self, longest: float) -> float:
         """A bound on |J|, J the derivative of phi(W_in h)/sqrt(m) in h, for inputs h of at most this norm."""
         reach = float(np.linalg.norm(self.W_in, axis=1).max()) * longest
@@ -253,31 +249,30 @@ def distance_from_random(embeddings: UserEmbeddings) -> dict[str, dict[str, dict
     (tr C)^2/tr C^2 of the Gram matrix's spectrum; top: share of its largest eigenvalue; mean: squared norm of the mean
     row, in units of a row's.
     """
-    return {name: _distances(z) for name, z in (("z_in", embeddings.z_in), ("z_out", embeddings.z_out))}
+    report = {}
+    for name, z in (("z_in", embeddings.z_in), ("z_out", embeddings.z_out)):
+        V, d = z.shape
+        norms = np.linalg.norm(z, axis=1)
+        unit = z / np.where(norms > 0, norms, 1)[:, None]
+        square_sum, largest = 0.0, 0.0
+        for start in range(0, V, COSINE_ROWS):
+            cosines = unit[start:start + COSINE_ROWS] @ unit.T
+            np.fill_diagonal(cosines[:, start:], 0)
+            square_sum += float(np.sum(cosines**2))
+            largest = max(largest, float(np.abs(cosines).max()))
 
-
-def _distances(z: FloatArray) -> dict[str, dict[str, float]]:
-    V, d = z.shape
-    norms = np.linalg.norm(z, axis=1)
-    unit = z / np.where(norms > 0, norms, 1)[:, None]
-    square_sum, largest = 0.0, 0.0
-    for start in range(0, V, COSINE_ROWS):
-        cosines = unit[start:start + COSINE_ROWS] @ unit.T
-        rows = np.arange(len(cosines))
-        cosines[rows, start + rows] = 0
-        square_sum += float(np.sum(cosines**2))
-        largest = max(largest, float(np.abs(cosines).max()))
-
-    pairs = V * (V - 1)
-    spectrum = np.linalg.eigvalsh(z.T @ z if d <= V else z @ z.T)
-    total = float(spectrum.sum()) or 1.0
-    measures = {
-        "norm": (norms.mean(), 1.0),
-        "norm_cv": (norms.std() / (norms.mean() or 1.0), np.sqrt(1 / (2 * d))),
-        "coherence_rms": (np.sqrt(square_sum / pairs), np.sqrt(1 / d)),
-        "coherence_max": (largest, min(1.0, np.sqrt(2 * np.log(pairs) / d))),
-        "rank": (total**2 / float((spectrum**2).sum() or 1.0), V * d / (V + d + 1)),
-        "top": (spectrum[-1] / total, (1 + np.sqrt(d / V)) ** 2 / d),
-        "mean": (np.sum(z.mean(axis=0) ** 2) / (np.mean(norms**2) or 1.0), 1 / V),
-    }
-    return {name: {"value": float(value), "random": float(random)} for name, (value, random) in measures.items()}
+        pairs = V * (V - 1)
+        spectrum = np.linalg.eigvalsh(z.T @ z if d <= V else z @ z.T)
+        total = float(spectrum.sum()) or 1.0
+        measures = {
+            "norm": (norms.mean(), 1.0),
+            "norm_cv": (norms.std() / (norms.mean() or 1.0), np.sqrt(1 / (2 * d))),
+            "coherence_rms": (np.sqrt(square_sum / pairs), np.sqrt(1 / d)),
+            "coherence_max": (largest, min(1.0, np.sqrt(2 * np.log(pairs) / d))),
+            "rank": (total**2 / float((spectrum**2).sum() or 1.0), V * d / (V + d + 1)),
+            "top": (spectrum[-1] / total, (1 + np.sqrt(d / V)) ** 2 / d),
+            "mean": (np.sum(z.mean(axis=0) ** 2) / (np.mean(norms**2) or 1.0), 1 / V),
+        }
+        report[name] = {measure: {"value": float(value), "random": float(random)}
+                        for measure, (value, random) in measures.items()}
+    return report

@@ -77,7 +77,7 @@ def known_facts(model: Trained) -> FloatArray:
 
 
 def fresh_sequences(V: int, L: int, rng: np.random.Generator, n_test: int) -> Block:
-    """Sequences as `reference` draws them, without the positions."""
+    """Fresh sequences, their informative tokens (n_test,) and noise (n_test, L-1)."""
     return Block(rng.integers(V, size=n_test), rng.integers(V, size=(n_test, L - 1)).astype(token_type(V)))
 
 
@@ -113,7 +113,10 @@ def exactly(model: Trained, L: int) -> tuple[float, float, float]:
     informative = model.scores + model.trigger_score
     less = np.searchsorted(ranked, informative - scale, side="left") / V  # (V,) share of tokens below,
     upto = np.searchsorted(ranked, informative + scale, side="right") / V  # and of those below or tied
-    attention = _share_of_greatest(less, upto, L)
+
+    # E[1[no noise token is above] / (1 + number tied)] = (upto^L - less^L) / (L (upto - less))
+    attention, tied = less ** (L - 1), upto > less
+    attention[tied] = (upto[tied] ** L - less[tied] ** L) / (L * (upto[tied] - less[tied]))
     known = known_facts(model)
     accuracy = float(attention @ known) / V
     if L > 1:
@@ -133,12 +136,3 @@ def exactly(model: Trained, L: int) -> tuple[float, float, float]:
             lost[high <= less[k]] = 0  # the informative token outscores it
             accuracy += float(lost @ (1 / (size[among] * np.count_nonzero(near, axis=1)[j]))) / V
     return float(attention.mean()), float(known.mean()), accuracy
-
-
-def _share_of_greatest(less: FloatArray, upto: FloatArray, L: int) -> FloatArray:
-    """E[1[no noise token is above] / (1 + number tied)] = (upto^L - less^L) / (L (upto - less)), where each of the
-    L-1 noise tokens is below with probability `less`, and below or tied with `upto`."""
-    share = less ** (L - 1)
-    tied = upto > less
-    share[tied] = (upto[tied] ** L - less[tied] ** L) / (L * (upto[tied] - less[tied]))
-    return share

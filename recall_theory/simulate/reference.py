@@ -20,7 +20,7 @@ from scipy.special import log_softmax
 from ..numerics.arrays import FloatArray
 from ..settings import Setting, SettingError
 from .data import Embeddings, IntArray, Mlp, Samples
-from .observables import credit, known_facts
+from .observables import credit, fresh_sequences, in_parts, known_facts
 from .three_step import TIE, Trained, cancels
 
 BLOCK_NUMBERS = 1 << 19  # entries of the largest array of a block: 4 MB, which a cache can hold
@@ -62,8 +62,7 @@ class Model(NamedTuple):
 
 def draw_task(setting: Setting, emb: Embeddings, samples: Samples, seed: np.random.SeedSequence,
               layer: Mlp | None = None) -> Task:
-    """The task on the embeddings, samples and layer of the fast path, with what only this path sees: the query and the
-    positions."""
+    """The task of the fast path, with what only this path sees: the query and the positions."""
     s_query, s_position = seed.spawn(2)
     z = np.random.default_rng(s_query).standard_normal(setting.d)
     size = np.sqrt(setting.d) if setting.embedding == "gaussian" else np.linalg.norm(z)
@@ -100,8 +99,7 @@ def embed(task: Task, seq: Sequences) -> tuple[FloatArray, FloatArray]:
 
 
 def attention(task: Task, W: FloatArray, keys: FloatArray) -> FloatArray:
-    """(n, L): the softmax of the scores e_l^T W z_EOS; in the limit all on the greatest of them, shared equally where
-    several are equal, hence uniform at W = 0."""
+    """(n, L): the softmax of the scores e_l^T W z_EOS; in the limit all on the greatest of them, or shared equally."""
     query = W @ task.z_eos  # (d,)
     scores = keys @ query  # (n, L)
     if task.setting.is_limit:
@@ -172,8 +170,7 @@ def gradients(task: Task, Val: FloatArray, W: FloatArray) -> tuple[FloatArray, F
 
 
 def train(task: Task) -> Model:
-    """Three steps from zero: Val, then W, then Val again. In the limit both learning rates are 1 and the first step
-    leaves Val once W is found.
+    """Three steps from zero: Val, then W, then Val again, in the limit without the first step's Val.
 
     Raises `SettingError` where a step goes beyond what floats hold.
     """
@@ -204,8 +201,8 @@ def trained(task: Task, model: Model) -> Trained:
 
 
 def answered(task: Task, model: Model, seq: Sequences) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(n,) whether the argmax of the attention is the informative position, (n,) whether the logits of what is attended
-    to name its label, a tie of m counting 1/m, and (n,) the attention of the informative position."""
+    """Three arrays (n,): whether the argmax of the attention is the informative position, whether the logits of what is
+    attended to name its label, a tie of m counting 1/m, and the attention of the informative position."""
     keys, values = embed(task, seq)  # (n, L, d)
     a = attention(task, model.W, keys)  # (n, L)
     h = mix(a, values)  # (n, d)
@@ -217,15 +214,11 @@ def answered(task: Task, model: Model, seq: Sequences) -> tuple[FloatArray, Floa
 def on_fresh_sequences(task: Task, model: Model, rng: np.random.Generator,
                        n_test: int) -> tuple[float, float, float, float]:
     """Attention, recall, accuracy and the mean attention weight of the informative position; all but recall over
-    n_test sequences, attended to as softly as the finite learning rates leave it."""
-    V, L = task.setting.V, task.setting.L
+    n_test sequences."""
+    fresh, parts = fresh_sequences(task.setting.V, task.setting.L, rng, n_test), []
     recall = known_facts(trained(task, model)).mean()
-    informative = rng.integers(V, size=n_test)
-    noise = rng.integers(V, size=(n_test, L - 1))
-    parts = []
-    for i in range(0, n_test, task.rows_of_block):
-        part = slice(i, i + task.rows_of_block)
-        seq = place(informative[part], noise[part], task.emb.label, rng)
+    for part in in_parts(np.arange(n_test), task.rows_of_block):
+        seq = place(fresh.informative[part], fresh.noise[part], task.emb.label, rng)
         parts.append(answered(task, model, seq))
     attended, right, weight = (np.concatenate(x).mean() for x in zip(*parts, strict=True))
     return float(attended), float(recall), float(right), float(weight)

@@ -1,8 +1,8 @@
 r"""The fast path at finite rates: three steps as eta -> 0 while beta = eta*gamma stays what it is.
 
-From Val = 0 and W = 0, with V1 = (1/N) sum_i r_{y_i} hbar_i^T what step one leaves per unit of eta:
+From Val = 0 and W = 0:
 
-- step one: Val1 = eta V1. Its logits are of order eta and vanish: the output is uniform in every gradient.
+- step one: the logits of Val1 are of order eta and vanish: the output is uniform in every gradient.
 - step two: W1 z_EOS = beta |z_EOS|^2 g, with the same g as in the limit (`three_step.step_two`), because the gradient
   in W is linear in Val1 and an outer product with z_EOS. So the attention is a softmax of the logits
 
@@ -10,13 +10,10 @@ From Val = 0 and W = 0, with V1 = (1/N) sum_i r_{y_i} hbar_i^T what step one lea
 
   |z_EOS|^2 being one number of the seed, of mean 1 and variance 2/d for Gaussian embeddings, 1 for the others.
 - step three: Val2 = Val1 + (gamma/N) sum_i r_{y_i} h_i^T with h_i = sum_l a_il e_il under that softmax. Val1 is
-  eta/gamma = eta^2/beta of the second term, and vanishes. gamma only scales the logits, which leaves their argmax.
-
-beta -> infinity is the limit of `three_step`; beta -> 0 is uniform attention, a_il = 1/L. Fresh sequences are attended
-to by the same softmax: training and test both mix values. With a layer, h_i is mixed before it enters phi.
+  eta^2/beta of the second term, and vanishes. gamma only scales the logits, which leaves their argmax.
 
 In the Attention-only model sums over sequences become a table of labels by tokens weighted with the attention, so that
-nothing is embedded; memory doesn't grow with N. With a layer each sequence is embedded, N m d multiplications as in
+memory doesn't grow with N. With a layer each sequence's h_i is mixed before it enters phi, N m d multiplications as in
 steps one and two. Equal to `reference` at eta -> 0, on the same data.
 """
 
@@ -35,8 +32,7 @@ from .observables import credit, fresh_sequences, in_parts, known_facts
 from .three_step import Trained, argmax_attention, row_groups
 from .three_step_mlp import fast_activation
 
-WEIGHTS = 1 << 17  # attention weights that are held together, 1 MB: they should stay in the cache
-LOGITS = 1 << 17  # logits of fresh sequences, likewise
+WEIGHTS = 1 << 17  # attention weights, or logits, that are held together, 1 MB: they should stay in the cache
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,11 +58,6 @@ def softmax(trained: Trained, block: Block) -> tuple[FloatArray, FloatArray]:
     return own, noise
 
 
-def rows_of_weights(setting: Setting) -> int:
-    """How many sequences' weights are held together."""
-    return max(1, WEIGHTS // setting.L)
-
-
 def mixed(trained: Trained, block: Block, informative: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
     """h (n, width): the values of the positions, rows of `informative` and `noise` (V, width), weighted with the
     attention; and the weight (n,) of the informative position."""
@@ -81,7 +72,7 @@ def step_three(setting: Setting, emb: Embeddings, samples: Samples, attention: T
     own, total = np.zeros(setting.V), np.empty((setting.V, setting.d))
     for group, table in row_groups(setting.V):
         table.fill(0)
-        for block in samples.blocks(group, rows_of_weights(setting)):
+        for block in samples.blocks(group, max(1, WEIGHTS // setting.L)):
             own_weight, noise_weight = softmax(attention, block)
             loops.add_weights(block.informative - group.start, block.noise, noise_weight, table)
             own += np.bincount(block.informative, weights=own_weight, minlength=setting.V)
@@ -92,15 +83,12 @@ def step_three(setting: Setting, emb: Embeddings, samples: Samples, attention: T
 
 def step_three_mlp(setting: Setting, emb: Embeddings, samples: Samples, attention: Trained, mlp: Mlp) -> FloatArray:
     """(m, d): N sqrt(m) Val2/gamma transposed, the sums of phi(W_in h_i) by label against the residuals."""
-    phi, _ = fast_activation(mlp.phi)
-    informative, rows = emb.informative_values(setting), three_step_mlp.rows_of_block(mlp)
+    informative = emb.informative_values(setting)
+    rows = max(1, min(three_step_mlp.rows_of_block(mlp), WEIGHTS // setting.L))
     parts = []
     for layer in three_step_mlp.layers_of(setting, mlp):
-        weights, total = np.ascontiguousarray(layer.W_in.T), np.zeros((setting.V, len(layer.W_in)))
-        for block in samples.blocks(rows=min(rows, rows_of_weights(setting))):
-            h, _ = mixed(attention, block, informative, emb.z_in)
-            three_step_mlp.add_by_label(total, block, phi(h @ weights))
-        parts.append(total.T @ emb.residuals)
+        attended = ((block, mixed(attention, block, informative, emb.z_in)[0]) for block in samples.blocks(rows=rows))
+        parts.append(three_step_mlp.summed_features(setting.V, layer, attended).T @ emb.residuals)
     return np.concatenate(parts)
 
 
@@ -140,7 +128,7 @@ def on_fresh_sequences(setting: Setting, model: SoftModel, rng: np.random.Genera
     """
     trained, attended, weight, right = model.trained, 0.0, 0.0, 0.0
     fresh = fresh_sequences(setting.V, setting.L, rng, n_test)
-    for part in in_parts(np.arange(n_test), min(rows_of_weights(setting), LOGITS // max(setting.V, setting.m or 0))):
+    for part in in_parts(np.arange(n_test), WEIGHTS // max(setting.L, setting.V, setting.m or 0)):
         block = Block(fresh.informative[part], fresh.noise[part])
         h, own = mixed(trained, block, model.informative, model.noise)
         attended += float(argmax_attention(trained.scores, trained.trigger_score, block).share.sum())

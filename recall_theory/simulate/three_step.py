@@ -93,8 +93,7 @@ def step_two(setting: Setting, emb: Embeddings, samples: Samples, val1: FloatArr
 def cancels(setting: Setting, emb: Embeddings, size: float, g: FloatArray, layer: Mlp | None = None) -> bool:
     """Whether g (d,), the direction of step two, is zero but for rounding, |Val1| being `size`.
 
-    Where all values of all samples pull alike, as those of one sample of different orthogonal tokens do, nothing is
-    learned in step two, and what is left would break the tie at will.
+    So it is where all values of all samples pull alike: what rounding leaves would break the tie at will.
     """
     longest, outputs = (float(np.sqrt(np.einsum("vd,vd->v", z, z).max())) for z in (emb.z_in, emb.z_out))
     trigger = float(np.linalg.norm(emb.z_trig))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -69,10 +69,10 @@ def rows_of_block(mlp: Mlp) -> int:
     return max(16, BLOCK_ENTRIES // len(mlp.W_in))
 
 
-def mean_values(setting: Setting, emb: Embeddings, samples: Samples, rows: int) -> Iterator[tuple[Block, FloatArray]]:
-    """The training sequences with their mean values hbar (n, d), `rows` at a time."""
+def mean_values(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp) -> Iterator[tuple[Block, FloatArray]]:
+    """The training sequences with their mean values hbar (n, d)."""
     informative = emb.informative_values(setting)
-    for block in samples.blocks(rows=rows):
+    for block in samples.blocks(rows=rows_of_block(mlp)):
         mean = informative[block.informative]
         loops.add_weighted(mean, block.noise, np.ones(block.noise.shape), emb.z_in)
         mean /= setting.L
@@ -84,13 +84,13 @@ def add_by_label(total: FloatArray, block: Block, rows: FloatArray) -> None:
     loops.add_rows(total, block.informative[:, None], rows, np.arange(len(rows)))
 
 
-def step_one(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp) -> FloatArray:
-    """(V, m): the sum of phi(W_in hbar) over the sequences of each label."""
+def summed_features(V: int, mlp: Mlp, attended: Iterable[tuple[Block, FloatArray]]) -> FloatArray:
+    """(V, m): the sum over the sequences of each label of phi(W_in h), h (n, d) what a block of them attends to."""
     phi, _ = fast_activation(mlp.phi)
     weights = np.ascontiguousarray(mlp.W_in.T)
-    total = np.zeros((setting.V, len(mlp.W_in)))
-    for block, mean in mean_values(setting, emb, samples, rows_of_block(mlp)):
-        add_by_label(total, block, phi(mean @ weights))
+    total = np.zeros((V, len(mlp.W_in)))
+    for block, h in attended:
+        add_by_label(total, block, phi(h @ weights))
     return total
 
 
@@ -101,7 +101,7 @@ def step_two(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp, pull
     weights = np.ascontiguousarray(mlp.W_in.T)
     of_noise, of_informative = np.zeros_like(emb.z_in), np.zeros_like(emb.z_in)  # sums of b by token that is held
     centre, centre_weight = np.zeros(setting.d), 0.0
-    for block, mean in mean_values(setting, emb, samples, rows_of_block(mlp)):
+    for block, mean in mean_values(setting, emb, samples, mlp):
         slopes = derivative(mean @ weights)
         slopes *= pull[block.informative]
         b = slopes @ mlp.W_in
@@ -132,7 +132,7 @@ def step_three(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp, sc
 def layers_of(setting: Setting, mlp: Mlp) -> list[Mlp]:
     """The layer in parts, of so many neurons each as are worked on together."""
     width = max(1, TABLE_ENTRIES // setting.V)
-    return [mlp.part(slice(i, i + width)) for i in range(0, len(mlp.W_in), width)]
+    return [Mlp(mlp.W_in[i:i + width], mlp.phi) for i in range(0, len(mlp.W_in), width)]
 
 
 def attention_scores(setting: Setting, emb: Embeddings, samples: Samples, mlp: Mlp) -> tuple[FloatArray, float]:
@@ -141,7 +141,8 @@ def attention_scores(setting: Setting, emb: Embeddings, samples: Samples, mlp: M
     residual = emb.residuals  # (V, d)
     g, size = np.zeros(setting.d), 0.0
     for layer in layers_of(setting, mlp):
-        val1 = residual.T @ step_one(setting, emb, samples, layer)  # N sqrt(m) Val1
+        means = mean_values(setting, emb, samples, layer)
+        val1 = residual.T @ summed_features(setting.V, layer, means)  # N sqrt(m) Val1
         size += float((val1**2).sum()) / (float(N)**2 * m)
         g += step_two(setting, emb, samples, layer, residual @ val1)
     g /= float(N) * N * m

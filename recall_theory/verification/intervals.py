@@ -8,9 +8,9 @@ order,
 
     D = |g| q^3 / 3.
 
-Where D is above 1 no expansion is trusted, and the interval is one that holds for any law on [0, 1]: from betting on
-the values (Orabona and Jun 2021) and their range, or for a mean over cells Bernstein's with the observed variances
-(Maurer and Pontil 2009). The page docs/verdict.md says why, and how often these intervals hold the true mean.
+Where D is above 1 the interval is one that holds for any law on [0, 1]: from betting on the values (Orabona and Jun
+2021) and their range, or for a mean over cells Bernstein's with the observed variances (Maurer and Pontil 2009). See
+docs/verdict.md.
 """
 
 from __future__ import annotations
