@@ -101,34 +101,22 @@ def test_names_of_this_machine_are_answered(server, host):
     assert ask(server, Host=host)[0] == 200
 
 
-@pytest.mark.parametrize("host", [
-    None, "", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "127.0.0.2",
-    "evil.example:127.0.0.1", "[::1].evil.example", "localhost:", "localhost:x", "@localhost",
+FOREIGN = [None, "", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "127.0.0.2",
+           "evil.example:127.0.0.1", "[::1].evil.example", "localhost:", "localhost:x", "@localhost"]
+
+
+@pytest.mark.parametrize("status, path, method, headers", [
+    *((421, path, "GET", {"Host": host}) for host in FOREIGN for path in ("/", "/answers?V=7")),
+    *((403, "/answers?V=7", "GET", {"X_Token": token}) for token in (None, "", "é", "x" * 43)),
+    *((403, "/answers?V=7", "GET", {"Origin": origin})
+      for origin in ("http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1")),
+    *((404, path, "GET", {})
+      for path in ("/index.html", "/..", "/../../etc/passwd", "/%2e%2e/", "http://127.0.0.1/", "*")),
+    *((501, "/answers", method, {}) for method in ("POST", "PUT", "OPTIONS", "BREW")),
 ])
-@pytest.mark.parametrize("path", ["/", "/answers?V=7"])
-def test_names_from_elsewhere_are_not(server, host, path):
-    status, _, body = ask(server, path, Host=host)
-    assert status == 421 and PAGE not in body and "asked" not in body
-
-
-@pytest.mark.parametrize("headers", [
-    {"X_Token": None}, {"X_Token": ""}, {"X_Token": "é"}, {"X_Token": "x" * 43}, {"Origin": "http://evil.example"},
-    {"Origin": "null"}, {"Origin": "https://127.0.0.1"}, {"Origin": "http://127.0.0.1:1"},
-])
-def test_answers_are_for_the_page_alone(server, headers):
-    status, _, body = ask(server, "/answers?V=7", **headers)
-    assert status == 403 and "asked" not in body and body.count("\n") == 1
-
-
-@pytest.mark.parametrize("path", ["/index.html", "/..", "/../../etc/passwd", "/%2e%2e/", "http://127.0.0.1/", "*"])
-def test_there_is_one_page(server, path):
-    assert ask(server, path)[0] == 404
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "OPTIONS", "BREW"])
-def test_other_methods_are_refused(server, method):
-    status, _, body = ask(server, "/answers", method)
-    assert status == 501 and "asked" not in body
+def test_what_is_not_for_the_page_alone_is_refused(server, status, path, method, headers):
+    found, _, body = ask(server, path, method, **headers)
+    assert found == status and PAGE not in body and "asked" not in body and body.count("\n") == 1
 
 
 def test_a_broken_request_harms_nobody(server):

@@ -41,9 +41,9 @@ PALETTE = {
     "accuracy": ("#7d3c98", "#cf9ae6"),
 }
 COLOURS = {name: light for name, (light, _) in PALETTE.items()}
-# In the order of theory.phase.FAMILIES, which isn't imported here: commands read this module before they compute.
-FAMILY_COLOURS = ("#b07500", "#2b87c4", "#b3568a", "#008a66", "#8c8200", "#c75000", "#747a85", "#6a5acd")
-OTHER_FAMILY = "#747a85"
+FAMILY_COLOURS = {"mean bias": "#b07500", "gradient noise": "#2b87c4", "MLP noise": "#b3568a",
+                  "interference": "#008a66", "attention overlap": "#8c8200", "token overlap": "#c75000",
+                  "facts never seen": "#747a85", "finite rates": "#6a5acd"}
 TINT = 0.45  # share of a family's colour in the regions that it fills: text and marks stay readable on them
 
 MOST_TICKS = 7
@@ -74,9 +74,7 @@ def tint(family: str) -> str:
     >>> tint("mean bias")
     '#dbc18c'
     """
-    from ..theory.phase import FAMILIES
-
-    colour = dict(zip(FAMILIES, FAMILY_COLOURS, strict=True)).get(family, OTHER_FAMILY)
+    colour = FAMILY_COLOURS.get(family, "#747a85")
     channels = (int(colour[i:i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 - TINT * (255 - channel)):02x}" for channel in channels)
 

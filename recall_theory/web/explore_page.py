@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from ..activations import NAMED
 from ..numerics.formatting import BEYOND_EVERY_RANGE, count, number, parse_integer, parse_real, probability
 from ..settings import EMBEDDINGS, OBSERVABLE_MEANINGS, OBSERVABLES, PARAMETERS, SIZES, Setting, SettingError
-from ..sweep.sweep_grid import read_value
 from .document import GROUPS, asset, fragment, model_of, render
 
 if TYPE_CHECKING:
@@ -126,6 +125,8 @@ def answers(form: Mapping[str, str]) -> Iterator[Record]:
 
 def _setting(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
     """The setting that the texts stand for, and what is wrong with which of them."""
+    from ..sweep.sweep_grid import read_value
+
     values: dict[str, object] = {}
     problems = {}
     for name in (*SIZES, *RATES):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any
 
 from ..errors import SettingError
 from ..numerics.formatting import count, deviation, number, plural, probability, signed
@@ -14,7 +14,7 @@ from ..plots.store_figures import store_figure
 from ..plots.style import check_drawable, picture
 from ..settings import OBSERVABLES, PARAMETERS, SIZES
 from ..sweep.scaling_experiment import Scaling
-from ..sweep.store_summary import Slice2D, StoreSummary, described
+from ..sweep.store_summary import StoreSummary, described
 from ..sweep.sweep_results import SIMULATION_VERSION, StoreAnalysis, attention_sure, limited_by
 from ..theory.formulas.registry import formulas
 from ..theory.phase import family
@@ -37,37 +37,6 @@ CAPTIONS = {
 LAW_FAMILIES = {"coverage": "facts never seen", "mlp noise": "MLP noise", "mlp mean": "MLP noise"}
 
 
-class Drawing(NamedTuple):
-    """A figure of the page: its id, its SVG, what it shows in words and numbers, and what stands below it."""
-
-    name: str
-    svg: str
-    description: str
-    caption: str
-
-
-class Row(NamedTuple):
-    """One comparison in the table: "CELL OBSERVABLE", what it can be selected by, and for each column what it shows and
-    the number by which it sorts."""
-
-    of: str
-    selectors: dict[str, str]
-    values: dict[str, tuple[str, float | None]]
-
-
-class Law(NamedTuple):
-    """How a critical size scales: what was fitted and predicted as MathML, what binds in words, and the formulas of
-    that; `points` are rows of a table."""
-
-    scaling: Scaling
-    drawing: Drawing
-    fitted: str
-    predicted: str
-    binding: str
-    formulas: list[str]
-    points: list[tuple[str, str, str, str]]
-
-
 def page(summary: StoreSummary) -> str:
     """What a store shows, as one HTML document that loads nothing; the same store gives the same document.
 
@@ -84,9 +53,11 @@ def page(summary: StoreSummary) -> str:
     agreeing_last = sorted(range(len(analysis.cells)), key=lambda i: analysis.cells[i].verdict != "disagree")
     cells = {i: analysis.cells[i] for i in sorted(agreeing_last[:MOST_CELLS])}
     rows = [_row(i, cell, observable, c) for i, cell in cells.items() for observable, c in cell.comparisons.items()]
-    choices = {name: sorted({row.selectors[name] for row in rows}) for name in (rows[0].selectors if rows else ())}
+    choices: dict[str, set[str]] = {}
+    for name, value in (selector for row in rows for selector in row["selectors"].items()):
+        choices.setdefault(name, set()).add(value)
     # The sizes and the variant that all rows share need no column.
-    texts = {name: {row.values[name][0] for row in rows} for name in (*SIZES[:4], "variant")}
+    texts = {name: {row["values"][name][0] for row in rows} for name in (*SIZES[:4], "variant")}
     shared = {name: of.pop() for name, of in texts.items() if len(of) == 1}
     agreement, residuals, phases = (_drawings(summary, kind, cells) for kind in ("agreement", "residuals", "phase"))
     laws = list(_laws(summary, cells))
@@ -103,8 +74,8 @@ def page(summary: StoreSummary) -> str:
         style_attributes=True,
         summary=summary, analysis=analysis, answer=_answer(analysis), remarks=list(_remarks(analysis)),
         sections={key: heading for key, (heading, shown) in sections.items() if shown},
-        rows=rows, columns=[name for name in rows[0].values if name not in shared] if rows else [],
-        shared=shared, choices={name: of for name, of in choices.items() if len(of) > 1}, agreement=agreement,
+        rows=rows, columns=[name for name in rows[0]["values"] if name not in shared] if rows else [],
+        shared=shared, choices={name: sorted(of) for name, of in choices.items() if len(of) > 1}, agreement=agreement,
         residuals=residuals, phases=phases, laws=laws, groups=[group for group in GROUPS if group.model in models],
         seeds=seeds, uneven=len(set(seeds)) > 1, widest=analysis.seeds_wanted,
         margins=" to ".join(dict.fromkeys(f"{margin:.2g}" for margin in margins[:1] + margins[-1:])),
@@ -145,7 +116,9 @@ def _remarks(analysis: StoreAnalysis) -> Iterator[str]:
         yield f"Too skewed to judge: {plural(skewed, 'comparison')}."
 
 
-def _row(number_of_cell: int, cell: Cell, observable: str, c: Comparison) -> Row:
+def _row(number_of_cell: int, cell: Cell, observable: str, c: Comparison) -> dict[str, Any]:
+    """One comparison in the table: "CELL OBSERVABLE", what it can be selected by, and for each column what it shows and
+    the number by which it sorts."""
     setting, single = cell.setting.to_dict(), len(c.observed.values) < 2
     variant = described({name: value for name, value in setting.items() if name not in SIZES[:4]})
     interval = "none" if single else f"{signed(c.usual[0])} to {signed(c.usual[1])}"
@@ -169,10 +142,10 @@ def _row(number_of_cell: int, cell: Cell, observable: str, c: Comparison) -> Row
     selectors = {"limited by": limited_by(cell), "attention": "sure" if attention_sure(cell) else "not sure",
                  "model": "attention only" if cell.setting.m is None else "with an MLP",
                  "embeddings": cell.setting.embedding, "observable": observable, "verdict": c.verdict}
-    return Row(f"{number_of_cell} {observable}", selectors, values)
+    return {"of": f"{number_of_cell} {observable}", "selectors": selectors, "values": values}
 
 
-def _drawings(summary: StoreSummary, kind: str, cells: Mapping[int, Cell]) -> list[Drawing]:
+def _drawings(summary: StoreSummary, kind: str, cells: Mapping[int, Cell]) -> list[dict[str, str]]:
     """One figure for each panel of a kind; none where the store has nothing to show."""
     try:
         figure = store_figure(summary, kind, OBSERVABLES, cells)
@@ -181,12 +154,14 @@ def _drawings(summary: StoreSummary, kind: str, cells: Mapping[int, Cell]) -> li
     drawings = []
     for k, panel in enumerate(figure.panels, start=1):
         svg = picture(partial(figure.draw, "single", [panel]), "svg", f"{kind}-{k}", transparent=True).decode()
-        drawings.append(Drawing(f"{kind}-{k}", svg[svg.index("<svg"):], panel.words,
-                                CAPTIONS[kind].format(panel.title)))
+        drawings.append({"name": f"{kind}-{k}", "svg": svg[svg.index("<svg"):], "description": panel.words,
+                         "caption": CAPTIONS[kind].format(panel.title)})
     return drawings
 
 
-def _laws(summary: StoreSummary, cells: Mapping[int, Cell]) -> Iterator[Law]:
+def _laws(summary: StoreSummary, cells: Mapping[int, Cell]) -> Iterator[dict[str, object]]:
+    """How each critical size scales: what was fitted and predicted as MathML, what binds in words, and the formulas of
+    that."""
     every = [(plane, x) for plane in summary.slices for x in plane.scalings]
     for (plane, x), drawing in zip(every, _drawings(summary, "scaling", cells), strict=True):
         assert x.line is not None
@@ -194,7 +169,9 @@ def _laws(summary: StoreSummary, cells: Mapping[int, Cell]) -> Iterator[Law]:
         predicted = "" if math.isnan(x.predicted_exponent) else _power_law(x, "∝", x.predicted_exponent)
         points = [(count(p.value), number(p.predicted, 4), number(p.observed, 4),
                    p.reason or f"{number(p.interval[0], 4)} to {number(p.interval[1], 4)}") for p in x.points]
-        yield Law(x, drawing, fitted, predicted, *_binding(summary, plane, x), points)
+        binding, laws = _binding([summary.analysis.cells[i] for i in plane.cells], x.observable)
+        yield {"scaling": x, "drawing": drawing, "fitted": fitted, "predicted": predicted, "binding": binding,
+               "formulas": laws, "points": points}
 
 
 def _power_law(x: Scaling, relation: str, exponent: float, constant: str = "") -> str:
@@ -204,10 +181,9 @@ def _power_law(x: Scaling, relation: str, exponent: float, constant: str = "") -
             f"<msup><mi>{x.along}</mi><mn>{digits}</mn></msup></math>")
 
 
-def _binding(summary: StoreSummary, plane: Slice2D, x: Scaling) -> tuple[str, list[str]]:
-    """What binds in most cells of the plane in the step that the observable shows, and its leading laws in MathML."""
-    cells = [summary.analysis.cells[i] for i in plane.cells]
-    names = [name for name in map(limited_by, cells) if name.startswith(x.observable) or x.observable == "accuracy"]
+def _binding(cells: Sequence[Cell], observable: str) -> tuple[str, list[str]]:
+    """What binds in most of the cells in the step that the observable shows, and its leading laws in MathML."""
+    names = [name for name in map(limited_by, cells) if name.startswith(observable) or observable == "accuracy"]
     if not names:
         return "", []
     name, times = Counter(names).most_common(1)[0]
