@@ -142,7 +142,7 @@ def test_the_command_line_on_a_cluster_that_works_and_fails(tmp_path, cluster):
     assert values == sweep(CELLS, 2, 5).values[:, :, 1].tolist()
 
     path = tmp_path / "store.db"
-    for way, words in (("other version", "version 1 of the model"), ("killed scheduler", "scheduler was lost")):
+    for way, words in (("other version", "this worker's is 1"), ("killed scheduler", "scheduler was lost")):
         done = on_the_cluster(way, 900, "--store", path)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
         assert words in done.stderr and "is kept" in done.stderr

@@ -42,8 +42,7 @@ Result = TypeVar("Result")
 def cluster_map(work: Callable[..., Result], tasks: Iterable[tuple[object, ...]], address: str,
                 say: Callable[[str], None], chunk_size: int = CHUNK) -> Generator[tuple[int, Result], None, None]:
     """As `simulate.workers.unordered_map`, by the workers of the Dask scheduler at `address`: (number of the task, its
-    result), each once. What a lost worker had is run again by another. Where there is no worker, `say` is told.
-    `chunk_size` tasks travel together.
+    result), each once. What a lost worker had is run again. `say` is told of a want of workers.
 
     Not joblib's Dask backend: on a cluster of one thread it runs everything in this process, it never gives more work
     to workers that join later, and it waits for ever where workers die of a task.
@@ -112,8 +111,7 @@ def run_chunk(version: int, work: Callable[..., Result],
               chunk: list[tuple[int, tuple[object, ...]]]) -> list[tuple[int, Result]]:
     """On a worker: the results of a chunk; RuntimeError where the worker's version of the model is another."""
     if version != SIMULATION_VERSION:
-        raise RuntimeError(f"this worker simulates version {SIMULATION_VERSION} of the model, the sweep is of version "
-                           f"{version}")
+        raise RuntimeError(f"the sweep is of version {version} of the model, this worker's is {SIMULATION_VERSION}")
     with one_thread():
         return [(number, work(*task)) for number, task in chunk]
 
@@ -170,7 +168,7 @@ def sweep(cells: Sequence[Setting], seeds: int | None = None, seed: int | None =
         if results.missing():  # of other parts
             return results
         analysis = analyse_cells(results, mapped=lambda *_: predictions)
-        still_open = {p for p, cell in zip(analysis.problems, analysis.cells, strict=True) if cell.is_open}
+        still_open = {p for p, cell in zip(analysis.all_problems, analysis.cells, strict=False) if cell.is_open}
         if analysis.verdict == DISAGREE or not still_open:
             return results
         more = second_stage(plan, {c for c, problem in enumerate(problems) if problem in still_open})
@@ -200,8 +198,9 @@ class _Run:
     def to_do(self, plan: Sequence[int]) -> list[Place]:
         """What is missing in this part of the sweep."""
         first = list(itertools.accumulate(plan, initial=1))  # number of each cell's first seed
+        missing = self.results(plan).missing()
         share, shares = self.part
-        return [(self.problems[c], i) for c, i in self.results(plan).missing() if (first[c] + i - share) % shares == 0]
+        return [(self.problems[c], i) for c, i in missing if (first[c] + i - share) % shares == 0]
 
     def in_words(self, plan: Sequence[int]) -> str:
         """What a plan takes, and about how long that lasts."""
@@ -209,8 +208,9 @@ class _Run:
         seconds = sum(SECONDS_A_SEED + tokens_of_seed(problem.setting) / TOKENS_A_SECOND for problem, _ in missing)
         cores = self.jobs if self.scheduler is None else 1
         each = " to ".join(dict.fromkeys(f"{end:,}" for end in (min(plan), max(plan))))
-        return (f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, about "
-                f"{datetime.timedelta(seconds=math.ceil(seconds / cores))} (h:mm:ss) on {plural(cores, 'core')}")
+        lasts = datetime.timedelta(seconds=math.ceil(seconds / cores))
+        return (f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, about {lasts} (h:mm:ss) on "
+                f"{plural(cores, 'core')}")
 
     def finish(self, plan: Sequence[int]) -> Results:
         """Simulate until none is missing; those that another sweep is at are waited for, or taken over."""

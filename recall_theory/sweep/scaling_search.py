@@ -1,5 +1,4 @@
-"""The search for a critical size: a pilot says where to look, fresh simulations there give the answer, and fits say
-where a curve through noisy shares crosses a level, with its interval.
+"""The search for a critical size: a pilot says where to look, and a curve through fresh simulations there, where it is.
 
 No simulation is both chosen by its outcome and used in the estimate, so noise can't steer it: the pilot's seeds are
 thrown away, and the points of a later stage are fixed before any of it is simulated.
@@ -171,10 +170,8 @@ def bracket(mean: Callable[[int], float | None], at: float, sizes: SizeRange, do
 
 
 def predicted_crossing(predicted: Callable[[int], float], at: float, sizes: SizeRange) -> float:
-    """The logarithm of the size at which a predicted mean crosses `at`; NaN for nowhere.
-
-    Between whole sizes the logit is interpolated in the logarithm of the size, so that the result is a real number, as
-    an observed one is. `predicted` may raise `SettingError` for what it doesn't describe.
+    """The logarithm of the size at which a predicted mean crosses `at`, the logit interpolated in it between whole
+    sizes; NaN for nowhere. `predicted` may raise `SettingError` for what it doesn't describe.
     """
     mean = functools.cache(predicted)
     try:
@@ -192,10 +189,7 @@ def predicted_crossing(predicted: Callable[[int], float], at: float, sizes: Size
 
 
 def search_crossing(simulate: Simulate, at: float, sizes: SizeRange, seeds: int) -> Crossing:
-    """Simulate until the size is known at which the mean observable is `at`.
-
-    `seeds` are those of each point of the stages after the pilot.
-    """
+    """Simulate until the size is known at which the mean observable is `at`, with so many `seeds` at each point."""
     means: dict[int, float] = {}  # of the pilot
 
     def mean(size: int) -> float | None:

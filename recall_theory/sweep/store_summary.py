@@ -1,9 +1,8 @@
 """What a store shows: its judged cells, and slices that scan two sizes, with phase diagrams and critical sizes.
 
-Critical sizes are read off between cells. Between the two sizes on either side of a crossing the logit of the mean is
-taken for a straight line in the logarithm of the size; where noise crosses the level several times, the line goes
-through all sizes from the first crossing to the last. Observed and predicted means are treated alike, so what
-interpolation does to the one it does to the other.
+Critical sizes are read off between cells, where the logit of the mean is taken for a straight line in the logarithm of
+the size; where noise crosses the level several times, from the first crossing to the last. Observed and predicted means
+are treated alike, so what interpolation does to the one it does to the other.
 """
 
 from __future__ import annotations
@@ -115,9 +114,9 @@ def phase_diagram_of(of: Slice2D, settings: Sequence[Setting], target: float, *,
                      cells: tuple[int, int] = DIAGRAM_CELLS, mapped: SettingMap = map) -> PhaseDiagram | str:
     """The predicted phase diagram around a slice's cells, with a boundary at `target`; or why there is none."""
     ends = []
-    for size in (of.x, of.y):
-        values = [getattr(settings[i], size) for i in of.cells]
-        ends.append((max(PARAMETERS[size].low, min(values) / MARGIN), min(PARAMETERS[size].high, max(values) * MARGIN)))
+    for p in (PARAMETERS[of.x], PARAMETERS[of.y]):
+        values = [getattr(settings[i], p.name) for i in of.cells]
+        ends.append((max(p.low, min(values) / MARGIN), min(p.high, max(values) * MARGIN)))
     try:
         return phase(of.x, of.y, *ends, cells=cells, target=target, mapped=mapped, **of.fixed)
     except SettingError as error:
@@ -208,8 +207,9 @@ def summarise_store(results: Results, at: float = 0.5, *, diagram_cells: tuple[i
     settings = [cell.setting for cell in analysis.cells]
     slices, more = slices_of(settings)
     for k, s in enumerate(slices):
-        diagram = "" if diagram_cells is None else phase_diagram_of(s, settings, at, cells=diagram_cells, mapped=mapped)
-        scalings = critical_scalings(s, analysis.cells, at, analysis.problems[s.cells[0]].seed)
-        slices[k] = dataclasses.replace(s, diagram=diagram, scalings=scalings)
+        if diagram_cells is not None:
+            s = dataclasses.replace(s, diagram=phase_diagram_of(s, settings, at, cells=diagram_cells, mapped=mapped))
+        scalings = critical_scalings(s, analysis.cells, at, analysis.all_problems[s.cells[0]].seed)
+        slices[k] = dataclasses.replace(s, scalings=scalings)
     commands = reproductions(analysis.all_problems, analysis.seed_counts, analysis.planned)
     return StoreSummary(analysis, at, tuple(slices), more, tuple(commands))

@@ -1,8 +1,7 @@
 """What a sweep simulates, a problem a cell, and its results: cells by seeds by observables, judged beside predictions.
 
-A stored result is one of a setting, the model's version, the seed and the test sequences. It is filed under a hash of
-all four, so that no two different problems can ever share a place. The random streams of a problem depend on its seed
-and its setting, not on its place in a grid: a grid may grow later.
+A result is filed under a hash of all that it is of, so that no two different problems can ever share a place. The
+random streams of a problem depend on its seed and its setting, not on its place in a grid: a grid may grow later.
 """
 
 from __future__ import annotations
@@ -219,35 +218,26 @@ class RefusedCell(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class StoreAnalysis(JudgedCells):
-    """The judged cells of a store, each with the problem that was simulated, the tests of groups of them, and the
-    refused cells.
+    """The judged cells of a store, the tests of groups of them, and the refused cells.
 
-    `confidence` is that of each interval, so that all together hold at 99.8 % after each of two stages. `planned` is
-    whether every cell has the seeds of the first stage that `sweep` plans.
+    `all_problems` are what was simulated, those of `cells` first, and `seed_counts` the seeds of each. `confidence` is
+    that of each interval, so that all together hold at 99.8 % after each of two stages. `planned` is whether every cell
+    has the seeds of the first stage that `sweep` plans.
     """
 
-    problems: tuple[SweepProblem, ...]
+    all_problems: tuple[SweepProblem, ...]
+    seed_counts: tuple[int, ...]
     cells: tuple[Cell, ...]
     refused: tuple[RefusedCell, ...]
     confidence: float
     planned: bool
     pooled: tuple[PooledTest, ...]
 
-    @property
-    def all_problems(self) -> tuple[SweepProblem, ...]:
-        """The problems of all cells, refused ones last."""
-        return (*self.problems, *(r.problem for r in self.refused))
-
-    @property
-    def seed_counts(self) -> list[int]:
-        """Seeds of each of `all_problems`."""
-        return [*(cell.seeds for cell in self.cells), *(r.seeds for r in self.refused)]
-
     def to_dict(self) -> dict[str, object]:
         """The part of `recall-theory report --json` that is about cells."""
         cells = [{**cell.to_dict(), "seed": p.cell_seed, "n_test": p.n_test, "binding": limited_by(cell),
                   "attention_sure": attention_sure(cell)}
-                 for p, cell in zip(self.problems, self.cells, strict=True)]
+                 for p, cell in zip(self.all_problems, self.cells, strict=False)]
         refused = [{"setting": p.setting.to_dict(), "seed": p.cell_seed, "seeds": seeds, "n_test": p.n_test,
                     "reason": reason} for p, seeds, reason in self.refused]
         return {"schema_version": SCHEMA_VERSION, "model": SIMULATION_VERSION, "confidence": self.confidence,
@@ -258,7 +248,7 @@ class StoreAnalysis(JudgedCells):
         """One flat record a comparison, as the CSV output of `recall-theory report` has them."""
         return [{**cell.setting.to_dict(), "seed": p.cell_seed, "n_test": p.n_test, "seeds": cell.seeds,
                  "margin": c.margin, "observable": observable, **c.record()}
-                for p, cell in zip(self.problems, self.cells, strict=True)
+                for p, cell in zip(self.all_problems, self.cells, strict=False)
                 for observable, c in cell.comparisons.items()]
 
 
@@ -277,21 +267,21 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     described = [s for s, prediction in zip(settings, predictions, strict=True) if not isinstance(prediction, str)]
     groups = pooled_groups(THREE_STEP_RECALL, described, [OBSERVABLES] * len(described))
     confidence = family_confidence(STAGES * (len(OBSERVABLES) * len(described) + len(groups)))
-    judged: dict[SweepProblem, Cell] = {}
-    refused = []
-    for c, (problem, prediction) in enumerate(zip(results.problems, predictions, strict=True)):
-        values = results.finished(c)
+    cells, refused = [], []
+    order = sorted(range(len(settings)), key=lambda c: isinstance(predictions[c], str))  # judged ones first
+    counts = results.counts.tolist()
+    for c in order:
+        prediction = predictions[c]
         if isinstance(prediction, str):
-            refused.append(RefusedCell(problem, len(values), prediction))
-        else:
-            claimed = {o: getattr(prediction, o) for o in OBSERVABLES}
-            judged[problem] = compare(
-                THREE_STEP_RECALL, problem.setting, claimed, values, prediction,
-                margins=THREE_STEP_RECALL.margins(problem.setting, claimed), confidence=confidence)
+            refused.append(RefusedCell(results.problems[c], counts[c], prediction))
+            continue
+        claimed = {o: getattr(prediction, o) for o in OBSERVABLES}
+        cells.append(compare(THREE_STEP_RECALL, settings[c], claimed, results.finished(c), prediction,
+                             margins=THREE_STEP_RECALL.margins(settings[c], claimed), confidence=confidence))
     planned = all(results.counts >= planned_for_verdicts(settings, predictions))
-    cells = tuple(judged.values())
     pooled = pooled_tests(THREE_STEP_RECALL, cells, confidence)
-    return StoreAnalysis(tuple(judged), cells, tuple(refused), confidence, planned, pooled)
+    return StoreAnalysis(tuple(results.problems[c] for c in order), tuple(counts[c] for c in order), tuple(cells),
+                         tuple(refused), confidence, planned, pooled)
 
 
 def planned_for_verdicts(settings: Sequence[Setting], predictions: Sequence[Prediction | str]) -> list[int]:

@@ -88,7 +88,7 @@ def hashed(inline: str) -> str:
 OF_NOISE = "<msup><mrow><mo>(</mo><mtext>noise</mtext><mo>/</mo><mtext>signal</mtext><mo>)</mo></mrow><mn>2</mn></msup>"
 FUNCTIONS = {"log": "ln", "loggamma": "ln Γ"}  # class of sympy -> how the field writes it
 # The title of a law begins with what it bounds: "Least N: every fact must occur", "N d that the trigger asks for".
-BOUNDED = re.compile(r"(?P<end>Least|Largest) (?P<size>\w+)(: | )|(?P<product>[\w^ ]+) that (?=.* asks? for)")
+BOUNDED = re.compile(r"^(?P<end>Least|Largest) (?P<size>\w+)(: | )|^(?P<product>[\w^ ]+) that (?=.* asks? for)")
 
 
 class Group(NamedTuple):
@@ -105,9 +105,8 @@ class Group(NamedTuple):
         from ..theory.formulas.registry import formulas
 
         shown = []
-        for item in map(formulas.__getitem__, self.names):
-            bounded = BOUNDED.match(item.title)
-            heading = item.title[bounded.end() if bounded else 0:]
+        for item in (formulas[name] for name in self.names):
+            heading = BOUNDED.sub("", item.title)
             shown.append({"name": item.name, "heading": heading[:1].upper() + heading[1:], "math": formula_math(item),
                           "provenance": item.provenance, "reference": item.reference,
                           "regime": item.regime.replace("<<", "≪").replace(">>", "≫")})
