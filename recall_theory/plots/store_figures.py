@@ -84,11 +84,11 @@ class StoreFigure:
         figure, axes = panel_grid(self.axes_each * len(panels), width, height=self.height, columns=self.columns,
                                   legend_rows=self.legend_rows)
         marks: list[Mark] = []
-        more: dict[object, Artist] = {}
+        more: dict[str, Artist] = {}
         for k, panel in enumerate(panels):
             drawn, handles = panel.draw(axes[self.axes_each * k:self.axes_each * (k + 1)])
             marks += drawn
-            more |= {handle.get_label(): handle for handle in handles}
+            more |= {str(handle.get_label()): handle for handle in handles}
         observables = [o for o in SHAPES if any(m.observable == o for m in marks)]
         entries = [key(self.prefix + o, ls="", marker=SHAPES[o], ms=4, color=COLOURS[o]) for o in observables]
         shape = SHAPES[observables[0]] if len(observables) == 1 else "o"
@@ -96,7 +96,8 @@ class StoreFigure:
             if any(m.verdict == verdict for m in marks):
                 face, edge = _colours(COLOURS["muted"], verdict)
                 entries.append(key(verdict, ls="", marker=shape, ms=4, mfc=face, mec=edge))
-        figure_legend(figure, [*entries, *more.values()], self.legend[width == "double"])
+        entries += [more[label] for label in sorted(more)]
+        figure_legend(figure, entries, self.legend[width == "double"])
         return figure
 
 

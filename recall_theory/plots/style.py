@@ -62,7 +62,8 @@ STYLE: Any = {
     **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), COLOURS["ink"]),
     **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color", "hatch.color"), COLOURS["muted"]),
     **dict.fromkeys(("grid.linewidth", "axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
-    "xtick.major.size": 2.5, "ytick.major.size": 2.5, "lines.linewidth": 1.1, "hatch.linewidth": 0.5,
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 2.5),
+    **dict.fromkeys(("xtick.minor.size", "ytick.minor.size"), 0), "lines.linewidth": 1.1, "hatch.linewidth": 0.5,
     "figure.facecolor": COLOURS["paper"], "axes.facecolor": "none", "grid.color": COLOURS["grid"], "axes.grid": True,
     "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
 }
