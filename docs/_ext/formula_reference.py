@@ -48,11 +48,10 @@ AT: dict[str, float] = {"V": 1024, "L": 64, "d": 256, "N": 65536, "m": 1024, "e"
                         "target": 0.99, "x": 0.01}
 
 
-def display(item: Formula) -> str:
-    """The expression as display mathematics, a summand a line where it is long."""
+def display(item: Formula, whole: str) -> str:
+    """The expression, `whole` in LaTeX, as display mathematics, a summand a line where it is long."""
     import sympy
 
-    whole = item.latex()
     if len(whole) <= LINE:
         return whole
     names = {s: SYMBOLS[a].latex for a, s in item.symbols.items()}
@@ -82,8 +81,9 @@ def section(item: Formula) -> str:
     if docstring and item.expr is not None:
         lines += ["```text", docstring, "```", ""]
     if item.expr is not None:
-        if len(item.latex()) <= LONGEST:
-            lines += ["$$", display(item), "$$", ""]
+        whole = item.latex()
+        if len(whole) <= LONGEST:
+            lines += ["$$", display(item, whole), "$$", ""]
         else:
             lines += [f"Written out it is long: `recall-theory formulas {item.name} --latex`.", ""]
     facts = [("Provenance", PROVENANCE[item.provenance].format(reference=link(item.reference))),
@@ -97,7 +97,7 @@ def section(item: Formula) -> str:
             lines.append(f"| ${info.latex}$ | `{a}` | {info.meaning.replace('|', chr(92) + '|')} | {info.domain} |")
         at = {a: AT.get(a, 1 if SYMBOLS[a].positive else 0.5) for a in item.arguments}
         given = ", ".join(f"{a} = {x:g}" for a, x in at.items())
-        lines += ["", f"At {given}: `{float(item.evaluate(**at)):.10g}`", ""]
+        lines += ["", f"At {given}: `{float(item(**at)):.10g}`", ""]
     return "\n".join(lines)
 
 
