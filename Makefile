@@ -82,10 +82,15 @@ $(VENV)/.made:
 	"$$found" -m venv '$(VENV)'; \
 	touch '$@'
 
+# What is compiled to machine code is compiled here, once, and kept beside the sources.
+WARM = $(BIN)/recall-theory simulate --V 32 --L 16 --d 16 --N 200 --embedding sphere --seeds 2 --quiet
+
 $(RUN_READY): pyproject.toml $(VENV)/.made
 	@$(BIN)/python -m pip install --quiet --editable . >&2
+	@$(WARM) >/dev/null
 	@touch $@
 
 $(TEST_READY): pyproject.toml $(VENV)/.made
 	@$(BIN)/python -m pip install --quiet --editable '.[test]' >&2
+	@$(WARM) >/dev/null
 	@touch $@ $(RUN_READY)
