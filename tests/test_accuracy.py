@@ -144,6 +144,20 @@ def test_a_prediction_does_not_depend_on_its_company(kind):
             assert many.spread[name][i] == pytest.approx(p.spread[name], abs=1e-12)
 
 
+def test_drawn_settings_do_not_depend_on_their_company():
+    """Ten settings where attention is hardly sure or not, whose seeds need different nodes, drawn afresh each time."""
+    seed = int(np.random.SeedSequence().generate_state(1)[0])
+    sizes = np.rint(np.exp(np.random.default_rng(seed).uniform(
+        np.log((60, 8, 24, 2000)), np.log((400, 150, 60, 80000)), (10, 4)))).astype(int)
+    sizes = np.concatenate([sizes, [(99, 60, 44, 37642), (239, 138, 52, 18321)]])  # the latter once moved the former
+    together = predict_many(*sizes.T)
+    for i, (V, L, d, N) in enumerate(sizes.tolist()):
+        alone = predict(Setting(V=V, L=L, d=d, N=N))
+        for name in OBSERVABLES:
+            assert getattr(together, name)[i] == pytest.approx(getattr(alone, name), abs=1e-12), seed
+            assert together.spread[name][i] == pytest.approx(alone.spread[name], abs=1e-12), seed
+
+
 @pytest.mark.parametrize("sizes", [
     {"V": 256, "L": 16, "d": 64, "N": 25600}, {"V": 128, "L": 96, "d": 48, "N": 2000},
     {"V": 60, "L": 1, "d": 24, "N": 900}, {"V": 12, "L": 4, "d": 10, "N": 100},

@@ -246,5 +246,6 @@ def score_nodes(seeds: Seeds, accuracy: Accuracy,
         few, none = np.hsplit(quantile_of_score(seeds, scores - seeds.snr[:, None]), 2)
         edges = np.minimum(np.concatenate([np.minimum(few, none), none, top], axis=1), top)
         u, w = (a[:, :-1] for a in gauss_parts_of_normal(edges, (*counts, 1)))
-    used = (w > accuracy.rare).any(axis=0)
+    w = np.where(w > accuracy.rare, w, 0)  # of each seed by itself, whatever it is computed with
+    used = (w > 0).any(axis=0)
     return u[:, used], w[:, used] / w[:, used].sum(axis=-1, keepdims=True)
