@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import SettingError
+from ..numerics.formatting import number, plural
 from ..settings import OBSERVABLES
 from ..sweep.scaling_experiment import Scaling
 from ..sweep.store_summary import Slice2D, StoreSummary
@@ -57,18 +58,22 @@ Drawn = tuple[Sequence[Mark], Sequence["Artist"]]  # marks, and further entries 
 
 
 class Panel(NamedTuple):
-    """One panel of a figure: its title, what it shows in words and numbers, and what draws it into some axes."""
+    """One panel of a figure: its caption, what it shows in numbers, and what draws it into some axes."""
 
-    title: str
-    words: str
+    caption: str
+    numbers: str
     draw: Callable[[Sequence[Axes]], Drawn]
+
+    @property
+    def words(self) -> str:
+        """What the panel shows, for those who don't see it."""
+        return f"{self.caption} {self.numbers}"
 
 
 @dataclasses.dataclass(frozen=True)
 class StoreFigure:
     """A figure of panels that have `axes_each` axes of a `height` in units of their width, `columns` of them side by
-    side where there is room, and a legend of the marks, as wide as `legend` says of the width "single" and "double".
-    `prefix` stands before the names of observables there."""
+    side where there is room, and a legend of the marks, as wide as `legend` says of the width "single" and "double"."""
 
     panels: Sequence[Panel]
     height: float
@@ -76,7 +81,6 @@ class StoreFigure:
     axes_each: int = 1
     legend_rows: int = 0
     legend: tuple[int, int] = (1, 1)
-    prefix: str = ""
 
     def draw(self, width: str, panels: Sequence[Panel] | None = None) -> Figure:
         """All panels, or some of them, in a figure that is "single" or "double" in width."""
@@ -89,15 +93,13 @@ class StoreFigure:
             drawn, handles = panel.draw(axes[self.axes_each * k:self.axes_each * (k + 1)])
             marks += drawn
             more |= {str(handle.get_label()): handle for handle in handles}
-        observables = [o for o in SHAPES if any(m.observable == o for m in marks)]
-        entries = [key(self.prefix + o, ls="", marker=SHAPES[o], ms=4, color=COLOURS[o]) for o in observables]
-        shape = SHAPES[observables[0]] if len(observables) == 1 else "o"
+        entries = [key(f"{o}, observed", ls="", marker=shape, ms=4, color=COLOURS[o]) for o, shape in SHAPES.items()
+                   if any(m.observable == o for m in marks)]
         for verdict in VERDICTS:
             if any(m.verdict == verdict for m in marks):
                 face, edge = _colours(COLOURS["muted"], verdict)
-                entries.append(key(verdict, ls="", marker=shape, ms=4, mfc=face, mec=edge))
-        entries += [more[label] for label in sorted(more)]
-        figure_legend(figure, entries, self.legend[width == "double"])
+                entries.append(key(verdict, ls="", marker="o", ms=4, mfc=face, mec=edge))
+        figure_legend(figure, entries + [more[label] for label in sorted(more)], self.legend[width == "double"])
         return figure
 
 
@@ -132,44 +134,42 @@ def store_figure(summary: StoreSummary, name: str, observables: Sequence[str] = 
     >>> from recall_theory.sweep import product, sweep
     >>> from recall_theory.sweep.store_summary import summarise_store
     >>> summary = summarise_store(sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=3, seed=1))
-    >>> store_figure(summary, "agreement").panels[1].words[:46]
-    'Predicted against observed recall of 2 cells. '
+    >>> store_figure(summary, "agreement").panels[1].words[:30]
+    'Predicted and observed recall:'
     """
     cells = dict(enumerate(summary.analysis.cells)) if cells is None else cells
     if not cells:
         raise SettingError("store", "the theory describes none of the store's cells: there is nothing to draw")
     if name == "agreement":
-        panels = [_agreement(cells, observable) for observable in observables]
-        return StoreFigure(panels, height=1, columns=3, legend_rows=2, legend=(4, 7))
-    if name == "residuals":
-        panels = list(_residuals(cells, observables))
-        why = "no size differs among the cells of the store"
+        panels, nothing = [_agreement(cells, observable) for observable in observables], "no observable is drawn"
+        figure = StoreFigure(panels, height=1, columns=3, legend_rows=2, legend=(3, 7))
+    elif name == "residuals":
+        panels, nothing = list(_residuals(cells, observables)), "no size differs among the cells of the store"
         figure = StoreFigure(panels, height=0.6, axes_each=2, legend_rows=2, legend=(3, 6))
     elif name == "phase":
         drawn = [(s, s.diagram) for s in summary.slices if isinstance(s.diagram, PhaseDiagram)]
         every = {region for _, diagram in drawn for region in regions(diagram)}
         panels = [_phase(cells, plane, diagram, every) for plane, diagram in drawn]
-        why = next((str(s.diagram) for s in summary.slices), "the store's cells scan no two sizes together")
-        figure = StoreFigure(panels, height=0.85, legend_rows=4, legend=(2, 4), prefix="simulated ")
+        nothing = next((str(s.diagram) for s in summary.slices), "the store's cells scan no two sizes together")
+        figure = StoreFigure(panels, height=0.85, legend_rows=4, legend=(2, 4))
     else:
         panels = [_scaling(s, x) for s in summary.slices for x in s.scalings if x.observable in observables]
-        why = f"no observable crosses {summary.at:g} along two scans or more, with intervals that have an end"
+        nothing = f"no observable crosses {summary.at:g} along two scans or more, with intervals that have an end"
         figure = StoreFigure(panels, height=0.8)
     if not panels:
-        raise SettingError("figure", f"figure={name!r}: {why}")
+        raise SettingError("figure", f"figure={name!r}: {nothing}")
     return figure
 
 
 def _agreement(cells: Cells, observable: str) -> Panel:
     """Predicted against observed, with the interval of the difference and the largest margin as a band."""
     compared = {i: cell.comparisons[observable] for i, cell in cells.items()}
+    verdicts = [c.verdict for c in compared.values()]
 
     def draw(axes: Sequence[Axes]) -> Drawn:
-        marks = []
-        for i, c in compared.items():
-            ends = (max(0.0, c.predicted + c.low), min(1.0, c.predicted + c.high))
-            mark = Mark(i, observable, c.verdict, c.predicted, c.observed.mean)
-            marks.append(mark if len(c.observed.values) < 2 else mark._replace(low=ends[0], high=ends[1]))
+        marks = [Mark(i, observable, c.verdict, c.predicted, c.observed.mean) if len(c.observed.values) < 2 else
+                 Mark(i, observable, c.verdict, c.predicted, c.observed.mean,
+                      max(0.0, c.predicted + c.low), min(1.0, c.predicted + c.high)) for i, c in compared.items()]
         margin, muted = max(cell.margin for cell in cells.values()), COLOURS["muted"]
         axes[0].axline((0, 0), slope=1, color=muted, lw=0.8)
         for offset in (margin, -margin):
@@ -179,13 +179,17 @@ def _agreement(cells: Cells, observable: str) -> Panel:
                     ylabel="observed")
         return marks, [key("margin", color=muted, lw=0.8, ls=DOTTED)]
 
-    predicted, observed, differences, verdicts = zip(
-        *((c.predicted, c.observed.mean, c.difference, c.verdict) for c in compared.values()), strict=True)
-    tally = ", ".join(f"{verdicts.count(v)} {v}" for v in VERDICTS if v in verdicts)
-    words = (f"Predicted against observed {observable} of {len(cells)} cells. Predicted from {min(predicted):.3f} to "
-             f"{max(predicted):.3f}, observed from {min(observed):.3f} to {max(observed):.3f}. Observed - predicted "
-             f"lies between {min(differences):+.4f} and {max(differences):+.4f}. Verdicts: {tally}.")
-    return Panel(observable, words, draw)
+    return Panel(
+        f"Predicted and observed {observable}: on the line they are equal, the dotted lines are the largest margin.",
+        f"{plural(len(cells), 'cell')}. Predicted from {_range(c.predicted for c in compared.values())}, observed from "
+        f"{_range(c.observed.mean for c in compared.values())}, observed - predicted from "
+        f"{_range((c.difference for c in compared.values()), '+.4f')}. Verdicts: "
+        f"{', '.join(f'{verdicts.count(v)} {v}' for v in VERDICTS)}.", draw)
+
+
+def _range(values: Iterable[float], form: str = ".3f") -> str:
+    every = list(values)
+    return f"{min(every):{form}} to {max(every):{form}}"
 
 
 def _residuals(cells: Cells, observables: Sequence[str]) -> Iterator[Panel]:
@@ -195,17 +199,15 @@ def _residuals(cells: Cells, observables: Sequence[str]) -> Iterator[Panel]:
         having = {i: float(value) for i, value in values.items() if value is not None}
         if len(set(having.values())) < 2:
             continue
-        low, high = min(having.values()), max(having.values())
-        middle = math.sqrt(low * high)
-        parts = []
+        middle = math.sqrt(min(having.values()) * max(having.values()))
+        means = []
         for o in observables:
-            compared = [(value > middle, cells[i].comparisons[o]) for i, value in having.items()]
-            below, above = (mean(c.difference for beyond, c in compared if beyond == side) for side in (False, True))
-            most = max((abs(c.difference / c.observed.se) for _, c in compared if c.observed.se > 0), default=math.nan)
-            errors = "no standard error is known" if math.isnan(most) else f"at most {most:.1f} standard errors"
-            parts.append(f"{o}: {below:+.4f} on average up to {size} = {middle:.3g}, {above:+.4f} beyond; {errors}")
-        words = f"Observed - predicted against {size} from {low:g} to {high:g}. {'. '.join(parts)}."
-        yield Panel(size, words, partial(_draw_residuals, {i: cells[i] for i in having}, having, observables, size))
+            below, above = (mean(cells[i].comparisons[o].difference for i, value in having.items()
+                                 if (value > middle) == beyond) for beyond in (False, True))
+            means.append(f"{o} {below:+.4f} up to {size} = {middle:.3g}, {above:+.4f} beyond")
+        yield Panel(f"Observed − predicted against {size}.",
+                    f"From {_range(having.values(), 'g')}. On average {'; '.join(means)}.",
+                    partial(_draw_residuals, {i: cells[i] for i in having}, having, observables, size))
 
 
 def _draw_residuals(cells: Cells, values: Mapping[int, float], observables: Sequence[str], size: str,
@@ -248,59 +250,48 @@ def _phase(cells: Cells, plane: Slice2D, diagram: PhaseDiagram, every: Collectio
         return marks, handles
 
     names = [name for row in diagram.binding for name in row]
-    binds = ", ".join(f"{name} in {100 * names.count(name) / len(names):.0f} %" for name in regions(diagram))
     same = sum((c.observed.mean >= diagram.target) == (c.predicted >= diagram.target) for c in accuracies.values())
-    x, y = diagram.x_values, diagram.y_values
-    words = (f"Phase diagram over {diagram.x} from {x[0]:,g} to {x[-1]:,g} and {diagram.y} from {y[0]:,g} to "
-             f"{y[-1]:,g} ({plane.title()}). What binds: {binds} of the plane. Predicted accuracy from "
-             f"{diagram.accuracy.min():.3f} to {diagram.accuracy.max():.3f}. Of {len(accuracies)} simulated cells "
-             f"{same} lie on the predicted side of accuracy {diagram.target:g}.")
-    return Panel(f"{plane.x} and {plane.y} at {plane.title()}", words, draw)
+    return Panel(
+        f"What binds over {plane.x} and {plane.y} at {plane.title()}, predicted; marks are simulated.",
+        f"{diagram.x} from {_range(diagram.x_values, ',g')}, {diagram.y} from {_range(diagram.y_values, ',g')}: "
+        f"{', '.join(f'{name} in {names.count(name) / len(names):.0%}' for name in regions(diagram))}. Predicted "
+        f"accuracy from {_range(diagram.accuracy.flat)}. Of {plural(len(accuracies), 'simulated cell')} {same} lie on "
+        f"the predicted side of accuracy {diagram.target:g}.", draw)
 
 
 def _scaling(plane: Slice2D, scaling: Scaling) -> Panel:
     """Critical sizes with intervals beside the predicted ones, and the fitted line."""
     assert scaling.line is not None
     what = f"{scaling.of} at which {scaling.observable} is {scaling.at:g}"
-    points = []
-    for p in scaling.points:
-        observed = p.reason or f"{p.observed:.4g} ({p.interval[0]:.4g} to {p.interval[1]:.4g})"
-        predicted = "none" if math.isnan(p.predicted) else f"{p.predicted:.4g}"
-        points.append(f"at {scaling.along} = {p.value:,} observed {observed}, predicted {predicted}")
+    points = [f"at {scaling.along} = {p.value:,} predicted {number(p.predicted, 4)}, observed "
+              + (p.reason or f"{number(p.observed, 4)} ({number(p.interval[0], 4)} to {number(p.interval[1], 4)})")
+              for p in scaling.points]
     low, high = scaling.interval
-    exponent = "none" if math.isnan(scaling.predicted_exponent) else f"{scaling.predicted_exponent:.3f}"
-    words = (f"The {what}: {'; '.join(points)}. Fitted exponent {scaling.line.slope:.3f} ({low:.3f} to {high:.3f}), "
-             f"predicted {exponent}.")
-    return Panel(f"{what}, at {plane.title()}", words, partial(_draw_scaling, scaling))
+    return Panel(f"The {what}, at {plane.title()}.",
+                 f"Fitted exponent {scaling.line.slope:.3f} ({low:.3f} to {high:.3f}), predicted "
+                 f"{number(scaling.predicted_exponent)}; {'; '.join(points)}.", partial(_draw_scaling, scaling, what))
 
 
-def _draw_scaling(scaling: Scaling, axes: Sequence[Axes]) -> Drawn:
-    panel, = axes
-    colour = COLOURS[scaling.observable]
-    predicted = [(p.value, p.predicted) for p in scaling.points if not math.isnan(p.predicted)]
-    if predicted:
-        panel.plot(*zip(*predicted, strict=True), color=COLOURS["ink"], lw=1.0, ls=(0, (4, 2)), marker="_", ms=7,
-                   mew=1.2, label="predicted", zorder=3)
+def _draw_scaling(scaling: Scaling, what: str, axes: Sequence[Axes]) -> Drawn:
+    panel, line = axes[0], scaling.line
+    assert line is not None
+    style = {"color": COLOURS[scaling.observable], "zorder": 5}
+    along, predicted = np.array([(p.value, p.predicted) for p in scaling.points]).T
+    panel.plot(along, predicted, color=COLOURS["ink"], lw=1.0, ls=(0, (4, 2)), marker="_", ms=7, mew=1.2,
+               label="predicted")
     value, observed, low, high = np.array([(p.value, p.observed, *p.interval) for p in scaling.points
                                            if not math.isnan(p.observed)]).T
     no_low, no_high = ~(low > 0), ~np.isfinite(high)
     low, high = np.where(no_low, observed / ARROW, low), np.where(no_high, observed * ARROW, high)
-    panel.errorbar(value, observed, yerr=[observed - low, high - observed], uplims=no_low, lolims=no_high, color=colour,
-                   ls="", marker=SHAPES[scaling.observable], ms=4.5, elinewidth=0.9, label="observed, 95 % interval",
-                   zorder=5)
-    assert scaling.line is not None
-    x = np.geomspace(value.min(), value.max(), 50)
-    half = scaling.interval[1] - scaling.line.slope
-    panel.plot(x, np.exp(scaling.line.intercept) * x**scaling.line.slope, color=colour, zorder=4,
-               label=f"fit: exponent {scaling.line.slope:.2f} ± {half:.2f}")
-    ends = [size for _, size in predicted] + [*low, *high]
-    bottom, top = min(ends) / SPARE, max(ends) * SPARE
+    panel.errorbar(value, observed, yerr=[observed - low, high - observed], uplims=no_low, lolims=no_high, ls="",
+                   marker=SHAPES[scaling.observable], ms=4.5, elinewidth=0.9, label="observed, 95 % interval", **style)
+    panel.plot(value, np.exp(line.intercept) * value**line.slope, **style,
+               label=f"fit: exponent {line.slope:.2f} ± {scaling.interval[1] - line.slope:.2f}")
+    bottom, top = np.nanmin([*predicted, *low]) / SPARE, np.nanmax([*predicted, *high]) * SPARE
     short = max(1.0, math.sqrt(2 * bottom / top))  # a factor of two at least, so that noise doesn't look like a law
-    along = [p.value for p in scaling.points]
-    log_ticks(panel, "x", min(along), max(along))
+    log_ticks(panel, "x", along.min(), along.max())
     log_ticks(panel, "y", bottom / short, top * short)
-    panel.set(xlabel=size_label(scaling.along), ylim=(bottom / short, top * short),
-              ylabel=f"{scaling.of} at which {scaling.observable} is {scaling.at:g}")
+    panel.set(xlabel=size_label(scaling.along), ylim=(bottom / short, top * short), ylabel=what)
     panel.margins(x=0.08)
     panel.legend(fontsize=6.5, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, handlelength=2.2)
     return [], []

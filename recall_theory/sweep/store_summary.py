@@ -21,7 +21,7 @@ from ..verification.results import Cell
 from .scaling_experiment import CriticalSize, Scaling
 from .scaling_search import Crossing, crossing_between
 from .sweep_grid import Reproduction, reproductions
-from .sweep_results import Results, SettingMap, StoreAnalysis, analyse_cells
+from .sweep_results import Results, SettingMap, StoreAnalysis, analyse_cells, beside_defaults
 
 ACROSS = ("N", "d", "m", "V", "L")  # of two sizes the first is drawn across
 MOST_SLICES = 4  # a store of many scans has more
@@ -65,9 +65,7 @@ def described(parameters: Mapping[str, object]) -> str:
     'L = 4, N/V = 32, embedding sphere, trigger in keys only'
     """
     words = []
-    for name, value in parameters.items():
-        if value is None or (name in PARAMETERS and value == PARAMETERS[name].default):
-            continue
+    for name, value in beside_defaults(parameters).items():
         if name == "trigger_in_value":
             words.append("trigger in keys only")
         elif isinstance(value, str):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..numerics.formatting import exact, parse_integer, parse_real
 from ..settings import PARAMETERS, Parameter, Setting, SettingError, check_integer
 from ..verification.problem import THREE_STEP_RECALL, cells_of, read_table
-from .sweep_results import SweepProblem
+from .sweep_results import SweepProblem, beside_defaults
 
 MOST_CELLS = 1_000_000
 MOST_VALUES = 100_000  # of one scan
@@ -210,17 +210,22 @@ def _scans(settings: Sequence[Setting]) -> str:
     values = {name: list(dict.fromkeys(row[name] for row in rows)) for name in rows[0]}
     if math.prod(map(len, values.values())) != len(settings):
         return ""
-    scanned, fixed = [], []
-    for name, of in values.items():
-        texts = [_text(value) for value in of]
-        option = name.replace("_", "-")
-        if len(of) > 1 and any("," in text for text in texts):  # an activation of two arguments, say
-            return ""
-        if len(of) > 1:
-            scanned.append(f"--scan {shlex.quote(name + '=' + ','.join(texts))}")
-        elif of[0] != SCANNED[name].default:
-            fixed.append(f"--no-{option}" if of[0] is False else f"--{option} {shlex.quote(texts[0])}")
-    return " ".join([*scanned, *fixed])
+    scans = {name: [_text(value) for value in of] for name, of in values.items() if len(of) > 1}
+    if any("," in text for texts in scans.values() for text in texts):  # an activation of two arguments, say
+        return ""
+    scanned = [f"--scan {shlex.quote(name + '=' + ','.join(texts))}" for name, texts in scans.items()]
+    return " ".join([*scanned, options(beside_defaults({n: of[0] for n, of in values.items() if n not in scans}))])
+
+
+def options(values: Mapping[str, object]) -> str:
+    """Parameters as options of a command.
+
+    >>> options({"V": 16, "ratio": 2.5, "trigger_in_value": False})
+    '--V 16 --ratio 2.5 --no-trigger-in-value'
+    """
+    names = {name: name.replace("_", "-") for name in values}
+    return " ".join(f"--no-{names[name]}" if value is False else f"--{names[name]} {shlex.quote(_text(value))}"
+                    for name, value in values.items())
 
 
 def _text(value: object) -> str:
@@ -232,6 +237,5 @@ def _text(value: object) -> str:
 
 def _grid(settings: Sequence[Setting]) -> str:
     """The cells as a TOML file that `sweep --grid` reads; TOML writes these values as JSON does."""
-    tables = [[f"{name} = {json.dumps(v)}" for name, v in s.to_dict().items() if v != SCANNED[name].default]
-              for s in settings]
+    tables = [[f"{name} = {json.dumps(v)}" for name, v in beside_defaults(s.to_dict()).items()] for s in settings]
     return "\n\n".join("\n".join(["[[cell]]", *lines]) for lines in tables) + "\n"

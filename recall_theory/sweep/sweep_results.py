@@ -11,7 +11,7 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -85,9 +85,13 @@ class SweepProblem:
     def _canonical(self) -> str:
         # Defaults are left out, so that a parameter added later (with a default that changes nothing) leaves the
         # hash of every setting as it was.
-        given = {name: getattr(self.setting, name) for name, p in PARAMETERS.items()
-                 if getattr(self.setting, name) != p.default}
-        return json.dumps(given, separators=(",", ":"), sort_keys=True)
+        return json.dumps(beside_defaults(self.setting.to_dict()), separators=(",", ":"), sort_keys=True)
+
+
+def beside_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that differ from their defaults."""
+    return {name: value for name, value in values.items()
+            if name not in PARAMETERS or value != PARAMETERS[name].default}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -65,6 +65,7 @@ def environment() -> Environment:
     for write in (numbers.count, numbers.number, numbers.probability, numbers.deviation, numbers.percent,
                   numbers.signed, numbers.plural):
         templates.filters[write.__name__] = write
+    templates.filters["math"] = formula_math
     return templates
 
 
@@ -100,23 +101,17 @@ class Group(NamedTuple):
     words: str
     names: Sequence[str]
 
-    def formulas(self) -> list[dict[str, str]]:
-        """The formulas as a page shows them: name, heading, math (MathML), provenance, reference and regime."""
+    def formulas(self) -> list[Formula]:
+        """The registered formulas, in order."""
         from ..theory.formulas.registry import formulas
 
-        shown = []
-        for item in (formulas[name] for name in self.names):
-            heading = BOUNDED.sub("", item.title)
-            shown.append({"name": item.name, "heading": heading[:1].upper() + heading[1:], "math": formula_math(item),
-                          "provenance": item.provenance, "reference": item.reference,
-                          "regime": item.regime.replace("<<", "≪").replace(">>", "≫")})
-        return shown
+        return [formulas[name] for name in self.names]
 
     def symbols(self) -> list[str]:
         """Each symbol in the formulas that is not a size, as MathML, and its meaning."""
-        from ..theory.formulas.registry import SYMBOLS, formulas
+        from ..theory.formulas.registry import SYMBOLS
 
-        names = dict.fromkeys(a for name in self.names for a in formulas[name].arguments if a not in SIZES)
+        names = dict.fromkeys(a for formula in self.formulas() for a in formula.arguments if a not in SIZES)
         return [f"{math(_typeset(name))} {SYMBOLS[name].meaning}" for name in names]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import shlex
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING
@@ -33,13 +32,6 @@ CONTROLS = (*SIZES, "activation", "embedding", *RATES)  # beside which the page 
 ENDS = {"V": 20, "L": 14, "d": 14, "N": 32, "m": 18}  # of the sliders, as powers of two; texts may go beyond
 START_FORM = {"V": "1024", "L": "64", "d": "256", "N": "65536", "m": "1024", "activation": "relu",
               "embedding": "gaussian", "trigger_in_value": "yes", "hold": "", "along": "N", "eta": "", "gamma": ""}
-PLAIN_BOUNDS = {
-    "coverage": "A fact that never occurred among the samples can only be guessed.",
-    "bits: all right": "An assignment of V labels takes log2 V! bits, and the parameters hold no more than theirs.",
-    "bits: few wrong": "The same where one fact in a hundred may be wrong.",
-    "bits: on average": "The recall that so many bits allow on average.",
-    "gradient access": "The first gradient, in noise of its own size, carries a limited number of bits.",
-}
 
 Record = dict[str, object]
 
@@ -106,7 +98,7 @@ def answers(form: Mapping[str, str]) -> Iterator[Record]:
 
     s = setting
     found = bounds_at(V=s.V, L=s.L, d=s.d, N=s.N, m=s.m, activation=s.activation)
-    rows = [(bound, PLAIN_BOUNDS.get(bound.name, ""), found.least_samples(bound)) for bound in found.bounds]
+    rows = [(bound, found.least_samples(bound)) for bound in found.bounds]
     yield {"kind": "bounds", **found.to_dict(), "html": {"bound-rows": fragment(RESULTS, "bounds", rows)}}
 
     along = form.get("along", "N")
@@ -159,15 +151,15 @@ def _beside_controls(problems: Mapping[str, str]) -> dict[str, str]:
 
 def _described(setting: Setting) -> Record:
     """The setting as numbers, as a command and as Python."""
-    given = {name: value for name, value in setting.to_dict().items() if value != PARAMETERS[name].default}
+    from ..sweep.sweep_grid import options
+    from ..sweep.sweep_results import beside_defaults
+
+    given = beside_defaults(setting.to_dict())
     arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
-    options = [f"--{name} {shlex.quote(str(value))}" for name, value in given.items() if name != "trigger_in_value"]
-    if not setting.trigger_in_value:
-        options.append("--no-trigger-in-value")
     python = f"from recall_theory import Setting, predict\nprint(predict(Setting({arguments})))"
     return {"kind": "setting", "setting": setting.to_dict(), "ratio": setting.ratio, "model": model_of(setting),
             "html": {**_beside_controls({}), "ratio": number(setting.ratio), "python": escape(python),
-                     "command": escape(f"recall-theory predict {' '.join(options)}")}}
+                     "command": escape(f"recall-theory predict {options(given)}")}}
 
 
 def _words(p: Prediction) -> str:

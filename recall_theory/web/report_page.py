@@ -27,12 +27,6 @@ WORDS = ("variant", "observable", "verdict", "limited by", "reason", "interval b
 # Columns that are shown on demand, with their classes: tips leave out technical ones.
 DETAILS = {"reason": "detail", **dict.fromkeys(("standard error", "interval by", "design effect", "detectable bias"),
                                                "detail technical")}
-CAPTIONS = {
-    "agreement": "Predicted and observed {}: on the line they are equal, the dotted lines are the largest margin.",
-    "residuals": "Observed − predicted against {}.",
-    "phase": "What binds over {}, predicted; marks are simulated.",
-    "scaling": "The {}.",
-}
 # Families of noise terms that the name of a law doesn't tell.
 LAW_FAMILIES = {"coverage": "facts never seen", "mlp noise": "MLP noise", "mlp mean": "MLP noise"}
 
@@ -155,7 +149,7 @@ def _drawings(summary: StoreSummary, kind: str, cells: Mapping[int, Cell]) -> li
     for k, panel in enumerate(figure.panels, start=1):
         svg = picture(partial(figure.draw, "single", [panel]), "svg", f"{kind}-{k}", transparent=True).decode()
         drawings.append({"name": f"{kind}-{k}", "svg": svg[svg.index("<svg"):], "description": panel.words,
-                         "caption": CAPTIONS[kind].format(panel.title)})
+                         "caption": panel.caption})
     return drawings
 
 
