@@ -35,9 +35,8 @@ LARGEST_NU = 2
 # Of geometric recall.
 MARKS = ("o", "s", "^", "D", "v", ">", "<", "p")
 SHADES = tuple(COLOURS[name] for name in ("attention", "recall", "accuracy", "agree", "disagree", "inconclusive"))
+GAPS = (*["-"] * 3, *[(0, (3, 3))] * 3)
 INK = COLOURS["ink"]
-LEGEND_ROOM = 0.4  # of the height of the lines, below them
-HIDES = 0.1  # of the logarithm of a value: a line that is nowhere farther from another hides it
 
 
 def phase_figure(diagram: PhaseDiagram) -> Figure:
@@ -98,7 +97,7 @@ def draw_plane(axes: Axes, diagram: PhaseDiagram, values: Mapping[Place, float],
     axes.add_collection(LineCollection(borders, colors=COLOURS["muted"], linewidths=0.5, zorder=2))
     if diagram.boundary and len(y) > 2:
         axes.contour(diagram.x_values, diagram.y_values, _logit(diagram.accuracy), levels=[_logit(diagram.target)],
-                     colors=INK, linewidths=1.6)
+                     colors=INK, linewidths=1.6, linestyles="solid")
     axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xlabel=_axis_label(diagram.x), ylabel=_axis_label(diagram.y))
 
     # A letter stands in the cell of its region that is farthest from the region's ends, the target's line and places.
@@ -222,29 +221,21 @@ def _draw_recall(panel: Axes, curves: Sequence[RecallCurve]) -> None:
 
 
 def _draw_frontiers(panel: Axes, report: GeometricReport) -> None:
-    """Relations against hops, with room for the legend below the lines; dashed and open where a line would hide another
-    one."""
+    """Relations against hops. Lines of the later ways have gaps and smaller marks: they don't hide earlier ones."""
     from ..geometric.geometric_report import BOUND, HELD
 
-    lines: list[dict[int, int]] = []
     for number, (way, values) in enumerate(report.frontiers.items()):
-        points = {h: R for h, R in enumerate(values, start=1) if R is not None}
-        if not points:
-            continue
-        colour, line, mark = (INK, DOTTED, ".") if way == BOUND else (SHADES[number], "-", MARKS[number])
-        size, face = 3.5, colour
-        if any(points.keys() == other.keys() and all(abs(math.log(points[h] / other[h])) < HIDES for h in points)
-               for other in lines):
-            line, size, face = (0, (3, 3)), 6, "none"
-        panel.plot(*zip(*points.items(), strict=True), color=colour, ls=line, marker=mark, ms=size, mfc=face, label=way)
-        lines.append(points)
-    low, high = (end(R for points in lines for R in points.values()) for end in (min, max))
-    log_ticks(panel, "y", low, high)
-    panel.set_ylim(bottom=low * (low / high) ** LEGEND_ROOM)
+        colour, line, mark = (INK, DOTTED, ".") if way == BOUND else (SHADES[number], GAPS[number], MARKS[number])
+        relations = [math.nan if R is None else R for R in values]
+        if not np.isnan(relations).all():
+            panel.plot(range(1, len(values) + 1), relations, color=colour, ls=line, marker=mark, ms=7 - number,
+                       mfc="none", label=way)
+    every = [R for values in report.frontiers.values() for R in values if R is not None]
+    log_ticks(panel, "y", min(every), max(every))
     panel.set(xlabel="hops h of a query", ylabel="most relations R", xticks=range(1, len(values) + 1),
-              yticks=[R for R in panel.get_yticks() if low / 2 <= R <= 2 * high],
               title=f"d = {HELD} one-bit coordinates, N = {report.frontier_N:,}")
-    panel.legend(loc="lower left", ncols=2, fontsize=6, columnspacing=1.0, handlelength=1.5)
+    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize=6, columnspacing=1.0,
+                 handlelength=1.5)
 
 
 def _draw_thresholds(panel: Axes, report: GeometricReport) -> None:
