@@ -23,7 +23,7 @@ from .verify import one_line, variant
 
 if TYPE_CHECKING:
     from ..settings import Setting
-    from ..sweep.scaling_experiment import CriticalSize, Scaling
+    from ..sweep.scaling_experiment import Scaling
     from ..sweep.store import Store
     from ..sweep.sweep_grid import SweepPlan
     from ..sweep.sweep_results import Results
@@ -263,7 +263,7 @@ def scaling_blocks(result: Scaling) -> list[Block]:
 
     fixed, along, line = described(result.fixed), result.along, result.line
     points = [{along: p.value, "predicted": marked(FOUR_DIGITS(p.predicted), p.remarks),
-               "observed": FOUR_DIGITS(p.observed), "95 % interval": _interval(p),
+               "observed": FOUR_DIGITS(p.observed), "95 % interval": p.interval_in_words,
                "observed / predicted": FOUR_DIGITS(p.observed / p.predicted), "simulated seeds": p.simulated}
               for p in result.points]
     blocks: list[Block] = [
@@ -289,14 +289,6 @@ def scaling_blocks(result: Scaling) -> list[Block]:
         text += (". Points as far from a straight line as these, by their errors alone, have probability "
                  f"{number(line.p_value, 2)}{bent}")
     return [*blocks, f"{text}."]
-
-
-def _interval(point: CriticalSize) -> str:
-    """The interval of a critical size, or why none was observed."""
-    low, high = point.interval
-    if math.isnan(point.observed):
-        return point.reason
-    return f"{FOUR_DIGITS(low)} to {FOUR_DIGITS(high) if high < math.inf else 'no end'}"
 
 
 scaling_command = Command(

@@ -263,9 +263,8 @@ def _scaling(plane: Slice2D, scaling: Scaling) -> Panel:
     """Critical sizes with intervals beside the predicted ones, and the fitted line."""
     assert scaling.line is not None
     what = f"{scaling.of} at which {scaling.observable} is {scaling.at:g}"
-    points = [f"at {scaling.along} = {p.value:,} predicted {number(p.predicted, 4)}, observed "
-              + (p.reason or f"{number(p.observed, 4)} ({number(p.interval[0], 4)} to {number(p.interval[1], 4)})")
-              for p in scaling.points]
+    points = [f"at {scaling.along} = {p.value:,} predicted {number(p.predicted, 4)}, observed {number(p.observed, 4)} "
+              f"({p.interval_in_words})" for p in scaling.points]
     low, high = scaling.interval
     return Panel(f"The {what}, at {plane.title()}.",
                  f"Fitted exponent {scaling.line.slope:.3f} ({low:.3f} to {high:.3f}), predicted "

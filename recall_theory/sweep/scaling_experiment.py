@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.arrays import FloatArray
-from ..numerics.formatting import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION, number
 from ..numerics.thresholds import bisect
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion, check_seed, check_seeds
 from ..simulate.run import check_affordable
@@ -60,6 +60,12 @@ class CriticalSize:
         """The standard error of the logarithm, as wide as the interval makes it; NaN where that lacks an end."""
         low, high = self.interval
         return math.log(high / low) / (2 * search.Z95) if 0 < low <= high < math.inf else math.nan
+
+    @property
+    def interval_in_words(self) -> str:
+        """The ends of the interval, or why nothing was observed."""
+        low, high = (f"{number(end, 4)}" if end < math.inf else "no end" for end in self.interval)
+        return self.reason or f"{low} to {high}"
 
     def to_dict(self) -> dict[str, object]:
         """The point as the JSON contract has it."""

@@ -12,13 +12,13 @@ from ..errors import SettingError
 from ..numerics.formatting import count, deviation, number, plural, probability, signed
 from ..plots.store_figures import store_figure
 from ..plots.style import check_drawable, picture
-from ..settings import OBSERVABLES, PARAMETERS, SIZES
+from ..settings import OBSERVABLES, SIZES
 from ..sweep.scaling_experiment import Scaling
 from ..sweep.store_summary import StoreSummary, described
-from ..sweep.sweep_results import SIMULATION_VERSION, StoreAnalysis, attention_sure, limited_by
+from ..sweep.sweep_results import SIMULATION_VERSION, attention_sure, limited_by
 from ..theory.formulas.registry import formulas
 from ..theory.phase import family
-from ..verification.results import TOO_SKEWED, Cell, Comparison
+from ..verification.results import Cell, Comparison
 from ..verification.verdicts import VERDICT_ALPHA
 from .document import GROUPS, asset, formula_math, model_of, render
 
@@ -66,7 +66,7 @@ def page(summary: StoreSummary) -> str:
     return render(
         "report.html.jinja", style=asset("report.css"), script=asset("report.js") if rows else "",
         style_attributes=True,
-        summary=summary, analysis=analysis, answer=_answer(analysis), remarks=list(_remarks(analysis)),
+        summary=summary, analysis=analysis, single=sum(cell.seeds == 1 for cell in analysis.cells),
         sections={key: heading for key, (heading, shown) in sections.items() if shown},
         rows=rows, columns=[name for name in rows[0]["values"] if name not in shared] if rows else [],
         shared=shared, choices={name: sorted(of) for name, of in choices.items() if len(of) > 1}, agreement=agreement,
@@ -79,35 +79,8 @@ def page(summary: StoreSummary) -> str:
         tallies=[(o or "all", *map(count, analysis.tally(o).values())) for o in (*OBSERVABLES, None)],
         pooled=[(test.group, test.observable, count(test.cells), test.in_percent, test.verdict)
                 for test in analysis.pooled],
-        varied=[p for p in PARAMETERS.values() if any(getattr(x.setting, p.name) != p.default for x in problems)],
         described=described, WORDS=WORDS, DETAILS=DETAILS, SIMULATION_VERSION=SIMULATION_VERSION,
         family_confidence=1 - VERDICT_ALPHA)
-
-
-def _answer(analysis: StoreAnalysis) -> str:
-    tally, comparisons = analysis.tally(), plural(len(analysis.comparisons), "comparison")
-    if not analysis.cells:
-        return "The theory describes none of these cells: there is nothing to judge"
-    if tally["disagree"]:
-        return f"Theory and simulation disagree in {tally['disagree']} of {comparisons}"
-    if analysis.biased:
-        worst = analysis.biased[0]
-        return f"The theory is biased over the grid: {worst.group} {worst.observable} {worst.in_percent} %"
-    if tally["inconclusive"]:
-        return f"No disagreement, but {tally['inconclusive']} of {comparisons} are open"
-    return f"Theory and simulation agree in all {comparisons}"
-
-
-def _remarks(analysis: StoreAnalysis) -> Iterator[str]:
-    """What there is to know about the seeds of this store."""
-    single = sum(cell.seeds == 1 for cell in analysis.cells)
-    skewed = sum(c.reason == TOO_SKEWED for _, _, c in analysis.comparisons)
-    if single:
-        yield f"With one seed only: {plural(single, 'cell')}. One value has no spread, and so no interval."
-    if len(set(analysis.seed_counts)) > 1:
-        yield "Cells have different numbers of seeds: where one sweep made the store, it isn't finished."
-    if skewed:
-        yield f"Too skewed to judge: {plural(skewed, 'comparison')}."
 
 
 def _row(number_of_cell: int, cell: Cell, observable: str, c: Comparison) -> dict[str, Any]:
@@ -161,8 +134,8 @@ def _laws(summary: StoreSummary, cells: Mapping[int, Cell]) -> Iterator[dict[str
         assert x.line is not None
         fitted = _power_law(x, "≈", x.line.slope, f"<mn>{number(math.exp(x.line.intercept))}</mn>")
         predicted = "" if math.isnan(x.predicted_exponent) else _power_law(x, "∝", x.predicted_exponent)
-        points = [(count(p.value), number(p.predicted, 4), number(p.observed, 4),
-                   p.reason or f"{number(p.interval[0], 4)} to {number(p.interval[1], 4)}") for p in x.points]
+        points = [(count(p.value), number(p.predicted, 4), number(p.observed, 4), p.interval_in_words)
+                  for p in x.points]
         binding, laws = _binding([summary.analysis.cells[i] for i in plane.cells], x.observable)
         yield {"scaling": x, "drawing": drawing, "fitted": fitted, "predicted": predicted, "binding": binding,
                "formulas": laws, "points": points}
