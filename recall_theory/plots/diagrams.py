@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Place = tuple[float, float]
 
 OTHER_LEVELS = (0.1, 0.5, 0.9)  # accuracies that have a thin line beside that of the target
-NUMBER = (0.09, 0.06)  # of a panel: the room that a number beside a mark takes
+MOST_NUMBERS = 40  # beside marks: more would cover one another
 LABEL = 0.06  # of a panel: half the room that a line's label takes
 CELLS_A_UNIT = 32  # a unit of an exponent
 LARGEST_NU = 2
@@ -73,32 +73,31 @@ def draw_plane(axes: Axes, diagram: PhaseDiagram, values: Mapping[Place, float],
 
     `every` region of the figure has a letter of its own. Returns what the legend has to explain.
     """
-    from matplotlib.collections import LineCollection, PatchCollection
+    from matplotlib.collections import LineCollection
     from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Patch, Rectangle
+    from matplotlib.patches import Patch
     from scipy import ndimage
 
     letters = dict(zip(sorted(every), string.ascii_uppercase, strict=False))
     names = list(letters)
     colours = [tint(name.split(": ")[1]) for name in names]
-    number = np.array([[names.index(name) for name in row] for row in diagram.binding])
+    number = np.searchsorted(names, diagram.binding)
     x, y = _edges(diagram.x_values), _edges(diagram.y_values)
     for which, ends in (("x", diagram.x_values), ("y", diagram.y_values)):
         log_ticks(axes, which, ends[0], ends[-1])
     axes.grid(False)
     axes.pcolormesh(x, y, number, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(names) - 0.5, edgecolors="face",
                     lw=0.5)
-    striped = [Rectangle((x[i], y[j]), x[i + 1] - x[i], y[j + 1] - y[j])
-               for j, i in np.ndindex(*number.shape) if names[number[j, i]].startswith("attention")]
-    stripes: dict[str, Any] = {"facecolor": "none", "edgecolor": COLOURS["muted"], "hatch": "///"}
-    axes.add_collection(PatchCollection(striped, lw=0, **stripes))
+    striped = np.array([name.startswith("attention") for name in names])[number]
+    axes.pcolor(x, y, np.ma.masked_array(number, ~striped), cmap=ListedColormap(["none"]), hatch="///",
+                edgecolors=COLOURS["muted"], lw=0)
     borders = [((x[i + 1], y[j]), (x[i + 1], y[j + 1])) for j, i in np.argwhere(np.diff(number, axis=1))]
     borders += [((x[i], y[j + 1]), (x[i + 1], y[j + 1])) for j, i in np.argwhere(np.diff(number, axis=0))]
     axes.add_collection(LineCollection(borders, colors=COLOURS["muted"], linewidths=0.5, zorder=2))
     if diagram.boundary and len(y) > 2:
         axes.contour(diagram.x_values, diagram.y_values, _logit(diagram.accuracy), levels=[_logit(diagram.target)],
                      colors=INK, linewidths=1.6, linestyles="solid")
-    axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xlabel=_axis_label(diagram.x), ylabel=_axis_label(diagram.y))
+    axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xlabel=size_label(diagram.x), ylabel=size_label(diagram.y))
 
     # A letter stands in the cell of its region that is farthest from the region's ends, the target's line and places.
     taken, reached = np.zeros(number.shape, bool), diagram.accuracy >= diagram.target
@@ -112,26 +111,18 @@ def draw_plane(axes: Axes, diagram: PhaseDiagram, values: Mapping[Place, float],
         axes.text(diagram.x_values[i], diagram.y_values[j], letters[name], fontsize=8, fontweight="bold", ha="center",
                   va="center", zorder=4)
 
-    # A number stands beside its place unless it would cover another one.
-    spans = [max(math.log(ends[-1] / ends[0]), 1e-9) for ends in (diagram.x_values, diagram.y_values)]
-    scaled = np.log(np.reshape(list(values), (-1, 2))) / spans
-    right, above = (scaled - scaled[:, None]).transpose(2, 0, 1)
-    covers = ((right > 0) & (right < NUMBER[0]) & (abs(above) < NUMBER[1])).any(axis=1)
     box = {"boxstyle": "round,pad=0.08", "facecolor": COLOURS["paper"], "alpha": 0.75, "edgecolor": "none"}
-    for (place, value), covering in zip(values.items(), covers, strict=True):
-        if not covering:
-            axes.annotate(f"{value:.2f}", place, xytext=(4, 3), textcoords="offset points", fontsize=5.5, zorder=5,
-                          bbox=box)
+    for place, value in values.items() if len(values) <= MOST_NUMBERS else ():
+        axes.annotate(f"{value:.2f}", place, xytext=(4, 3), textcoords="offset points", fontsize=5.5, zorder=5,
+                      bbox=box)
 
     handles: list[Artist] = [Patch(facecolor=tint(name.split(": ")[1]), label=f"{letters[name]}  {name}")
                              for name in regions(diagram)]
     if diagram.boundary:
         handles.append(key(f"accuracy {diagram.target:g}", color=INK, lw=1.6))
-    return [*handles, Patch(label="attention falls short", **stripes)] if striped else handles
-
-
-def _axis_label(size: str) -> str:
-    return "m d" if size == "m*d" else size_label(size)
+    if striped.any():
+        handles.append(Patch(facecolor="none", edgecolor=COLOURS["muted"], hatch="///", label="attention falls short"))
+    return handles
 
 
 def _label_places(axes: Axes, lines: ContourSet) -> list[Place]:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 SHAPES = {"attention": "^", "recall": "o", "accuracy": "s"}
 VERDICTS = ("agree", "inconclusive", "disagree")  # the last is drawn on top
 OBSERVABLES_APART = 0.012  # of the axis: the observables of a cell stand side by side
-SPARE = 1.1  # beyond the outermost critical sizes, as a factor
 ARROW = 1.25  # the factor that the arrow of an interval without an end spans
 
 Cells = Mapping[int, Cell]  # by their numbers in the store
@@ -286,11 +285,9 @@ def _draw_scaling(scaling: Scaling, what: str, axes: Sequence[Axes]) -> Drawn:
                    marker=SHAPES[scaling.observable], ms=4.5, elinewidth=0.9, label="observed, 95 % interval", **style)
     panel.plot(value, np.exp(line.intercept) * value**line.slope, **style,
                label=f"fit: exponent {line.slope:.2f} ± {scaling.interval[1] - line.slope:.2f}")
-    bottom, top = np.nanmin([*predicted, *low]) / SPARE, np.nanmax([*predicted, *high]) * SPARE
-    short = max(1.0, math.sqrt(2 * bottom / top))  # a factor of two at least, so that noise doesn't look like a law
     log_ticks(panel, "x", along.min(), along.max())
-    log_ticks(panel, "y", bottom / short, top * short)
-    panel.set(xlabel=size_label(scaling.along), ylim=(bottom / short, top * short), ylabel=what)
+    log_ticks(panel, "y", np.nanmin([*predicted, *low]), np.nanmax([*predicted, *high]))
+    panel.set(xlabel=size_label(scaling.along), ylabel=what)
     panel.margins(x=0.08)
     panel.legend(fontsize=6.5, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, handlelength=2.2)
     return [], []
