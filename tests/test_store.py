@@ -243,7 +243,7 @@ def test_claims_expire_and_those_of_the_living_are_waited_for(path, monkeypatch)
         monkeypatch.setattr(elsewhere, "_owner", "far 1 x")
         monkeypatch.setattr(library, "EXPIRY", 1.0)
         lines = []
-        assert len(elsewhere.claim(iter([(SweepProblem(CELLS[0], 5), 2)]), 1)[0]) == 1
+        assert len(elsewhere.claim(iter([(SweepProblem(CELLS[0], 5), 2)]), 1)) == 1
         results = sweep(CELLS, 3, 5, store=path, note=lines.append)
     assert results.simulated == 12 and lines == ["waiting for another sweep, which is at 1 seed"]
 

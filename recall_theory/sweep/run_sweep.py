@@ -189,60 +189,51 @@ class _Run:
     progress: Callable[[int, int], None]
     say: Callable[[str], None]
     simulated: int = 0
-    done: int = 0
-    wanted: int = 0
 
     def results(self, plan: Sequence[int]) -> Results:
         return gathered(self.kept, self.problems, plan, self.simulated)
 
-    def to_do(self, plan: Sequence[int]) -> list[Place]:
-        """What is missing in this part of the sweep."""
+    def to_do(self, plan: Sequence[int]) -> tuple[int, list[Place]]:
+        """How many seeds of the plan are stored, and what is missing in this part of the sweep."""
         first = list(itertools.accumulate(plan, initial=1))  # number of each cell's first seed
-        missing = self.results(plan).missing()
-        share, shares = self.part
-        return [(self.problems[c], i) for c, i in missing if (first[c] + i - share) % shares == 0]
+        results, (share, shares) = self.results(plan), self.part
+        return results.found, [(self.problems[c], i) for c, i in results.missing()
+                               if (first[c] + i - share) % shares == 0]
 
     def in_words(self, plan: Sequence[int]) -> str:
         """What a plan takes, and about how long that lasts."""
-        missing = self.to_do(plan)
-        seconds = sum(SECONDS_A_SEED + tokens_of_seed(problem.setting) / TOKENS_A_SECOND for problem, _ in missing)
+        _, missing = self.to_do(plan)
         cores = self.jobs if self.scheduler is None else 1
-        each = " to ".join(dict.fromkeys(f"{end:,}" for end in (min(plan), max(plan))))
+        seconds = sum(SECONDS_A_SEED + tokens_of_seed(problem.setting) / TOKENS_A_SECOND for problem, _ in missing)
         lasts = datetime.timedelta(seconds=math.ceil(seconds / cores))
-        return (f"{sum(plan):,} seeds ({each} a cell); {len(missing):,} to be run, about {lasts} (h:mm:ss) on "
+        return (f"{sum(plan):,} seeds; {len(missing):,} to be run, about {lasts} (h:mm:ss) on "
                 f"{plural(cores, 'core')}")
 
     def finish(self, plan: Sequence[int]) -> Results:
         """Simulate until none is missing; those that another sweep is at are waited for, or taken over."""
-        missing, waits = self.to_do(plan), False
-        self.done = self.results(plan).found
-        self.wanted = self.done + len(missing)
-        self.progress(self.done, self.wanted)
+        waits = False
         with interrupted_with(lambda: self.results(plan)), self.kept.claiming():
-            while missing:
-                others = self._simulate_unclaimed(missing)
-                if len(others) == len(missing):
+            while True:
+                done, missing = self.to_do(plan)
+                if not missing:
+                    return self.results(plan)
+                self.progress(done, done + len(missing))
+                if not self._simulate_unclaimed(missing, done):
                     if not waits:
-                        self.say(f"waiting for another sweep, which is at {plural(len(others), 'seed')}")
+                        self.say(f"waiting for another sweep, which is at {plural(len(missing), 'seed')}")
                     waits = True
                     time.sleep(LOOK_AGAIN)
-                missing = others
-        return self.results(plan)
 
-    def _simulate_unclaimed(self, places: Sequence[Place]) -> list[Place]:
-        """Simulate what nobody else is at; the places that others are at."""
-        rest = iter(places)
-        mine: list[Place] = []
-        others: list[Place] = []
+    def _simulate_unclaimed(self, places: Sequence[Place], done: int) -> int:
+        """Simulate what nobody else is at; the number of seeds that were simulated. `done` are stored already."""
+        rest, mine = iter(places), list[Place]()
 
         def claimed() -> Iterator[tuple[object, ...]]:
             most = 1
             while True:
                 began = time.monotonic()
-                taken, found, held = self.kept.claim(rest, most)
-                others.extend(held)
+                taken = self.kept.claim(rest, most)
                 mine.extend(taken)
-                self._advance(found)
                 for problem, number in taken:
                     yield problem.setting, problem.cell_seed, number, problem.n_test
                 if len(taken) < most:
@@ -253,19 +244,15 @@ class _Run:
                 cluster_map(one_seed, claimed(), self.scheduler, self.say))
         flushed = time.monotonic()
         with contextlib.closing(work) as finished:
-            for number, triple in finished:
+            for simulated, (number, triple) in enumerate(finished, start=1):
                 self.kept.add(*mine[number], triple)
                 self.simulated += 1
-                self._advance(1)
+                self.progress(done + simulated, done + len(places))
                 if time.monotonic() - flushed >= FLUSH:
                     self.kept.flush()
                     flushed = time.monotonic()
-        return others
-
-    def _advance(self, by: int) -> None:
-        self.done += by
-        if by:
-            self.progress(self.done, self.wanted)
+        self.kept.flush()
+        return len(mine)
 
 
 def tokens_of_seed(s: Setting) -> float:

@@ -146,34 +146,28 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     def _number_of(self, problem: SweepProblem) -> int:
         """Within a transaction: the problem's number in the file, where it is entered if need be."""
-        place = "SELECT id FROM problem WHERE key = ?", (problem.key,)
-        if not self._db.execute(*place).fetchone():
-            self._db.execute("INSERT INTO problem (key, problem) VALUES (?, ?)", (problem.key, problem.to_json()))
-        return int(self._db.execute(*place).fetchone()[0])
+        self._db.execute("INSERT OR IGNORE INTO problem (key, problem) VALUES (?, ?)", (problem.key, problem.to_json()))
+        return int(self._db.execute("SELECT id FROM problem WHERE key = ?", (problem.key,)).fetchone()[0])
 
-    def claim(self, places: Iterator[Place], most: int) -> tuple[list[Place], int, list[Place]]:
+    def claim(self, places: Iterator[Place], most: int) -> list[Place]:
         """Draw places until `most` of them are claimed, or all are drawn; what waits is written before.
 
-        Returns those that are claimed now, how many have a result, and those that another sweep claims.
+        Returns those that are claimed now: they have no result, and no other sweep is at them.
         """
         self.flush()
         taken: list[Place] = []
-        others: list[Place] = []
-        found, now = 0, time.time()
+        now = time.time()
         with self._transaction():
             for (owner,) in self._db.execute("SELECT DISTINCT owner FROM claim").fetchall():
                 expired = math.inf if _has_died(owner) else now
                 self._db.execute("DELETE FROM claim WHERE owner = ? AND until < ?", (owner, expired))
             while len(taken) < most and (place := next(places, None)) is not None:
                 at = self._number_of(place[0]), place[1]
-                if self._db.execute("SELECT 1 FROM result WHERE problem = ? AND number = ?", at).fetchone():
-                    found += 1
-                elif self._db.execute("INSERT OR IGNORE INTO claim VALUES (?, ?, ?, ?)",
-                                      (*at, self._owner, now + EXPIRY)).rowcount:
+                if self._db.execute("INSERT OR IGNORE INTO claim SELECT ?, ?, ?, ? WHERE NOT EXISTS"
+                                    " (SELECT 1 FROM result WHERE problem = ? AND number = ?)",
+                                    (*at, self._owner, now + EXPIRY, *at)).rowcount:
                     taken.append(place)
-                else:
-                    others.append(place)
-        return taken, found, others
+        return taken
 
     @contextlib.contextmanager
     def claiming(self) -> Iterator[None]:
