@@ -28,7 +28,7 @@ def ladder_figure(rows: Sequence[Row]) -> Figure:
 
     Intervals are twice the standard error over seeds; the law (rung 0) is drawn as crosses without intervals.
     """
-    figure, panels = panel_grid(2, "double", height=0.8, legend_rows=2)
+    figure, panels = panel_grid(2, "double", height=0.8)
     V, d = SAMPLED
     for panel, along in zip(panels, ("load", "samples"), strict=True):
         chosen = []
@@ -55,7 +55,7 @@ def ladder_figure(rows: Sequence[Row]) -> Figure:
                   xlabel="V ln V / d²" if along == "load" else "samples a fact, N/V")
     panels[0].set_title(f"L = 8, N = {RATIO} V")
     panels[1].set_title(f"V = {V}, d = {d}, L = 8")
-    figure_legend(figure, panels[0].get_legend_handles_labels()[0], columns=4)
+    figure_legend(figure, panels[0].get_legend_handles_labels()[0])
     return figure
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..numerics.formatting import plural
 from ..settings import sizes_and_trigger
 from ..verification.simulated_alternatives import BeyondOrthogonal, Tightness, bound
-from .style import COLOURS, log_ticks, panel_grid, size_label
+from .style import COLOURS, figure_legend, log_ticks, panel_grid, size_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ RANDOM, ORTHOGONAL = "#0072B2", "#D55E00"  # colours of Okabe and Ito
 
 def decoder_figure(result: Tightness) -> Figure:
     """Bound, predictions and simulations, with bars of two standard errors, over x = N d^2/(V^2 L ln V)."""
-    figure, (panel,) = panel_grid(1, "double", height=1.0, legend_rows=5)
+    figure, (panel,) = panel_grid(1, "double", height=1.0)
     V, L, d = (result.setting[name] for name in ("V", "L", "d"))
     x = np.array([p.x for p in result.points])
     fine = np.geomspace(x[0], x[-1], 200)
@@ -46,7 +46,7 @@ def decoder_figure(result: Tightness) -> Figure:
     log_ticks(panel, "x", x[0], x[-1])
     panel.set(ylim=(0, TOP), xlabel="N d² / (V² L ln V)", ylabel="share of the facts answered right",
               title=f"One reading of the first gradient, and three steps\n{sizes_and_trigger(result.setting, 'VLd')}")
-    figure.legend(loc="outside lower center", ncols=2)
+    figure_legend(figure, panel.get_legend_handles_labels()[0])
     return figure
 
 

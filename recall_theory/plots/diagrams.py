@@ -41,7 +41,7 @@ INK = COLOURS["ink"]
 
 def phase_figure(diagram: PhaseDiagram) -> Figure:
     """One diagram with its simulated points, filled where they reach the target, and thin lines of other accuracies."""
-    figure, (panel,) = panel_grid(1, "double", height=1.1, legend_rows=3)
+    figure, (panel,) = panel_grid(1, "double", height=1.1)
     values = {(p.x, p.y): p.accuracy for p in diagram.points}
     handles = draw_plane(panel, diagram, values, regions(diagram))
     low, high = diagram.accuracy.min(), diagram.accuracy.max()
@@ -57,7 +57,7 @@ def phase_figure(diagram: PhaseDiagram) -> Figure:
         if places:
             panel.plot(*zip(*places, strict=True), zorder=6, **style)
             handles.append(key(label, **style))
-    figure_legend(figure, handles, columns=3)
+    figure_legend(figure, handles)
     panel.set_title(f"What binds, and where accuracy reaches {diagram.target:g}\n{described(diagram.fixed)}")
     return figure
 
@@ -157,7 +157,7 @@ def _logit(p: float | FloatArray) -> FloatArray:
 def exponents_figure(found: Exponents) -> Figure:
     """The plane of delta and nu: where recall succeeds, with lines there of the c from which on attention fails, m = V;
     and what any learner and any model of so many numbers needs."""
-    figure, (panel,) = panel_grid(1, "double", height=0.7, legend_rows=2)
+    figure, (panel,) = panel_grid(1, "double", height=0.7)
     least, largest = found.along_edge()[0].start, LARGEST_DELTA[found.activation]
     across = [Fraction(k, CELLS_A_UNIT) for k in range(int(CELLS_A_UNIT * least), int(CELLS_A_UNIT * largest) + 1)]
     up = [Fraction(k, CELLS_A_UNIT) for k in range(CELLS_A_UNIT, CELLS_A_UNIT * LARGEST_NU + 1)]
@@ -177,7 +177,7 @@ def exponents_figure(found: Exponents) -> Figure:
     panel.set_title(f"Where recall succeeds (shaded), and up to which L = V^c attention does; trigger {value}")
     figure_legend(figure, [key("edge of recall", color=INK, lw=1.6),
                            key("attention fails from L = V^c on", color=COLOURS["muted"], lw=0.8),
-                           key("any learner, any model", color=INK, lw=0.9, ls=":")], columns=3)
+                           key("any learner, any model", color=INK, lw=0.9, ls=":")])
     return figure
 
 
@@ -185,7 +185,7 @@ def geometric_figure(report: GeometricReport, width: str = "double") -> Figure:
     """A panel for each R with recall against d, one of relations against hops, and one of thresholds where the report
     has any. In the first a dotted line is the bound, a star the exact construction."""
     relations = list(dict.fromkeys(curve.R for curve in report.curves))
-    figure, panels = panel_grid(len(relations) + 1 + bool(report.training), width, height=0.75, legend_rows=2)
+    figure, panels = panel_grid(len(relations) + 1 + bool(report.training), width, height=0.75)
     for panel, R in zip(panels, relations, strict=False):
         _draw_recall(panel, [curve for curve in report.curves if curve.R == R])
     _draw_frontiers(panels[len(relations)], report)
@@ -194,7 +194,7 @@ def geometric_figure(report: GeometricReport, width: str = "double") -> Figure:
     figure_legend(figure, [key("random superposition, predicted", color=INK),
                            key("simulated", color=INK, ls="", marker="o", ms=3.5),
                            key("exact construction", color=INK, ls="", marker="*", ms=6),
-                           key("bound, one-bit coordinates", color=INK, ls=DOTTED)], columns=4)
+                           key("bound, one-bit coordinates", color=INK, ls=DOTTED)])
     return figure
 
 

@@ -72,20 +72,17 @@ class Panel(NamedTuple):
 @dataclasses.dataclass(frozen=True)
 class StoreFigure:
     """A figure of panels that have `axes_each` axes of a `height` in units of their width, `columns` of them side by
-    side where there is room, and a legend of the marks, as wide as `legend` says of the width "single" and "double"."""
+    side where there is room, and a legend of the marks."""
 
     panels: Sequence[Panel]
     height: float
     columns: int = 2
     axes_each: int = 1
-    legend_rows: int = 0
-    legend: tuple[int, int] = (1, 1)
 
     def draw(self, width: str, panels: Sequence[Panel] | None = None) -> Figure:
         """All panels, or some of them, in a figure that is "single" or "double" in width."""
         panels = panels or self.panels
-        figure, axes = panel_grid(self.axes_each * len(panels), width, height=self.height, columns=self.columns,
-                                  legend_rows=self.legend_rows)
+        figure, axes = panel_grid(self.axes_each * len(panels), width, height=self.height, columns=self.columns)
         marks: list[Mark] = []
         more: dict[str, Artist] = {}
         for k, panel in enumerate(panels):
@@ -98,7 +95,7 @@ class StoreFigure:
             if any(m.verdict == verdict for m in marks):
                 face, edge = _colours(COLOURS["muted"], verdict)
                 entries.append(key(verdict, ls="", marker="o", ms=4, mfc=face, mec=edge))
-        figure_legend(figure, entries + [more[label] for label in sorted(more)], self.legend[width == "double"])
+        figure_legend(figure, entries + [more[label] for label in sorted(more)])
         return figure
 
 
@@ -141,16 +138,16 @@ def store_figure(summary: StoreSummary, name: str, observables: Sequence[str] = 
         raise SettingError("store", "the theory describes none of the store's cells: there is nothing to draw")
     if name == "agreement":
         panels, nothing = [_agreement(cells, observable) for observable in observables], "no observable is drawn"
-        figure = StoreFigure(panels, height=1, columns=3, legend_rows=2, legend=(3, 7))
+        figure = StoreFigure(panels, height=1, columns=3)
     elif name == "residuals":
         panels, nothing = list(_residuals(cells, observables)), "no size differs among the cells of the store"
-        figure = StoreFigure(panels, height=0.6, axes_each=2, legend_rows=2, legend=(3, 6))
+        figure = StoreFigure(panels, height=0.6, axes_each=2)
     elif name == "phase":
         drawn = [(s, s.diagram) for s in summary.slices if isinstance(s.diagram, PhaseDiagram)]
         every = {region for _, diagram in drawn for region in regions(diagram)}
         panels = [_phase(cells, plane, diagram, every) for plane, diagram in drawn]
         nothing = next((str(s.diagram) for s in summary.slices), "the store's cells scan no two sizes together")
-        figure = StoreFigure(panels, height=0.85, legend_rows=4, legend=(2, 4))
+        figure = StoreFigure(panels, height=0.85)
     else:
         panels = [_scaling(s, x) for s in summary.slices for x in s.scalings if x.observable in observables]
         nothing = f"no observable crosses {summary.at:g} along two scans or more, with intervals that have an end"

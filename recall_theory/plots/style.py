@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTHS = {"single": 3.4, "double": 7.0}  # inches: one column of print, and two
-HIGHEST_PANEL = 4.0  # inches
+HIGHEST_PANEL, LEGEND_ROW = 4.0, 0.17  # inches
+CHARACTERS_AN_INCH = 20  # of a legend
 FORMATS = ("svg", "pdf", "png")
 DPI = 300
 
@@ -141,11 +142,10 @@ def _ending(path: str) -> str:
     return Path(path).suffix.lower().lstrip(".")
 
 
-def panel_grid(count: int, width: str, *, height: float, columns: int = 2,
-               legend_rows: int = 0) -> tuple[Figure, list[Axes]]:
+def panel_grid(count: int, width: str, *, height: float, columns: int = 2) -> tuple[Figure, list[Axes]]:
     """A figure of `count` panels: one below the other in a "single" column, `columns` side by side in a "double" one.
 
-    `height` is that of a panel in units of its width; `legend_rows` reserves room below the panels.
+    `height` is that of a panel in units of its width.
     """
     from matplotlib.figure import Figure
 
@@ -153,7 +153,7 @@ def panel_grid(count: int, width: str, *, height: float, columns: int = 2,
     down = -(-count // across)
     inches = WIDTHS[width]
     panel = min(inches / across, HIGHEST_PANEL) * height
-    figure = Figure(figsize=(inches, panel * down + 0.17 * legend_rows), layout="constrained")
+    figure = Figure(figsize=(inches, panel * down), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False).ravel().tolist()
     for unused in axes[count:]:
         unused.set_axis_off()
@@ -172,11 +172,13 @@ def key(label: str, **style: Any) -> Artist:
     return Line2D([], [], label=label, **style)
 
 
-def figure_legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
-    """A legend below the panels that is read row by row; none where there are no handles."""
-    columns = min(columns, len(handles))
+def figure_legend(figure: Figure, handles: Sequence[Artist]) -> None:
+    """A legend below the panels, for which the figure grows, that is read row by row; none without handles."""
+    longest = 5 + max((len(str(handle.get_label())) for handle in handles), default=0)  # with its line or mark
+    columns = min(max(1, int(figure.get_figwidth() * CHARACTERS_AN_INCH / longest)), len(handles))
     by_column = [handle for first in range(columns) for handle in handles[first::columns]]
     if by_column:
+        figure.set_figheight(figure.get_figheight() + LEGEND_ROW * -(-len(handles) // columns))
         figure.legend(handles=by_column, loc="outside lower center", ncols=columns, handlelength=1.5, handletextpad=0.4,
                       columnspacing=1.0)
 

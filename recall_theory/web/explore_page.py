@@ -45,14 +45,8 @@ def page(form: Mapping[str, str], token: str) -> str:
     sizes = {name: {"low": int(4 * math.log2(PARAMETERS[name].low)), "high": 4 * ENDS[name],
                     "meaning": PARAMETERS[name].meaning.partition(";")[0]} for name in SIZES}
     return render("explore.html.jinja", style=asset("explore.css"), script=asset("explore.js"), connect="'self'",
-                  form={**START_FORM, **form}, given=form, token=token, formulas=_formulas(), sizes=sizes,
-                  activations=list(NAMED), embeddings=EMBEDDINGS)
-
-
-@functools.cache
-def _formulas() -> str:
-    """The formulas of all models; the page shows those of the model at hand."""
-    return fragment("parts.html.jinja", "formula_groups", GROUPS)
+                  form={**START_FORM, **form}, given=form, token=token, sizes=sizes, activations=list(NAMED),
+                  embeddings=EMBEDDINGS, formulas=fragment("parts.html.jinja", "formula_groups", GROUPS))
 
 
 @functools.lru_cache(maxsize=4096)
