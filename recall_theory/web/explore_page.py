@@ -60,16 +60,13 @@ def predicted(setting: Setting) -> Prediction:
 def answers(form: Mapping[str, str]) -> Iterator[Record]:
     """The answers to what the page's form holds, one record at a time; each is computed when it is asked for.
 
-    Parameters
-    ----------
-    form : the texts of the controls by name: V, L, d and N as on the command line; where they are set m, activation,
-        eta and gamma, embedding, trigger_in_value ("no"), hold (N/V, which then decides on N) and along (the size of
-        the curve); moved, the control that was changed; width of the curve in pixels
+    `form` has the texts of the controls by name: V, L, d and N as on the command line; where they are set m,
+    activation, eta and gamma, embedding, trigger_in_value ("no"), hold (N/V, which then decides on N) and along (the
+    size of the curve); moved, the control that was changed; width of the curve in pixels.
 
-    Yields
-    ------
-    Records of kind "setting", "prediction", "bounds" and, as its points come, "curve"; "html" maps ids on the page
-    to what they hold then. Where the setting is outside the domain of the theory, one of kind "problems" is the last.
+    Yields records of kind "setting", "prediction", "bounds" and, as its points come, "curve"; "html" maps ids on the
+    page to what they hold then. Where the setting is outside the domain of the theory, one of kind "problems" is the
+    last.
     """
     from ..theory.bounds import bounds_at
     from ..theory.capacity import limiting_term
@@ -189,16 +186,13 @@ class Curve:
             yield self._add(value)
         tried = set(order)
         while len(tried) < MOST_POINTS:
-            gaps = []  # (change of an observable, the middle) between neighbours
-            for left, right in itertools.pairwise(sorted(self.points)):
-                a, b = self.points[left], self.points[right]
-                change = max(abs(getattr(b, name) - getattr(a, name)) for name in OBSERVABLES)
-                gaps.append((change, round(math.sqrt(left * right))))
-            steep = [gap for gap in gaps if gap[0] > STEEP_CHANGE and gap[1] not in tried]
-            if not steep:
+            gaps = [(max(abs(getattr(b, o) - getattr(a, o)) for o in OBSERVABLES), round(math.sqrt(left * right)))
+                    for (left, a), (right, b) in itertools.pairwise(sorted(self.points.items()))]
+            change, middle = max((gap for gap in gaps if gap[1] not in tried), default=(0.0, 0))
+            if change <= STEEP_CHANGE:
                 return
-            tried.add(max(steep)[1])
-            yield self._add(max(steep)[1])
+            tried.add(middle)
+            yield self._add(middle)
 
     def _add(self, value: int) -> int:
         sizes = {self.along: value}
@@ -241,9 +235,8 @@ class Curve:
         def upright(value: int, more: str) -> str:
             return f'<line x1="{x(value)}" x2="{x(value)}" y1="{y(0)}" y2="{y(1)}" {more}/>'
 
-        (_, first), (_, last) = points[0], points[-1]
-        changes = [f"{o} from {probability(getattr(first, o))} to {probability(getattr(last, o))}" for o in OBSERVABLES]
-        label = f"Along {self.along}, from {points[0][0]} to {points[-1][0]}: {', '.join(changes)}"
+        (start, first), (end, last) = points[0], points[-1]
+        label = f"Along {self.along}, from {start} to {end}: first {_words(first)}, last {_words(last)}"
         parts = [f'<svg viewBox="0 0 {self.width} {HEIGHT}" role="img" aria-label="{escape(label)}">']
         for share in (0, 0.25, 0.5, 0.75, 1):
             parts += [f'<line x1="{LEFT}" x2="{right}" y1="{y(share)}" y2="{y(share)}"/>',
