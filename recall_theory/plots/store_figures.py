@@ -270,7 +270,7 @@ def _scaling(plane: Slice2D, scaling: Scaling) -> Panel:
 def _draw_scaling(scaling: Scaling, what: str, axes: Sequence[Axes]) -> Drawn:
     panel, line = axes[0], scaling.line
     assert line is not None
-    style = {"color": COLOURS[scaling.observable], "zorder": 5}
+    colour = COLOURS[scaling.observable]
     along, predicted = np.array([(p.value, p.predicted) for p in scaling.points]).T
     panel.plot(along, predicted, color=COLOURS["ink"], lw=1.0, ls=(0, (4, 2)), marker="_", ms=7, mew=1.2,
                label="predicted")
@@ -279,8 +279,9 @@ def _draw_scaling(scaling: Scaling, what: str, axes: Sequence[Axes]) -> Drawn:
     no_low, no_high = ~(low > 0), ~np.isfinite(high)
     low, high = np.where(no_low, observed / ARROW, low), np.where(no_high, observed * ARROW, high)
     panel.errorbar(value, observed, yerr=[observed - low, high - observed], uplims=no_low, lolims=no_high, ls="",
-                   marker=SHAPES[scaling.observable], ms=4.5, elinewidth=0.9, label="observed, 95 % interval", **style)
-    panel.plot(value, np.exp(line.intercept) * value**line.slope, **style,
+                   marker=SHAPES[scaling.observable], ms=4.5, elinewidth=0.9, label="observed, 95 % interval",
+                   color=colour, zorder=5)
+    panel.plot(value, np.exp(line.intercept) * value**line.slope, color=colour, zorder=4,
                label=f"fit: exponent {line.slope:.2f} ± {scaling.interval[1] - line.slope:.2f}")
     log_ticks(panel, "x", along.min(), along.max())
     log_ticks(panel, "y", np.nanmin([*predicted, *low]), np.nanmax([*predicted, *high]))
