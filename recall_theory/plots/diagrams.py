@@ -35,7 +35,7 @@ LARGEST_NU = 2
 # Of geometric recall.
 MARKS = ("o", "s", "^", "D", "v", ">", "<", "p")
 SHADES = tuple(COLOURS[name] for name in ("attention", "recall", "accuracy", "agree", "disagree", "inconclusive"))
-GAPS = (*["-"] * 3, *[(0, (3, 3))] * 3)
+WITHOUT_GAPS = 3  # lines of the first ways to answer; those of later ways may lie on them
 INK = COLOURS["ink"]
 
 
@@ -216,7 +216,8 @@ def _draw_frontiers(panel: Axes, report: GeometricReport) -> None:
     from ..geometric.geometric_report import BOUND, HELD
 
     for number, (way, values) in enumerate(report.frontiers.items()):
-        colour, line, mark = (INK, DOTTED, ".") if way == BOUND else (SHADES[number], GAPS[number], MARKS[number])
+        line = "-" if number < WITHOUT_GAPS else (0, (3, 3))
+        colour, line, mark = (INK, DOTTED, ".") if way == BOUND else (SHADES[number], line, MARKS[number])
         relations = [math.nan if R is None else R for R in values]
         if not np.isnan(relations).all():
             panel.plot(range(1, len(values) + 1), relations, color=colour, ls=line, marker=mark, ms=7 - number,

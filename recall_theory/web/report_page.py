@@ -47,9 +47,7 @@ def page(summary: StoreSummary) -> str:
     agreeing_last = sorted(range(len(analysis.cells)), key=lambda i: analysis.cells[i].verdict != "disagree")
     cells = {i: analysis.cells[i] for i in sorted(agreeing_last[:MOST_CELLS])}
     rows = [_row(i, cell, observable, c) for i, cell in cells.items() for observable, c in cell.comparisons.items()]
-    choices: dict[str, set[str]] = {}
-    for name, value in (selector for row in rows for selector in row["selectors"].items()):
-        choices.setdefault(name, set()).add(value)
+    choices = {name: sorted({row["selectors"][name] for row in rows}) for name in rows and rows[0]["selectors"]}
     # The sizes and the variant that all rows share need no column.
     texts = {name: {row["values"][name][0] for row in rows} for name in (*SIZES[:4], "variant")}
     shared = {name: of.pop() for name, of in texts.items() if len(of) == 1}
@@ -69,7 +67,7 @@ def page(summary: StoreSummary) -> str:
         summary=summary, analysis=analysis, single=sum(cell.seeds == 1 for cell in analysis.cells),
         sections={key: heading for key, (heading, shown) in sections.items() if shown},
         rows=rows, columns=[name for name in rows[0]["values"] if name not in shared] if rows else [],
-        shared=shared, choices={name: sorted(of) for name, of in choices.items() if len(of) > 1}, agreement=agreement,
+        shared=shared, choices={name: of for name, of in choices.items() if len(of) > 1}, agreement=agreement,
         residuals=residuals, phases=phases, laws=laws, groups=[group for group in GROUPS if group.model in models],
         seeds=seeds, uneven=len(set(seeds)) > 1, widest=analysis.seeds_wanted,
         margins=" to ".join(dict.fromkeys(f"{margin:.2g}" for margin in margins[:1] + margins[-1:])),
