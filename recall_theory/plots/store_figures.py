@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import SettingError
-from ..numerics.formatting import number, plural
+from ..numerics.formatting import number
 from ..settings import OBSERVABLES
 from ..sweep.scaling_experiment import Scaling
 from ..sweep.store_summary import Slice2D, StoreSummary
@@ -57,16 +57,11 @@ Drawn = tuple[Sequence[Mark], Sequence["Artist"]]  # marks, and further entries 
 
 
 class Panel(NamedTuple):
-    """One panel of a figure: its caption, what it shows in numbers, and what draws it into some axes."""
+    """One panel of a figure: its caption, what it shows in words and numbers, and what draws it into some axes."""
 
     caption: str
-    numbers: str
+    words: str
     draw: Callable[[Sequence[Axes]], Drawn]
-
-    @property
-    def words(self) -> str:
-        """What the panel shows, for those who don't see it."""
-        return f"{self.caption} {self.numbers}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,8 +125,8 @@ def store_figure(summary: StoreSummary, name: str, observables: Sequence[str] = 
     >>> from recall_theory.sweep import product, sweep
     >>> from recall_theory.sweep.store_summary import summarise_store
     >>> summary = summarise_store(sweep(product({"d": [16, 32]}, V=16, L=2, N=128), seeds=3, seed=1))
-    >>> store_figure(summary, "agreement").panels[1].words[:30]
-    'Predicted and observed recall:'
+    >>> store_figure(summary, "agreement").panels[1].words[:46]
+    'Predicted against observed recall of 2 cells. '
     """
     cells = dict(enumerate(summary.analysis.cells)) if cells is None else cells
     if not cells:
@@ -177,15 +172,16 @@ def _agreement(cells: Cells, observable: str) -> Panel:
 
     return Panel(
         f"Predicted and observed {observable}: on the line they are equal, the dotted lines are the largest margin.",
-        f"{plural(len(cells), 'cell')}. Predicted from {_range(c.predicted for c in compared.values())}, observed from "
-        f"{_range(c.observed.mean for c in compared.values())}, observed - predicted from "
-        f"{_range((c.difference for c in compared.values()), '+.4f')}. Verdicts: "
-        f"{', '.join(f'{verdicts.count(v)} {v}' for v in VERDICTS)}.", draw)
+        f"Predicted against observed {observable} of {len(cells)} cells. Predicted from "
+        f"{_range(c.predicted for c in compared.values())}, observed from "
+        f"{_range(c.observed.mean for c in compared.values())}. Observed - predicted lies between "
+        f"{_range((c.difference for c in compared.values()), '+.4f', ' and ')}. Verdicts: "
+        f"{', '.join(f'{verdicts.count(v)} {v}' for v in VERDICTS if v in verdicts)}.", draw)
 
 
-def _range(values: Iterable[float], form: str = ".3f") -> str:
+def _range(values: Iterable[float], form: str = ".3f", between: str = " to ") -> str:
     every = list(values)
-    return f"{min(every):{form}} to {max(every):{form}}"
+    return f"{min(every):{form}}{between}{max(every):{form}}"
 
 
 def _residuals(cells: Cells, observables: Sequence[str]) -> Iterator[Panel]:
@@ -196,13 +192,15 @@ def _residuals(cells: Cells, observables: Sequence[str]) -> Iterator[Panel]:
         if len(set(having.values())) < 2:
             continue
         middle = math.sqrt(min(having.values()) * max(having.values()))
-        means = []
+        parts = []
         for o in observables:
-            below, above = (mean(cells[i].comparisons[o].difference for i, value in having.items()
-                                 if (value > middle) == beyond) for beyond in (False, True))
-            means.append(f"{o} {below:+.4f} up to {size} = {middle:.3g}, {above:+.4f} beyond")
+            compared = [(value > middle, cells[i].comparisons[o]) for i, value in having.items()]
+            below, above = (mean(c.difference for beyond, c in compared if beyond == side) for side in (False, True))
+            most = max((abs(c.difference / c.observed.se) for _, c in compared if c.observed.se > 0), default=math.nan)
+            parts.append(f"{o}: {below:+.4f} on average up to {size} = {middle:.3g}, {above:+.4f} beyond; at most "
+                         f"{most:.1f} standard errors.")
         yield Panel(f"Observed − predicted against {size}.",
-                    f"From {_range(having.values(), 'g')}. On average {'; '.join(means)}.",
+                    f"Observed - predicted against {size} from {_range(having.values(), 'g')}. {' '.join(parts)}",
                     partial(_draw_residuals, {i: cells[i] for i in having}, having, observables, size))
 
 
@@ -249,22 +247,24 @@ def _phase(cells: Cells, plane: Slice2D, diagram: PhaseDiagram, every: Collectio
     same = sum((c.observed.mean >= diagram.target) == (c.predicted >= diagram.target) for c in accuracies.values())
     return Panel(
         f"What binds over {plane.x} and {plane.y} at {plane.title()}, predicted; marks are simulated.",
-        f"{diagram.x} from {_range(diagram.x_values, ',g')}, {diagram.y} from {_range(diagram.y_values, ',g')}: "
-        f"{', '.join(f'{name} in {names.count(name) / len(names):.0%}' for name in regions(diagram))}. Predicted "
-        f"accuracy from {_range(diagram.accuracy.flat)}. Of {plural(len(accuracies), 'simulated cell')} {same} lie on "
-        f"the predicted side of accuracy {diagram.target:g}.", draw)
+        f"Phase diagram over {diagram.x} from {_range(diagram.x_values, ',g')} and {diagram.y} from "
+        f"{_range(diagram.y_values, ',g')} ({plane.title()}). What binds: "
+        f"{', '.join(f'{name} in {100 * names.count(name) / len(names):.0f} %' for name in regions(diagram))} of the "
+        f"plane. Predicted accuracy from {_range(diagram.accuracy.flat)}. Of {len(accuracies)} simulated cells {same} "
+        f"lie on the predicted side of accuracy {diagram.target:g}.", draw)
 
 
 def _scaling(plane: Slice2D, scaling: Scaling) -> Panel:
     """Critical sizes with intervals beside the predicted ones, and the fitted line."""
     assert scaling.line is not None
     what = f"{scaling.of} at which {scaling.observable} is {scaling.at:g}"
-    points = [f"at {scaling.along} = {p.value:,} predicted {number(p.predicted, 4)}, observed {number(p.observed, 4)} "
-              f"({p.interval_in_words})" for p in scaling.points]
-    low, high = scaling.interval
+    points = [f"at {scaling.along} = {p.value:,} observed {number(p.observed, 4)} ({p.interval_in_words}), predicted "
+              f"{number(p.predicted, 4)}" for p in scaling.points]
+    slope, (low, high) = scaling.line.slope, scaling.interval
+    exponent = "none" if math.isnan(scaling.predicted_exponent) else f"{scaling.predicted_exponent:.3f}"
     return Panel(f"The {what}, at {plane.title()}.",
-                 f"Fitted exponent {scaling.line.slope:.3f} ({low:.3f} to {high:.3f}), predicted "
-                 f"{number(scaling.predicted_exponent)}; {'; '.join(points)}.", partial(_draw_scaling, scaling, what))
+                 f"The {what}: {'; '.join(points)}. Fitted exponent {slope:.3f} ({low:.3f} to {high:.3f}), "
+                 f"predicted {exponent}.", partial(_draw_scaling, scaling, what))
 
 
 def _draw_scaling(scaling: Scaling, what: str, axes: Sequence[Axes]) -> Drawn:
