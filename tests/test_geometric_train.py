@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_theory.geometric import TrainingSetting, least_dimension, train, transfer
-from recall_theory.geometric import trained_transformer as measures
 from recall_theory.geometric import trained_transformer as model
 from recall_theory.geometric.geometric_training import Study
 from validation import geometric_training as study
@@ -61,16 +60,16 @@ def construction(N, R):
     codes = rng.standard_normal((N, 8))
     codes /= np.linalg.norm(codes, axis=1, keepdims=True)
     facts = np.stack([rng.permutation(N) for _ in range(R)])
-    return measures.superposed(codes, facts), codes, facts
+    return model.superposed(codes, facts), codes, facts
 
 
 def test_superposed_codes_are_read_and_rewritten_linearly():
     entities, codes, facts = construction(128, 3)
-    assert measures.probe_recall(entities, codes, facts) == 1
-    assert measures.superposition_share(entities, codes, facts) > 0.999
+    assert model.probe_recall(entities, codes, facts) == 1
+    assert model.superposition_share(entities, codes, facts) > 0.999
     new = (facts[1] + 5) % 128
-    moved = measures.edited_embeddings(entities, codes, facts, 1, new)
-    expected = measures.superposed(codes, np.stack([facts[0], new, facts[2]]))
+    moved = model.edited_embeddings(entities, codes, facts, 1, new)
+    expected = model.superposed(codes, np.stack([facts[0], new, facts[2]]))
     np.testing.assert_allclose(moved, expected, atol=0.05)
 
 
@@ -78,19 +77,19 @@ def test_probes_find_nothing_in_random_embeddings():
     _, codes, facts = construction(200, 3)
     entities = np.random.default_rng(1).standard_normal((200, 24))
     # 600 guesses at 1/200: more than 20 right has a probability of 1e-10
-    assert measures.probe_recall(entities, codes, facts) <= 20 / 600
-    assert measures.superposition_share(entities, codes, facts) < 0.1
-    assert math.isnan(measures.superposition_share(np.ones((200, 24)), codes, facts))
+    assert model.probe_recall(entities, codes, facts) <= 20 / 600
+    assert model.superposition_share(entities, codes, facts) < 0.1
+    assert math.isnan(model.superposition_share(np.ones((200, 24)), codes, facts))
 
 
 def test_the_fit_is_ridge_regression_and_never_sees_what_it_is_asked():
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((50, 4)) * 3 + 1, rng.standard_normal((50, 2))
-    before = measures.held_out(x, y)
+    before = model.held_out(x, y)
     for row in range(5):
         other = y + 100 * (np.arange(50) == row)[:, None]
-        assert np.array_equal(measures.held_out(x, other)[row], before[row])
-    fitted = measures.ridge_fit(x, y)
+        assert np.array_equal(model.held_out(x, other)[row], before[row])
+    fitted = model.ridge_fit(x, y)
     penalty = np.mean((x - x.mean(axis=0)) ** 2)
     residual = y - (x @ fitted[:-1] + fitted[-1])
     # normal equations: no correlation with the intercept, penalty times slope with x
@@ -99,7 +98,7 @@ def test_the_fit_is_ridge_regression_and_never_sees_what_it_is_asked():
 
 
 def test_a_unit_of_one_relation_is_selective():
-    assert measures.gate_selectivity(np.eye(3)) == 1 and measures.gate_selectivity(np.ones((4, 5))) == 0.25
+    assert model.gate_selectivity(np.eye(3)) == 1 and model.gate_selectivity(np.ones((4, 5))) == 0.25
 
 
 def test_a_small_version_of_the_study():

@@ -54,7 +54,7 @@ def test_losses_and_gradients_are_the_simulators(trigger_in_value):
     at = {"Val": jnp.asarray(Val, jnp.float32), "W": jnp.asarray(W, jnp.float32)}
 
     def loss(parameters):
-        scores = attention_model.forward(parameters, mine.embeddings, mine.training, setting).logits
+        scores = attention_model.forward(parameters, mine, mine.training, setting).logits
         return attention_model.cross_entropy(scores, mine.training.label).mean()
 
     close(loss(at), reference.loss(task, Val, W))

@@ -103,17 +103,15 @@ class GeometricTransformer:
     def weights(self) -> dict[str, WeightArray]:
         """Every weight by name in dense arrays, those of the heads stacked. Raises `SettingError` where they are more
         than 2 * 10^7 numbers."""
-        def dense(matrix: WeightArray | sparse.csr_matrix) -> WeightArray:
-            return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
-
-        held = {name: value for name, value in vars(self).items() if value is not None}
-        total = sum(math.prod(part.shape) for value in held.values()
-                    for part in (value if isinstance(value, tuple) else [value]))
+        parts = {name: value if isinstance(value, tuple) else (value,) for name, value in vars(self).items()
+                 if value is not None}
+        total = sum(math.prod(part.shape) for of_name in parts.values() for part in of_name)
         if total > MOST_DENSE:
             raise SettingError("output", f"output can't take this model: it has {total:,} weights in "
                                f"dense arrays, and {MOST_DENSE:,} is the most that is written")
-        return {name: np.stack([dense(head) for head in value]) if isinstance(value, tuple) else dense(value)
-                for name, value in held.items()}
+        dense = {name: [part.toarray() if sparse.issparse(part) else part for part in of_name]
+                 for name, of_name in parts.items()}
+        return {name: np.stack(heads) if name in ("key_query", "value") else heads[0] for name, heads in dense.items()}
 
 
 def construct(construction: Construction, facts: IntArray) -> GeometricTransformer:
@@ -155,9 +153,9 @@ def circle(n: int) -> FloatArray:
 
 
 def _attention(c: Construction) -> dict[str, Any]:
-    """Chain of thought has one head; the last position attends to the current entity and to the next relation. In one
-    pass a head for each token moves relations into slots, one for each place in the query; positions are angles in
-    coordinates that only slots use. One relation, or one hop, needs no places: attention is uniform."""
+    """With chain of thought the last position attends to the current entity and the next relation. In one pass a head
+    for each token moves the relations into slots; positions are angles in coordinates that only slots use. One
+    relation, or one hop, needs no places: attention is uniform."""
     def matrix(row: IntArray, column: IntArray, value: ArrayLike) -> sparse.csr_matrix:
         entries = [array.ravel() for array in np.broadcast_arrays(value, row, column)]
         return sparse.csr_matrix((entries[0].astype(np.float32), entries[1:]), shape=(c.d, c.d))

@@ -33,7 +33,6 @@ TARGET = 99 / 100
 CIRCLE = {"bfloat16": 50, "float16": 116, "float32": 8192}
 MOST_N, MOST_R = int(GeometricSetting.parameters["N"].high), int(GeometricSetting.parameters["R"].high)
 
-Sizes = tuple[int | None, int | None, int | None]  # N, R, d
 Layout = tuple[int, int] | None  # code length and d; None where none will do
 
 
@@ -84,53 +83,42 @@ class Question:
     chain_of_thought: bool
     bits: float
 
-    def exact(self, N: int | None, R: int | None) -> GeometricSetting | None:
-        """The exact construction at these sizes; None where there are none, or its words are more than any
-        construction takes."""
-        if N is None or R is None:
-            return None
+    def exact(self, N: int, R: int) -> GeometricSetting | None:
+        """The exact construction at these sizes; None where its words are more than any construction takes."""
         try:
             return GeometricSetting(N=N, R=R, hops=self.hops, depth=self.depth, construction="exact",
                                     chain_of_thought=self.chain_of_thought)
         except SettingError:
             return None
 
-    def solve(self, least_d: Callable[[int, int], float], least_N: int = 2) -> Sizes:
+    def solve(self, least_d: Callable[[int, int], float], least_N: int = 2) -> tuple[int | None, ...]:
         """N, R and d, the unknown one computed, where N R facts require d of at least `least_d(N, R)`, infinity beyond
         what it covers; None where nothing will do."""
         N, R, d = self.N, self.R, self.d
-        if N is not None and R is not None:
+        if d is None:
+            assert N is not None and R is not None
             least = least_d(N, R)
             return N, R, math.ceil(least) if least < math.inf else None
-        assert d is not None
-        if R is not None:
+        if N is None:
+            assert R is not None
             return last_reaching(lambda n: least_d(n, R) <= d, 1, least_N, MOST_N, guess=least_N), R, d
-        assert N is not None
         return N, last_reaching(lambda r: least_d(N, r) <= d, 1, 1, MOST_R, guess=1), d
 
 
 @dataclasses.dataclass(frozen=True)
 class GeometricCapacity:
-    """The rows for one question. `crossover` is as `crossovers` has it."""
+    """The rows for one question: `asked` is the size that was sought, "d", "N" or "R", `given` the arguments of
+    `capacity` by name, and `crossover` as `crossovers` has it."""
 
-    question: Question
+    asked: str
+    given: dict[str, Any]
     rows: tuple[CapacityRow, ...]
     crossover: dict[str, int | None]
 
-    @property
-    def asked(self) -> str:
-        """The size that was sought: "d", "N" or "R"."""
-        return next(name for name in ("d", "N", "R") if getattr(self.question, name) is None)
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The arguments of `capacity` by name."""
-        return dataclasses.asdict(self.question)
-
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory geometric capacity`."""
-        return {"schema_version": SCHEMA_VERSION, "law": LAW, "asked": self.asked, "given": self.given,
-                "rows": [row.to_dict() for row in self.rows], "crossover": self.crossover}
+        rows = [row.to_dict() for row in self.rows]
+        return {"schema_version": SCHEMA_VERSION, "law": LAW, **vars(self), "rows": rows}
 
 
 def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *, code_length: int | None = None,
@@ -178,7 +166,7 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
         _coded(q, f"digits of {digit} bits", lambda N: -(-(N - 1).bit_length() // digit)),
         _coded(q, "codes on a circle, float32", lambda N: 2 if N <= CIRCLE["float32"] else None),
     )
-    return GeometricCapacity(q, rows, crossovers(q.N, q.R))
+    return GeometricCapacity(unknown[0], dataclasses.asdict(q), rows, crossovers(q.N, q.R))
 
 
 def _coded(q: Question, name: str, code_length: Callable[[int], int | None]) -> CapacityRow:
@@ -204,12 +192,12 @@ def _superposed(q: Question) -> CapacityRow:
             return best_within(N, s.words, s.slots * R, q.parameters)
         if q.d is None and q.code_length is None and q.mlp_width is None:
             return cheapest(N, s.words, s.slots * R, aim)
-        d = q.d or MOST_D
-        k = min(d, q.code_length or d if q.mlp_width is None else q.mlp_width // (2 * s.words))
+        most_d = q.d or MOST_D
+        k = min(most_d, q.code_length or most_d if q.mlp_width is None else q.mlp_width // (2 * s.words))
         if k < 2:
             return None
         if q.d is not None:
-            return (k, d) if superposition_recall(N, s.words, k, d, COARSE) >= aim else None
+            return (k, q.d) if superposition_recall(N, s.words, k, q.d, COARSE) >= aim else None
         least = superposition_dimension(N, s.words, k, aim)
         return None if least is None else (k, least)
 
@@ -218,15 +206,11 @@ def _superposed(q: Question) -> CapacityRow:
 
 def _constructed(q: Question, name: str, layout: Callable[[int, int], Layout]) -> CapacityRow:
     """The row of a construction from the code length and d that N and R require."""
-    def least_d(N: int, R: int) -> float:
-        found = layout(N, R)
-        return math.inf if found is None else found[1]
-
-    N, R, d = q.solve(least_d)
-    s = q.exact(N, R)
-    found = None if s is None else layout(s.N, s.R)
-    if s is None or d is None or found is None:
+    N, R, d = q.solve(lambda N, R: (layout(N, R) or (0, math.inf))[1])
+    if N is None or R is None or d is None:
         return CapacityRow(name, "derived", N, R, d)
+    s, found = q.exact(N, R), layout(N, R)
+    assert s is not None and found is not None
     k, coded, recall = found[0], s.words * found[0], 1.0
     if name == "random superposition":
         coded = d
@@ -256,8 +240,8 @@ def _bounded(q: Question) -> CapacityRow:
 def _matrix(q: Question, name: str, provenance: str, law: Callable[[int, int], float]) -> CapacityRow:
     """A memory that holds the N R facts as pairs in a d x d matrix, d by a law."""
     N, R, d = q.solve(law)
-    numbers = None if d is None else float(d) ** 2
-    return CapacityRow(name, provenance, N, R, d, fact_parameters=numbers, facts_in="matrix")
+    return CapacityRow(name, provenance, N, R, d, fact_parameters=None if d is None else float(d) ** 2,
+                       facts_in="matrix")
 
 
 def _linear_memory_dimension(N: int, R: int) -> float:

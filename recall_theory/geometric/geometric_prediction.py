@@ -139,11 +139,19 @@ def variance_of_paths(lengths: tuple[int, ...], N: int, R: int, p: FloatArray, c
     >>> round(float(variance_of_paths((1, 1), 50, 4, np.array([0.5]))[0]), 6)
     0.001309
     """
-    passes = len(lengths)
+    passes, wrong = len(lengths), 1 - p
     decay = ((N * p - 1) / (N - 1)) ** np.arange(passes + 1)[:, None]
-    # The chance of being right after so many passes, from a right subject and from a wrong one: (passes + 1, n).
-    from_right, from_wrong = 1 / N + (1 - 1 / N) * decay, (1 - decay) / N
-    back = (1 - p) / (N - 1)
+    # The chance of being right after so many passes, from a wrong subject and from a right one: (2, passes + 1, n).
+    after = np.stack([(1 - decay) / N, 1 / N + (1 - 1 / N) * decay])
+    back, nothing = wrong / (N - 1), 0 * p
+    stay = 1 - back
+    # Both right, the first, the second, both at one wrong subject, at two: the chance of each (rows) a pass after each.
+    step = np.array([[p, p * back, p * back, back, back**2],
+                     [nothing, p * stay, wrong * back, nothing, back * stay],
+                     [nothing, wrong * back, p * stay, nothing, back * stay],
+                     [wrong, nothing, nothing, stay, nothing],
+                     [nothing, wrong * stay, wrong * stay, nothing, stay**2]])
+    first_right, second_right = [1, 1, 0, 0, 0], [1, 0, 1, 0, 0]
     relations = np.append(lengths, np.zeros(passes + 1, int))
 
     def come_apart(one: IntArray, other: IntArray) -> FloatArray:
@@ -152,29 +160,20 @@ def variance_of_paths(lengths: tuple[int, ...], N: int, R: int, p: FloatArray, c
 
     # Two queries are at one subject after `one` and `other` passes, each right or wrong; then they share passes.
     one, other = np.indices((passes + 1, passes + 1))
-    right, right_other = from_right[one], from_right[other]
+    right, right_other = after[1][one], after[1][other]
     both, first, second = right * right_other, right * (1 - right_other), (1 - right) * right_other
-    same = np.zeros_like(both)  # both at the same wrong subject
+    state = np.stack([both, first, second, 0 * both, 1 - both - first - second])
     weight = np.where((one > 0) & (other > 0), come_apart(one - 1, other - 1), 1.0) / N
     total = np.zeros_like(p)
     while weight.any():
         left, left_other = np.maximum(passes - one, 0), np.maximum(passes - other, 0)
         go_on = (left > 0) & (left_other > 0)
-        neither = 1 - both - first - second
-        ends = (from_right[left] * (both * from_right[left_other] + first * from_wrong[left_other])
-                + from_wrong[left] * (second * from_right[left_other] + neither * from_wrong[left_other]))
-        parting = decay[np.maximum(left - 1, 0)] * decay[np.maximum(left_other - 1, 0)] * p * (1 - p)
-        ends += np.where(go_on, correlation, 0)[..., None] * both * parting
+        ends = (state * after[first_right][:, left] * after[second_right][:, left_other]).sum(axis=0)
+        parting = decay[np.maximum(left - 1, 0)] * decay[np.maximum(left_other - 1, 0)] * p * wrong
+        ends += np.where(go_on, correlation, 0)[..., None] * state[0] * parting
         parted = np.where(go_on, come_apart(one, other), 1.0)
-        total += np.tensordot(weight * parted, ends - from_right[passes] ** 2)
-
-        neither = neither - same
-        both, first, second, same = (
-            both * p + (first + second) * p * back + same * back + neither * back**2,
-            first * p * (1 - back) + second * back * (1 - p) + neither * back * (1 - back),
-            second * p * (1 - back) + first * back * (1 - p) + neither * back * (1 - back),
-            both * (1 - p) + same * (1 - back),
-        )
+        total += np.tensordot(weight * parted, ends - after[1][passes] ** 2)
+        state = np.einsum("ijn,j...n->i...n", step, state)
         weight = np.where(go_on, weight * (1 - parted), 0)
         one, other = one + 1, other + 1
     return total

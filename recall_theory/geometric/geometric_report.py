@@ -113,8 +113,8 @@ def gather_report(N: Sequence[int] = (32, 256), R: Sequence[int] = (4, 16), most
         check_affordable(s)
 
     def made(values: list[float]) -> GeometricReport:
-        seen = {s: Observable(np.array(values[i * seeds:(i + 1) * seeds])) for i, s in enumerate(everything)
-                if len(values) >= (i + 1) * seeds}
+        finished = np.reshape(values[:len(values) // seeds * seeds], (-1, seeds))
+        seen = dict(zip(everything, map(Observable, finished), strict=False))
         curves = tuple(_curve(n, r, [(s.width, seen[s]) for s in some if s in seen])
                        for (n, r), some in settings.items())
         return GeometricReport(used, seeds, curves, max(N), frontiers(max(N), most_hops), rows)
@@ -143,7 +143,7 @@ def frontiers(N: int, most_hops: int, d: int = HELD) -> dict[str, tuple[int | No
     """For each way to answer queries the most relations that an embedding of d one-bit coordinates holds, at 1, 2, ..
     hops; and the bound on it for facts in subject embeddings alone, None where none is known."""
 
-    def asks(way: str, R: int, h: int) -> float:
+    def takes(way: str, R: int, h: int) -> float:
         """Coordinates that so many relations take; infinity beyond the range of the bound."""
         if way == BOUND:
             bits = hops_bits(N, R, h)
@@ -152,8 +152,8 @@ def frontiers(N: int, most_hops: int, d: int = HELD) -> dict[str, tuple[int | No
         return Construction(N=N, R=R, hops=hops, route=route).d
 
     def most(way: str, h: int) -> int | None:
-        R = last_reaching(lambda R: asks(way, R, h) <= d, 1, 1, MOST_R, guess=1)
-        return R if R is None or asks(way, R + 1, h) < math.inf else None
+        R = last_reaching(lambda R: takes(way, R, h) <= d, 1, 1, MOST_R, guess=1)
+        return R if R is None or takes(way, R + 1, h) < math.inf else None
 
     return {name: tuple(most(way, h) for h in range(1, most_hops + 1))
             for way, name in {**WAYS, BOUND: BOUND}.items()}

@@ -69,20 +69,17 @@ class GeometricSetting(BaseSetting):
                 if getattr(self, name) is None:
                     raise SettingError(name, f"{name} is missing: random superposition has no size of its own; give "
                                        "it, or ask for the exact construction")
-            if self.k < 2:
-                raise SettingError("code_length", f"code_length={self.k} is too short: random superposition takes 2")
-            if self.width < self.k:
-                raise SettingError("d", f"d={self.d} is too small: a code of code_length={self.k} does not fit in")
-            return
-        bits = (self.N - 1).bit_length()
-        if self.precision is not None:
-            raise SettingError("precision", f"precision={self.precision} is for random superposition: coordinates of "
-                               "the exact construction have one bit")
-        if self.k < bits:
-            raise SettingError("code_length", f"code_length={self.k} is too short: {self.N} attributes need {bits} "
-                               "bits")
-        if self.width < self.exact_width:
-            raise SettingError("d", f"d={self.d} is too small: the exact construction takes {self.exact_width}")
+            least_k, least_d = 2, self.k
+        else:
+            if self.precision is not None:
+                raise SettingError("precision", f"precision={self.precision} is for random superposition: coordinates "
+                                   "of the exact construction have one bit")
+            least_k, least_d = (self.N - 1).bit_length(), self.exact_width
+        if self.k < least_k:
+            raise SettingError("code_length", f"code_length={self.k} is too short: for {self.N} attributes the "
+                               f"{self.construction} construction takes {least_k}")
+        if self.width < least_d:
+            raise SettingError("d", f"d={self.d} is too small: the {self.construction} construction takes {least_d}")
 
     @property
     def k(self) -> int:
@@ -93,8 +90,7 @@ class GeometricSetting(BaseSetting):
     def word_lengths(self) -> tuple[int, ...]:
         """How many relations each pass (or layer) answers at once, in order; they add up to `hops`."""
         each = 1 if self.chain_of_thought else math.ceil(self.hops / self.depth)
-        full, rest = divmod(self.hops, each)
-        return (each,) * full + (rest,) * (rest > 0)
+        return tuple(min(each, self.hops - answered) for answered in range(0, self.hops, each))
 
     @property
     def words(self) -> int:
@@ -169,7 +165,7 @@ class TrainingSetting(BaseSetting):
     @property
     def length(self) -> int:
         """Tokens of a sequence: subject, relations, and with chain of thought all answers but the last."""
-        return 1 + self.hops + (self.hops - 1 if self.chain_of_thought else 0)
+        return 2 * self.hops if self.chain_of_thought else 1 + self.hops
 
     @property
     def numbers(self) -> int:

@@ -132,13 +132,11 @@ def simulate(setting: GeometricSetting, seeds: int = 32, seed: int | None = None
     check_seeds(seeds)
     used = check_seed(seed)
 
-    def observed(values: list[float]) -> GeometricObservation[GeometricSetting] | None:
-        return GeometricObservation(setting, used, {"recall": Observable(np.array(values))}) if values else None
+    def observed(values: list[float]) -> GeometricObservation[GeometricSetting]:
+        return GeometricObservation(setting, used, {"recall": Observable(np.array(values))})
 
-    complete = observed(collect(one_seed, [(setting, used, index) for index in range(seeds)], jobs=jobs,
-                                progress=progress, partial=observed))
-    assert complete is not None
-    return complete
+    return observed(collect(one_seed, [(setting, used, index) for index in range(seeds)], jobs=jobs,
+                            progress=progress, partial=lambda values: observed(values) if values else None))
 
 
 def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:

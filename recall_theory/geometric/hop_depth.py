@@ -43,9 +43,9 @@ class HopCosts:
     words: int | None
     d: int | None
     mlp_width: int | None
-    lookup: int
-    bound_bits: float | None
-    bound_d: int | None
+    lookup: int = 0
+    bound_bits: float | None = None
+    bound_d: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,8 +84,7 @@ def hops(N: int, R: int, h: int, bits: float = 16.0) -> HopDepths:
         passes = math.ceil(h / math.ceil(h / depth))
         words, d, width = _sizes(s, depth)
         lookup = 0 if words is None else N * s.k * (1 + words)
-        ways.append(HopCosts("layers", f"{EMBEDDINGS}, lookup tables", False, depth, passes, words, d, width, lookup,
-                             None, None))
+        ways.append(HopCosts("layers", f"{EMBEDDINGS}, lookup tables", False, depth, passes, words, d, width, lookup))
     half = tables_bits(N, R) / (2 * N)
     routes = {"middle": (f"{EMBEDDINGS}, unembedding", half), "two-layers": (f"{EMBEDDINGS}, unembedding", half),
               "wide": ("MLP", None), "chain": (EMBEDDINGS, hops_bits(N, R, 1))}

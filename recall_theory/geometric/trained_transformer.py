@@ -128,9 +128,8 @@ def held_out(x: Array, y: Array) -> FloatArray:
     """For each row of y its value by a map that was fitted without its row, or its fifth of the rows. The rows must be
     in no order: subjects are not."""
     guess = np.empty(y.shape)
-    fold = np.arange(len(x)) % FOLDS
-    for f in range(min(FOLDS, len(x))):
-        out = fold == f
+    for first in range(min(FOLDS, len(x))):
+        out = np.arange(len(x)) % FOLDS == first
         fitted = ridge_fit(x[~out], y[~out])
         guess[out] = x[out] @ fitted[:-1] + fitted[-1]
     return guess

@@ -117,11 +117,12 @@ def cross_entropy(scores: Tree, label: Tree) -> Tree:
     return optax.losses.softmax_cross_entropy_with_integer_labels(scores, label)
 
 
-def forward(parameters: Tree, z: FixedEmbeddings, seq: Sequences, setting: Setting, is_limit: bool = False) -> Seen:
+def forward(parameters: Tree, task: RecallTask, seq: Sequences, setting: Setting, is_limit: bool = False) -> Seen:
     """The layer: attention is a softmax, or in the limit all on the greatest score, shared where several tie."""
     import jax
     import jax.numpy as jnp
 
+    z = embeddings_of(parameters, task)
     query = parameters["W"] @ z.z_eos
     here = jnp.arange(seq.tokens.shape[-1]) == seq.position[:, None]
     scores = (z.z_in @ query)[seq.tokens] + here * (z.z_trig @ query)
@@ -165,7 +166,7 @@ def three_steps(task: RecallTask, setting: Setting, eta: float | None, gamma: fl
     is_limit, label = eta is None, task.training.label
 
     def loss(parameters: Tree, saturated: bool) -> Tree:
-        scores = forward(parameters, task.embeddings, task.training, setting, saturated).logits
+        scores = forward(parameters, task, task.training, setting, saturated).logits
         if is_limit:  # the mean logit less the right one has the gradient of cross-entropy at uniform output
             return (scores.mean(axis=-1) - jnp.take_along_axis(scores, label[:, None], axis=-1)[:, 0]).mean()
         return cross_entropy(scores, label).mean()

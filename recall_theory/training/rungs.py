@@ -21,7 +21,7 @@ from ..errors import SettingError, interrupted_with
 from ..numerics.arrays import Measured, Observable
 from ..settings import N_TEST, OBSERVABLES, Setting, check_seed, check_seeds
 from . import attention_model, transformer_blocks
-from .attention_model import RecallTask, Seen, Sequences, credit, draw_recall_task, embeddings_of
+from .attention_model import RecallTask, Seen, Sequences, credit, cross_entropy, draw_recall_task
 from .trainer import Plan, Problem, Progress, Trained, Training, Tree, check_installed, stacked
 from .transformer_blocks import BlockShape
 
@@ -67,7 +67,7 @@ class Rung:
         """What the model makes of sequences."""
         if self.shape is not None:
             return transformer_blocks.forward(parameters, seq, self.shape, setting.V)
-        return attention_model.forward(parameters, embeddings_of(parameters, task), seq, setting, self.name == "1")
+        return attention_model.forward(parameters, task, seq, setting, is_limit=self.name == "1")
 
     def observe(self, setting: Setting, parameters: Tree, task: RecallTask) -> dict[str, Tree]:
         """The observables of one seed on fresh sequences.
@@ -94,22 +94,22 @@ class Rung:
         """The loss on a minibatch or on all training sequences, and both measures on all of them."""
         import jax
 
+        def of_sequences(parameters: Tree, task: RecallTask, seq: Sequences) -> tuple[Tree, Tree]:
+            logits = self.forward(setting, parameters, task, seq).logits
+            return cross_entropy(logits, seq.label).mean(), credit(logits, seq.label).mean()
+
         def loss(parameters: Tree, task: RecallTask, key: Tree) -> Tree:
             seq = task.training
             if not self.full_batch:
                 size = min(BATCH if self.shape is None else BLOCKS_BATCH, setting.N)
                 rows = jax.random.randint(key, (size,), 0, setting.N)
                 seq = jax.tree.map(lambda x: x[rows], seq)
-            logits = self.forward(setting, parameters, task, seq).logits
-            return attention_model.cross_entropy(logits, seq.label).mean()
+            return of_sequences(parameters, task, seq)[0]
 
         def measure(parameters: Tree, task: RecallTask) -> tuple[Tree, Tree]:
-            def of_one(seq: Sequences) -> tuple[Tree, Tree]:
-                one = jax.tree.map(lambda x: x[None], seq)
-                logits = self.forward(setting, parameters, task, one).logits
-                return attention_model.cross_entropy(logits, one.label)[0], credit(logits, one.label)[0]
-
-            losses, right = jax.lax.map(of_one, task.training, batch_size=BLOCK_SEQUENCES)
+            each = jax.tree.map(lambda x: x[:, None], task.training)
+            losses, right = jax.lax.map(lambda seq: of_sequences(parameters, task, seq), each,
+                                        batch_size=BLOCK_SEQUENCES)
             return losses.mean(), right.mean()
 
         return Problem(loss, measure)

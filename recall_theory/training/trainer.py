@@ -55,14 +55,18 @@ class Plan:
         """The optax transformation."""
         import optax
 
+        if self.optimiser == "descent":
+            return optax.sgd(self.rate)
         rate: Any = self.rate
         if self.cosine:
             rate = optax.warmup_cosine_decay_schedule(0.0, self.rate, self.warmup, self.most_steps)
         elif self.warmup:
             rate = optax.linear_schedule(0.0, self.rate, self.warmup)
-        if self.optimiser == "descent":
-            return optax.sgd(rate)
         return optax.adamw(rate, weight_decay=self.weight_decay)
+
+    def is_met(self, loss: Tree, accuracy: Tree) -> Tree:
+        """Whether training may end."""
+        return (accuracy >= self.accuracy) & (loss < self.loss)
 
 
 class Problem(NamedTuple):
@@ -109,8 +113,8 @@ class Training:
         seeds = jax.tree.leaves(parameters)[0].shape[0]
         self.keys = jax.random.split(jax.random.key(seed % 2**32), seeds)
         zero = jnp.zeros(seeds)
-        self.state = Trained(parameters, jax.vmap(self.optimiser.init)(parameters), zero.astype(int), zero + jnp.inf,
-                             zero)
+        moments = jax.vmap(self.optimiser.init)(parameters)
+        self.state = Trained(parameters, moments, zero.astype(int), zero + jnp.inf, zero)
         self._advance = jax.jit(self._advanced, static_argnums=3)
         if path is not None and Path(path).exists():
             self._load(path)
@@ -124,7 +128,7 @@ class Training:
         most = self.plan.most_steps
         try:
             for chunk, done in enumerate(range(int(self.state.steps.max()), most, CHUNK), start=1):
-                if self._met_the_rule(self.state).all():
+                if self.plan.is_met(self.state.loss, self.state.accuracy).all():
                     break
                 length = min(CHUNK, most - done)
                 with interrupts_deferred():
@@ -138,9 +142,6 @@ class Training:
             self._save()
         return self.state
 
-    def _met_the_rule(self, state: Trained) -> Tree:
-        return (state.accuracy >= self.plan.accuracy) & (state.loss < self.plan.loss)
-
     def _advanced(self, state: Trained, data: Tree, keys: Tree, length: int) -> Trained:
         """The state after `length` steps of every seed that has not met the stopping rule."""
         import jax
@@ -148,16 +149,16 @@ class Training:
         import optax
 
         def one(state: Trained, data: Tree, key: Tree) -> Trained:
-            def step(carry: tuple[Tree, Tree], number: Tree) -> tuple[tuple[Tree, Tree], None]:
+            def step(number: Tree, carry: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
                 parameters, moments = carry
-                gradient = jax.grad(self.problem.loss)(parameters, data, jax.random.fold_in(key, number))
-                updates, moments = self.optimiser.update(gradient, moments, parameters)
-                return (optax.apply_updates(parameters, updates), moments), None
+                of_step = jax.random.fold_in(key, state.steps + number)
+                updates, moments = self.optimiser.update(gradient(parameters, data, of_step), moments, parameters)
+                return optax.apply_updates(parameters, updates), moments
 
-            (parameters, moments), _ = jax.lax.scan(step, (state.parameters, state.moments),
-                                                    state.steps + jnp.arange(length))
+            gradient = jax.grad(self.problem.loss)
+            parameters, moments = jax.lax.fori_loop(0, length, step, (state.parameters, state.moments))
             new = Trained(parameters, moments, state.steps + length, *self.problem.measure(parameters, data))
-            done = self._met_the_rule(state)
+            done = self.plan.is_met(state.loss, state.accuracy)
             return Trained(*jax.tree.map(lambda old, now: jnp.where(done, old, now), state, new))
 
         return jax.vmap(one)(state, data, keys)

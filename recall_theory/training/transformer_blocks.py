@@ -27,10 +27,6 @@ class BlockShape:
     blocks: int
     trigger_token: bool
 
-    def length(self, setting: Setting) -> int:
-        """Positions of a sequence, the end token's included."""
-        return setting.L + 1 + self.trigger_token
-
 
 def heads_of(d: int) -> int:
     """The number of heads: the largest divisor of d that leaves each at least 8 coordinates.
@@ -58,8 +54,9 @@ def initial(setting: Setting, shape: BlockShape, rng: np.random.Generator) -> Tr
         "inward": normal(d, wide), "bias": np.zeros(wide, np.float32),
         "outward": normal(wide, d, out), "outward_bias": np.zeros(d, np.float32),
     } for _ in range(shape.blocks)]
-    return {"tokens": normal(d, V + 2).T.copy(), "positions": normal(d, shape.length(setting)).T.copy(),
-            "blocks": blocks, "norm": norm(), "unembedding": normal(d, V)}
+    length = setting.L + 1 + shape.trigger_token
+    return {"tokens": normal(d, V + 2).T.copy(), "positions": normal(d, length).T.copy(), "blocks": blocks,
+            "norm": norm(), "unembedding": normal(d, V)}
 
 
 def layer_norm(x: Tree, norm: Tree) -> Tree:
