@@ -8,8 +8,8 @@ from support import assert_mean, drawn
 
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
-from recall_theory.simulate.data import draw_mlp
-from recall_theory.simulate.three_step_mlp import attention_scores
+from recall_theory.simulate.fixed_layer import draw_mlp
+from recall_theory.simulate.three_step import steps_of_layer
 from recall_theory.theory import formulas, seed
 from recall_theory.theory.accuracy import DEFAULT
 from recall_theory.theory.formulas import step_two as mlp_terms
@@ -76,8 +76,8 @@ def test_a_constant_part_alone_turns_what_label_noise_shares():
     found = []
     for index in range(2500):
         emb, samples = drawn(setting, None, index)
-        mlp = draw_mlp(setting, np.random.default_rng())
-        found.append(attention_scores(setting, emb, samples, mlp)[0].var(ddof=1))
+        g = steps_of_layer(setting, emb, samples, draw_mlp(setting, np.random.default_rng()))
+        found.append((emb.z_in @ g).var(ddof=1))
     assert abs(np.mean(found) / law - 1) < 0.05 + 4 * np.std(found) / len(found)**0.5 / law
 
 
@@ -89,8 +89,8 @@ def test_tokens_pull_on_themselves_through_few_neurons(phi):
     found = []
     for index in range(600):
         emb, samples = drawn(setting, None, index)
-        found.append(stats.skew(attention_scores(setting, emb, samples, draw_mlp(setting, np.random.default_rng()))[0],
-                                bias=False))
+        g = steps_of_layer(setting, emb, samples, draw_mlp(setting, np.random.default_rng()))
+        found.append(stats.skew(emb.z_in @ g, bias=False))
     assert_mean(found, float((law.weight * law.skew).sum()), 5, 0.03)
 
 

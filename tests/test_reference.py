@@ -10,7 +10,7 @@ import pytest
 from support import drawn_task
 
 from recall_theory.settings import Setting, SettingError
-from recall_theory.simulate import data, observables, reference, run, three_step, three_step_mlp
+from recall_theory.simulate import data, fixed_layer, observables, reference, run, three_step
 
 EMBEDDINGS = ["gaussian", "sphere", "orthogonal"]
 ACTIVATIONS = ["relu", "gelu", "tanh", "erf", "quadratic", "identity", "x**3 - 3*x", "relu(x - 0.3)**2"]
@@ -21,8 +21,7 @@ LAYERS = [{}, {"m": 9, "activation": "gelu"}]
 
 
 def fast(task):
-    given = (task.setting, task.emb, task.samples)
-    return three_step.train(*given) if task.layer is None else three_step_mlp.train(*given, task.layer)
+    return three_step.train(task.setting, task.emb, task.samples, task.layer)
 
 
 def by_definition(task):
@@ -75,7 +74,8 @@ def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
     for module, name, size in ((data, "DRAW_TOKENS", 50), (data, "LAYOUT_TOKENS", 20),
                                (reference, "BLOCK_NUMBERS", 400), (three_step, "TABLE", 12),
                                (three_step, "FEWEST_ROWS", 5), (observables, "BLOCK_LOGITS", 30),
-                               (three_step_mlp, "BLOCK_ENTRIES", 70), (three_step_mlp, "TABLE_ENTRIES", 12 * 4)):
+                               (three_step, "WEIGHTS", 30), (three_step, "TABLE_ENTRIES", 12 * 4),
+                               (fixed_layer, "BLOCK_ENTRIES", 70)):
         monkeypatch.setattr(module, name, size)
     again = drawn_task(setting, 2)  # samples are drawn block by block: other sizes draw others
     assert len(list(again.samples.blocks())) > 30 and len(list(reference.blocks(again))) > 30
@@ -91,10 +91,10 @@ def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
 def test_attention_that_ties_is_shared():
     task = drawn_task(Setting(V=6, L=3, d=7, N=30, embedding="orthogonal"), 4)
     block, = task.samples.blocks()
-    attention = three_step.argmax_attention(np.zeros(6), 0.0, block)
-    assert attention.share == pytest.approx(np.full(30, 1 / 3))
-    assert attention.each == pytest.approx(np.full(30, 1 / 3))
-    assert len(attention.tied) == 30 and len(attention.lost) == 0
+    zeros = np.zeros((6, 7))
+    attention = three_step.Trained(np.zeros(6), 0.0, zeros, zeros, zeros.T).attention(block)
+    assert attention.own == pytest.approx(np.full(30, 1 / 3))
+    assert attention.others == pytest.approx(np.full((30, 2), 1 / 3))
 
 
 @pytest.mark.parametrize("layer", [{}, {"m": 10, "activation": "relu"}, {"m": 10, "activation": "tanh"}])
@@ -110,11 +110,9 @@ def test_tokens_that_share_an_embedding_tie_alike_in_both_paths(layer, trigger_i
         assert_same(model, reference.trained(task, plain), setting)
         attended, *_ = reference.answered(task, plain, every_sequence(task))
         assert observables.exactly(model, 4)[0] == pytest.approx(attended.mean(), abs=1e-9)
-        tied += sum(len(three_step.argmax_attention(model.scores, model.trigger_score, block).tied)
-                    for block in task.samples.blocks())
-        if not layer:
-            some = reference.on_fresh_sequences(task, plain, np.random.default_rng(seed), 300)[:3]
-            assert observables.on_fresh_sequences(model, 4, np.random.default_rng(seed), 300) == pytest.approx(some)
+        tied += sum(np.count_nonzero(model.attention(block).others % 1) for block in task.samples.blocks())
+        some = reference.on_fresh_sequences(task, plain, np.random.default_rng(seed), 300)
+        assert observables.on_fresh_sequences(model, 4, np.random.default_rng(seed), 300) == pytest.approx(some)
     assert tied > 0
 
 
@@ -257,9 +255,9 @@ def test_rates_too_large_for_floats_are_an_error():
 
 def test_observables_on_the_same_fresh_sequences():
     task = drawn_task(Setting(V=25, L=8, d=14, N=400), 3)
-    *slow, weight = reference.on_fresh_sequences(task, reference.train(task), np.random.default_rng(4), 500)
+    slow = reference.on_fresh_sequences(task, reference.train(task), np.random.default_rng(4), 500)
     quick = observables.on_fresh_sequences(fast(task), 8, np.random.default_rng(4), 500)
-    assert quick == pytest.approx(slow, abs=1e-12) and weight == slow[0]  # in the limit a weight is 0 or 1
+    assert quick == pytest.approx(slow, abs=1e-12) and slow[3] == slow[0]  # in the limit a weight is 0 or 1
     assert 0.05 < quick[0] < 0.95 or 0.05 < quick[2] < 0.95  # neither end would test anything
 
 

@@ -10,7 +10,7 @@ from support import drawn_task
 from test_reference import VARIANTS
 
 from recall_theory.settings import SMALL_RATES, Setting, SettingError
-from recall_theory.simulate import loops, observables, reference, run, small_rates, three_step
+from recall_theory.simulate import fixed_layer, loops, observables, reference, run, three_step
 from recall_theory.simulate.run import simulate
 
 ETA = 1e-12  # the explicit simulator at this rate is the limit eta -> 0 but for some 1e-12
@@ -25,7 +25,7 @@ def at_beta(setting, lead, eta=ETA):
 
 def fast(task, beta=None):
     temperature = (task.setting.beta if beta is None else beta) * float(task.z_eos @ task.z_eos)
-    return small_rates.train(task.setting, task.emb, task.samples, task.layer, temperature)
+    return three_step.train(task.setting, task.emb, task.samples, task.layer, temperature=temperature)
 
 
 def difference(a, b):
@@ -40,11 +40,11 @@ def test_the_fast_path_is_the_explicit_one_at_a_tiny_eta(variant, layer):
         task = drawn_task(setting, 1)
         explicit = reference.train(task)
         slow, quick = reference.trained(task, explicit), fast(task)
-        assert difference(quick.trained.scores, slow.scores) < 1e-9
-        assert quick.trained.trigger_score == pytest.approx(slow.trigger_score, rel=1e-9)
-        assert difference(quick.trained.logits, slow.logits / setting.gamma) < 1e-9
-        assert difference(quick.trained.wrong @ quick.trained.out, slow.wrong @ slow.out / setting.gamma) < 1e-9
-        assert small_rates.on_fresh_sequences(setting, quick, np.random.default_rng(4), 100) == pytest.approx(
+        assert difference(quick.scores, slow.scores) < 1e-9
+        assert quick.trigger_score == pytest.approx(slow.trigger_score, rel=1e-9)
+        assert difference(quick.logits, slow.logits / setting.gamma) < 1e-9
+        assert difference(quick.wrong @ quick.out, slow.wrong @ slow.out / setting.gamma) < 1e-9
+        assert observables.on_fresh_sequences(quick, setting.L, np.random.default_rng(4), 100) == pytest.approx(
             reference.on_fresh_sequences(task, explicit, np.random.default_rng(4), 100), abs=1e-9)
 
 
@@ -53,25 +53,24 @@ def test_a_wrong_temperature_is_seen():
     setting = at_beta(Setting(20, 6, 24, 300), 1.0)
     task = drawn_task(setting, 1)
     slow = reference.trained(task, reference.train(task)).logits / setting.gamma
-    assert difference(fast(task, 1.01 * setting.beta).trained.logits, slow) > 1e-4
+    assert difference(fast(task, 1.01 * setting.beta).logits, slow) > 1e-4
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_large_beta_is_the_limit_and_small_beta_uniform_attention(layer):
     setting = Setting(30, 8, 24, 600, **layer)
     task = drawn_task(at_beta(setting, 1.0), 3)
-    attended, recall, accuracy, weight = small_rates.on_fresh_sequences(
-        setting, fast(task, 1e30), np.random.default_rng(0), 400)
-    limit = run.three_step.train(setting, task.emb, task.samples) if not layer else run.three_step_mlp.train(
-        setting, task.emb, task.samples, task.layer)
-    assert (attended, recall, accuracy) == pytest.approx(
+    attended, recall, accuracy, weight = observables.on_fresh_sequences(
+        fast(task, 1e30), 8, np.random.default_rng(0), 400)
+    limit = three_step.train(setting, task.emb, task.samples, task.layer)
+    assert (attended, recall, accuracy, weight) == pytest.approx(
         observables.on_fresh_sequences(limit, 8, np.random.default_rng(0), 400), abs=1e-12)
     assert weight == pytest.approx(attended, abs=1e-12)
-    *_, weight = small_rates.on_fresh_sequences(setting, fast(task, 0.0), np.random.default_rng(0), 400)
+    *_, weight = observables.on_fresh_sequences(fast(task, 0.0), 8, np.random.default_rng(0), 400)
     assert weight == pytest.approx(1 / 8, abs=1e-12)
     if not layer:  # at beta 0 step three is step one
         val1 = three_step.step_one(setting, task.emb, task.samples)
-        assert difference(fast(task, 0.0).trained.out, val1.T @ task.emb.u.T) < 1e-12
+        assert difference(fast(task, 0.0).out, val1.T @ task.emb.u.T) < 1e-12
 
 
 @pytest.mark.parametrize("layer", LAYERS[:2])
@@ -79,15 +78,14 @@ def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
     setting = at_beta(Setting(V=12, L=7, d=10, N=333, **layer), 2.0)
     task = drawn_task(setting, 2)
     whole = fast(task)
-    observed = small_rates.on_fresh_sequences(setting, whole, np.random.default_rng(1), 200)
-    for module, name, size in ((small_rates, "WEIGHTS", 30),
+    observed = observables.on_fresh_sequences(whole, setting.L, np.random.default_rng(1), 200)
+    for module, name, size in ((three_step, "WEIGHTS", 30), (observables, "BLOCK_LOGITS", 30),
                                (three_step, "TABLE", 12), (three_step, "FEWEST_ROWS", 5),
-                               (run.three_step_mlp, "BLOCK_ENTRIES", 70),
-                               (run.three_step_mlp, "TABLE_ENTRIES", 12 * 4)):
+                               (fixed_layer, "BLOCK_ENTRIES", 70), (three_step, "TABLE_ENTRIES", 12 * 4)):
         monkeypatch.setattr(module, name, size)
     parts = fast(task)
-    assert difference(parts.trained.logits, whole.trained.logits) < 1e-12
-    assert small_rates.on_fresh_sequences(setting, parts, np.random.default_rng(1), 200) == pytest.approx(
+    assert difference(parts.logits, whole.logits) < 1e-12
+    assert observables.on_fresh_sequences(parts, setting.L, np.random.default_rng(1), 200) == pytest.approx(
         observed, abs=1e-12)
 
 
@@ -109,14 +107,14 @@ def test_softmax_of_scores_that_underflow():
 
 def test_rates_choose_the_path(monkeypatch):
     calls = []
-    for module in (small_rates, reference):
+    for module in (three_step, reference):
         inner = module.train
-        monkeypatch.setattr(module, "train", lambda *given, module=module, inner=inner:
-                            (calls.append(module.__name__.rsplit(".", 1)[1]), inner(*given))[1])
+        monkeypatch.setattr(module, "train", lambda *given, module=module, inner=inner, **how:
+                            (calls.append(module.__name__.rsplit(".", 1)[1]), inner(*given, **how))[1])
     setting = Setting(V=16, L=4, d=32, N=200)
     for eta, gamma in ((1e-6, 1e9), (0.01, 1e5), (5.0, 1e5), (1e-6, 1e-4)):
         run.one_seed(setting.replace(eta=eta, gamma=gamma), 0, 0, 16)
-    assert calls == ["small_rates", "small_rates", "reference", "reference"]
+    assert calls == ["three_step", "three_step", "reference", "reference"]
 
 
 @pytest.mark.parametrize("layer", [{}, {"m": 24, "activation": "relu"}])
@@ -132,7 +130,7 @@ def test_at_the_edge_of_small_rates_both_paths_observe_the_same(layer):
         for seed in range(6):
             task = drawn_task(setting, seed)
             explicit = reference.on_fresh_sequences(task, reference.train(task), np.random.default_rng(0), 1000)
-            quick = small_rates.on_fresh_sequences(setting, fast(task), np.random.default_rng(0), 1000)
+            quick = observables.on_fresh_sequences(fast(task), setting.L, np.random.default_rng(0), 1000)
             found.append(np.subtract(explicit, quick))
         assert np.abs(np.mean(found, axis=0)).max() < 0.002 + 1e-9, (size, lead, np.mean(found, axis=0))
 

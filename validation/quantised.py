@@ -9,6 +9,7 @@ setting without the trigger in the values, every fourth on the sphere. One train
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from recall_theory import Setting
 from recall_theory.numerics.quantiser import quantised
 from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.simulate.observables import known_facts
-from recall_theory.simulate.three_step import Trained, step_one, step_three, step_two
+from recall_theory.simulate.three_step import Trained, step_one, step_two, value_step
 from recall_theory.simulate.workers import collect, one_thread
 
 BITS = (1, 2, 3, 4, 8, None)
@@ -45,10 +46,9 @@ def recalls(setting: Setting, number: int, index: int) -> tuple[float, ...]:
         for_embeddings, for_samples = np.random.SeedSequence([SEED, number, index]).spawn(2)
         emb, samples = draw_embeddings(setting, np.random.default_rng(for_embeddings)), Samples(setting, for_samples)
         g = step_two(setting, emb, samples, step_one(setting, emb, samples))
-        scores, trigger = emb.z_in @ g, float(emb.z_trig @ g)
-        val = step_three(setting, emb, samples, scores, trigger)
-        values = emb.informative_values(setting)
-        models = (Trained(scores, trigger, values, emb.z_in, quantised(val, b).T @ emb.u.T) for b in BITS)
+        model = Trained(emb.z_in @ g, float(emb.z_trig @ g), emb.informative_values(setting), emb.z_in, emb.u.T)
+        val = value_step(setting, emb, samples, model.attention)
+        models = (dataclasses.replace(model, out=quantised(val, b).T @ emb.u.T) for b in BITS)
         return tuple(float(known_facts(model).mean()) for model in models)
 
 

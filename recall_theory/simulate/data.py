@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..activations import Activation, activation
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import FloatArray, Rows
 from ..numerics.unit_sphere import random_embeddings
 from ..settings import Setting, SettingError
 
@@ -62,26 +61,6 @@ class Embeddings:
         return self.z_in + self.z_trig
 
 
-@dataclasses.dataclass(frozen=True)
-class Mlp:
-    """The fixed layer: W_in (m, d), entries iid N(0, 1), and the activation phi."""
-
-    W_in: FloatArray
-    phi: Activation
-
-    def steepest(self, longest: float) -> float:
-        """A bound on |J|, J the derivative of phi(W_in h)/sqrt(m) in h, for inputs h of at most this norm."""
-        reach = float(np.linalg.norm(self.W_in, axis=1).max()) * longest
-        slope = float(np.abs(self.phi.derivative(np.linspace(-reach, reach, 1001))).max())
-        return slope * float(np.linalg.norm(self.W_in)) / len(self.W_in)**0.5
-
-
-def draw_mlp(setting: Setting, rng: np.random.Generator) -> Mlp:
-    """The layer of one seed."""
-    assert setting.m is not None
-    return Mlp(rng.standard_normal((setting.m, setting.d)), activation(setting.activation))
-
-
 def draw_embeddings(setting: Setting, rng: np.random.Generator) -> Embeddings:
     """Embeddings of one seed. With orthogonal ones z_trig is orthogonal too where d > V."""
     z_in, z_out, z_trig = random_embeddings(rng, setting.V, setting.d, setting.embedding)
@@ -89,7 +68,7 @@ def draw_embeddings(setting: Setting, rng: np.random.Generator) -> Embeddings:
 
 
 @dataclasses.dataclass(frozen=True)
-class Block:
+class Block(Rows):
     """Neighbouring samples: informative (n,) tokens, which ascend, and noise (n, L-1) tokens."""
 
     informative: IntArray

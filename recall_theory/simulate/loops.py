@@ -6,49 +6,15 @@ tokens at the other positions. NumPy has no function for any of them that passes
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray
-from .data import IntArray
+from ..numerics.machine_code import compiled
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 Tokens = NDArray[np.integer[Any]]
-
-
-def compiled(function: Function) -> Function:
-    """The function as machine code, made when it is first called and kept on disk for the next process.
-
-    Until then numba is not imported, so that commands that train nothing start without it.
-    """
-
-    @functools.cache
-    def machine_code() -> Callable[..., Any]:
-        from numba import njit
-
-        try:
-            return njit(cache=True, nogil=True)(function)
-        except RuntimeError:  # there is no folder that it may write to
-            return njit(nogil=True)(function)
-
-    @functools.wraps(function)
-    def call(*arguments: Any) -> Any:
-        return machine_code()(*arguments)
-
-    return call  # type: ignore[return-value]
-
-
-@compiled
-def count(row: Tokens, noise: Tokens, table: FloatArray) -> None:
-    """Add 1 to table[row[i], token] for each noise token of each sequence i."""
-    for i in range(len(row)):
-        line = table[row[i]]
-        for position in range(noise.shape[1]):
-            line[noise[i, position]] += 1
 
 
 @compiled
@@ -85,7 +51,8 @@ def add_weights(row: Tokens, noise: Tokens, weight: FloatArray, table: FloatArra
     """Add weight[i, position], of weight (n, L-1), to table[row[i], token] for each noise token of each sequence i."""
     for i in range(len(row)):
         for position in range(noise.shape[1]):
-            table[row[i], noise[i, position]] += weight[i, position]
+            if weight[i, position] != 0:  # of an argmax most are
+                table[row[i], noise[i, position]] += weight[i, position]
 
 
 @compiled
@@ -93,7 +60,7 @@ def add_weighted(total: FloatArray, noise: Tokens, weight: FloatArray, values: F
     """Add to total[i] the values (V, width) of the noise tokens of sequence i, each times its weight (n, L-1)."""
     for i in range(len(noise)):
         for position in range(noise.shape[1]):
-            if weight[i, position] != 0:  # of an argmax most are
+            if weight[i, position] != 0:
                 token = noise[i, position]
                 for column in range(values.shape[1]):
                     total[i, column] += weight[i, position] * values[token, column]
@@ -130,41 +97,35 @@ def add_pulls(row: Tokens, noise: Tokens, pull: FloatArray, own_pull: FloatArray
 
 
 @compiled
-def attend(informative: Tokens, noise: Tokens, scores: FloatArray, trigger_score: float,
-           scale: float) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
-    """Attention on the greatest score, shared by those within `scale` of it.
-
-    Four arrays (n,): the share of the informative position; that of each noise position that scores at least as much
-    as the third says; and the token at the last of these.
-    """
-    n = len(informative)
-    share, each, least, token = np.empty(n), np.zeros(n), np.empty(n), np.zeros(n, dtype=np.intp)
-    for i in range(n):
-        own = scores[informative[i]] + trigger_score
-        greatest = -np.inf
+def argmax(informative: Tokens, noise: Tokens, scores: FloatArray, trigger_score: float, own: FloatArray,
+           weight: FloatArray, width: float) -> None:
+    """As `softmax` in the limit of large scores: those within `width` of the greatest share the attention."""
+    for i in range(len(informative)):
+        score = scores[informative[i]] + trigger_score
+        least = score
         for position in range(noise.shape[1]):
-            greatest = max(greatest, scores[noise[i, position]])
+            least = max(least, scores[noise[i, position]])
+        least -= width
 
-        least[i] = max(own, greatest) - scale
-        share[i] = own >= least[i]
-        if greatest >= least[i]:
-            tied = share[i]
+        own[i] = score >= least
+        total = own[i]
+        for position in range(noise.shape[1]):
+            weight[i, position] = scores[noise[i, position]] >= least
+            total += weight[i, position]
+
+        if total > 1:
+            own[i] /= total
             for position in range(noise.shape[1]):
-                if scores[noise[i, position]] >= least[i]:
-                    tied += 1
-                    token[i] = noise[i, position]
-            share[i] /= tied
-            each[i] = 1 / tied
-    return share, each, least, token
+                weight[i, position] /= total
 
 
 @compiled
-def add_rows(total: FloatArray, index: Tokens, rows: FloatArray, row: Tokens) -> None:
-    """Add rows[row[i]], of rows (any, width), to total[index[i, j]] for every j."""
+def add_rows(total: FloatArray, index: Tokens, rows: FloatArray) -> None:
+    """Add rows[i], of rows (n, width), to total[index[i, j]] for every j."""
     for i in range(len(index)):
         for j in range(index.shape[1]):
             for column in range(rows.shape[1]):
-                total[index[i, j], column] += rows[row[i], column]
+                total[index[i, j], column] += rows[i, column]
 
 
 @compiled

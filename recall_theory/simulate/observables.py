@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..numerics.arrays import FloatArray, Measured, Observable
 from ..settings import Setting
 from .data import Block, IntArray, token_type
-from .three_step import TIE, Trained, argmax_attention, tie_width
+from .three_step import TIE, Trained, tie_width
 
 BLOCK_LOGITS = 1 << 20  # logits handled together
 
@@ -81,23 +81,26 @@ def fresh_sequences(V: int, L: int, rng: np.random.Generator, n_test: int) -> Bl
     return Block(rng.integers(V, size=n_test), rng.integers(V, size=(n_test, L - 1)).astype(token_type(V)))
 
 
-def on_fresh_sequences(model: Trained, L: int, rng: np.random.Generator, n_test: int) -> tuple[float, float, float]:
-    """Attention, recall and accuracy; attention and accuracy as frequencies over n_test sequences."""
-    V = len(model.scores)
-    known = known_facts(model)
-    fresh, rows = fresh_sequences(V, L, rng, n_test), 1 + BLOCK_LOGITS // V
-    attention = argmax_attention(model.scores, model.trigger_score, fresh)
+def on_fresh_sequences(model: Trained, L: int, rng: np.random.Generator, n_test: int) -> tuple[float, ...]:
+    """Attention, recall, accuracy and the mean attention weight of the informative position.
 
-    right = attention.share * known[fresh.informative]
-    lost = np.flatnonzero(attention.each == 1)
-    for some in in_parts(lost[np.argsort(attention.token[lost])], rows):
-        tokens, row = np.unique(attention.token[some], return_inverse=True)
-        near = answers(model.wrong[tokens] @ model.out)  # of each token that holds some attention, once
-        right[some] = near[row, fresh.informative[some]] / np.count_nonzero(near, axis=1)[row]
-    for some in in_parts(attention.tied, rows):  # the values mix as the attention does
-        mixed = attention.mixed(some, model.right, model.wrong)
-        right[some] = credit(mixed @ model.out, fresh.informative[some])
-    return float(attention.share.mean()), float(known.mean()), float(right.mean())
+    Attention is how often the greatest weight is there, recall is of facts that are read out alone, and accuracy is of
+    the mixture that is attended to; all but recall over n_test fresh sequences.
+    """
+    V, sums = len(model.scores), np.zeros(3)
+    known, fresh = known_facts(model), fresh_sequences(V, L, rng, n_test)
+    for part in in_parts(np.arange(n_test), BLOCK_LOGITS // max(L, V)):
+        block = fresh.at(part)
+        attention = model.attention(block)
+        greatest = model.greatest(block) if model.is_softmax else attention
+        right = known[block.informative]
+        is_mixed = attention.own < 1
+        some = block.at(is_mixed)
+        h = attention.at(is_mixed).mixed(some, model.informative, model.noise)
+        right[is_mixed] = credit(model.features(h) @ model.out, some.informative)
+        sums += greatest.own.sum(), right.sum(), attention.own.sum()
+    attended, answered, weight = (sums / n_test).tolist()
+    return attended, float(known.mean()), answered, weight
 
 
 def exactly(model: Trained, L: int) -> tuple[float, float, float]:

@@ -19,7 +19,8 @@ from scipy.special import log_softmax
 
 from ..numerics.arrays import FloatArray
 from ..settings import Setting, SettingError
-from .data import Embeddings, IntArray, Mlp, Samples
+from .data import Embeddings, IntArray, Samples
+from .fixed_layer import Mlp
 from .observables import credit, fresh_sequences, in_parts, known_facts
 from .three_step import TIE, Trained, cancels
 

@@ -17,7 +17,7 @@ import numpy as np
 from ..numerics.arrays import Observable
 from ..numerics.formatting import plural
 from ..settings import MOST_BITS, N_TEST, OBSERVABLES, Setting, SettingError, check_integer, check_seed, check_seeds
-from . import observables, reference, small_rates, three_step, three_step_mlp
+from . import observables, reference, three_step
 from .data import (
     KEEP_BYTES,
     Matrices,
@@ -26,9 +26,9 @@ from .data import (
     check_embeddings,
     distance_from_random,
     draw_embeddings,
-    draw_mlp,
     token_type,
 )
+from .fixed_layer import draw_mlp
 from .observables import Observation
 from .workers import collect
 
@@ -69,22 +69,20 @@ def observe_seed(setting: Setting, seed: int, index: int, n_test: int | None = N
     emb = draw_embeddings(setting, rng) if given is None else given.for_seed(rng)
     layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(s_layer))
     samples = Samples(setting, s_samples)
+    temperature = None
     if not setting.is_limit:
         if n_test is None:
             raise SettingError("n_test", "n_test=None, a sum over all sequences, is for the limit only; with eta and "
                                "gamma give a number")
         task = reference.draw_task(setting, emb, samples, s_reference, layer)
-        if setting.has_small_rates:
-            soft = small_rates.train(setting, emb, samples, layer, setting.beta * float(task.z_eos @ task.z_eos))
-            return small_rates.on_fresh_sequences(setting, soft, fresh, n_test)
-        return reference.on_fresh_sequences(task, reference.train(task), fresh, n_test)
-    if layer is None:
-        model = three_step.train(setting, emb, samples, bits)
-    else:
-        model = three_step_mlp.train(setting, emb, samples, layer)
+        if not setting.has_small_rates:
+            return reference.on_fresh_sequences(task, reference.train(task), fresh, n_test)
+        temperature = setting.beta * float(task.z_eos @ task.z_eos)
+    model = three_step.train(setting, emb, samples, layer, temperature=temperature, bits=bits)
     if n_test is None:
         return observables.exactly(model, setting.L)
-    return observables.on_fresh_sequences(model, setting.L, fresh, n_test)
+    observed = observables.on_fresh_sequences(model, setting.L, fresh, n_test)
+    return observed[:3] if setting.is_limit else observed
 
 
 def memory_needed(setting: Setting, jobs: int = 1) -> float:
@@ -94,7 +92,7 @@ def memory_needed(setting: Setting, jobs: int = 1) -> float:
     tokens = N * (L - 1) * token_type(setting.V).itemsize
     numbers = 5.5 * V * d + 2 * d * d + V * min(V, three_step.FEWEST_ROWS)
     if setting.m is not None:
-        numbers += 6 * min(V * setting.m, three_step_mlp.TABLE_ENTRIES) + 3 * setting.m * d
+        numbers += 6 * min(V * setting.m, three_step.TABLE_ENTRIES) + 3 * setting.m * d
     libraries = LIBRARIES if setting.has_small_rates else LIBRARIES / 2
     starting = LIBRARIES / 2 if jobs > 1 else 0.0  # the process that starts the others
     return jobs * (8 * numbers + min(tokens, KEEP_BYTES) + libraries) + starting

@@ -1,50 +1,116 @@
-"""The fast path: the three-step limit from label-by-token counts and scores.
+r"""The fast path: the three steps from tables of labels by tokens and from scores, as eta -> 0.
 
-From a zero start, each gradient needs only how often token b stands in a sequence of label y and how each token
-scores, never the N*L*d numbers of the embedded sequences. Equal to `reference` taken to the limit, on the same data.
+From a zero start each gradient needs only which tokens stand in the sequences of a label and how each token scores,
+never the N L d numbers of the embedded sequences. From Val = 0 and W = 0:
+
+- step one: the output is uniform in every gradient, as the logits of Val1, of order eta, vanish.
+- step two: W1 z_EOS is proportional to g, because the gradient in W is linear in Val1 and an outer product with z_EOS.
+  The attention is the softmax of beta |z_EOS|^2 z_b.g (tokens b), with z_trig.g on top at the informative position, at
+  beta = eta*gamma and |z_EOS|^2 one number of the seed; in the limit beta -> infinity, the argmax of these scores.
+- step three: Val2 = Val1 + (gamma/N) sum_i r_{y_i} f(h_i)^T, h_i = sum_l a_il e_il what sequence i attends to. Val1 is
+  eta^2/beta of the second term, and vanishes. gamma only scales the logits, which leaves their argmax.
+
+In the Attention-only model f(h) = h, and sums over sequences become tables of labels by tokens, worked on some rows at
+a time, so that memory doesn't grow with N. A layer needs every h_i that isn't the value of one token, N m d
+multiplications a step; but sums over labels, and over the sequences that hold a token, replace the N V d of the
+logits. Equal to `reference` taken to the limits, on the same data.
 
 Rows of every table are indexed by the informative token k, whose label is pi(k): row k of `u` is z_out(pi(k)), so that
-the permutation disappears from the algebra. Tables of (V, V) numbers are worked on some rows at a time.
+the permutation disappears from the algebra.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import FloatArray, Rows
 from ..numerics.quantiser import quantised
-from ..settings import Setting
+from ..settings import Setting, SettingError
 from . import loops
-from .data import Block, Embeddings, IntArray, Mlp, Samples
+from .data import Block, Embeddings, Samples
+from .fixed_layer import Mlp
 
 TABLE = 1 << 19  # entries of a (V, V) table that are worked on together, 4 MB
 FEWEST_ROWS = 512  # of them, however large V is: products of matrices want some
-MIXED_NUMBERS = 1 << 18  # numbers of sequences that tie, held at a time
+TABLE_ENTRIES = 1 << 24  # entries of a table of labels by neurons
+WEIGHTS = 1 << 15  # attention weights that are held together, 256 KB: they should stay in the cache
 TIE = 1e-9  # scores this close, relative to the largest, are equal but for rounding
 ZERO_DIRECTION = 1e-13  # a direction this small, relative to what it is the difference of, is zero but for rounding
+
+
+@dataclasses.dataclass(frozen=True)
+class Attention(Rows):
+    """What n sequences attend to: the weight `own` (n,) of the informative position, `others` (n, L-1) of the rest."""
+
+    own: FloatArray
+    others: FloatArray
+
+    def mixed(self, block: Block, informative: FloatArray, noise: FloatArray) -> FloatArray:
+        """(n, width): the mean of the values of the positions, rows of `informative` and `noise` (V, width)."""
+        h: FloatArray = self.own[:, None] * informative[block.informative]
+        loops.add_weighted(h, block.noise, self.others, noise)
+        return h
+
+
+def uniform(block: Block) -> Attention:
+    """The attention at zero start."""
+    places = block.noise.shape[1] + 1
+    return Attention(np.full(len(block.noise), 1 / places), np.full(block.noise.shape, 1 / places))
+
+
+def tie_width(scores: FloatArray, trigger_score: float) -> float:
+    """How far apart scores may be that tie."""
+    return TIE * float(np.abs(scores).max() + abs(trigger_score))
 
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
     """What three steps leave: everything that the observables need.
 
-    `scores` (V,) are z_b.g and `trigger_score` is z_trig.g. The logits, one for the label of each token, are `right`
-    (V, width) @ `out` (width, V) where h is the value of an informative token, `wrong` @ `out` for a noise token.
+    `scores` (V,) are z_b.g and `trigger_score` is z_trig.g; in a softmax model they are its logits. The values of
+    informative tokens are rows of `informative` (V, d), those of noise tokens of `noise` (V, d), and an output reads
+    `features` of a mixture of them: the logits, one for the label of each token, are features(h) @ `out` (width, V).
     """
 
     scores: FloatArray
     trigger_score: float
-    right: FloatArray
-    wrong: FloatArray
+    informative: FloatArray
+    noise: FloatArray
     out: FloatArray
+    features: Callable[[FloatArray], FloatArray] = lambda h: h
+    is_softmax: bool = False
+
+    @functools.cached_property
+    def right(self) -> FloatArray:
+        """(V, width): the features of each token where it is informative."""
+        return self.features(self.informative)
+
+    @functools.cached_property
+    def wrong(self) -> FloatArray:
+        """(V, width): those of each token as noise."""
+        return self.features(self.noise)
 
     @property
     def logits(self) -> FloatArray:
         """(V, V): row k holds the logits of informative token k."""
         return self.right @ self.out
+
+    def greatest(self, block: Block) -> Attention:
+        """The attention to the greatest score. Positions that tie share it equally."""
+        return self._filled(block, loops.argmax, tie_width(self.scores, self.trigger_score))
+
+    def attention(self, block: Block) -> Attention:
+        """The attention of sequences."""
+        return self._filled(block, loops.softmax) if self.is_softmax else self.greatest(block)
+
+    def _filled(self, block: Block, fill: Callable[..., None], *arguments: float) -> Attention:
+        result = Attention(np.empty(len(block.noise)), np.empty(block.noise.shape))
+        fill(block.informative, block.noise, self.scores, self.trigger_score, result.own, result.others, *arguments)
+        return result
 
 
 def row_groups(V: int) -> Iterator[tuple[slice, FloatArray]]:
@@ -56,24 +122,43 @@ def row_groups(V: int) -> Iterator[tuple[slice, FloatArray]]:
         yield slice(start, stop), table[:stop - start]
 
 
-def count_noise(samples: Samples, labels: slice, table: FloatArray) -> None:
-    """Set table (labels, V) to how often each token stands as noise in the sequences of these informative tokens."""
-    table.fill(0)
-    for block in samples.blocks(labels):
-        loops.count(block.informative - labels.start, block.noise, table)
+def attended_sums(setting: Setting, emb: Embeddings, samples: Samples, attention: Callable[[Block], Attention],
+                  layer: Mlp | None = None) -> FloatArray:
+    """(V, width): for each label, the sum over its sequences of what they attend to, or of its features in a layer."""
+    informative, noise = emb.informative_values(setting), emb.z_in
+    of_informative, of_noise = (z if layer is None else layer.features(z) for z in (informative, noise))
+    own, total = np.zeros(setting.V), np.zeros(of_noise.shape)
+    rows = max(1, WEIGHTS // setting.L)
+    for group, table in row_groups(setting.V):
+        table.fill(0)
+        for block in samples.blocks(group, rows if layer is None else min(rows, layer.rows_of_block)):
+            attended = attention(block)
+            if layer is not None:  # what is mixed has features of its own; the rest is read from a table
+                is_mixed = (attended.own < 1) & (attended.others.max(axis=1, initial=0) < 1)
+                some = block.at(is_mixed)
+                features = layer.features(attended.at(is_mixed).mixed(some, informative, noise))
+                loops.add_rows(total, some.informative[:, None], features)
+                block, attended = block.at(~is_mixed), attended.at(~is_mixed)
+            own += np.bincount(block.informative, weights=attended.own, minlength=setting.V)
+            loops.add_weights(block.informative - group.start, block.noise, attended.others, table)
+        total[group] += table @ of_noise
+    total += own[:, None] * of_informative
+    return total
+
+
+def value_step(setting: Setting, emb: Embeddings, samples: Samples, attention: Callable[[Block], Attention],
+               layer: Mlp | None = None) -> FloatArray:
+    """(d, width): the gradient in Val at uniform output, (1/N) sum_i r_{y_i} f(h_i)^T, h_i the value attended to."""
+    return emb.residuals.T @ attended_sums(setting, emb, samples, attention, layer) / setting.N
 
 
 def step_one(setting: Setting, emb: Embeddings, samples: Samples) -> FloatArray:
-    """Val1/eta (d, d) = (1/N) sum_i r_{y_i} hbar_i^T."""
-    total = samples.counts[:, None] * emb.informative_values(setting)  # (V, d), L times the sums of hbar by label
-    for group, table in row_groups(setting.V):
-        count_noise(samples, group, table)
-        total[group] += table @ emb.z_in
-    return emb.residuals.T @ total / (setting.N * setting.L)
+    """Val1/eta (d, d) = (1/N) sum_i r_{y_i} hbar_i^T of the Attention-only model."""
+    return value_step(setting, emb, samples, uniform)
 
 
 def step_two(setting: Setting, emb: Embeddings, samples: Samples, val1: FloatArray) -> FloatArray:
-    """g (d,): the direction of W1 z_EOS. The score of a key e is e.g."""
+    """g (d,): the direction of W1 z_EOS in the Attention-only model. The score of a key e is e.g."""
     V = setting.V
     m = emb.residuals @ val1  # (V, d) rows Val1^T r
     trigger_pull = m @ emb.z_trig if setting.trigger_in_value else np.zeros(V)
@@ -90,6 +175,40 @@ def step_two(setting: Setting, emb: Embeddings, samples: Samples, val1: FloatArr
     return np.zeros_like(g) if cancels(setting, emb, float(np.linalg.norm(val1)), g) else g
 
 
+def steps_of_layer(setting: Setting, emb: Embeddings, samples: Samples, layer: Mlp) -> FloatArray:
+    """g (d,) with a layer, steps one and two for some neurons at a time."""
+    g, square = np.zeros(setting.d), 0.0
+    for part in layer.parts(TABLE_ENTRIES // setting.V):
+        val1 = value_step(setting, emb, samples, uniform, part) / len(layer.W_in)**0.5
+        square += float((val1**2).sum())
+        g += _share_of_step_two(setting, emb, samples, part, emb.residuals @ val1)
+    g /= setting.N * len(layer.W_in)**0.5
+    return np.zeros_like(g) if cancels(setting, emb, square**0.5, g, layer) else g
+
+
+def _share_of_step_two(setting: Setting, emb: Embeddings, samples: Samples, part: Mlp, pull: FloatArray) -> FloatArray:
+    """The share of some neurons in N sqrt(m) g: the sum over sequences of C_i b_i, C_i the covariance of keys and
+    values and b_i = W_in^T (phi'(W_in hbar_i) * pull of its label); pull is (V, neurons)."""
+    informative = emb.informative_values(setting)
+    of_noise, of_informative = np.zeros_like(emb.z_in), np.zeros_like(emb.z_in)  # sums of b by token that is held
+    centre, centre_weight = np.zeros(setting.d), 0.0
+    for block in samples.blocks(rows=part.rows_of_block):
+        mean = uniform(block).mixed(block, informative, emb.z_in)
+        b = (part.slopes(mean) * pull[block.informative]) @ part.W_in
+        loops.add_rows(of_noise, block.noise, b)
+        loops.add_rows(of_informative, block.informative[:, None], b)
+        along = np.einsum("nd,nd->n", mean, b)
+        centre += along @ mean
+        centre_weight += float(along.sum())
+
+    # (1/L) sum over positions of key (value . b), less mean key (mean value . b)
+    weight = np.einsum("vd,vd->v", informative, of_informative)
+    g = np.einsum("vd,vd->v", emb.z_in, of_noise) @ emb.z_in + weight @ emb.z_in + weight.sum() * emb.z_trig
+    if not setting.trigger_in_value:  # mean keys are the mean values, and the trigger's share on top
+        centre += centre_weight * emb.z_trig / setting.L
+    return g / setting.L - centre
+
+
 def cancels(setting: Setting, emb: Embeddings, size: float, g: FloatArray, layer: Mlp | None = None) -> bool:
     """Whether g (d,), the direction of step two, is zero but for rounding, |Val1| being `size`.
 
@@ -102,82 +221,35 @@ def cancels(setting: Setting, emb: Embeddings, size: float, g: FloatArray, layer
     return float(np.linalg.norm(g)) <= ZERO_DIRECTION * size * outputs * steepest * value * (longest + trigger)
 
 
-@dataclasses.dataclass(frozen=True)
-class Attention:
-    """Where the n sequences of a block attend, each array (n,): `share` is what the informative position has, `each`
-    what each of the noise positions has whose token scores at least `least`, and `token` is the token at one of these.
+def train(setting: Setting, emb: Embeddings, samples: Samples, layer: Mlp | None = None, *,
+          temperature: float | None = None, bits: int | None = None) -> Trained:
+    """Three steps of gradient descent in the limit eta -> 0, eta*gamma -> infinity, or at a finite inverse
+    `temperature` beta |z_EOS|^2 of the attention; without a layer Val is quantised to `bits` then.
+
+    Raises `SettingError` where that goes beyond what floats hold.
     """
+    if temperature is not None and not np.isfinite(temperature):
+        raise SettingError("gamma", "eta and gamma are too large together: their product overflows")
+    if layer is None:
+        g = step_two(setting, emb, samples, step_one(setting, emb, samples))
+    else:
+        g = steps_of_layer(setting, emb, samples, layer)
+    if temperature is not None:
+        g *= temperature
+    model = Trained(emb.z_in @ g, float(emb.z_trig @ g), emb.informative_values(setting), emb.z_in, np.empty((0, 0)),
+                    is_softmax=temperature is not None)
+    if layer is None:
+        val2 = quantised(value_step(setting, emb, samples, model.attention), bits)
+        return dataclasses.replace(model, out=val2.T @ emb.u.T)
 
-    block: Block
-    scores: FloatArray
-    share: FloatArray
-    each: FloatArray
-    least: FloatArray
-    token: IntArray
+    parts = layer.parts(TABLE_ENTRIES // setting.V)
+    vals = [value_step(setting, emb, samples, model.attention, part).T for part in parts]
 
-    @property
-    def lost(self) -> IntArray:
-        """The sequences that attend to one noise token alone."""
-        return np.flatnonzero(self.each == 1)
+    def features(h: FloatArray) -> FloatArray:
+        """(n, d): sqrt(m) Val2 f(h) of mixtures h (n, d), a block of them at a time."""
+        rows = parts[0].rows_of_block
+        of_parts = list(zip(parts, vals, strict=True))
+        return np.concatenate([np.sum([part.features(some) @ val for part, val in of_parts], axis=0)
+                               for some in np.split(h, range(rows, len(h), rows))])
 
-    @property
-    def tied(self) -> IntArray:
-        """Those that attend to several positions."""
-        return np.flatnonzero((self.share < 1) & (self.each < 1))
-
-    def mixed(self, some: IntArray, informative: FloatArray, noise: FloatArray) -> FloatArray:
-        """(some, width): what some sequences attend to, where `informative` and `noise` (V, width) are the values of
-        tokens at the two kinds of position."""
-        total: FloatArray = self.share[some, None] * informative[self.block.informative[some]]
-        tokens = self.block.noise[some]
-        weight = self.each[some, None] * (self.scores[tokens] >= self.least[some, None])
-        loops.add_weighted(total, tokens, weight, noise)
-        return total
-
-
-def tie_width(scores: FloatArray, trigger_score: float) -> float:
-    """How far apart scores may be that tie."""
-    return TIE * float(np.abs(scores).max() + abs(trigger_score))
-
-
-def argmax_attention(scores: FloatArray, trigger_score: float, block: Block) -> Attention:
-    """The attention of sequences to the greatest score. Positions that tie share equally."""
-    scale = tie_width(scores, trigger_score)
-    return Attention(block, scores, *loops.attend(block.informative, block.noise, scores, trigger_score, scale))
-
-
-def attended_sums(samples: Samples, scores: FloatArray, trigger_score: float, informative: FloatArray,
-                  noise: FloatArray, phi: Callable[[FloatArray], FloatArray] = lambda h: h) -> FloatArray:
-    """(V, width): for each label the sum of phi of what its sequences attend to, where `informative` and `noise`
-    (V, width) are the values of tokens at the two kinds of position."""
-    total, right, of_noise = np.zeros_like(noise), np.zeros(samples.V), phi(noise)
-    rows = max(1, MIXED_NUMBERS // noise.shape[1])
-    for block in samples.blocks():
-        attention = argmax_attention(scores, trigger_score, block)
-        label, lost, tied = block.informative[:, None], attention.lost, attention.tied
-        right += np.bincount(block.informative, weights=attention.share == 1, minlength=samples.V)
-        loops.add_rows(total, label[lost], of_noise, attention.token[lost])
-        for some in np.split(tied, range(rows, len(tied), rows)):
-            loops.add_rows(total, label[some], phi(attention.mixed(some, informative, noise)), np.arange(len(some)))
-    total += right[:, None] * phi(informative)
-    return total
-
-
-def step_three(setting: Setting, emb: Embeddings, samples: Samples, scores: FloatArray,
-               trigger_score: float) -> FloatArray:
-    """Val2/gamma (d, d) = (1/N) sum_i r_{y_i} h_i^T with h_i the value attended to."""
-    total = attended_sums(samples, scores, trigger_score, emb.informative_values(setting), emb.z_in)
-    return emb.residuals.T @ total / setting.N
-
-
-def attention_scores(setting: Setting, emb: Embeddings, samples: Samples) -> tuple[FloatArray, float]:
-    """z_b.g of every token b, shape (V,), and z_trig.g: what steps one and two leave."""
-    g = step_two(setting, emb, samples, step_one(setting, emb, samples))
-    return emb.z_in @ g, float(emb.z_trig @ g)
-
-
-def train(setting: Setting, emb: Embeddings, samples: Samples, bits: int | None = None) -> Trained:
-    """Three steps of gradient descent in the limit eta -> 0, eta*gamma -> infinity, Val quantised to `bits` then."""
-    scores, trigger_score = attention_scores(setting, emb, samples)
-    val2 = quantised(step_three(setting, emb, samples, scores, trigger_score), bits)
-    return Trained(scores, trigger_score, emb.informative_values(setting), emb.z_in, val2.T @ emb.u.T)
+    return dataclasses.replace(model, features=features, out=emb.u.T / len(layer.W_in))

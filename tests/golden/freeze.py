@@ -31,7 +31,7 @@ from recall_theory.theory import formulas
 
 # The adapter: internal names that the freeze needs. What moves or is renamed is followed here, and nowhere else.
 from recall_theory.cli import main as command_line  # isort: skip
-from recall_theory.simulate.three_step import count_noise  # isort: skip
+from recall_theory.simulate.loops import add_weights  # isort: skip
 from recall_theory.simulate.data import Samples, draw_embeddings  # isort: skip
 from recall_theory.simulate.run import one_seed  # isort: skip
 
@@ -70,8 +70,9 @@ def simulated(case: Case) -> Any:
     embeddings = draw_embeddings(setting, np.random.default_rng(for_embeddings))
     samples = Samples(setting, for_samples)
     blocks = list(samples.blocks())
-    table = np.empty((setting.V, setting.V))
-    count_noise(samples, slice(0, setting.V), table)
+    table = np.zeros((setting.V, setting.V))
+    for block in blocks:
+        add_weights(block.informative, block.noise, np.ones(block.noise.shape), table)
     return {
         "informative": _hashed(np.concatenate([block.informative for block in blocks])),
         "noise": _hashed(np.concatenate([block.noise for block in blocks])),
