@@ -95,8 +95,7 @@ def test_softmax_of_scores_that_underflow():
     scores = rng.normal(0, 900, 40)
     informative, noise = np.sort(rng.integers(40, size=500)), rng.integers(40, size=(500, 3), dtype=np.uint16)
     for trigger in (-3000.0, 0.0, 5.0):
-        own, weight = np.empty(500), np.empty((500, 3))
-        loops.softmax(informative, noise, scores, trigger, own, weight)
+        own, weight = loops.softmax(informative, noise, scores, trigger)
         logits = np.concatenate([scores[informative][:, None] + trigger, scores[noise]], axis=1).astype(np.longdouble)
         expected = np.exp(logits - logits.max(axis=1, keepdims=True))
         expected /= expected.sum(axis=1, keepdims=True)

@@ -18,10 +18,11 @@ Tokens = NDArray[np.integer[Any]]
 
 
 @compiled
-def softmax(informative: Tokens, noise: Tokens, scores: FloatArray, trigger_score: float, own: FloatArray,
-            weight: FloatArray) -> None:
-    """Set own (n,) to the attention of the informative position and weight (n, L-1) to that of the others: the softmax
-    of the scores (V,) of the tokens, the trigger's on top where the token is informative."""
+def softmax(informative: Tokens, noise: Tokens, scores: FloatArray,
+            trigger_score: float) -> tuple[FloatArray, FloatArray]:
+    """The attention (n,) of the informative position, and that (n, L-1) of the others: the softmax of the scores (V,)
+    of the tokens, the trigger's on top where the token is informative."""
+    own, weight = np.empty(len(informative)), np.empty(noise.shape)
     greatest = max(scores.max(), scores.max() + trigger_score)
     as_noise, as_informative = np.exp(scores - greatest), np.exp(scores + trigger_score - greatest)
     for i in range(len(informative)):
@@ -44,6 +45,7 @@ def softmax(informative: Tokens, noise: Tokens, scores: FloatArray, trigger_scor
         own[i] /= total
         for position in range(noise.shape[1]):
             weight[i, position] /= total
+    return own, weight
 
 
 @compiled
@@ -97,9 +99,10 @@ def add_pulls(row: Tokens, noise: Tokens, pull: FloatArray, own_pull: FloatArray
 
 
 @compiled
-def argmax(informative: Tokens, noise: Tokens, scores: FloatArray, trigger_score: float, own: FloatArray,
-           weight: FloatArray, width: float) -> None:
+def argmax(informative: Tokens, noise: Tokens, scores: FloatArray, trigger_score: float,
+           width: float) -> tuple[FloatArray, FloatArray]:
     """As `softmax` in the limit of large scores: those within `width` of the greatest share the attention."""
+    own, weight = np.empty(len(informative)), np.empty(noise.shape)
     for i in range(len(informative)):
         score = scores[informative[i]] + trigger_score
         least = score
@@ -117,6 +120,7 @@ def argmax(informative: Tokens, noise: Tokens, scores: FloatArray, trigger_score
             own[i] /= total
             for position in range(noise.shape[1]):
                 weight[i, position] /= total
+    return own, weight
 
 
 @compiled

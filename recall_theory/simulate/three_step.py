@@ -101,16 +101,14 @@ class Trained:
 
     def greatest(self, block: Block) -> Attention:
         """The attention to the greatest score. Positions that tie share it equally."""
-        return self._filled(block, loops.argmax, tie_width(self.scores, self.trigger_score))
+        width = tie_width(self.scores, self.trigger_score)
+        return Attention(*loops.argmax(block.informative, block.noise, self.scores, self.trigger_score, width))
 
     def attention(self, block: Block) -> Attention:
         """The attention of sequences."""
-        return self._filled(block, loops.softmax) if self.is_softmax else self.greatest(block)
-
-    def _filled(self, block: Block, fill: Callable[..., None], *arguments: float) -> Attention:
-        result = Attention(np.empty(len(block.noise)), np.empty(block.noise.shape))
-        fill(block.informative, block.noise, self.scores, self.trigger_score, result.own, result.others, *arguments)
-        return result
+        if not self.is_softmax:
+            return self.greatest(block)
+        return Attention(*loops.softmax(block.informative, block.noise, self.scores, self.trigger_score))
 
 
 def row_groups(V: int) -> Iterator[tuple[slice, FloatArray]]:
