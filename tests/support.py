@@ -19,8 +19,7 @@ import recall_theory
 from recall_theory.commands import pages
 from recall_theory.settings import SettingError
 from recall_theory.simulate import reference
-from recall_theory.simulate.data import Samples, draw_embeddings
-from recall_theory.simulate.fixed_layer import draw_mlp
+from recall_theory.simulate.data import Samples, draw_embeddings, draw_mlp
 
 ROOT = Path(__file__).parent.parent
 VALIDATION = ROOT / "validation"

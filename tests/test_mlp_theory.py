@@ -8,7 +8,7 @@ from support import assert_mean, drawn
 
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
-from recall_theory.simulate.fixed_layer import draw_mlp
+from recall_theory.simulate.data import draw_mlp
 from recall_theory.simulate.three_step import steps_of_layer
 from recall_theory.theory import formulas, seed
 from recall_theory.theory.accuracy import DEFAULT

@@ -10,7 +10,7 @@ import pytest
 from support import drawn_task
 
 from recall_theory.settings import Setting, SettingError
-from recall_theory.simulate import data, fixed_layer, observables, reference, run, three_step
+from recall_theory.simulate import data, observables, reference, run, three_step
 
 EMBEDDINGS = ["gaussian", "sphere", "orthogonal"]
 ACTIVATIONS = ["relu", "gelu", "tanh", "erf", "quadratic", "identity", "x**3 - 3*x", "relu(x - 0.3)**2"]
@@ -75,7 +75,7 @@ def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
                                (reference, "BLOCK_NUMBERS", 400), (three_step, "TABLE", 12),
                                (three_step, "FEWEST_ROWS", 5), (observables, "BLOCK_LOGITS", 30),
                                (three_step, "WEIGHTS", 30), (three_step, "TABLE_ENTRIES", 12 * 4),
-                               (fixed_layer, "BLOCK_ENTRIES", 70)):
+                               (three_step, "BLOCK_ENTRIES", 70)):
         monkeypatch.setattr(module, name, size)
     again = drawn_task(setting, 2)  # samples are drawn block by block: other sizes draw others
     assert len(list(again.samples.blocks())) > 30 and len(list(reference.blocks(again))) > 30

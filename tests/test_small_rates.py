@@ -10,7 +10,7 @@ from support import drawn_task
 from test_reference import VARIANTS
 
 from recall_theory.settings import SMALL_RATES, Setting, SettingError
-from recall_theory.simulate import fixed_layer, loops, observables, reference, run, three_step
+from recall_theory.simulate import loops, observables, reference, run, three_step
 from recall_theory.simulate.run import simulate
 
 ETA = 1e-12  # the explicit simulator at this rate is the limit eta -> 0 but for some 1e-12
@@ -81,7 +81,7 @@ def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
     observed = observables.on_fresh_sequences(whole, setting.L, np.random.default_rng(1), 200)
     for module, name, size in ((three_step, "WEIGHTS", 30), (observables, "BLOCK_LOGITS", 30),
                                (three_step, "TABLE", 12), (three_step, "FEWEST_ROWS", 5),
-                               (fixed_layer, "BLOCK_ENTRIES", 70), (three_step, "TABLE_ENTRIES", 12 * 4)):
+                               (three_step, "BLOCK_ENTRIES", 70), (three_step, "TABLE_ENTRIES", 12 * 4)):
         monkeypatch.setattr(module, name, size)
     parts = fast(task)
     assert difference(parts.logits, whole.logits) < 1e-12

@@ -9,17 +9,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..activations import Activation, activation
 from ..numerics.arrays import FloatArray, Rows
 from ..numerics.unit_sphere import random_embeddings
 from ..settings import Setting, SettingError
 
 IntArray = NDArray[np.intp]
 TokenArray = NDArray[np.unsignedinteger[Any]]
+Entry = TypeVar("Entry", bound=np.generic)
 
 DRAW_TOKENS = 1 << 21  # noise tokens drawn at a time, from a stream of their own
 LAYOUT_TOKENS = 1 << 16  # of a draw, so many are for a group of samples, position by position
@@ -31,6 +33,11 @@ KEEP_BYTES = 1 << 28  # draws are kept, not repeated, while all of them fit in t
 def token_type(V: int) -> np.dtype[Any]:
     """The type of integers that tokens are drawn in."""
     return np.dtype(np.uint16 if V <= 1 << 16 else np.uint32)
+
+
+def in_parts(array: NDArray[Entry], rows: int) -> list[NDArray[Entry]]:
+    """The array, so many rows at a time, one at least."""
+    return np.split(array, range(max(1, rows), len(array), max(1, rows)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +66,38 @@ class Embeddings:
     @functools.cached_property
     def _with_trigger(self) -> FloatArray:
         return self.z_in + self.z_trig
+
+
+@dataclasses.dataclass(frozen=True)
+class Mlp:
+    """Neurons of the fixed layer: W_in (m, d), entries iid N(0, 1), and the activation phi."""
+
+    W_in: FloatArray
+    phi: Activation
+
+    def features(self, h: FloatArray) -> FloatArray:
+        """phi(W_in h) (n, m) of inputs h (n, d)."""
+        return self.phi.phi(h @ self.W_in.T)
+
+    def slopes(self, h: FloatArray) -> FloatArray:
+        """phi'(W_in h) (n, m) of inputs h (n, d)."""
+        return self.phi.derivative(h @ self.W_in.T)
+
+    def parts(self, width: int) -> list[Mlp]:
+        """The layer in parts of at most so many neurons, one at least."""
+        return [Mlp(rows, self.phi) for rows in in_parts(self.W_in, width)]
+
+    def steepest(self, longest: float) -> float:
+        """A bound on |J|, J the derivative of phi(W_in h)/sqrt(m) in h, for inputs h of at most this norm."""
+        reach = float(np.linalg.norm(self.W_in, axis=1).max()) * longest
+        slope = float(np.abs(self.phi.derivative(np.linspace(-reach, reach, 1001))).max())
+        return slope * float(np.linalg.norm(self.W_in)) / len(self.W_in)**0.5
+
+
+def draw_mlp(setting: Setting, rng: np.random.Generator) -> Mlp:
+    """The layer of one seed."""
+    assert setting.m is not None
+    return Mlp(rng.standard_normal((setting.m, setting.d)), activation(setting.activation))
 
 
 def draw_embeddings(setting: Setting, rng: np.random.Generator) -> Embeddings:

@@ -130,16 +130,3 @@ def add_rows(total: FloatArray, index: Tokens, rows: FloatArray) -> None:
         for j in range(index.shape[1]):
             for column in range(rows.shape[1]):
                 total[index[i, j], column] += rows[i, column]
-
-
-@compiled
-def piecewise(pieces: FloatArray, start: float, per_unit: float, x: FloatArray, result: FloatArray) -> None:
-    """The piecewise polynomial of degree 5 at x (n, width): pieces (number, 6) hold its coefficients, lowest first, in
-    the distance from each piece's lower end, in its lengths; there are `per_unit` of them a unit, from `start` on."""
-    for i in range(x.shape[0]):
-        for j in range(x.shape[1]):
-            place = (x[i, j] - start) * per_unit
-            piece = int(place)
-            t = place - piece
-            c = pieces[piece]
-            result[i, j] = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray, Measured, Observable
 from ..settings import Setting
-from .data import Block, IntArray, token_type
+from .data import Block, IntArray, in_parts, token_type
 from .three_step import TIE, Trained, tie_width
 
 BLOCK_LOGITS = 1 << 20  # logits handled together
@@ -62,11 +62,6 @@ def credit(logits: FloatArray, right: IntArray) -> FloatArray:
     """(n,) of 1 where column right[i] of row i is the largest, 1/ties where it shares the place."""
     near = answers(logits)
     return near[np.arange(len(logits)), right] / np.count_nonzero(near, axis=1)
-
-
-def in_parts(indices: IntArray, rows: int) -> list[IntArray]:
-    """The indices, so many at a time, one at least."""
-    return np.split(indices, range(max(1, rows), len(indices), max(1, rows)))
 
 
 def known_facts(model: Trained) -> FloatArray:

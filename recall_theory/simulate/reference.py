@@ -19,9 +19,8 @@ from scipy.special import log_softmax
 
 from ..numerics.arrays import FloatArray
 from ..settings import Setting, SettingError
-from .data import Embeddings, IntArray, Samples
-from .fixed_layer import Mlp
-from .observables import credit, fresh_sequences, in_parts, known_facts
+from .data import Embeddings, IntArray, Mlp, Samples, in_parts
+from .observables import credit, fresh_sequences, known_facts
 from .three_step import TIE, Trained, cancels
 
 BLOCK_NUMBERS = 1 << 19  # entries of the largest array of a block: 4 MB, which a cache can hold

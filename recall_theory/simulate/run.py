@@ -26,9 +26,9 @@ from .data import (
     check_embeddings,
     distance_from_random,
     draw_embeddings,
+    draw_mlp,
     token_type,
 )
-from .fixed_layer import draw_mlp
 from .observables import Observation
 from .workers import collect
 

@@ -31,12 +31,12 @@ from ..numerics.arrays import FloatArray, Rows
 from ..numerics.quantiser import quantised
 from ..settings import Setting, SettingError
 from . import loops
-from .data import Block, Embeddings, Samples
-from .fixed_layer import Mlp
+from .data import Block, Embeddings, Mlp, Samples, in_parts
 
 TABLE = 1 << 19  # entries of a (V, V) table that are worked on together, 4 MB
 FEWEST_ROWS = 512  # of them, however large V is: products of matrices want some
 TABLE_ENTRIES = 1 << 24  # entries of a table of labels by neurons
+BLOCK_ENTRIES = 1 << 18  # entries of a block of pre-activations, 2 MB: they should stay in the cache
 WEIGHTS = 1 << 15  # attention weights that are held together, 256 KB: they should stay in the cache
 TIE = 1e-9  # scores this close, relative to the largest, are equal but for rounding
 ZERO_DIRECTION = 1e-13  # a direction this small, relative to what it is the difference of, is zero but for rounding
@@ -111,6 +111,11 @@ class Trained:
         return Attention(*loops.softmax(block.informative, block.noise, self.scores, self.trigger_score))
 
 
+def rows_of_block(layer: Mlp) -> int:
+    """How many sequences pass a layer together."""
+    return max(16, BLOCK_ENTRIES // len(layer.W_in))
+
+
 def row_groups(V: int) -> Iterator[tuple[slice, FloatArray]]:
     """The rows of a (V, V) table, as many at a time as are worked on together, with an array (rows, V) for them."""
     rows = min(V, max(FEWEST_ROWS, TABLE // V))
@@ -129,7 +134,7 @@ def attended_sums(setting: Setting, emb: Embeddings, samples: Samples, attention
     rows = max(1, WEIGHTS // setting.L)
     for group, table in row_groups(setting.V):
         table.fill(0)
-        for block in samples.blocks(group, rows if layer is None else min(rows, layer.rows_of_block)):
+        for block in samples.blocks(group, rows if layer is None else min(rows, rows_of_block(layer))):
             attended = attention(block)
             if layer is not None:  # what is mixed has features of its own; the rest is read from a table
                 is_mixed = (attended.own < 1) & (attended.others.max(axis=1, initial=0) < 1)
@@ -190,7 +195,7 @@ def _share_of_step_two(setting: Setting, emb: Embeddings, samples: Samples, part
     informative = emb.informative_values(setting)
     of_noise, of_informative = np.zeros_like(emb.z_in), np.zeros_like(emb.z_in)  # sums of b by token that is held
     centre, centre_weight = np.zeros(setting.d), 0.0
-    for block in samples.blocks(rows=part.rows_of_block):
+    for block in samples.blocks(rows=rows_of_block(part)):
         mean = uniform(block).mixed(block, informative, emb.z_in)
         b = (part.slopes(mean) * pull[block.informative]) @ part.W_in
         loops.add_rows(of_noise, block.noise, b)
@@ -245,9 +250,8 @@ def train(setting: Setting, emb: Embeddings, samples: Samples, layer: Mlp | None
 
     def features(h: FloatArray) -> FloatArray:
         """(n, d): sqrt(m) Val2 f(h) of mixtures h (n, d), a block of them at a time."""
-        rows = parts[0].rows_of_block
         of_parts = list(zip(parts, vals, strict=True))
         return np.concatenate([np.sum([part.features(some) @ val for part, val in of_parts], axis=0)
-                               for some in np.split(h, range(rows, len(h), rows))])
+                               for some in in_parts(h, rows_of_block(parts[0]))])
 
     return dataclasses.replace(model, features=features, out=emb.u.T / len(layer.W_in))
