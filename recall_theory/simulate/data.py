@@ -61,11 +61,7 @@ class Embeddings:
 
     def informative_values(self, setting: Setting) -> FloatArray:
         """(V, d): the value at the informative position, of each token."""
-        return self._with_trigger if setting.trigger_in_value else self.z_in
-
-    @functools.cached_property
-    def _with_trigger(self) -> FloatArray:
-        return self.z_in + self.z_trig
+        return self.z_in + self.z_trig if setting.trigger_in_value else self.z_in
 
 
 @dataclasses.dataclass(frozen=True)

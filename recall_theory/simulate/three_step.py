@@ -125,12 +125,15 @@ def row_groups(V: int) -> Iterator[tuple[slice, FloatArray]]:
         yield slice(start, stop), table[:stop - start]
 
 
-def attended_sums(setting: Setting, emb: Embeddings, samples: Samples, attention: Callable[[Block], Attention],
-                  layer: Mlp | None = None) -> FloatArray:
-    """(V, width): for each label, the sum over its sequences of what they attend to, or of its features in a layer."""
+def value_step(setting: Setting, emb: Embeddings, samples: Samples, attention: Callable[[Block], Attention],
+               layer: Mlp | None = None) -> FloatArray:
+    """(d, width): the gradient in Val at uniform output, (1/N) sum_i r_{y_i} f(h_i)^T, h_i the value attended to.
+
+    f(h_i) is h_i, or with a layer its features, without the 1/sqrt(m).
+    """
     informative, noise = emb.informative_values(setting), emb.z_in
     of_informative, of_noise = (z if layer is None else layer.features(z) for z in (informative, noise))
-    own, total = np.zeros(setting.V), np.zeros(of_noise.shape)
+    own, total = np.zeros(setting.V), np.zeros(of_noise.shape)  # total: the sums of f(h_i) by label
     rows = max(1, WEIGHTS // setting.L)
     for group, table in row_groups(setting.V):
         table.fill(0)
@@ -146,13 +149,7 @@ def attended_sums(setting: Setting, emb: Embeddings, samples: Samples, attention
             loops.add_weights(block.informative - group.start, block.noise, attended.others, table)
         total[group] += table @ of_noise
     total += own[:, None] * of_informative
-    return total
-
-
-def value_step(setting: Setting, emb: Embeddings, samples: Samples, attention: Callable[[Block], Attention],
-               layer: Mlp | None = None) -> FloatArray:
-    """(d, width): the gradient in Val at uniform output, (1/N) sum_i r_{y_i} f(h_i)^T, h_i the value attended to."""
-    return emb.residuals.T @ attended_sums(setting, emb, samples, attention, layer) / setting.N
+    return emb.residuals.T @ total / setting.N
 
 
 def step_one(setting: Setting, emb: Embeddings, samples: Samples) -> FloatArray:

@@ -20,7 +20,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..numerics.arrays import BoolArray, FloatArray
 from ..numerics.thresholds import bisect_arrays
@@ -58,18 +58,12 @@ def mean_intervals(rows: FloatArray, confidence: float, anytime: bool = False) -
     if n < 2:
         return Intervals(np.zeros(count), np.ones(count), np.full(count, "any law"))
     mean, variance, third = _moments_of_means(rows)
-    low, high, log_error = _skewed_t(mean, variance, third, n - 1, confidence)
-
     p, flat = unseen_share(n, 1 - UNSEEN * (1 - confidence)), variance == 0
-    with_failures = np.where((mean > NEAR_ONE) | flat, mean * (1 - p), 1)
-    method = np.where(with_failures < low, "rare failures", "t")
-    low = np.minimum(low, with_failures)
-    high = np.where(flat, 1 - (1 - mean) * (1 - p), high)
-
-    wild = log_error > EXPANSION_UP_TO
+    below, above = np.where((mean > NEAR_ONE) | flat, p * mean, 0), np.where(flat, p * (1 - mean), 0)
+    low, high, method = _skewed_t((mean, variance, third), n - 1, confidence, below, above)
+    wild = method == "any law"
     if wild.any():
         low[wild], high[wild] = guaranteed_interval(rows[wild], confidence)
-        method = np.where(wild, "any law", method)
     return Intervals(np.clip(low, 0, 1), np.clip(high, 0, 1), method)
 
 
@@ -89,17 +83,16 @@ def pooled_interval(samples: Sequence[FloatArray], confidence: float) -> tuple[f
     means, variances, thirds = np.concatenate([_moments_of_means(x[None]) for x in samples], axis=1)
     mean, variance = means.mean(), variances.sum() / cells**2
     freedom = variances.sum() ** 2 / max(float((variances**2 / (seeds - 1)).sum()), 1e-300)  # Welch and Satterthwaite's
-    low, high, log_error = _skewed_t(mean, variance, thirds.sum() / cells**3, max(freedom, 1), confidence)
-    if log_error > EXPANSION_UP_TO:
-        log_tail = math.log(4 / (1 - confidence))
-        half = math.sqrt(2 * variance * log_tail) + 7 / 3 * log_tail / (cells * (seeds.min() - 1))
-        return float(mean - half), float(mean + half), "any law"
     p, flat = -np.expm1(math.log(UNSEEN * (1 - confidence) / 2) / seeds), variances == 0
     # Failures that no seed shows, all in the cell where they weigh most.
-    below = float((p * means)[(means > NEAR_ONE) | flat].max(initial=0)) / cells
-    above = float((p * (1 - means))[flat].max(initial=0)) / cells
-    method = "rare failures" if mean - below < low or mean + above > high else "t"
-    return min(float(low), float(mean) - below), max(float(high), float(mean) + above), method
+    below = (p * means)[(means > NEAR_ONE) | flat].max(initial=0) / cells
+    above = (p * (1 - means))[flat].max(initial=0) / cells
+    low, high, method = _skewed_t((mean, variance, thirds.sum() / cells**3), max(freedom, 1), confidence, below, above)
+    if method == "any law":
+        log_tail = math.log(4 / (1 - confidence))
+        half = math.sqrt(2 * variance * log_tail) + 7 / 3 * log_tail / (cells * (seeds.min() - 1))
+        low, high = mean - half, mean + half
+    return float(low), float(high), str(method)
 
 
 def _moments_of_means(rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -109,16 +102,22 @@ def _moments_of_means(rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatAr
     return mean, (off**2).sum(axis=1) / (n * (n - 1)), (off**3).mean(axis=1) / n**2
 
 
-def _skewed_t(mean: ArrayLike, variance: ArrayLike, third: ArrayLike, freedom: float,
-              confidence: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Low and high ends of a t interval shifted for skewness, and D of the rule, from moments of means."""
+def _skewed_t(moments: tuple[FloatArray, FloatArray, FloatArray], freedom: float, confidence: float, below: FloatArray,
+              above: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.str_]]:
+    """Ends of t intervals shifted for skewness, from the moments of means, and their methods by the rule.
+
+    The ends leave room for failures that no seed shows, which lie `below` and `above` the mean at most.
+    """
     from scipy.special import ndtri, stdtrit
 
+    mean, variance, third = moments
     error = np.sqrt(variance)
     skew = np.divide(third, error**3, out=np.zeros_like(error), where=error > 0)
     z = float(stdtrit(freedom, (1 + confidence) / 2))
-    centre, half = np.asarray(mean) + error * skew * (2 * z**2 + 1) / 6, error * z
-    return centre - half, centre + half, np.abs(skew) * float(ndtri((1 + confidence) / 2)) ** 3 / 3
+    centre, half = mean + error * skew * (2 * z**2 + 1) / 6, error * z
+    is_wild = np.abs(skew) * float(ndtri((1 + confidence) / 2)) ** 3 / 3 > EXPANSION_UP_TO
+    method = np.where(is_wild, "any law", np.where(mean - below < centre - half, "rare failures", "t"))
+    return np.minimum(centre - half, mean - below), np.maximum(centre + half, mean + above), method
 
 
 def student_interval(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
