@@ -9,6 +9,8 @@ permutation, and assign all labels at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
@@ -16,12 +18,30 @@ from scipy.special import logsumexp
 from ..numerics.arrays import FloatArray, Observable
 from ..numerics.unit_sphere import random_rows
 from ..settings import Setting, SettingError, check_seed, check_seeds
-from .data import Embeddings, IntArray, Samples, draw_embeddings, in_parts
+from .data import Embeddings, IntArray, Samples, draw_embeddings
 from .observables import credit
 from .three_step import step_one
 
 ROWS = 1024  # keys read out at a time
 MOST_NUMBERS = 2**28  # of keys and outputs, or of a block's scores: 2 GiB
+
+
+def over_seeds(one: Callable[[np.random.Generator], float], seeds: int, seed: int | None) -> Observable:
+    """What `one` draws and measures, one value a seed."""
+    check_seeds(seeds)
+    root = np.random.SeedSequence(check_seed(seed))
+    return Observable(np.array([one(np.random.default_rng(s)) for s in root.spawn(seeds)]))
+
+
+def answers_of(keys: FloatArray, outputs: FloatArray, *factors: FloatArray) -> IntArray:
+    """(n,): which of the outputs (classes, d) has the greatest product with what a memory makes of each key (n, d).
+    The memory is the product of `factors`, the one next to the key last."""
+    answers = []
+    for values in np.split(keys, range(ROWS, len(keys), ROWS)):
+        for factor in reversed(factors):
+            values = values @ factor.T
+        answers.append((values @ outputs.T).argmax(axis=1))
+    return np.concatenate(answers)
 
 
 def hebbian_recall(n: int, d: int, embedding: str = "gaussian", rank: int | None = None, *,
@@ -39,18 +59,15 @@ def hebbian_recall(n: int, d: int, embedding: str = "gaussian", rank: int | None
     if max(2 * n * d, min(2 * ROWS, n) * n) > MOST_NUMBERS:
         raise SettingError("n", f"a simulated memory of {n:,} facts in {d:,} dimensions does not fit: keys and "
                            f"outputs, or the scores, are more than {MOST_NUMBERS:,} numbers")
-    check_seeds(seeds)
     asked = n if questions is None else min(n, questions)
-    streams = map(np.random.default_rng, np.random.SeedSequence(check_seed(seed)).spawn(seeds))
-    return Observable(np.array([one_hebbian_memory(n, d, embedding, rank or d, asked, rng) for rng in streams]))
+    return over_seeds(lambda rng: one_hebbian_memory(n, d, embedding, rank or d, asked, rng), seeds, seed)
 
 
 def one_hebbian_memory(n: int, d: int, embedding: str, rank: int, asked: int, rng: np.random.Generator) -> float:
     """The fraction of its first facts, `asked` of n, that one memory recalls; outputs have `rank` dimensions."""
     keys, outputs = random_rows(rng, n, d, embedding), random_rows(rng, n, rank, embedding)
     W = outputs.T @ keys  # (rank, d), the sum of outer products; fact x maps key x to output x
-    answers = [(some @ W.T @ outputs.T).argmax(axis=1) for some in in_parts(keys[:asked], ROWS)]
-    return int((np.concatenate(answers) == np.arange(asked)).sum()) / asked
+    return int((answers_of(keys[:asked], outputs, W) == np.arange(asked)).sum()) / asked
 
 
 # --- readers of the first gradient -----------------------------------------------------------------------
