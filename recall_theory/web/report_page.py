@@ -51,33 +51,57 @@ def page(summary: StoreSummary) -> str:
     # The sizes and the variant that all rows share need no column.
     texts = {name: {row["values"][name][0] for row in rows} for name in (*SIZES[:4], "variant")}
     shared = {name: of.pop() for name, of in texts.items() if len(of) == 1}
-    agreement, residuals, phases = (_drawings(summary, kind, cells) for kind in ("agreement", "residuals", "phase"))
+    agreement = _drawings(summary, "agreement", cells)
+    residuals = _drawings(summary, "residuals", cells)
     laws = list(_laws(summary, cells))
-    sections = {"comparisons": ("All comparisons", rows), "agreement": ("Predicted against observed", agreement),
-                "residuals": ("Residuals against each size", residuals), "phase": ("Phase diagrams", summary.slices),
-                "critical": ("How critical sizes scale", laws), "rules": ("How it is judged", True),
-                "repeat": ("How to run it again", True), "formulas": ("The formulas", True)}
+    sections = {
+        "comparisons": ("All comparisons", rows),
+        "agreement": ("Predicted against observed", agreement),
+        "residuals": ("Residuals against each size", residuals),
+        "phase": ("Phase diagrams", summary.slices),
+        "critical": ("How critical sizes scale", laws),
+        "rules": ("How it is judged", True),
+        "repeat": ("How to run it again", True),
+        "formulas": ("The formulas", True),
+    }
     problems, seeds = analysis.all_problems, analysis.seed_counts
     models = {model_of(p.setting) for p in problems}
     sizes = {name: sorted({getattr(p.setting, name) for p in problems} - {None}) for name in SIZES}
     margins = sorted(c.margin for _, _, c in analysis.comparisons)
     return render(
-        "report.html.jinja", style=asset("report.css"), script=asset("report.js") if rows else "",
+        "report.html.jinja",
+        style=asset("report.css"),
+        script=asset("report.js") if rows else "",
         style_attributes=True,
-        summary=summary, analysis=analysis, single=sum(cell.seeds == 1 for cell in analysis.cells),
+        summary=summary,
+        analysis=analysis,
+        single=sum(cell.seeds == 1 for cell in analysis.cells),
         sections={key: heading for key, (heading, shown) in sections.items() if shown},
-        rows=rows, columns=[name for name in rows[0]["values"] if name not in shared] if rows else [],
-        shared=shared, choices={name: of for name, of in choices.items() if len(of) > 1}, agreement=agreement,
-        residuals=residuals, phases=phases, laws=laws, groups=[group for group in GROUPS if group.model in models],
-        seeds=seeds, uneven=len(set(seeds)) > 1, widest=analysis.seeds_wanted,
+        rows=rows,
+        columns=[name for name in rows[0]["values"] if name not in shared] if rows else [],
+        shared=shared,
+        choices={name: of for name, of in choices.items() if len(of) > 1},
+        agreement=agreement,
+        residuals=residuals,
+        phases=_drawings(summary, "phase", cells),
+        laws=laws,
+        groups=[group for group in GROUPS if group.model in models],
+        seeds=seeds,
+        uneven=len(set(seeds)) > 1,
+        widest=analysis.seeds_wanted,
         margins=" to ".join(dict.fromkeys(f"{margin:.2g}" for margin in margins[:1] + margins[-1:])),
         ranges=", ".join(f"{name} = {' to '.join(dict.fromkeys(map(count, (of[0], of[-1]))))}"
-                         for name, of in sizes.items() if of), exact={p.n_test for p in problems} == {None},
-        random_seeds=sorted({p.seed for p in problems}), verdicts=["", *analysis.tally()],
+                         for name, of in sizes.items() if of),
+        exact={p.n_test for p in problems} == {None},
+        random_seeds=sorted({p.seed for p in problems}),
+        verdicts=["", *analysis.tally()],
         tallies=[(o or "all", *map(count, analysis.tally(o).values())) for o in (*OBSERVABLES, None)],
         pooled=[(test.group, test.observable, count(test.cells), test.in_percent, test.verdict)
                 for test in analysis.pooled],
-        described=described, WORDS=WORDS, DETAILS=DETAILS, SIMULATION_VERSION=SIMULATION_VERSION,
+        described=described,
+        WORDS=WORDS,
+        DETAILS=DETAILS,
+        SIMULATION_VERSION=SIMULATION_VERSION,
         family_confidence=1 - VERDICT_ALPHA)
 
 
