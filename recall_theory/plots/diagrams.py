@@ -97,7 +97,8 @@ def draw_plane(axes: Axes, diagram: PhaseDiagram, values: Mapping[Place, float],
     if diagram.boundary and len(y) > 2:
         axes.contour(diagram.x_values, diagram.y_values, _logit(diagram.accuracy), levels=[_logit(diagram.target)],
                      colors=INK, linewidths=1.6, linestyles="solid")
-    axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xlabel=size_label(diagram.x), ylabel=size_label(diagram.y))
+    axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+    axes.set(xlabel=size_label(diagram.x), ylabel=size_label(diagram.y))
 
     # A letter stands in the cell of its region that is farthest from the region's ends, the target's line and places.
     taken, reached = np.zeros(number.shape, bool), diagram.accuracy >= diagram.target
@@ -170,7 +171,8 @@ def exponents_figure(found: Exponents) -> Figure:
     coverage, bits, _ = (condition.margin for condition in found.bounds)  # of any learner, and any model with m = V
     panel.axhline(float(-coverage[0] / coverage[3]), color=INK, lw=0.9, ls=":")
     panel.axvline(float(-(bits[0] + bits[4]) / bits[2]), color=INK, lw=0.9, ls=":")
-    panel.set(xlabel="delta: d = V^delta", ylabel="nu: N = V^nu", xlim=(x[0] - 1 / 8, x[-1]), ylim=(7 / 8, y[-1]))
+    panel.set(xlabel="delta: d = V^delta", ylabel="nu: N = V^nu")
+    panel.set(xlim=(x[0] - 1 / 8, x[-1]), ylim=(7 / 8, y[-1]))
     panel.clabel(lines, fmt=lambda c: f"c = {Fraction(c).limit_denominator(8)}", fontsize=6.5,
                  manual=_label_places(panel, lines))
     value = "in the values" if found.trigger_in_value else "in keys only"
@@ -207,7 +209,8 @@ def _draw_recall(panel: Axes, curves: Sequence[RecallCurve]) -> None:
         panel.plot(curve.exact, 1, "*", ms=7, color=colour, mec=INK, mew=0.4, zorder=5)
         panel.axvline(curve.bound, color=colour, ls=DOTTED)
     log_ticks(panel, "x", min(curve.bound for curve in curves), max(curve.predicted[-1][0] for curve in curves))
-    panel.set(ylim=(-0.03, 1.06), xlabel="embedding dimension d", ylabel="recall", title=f"R = {curves[0].R} relations")
+    panel.set(xlabel="embedding dimension d", ylabel="recall", title=f"R = {curves[0].R} relations")
+    panel.set_ylim(-0.03, 1.06)
     panel.legend(loc="lower right")
 
 

@@ -132,10 +132,12 @@ def store_figure(summary: StoreSummary, name: str, observables: Sequence[str] = 
     if not cells:
         raise SettingError("store", "the theory describes none of the store's cells: there is nothing to draw")
     if name == "agreement":
-        panels, nothing = [_agreement(cells, observable) for observable in observables], "no observable is drawn"
+        panels = [_agreement(cells, observable) for observable in observables]
+        nothing = "no observable is drawn"
         figure = StoreFigure(panels, height=1, columns=3)
     elif name == "residuals":
-        panels, nothing = list(_residuals(cells, observables)), "no size differs among the cells of the store"
+        panels = list(_residuals(cells, observables))
+        nothing = "no size differs among the cells of the store"
         figure = StoreFigure(panels, height=0.6, axes_each=2)
     elif name == "phase":
         drawn = [(s, s.diagram) for s in summary.slices if isinstance(s.diagram, PhaseDiagram)]
@@ -166,8 +168,8 @@ def _agreement(cells: Cells, observable: str) -> Panel:
         for offset in (margin, -margin):
             axes[0].axline((0, offset), slope=1, color=muted, lw=0.6, ls=DOTTED)
         draw_marks(axes[0], marks)
-        axes[0].set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal", xlabel=f"{observable}, predicted",
-                    ylabel="observed")
+        axes[0].set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+        axes[0].set(xlabel=f"{observable}, predicted", ylabel="observed")
         return marks, [key("margin", color=muted, lw=0.8, ls=DOTTED)]
 
     return Panel(
