@@ -262,7 +262,8 @@ def _scaling(plane: Slice2D, scaling: Scaling) -> Panel:
     what = f"{scaling.of} at which {scaling.observable} is {scaling.at:g}"
     points = [f"at {scaling.along} = {p.value:,} observed {number(p.observed, 4)} ({p.interval_in_words}), predicted "
               f"{number(p.predicted, 4)}" for p in scaling.points]
-    slope, (low, high) = scaling.line.slope, scaling.interval
+    slope = scaling.line.slope
+    low, high = scaling.interval
     exponent = "none" if math.isnan(scaling.predicted_exponent) else f"{scaling.predicted_exponent:.3f}"
     return Panel(f"The {what}, at {plane.title()}.",
                  f"The {what}: {'; '.join(points)}. Fitted exponent {slope:.3f} ({low:.3f} to {high:.3f}), "
