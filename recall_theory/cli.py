@@ -51,7 +51,7 @@ def _run(arguments: list[str]) -> int:
     import click
 
     from .commands import PROGRAM, streams
-    from .commands.command import BAD_INPUT, INTERNAL_ERROR, NO_WORKERS, program
+    from .commands.answers import BAD_INPUT, INTERNAL_ERROR, NO_WORKERS, program
     from .commands.options import complaint
     from .errors import NoWorkers, SettingError
     from .numerics.machine_code import on_compiling

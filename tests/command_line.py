@@ -11,7 +11,7 @@ import warnings
 import pytest
 
 from recall_theory.cli import main
-from recall_theory.commands.command import Group, program
+from recall_theory.commands.answers import Group, program
 
 
 def call(*argv, columns=None):

@@ -10,7 +10,7 @@ import pytest
 from browser import BROWSERS, PATIENCE, browser_path, headless_chromium
 from hypothesis import settings
 
-from recall_theory.commands.command import Command
+from recall_theory.commands.answers import Command
 
 # The same examples on every run: a failure that nobody can repeat helps nobody. No deadline: the first call
 # of a function pays for its imports.

@@ -16,7 +16,7 @@ from command_line import all_commands, answer, call, read_json, refused
 
 import recall_theory
 from recall_theory.commands import COMMANDS, RENAMED, text_layout
-from recall_theory.commands.command import program
+from recall_theory.commands.answers import program
 from recall_theory.numerics.formatting import parse_integer, parse_real
 from recall_theory.simulate import workers
 

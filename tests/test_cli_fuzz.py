@@ -20,7 +20,7 @@ from support import replace_everywhere
 
 from recall_theory.cli import main
 from recall_theory.commands import COMMANDS
-from recall_theory.commands.command import map_with_progress
+from recall_theory.commands.answers import map_with_progress
 from recall_theory.commands.geometric_models import MEASURES, TRANSFER_MEASURES
 from recall_theory.commands.options import Declared
 from recall_theory.geometric import (

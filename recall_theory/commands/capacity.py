@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..numerics.formatting import count, exact, number, percent, plural, probability, sizes
 from ..settings import KEYS_ONLY, PARAMETERS, Setting
-from .command import Answer, Command, Output
+from .answers import Answer, Output, command
 from .options import QUANTISED, option, setting_options
-from .predict import OUTSIDE, laws_table
+from .predict import OUTSIDE
 from .text_layout import Block, Heading, Remark, Table, legend, marked, table
 
 if TYPE_CHECKING:
@@ -43,12 +42,22 @@ IN_WORDS = {
 }
 NEGLIGIBLE = 1 / 100  # share of the wrong answers that attention causes, below which L costs nothing
 TELLING = 4  # largest ratio of the ends of a one-seed interval that still says something
-BITS_COLUMNS = ("bits, noise, facts V=V, facts_per_parameter, facts_per_bit, information_per_parameter, "
-                "information_per_bit, most facts=bound_V")
 
 
-def run(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) -> Answer:
+@command("capacity --d 256 --L 64",
+         "capacity --d 128 --L 16 --ratio 32 --target 0.9 --json",
+         "capacity --d 256 --L 64 --eta 1e-6 --gamma 1e14 --ratio 256",
+         "capacity --d 64 --L 32 --m 1024 --target 0.9 --details",
+         params=[*setting_options(("d", "L"), leave_out=("V", "N")),
+                 option("N", help="training samples in all, instead of N/V"),
+                 option("ratio", multiple=True, help="training samples a fact, N/V; may be repeated"),
+                 "target", option("bits", among=QUANTISED)],
+         apart=[("N", "ratio")], details="Spread, laws, bounds, other memories.")
+def capacity_command(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) -> Answer:
+    """How many facts does an attention layer, or one with an MLP (--m), store? The largest V whose predicted accuracy
+    reaches the target: in the limit of many samples, and from the least N/V that stores 16 or more."""
     from ..theory.capacity import capacity
+    from ..theory.stored_bits import capacity_by_bits
 
     result = capacity(N=N, ratios=ratio or None, **values)
     first = next((row for row in result.rows if row.V is not None), None)  # of the fewest samples that store facts
@@ -63,32 +72,32 @@ def run(output: Output, N: int | None, ratio: tuple[float, ...], **values: Any) 
         del record["remarks"]
         record["V_seeds_low"], record["V_seeds_high"] = record.pop("V_seeds") or (None, None)
         record |= {f"next_{name}": size for name, size in (record.pop("next") or dict.fromkeys("VmdN")).items()}
-    if values["bits"] is not None:
-        by_bits, table_of_bits = _by_bits(result, values["bits"])
-        data |= {"by_bits": [dataclasses.asdict(row) for row in by_bits]} if by_bits else {}
-        blocks += table_of_bits
+    bits, s = values["bits"], result.setting
+    if bits is not None and (s["m"] is not None or s["embedding"] == "orthogonal"):
+        blocks.append(Remark("Facts are those of Val at full precision: with an MLP or orthogonal embeddings "
+                             "quantisation has no law here, and bits are for the counting bound alone."))
+    elif bits is not None:
+        by_bits = capacity_by_bits(s["L"], s["d"], result.target, bits, embedding=s["embedding"],
+                                   trigger_in_value=s["trigger_in_value"])
+        data["by_bits"] = [dataclasses.asdict(row) for row in by_bits]
+        blocks += _by_bits(by_bits, bits)
     return Answer(data, records, blocks, lambda: _details(result))
 
 
-def _by_bits(capacity: Capacity, bits: int) -> tuple[Sequence[StoredBits], list[Block]]:
+def _by_bits(rows: tuple[StoredBits, ...], bits: int) -> list[Block]:
     """Facts and information against the bits of an entry, beside the counting bound and what is reported elsewhere."""
-    s = capacity.setting
-    if s["m"] is not None or s["embedding"] == "orthogonal":
-        return (), [Remark("Facts are those of Val at full precision: with an MLP or orthogonal embeddings "
-                           "quantisation has no law here, and bits are for the counting bound alone.")]
-    from ..theory.stored_bits import REPORTED, capacity_by_bits, most_facts_per_bit
+    from ..theory.stored_bits import REPORTED, most_facts_per_bit
 
-    rows = capacity_by_bits(s["L"], s["d"], capacity.target, bits, embedding=s["embedding"],
-                            trigger_in_value=s["trigger_in_value"])
     best = most_facts_per_bit(rows)
     most = "" if best is None else f"Facts a bit are most at b = {best.bits}. "
-    return rows, [
+    return [
         f"Val is quantised to {plural(bits, 'bit')} an entry.",
-        table(rows, BITS_COLUMNS, "However many the samples, by the bits of an entry of Val"),
-        Remark(f"{most}Noise: what quantisation adds to an entry's variance, in the best range of even levels. "
-               "Information, in bits: what the answers, right and wrong, determine of the permutation at least. Most "
-               "facts: no model of d^2 parameters of so many bits answers more. Reported for trained language models: "
-               f"{REPORTED} bits of knowledge a parameter (secondary, `kin.bits_per_parameter`)."),
+        table(rows, "bits, noise, facts V=V, facts_per_parameter, facts_per_bit, information_per_parameter, "
+              "information_per_bit, most facts=bound_V", "However many the samples, by the bits of an entry of Val"),
+        Remark(f"{most}Noise: what quantisation adds to an entry's variance. Information, in bits: what the answers "
+               "determine of the permutation at least. Most facts: of any model of d^2 parameters of so many bits. "
+               f"Reported for trained language models: {REPORTED} bits of knowledge a parameter (secondary, "
+               "`kin.bits_per_parameter`)."),
     ]
 
 
@@ -100,10 +109,10 @@ def _blocks(capacity: Capacity, length: str) -> list[Block]:
     reached = [row for row in rows if row.V is not None]
     stored = ", ".join(f"{count(row.V)} facts " + (_at(row) if row.N is None else f"from {count(row.N)} samples "
                                                    f"(N/V = {_ratio(row)})") for row in reversed(reached))
-    none = f"None: no V reaches an accuracy of {target} {_at(rows[-1])}; {_best(rows[-1])}"
-    missed = [row for row in rows if row.V is None and len(rows) > 1]
+    none = (f"None: no V reaches an accuracy of {target} {_at(rows[-1])}; the best is about "
+            f"{probability(rows[-1].best_accuracy)}, at V = {count(rows[-1].best_V)}")
     shown = [{**vars(row), "N/V": _ratio(row), "V": marked("none" if row.V is None else _brief(row.V), row.remarks),
-              "N": "no limit" if row.N is row.ratio is None else _brief(row.N), "one seed": _one_seed(row, TELLING),
+              "N": "no limit" if row.N is row.ratio is None else _brief(row.N), "one seed": _one_seed(row),
               "accuracy": row.best_accuracy if row.V is None else row.accuracy} for row in rows]
     return [
         Heading(f"How many facts does an attention layer{mlp} store at {sizes(s, 'dL')}{rates}, accuracy {target}?"),
@@ -111,15 +120,12 @@ def _blocks(capacity: Capacity, length: str) -> list[Block]:
         *_formula(rows),
         table(shown, "N/V, facts V=V, one seed, samples N=N, accuracy, limited_by"),
         *legend(row.remarks for row in rows),
-        *(f"No V reaches {target} {_at(row)}: {_best(row)}." for row in missed),
-        Remark(f"V is the largest vocabulary, one fact a token, of which a share {target} of all fresh sequences is "
-               f"answered right after N training samples. Embeddings: {s['embedding']}{value}. Semi-analytic, no "
-               "fitted constant."),
+        Remark(f"V is the largest vocabulary, one fact a token, at which a share {target} of fresh sequences is "
+               f"answered right after N training samples. Embeddings: {s['embedding']}{value}. No fitted constant."),
     ]
 
 
 def _at(row: Row) -> str:
-    """The budget of a row."""
     if row.N is not None and row.V is None:
         return f"at N = {count(row.N)}"
     return "however many the samples" if row.ratio is None else f"at N/V = {_ratio(row)}"
@@ -136,24 +142,18 @@ def _brief(size: float | None, digits: int = 4, whole: float = 10**9) -> str:
     return count(size) if size is None or size < whole else f"{size:.{digits}g}"
 
 
-def _best(row: Row) -> str:
-    return f"the best accuracy is about {probability(row.best_accuracy)}, at V = {count(row.best_V)}"
-
-
 def _limits(rows: Sequence[Row]) -> str:
     """What limits the capacity with few samples and with many, named as in the table, and what that is."""
-    few, many = rows[0].limited_by, rows[-1].limited_by
-    first = "What limits it" if few == many else f"With few samples the limit is {few} ({_meaning(few)}). With many it"
-    return f"{first} is {many} ({_meaning(many)})."
-
-
-def _meaning(limited_by: str) -> str:
-    """A noise term in words."""
     from ..theory.phase import family
 
-    step, _, term = limited_by.partition(": ")
-    name = family(term)
-    return IN_WORDS.get(f"{step}: {name}") or IN_WORDS.get(name, f"the largest noise of {step}")
+    limits = []
+    for limited_by in (rows[0].limited_by, rows[-1].limited_by):
+        step, _, term = limited_by.partition(": ")
+        meaning = IN_WORDS.get(f"{step}: {family(term)}") or IN_WORDS.get(family(term), f"the largest noise of {step}")
+        limits.append(f"{limited_by} ({meaning})")
+    few, many = limits
+    first = "What limits it" if few == many else f"With few samples the limit is {few}. With many it"
+    return f"{first} is {many}."
 
 
 def _length(capacity: Capacity, first: Row | None, is_least: bool) -> str:
@@ -211,49 +211,37 @@ def _formula(rows: Sequence[Row]) -> list[Block]:
     return [text]
 
 
-def _one_seed(row: Row, most: float) -> str | None:
-    """About the V that a seed one standard deviation below the mean still reaches, and one above, unless these are
-    further apart than by a factor of `most`."""
+def _one_seed(row: Row) -> str | None:
+    """About the V that a seed one standard deviation below the mean still reaches, and one above, where that says
+    something."""
     low, high = row.V_seeds or (None, None)
-    if low is None or high is None or high > most * low:
+    if low is None or high is None or high > TELLING * low:
         return None
     return f"{_brief(low, 3, 10**6)} to {_brief(high, 3, 10**6)}"
 
 
 def _details(capacity: Capacity) -> list[Block]:
     shown = [{**vars(row), "N/V": _ratio(row), "std": row.std and row.std["accuracy"],
-              "longest L": row.longest_L or "any", "one seed": _one_seed(row, math.inf)}
+              "longest L": row.longest_L or "any"}
              for row in capacity.rows if row.V is not None]
     twice = [{"N/V": _ratio(row), "facts V": row.next["V"],
               **{name: _brief(row.next[name]) if row.next[name] else "none" for name in ("m", "d", "N")}}
              for row in capacity.rows if row.next is not None]
+    laws = [{"cause and size": name,
+             "by the leading law": count(value) if value <= PARAMETERS[name.split()[-1]].high else OUTSIDE}
+            for name, value in capacity.laws.items()]
     return [
         table(shown, "N/V, accuracy, std, recall, attention, coverage_bound, longest L", "At that V"),
-        table(shown, "N/V, V_from, one seed, facts_per_parameter, bits_per_parameter"),
-        Remark("V from: about the least V from which on the target is reached; with fewer labels there are fewer "
-               "samples, and attention goes astray. One seed: about the largest V that a seed one standard deviation "
-               "below, and one above, the mean still reaches. Longest L: up to which attention reaches the target at "
-               "the same V and N. Bits: what the stored permutation holds, log2 V!, over "
+        table(shown, "N/V, V_from, facts_per_parameter, bits_per_parameter"),
+        Remark("V from: about the least V from which on the target is reached. One seed, above: about the largest V "
+               "that a seed one standard deviation below, and one above, the mean still reaches. Longest L: up to "
+               "which attention reaches the target at the same V and N. Bits: log2 V!, over "
                f"{'d^2' if capacity.setting['m'] is None else 'm d'}."),
         table(twice, title="For twice the facts (where no V reaches the target: for it, at the V of the best "
               "accuracy), about what one of m, d and N alone must be"),
-        _laws(capacity),
+        table(laws, title="The leading laws, one cause alone each; predict has all of them"),
         _other_memories(capacity),
     ]
-
-
-def _laws(capacity: Capacity) -> Table:
-    from ..theory.noise_budget import requirements
-
-    at = next((row for row in reversed(capacity.rows) if row.V is not None and row.N is not None), None)
-    if at is None:
-        return table([{"cause and size": name, "by the leading law":
-                       count(value) if value <= PARAMETERS[name.split()[-1]].high else OUTSIDE}
-                      for name, value in capacity.laws.items()], title="The leading laws, some causes alone")
-    names = ("L", "d", "m", "activation", "embedding", "trigger_in_value")
-    setting = Setting(**{name: capacity.setting[name] for name in names} | {"V": at.V, "N": at.N})
-    return laws_table(requirements(setting), "The leading laws, one cause alone each, at V = "
-                      f"{count(at.V)} and N = {count(at.N)}; they hold for large sizes and are loose at small ones")
 
 
 def _other_memories(capacity: Capacity) -> Table:
@@ -272,19 +260,3 @@ def _other_memories(capacity: Capacity) -> Table:
     return table([{"for comparison": name, "facts V": V, "ratio": V and ours and ours / V}
                   for name, V, ours in memories],
                  title="What no learner can beat, and other memories; the ratio is the V above to theirs")
-
-
-command = Command(
-    "capacity", run,
-    params=[*setting_options(("d", "L"), leave_out=("V", "N")),
-            option("N", help="training samples in all, instead of N/V"),
-            option("ratio", multiple=True, help="training samples a fact, N/V; may be repeated"),
-            "target", option("bits", among=QUANTISED)],
-    apart=[("N", "ratio")],
-    details="Spread, laws, bounds, other memories.",
-    help="How many facts does an attention layer, or one with an MLP (--m), store? The largest V whose predicted "
-         "accuracy reaches the target: in the limit of many samples, and from the least N/V that stores 16 or more.",
-    examples=["capacity --d 256 --L 64", "capacity --d 128 --L 16 --ratio 32 --target 0.9 --json",
-              "capacity --d 256 --L 64 --eta 1e-6 --gamma 1e14 --ratio 256",
-              "capacity --d 64 --L 32 --m 1024 --target 0.9 --details"],
-)

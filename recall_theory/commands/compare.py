@@ -7,24 +7,40 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
-from ..numerics.formatting import NOTHING, count, exact, number, percent, plural, sizes, with_error
+from ..numerics.formatting import NOTHING, count, exact, number, plural, sizes, with_error
 from ..settings import SIZES, Setting, sizes_and_trigger
-from .command import Answer, Command, Group, Output
+from .answers import Answer, Group, Output, command
 from .options import flag, option, plot_option, setting_options
 from .streams import BadInput
-from .text_layout import Block, Heading, Remark, legend, marked, table
+from .text_layout import HERMITE_PARTS, Block, Heading, Remark, legend, marked, table
 
 if TYPE_CHECKING:
     from ..theory.memories.memory_table import Comparison
     from ..theory.memories.zipf_facts import Zipf
-    from ..verification.simulated_alternatives import BeyondOrthogonal, FactsStored
+    from ..verification.simulated_alternatives import BeyondOrthogonal
 
 NO_MLP = "none (Attention-only)"
-PARTS = ("mean", "linear", "quadratic", "higher")
 
 
-def run_memories(output: Output, *, d: int | None, zipf: float | None, classes: int | None, samples: int | None,
-                 seeds: int | None, seed: int | None, **asked: Any) -> Answer:
+@command("compare --d 256",
+         "compare memories --facts 1e6 --rank 512 --json",
+         "compare --d 64 --zipf 2 --samples 1e5 --seeds 8 --seed 1",
+         params=[option("d", help="embedding dimension: what does each memory hold?"),
+                 option("facts", help="facts: which dimension does each memory need?"),
+                 option("target", help="share of the facts that must be right where almost all count; probability that "
+                        "all are right where all count"),
+                 "rank", option("m", help="width of the MLP memory; 4 d where absent"),
+                 "zipf",
+                 option("classes", default=None, help="outputs that the facts share, at most d/4 [default: 10, or none "
+                        "below d = 40]"), "samples",
+                 option("seeds", default=None, help="simulate the Hebbian memories, so many of each"), "seed"],
+         goes_with={"zipf": "d", "classes": "zipf", "samples": "zipf"}, apart=[("d", "facts")],
+         details="Where each law comes from.")
+def memories_command(output: Output, *, d: int | None, zipf: float | None, classes: int | None, samples: int | None,
+                     seeds: int | None, seed: int | None, **asked: Any) -> Answer:
+    """The other memories at the same embedding dimension, or for the same number of facts: Hebbian memories by a law
+    for finite size, the best linear memory, what training reached in the literature, orthogonal embeddings, the
+    attention layer and a bound; with --zipf, facts of unequal frequency."""
     from ..theory.memories import compare_memories
     from ..theory.memories.zipf_facts import zipf_at
 
@@ -48,11 +64,10 @@ def run_memories(output: Output, *, d: int | None, zipf: float | None, classes: 
     if law is not None:
         data["zipf"] = dataclasses.asdict(law)
         blocks += _zipf_blocks(law)
-    share = exact(comparison.target)
     blocks.append(Remark(
-        f"Almost all: a share {share} of the facts is right in the mean. All: every one is, with probability {share} "
-        "or more. Hebbian rows and the attention layer's are laws for finite size, that of the best linear memory is "
-        "for large d; fits were read off a paper's figures by eye."))
+        f"Almost all: a share {exact(comparison.target)} of the facts is right in the mean. All: every one is, with "
+        "that probability. Hebbian rows and the attention layer's are laws for finite size, that of the best linear "
+        "memory is for large d; fits were read off a paper's figures by eye."))
     return Answer(data, rows, blocks, lambda: [
         table(rows, "memory=name, right=criterion, provenance, reference",
               "Where the laws come from: derived here, or kin, from a related paper")])
@@ -92,55 +107,62 @@ def _zipf_blocks(law: Zipf) -> list[Block]:
     return blocks
 
 
-def run_embeddings(output: Output, *, points: int, seeds: int | None, seed: int | None, **values: Any) -> Answer:
+@command("compare embeddings --d 128 --L 16",
+         "compare embeddings --d 128 --L 16 --no-trigger-in-value --seeds 8 --seed 1 --plot embeddings.svg",
+         params=[*setting_options(("d", "L"), leave_out=("V", "N", "m", "activation", "embedding", "eta", "gamma")),
+                 option("target", default=0.9), option("points", default=6, help="values of V"),
+                 option("seeds", default=None, help="simulate each predicted N on so many seeds"),
+                 "seed", "jobs", plot_option()],
+         goes_with={"seed": "seeds"})
+def embeddings_command(output: Output, *, points: int, seeds: int | None, seed: int | None, **values: Any) -> Answer:
+    """Random against orthogonal embeddings of the same dimension: how many facts each stores, and the samples that each
+    needs for them."""
     from ..plots.comparisons import embedding_figure
     from ..verification.simulated_alternatives import beyond_orthogonal
 
     used = output.seed(seed) if seeds else None
 
-    def answer(result: BeyondOrthogonal) -> Answer:
-        records = [{**result.setting, "target": result.target, "V": f.V, "embedding": e, **dataclasses.asdict(need)}
-                   for f in result.facts for e, need in f.needs.items()]
-        return Answer(result.to_dict(), records, _embedding_blocks(result), figure=lambda: embedding_figure(result))
-
     def finished(result: BeyondOrthogonal) -> str:
         needs = [need for f in result.facts for need in f.needs.values() if need.N is not None]
         return f"{sum(need.observed is not None for need in needs)} of {len(needs)} simulated settings"
 
-    return output.measure("seeds", lambda progress: beyond_orthogonal(**values, points=points, seeds=seeds or 0,
-                                                                      seed=used, progress=progress), answer, finished)
-
-
-def _embedding_blocks(result: BeyondOrthogonal) -> list[Block]:
+    result = output.measure("seeds", lambda progress: beyond_orthogonal(**values, points=points, seeds=seeds or 0,
+                                                                        seed=used, progress=progress), finished)
     s, target = result.setting, exact(result.target)
+    records = [{**s, "target": result.target, "V": f.V, "embedding": e, **dataclasses.asdict(need)}
+               for f in result.facts for e, need in f.needs.items()]
     stored = [{"d": x.d, "random": x.random or "none", "leading law": x.law, "orthogonal": x.orthogonal,
                "ratio": x.random and x.random / x.orthogonal} for x in result.dimensions]
-    observed = "" if not result.seeds else (f"; and the accuracy observed there on {plural(result.seeds, 'seed')} "
-                                            f"(--seed {result.seed}), ± standard error")
-    return [
+    needed = []
+    for facts in result.facts:
+        row: dict[str, object] = {"V": facts.V}
+        for name, embedding in (("random", "gaussian"), ("orthogonal", "orthogonal")):
+            need = facts.needs.get(embedding)
+            row[f"N {name}"] = "V > d" if need is None else need.N or "none"
+            row[f"N/V {name}"] = need and need.N and need.N / facts.V
+            if seeds:
+                row[f"accuracy {name}"] = NOTHING if need is None else with_error(need.observed, need.se)
+        needed.append(row)
+    observed = f"; and the accuracy there on {plural(seeds, 'seed')} (--seed {used}), ± standard error" if seeds else ""
+    return Answer(result.to_dict(), records, [
         Heading(f"Random and orthogonal embeddings: {sizes_and_trigger(s, 'dL')}"),
-        table(stored, title=f"Facts stored at an accuracy of {target}, with samples without end",
-              formats={"leading law": count}),
+        table(stored, title=f"Facts stored at an accuracy of {target}, with samples without end"),
         Remark(f"The leading law of random embeddings is d^2 = {2 * (1 + int(s['trigger_in_value']))} V ln V; "
                "orthogonal ones are there up to V = d only."),
-        table((_needed(facts, bool(result.seeds)) for facts in result.facts),
-              title=f"The samples that they need, at {sizes(s, 'd')}: least N for {target}{observed}"),
-    ]
+        table(needed, title=f"The samples that they need, at {sizes(s, 'd')}: least N for {target}{observed}"),
+    ], figure=lambda: embedding_figure(result))
 
 
-def _needed(facts: FactsStored, is_observed: bool) -> dict[str, object]:
-    """A row of the samples that embeddings need."""
-    row: dict[str, object] = {"V": facts.V}
-    for name, embedding in (("random", "gaussian"), ("orthogonal", "orthogonal")):
-        need = facts.needs.get(embedding)
-        row[f"N {name}"] = "V > d" if need is None else need.N or "none"
-        row[f"N/V {name}"] = need and need.N and need.N / facts.V
-        if is_observed:
-            row[f"accuracy {name}"] = NOTHING if need is None else with_error(need.observed, need.se)
-    return row
-
-
-def run_activations(output: Output, activation: tuple[str, ...], attention_only: bool, **values: Any) -> Answer:
+@command("compare activations --V 512 --L 32 --d 64 --N 65536 --m 1024",
+         "compare activations --V 256 --L 8 --d 32 --N 2^15 --m 4096 --activation relu --activation 'x**3 - 3*x' "
+         "--json",
+         params=[*setting_options(SIZES, leave_out=("activation", "eta", "gamma")),
+                 option("activation", multiple=True, help="an activation to compare, may be repeated; all that have a "
+                        "name where absent"),
+                 flag("attention_only", "with the model without an MLP beside them", switch=True, default=True,
+                      show_default=True)])
+def activations_command(output: Output, activation: tuple[str, ...], attention_only: bool, **values: Any) -> Answer:
+    """The predicted accuracy of each activation in one setting, and why: its mean, linear and higher Hermite parts."""
     setting = Setting(**values)
     from ..theory.activation_choice import EVERY, compare_activations
 
@@ -152,7 +174,7 @@ def run_activations(output: Output, activation: tuple[str, ...], attention_only:
                 "accuracy_std": c.std["accuracy"], "limited_by": c.limited_by,
                 **{f"{where}_{part}": getattr(parts, part)
                    for where, parts in (("value", c.parts), ("average", c.parts_of_average))
-                   for part in ("s", *PARTS)}} for c in choices]
+                   for part in ("s", *HERMITE_PARTS)}} for c in choices]
     shown = [record | {"activation": marked(c.name or NO_MLP, c.remarks)}
              for record, c in zip(records, choices, strict=True)]
     blocks: list[Block] = [
@@ -162,70 +184,19 @@ def run_activations(output: Output, activation: tuple[str, ...], attention_only:
     ]
     for where, what in (("value", "where facts are stored: values"),
                         ("average", "where attention is learned: averaged sequences")):
-        columns = ", ".join(f"{part}={where}_{part}" for part in PARTS)
-        blocks.append(table(shown, f"activation, {columns}", f"Shares of E phi^2 {what} of norm^2 "
-                            f"{shown[0][f'{where}_s']:.3g}", formats=dict.fromkeys(PARTS, percent)))
+        columns = ", ".join(f"{part} part={where}_{part}" for part in HERMITE_PARTS)
+        blocks.append(table(shown, f"activation, {columns}",
+                            f"Shares of E phi^2 {what} of norm^2 {shown[0][f'{where}_s']:.3g}"))
     return Answer(data, records, [*blocks, Remark(
         f"Best: {choices[0].name or NO_MLP}. The mean stores nothing and carries label-frequency noise (mean bias). "
-        "The linear part is the Attention-only model's. The higher parts tell values apart beyond d dimensions, and "
-        "need a width m that resolves them (MLP noise). In attention, a small linear part at the small norm of an "
-        "averaged sequence means a small lead.")])
+        "The linear part is the Attention-only model's; the higher parts tell values apart beyond d dimensions.")])
 
 
-memories = Command(
-    "memories", run_memories,
-    params=[option("d", help="embedding dimension: what does each memory hold?"),
-            option("facts", help="facts: which dimension does each memory need?"),
-            option("target", help="share of the facts that must be right where almost all count; probability that "
-                   "all are right where all count"),
-            "rank", option("m", help="width of the MLP memory; 4 d where absent"),
-            "zipf",
-            option("classes", default=None, help="outputs that Zipf's facts share, at most d/4 [default: 10, or "
-                   "none below d = 40]"),
-            "samples",
-            option("seeds", default=None, help="simulate the Hebbian memories, so many of each"), "seed"],
-    goes_with={"zipf": "d", "classes": "zipf", "samples": "zipf"}, apart=[("d", "facts")],
-    details="Where each law comes from.",
-    help="The other memories at the same embedding dimension, or for the same number of facts: Hebbian memories by a "
-         "law for finite size, the best linear memory, what training reached in the literature, orthogonal embeddings, "
-         "the attention layer and a bound; with --zipf, facts of unequal frequency.",
-    examples=["compare --d 256",
-              "compare memories --facts 1e6 --rank 512 --json",
-              "compare --d 64 --zipf 2 --samples 1e5 --seeds 8 --seed 1"],
-)
-
-embeddings = Command(
-    "embeddings", run_embeddings,
-    params=[*setting_options(("d", "L"), leave_out=("V", "N", "m", "activation", "embedding", "eta", "gamma")),
-            option("target", default=0.9), option("points", default=6, help="values of V"),
-            option("seeds", default=None, help="simulate each predicted N on so many seeds"),
-            "seed", "jobs", plot_option()],
-    goes_with={"seed": "seeds"},
-    help="Random against orthogonal embeddings of the same dimension: how many facts each stores, and the samples that "
-         "each needs for them.",
-    examples=["compare embeddings --d 128 --L 16",
-              "compare embeddings --d 128 --L 16 --no-trigger-in-value --seeds 8 --seed 1 --plot embeddings.svg"],
-)
-
-activations = Command(
-    "activations", run_activations,
-    params=[*setting_options(SIZES, leave_out=("activation", "eta", "gamma")),
-            option("activation", multiple=True, help="an activation to compare, may be repeated; all that have a name "
-                   "where absent"),
-            flag("attention_only", "with the model without an MLP beside them", switch=True, default=True,
-                 show_default=True)],
-    help="The predicted accuracy of each activation in one setting, and why: its mean, linear and higher Hermite "
-         "parts.",
-    examples=["compare activations --V 512 --L 32 --d 64 --N 65536 --m 1024",
-              "compare activations --V 256 --L 8 --d 32 --N 2^15 --m 4096 --activation relu "
-              "--activation 'x**3 - 3*x' --json"],
-)
-
-command = Group(
+compare_command = Group(
     "compare",
-    {"memories": ("compare:memories", "Other memories: Hebbian, linear, trained, orthogonal, a bound."),
-     "embeddings": ("compare:embeddings", "Random against orthogonal embeddings: facts stored, samples needed."),
-     "activations": ("compare:activations", "Which activation remembers best in one setting, and why.")},
+    {"memories": ("compare:memories_command", "Other memories: Hebbian, linear, trained, orthogonal, a bound."),
+     "embeddings": ("compare:embeddings_command", "Random against orthogonal embeddings: facts and samples."),
+     "activations": ("compare:activations_command", "Which activation remembers best in one setting, and why.")},
     default="memories",
     help="What one could have instead at the same size. Without a word from the list it is `compare memories`, whose "
          "options it takes.",

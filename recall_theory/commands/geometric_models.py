@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..geometric.geometric_setting import Construction, GeometricSetting, TrainingSetting
-from ..numerics.formatting import count, plural
-from .command import Answer, Command, Output
-from .geometric import WAYS, describe, geometric_options
+from ..numerics.formatting import count, plural, sizes
+from .answers import Answer, Output, command
+from .geometric import OPTIONS, WAYS, describe
 from .options import file_option, flag, option, setting_options
 from .simulate import MEASURED_COLUMNS, finished_seeds, interval, measured_rows, partial_seeds
 from .streams import BadInput, shown
 from .text_layout import Heading, Remark, table
 
 if TYPE_CHECKING:
-    from ..geometric.geometric_simulation import GeometricObservation
+    pass
 
 # Table -> measure -> what is counted.
 MEASURES = {
@@ -47,14 +47,18 @@ TRANSFER_MEASURES = {
         "new_facts_shuffled": "control: the MLP's numbers shuffled",
     },
 }
-REMARK = ("Codes are the attributes' learned unembeddings. The probes must name attributes that they never saw, so "
-          "chance is 1/N; the gate, the probes and the edits are measured for one hop.")
-TRANSFER_REMARK = "Only the entities' embeddings are trained on the new facts; nothing else changes."
+REMARK = "Codes are the attributes' learned unembeddings. Gate, probes and edits are for one hop; chance is 1/N."
 
 
-def run_construct(output: Output, *, seed: int | None, **values: Any) -> Answer:
-    c, weights = Construction(**values), output.file is not None and output.file.endswith(".npz")
-    if weights and not output.document:
+@command("geometric construct --N 256 --R 8 --hops 2 --route middle --seed 1",
+         "geometric construct --N 100 --R 4 --hops 5 --route chain --bits 2 --seed 1 --json",
+         params=[*setting_options(among=Construction.parameters), "seed"])
+def construct_command(output: Output, *, seed: int | None, **values: Any) -> Answer:
+    """Write down a whole transformer that recalls random facts (tokens, positions, attention, ReLU MLP, unembedding),
+    and ask it every query, or 20,000 drawn ones. Where width x d is 10^9 or more its sizes alone are printed.
+    --output FILE.npz writes its weights instead."""
+    c, weights = Construction(**values), output.form == "npz"
+    if (output.json or output.csv) and (output.file or "").endswith(".npz"):
         raise BadInput(f"--output {shown(output.file)} takes the weights; leave out --json and --csv, or name "
                        "another file")
     if c.refused is not None:
@@ -74,14 +78,12 @@ def run_construct(output: Output, *, seed: int | None, **values: Any) -> Answer:
         file = io.BytesIO()
         np.savez_compressed(file, **{"facts": facts, **model.weights()})  # type: ignore[arg-type]
         return dataclasses.replace(_constructed(c, {"seed": used}), document=file.getvalue())
-    return output.measure(
-        "queries", lambda progress: run_queries(c, model, facts, rng, progress),
-        lambda found: _constructed(c, {"seed": used, **dataclasses.asdict(found)}),
-        lambda found: f"{found.queries:,} queries; --seed {used} repeats them")
+    found = output.measure("queries", lambda progress: run_queries(c, model, facts, rng, progress),
+                           lambda found: f"{found.queries:,} queries; --seed {used} repeats them")
+    return _constructed(c, {"seed": used, **dataclasses.asdict(found)})
 
 
 def _constructed(c: Construction, found: dict[str, Any]) -> Answer:
-    """The sizes of a construction, and what it recalled where it was run."""
     row = {"k": c.k, "d": c.d, "width": c.width, "margin_predicted": c.margin,
            **{name: found.get(name) for name in ("recall", "queries", "margin")}}
     return Answer({"setting": c.to_dict(), **row, "not_run": c.refused, **found}, [{**c.to_dict(), **row}], [
@@ -92,35 +94,45 @@ def _constructed(c: Construction, found: dict[str, Any]) -> Answer:
     ])
 
 
-def run_simulate(output: Output, *, seeds: int, seed: int | None, jobs: int, **values: Any) -> Answer:
+@command("geometric simulate --N 256 --R 4 --code-length 32 --d 128 --seeds 64 --seed 1",
+         "geometric simulate --N 100 --R 2 --code-length 16 --d 48 --hops 3 --chain-of-thought --csv",
+         params=[*OPTIONS, "seeds", "seed", "jobs"])
+def simulate_command(output: Output, *, seeds: int, seed: int | None, jobs: int, **values: Any) -> Answer:
+    """Draw bijections, codes and maps on independent seeds, ask every query (2^16 chains of passes where there are
+    more), and print the recall beside the prediction."""
     setting = GeometricSetting(**values)
+    from ..geometric import predict
     from ..geometric.geometric_simulation import check_affordable, simulate
 
     check_affordable(setting)
     used = output.seed(seed)
-    return output.measure(
-        "seeds",
-        lambda progress: simulate(setting, seeds, used, jobs=jobs, progress=progress),
-        lambda observed: _observed(observed, seeds),
-        lambda observed: partial_seeds(observed, seeds))
-
-
-def _observed(observed: GeometricObservation[GeometricSetting], wanted: int) -> Answer:
-    from ..geometric import predict
-
-    prediction, data = predict(observed.setting), observed.to_dict()
+    observed = output.measure("seeds", lambda progress: simulate(setting, seeds, used, jobs=jobs, progress=progress),
+                              lambda observed: partial_seeds(observed, seeds))
+    prediction, data = predict(setting), observed.to_dict()
     rows = measured_rows(observed.measures, {"recall": prediction.recall}, {"recall": prediction.std})
     data["observed"]["recall"] |= {"std": rows[0]["std"], "interval": rows[0]["interval"]}
     data["predicted"] = prediction.to_dict()["predicted"]
     return Answer(data, observed.records(), [
-        Heading(f"What embeddings recalled at {describe(observed.setting)}"),
-        f"{finished_seeds(observed, wanted)}.",
+        Heading(f"What embeddings recalled at {describe(setting)}"),
+        f"{finished_seeds(observed, seeds)}.",
         table(rows, MEASURED_COLUMNS),
     ])
 
 
-def run_train(output: Output, *, transfer: bool, seeds: int, seed: int | None, resume: str | None,
-              **values: Any) -> Answer:
+@command("geometric train",
+         "geometric train --N 64 --R 3 --hops 2 --chain-of-thought --seed 1",
+         "geometric train --transfer --N 64 --R 2 --seeds 8 --seed 1 --csv --output transfer.csv",
+         params=[flag("transfer", "in place of that: new bijections, for which the entities' embeddings alone are "
+                      "trained"),
+                 *setting_options(among=TrainingSetting.parameters),
+                 option("seeds", default=4, help="networks, each trained on its own facts"), "seed",
+                 file_option("resume", "keep the training in FILE, that of the control beside it, and go on from "
+                             "them")])
+def train_command(output: Output, *, transfer: bool, seeds: int, seed: int | None, resume: str | None,
+                  **values: Any) -> Answer:
+    """What gradient descent learns: a transformer of one attention layer and a ReLU MLP, all of it trained on random
+    bijections, one hop or more, with and without chain of thought; linear probes, the gate by relation, edits of
+    single facts, and controls. It needs jax and optax: pip install 'recall-theory[train]'."""
     setting = TrainingSetting(**values)
     from ..geometric import geometric_training
     from ..training.trainer import check_installed
@@ -129,58 +141,21 @@ def run_train(output: Output, *, transfer: bool, seeds: int, seed: int | None, r
     observe = geometric_training.transfer if transfer else geometric_training.train
     used = output.seed(seed)
     again = f"--resume {resume} --seed {used} goes on" if resume else f"--seed {used} repeats it"
-    return output.measure(
+    observed = output.measure(
         "steps", lambda progress: observe(setting, seeds, used, resume=resume, progress=progress),
-        lambda observed: _trained(observed, seeds, transfer),
         lambda observed: f"{' and '.join(observed.measures)} of {plural(seeds, 'seed')}; {again}", again=again)
-
-
-def _trained(observed: GeometricObservation[TrainingSetting], wanted: int, transfer: bool) -> Answer:
-    s, data, tables = observed.setting, observed.to_dict(), TRANSFER_MEASURES if transfer else MEASURES
-    rows = {}
+    data, rows = observed.to_dict(), {}
     for name, x in observed.measures.items():
         ends = interval(x) if x.std > 0 else [None, None]  # where the seeds show a spread, which is NaN for one
         data["observed"][name]["interval"] = ends
         rows[name] = {"mean": x.mean, "95 % interval": ends, "std": x.std}
-    asked = plural(s.hops, "hop") + (" with chain of thought" if s.chain_of_thought else "")
+    asked = plural(setting.hops, "hop") + (" with chain of thought" if setting.chain_of_thought else "")
     what = "New facts for a trained transformer" if transfer else "What gradient descent learns"
     return Answer(data, observed.records(), [
-        Heading(f"{what} at N = {count(s.N)}, R = {count(s.R)}, d = {count(s.d)}, {asked}"),
-        f"{finished_seeds(observed, wanted)}, at most {plural(s.steps, 'step')}; {count(s.queries)} queries, "
-        f"{count(s.numbers)} trained numbers.",
-        *(table([{"": meaning, **rows[name]} for name, meaning in of_table.items() if name in rows], title=title)
-          for title, of_table in tables.items()),
-        Remark(TRANSFER_REMARK if transfer else REMARK),
+        Heading(f"{what} at {sizes(setting.to_dict(), 'NRd')}, {asked}"),
+        f"{finished_seeds(observed, seeds)}, at most {plural(setting.steps, 'step')}; {count(setting.queries)} "
+        f"queries, {count(setting.numbers)} trained numbers.",
+        *(table([{"": meaning, **rows[name]} for name, meaning in measures.items() if name in rows], title=title)
+          for title, measures in (TRANSFER_MEASURES if transfer else MEASURES).items()),
+        Remark("Only the entities' embeddings are trained on the new facts." if transfer else REMARK),
     ])
-
-
-construct_command = Command(
-    "construct", run_construct,
-    params=[*setting_options(among=Construction.parameters), "seed"],
-    help="Write down a whole transformer that recalls random facts (tokens, positions, attention, ReLU MLP, "
-         "unembedding), and ask it every query, or 20,000 drawn ones. Where width x d is 10^9 or more its sizes alone "
-         "are printed. --output FILE.npz writes its weights instead.",
-    examples=["geometric construct --N 256 --R 8 --hops 2 --route middle --seed 1",
-              "geometric construct --N 100 --R 4 --hops 5 --route chain --bits 2 --seed 1 --json"],
-)
-
-simulate_command = Command(
-    "simulate", run_simulate, params=[*geometric_options(), "seeds", "seed", "jobs"],
-    help="Draw bijections, codes and maps on independent seeds, ask every query (2^16 chains of passes where there are "
-         "more), and print the recall beside the prediction.",
-    examples=["geometric simulate --N 256 --R 4 --code-length 32 --d 128 --seeds 64 --seed 1",
-              "geometric simulate --N 100 --R 2 --code-length 16 --d 48 --hops 3 --chain-of-thought --csv"],
-)
-
-train_command = Command(
-    "train", run_train,
-    params=[flag("transfer", "in place of that: new bijections, for which the entities' embeddings alone are trained"),
-            *setting_options(among=TrainingSetting.parameters),
-            option("seeds", default=4, help="networks, each trained on its own facts"), "seed",
-            file_option("resume", "keep the training in FILE, that of the control beside it, and go on from them")],
-    help="What gradient descent learns: a transformer of one attention layer and a ReLU MLP, all of it trained on "
-         "random bijections, one hop or more, with and without chain of thought; linear probes, the gate by "
-         "relation, edits of single facts, and controls. It needs jax and optax: pip install 'recall-theory[train]'.",
-    examples=["geometric train", "geometric train --N 64 --R 3 --hops 2 --chain-of-thought --seed 1",
-              "geometric train --transfer --N 64 --R 2 --seeds 8 --seed 1 --csv --output transfer.csv"],
-)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
 from ..numerics.formatting import count, exact, number, parse_integer, plural, probability, sizes, with_error
 from ..settings import SIZES, Parameter, sizes_and_trigger
-from .command import Answer, Command, Output, Progress, map_with_progress
+from .answers import Answer, Output, Progress, command, map_with_progress
 from .options import bad_setting, file_option, flag, option, plot_option, setting_options
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Verbatim, legend, marked, table
@@ -24,24 +23,39 @@ if TYPE_CHECKING:
 PAPER = ("The paper proves a lower bound of its own; its text was not available, and its constant, its noise and "
          "its learners may differ from these.")
 PREDICTED = ("noisy gradient", "gradient", "three steps")  # of the decoders, those with a closed form
+SIMULATED = Parameter("points", "settings to simulate, spread evenly over the plane", "integer", 0, 1000, default=0)
 
 
-def run_bounds(output: Output, *, V: int | None, N: int | None, m: int | None, activation: str | None, target: float,
-               bits: float, decoders: bool, points: int, seed: int | None, **values: Any) -> Answer:
-    if decoders:
-        if V is None:
-            raise BadInput("--V is missing: --decoders needs --V, --L and --d")
-        from ..verification.simulated_alternatives import tightness
+@command("bounds --V 1024 --L 64 --d 256 --N 65536",
+         "bounds --V 1e12 --L 64 --d 1e6 --bits 8 --json",
+         "bounds --decoders --V 128 --L 32 --d 64 --seed 1 --plot decoders.svg",
+         params=[*setting_options(("L", "d"), leave_out=("embedding", "trigger_in_value", "eta", "gamma")),
+                 "bits", option("target", help="recall to be reached on average"),
+                 flag("decoders", "simulate decoders of the first gradient beside its bound, from x = 1/4 to 16"),
+                 "trigger_in_value", option("points", default=7), option("seeds", default=16), "seed", "jobs",
+                 plot_option()],
+         goes_with=dict.fromkeys(("trigger_in_value", "points", "seeds", "seed", "jobs", "plot"), "decoders"),
+         apart=[("decoders", name) for name in ("N", "m", "activation", "target", "bits")],
+         details="What the permutation takes, and whom each bound binds.")
+def bounds_command(output: Output, *, decoders: bool, points: int, seeds: int, seed: int | None, jobs: int,
+                   trigger_in_value: bool, **values: Any) -> Answer:
+    """What no learner can beat: coverage (the samples), bits (the size of the model) and access to one noisy gradient.
+    With V and N: the most recall that each allows. Without N, or without V: the least N, or the largest V, at which it
+    allows the target. With --decoders: the bound on one reading of the first gradient, beside the predicted and the
+    simulated recall of its decoders and of three steps, over N d^2/(V^2 L ln V)."""
+    if not decoders:
+        from ..theory.bounds import bounds_at
 
-        used = output.seed(seed)
-        return output.measure("seeds",
-                              lambda progress: tightness(V, points=points, seed=used, progress=progress, **values),
-                              lambda result: _decoders(result, points),
-                              lambda result: f"{len(result.points)} of {points} points")
-    from ..theory.bounds import bounds_at
+        return _bounds(bounds_at(**values))
+    if values["V"] is None:
+        raise BadInput("--V is missing: --decoders needs --V, --L and --d")
+    from ..verification.simulated_alternatives import tightness
 
-    return _bounds(bounds_at(V=V, N=N, m=m, activation=activation, target=target, bits=bits,
-                             L=values["L"], d=values["d"]))
+    used, (V, L, d) = output.seed(seed), (values[name] for name in "VLd")
+    return _decoders(output.measure(
+        "seeds", lambda progress: tightness(V, L, d, trigger_in_value=trigger_in_value, points=points, seeds=seeds,
+                                            seed=used, jobs=jobs, progress=progress),
+        lambda result: f"{len(result.points)} of {points} points"), points)
 
 
 def _bounds(bounds: Bounds) -> Answer:
@@ -58,21 +72,19 @@ def _bounds(bounds: Bounds) -> Answer:
     words = {None: None, True: "allowed", False: "out of reach"}
     allowed = [{**vars(b), "target": words[b.allows], "least N": bounds.least_samples(b)} for b in bounds.bounds]
     limits = {"recall at most=recall, target": "VN", "least N": "V", "largest_V": "N"}  # by the sizes that they need
-    columns = ["bound=name, sees=access, strength", *(column for column, needed in limits.items()
-                                                       if all(s[name] is not None for name in needed)), "factor"]
+    known = [column for column, needed in limits.items() if all(s[name] is not None for name in needed)]
     takes = [{"bound": b.name, "wrong answers": b.details.get("errors"), "unit": unit, "there is": b.details[unit],
               "it takes": b.details["takes"]}
              for b in bounds.bounds for unit in ("bits", "nats") if "takes" in b.details and unit in b.details]
     return Answer(data, records, [
         Heading(f"What no learner can beat at {sizes(s, 'VLdNm')}"),
-        table(allowed, ", ".join(columns)),
+        table(allowed, ", ".join(("bound=name, sees=access, strength", *known, "factor"))),
         Remark(f"Recall is that of a uniformly random permutation, on average; its target is {exact(bounds.target)}. "
                f"- is no limit. P = {count(bounds.parameters)} parameters of b = {number(bounds.bits)} bits. Factor: "
-               "how far the best decoder with a closed form is from the bound, in V or N: 1 is attained; of the "
-               "gradient in noise it is argmax's N, and assignment decoders (--decoders) come nearer."),
+               "how far the best decoder with a closed form is from the bound, in V or N; --decoders has nearer ones."),
         *beside,
-        Remark("The gradient bound is about reading one gradient. It says nothing of three steps, which use the "
-               f"samples again and need fewer of them where L > d. {PAPER}"),
+        Remark("The gradient bound is about reading one gradient: three steps, which use the samples again, need fewer "
+               f"of them where L > d. {PAPER}"),
     ], lambda: [table(takes, title="What the permutation takes"),
                 table(data["bounds"], "bound=name, sees=access, says=statement, binds, broken_by", "Whom they bind")])
 
@@ -80,61 +92,38 @@ def _bounds(bounds: Bounds) -> Answer:
 def _decoders(result: Tightness, points: int) -> Answer:
     from ..plots.comparisons import decoder_figure
 
-    s = result.setting
-    records = [{**s, **vars(p)} for p in result.points]
-    simulated = [{"x": p.x, **{name: with_error(mean, p.se[name]) for name, mean in p.observed.items()}}
-                 for p in result.points]
-    blocks: list[Block] = [
+    s, found = result.setting, result.points
+    predicted = [{**vars(p), **{name: p.predicted[name] for name in PREDICTED}} for p in found]
+    simulated = [{"x": p.x, **{name: with_error(mean, p.se[name]) for name, mean in p.observed.items()}} for p in found]
+    return Answer(result.to_dict(), [{**s, **vars(p)} for p in found], [
         Heading(f"How close to the gradient bound decoders come, at {sizes_and_trigger(s, 'VLd')}"),
-        Remark("x = N d^2/(V^2 L ln V). The bound binds learners that see the first gradient in noise of its own "
-               "sampling covariance: not those of the gradient without added noise, nor three steps. Noisy gradient, "
-               "gradient: the largest entry of each row."),
-        table([{**vars(p), **{name: p.predicted[name] for name in PREDICTED}} for p in result.points],
-              ", ".join(("x", "N", "bound", *PREDICTED)), "Predicted: recall, and accuracy after three steps",
-              formats=dict.fromkeys(PREDICTED, probability), labels=2),
+        Remark("x = N d^2/(V^2 L ln V). The bound binds readers of the first gradient in noise of its own sampling "
+               "covariance: not of the gradient alone, nor three steps. Those take the largest entry of each row."),
+        table(predicted, f"x, N, bound, {', '.join(PREDICTED)}", "Predicted: recall, and accuracy after three steps",
+              labels=2),
         table(simulated, title=f"Simulated on {plural(result.seeds, 'seed')} a point (--seed {result.seed}), "
               "± standard error"),
-    ]
-    used_again = "three steps"  # beyond the bound by more than three standard errors
-    beyond = [p for p in result.points if p.observed[used_again] > p.bound + 3 * (p.se[used_again] or 0)]
-    if beyond:
-        blocks.append(f"From N = {count(beyond[0].N)} on, three steps answer more than the bound allows one reading of "
-                      "the gradient: they use the samples again.")
-    whole = len(result.points) == points
-    return Answer(result.to_dict(), records, blocks, figure=partial(decoder_figure, result) if whole else None)
+    ], figure=partial(decoder_figure, result) if len(found) == points else None)
 
 
-bounds_command = Command(
-    "bounds", run_bounds,
-    params=[*setting_options(("L", "d"), leave_out=("embedding", "trigger_in_value", "eta", "gamma")),
-            "bits", option("target", help="recall to be reached on average"),
-            flag("decoders", "simulate decoders of the first gradient beside its bound, from x = 1/4 to 16"),
-            "trigger_in_value",
-            option("points", default=7, help="with --decoders: numbers of samples"),
-            option("seeds", default=16, help="with --decoders: simulated seeds a point"),
-            option("seed", help="with --decoders: fixes everything random"),
-            option("jobs", help="with --decoders: processes that share the seeds"),
-            plot_option()],
-    goes_with=dict.fromkeys(("trigger_in_value", "points", "seeds", "seed", "jobs", "plot"), "decoders"),
-    apart=[("decoders", name) for name in ("N", "m", "activation", "target", "bits")],
-    details="What the permutation takes, and whom each bound binds.",
-    help="What no learner can beat: coverage (the samples), bits (the size of the model) and access to one noisy "
-         "gradient. With V and N: the most recall that each allows. Without N, or without V: the least N, or the "
-         "largest V, at which it allows the target. With --decoders: the bound on one reading of the first gradient, "
-         "beside the predicted and the simulated recall of its decoders and of three steps, over N d^2/(V^2 L ln V).",
-    examples=["bounds --V 1024 --L 64 --d 256 --N 65536", "bounds --V 1e12 --L 64 --d 1e6 --bits 8 --json",
-              "bounds --decoders --V 128 --L 32 --d 64 --seed 1 --plot decoders.svg"],
-)
-
-# What binds over a plane
-
-SIMULATED = Parameter("points", "settings to simulate, spread evenly over the plane", "integer", 0, 1000, default=0)
-
-
-def run_phase(output: Output, *, x: str | None, y: str | None, cells: str, points: int, seeds: int, seed: int | None,
-              jobs: int, exponents: bool, **values: Any) -> Answer:
+@command("phase --x N=2^12..2^20 --y m*d=2^12..2^20 --V 256 --L 32 --d 64 --plot phase.svg",
+         "phase --x d=16..512 --y V=64..2048 --ratio 64 --L 16 --target 0.9 --json",
+         "phase --exponents",
+         params=[file_option("x", "axis across, such as N=2^10..2^18; two of V, N, d, L, m and m*d",
+                             metavar="NAME=LOW..HIGH"),
+                 file_option("y", "axis up", metavar="NAME=LOW..HIGH"),
+                 flag("exponents", "Sizes as powers of V: from which length on it matters, exactly; no axes and no "
+                      "sizes."),
+                 *setting_options(()), "ratio", "target",
+                 file_option("cells", "cells of the plane", metavar="COLUMNSxROWS", default="17x13", show_default=True),
+                 plot_option(), option("points", among={"points": SIMULATED}), option("seeds", default=8), "seed",
+                 "jobs"])
+def phase_command(output: Output, *, x: str | None, y: str | None, cells: str, points: int, seeds: int,
+                  seed: int | None, jobs: int, exponents: bool, **values: Any) -> Answer:
+    """The phase diagram over a plane of two sizes: which noise term binds in each cell, and the capacity boundary at
+    the target. --plot draws it; --points simulates settings to lay on top."""
     if exponents:
-        return _exponents(values)
+        return _exponents(**values)
     if x is None or y is None:
         name = "--x" if x is None else "--y"
         raise BadInput(f"{name} is missing: give an axis, such as N=2^10..2^18, or --exponents")
@@ -161,11 +150,10 @@ def run_phase(output: Output, *, x: str | None, y: str | None, cells: str, point
             raise (BadInput(f"{axes[error.name]}: {error}") if error.name in axes else bad_setting(error)) from None
         return with_points(diagram, points, seeds, used, jobs=jobs, progress=progress) if points else diagram
 
-    return output.measure(
+    diagram = output.measure(
         "cells" if not points else "cells, then seeds", work,
-        lambda diagram: Answer(diagram.to_dict(), diagram.cells(), _blocks(diagram),
-                               figure=partial(phase_figure, diagram)),
-        lambda diagram: f"{len(diagram.y_values)} of {rows} rows of cells and {len(diagram.points)} of {points} points")
+        lambda found: f"{len(found.y_values)} of {rows} rows of cells and {len(found.points)} of {points} points")
+    return Answer(diagram.to_dict(), diagram.cells(), _blocks(diagram), figure=partial(phase_figure, diagram))
 
 
 def _axis(name: str, text: str) -> tuple[str, tuple[float, float]]:
@@ -177,18 +165,14 @@ def _axis(name: str, text: str) -> tuple[str, tuple[float, float]]:
     return parts[1], (float(low), float(high))
 
 
-def _exponents(values: Mapping[str, Any]) -> Answer:
-    """The conditions in exponents, of the model alone."""
+def _exponents(activation: str | None, trigger_in_value: bool, **values: Any) -> Answer:
     from ..plots.diagrams import exponents_figure
     from ..theory.length_exponents import exponents
 
     for name in (*SIZES, "ratio"):
         if values.get(name) is not None:
             raise BadInput(f"--{name} says nothing with --exponents: sizes are powers of V; leave it out")
-    try:
-        found = exponents(values.get("activation"), bool(values.get("trigger_in_value", True)))
-    except SettingError as error:
-        raise bad_setting(error) from None
+    found = exponents(activation, trigger_in_value)
     data = found.to_dict()
     rows = [{"step": step.removesuffix("s"), "cause": x["cause"], "condition": x["condition"]}
             for step in ("recall", "attention", "bounds") for x in data[step]]
@@ -203,8 +187,7 @@ def _exponents(values: Mapping[str, Any]) -> Answer:
               "Along the edge of recall, the least samples at each dimension"),
         table(rows, title="What must hold as V grows, up to logarithms and constants"),
         Remark("Exact, from the formulas of the lead and the noise. Conditions of attention are those that bind where "
-               "recall succeeds. The last bound is of learners that see the first gradient in noise of their own, for "
-               "d <= V; three-step training is not one of them."),
+               "recall succeeds. The last bound is that of reading one noisy gradient, for d <= V."),
     ], figure=partial(exponents_figure, found))
 
 
@@ -216,12 +199,22 @@ def _blocks(diagram: PhaseDiagram) -> list[Block]:
     fixed = ", ".join(f"{name.replace('ratio', 'N/V')} = {value if isinstance(value, str) else number(value)}"
                       for name, value in diagram.fixed.items() if not isinstance(value, bool))
     target, axes = exact(diagram.target), (diagram.x, diagram.y)
+    at = fixed and f" ({fixed})"
+
+    ends = [count(y) for y in diagram.y_values]
+    lines = [f"{'':{max(map(len, ends))}}   {diagram.x} from {count(diagram.x_values[0])} to "
+             f"{count(diagram.x_values[-1])}"]
+    for end, names, reached, remarks in zip(ends, diagram.binding, is_reached, diagram.remarks, strict=True):
+        cells = [marked(letters[name].upper() if there else letters[name], remark)
+                 for name, there, remark in zip(names, reached, remarks, strict=True)]
+        row = "".join(cell.ljust(2 - diagram.checked.all()) for cell in cells).rstrip()
+        lines.append(f"{end:>{max(map(len, ends))}} | {row}")
+
     blocks: list[Block] = [
-        Heading(f"What binds over {diagram.x} and {diagram.y}, and where accuracy reaches {target}"
-                + (f" ({fixed})" if fixed else "")),
-        Remark("Each letter is the largest noise term of the step that falls shorter; a capital letter means that the "
-               "target is reached."),
-        Verbatim(_map(diagram, letters)),
+        Heading(f"What binds over {diagram.x} and {diagram.y}, and where accuracy reaches {target}{at}"),
+        Remark("A letter is the largest noise term of the step that falls shorter; a capital is where the target is "
+               "reached."),
+        Verbatim("\n".join([diagram.y, *reversed(lines)])),
         table({"letter": letter, "binding": name, "cells": (binding == name).mean(),
                "reached": is_reached[binding == name].mean()} for name, letter in letters.items()),
     ]
@@ -231,41 +224,6 @@ def _blocks(diagram: PhaseDiagram) -> list[Block]:
     else:
         blocks.append(f"The target is reached {'everywhere' if is_reached.all() else 'nowhere'} in this plane; the "
                       f"best accuracy is {probability(float(diagram.accuracy.max()))}.")
-    blocks += legend(remarks for row in diagram.remarks for remarks in row)
-    if diagram.points:
-        blocks.append(table(diagram.points, f"{diagram.x}=x, {diagram.y}=y, predicted, simulated=accuracy, se",
-                            "Accuracy of the simulated settings", formats=dict.fromkeys(axes, count), labels=2))
-    return blocks
-
-
-def _map(diagram: PhaseDiagram, letters: Mapping[str, str]) -> str:
-    """One letter a cell with its mark, the largest y on top."""
-    ends = [count(y) for y in diagram.y_values]
-    width, lines = max(map(len, ends)), []
-    for end, names, accuracies, remarks in zip(ends, diagram.binding, diagram.accuracy, diagram.remarks, strict=True):
-        cells = [marked(letters[name].upper() if accuracy >= diagram.target else letters[name], remark)
-                 for name, accuracy, remark in zip(names, accuracies, remarks, strict=True)]
-        lines.append(f"{end:>{width}} | " + "".join(cell.ljust(2 - diagram.checked.all()) for cell in cells).rstrip())
-    ends_of_x = f"{diagram.x} from {count(diagram.x_values[0])} to {count(diagram.x_values[-1])}"
-    return "\n".join([diagram.y, *reversed(lines), f"{'':{width}}   {ends_of_x}"])
-
-
-phase_command = Command(
-    "phase", run_phase,
-    params=[
-        file_option("x", "axis across, such as N=2^10..2^18; two of V, N, d, L, m and m*d",
-                    metavar="NAME=LOW..HIGH"),
-        file_option("y", "axis up", metavar="NAME=LOW..HIGH"),
-        flag("exponents", "Sizes as powers of V: from which length on it matters, exactly; no axes and no sizes."),
-        *setting_options(()), "ratio", "target",
-        file_option("cells", "cells of the plane", metavar="COLUMNSxROWS", default="17x13", show_default=True),
-        plot_option(),
-        option("points", among={"points": SIMULATED}), option("seeds", default=8), "seed", "jobs",
-    ],
-    help="The phase diagram over a plane of two sizes: which noise term binds in each cell, and the capacity boundary "
-         "at the target. --plot draws it; --points simulates settings to lay on top.",
-    examples=["phase --x N=2^12..2^20 --y m*d=2^12..2^20 --V 256 --L 32 --d 64 --plot phase.svg",
-              "phase --x d=16..512 --y V=64..2048 --ratio 64 --L 16 --target 0.9 --json",
-              "phase --x L=2..256 --y V=64..1024 --ratio 64 --d 128 --target 0.9 --eta 1e-6 --gamma 1e12 --cells 5x5",
-              "phase --exponents"],
-)
+    return [*blocks, *legend(remarks for row in diagram.remarks for remarks in row),
+            table(diagram.points, f"{diagram.x}=x, {diagram.y}=y, predicted, simulated=accuracy, se",
+                  "Accuracy of the simulated settings", labels=2)]

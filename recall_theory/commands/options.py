@@ -52,8 +52,6 @@ EXTRA: dict[str, Parameter] = {  # parameters of commands, not of a setting
 QUANTISED = {"bits": Parameter("bits", "bits that an entry of Val is quantised to after training; full precision where "
                                "absent", "integer", 1, MOST_BITS, optional=True)}
 
-DOMAIN_IS_SAID = ("activation", "for", "observable")  # by the meaning
-
 
 def option_of(name: str) -> str:
     """The option that sets a parameter: trigger_in_value -> --trigger-in-value."""
@@ -113,7 +111,7 @@ def option(name: str, *, required: bool = False, help: str | None = None,
         more.setdefault("default", p.default)
     if p.kind == "flag":
         return flag(name, text, switch=True, show_default=True, **more)
-    if name not in DOMAIN_IS_SAID:  # the metavar says integer or number already
+    if p.kind != "activation":  # its meaning says the domain; the metavar says integer or number already
         domain = ", ".join(p.choices) or p.domain.removesuffix(", or none")
         domain = domain.removeprefix("an integer ").removeprefix("a number ")
         text += f"; {domain.replace('e+', 'e').replace('e0', 'e')}"
@@ -153,5 +151,4 @@ def file_option(name: str, help: str, *, metavar: str = "FILE", **more: Any) -> 
 
 
 def plot_option() -> click.Option:
-    """--plot FILE, which may be repeated."""
     return file_option("plot", "draw it into FILE.svg, FILE.png or FILE.pdf; may be repeated", multiple=True)

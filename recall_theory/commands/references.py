@@ -9,7 +9,7 @@ import click
 
 from .. import __version__
 from ..numerics.formatting import plural
-from .command import Answer, Command, Output
+from .answers import Answer, Output, command
 from .options import flag
 from .streams import BadInput, shown
 from .text_layout import Block, Heading, Remark, Verbatim, table
@@ -44,7 +44,22 @@ REFERENCES: tuple[dict[str, str], ...] = (
 )
 
 
-def run_formulas(output: Output, name: str | None, latex: bool, python: bool) -> Answer:
+def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from ..theory.formulas.registry import formulas
+
+    return [name for name in formulas if name.startswith(incomplete)]
+
+
+@command("formulas",
+         "formulas law.recall.interference --latex",
+         params=[click.Argument(["name"], required=False, metavar="[NAME]", shell_complete=_names),
+                 flag("latex", "Print the formula's LaTeX alone."),
+                 flag("python", "Print the formula's Python alone.")],
+         apart=[("latex", "python", "json", "csv")])
+def formulas_command(output: Output, name: str | None, latex: bool, python: bool) -> Answer:
+    """The formulas behind the numbers. Without NAME, the list; with the NAME of a formula, all that is known of it:
+    LaTeX, symbols and their domains, where it comes from, where it holds and what it reduces to. With the first part
+    of a name, the list of those."""
     if (latex or python) and name is None:
         wanted = "--latex" if latex else "--python"
         raise BadInput(f"{wanted} needs the NAME of a formula, as in: formulas recall.interference {wanted}")
@@ -70,7 +85,6 @@ def run_formulas(output: Output, name: str | None, latex: bool, python: bool) ->
 
 
 def _listed(formulas: Sequence[Formula]) -> Answer:
-    """Names, titles and provenance, a table for each first part of a name."""
     records = [{"name": f.name, "title": f.title, "provenance": f.provenance, "reference": f.reference}
                for f in formulas]
     groups: dict[str, list[Formula]] = {}
@@ -83,7 +97,6 @@ def _listed(formulas: Sequence[Formula]) -> Answer:
 
 
 def _in_full(formula: Formula) -> Answer:
-    """All that is known of one formula."""
     from ..theory.formulas.registry import SYMBOLS
 
     data = formula.to_dict()
@@ -106,14 +119,10 @@ def _in_full(formula: Formula) -> Answer:
     return Answer(data, [record], blocks)
 
 
-def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The names of formulas that complete what is typed."""
-    from ..theory.formulas.registry import formulas
-
-    return [name for name in formulas if name.startswith(incomplete)]
-
-
-def run_cite(output: Output) -> Answer:
+@command("cite",
+         "cite --output references.bib")
+def cite_command(output: Output) -> Answer:
+    """How to cite the papers that the model comes from, and this program, as BibTeX."""
     records = [dict(reference) for reference in REFERENCES]
     return Answer({"references": records}, records, [Verbatim("\n\n".join(map(bibtex, REFERENCES)))])
 
@@ -126,24 +135,3 @@ def bibtex(reference: Mapping[str, str]) -> str:
     """
     fields = [f"  {name} = {{{value}}}," for name, value in reference.items() if name not in ("type", "key")]
     return "\n".join([f"@{reference['type']}{{{reference['key']},", *fields, "}"])
-
-
-formulas_command = Command(
-    "formulas", run_formulas,
-    params=[
-        click.Argument(["name"], required=False, metavar="[NAME]", shell_complete=_names),
-        flag("latex", "Print the formula's LaTeX alone."),
-        flag("python", "Print the formula's Python alone."),
-    ],
-    apart=[("latex", "python", "json", "csv")],
-    help="The formulas behind the numbers. Without NAME, the list; with the NAME of a formula, all that is known "
-         "of it: LaTeX, symbols and their domains, where it comes from, where it holds and what it reduces to. "
-         "With the first part of a name, the list of those.",
-    examples=["formulas", "formulas law.recall.interference --latex"],
-)
-
-cite_command = Command(
-    "cite", run_cite, params=[],
-    help="How to cite the papers that the model comes from, and this program, as BibTeX.",
-    examples=["cite", "cite --output references.bib"],
-)

@@ -11,7 +11,7 @@ from ..errors import SettingError
 from ..numerics.formatting import count, number, percent, plural, probability
 from ..settings import OBSERVABLES, Setting
 from ..training import RUNG_NAMES
-from .command import Answer, Command, Output
+from .answers import Answer, Output, command
 from .options import QUANTISED, choice, file_option, option, setting_options
 from .streams import BadInput, shown
 from .sweep import planned_cells, scan_options, scheduler_option
@@ -19,10 +19,6 @@ from .text_layout import Block, Heading, Remark, table
 
 if TYPE_CHECKING:
     from ..numerics.arrays import Measured, Observable
-    from ..simulate.observables import Observation
-    from ..theory.predict import Prediction
-    from ..training.rungs import RungObservation
-    from ..verification.ladder_study import Row
 
 CONFIDENCE = 0.95  # of the interval over seeds
 MEASURED_COLUMNS = "=measure, predicted, observed, 95 % interval=interval, std, predicted std"
@@ -31,6 +27,11 @@ MATRIX_MEASURES = {  # of a user's embeddings, beside random ones
     "coherence_rms": "cosine of a pair, root mean square", "coherence_max": "cosine of a pair, largest",
     "rank": "effective rank", "top": "largest eigenvalue's share", "mean": "squared norm of the mean row",
 }
+MEANINGS = {"loss": "training loss, nats", "training_accuracy": "training accuracy",
+            "attention_weight": "mean attention weight"}
+SMALL_SEEDS, SMALL_STEPS = 4, 600  # of a training of `ladder`
+MEASURED = ("Recall of rungs 6 and 7: the share of facts answered right in most of 8 fresh sequences. A model that met "
+            "the rule has training accuracy 1 and a loss under 0.01.")
 
 
 def finished_seeds(observed: Measured[Any], wanted: int) -> str:
@@ -42,6 +43,13 @@ def finished_seeds(observed: Measured[Any], wanted: int) -> str:
 def partial_seeds(observed: Measured[Any], wanted: int) -> str:
     """What was finished of the seeds, and how to repeat them."""
     return f"{observed.seeds} of {wanted} seeds; --seed {observed.seed} repeats them"
+
+
+def measured_rows(measures: Mapping[str, Observable], predicted: Mapping[str, float],
+                  spread: Mapping[str, float]) -> list[dict[str, Any]]:
+    """A row a measure, of `MEASURED_COLUMNS`; `spread` is the predicted standard deviation over seeds."""
+    return [{"measure": name, "predicted": predicted.get(name), "observed": x.mean, "interval": interval(x),
+             "std": x.std, "predicted std": spread.get(name)} for name, x in measures.items()]
 
 
 def interval(observable: Observable) -> list[float | None]:
@@ -57,37 +65,65 @@ def interval(observable: Observable) -> list[float | None]:
     return [low if observable.values.min() < 0 else max(0.0, low), min(1.0, high)]
 
 
-def measured_rows(measures: Mapping[str, Observable], predicted: Mapping[str, float],
-                  spread: Mapping[str, float]) -> list[dict[str, Any]]:
-    """A row a measure, of `MEASURED_COLUMNS`; `spread` is the predicted standard deviation over seeds."""
-    return [{"measure": name, "predicted": predicted.get(name), "observed": x.mean, "interval": interval(x),
-             "std": x.std, "predicted std": spread.get(name)} for name, x in measures.items()]
-
-
-def prediction_of(setting: Setting, bits: int | None = None) -> Prediction | None:
-    """The prediction to lay beside what was observed; None where `predict` doesn't describe the setting."""
+def predictions_of(setting: Setting, bits: int | None = None) -> dict[str, Any]:
+    """The prediction to lay beside what was observed; nothing where `predict` doesn't describe the setting."""
     from ..theory.predict import predict
 
     try:
-        return predict(setting, bits=bits)
+        return predict(setting, bits=bits).to_dict()["predicted"]
     except SettingError:
-        return None
+        return {}
 
 
-def run(output: Output, *, seeds: int, seed: int | None, jobs: int, n_test: int, embeddings: str | None,
-        normalise: str | None, bits: int | None, **values: Any) -> Answer:
+@command("simulate --V 256 --L 16 --d 64 --N 16384 --seeds 64 --seed 1",
+         "simulate --V 128 --L 8 --d 64 --N 8192 --eta 1e-3 --gamma 1e6 --csv --output seeds.csv",
+         params=[*setting_options(), "seeds", "seed", "jobs", "n_test", option("bits", among=QUANTISED),
+                 file_option("embeddings", "your own embeddings in place of random ones: FILE.npy of shape (2, V, d), "
+                             "or (V, d) for both matrices, or FILE.npz with z_in, z_out and perhaps z_trig"),
+                 option("normalise", default=None)],
+         goes_with={"normalise": "embeddings"})
+def simulate_command(output: Output, *, seeds: int, seed: int | None, jobs: int, n_test: int, embeddings: str | None,
+                     normalise: str | None, bits: int | None, **values: Any) -> Answer:
+    """Train the model for real, in three gradient steps, on independently drawn seeds, and print what was observed
+    beside the prediction."""
     setting = Setting(**values)
     from ..simulate.run import check_affordable, simulate
 
     check_affordable(setting, jobs)
     matrices = None if embeddings is None else _loaded(embeddings)
     used = output.seed(seed)
-    return output.measure(
-        "seeds",
-        lambda progress: simulate(setting, seeds, used, n_test=n_test, jobs=jobs, embeddings=matrices,
-                                  normalise=normalise or "none", bits=bits, progress=progress),
-        lambda observed: _answer(observed, prediction_of(setting, bits), seeds, bits),
+    observed = output.measure(
+        "seeds", lambda progress: simulate(setting, seeds, used, n_test=n_test, jobs=jobs, embeddings=matrices,
+                                           normalise=normalise or "none", bits=bits, progress=progress),
         lambda observed: partial_seeds(observed, seeds))
+
+    data, predicted = observed.to_dict(), predictions_of(setting, bits)
+    data |= ({"predicted": predicted} if predicted else {}) | ({} if bits is None else {"bits": bits})
+    measures = {o: observed.measures[o] for o in OBSERVABLES}
+    rows = measured_rows(measures, predicted, predicted.get("std", {}))
+    for row, (o, x) in zip(rows, measures.items(), strict=True):
+        # What one seed counts: all V facts, or its fresh sequences.
+        row["design effect"] = x.design_effect(setting.V if o == "recall" else n_test)
+        data["observed"][o] |= {"std": x.std, "interval": row["interval"], "design_effect": row["design effect"]}
+    quantised = "" if bits is None else f"Val quantised to {plural(bits, 'bit')} an entry, "
+    blocks: list[Block] = [
+        Heading(f"What an attention layer remembers at {setting.describe()}: simulated"),
+        f"{finished_seeds(observed, seeds)}, {quantised}{count(n_test)} fresh sequences a seed.",
+    ]
+    if observed.attention_weight is not None:
+        expected = f" (predicted {probability(predicted['attention_weight'])})" if predicted else ""
+        blocks.append(f"Mean attention weight of the right token at eta*gamma = {number(setting.beta)}: "
+                      f"{probability(observed.attention_weight.mean)}{expected}.")
+    blocks.append(table(rows, f"{MEASURED_COLUMNS}, design effect"))
+    if observed.embeddings is not None:
+        beside = [{"matrix": name, "measure": MATRIX_MEASURES.get(measure, measure), **x}
+                  for name, of_matrix in observed.embeddings.items() for measure, x in of_matrix.items()]
+        blocks.append(table(beside, "matrix, measure, yours=value, random", "Your embeddings beside random ones, which "
+                            "the prediction assumes", labels=2))
+    absent = "" if predicted else " There is no prediction for this setting."
+    blocks.append(Remark("Std is from seed to seed. The design effect is its variance in units of that of "
+                         f"independently sampled facts or sequences.{absent}"))
+    return Answer(data, dataclasses.replace(observed, measures=measures).records(), blocks)
 
 
 def _loaded(path: str) -> Any:
@@ -102,126 +138,76 @@ def _loaded(path: str) -> Any:
         raise BadInput(f"--embeddings {shown(path)} can't be read as .npy or .npz: {error}") from None
 
 
-def _answer(observed: Observation, prediction: Prediction | None, wanted: int, bits: int | None) -> Answer:
-    measures = {o: observed.measures[o] for o in OBSERVABLES}
-    data, predicted = observed.to_dict(), {}
-    if prediction is not None:
-        predicted = data["predicted"] = prediction.to_dict()["predicted"]
-    if bits is not None:
-        data["bits"] = bits
-    rows = measured_rows(measures, predicted, predicted.get("std", {}))
-    for row, (o, x) in zip(rows, measures.items(), strict=True):
-        # What one seed counts: all V facts, or its fresh sequences.
-        counted = observed.setting.V if o == "recall" or observed.n_test is None else observed.n_test
-        row["design effect"] = x.design_effect(counted)
-        data["observed"][o] |= {"std": x.std, "interval": row["interval"], "design_effect": row["design effect"]}
-
-    quantised = "" if bits is None else f"Val quantised to {plural(bits, 'bit')} an entry, "
-    tests = "all sequences" if observed.n_test is None else f"{count(observed.n_test)} fresh sequences a seed"
-    remark = ("Std is from seed to seed. The design effect says how many times it exceeds, in variance, that of "
-              "independently sampled facts or sequences: facts of one seed share much, so the interval counts seeds.")
-    if prediction is None:
-        remark += " No prediction is shown: there is none for this setting yet."
-    blocks: list[Block] = [
-        Heading(f"What an attention layer remembers at {observed.setting.describe()}: simulated"),
-        f"{finished_seeds(observed, wanted)}, {quantised}{tests}.",
-        table(rows, f"{MEASURED_COLUMNS}, design effect"),
-        Remark(remark),
-    ]
-    if observed.attention_weight is not None:
-        s = observed.setting
-        path = "as eta tends to 0 at this eta*gamma" if s.has_small_rates else \
-            "explicitly, which is slow: eta is not as good as 0"
-        expected = "" if prediction is None else f" (predicted {probability(prediction.attention_weight)})"
-        blocks.insert(2, "Mean attention weight of the right token: "
-                      f"{probability(observed.attention_weight.mean)}{expected}. At eta*gamma = {number(s.beta)} the "
-                      f"model was trained {path}; logits after step one are at most about "
-                      f"{number(s.logits_after_step_one, 2)}.")
-    if observed.embeddings is not None:
-        beside = [{"matrix": name, "measure": MATRIX_MEASURES.get(measure, measure), **x}
-                  for name, of_matrix in observed.embeddings.items() for measure, x in of_matrix.items()]
-        blocks.insert(-1, table(beside, "matrix, measure, yours=value, random",
-                                "Your embeddings beside random ones; the prediction assumes random ones, and need not "
-                                "hold where yours differ", labels=2))
-    return Answer(data, dataclasses.replace(observed, measures=measures).records(), blocks)
-
-
-command = Command(
-    "simulate", run,
-    params=[*setting_options(), "seeds", "seed", "jobs", "n_test", option("bits", among=QUANTISED),
-            file_option("embeddings", "your own embeddings in place of random ones: FILE.npy of shape (2, V, d), or "
-                        "(V, d) for both matrices, or FILE.npz with z_in, z_out and perhaps z_trig"),
-            option("normalise", default=None, help="what is done to --embeddings first: nothing, one factor a matrix, "
-                   "or every row to norm 1 [default: none]")],
-    goes_with={"normalise": "embeddings"},
-    help="Train the model for real, in three gradient steps, on independently drawn seeds, and print what was "
-         "observed beside the prediction.",
-    examples=["simulate --V 256 --L 16 --d 64 --N 16384 --seeds 64 --seed 1",
-              "simulate --V 128 --L 8 --d 64 --N 8192 --eta 1e-3 --gamma 1e6 --csv --output seeds.csv",
-              "simulate --V 1024 --L 64 --d 128 --N 65536 --eta 1e-6 --gamma 1e14 --seeds 4"],
-)
-
-# One rung, and all of them
-
-MEANINGS = {"loss": "training loss, nats", "training_accuracy": "training accuracy",
-            "attention_weight": "mean attention weight"}
-SMALL_SEEDS, SMALL_STEPS = 4, 600  # of a training of `ladder`
-MEASURED = ("Recall of rungs 6 and 7: the share of facts answered right in most of 8 fresh sequences. A model that met "
-            "the rule has training accuracy 1 and a loss under 0.01.")
-
-
-def run_train(output: Output, *, rung: str, seeds: int, seed: int | None, n_test: int, steps: int, rate: float,
-              resume: str | None, **values: Any) -> Answer:
+@command("train --rung 4 --V 128 --L 8 --d 32 --N 4096 --seeds 8",
+         "train --rung 1 --V 32 --L 4 --d 16 --N 512 --seeds 4 --seed 1 --json",
+         params=[choice("rung", RUNG_NAMES, "which model: 1 and 2 three gradient steps (limit, finite rates), 3 "
+                        "full-batch gradient descent, 4 minibatches and AdamW, 5 embeddings trained too, 6 two "
+                        "transformer blocks with the trigger as a token (6-vector and 6-token: one block), 7 the same "
+                        "with Zipf facts", metavar="NAME", default="4", show_default=True),
+                 *setting_options(leave_out=("m", "activation")), option("seeds", default=8), "seed", "n_test", "steps",
+                 "rate", file_option("resume", "keep the training in FILE, and go on from it")])
+def train_command(output: Output, *, rung: str, seeds: int, seed: int | None, n_test: int, steps: int, rate: float,
+                  resume: str | None, **values: Any) -> Answer:
+    """Train one rung of the ladder between the paper's three gradient steps and a transformer, all seeds at once, until
+    training accuracy is 1 and the loss under 0.01; the law of three steps stands beside it. It needs jax and optax:
+    pip install 'recall-theory[train]'."""
     setting = Setting(**values)
     from ..training.rungs import RUNGS, check_trainable, train_rung
 
     chosen = RUNGS[rung]
     check_trainable(chosen, setting, seeds)
     used = output.seed(seed)
-    return output.measure(
-        "steps",
-        lambda progress: train_rung(chosen, setting, seeds, used, plan=chosen.plan(setting, steps, rate),
-                                    n_test=n_test, resume=resume, progress=progress),
-        lambda found: _trained(found, steps, seeds),
-        lambda found: (f"{int(found.steps.max())} steps of {partial_seeds(found, seeds)}"
-                       + (f", with --resume {resume} it goes on" if resume else "")))
+    again = f", with --resume {resume} it goes on" if resume else ""
+    found = output.measure(
+        "steps", lambda progress: train_rung(chosen, setting, seeds, used, plan=chosen.plan(setting, steps, rate),
+                                             n_test=n_test, resume=resume, progress=progress),
+        lambda found: f"{int(found.steps.max())} steps of {partial_seeds(found, seeds)}{again}")
 
-
-def _trained(found: RungObservation, most: int, wanted: int) -> Answer:
-    data, prediction = found.to_dict(), prediction_of(found.setting.replace(eta=None, gamma=None))
-    predicted = {} if prediction is None else prediction.to_dict()["predicted"]
-    law = {o: predicted[o] for o in OBSERVABLES if o in predicted}
-    rows = measured_rows(found.measures, law, {})
+    data, predicted = found.to_dict(), predictions_of(setting.replace(eta=None, gamma=None))
+    data |= {"predicted": predicted} if predicted else {}
+    rows = measured_rows(found.measures, {o: predicted[o] for o in OBSERVABLES if predicted}, {})
     for row in rows:
         name = row["measure"]
         if name == "loss":  # not a share
             row |= {"interval": [None, None], "observed": number(row["observed"])}
         data["observed"][name]["interval"] = row["interval"]
         row["measure"] = MEANINGS.get(name, name)
-    if predicted:
-        data["predicted"] = predicted
-    rule = "" if found.rung.steps else (f" {int((found.steps < most).sum())} of {found.seeds} models met the stopping "
-                                        f"rule before {count(most)} steps.")
-    steps = " to ".join(dict.fromkeys(map(count, (found.steps.min(), found.steps.max()))))
+    rule = "" if chosen.steps else (f" {int((found.steps < steps).sum())} of {found.seeds} models met the stopping "
+                                    f"rule before {count(steps)} steps.")
+    taken = " to ".join(dict.fromkeys(map(count, (found.steps.min(), found.steps.max()))))
     return Answer(data, found.records(), [
-        Heading(f"Rung {found.rung.name}, {found.rung.change}: {found.setting.describe()}"),
-        f"{finished_seeds(found, wanted)}, steps: {steps}, {plural(found.parameters, 'parameter')}.{rule}",
-        table(rows, "=measure, mean=observed, 95 % interval=interval, law of three steps=predicted",
-              formats={"law of three steps": probability}),
+        Heading(f"Rung {chosen.name}, {chosen.change}: {setting.describe()}"),
+        f"{finished_seeds(found, seeds)}, steps: {taken}, {plural(found.parameters, 'parameter')}.{rule}",
+        table(rows, "=measure, mean=observed, 95 % interval=interval, law of three steps=predicted"),
         f"Facts per parameter {number(data['facts_per_parameter'])}, bits per parameter "
         f"{number(data['bits_per_parameter'])}.",
         Remark(MEASURED),
     ])
 
 
-def run_ladder(output: Output, *, rung: Sequence[str], scan: Sequence[str], grid: str | None, ratio: float | None,
-               seeds: int | None, seed: int | None, steps: int, store: str | None, scheduler: str | None,
-               **values: Any) -> Answer:
+@command("ladder --seed 1",
+         "ladder --grid study --seeds 8 --steps 1000 --seed 1 --store ladder.jsonl --scheduler tcp://host:8786",
+         "ladder --rung 3 --rung 4 --scan d=8,16 --V 32 --L 8 --ratio 32 --seed 1 --store ladder.jsonl --json",
+         params=[choice("rung", RUNG_NAMES, "this rung alone; may be repeated", metavar="NAME", multiple=True),
+                 *scan_options("small (four settings), study (the 42 of docs/ladder.md), or a TOML file as of sweep",
+                               leave_out=("m", "activation", "eta", "gamma")),
+                 option("seeds", default=None,
+                        help=f"independently drawn models a training; {SMALL_SEEDS} where absent"),
+                 "seed", option("steps", default=SMALL_STEPS),
+                 file_option("store", "append each finished training to FILE, a line of JSON, and train only what it "
+                             "lacks"), scheduler_option()])
+def ladder_command(output: Output, *, rung: Sequence[str], scan: Sequence[str], grid: str | None, ratio: float | None,
+                   seeds: int | None, seed: int | None, steps: int, store: str | None, scheduler: str | None,
+                   **values: Any) -> Answer:
+    """All rungs of the ladder at four small settings, a few minutes of work, or over any grid, kept in a store and
+    shared by many machines: what each learns, beside the law of three steps. It needs jax and optax: pip install
+    'recall-theory[train]'."""
     from ..training.trainer import check_installed
 
     check_installed()
     from ..simulate.workers import unordered_map
     from ..sweep.run_sweep import cluster_map
+    from ..training.rungs import RUNGS
     from ..verification import ladder_study
 
     plan = planned_cells(scan, grid, {**values, "ratio": ratio}, ladder_study.GRIDS)
@@ -231,58 +217,20 @@ def run_ladder(output: Output, *, rung: Sequence[str], scan: Sequence[str], grid
     mapped = unordered_map
     if scheduler is not None:
         mapped = functools.partial(cluster_map, address=scheduler, say=output.say, chunk_size=1)
-    return output.measure(
+    rows = output.measure(
         "trainings", lambda progress: ladder_study.run_ladder(places, used, store, progress, mapped),
-        lambda rows: _compared(rows, ladder_study.compare_rungs(rows)),
         again=f"--store {store} --seed {used} goes on" if store else "with --store FILE it would go on from there")
 
-
-def _compared(rows: Sequence[Row], rungs: Sequence[Row]) -> Answer:
-    from ..training.rungs import RUNGS
-
+    rungs = ladder_study.compare_rungs(rows)
     beside = [{**x, "change": RUNGS[x["rung"]].change, "met": None if RUNGS[x["rung"]].steps else percent(x["stopped"])}
               for x in rungs]
     return Answer({"rungs": rungs, "rows": rows}, rungs, [
         Heading("What carries over from three gradient steps to a trained transformer"),
         f"Means over {plural(rungs[0]['settings'], 'setting')}, {plural(rows[0]['seeds'], 'seed')} each, --seed "
-        f"{rows[0]['seed']}, at most {count(rows[0]['most_steps'])} steps; steps are the median, facts and bits per "
-        "parameter the most over settings.",
-        table(beside, f"rung, change, {', '.join(OBSERVABLES)}, training_accuracy, accuracy less law=against_law, "
-              "steps, met the rule=met, facts_per_parameter, bits_per_parameter",
-              formats={"training accuracy": probability}),
-        Remark(MEASURED + " The law is that of three steps in the limit at the same setting; rung 7 has facts of other "
-               "frequencies. The large study is docs/ladder.md."),
+        f"{used}, at most {count(rows[0]['most_steps'])} steps; steps are the median, facts and bits per parameter the "
+        "most over settings.",
+        table(beside, "rung, change, attention, recall, accuracy, training_accuracy, accuracy less law=against_law, "
+              "steps, met the rule=met, facts_per_parameter, bits_per_parameter"),
+        Remark(MEASURED + " The law is that of three steps in the limit at the same setting; docs/ladder.md has the "
+               "large study."),
     ])
-
-
-train_command = Command(
-    "train", run_train,
-    params=[choice("rung", RUNG_NAMES, "which model: 1 and 2 three gradient steps (limit, finite rates), 3 full-batch "
-                   "gradient descent, 4 minibatches and AdamW, 5 embeddings trained too, 6 two transformer blocks with "
-                   "the trigger as a token (6-vector and 6-token: one block), 7 the same with Zipf facts",
-                   metavar="NAME", default="4", show_default=True),
-            *setting_options(leave_out=("m", "activation")), option("seeds", default=8), "seed", "n_test", "steps",
-            "rate", file_option("resume", "keep the training in FILE, and go on from it")],
-    help="Train one rung of the ladder between the paper's three gradient steps and a transformer, all seeds at once, "
-         "until training accuracy is 1 and the loss under 0.01; the law of three steps stands beside it. It needs "
-         "jax and optax: pip install 'recall-theory[train]'.",
-    examples=["train --rung 4 --V 128 --L 8 --d 32 --N 4096 --seeds 8",
-              "train --rung 1 --V 32 --L 4 --d 16 --N 512 --seeds 4 --seed 1 --json"],
-)
-
-ladder_command = Command(
-    "ladder", run_ladder,
-    params=[choice("rung", RUNG_NAMES, "this rung alone; may be repeated", metavar="NAME", multiple=True),
-            *scan_options("small (four settings), study (the 42 of docs/ladder.md), or a TOML file as of sweep",
-                          leave_out=("m", "activation", "eta", "gamma")),
-            option("seeds", default=None, help=f"independently drawn models a training; {SMALL_SEEDS} where absent"),
-            "seed", option("steps", default=SMALL_STEPS),
-            file_option("store", "append each finished training to FILE, a line of JSON, and train only what it lacks"),
-            scheduler_option()],
-    help="All rungs of the ladder at four small settings, a few minutes of work, or over any grid, kept in a store and "
-         "shared by many machines: what each learns, beside the law of three steps. It needs jax and optax: pip "
-         "install 'recall-theory[train]'.",
-    examples=["ladder --seed 1", "ladder --grid study --seeds 8 --steps 1000 --seed 1 --store ladder.jsonl "
-              "--scheduler tcp://host:8786",
-              "ladder --rung 3 --rung 4 --scan d=8,16 --V 32 --L 8 --ratio 32 --seed 1 --store ladder.jsonl --json"],
-)

@@ -22,6 +22,7 @@ DEFAULT_WIDTH = 80  # columns, where no terminal says otherwise
 LEAST_WORDS = (16, 8)  # columns that a column of words keeps in a squeezed table; from DEFAULT_WIDTH on the second
 GAPS = ("  ", " ")  # between columns; from DEFAULT_WIDTH on the second where a table would be too wide with the first
 
+HERMITE_PARTS = ("mean", "linear", "quadratic", "higher")  # of an activation
 Format = Callable[[Any], str]
 IS_NUMBER = re.compile(r" *[<>+−-]?\.?\d\S*( (±|to|%).*)?$")  # text that is set as numbers are
 _fill = functools.partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
@@ -63,9 +64,10 @@ Block = str | Table
 # Headings whose numbers are shown in another way than integers as counts and all others to three digits.
 FORMATS: dict[str, Format] = {
     **dict.fromkeys((*OBSERVABLES, "predicted", "observed", "simulated", "recall at most", "bound", "coverage bound",
-                     "mean"), probability),
+                     "mean", "training accuracy", "law of three steps", "one pass alone", "noisy gradient", "gradient",
+                     "three steps"), probability),
     **dict.fromkeys(("std", "se", "predicted std"), deviation),
-    **dict.fromkeys(("share", "cells", "reached"), percent),
+    **dict.fromkeys(("share", "cells", "reached", *(f"{part} part" for part in HERMITE_PARTS)), percent),
     **dict.fromkeys(("it alone gives", "stored", "here", "facts"), count),
     "difference": signed, "design effect": two_digits,
 }
@@ -82,19 +84,19 @@ def written(value: Any, form: Format | None = None) -> str:
     return (form or (count if isinstance(value, Integral) else number))(value)
 
 
-def table(rows: Iterable[object], columns: str = "", title: str = "", *, formats: Mapping[str, Format] | None = None,
-          whole: Collection[str] = (), marked: Collection[int] = (), labels: int = 1) -> Table:
+def table(rows: Iterable[object], columns: str = "", title: str = "", *, whole: Collection[str] = (),
+          marked: Collection[int] = (), labels: int = 1) -> Table:
     """A table of mappings or objects, in `columns` "heading=name, name", or with a column for each name of mappings.
 
     The underscores of a name that is its own heading are shown as spaces. A column in which no row has anything is left
-    out. Numbers are formatted by their heading, by `formats` or `FORMATS`; a column of text among which no number is
-    holds words, which wrap but for those of `whole`.
+    out. `FORMATS` says how numbers are shown; text among which no number is are words, which wrap but for those of
+    `whole`.
     """
     listed = list(rows)
     asked = [each.partition("=")[::2] for each in columns.split(", ")] if columns else []
     if not columns and listed and isinstance(listed[0], Mapping):
         asked = [(name, name) for name in listed[0]]
-    known, found = {**FORMATS, **(formats or {})}, {}
+    found: dict[str, list[Any]] = {}
     for place, (heading, name) in enumerate(asked):
         values = [row[name or heading] if isinstance(row, Mapping) else getattr(row, name or heading) for row in listed]
         if any(value not in (None, "") for value in values):
@@ -103,7 +105,7 @@ def table(rows: Iterable[object], columns: str = "", title: str = "", *, formats
             labels -= place < labels
     texts = {heading for heading, values in found.items()
              if all(value is None or (isinstance(value, str) and not IS_NUMBER.match(value)) for value in values)}
-    cells = [[written(value, known.get(heading)) for value in values] for heading, values in found.items()]
+    cells = [[written(value, FORMATS.get(heading)) for value in values] for heading, values in found.items()]
     return Table(list(found), list(zip(*cells, strict=True)), title, texts.difference(whole),
                  texts.intersection(whole), marked, labels)
 
@@ -142,53 +144,42 @@ def _bold(text: str, colour: bool) -> str:
     return "\n".join(f"\x1b[1m{line}\x1b[0m" for line in text.split("\n")) if colour else text
 
 
-@dataclasses.dataclass
-class _Column:
-    """A column's heading, its place, its width, at first the least that it can have, and that of all on one line."""
-
-    heading: str
-    side: str
-    width: int
-    full: int
-
-    @classmethod
-    def of(cls, table: Table, place: int, least_words: int) -> _Column:
-        heading, cells = table.headings[place], [row[place] for row in table.rows]
+def _table(table: Table, width: int | None, colour: bool) -> str:
+    is_wide = width is None or width >= DEFAULT_WIDTH
+    sides, widths, full = [], [], []  # of each column: its side, at first the least width, that of all on one line
+    for heading, *cells in zip(table.headings, *table.rows, strict=True):
         wraps = heading in table.wraps
         # Words may wrap between one another, and so may a heading; the numbers below it may not.
         parts = [*heading.split(), *(part for cell in cells for part in (cell.split() if wraps else [cell]))]
-        full, longest = max(1, *map(len, [heading, *cells])), max(map(len, parts), default=1)
-        return cls(heading, "<" if wraps or heading in table.whole else ">",
-                   min(full, max(longest, least_words)) if wraps else longest, full)
-
-
-def _table(table: Table, width: int | None, colour: bool) -> str:
-    is_wide = width is None or width >= DEFAULT_WIDTH
-    columns = [_Column.of(table, place, LEAST_WORDS[is_wide]) for place in range(len(table.headings))]
+        longest, whole = max(map(len, parts), default=1), max(1, *map(len, [heading, *cells]))
+        sides.append("<" if wraps or heading in table.whole else ">")
+        widths.append(min(whole, max(longest, LEAST_WORDS[is_wide])) if wraps else longest)
+        full.append(whole)
 
     def total(gap: str) -> int:
-        return sum(c.width for c in columns) + len(gap) * (len(columns) - 1)
+        return sum(widths) + len(gap) * (len(widths) - 1)
 
     available = width or max(DEFAULT_WIDTH, total(GAPS[0]))
     gap = GAPS[is_wide and total(GAPS[0]) > available]
-    lines = [_bold(_fill(table.title, width or DEFAULT_WIDTH), colour)] if table.title else []
+    title = [_bold(_fill(table.title, width or DEFAULT_WIDTH), colour)] if table.title else []
     if total(gap) > available:
         if is_wide and table.narrower:
             return "\n\n".join(_block(block, width, colour) for block in table.narrower)
-        return "\n".join([*lines, *_list_lines(table, available, colour)])
+        return "\n".join([*title, *_list_lines(table, available, colour)])
 
     for side in "<>":  # what is left goes to columns of words first, then to headings
-        while total(gap) < available and (growing := [c for c in columns if c.side == side and c.width < c.full]):
-            min(growing, key=lambda c: c.width).width += 1
-    lines += [_bold(_drawn_row(columns, table.headings, gap), colour), "─" * total(gap)]
-    lines += [_bold(_drawn_row(columns, row, gap), colour and i in table.marked) for i, row in enumerate(table.rows)]
-    return "\n".join(lines)
+        while total(gap) < available and (
+                growing := [i for i, of in enumerate(sides) if of == side and widths[i] < full[i]]):
+            widths[min(growing, key=widths.__getitem__)] += 1
 
+    def drawn(cells: Sequence[str], is_bold: bool) -> str:
+        parts = [_fill(cell, width).split("\n") for cell, width in zip(cells, widths, strict=True)]
+        lines = (gap.join(f"{part:{side}{width}}" for part, side, width in zip(line, sides, widths, strict=True))
+                 for line in itertools.zip_longest(*parts, fillvalue=""))
+        return _bold("\n".join(line.rstrip() for line in lines), colour and is_bold)
 
-def _drawn_row(columns: Sequence[_Column], cells: Sequence[str], gap: str) -> str:
-    parts = [_fill(cell, c.width).split("\n") for c, cell in zip(columns, cells, strict=True)]
-    return "\n".join(gap.join(f"{part:{c.side}{c.width}}" for c, part in zip(columns, line, strict=True)).rstrip()
-                     for line in itertools.zip_longest(*parts, fillvalue=""))
+    rows = [drawn(row, i in table.marked) for i, row in enumerate(table.rows)]
+    return "\n".join([*title, drawn(table.headings, True), "─" * total(gap), *rows])
 
 
 def _list_lines(table: Table, width: int, colour: bool) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 
 from ..numerics.formatting import NOTHING, brief, count, deviation, number, plural, signed
 from ..settings import SIZES
-from .command import EXIT_CODES, Answer, Command, Output, cores
+from .answers import EXIT_CODES, Answer, Output, command, cores
 from .options import choice, file_option, option
 from .text_layout import Block, Remark, Table, legend, marked, table
 
@@ -23,48 +22,103 @@ if TYPE_CHECKING:
 
 MOST_BIASED = 2  # groups that are named above the table
 MARKS = {"agree": " ", "disagree": "!", "inconclusive": "?"}
+DETAILS = "Each comparison with its interval, margin and design effect."
 SHORT_REASONS = {"too skewed to judge": "too skewed", "too few seeds to show rare failures": "too few seeds"}
 
 
-def run(output: Output, grid: str, predictor: str | None, **values: Any) -> Answer:
-    from ..theory.predict import predict
-    from ..verification.predictors import explain, paragraph
-    from ..verification.predictors import load as load_predictor
-    from ..verification.problem import THREE_STEP_RECALL
+def grid_options(grids: str) -> list[click.Parameter]:
+    """The options of every verification; `grids` are the names of those that are shipped."""
+    return [
+        file_option("grid", f"{grids}, or a TOML file with one table [[cell]] a setting  [default: default]",
+                    metavar="GRID", default="default"),
+        option("seeds", default=None, help="seeds a cell; planned from the predicted spread where absent"),
+        option("seed"),
+        option("jobs", default=None, help="processes that share the seeds; all cores where absent"),
+    ]
 
-    judged = predict if predictor is None else load_predictor(predictor)
+
+@command("verify",
+         "verify --grid my_grid.toml --seeds 200 --seed 7 --json --output verdict.json",
+         "verify --predictor mylaws:recall --until conclusive",
+         params=[*grid_options("default, full, attention-only, mlp"),
+                 choice("until", ["conclusive"], "go on in each cell until its verdicts are conclusive, any cell "
+                        "disagrees, or it has had --seeds (50,000); the intervals are wider, and hold however long "
+                        "that takes", metavar="conclusive"),
+                 file_option("predictor", "judge your own formula: module:function, law.py:function, or a file of "
+                             "expressions in V, L, d, N, m", metavar="PREDICTOR"),
+                 option("margin", default=None, help="largest difference that still counts as agreement, in a cell or "
+                        "over a group; what each formula declares where absent")],
+         details=DETAILS)
+def verify_command(output: Output, predictor: str | None, **values: Any) -> Answer:
+    """Lay predictions beside simulations over a grid of settings; a file may give eta and gamma. Each observable of
+    each cell gets a verdict: agree, disagree, or inconclusive; and so does the mean error over each group of cells.
+    Exit code 0 if all agree, 1 if any disagrees, else 3."""
+    from ..theory.predict import predict
+    from ..verification.predictors import explain, load, paragraph
+    from ..verification.problem import THREE_STEP_RECALL
 
     def cell(setting: Setting) -> dict[str, int | str | None]:
         return {name: getattr(setting, name) for name in SIZES[:4]} | {"variant": variant(setting)}
 
-    def answer(result: Verification, wanted: int) -> Answer:
-        given = verification_answer(result, grid, wanted, cell, predictor or "the theory")
-        if predictor is None:
-            return given
-        explanation = explain(result)
-        data = {**given.data, "predictor": predictor, "explanation": dataclasses.asdict(explanation)}
-        blocks = [*given.blocks[:2], paragraph(explanation), *given.blocks[2:]]
-        return dataclasses.replace(given, data=data, blocks=blocks)
-
-    return verified(output, THREE_STEP_RECALL, grid, answer, predictor=judged, **values)
+    judged = predict if predictor is None else load(predictor)
+    result, answer = verified(output, THREE_STEP_RECALL, predictor or "the theory", cell, predictor=judged, **values)
+    if predictor is None:
+        return answer
+    explanation = explain(result)
+    data = {**answer.data, "predictor": predictor, "explanation": dataclasses.asdict(explanation)}
+    blocks = [*answer.blocks[:2], paragraph(explanation), *answer.blocks[2:]]
+    return dataclasses.replace(answer, data=data, blocks=blocks)
 
 
-def verified(output: Output, problem: Problem[S, P], grid: str, answer: Callable[[Verification[S, P], int], Answer], *,
-             seed: int | None, jobs: int | None, **how: Any) -> Answer:
-    """The answer about a verification of a problem over a grid; `answer` is given it and the cells of the grid."""
+def verified(output: Output, problem: Problem[S, P], subject: str,
+             cell_of: Callable[[S], Mapping[str, int | str | None]], *, grid: str, seed: int | None, jobs: int | None,
+             **how: Any) -> tuple[Verification[S, P], Answer]:
+    """A verification of a problem over a grid, and the answer about it: the verdict, then one line a cell.
+
+    `cell_of` gives the sizes that say which cell a setting is, by heading, and a "variant" in words.
+    """
     from ..verification.engine import verify
     from ..verification.problem import load_grid
 
     settings, used = load_grid(grid, problem), output.seed(seed)
-    return output.measure(
-        "seeds",
-        lambda progress: verify(settings, seed=used, jobs=jobs or cores(), problem=problem,
-                                progress=lambda done, total, _: progress(done, total),
-                                announce=output.say if output.progress else None, **how),
-        lambda result: answer(result, len(settings)),
-        lambda result: f"{len(result.cells):,} of {plural(len(settings), 'cell')}"
-                       + (", before all had their seeds" if len(result.cells) == len(settings) else "")
-                       + f"; --seed {used} repeats them")
+    wanted = len(settings)
+
+    def finished(result: Verification[S, P]) -> str:
+        early = ", before all had their seeds" if len(result.cells) == wanted else ""
+        return f"{len(result.cells):,} of {plural(wanted, 'cell')}{early}; --seed {used} repeats them"
+
+    result = output.measure(
+        "seeds", lambda progress: verify(settings, seed=used, jobs=jobs or cores(), problem=problem,
+                                         progress=lambda done, total, _: progress(done, total),
+                                         announce=output.say if output.progress else None, **how), finished)
+
+    comparisons, cells = result.comparisons, result.cells
+    tally = ", ".join(f"{n:,} {verdict}" for verdict, n in result.tally().items())
+    seeds = sum(cell.seeds for cell in cells)
+    done = plural(wanted, "cell") if len(cells) == wanted else f"{len(cells):,} of {wanted:,} cells"
+    planned = "" if result.seeds_planned is None else f" of {result.seeds_planned:,} planned: the verdict is certain"
+    at, name, worst = result.largest
+    place = ", ".join(f"{size} = {count(value)}" for size, value in cell_of(at.setting).items()
+                      if not isinstance(value, str))
+    margins = sorted({f"{c.margin:.2g}" for _, _, c in comparisons}, key=float)
+    observables = dict.fromkeys(observable for _, observable, _ in comparisons)
+    pairs = {o: _pairs([cell.comparisons.get(o) for cell in cells]) for o in observables}
+    rows = [{"cell": i + 1, **cell_of(cell.setting), "seeds": cell.seeds, **{o: of[i] for o, of in pairs.items()},
+             "verdict": marked(cell.verdict, cell.remarks)} for i, cell in enumerate(cells)]
+    sizes = ", ".join(cell_of(at.setting))
+    records = [{**cell.setting.to_dict(), "seed": used, "seeds": cell.seeds, "margin": c.margin,
+                **({} if cell.remarks is None else {"checked": not cell.remarks}), "observable": name, **c.record()}
+               for cell, name, c in comparisons]
+    return result, Answer(result.to_dict(), records, [
+        f"Verdict on {subject}: {result.verdict}. Of {plural(len(comparisons), 'comparison')}: {tally}."
+        f"{bias_in_words(result)}",
+        f"Grid {grid}: {done}, --seed {used}, {seeds:,} seeds in all{planned}. Largest difference: "
+        f"{signed(worst.difference)}, {name} at {place}.{_seeds_for_verdicts(result)}",
+        one_line(rows, ", ".join((sizes, *pairs, "verdict")), labels=len(sizes.split(", ")),
+                 marked=[i for i, cell in enumerate(cells) if cell.verdict != "agree"]),
+        *legend(cell.remarks for cell in cells),
+        Remark(f"Columns: predicted/observed, margins {' to '.join(dict.fromkeys((margins[0], margins[-1])))}."),
+    ], lambda: [one_line(rows, f"cell, {sizes}, seeds", "Cells"), *_details(result)], EXIT_CODES[result.verdict])
 
 
 def variant(setting: Setting) -> str:
@@ -94,44 +148,6 @@ def one_line(rows: Sequence[Mapping[str, object]], columns: str, title: str = ""
     key = "; ".join(f"{code} = {word}" for word, code in codes.items())
     whole, narrow = (table(each, columns, title, whole=("variant", "verdict"), **layout) for each in (rows, short))
     return dataclasses.replace(whole, narrower=[narrow, f"Variants: {key}."] if codes else ())
-
-
-def verification_answer(result: Verification[S, P], grid: str, wanted: int,
-                        cell_of: Callable[[S], Mapping[str, int | str | None]], subject: str) -> Answer:
-    """What `verify` prints: the verdict, then one line a cell; `wanted` is the number of cells in the grid.
-
-    `cell_of` gives the sizes that say which cell a setting is, by heading, and a "variant" in words.
-    """
-    comparisons, cells = result.comparisons, result.cells
-    tally = ", ".join(f"{n:,} {verdict}" for verdict, n in result.tally().items())
-    seeds = sum(cell.seeds for cell in cells)
-    done = plural(wanted, "cell") if len(cells) == wanted else f"{len(cells):,} of {wanted:,} cells"
-    early = "" if result.seeds_planned is None else (
-        f" The verdict is certain: the run ended after {seeds:,} of {result.seeds_planned:,} planned seeds.")
-    at, name, worst = result.largest
-    place = ", ".join(f"{size} = {count(value)}" for size, value in cell_of(at.setting).items()
-                      if not isinstance(value, str))
-    margins = sorted({f"{c.margin:.2g}" for _, _, c in comparisons}, key=float)
-    observables = dict.fromkeys(observable for _, observable, _ in comparisons)
-    pairs = {o: _pairs([cell.comparisons.get(o) for cell in cells]) for o in observables}
-    rows = [{"cell": i + 1, **cell_of(cell.setting), "seeds": cell.seeds, **{o: of[i] for o, of in pairs.items()},
-             "verdict": marked(cell.verdict, cell.remarks)} for i, cell in enumerate(cells)]
-    sizes = ", ".join(cell_of(at.setting))
-    blocks: list[Block] = [
-        f"Verdict on {subject}: {result.verdict}. Of {plural(len(comparisons), 'comparison')}: {tally}."
-        f"{early}{bias_in_words(result)}",
-        f"Grid {grid}: {done}, {seeds:,} seeds in all, --seed {result.seed}. Largest difference: "
-        f"{signed(worst.difference)}, {name} at {place}.{_seeds_for_verdicts(result)}",
-        one_line(rows, ", ".join((sizes, *pairs, "verdict")), labels=len(sizes.split(", ")),
-                 marked=[i for i, cell in enumerate(cells) if cell.verdict != "agree"]),
-        *legend(cell.remarks for cell in cells),
-        Remark(f"Columns: predicted/observed, margins {' to '.join(dict.fromkeys((margins[0], margins[-1])))}."),
-    ]
-    records = [{**cell.setting.to_dict(), "seed": result.seed, "seeds": cell.seeds, "margin": c.margin,
-                **({} if cell.remarks is None else {"checked": not cell.remarks}), "observable": name, **c.record()}
-               for cell, name, c in comparisons]
-    details = functools.partial(_details, result, one_line(rows, f"cell, {sizes}, seeds", "Cells"))
-    return Answer(result.to_dict(), records, blocks, details, EXIT_CODES[result.verdict])
 
 
 def _pairs(comparisons: Sequence[Comparison | None]) -> list[str | None]:
@@ -178,7 +194,7 @@ def _seeds_for_verdicts(result: Verification[S, P]) -> str:
     return f" Verdicts take some {result.seeds_wanted:,} seeds a cell; here {here}."
 
 
-def _details(result: Verification[S, P], cells: Table) -> list[Block]:
+def _details(result: Verification[S, P]) -> list[Block]:
     """Each comparison with its interval, margin and design effect: a table for each observable; and the groups."""
     rows: dict[str, list[dict[str, object]]] = {}
     for i, cell in enumerate(result.cells, start=1):
@@ -195,49 +211,13 @@ def _details(result: Verification[S, P], cells: Table) -> list[Block]:
         row[test.observable] = f"{test.in_percent} {MARKS[test.verdict]}"
     pooled: list[Block] = [
         table(groups.values(), title="Bias over the grid, predicted − observed, in % of observed", whole=("group",)),
-        Remark("Each with its 95 % interval. The margin is 0.5 % or 0.001, the larger; ! is beyond it, ? is not "
-               "decided, which leaves the verdict to the cells."),
+        Remark("Each with its 95 % interval. The margin is 0.5 % or 0.001, the larger; ! is beyond it, ? undecided."),
     ]
     return [
-        cells,
         *(table(of, title=observable.capitalize(), whole=("verdict",)) for observable, of in rows.items()),
         Remark("Difference is observed - predicted, with the half width of its 95 % interval over seeds. A comparison "
-               "agrees when that lies within the margin of zero, disagrees when its interval at "
-               f"{100 * result.confidence:.7g} %, corrected for all comparisons and looks, lies wholly outside, and is "
-               "inconclusive otherwise: also where its seeds are too skewed for an interval, or too few to show rare "
-               "failures. The design effect is the variance over seeds in units of that of as many independent facts."),
+               "agrees when that lies within the margin, and disagrees when its interval at "
+               f"{100 * result.confidence:.7g} %, corrected for all comparisons and looks, lies wholly outside. The "
+               "design effect is the variance over seeds in units of that of as many independent facts."),
         *(pooled if groups else []),
     ]
-
-
-def grid_options(grids: str) -> list[click.Parameter]:
-    """The options of every verification; `grids` are the names of those that are shipped."""
-    return [
-        file_option("grid", f"{grids}, or a TOML file with one table [[cell]] a setting  [default: default]",
-                    metavar="GRID", default="default"),
-        option("seeds", default=None, help="seeds a cell; planned from the predicted spread where absent"),
-        option("seed"),
-        option("jobs", default=None, help="processes that share the seeds; all cores where absent"),
-    ]
-
-
-DETAILS = "Each comparison with its interval, margin and design effect."
-command = Command(
-    "verify", run,
-    params=[
-        *grid_options("default, full, attention-only, mlp"),
-        choice("until", ["conclusive"], "go on in each cell until its verdicts are conclusive, any cell disagrees, or "
-               "it has had --seeds (50,000); the intervals are wider, and hold however long that takes",
-               metavar="conclusive"),
-        file_option("predictor", "judge your own formula: module:function, law.py:function, or a file of expressions "
-                    "in V, L, d, N, m", metavar="PREDICTOR"),
-        option("margin", default=None, help="largest difference that still counts as agreement, in a cell or over a "
-               "group; what each formula declares where absent"),
-    ],
-    details=DETAILS,
-    help="Lay predictions beside simulations over a grid of settings; a file may give eta and gamma. Each "
-         "observable of each cell gets a verdict: agree, disagree, or inconclusive; and so does the mean error over "
-         "each group of cells. Exit code 0 if all agree, 1 if any disagrees, else 3.",
-    examples=["verify", "verify --grid my_grid.toml --seeds 200 --seed 7 --json --output verdict.json",
-              "verify --predictor mylaws:recall --until conclusive"],
-)

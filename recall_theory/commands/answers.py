@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import importlib
 import os
@@ -30,11 +31,10 @@ _COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 Result = TypeVar("Result")
 Progress = Callable[..., None]  # (done, total), and perhaps what stands beside the bar
 
-AGREE, DISAGREE, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
-INTERNAL_ERROR, NO_WORKERS, INTERRUPTED = 70, 75, 130
+EXIT_CODES = {"agree": 0, "disagree": 1, "inconclusive": 3}
+BAD_INPUT, INTERNAL_ERROR, NO_WORKERS, INTERRUPTED = 2, 70, 75, 130
 PACKAGES = ("numpy", "scipy", "sympy", "mpmath", "click", "rich", "cloudpickle", "threadpoolctl")  # of --verbose
 HELP = {"help_option_names": ["-h", "--help"]}  # settings of click's contexts
-EXIT_CODES = {"agree": AGREE, "disagree": DISAGREE, "inconclusive": INCONCLUSIVE}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Answer:
     figure: Callable[[], Figure] | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class Output:
-    """How an answer is wanted."""
+    """How an answer is wanted, and how far the work got that was `interrupted` before its end."""
 
     command: str = "recall-theory"
     json: bool = False
@@ -65,6 +65,7 @@ class Output:
     file: str | None = None
     quiet: bool = False
     details: bool = False
+    interrupted: str = ""
 
     @property
     def progress(self) -> bool:
@@ -72,14 +73,9 @@ class Output:
         return streams.is_terminal(sys.stderr)
 
     @property
-    def document(self) -> bool:
-        """Whether a file is wanted in a form of its own: a page, a picture."""
-        return self.file not in (None, "-") and not (self.json or self.csv)
-
-    @property
-    def ending(self) -> str:
-        """Of the name of the file that is wanted: "svg" of Figure.SVG."""
-        return os.path.splitext(self.file or "")[1].lstrip(".").lower()
+    def form(self) -> str:
+        """The ending of a file that is wanted in a form of its own, such as "svg"; none of JSON, CSV and a terminal."""
+        return "" if self.json or self.csv or self.file is None else os.path.splitext(self.file)[1].lstrip(".").lower()
 
     def say(self, message: str) -> None:
         """One line of this command on stderr, for a person who hasn't asked for quiet."""
@@ -98,45 +94,39 @@ class Output:
     @contextlib.contextmanager
     def bar(self, noun: str) -> Iterator[Progress]:
         """Shows how far work is, and the time that is left, to a person who wants to see it."""
-        if not self.progress:
-            yield lambda done, total, note="": None
-            return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
         columns = (BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn(noun), TimeRemainingColumn(compact=True),
                    TextColumn("left {task.description}"))
-        with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4) as bar:
+        with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4,
+                 disable=not self.progress) as bar:
             task = bar.add_task("", total=None)
             yield lambda done, total, note="": bar.update(task, completed=done, total=total, description=note)
 
-    def measure(self, noun: str, work: Callable[[Progress], Result], answer: Callable[[Result], Answer],
-                finished: Callable[[Result], str] | None = None, *, again: str = "") -> Answer:
-        """The answer about the result of long work.
+    def measure(self, noun: str, work: Callable[[Progress], Result], finished: Callable[[Result], str] | None = None,
+                *, again: str = "") -> Result:
+        """The result of long work, which is given a function to call with (done, total) for a bar of `noun`.
 
-        `work` is given a function to call with (done, total), which shows a bar of `noun`. Where Ctrl-C or a signal
-        ends it and something is finished, that is the answer; its first line and stderr say what `finished` says of it.
-        Where there is no `finished`, no part is an answer, and stderr says `again`, how to go on.
+        Where Ctrl-C or a signal ends it and something is finished, that is the result; stderr and the first line of the
+        answer say what `finished` says of it. Without `finished` no part is a result, and stderr says how to go on,
+        `again`.
         """
         try:
             with self.bar(noun) as progress:
-                result = work(progress)
+                return work(progress)
         except KeyboardInterrupt as stop:
             if finished is None or not isinstance(stop, Interrupted):
                 if again:
                     self.say(again)
                 raise
             partial: Result = stop.partial
-            done = finished(partial)
-            self.say(f"interrupted after {done}")
-            given = answer(partial)
-            return dataclasses.replace(given, data={**given.data, "interrupted": True}, exit_code=INTERRUPTED,
-                                       blocks=[f"Interrupted after {done}.", *given.blocks])
-        return answer(result)
+            self.interrupted = finished(partial)
+            self.say(f"interrupted after {self.interrupted}")
+            return partial
 
     def text(self, answer: Answer) -> str:
-        """The answer in the form that is wanted."""
         from ..numerics.formatting import SCHEMA_VERSION, as_csv, as_json
 
         if self.json:
@@ -158,7 +148,7 @@ class Output:
         """Print the answer, or write it to the file. What can't be written is printed: it is not lost."""
         if self.file is None:
             streams.emit(self.text(answer))
-        elif self.document and answer.document is not None:
+        elif self.form and answer.document is not None:
             streams.write(self.file, answer.document)
         else:
             text = self.text(answer)
@@ -184,23 +174,29 @@ def map_with_progress(jobs: int, progress: Progress) -> Callable[[Callable[[Any]
 
 
 def epilog_of(examples: Sequence[str]) -> str:
-    """The examples below the help of a command."""
     return "\b\nExamples:\n" + "\n".join(f"  recall-theory {e}" for e in examples)
 
 
+def command(*examples: str, **how: Any) -> Callable[[Callable[..., Answer]], Command]:
+    """Makes a `Command` of the function below it."""
+    return lambda function: Command(function, *examples, **how)
+
+
 class Command(click.Command):
-    """A command whose callback takes an `Output` and the values of its options, and returns an `Answer`.
+    """A command of a function that takes an `Output` and the values of its options; its docstring is the help.
 
     `params` are options, or the names of declared ones that are taken as they are. `details` is the help of --details,
     for a command whose answer has them. `goes_with` names for an option the one without which it means nothing,
     `apart` are groups of options of which one at most is to be given.
     """
 
-    def __init__(self, name: str, callback: Callable[..., Answer], *, help: str, examples: Sequence[str],
-                 params: Sequence[click.Parameter | str], details: str = "",
-                 goes_with: Mapping[str, str] | None = None, apart: Sequence[Sequence[str]] = ()):
+    def __init__(self, function: Callable[..., Answer], *examples: str, params: Sequence[click.Parameter | str] = (),
+                 details: str = "", goes_with: Mapping[str, str] | None = None, apart: Sequence[Sequence[str]] = ()):
         self.goes_with, self.apart = goes_with or {}, [*apart, ("json", "csv")]
-        given = [option(p) if isinstance(p, str) else p for p in params]
+        given = [option(p) if isinstance(p, str) else copy.copy(p) for p in params]
+        for param in given:
+            if isinstance(param, click.Option) and (other := self.goes_with.get(str(param.name))):
+                param.help = f"with {option_of(other)}: {param.help}"
         if details:
             given.append(flag("details", details))
         given += [flag("json", "Print one JSON object."), flag("csv", "Print comma-separated values."),
@@ -208,8 +204,8 @@ class Command(click.Command):
                                "all."),
                   click.Option(["-q", "--quiet"], is_flag=True,
                                help="No remarks: the answer alone, and progress on a terminal.")]
-        super().__init__(name, callback=callback, help=help, epilog=epilog_of(examples), params=given,
-                         context_settings=HELP)
+        super().__init__(function.__name__, callback=function, help=function.__doc__, epilog=epilog_of(examples),
+                         params=given, context_settings=HELP)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
@@ -238,8 +234,8 @@ class Command(click.Command):
             both = [option_of(name) for name in group if name in given]
             if len(both) > 1:
                 raise BadInput(f"{' and '.join(both)} contradict one another: give one of them", ctx)
-        output = Output(command=ctx.command_path, **{
-            field.name: values.pop(field.name) for field in dataclasses.fields(Output) if field.name in values})
+        how = {name: values.pop(name) for name in ("json", "csv", "file", "quiet", "details") if name in values}
+        output = Output(ctx.command_path, **how)
         if output.file is not None:
             streams.check_writable(output.file)
         assert self.callback is not None
@@ -249,9 +245,14 @@ class Command(click.Command):
 
             check_pictures(pictures)
         answer: Answer = self.callback(output, **values)
+        blocks = [*answer.blocks]
         if pictures and answer.figure is not None:
             save_pictures(answer.figure, pictures)
-            answer = dataclasses.replace(answer, blocks=[*answer.blocks, *(f"Picture: {path}" for path in pictures)])
+            blocks += [f"Picture: {path}" for path in pictures]
+        if output.interrupted:
+            blocks.insert(0, f"Interrupted after {output.interrupted}.")
+            answer = dataclasses.replace(answer, data={**answer.data, "interrupted": True}, exit_code=INTERRUPTED)
+        answer = dataclasses.replace(answer, blocks=blocks)
         output.deliver(answer)
         return answer.exit_code
 
@@ -345,7 +346,6 @@ def versions(verbose: bool) -> str:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
