@@ -31,7 +31,7 @@ import torch  # noqa: E402
 from recall_theory.settings import Setting  # noqa: E402
 from recall_theory.simulate import data  # noqa: E402
 from recall_theory.simulate import reference as explicit  # noqa: E402
-from recall_theory.simulate import three_step_mlp as mlp  # noqa: E402
+from recall_theory.simulate import three_step  # noqa: E402
 from recall_theory.simulate.three_step import Trained  # noqa: E402
 
 torch.set_num_threads(options.threads)
@@ -49,7 +49,7 @@ def main() -> None:
     sequences = tuple(torch.from_numpy(np.concatenate(x)) for x in zip(*parts, strict=True))
     fixed = tuple(map(torch.from_numpy, (emb.z_in, emb.z_out, emb.z_trig, task.z_eos, layer.W_in)))
     def fast_path() -> Trained:
-        return mlp.train(setting, emb, samples, layer)
+        return three_step.train(setting, emb, samples, layer)
 
     def autograd() -> dict[str, torch.Tensor]:
         return mlp_torch.train(fixed, options.activation, sequences, options.chunk)
