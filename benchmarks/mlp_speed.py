@@ -29,9 +29,11 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
 from recall_theory.settings import Setting  # noqa: E402
-from recall_theory.simulate import data  # noqa: E402
+from recall_theory.simulate import (
+    data,
+    three_step,
+)
 from recall_theory.simulate import reference as explicit  # noqa: E402
-from recall_theory.simulate import three_step  # noqa: E402
 from recall_theory.simulate.three_step import Trained  # noqa: E402
 
 torch.set_num_threads(options.threads)
