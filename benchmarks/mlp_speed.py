@@ -29,10 +29,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
 from recall_theory.settings import Setting  # noqa: E402
-from recall_theory.simulate import (
-    data,
-    three_step,
-)
+from recall_theory.simulate import data, three_step  # noqa: E402
 from recall_theory.simulate import reference as explicit  # noqa: E402
 from recall_theory.simulate.three_step import Trained  # noqa: E402
 
