@@ -119,7 +119,6 @@ def canonical(value: Any) -> str:
 
 
 def _refused(text: str, why: str) -> SettingError:
-    """The error that says in one line what is not accepted."""
     shown = text if len(text) <= 60 else text[:57] + "..."
     return SettingError("activation", f"activation={shown!r} is not accepted: {why}")
 
@@ -139,20 +138,6 @@ def _text(value: Any) -> str:
     return str(value.xreplace({next(iter(free)): sympy.Symbol("x")}))
 
 
-def _parsed(text: str) -> ast.expr:
-    """The checked tree of a name or an expression in x."""
-    arguments = {**dict.fromkeys(FUNCTIONS, (1, 1)), **dict.fromkeys(EXTREMES, (2, 1000))}
-    language = Language(
-        names=("x", *CONSTANTS), functions=arguments, refused=functools.partial(_refused, text),
-        example="an expression in x, such as x**3 - 3*x", hint="the variable is x",
-        spelled={"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "heaviside", "ReLU": "relu", "E": "e"},
-        longest=200, largest_number=LARGEST_NUMBER, largest_power=16)
-    tree = parse(NAMED.get(text, text), language)
-    if not depends_on(tree, "x"):
-        raise _refused(text, "it does not depend on x")
-    return tree
-
-
 @functools.lru_cache(maxsize=256)
 def _of_text(text: str) -> Activation:
     if text.isidentifier() and text not in NAMED and text != "x" and len(text) < 40:
@@ -160,7 +145,13 @@ def _of_text(text: str) -> Activation:
             raise _refused(text, f"the name is not known; there are {', '.join(NAMED)}, and expressions in x "
                            "such as x**3 - 3*x or tanh(2*x)")
         text = f"{text}(x)"  # sin, softplus, ...: functions by their bare name
-    tree = _parsed(text)
+    tree = parse(NAMED.get(text, text), Language(
+        names=("x", *CONSTANTS), functions={**dict.fromkeys(FUNCTIONS, (1, 1)), **dict.fromkeys(EXTREMES, (2, 1000))},
+        refused=functools.partial(_refused, text), example="an expression in x, such as x**3 - 3*x",
+        hint="the variable is x", longest=200, largest_number=LARGEST_NUMBER, largest_power=16,
+        spelled={"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "heaviside", "ReLU": "relu", "E": "e"}))
+    if not depends_on(tree, "x"):
+        raise _refused(text, "it does not depend on x")
     written = ast.unparse(tree)
     name = next((name for name, known in NAMED.items() if known == written), written)
     phi = Activation(name, _examined_kinks(tree, text), _degree(tree), tree)
@@ -198,10 +189,8 @@ def _number(node: ast.AST, x: FloatArray) -> Any:
 
 
 def _value(tree: ast.AST, x: ArrayLike, of: Callable[[ast.AST, FloatArray], Any] = _number) -> FloatArray:
-    """The value of a tree at x (or its slope there), elementwise and of x's shape.
-
-    There are no warnings: exp(-x) may overflow on its way to 1/(1 + exp(-x)) = 0.
-    """
+    """The value of a tree at x (or its slope there), elementwise and of x's shape, without warnings: exp(-x) may
+    overflow on its way to 1/(1 + exp(-x)) = 0."""
     x = np.asarray(x, dtype=float)
     with np.errstate(over="ignore", under="ignore"):
         result = np.asarray(of(tree, x), dtype=float)
@@ -312,22 +301,18 @@ def _examine(phi: Activation, text: str) -> None:
     """Raise where phi is not a finite and continuous function, grows too fast, or varies too fast to be averaged."""
     with np.errstate(all="ignore"):
         f, slope = phi.phi(GRID), phi.derivative(GRID)
+        # a weight that no activation of polynomial or plain exponential growth outlives
+        weight = np.exp(-np.minimum(GRID**2 / 8, 700))
+        large = np.maximum(f**2, slope**2) * weight > 1e-12 * (1 + f**2 * weight).max()
     missing = np.isnan(f) | np.isnan(slope)
     if missing.any():
         raise _refused(text, f"it is not a number near x = {GRID[missing][0]:.3g}")
-    # a weight that no activation of polynomial or plain exponential growth outlives
-    weight = np.exp(-np.minimum(GRID**2 / 8, 700))
-    outer = np.abs(GRID) > EDGE - 5
-    for g in (f, slope):
-        with np.errstate(over="ignore"):
-            large = (g**2 * weight)[outer].max() > 1e-12 * (1 + f**2 * weight).max()
-        if large or not np.isfinite(g).all():
-            raise _refused(text, "it grows too fast: averages over Gaussian inputs may not exist")
+    if large[np.abs(GRID) > EDGE - 5].any() or not (np.isfinite(f) & np.isfinite(slope)).all():
+        raise _refused(text, "it grows too fast: averages over Gaussian inputs may not exist")
     if float(np.ptp(f)) == 0:
         raise _refused(text, "it does not depend on x")
-    step = 1e-7
     for k in phi.kinks:
-        left, right = phi.phi([k - step, k + step])
+        left, right = phi.phi([k - 1e-7, k + 1e-7])
         if abs(right - left) > 1e-4 * (1 + abs(left)):
             raise _refused(text, f"it jumps at x = {k:.3g}, where gradient descent sees no slope")
     for s in (1 / 4, 2.0):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import math
+import operator
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -18,18 +19,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Language", "depends_on", "evaluate", "exact_number", "integer_power", "parse"]
-
 LONGEST_NUMBER = 2000  # binary digits that powers of plain numbers may come to
-
-Operation = Callable[[Any, Any], Any]
-
-_OPERATIONS: dict[type, Operation] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,6 +154,11 @@ def real_power(base: Any, exponent: Any) -> Any:
     return result
 
 
+_OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Pow: real_power}
+
+
 def evaluate(node: ast.AST, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]],
              number: Callable[[Any], Any] = float) -> Any:
     """The value of a checked tree in floats, or elementwise where a name stands for an array.
@@ -183,8 +178,7 @@ def evaluate(node: ast.AST, names: Mapping[str, Any], functions: Mapping[str, Ca
         case ast.UnaryOp():
             return -value(node.operand) if isinstance(node.op, ast.USub) else value(node.operand)
         case ast.BinOp():
-            operation = _OPERATIONS.get(type(node.op), real_power)
-            return operation(value(node.left), value(node.right))
+            return _OPERATIONS[type(node.op)](value(node.left), value(node.right))
         case ast.Call(func=ast.Name(id=name)):
             return functions[name](*map(value, node.args))
     raise TypeError(f"{type(node).__name__} is no part of an expression")
@@ -204,11 +198,7 @@ def integer_power(x: Any, n: int) -> Any:
     """x^n by repeated squaring, which is much faster than the general power of arrays."""
     if n < 0:
         return 1 / integer_power(x, -n)
-    result = np.ones_like(x)
-    while n:
-        if n & 1:
-            result = result * x
-        n >>= 1
-        if n:
-            x = x * x
-    return result
+    if n < 2:
+        return x if n else np.ones_like(x)
+    root = integer_power(x * x, n // 2)
+    return root * x if n % 2 else root

@@ -9,7 +9,6 @@ laws. Derivation, with what is dropped: docs/derivations/hebbian.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,18 +63,16 @@ def hebbian_errors(n: ArrayLike, d: ArrayLike, embedding: str = "gaussian",
         raise SettingError("embedding", f"embedding={embedding!r} is not one of {', '.join(EMBEDDINGS)}")
     if rank is not None and embedding != "gaussian":
         raise SettingError("rank", "rank is for Gaussian embeddings: a projection leaves no unit vectors")
-    facts, size, outputs = np.broadcast_arrays(
-        *(np.asarray(x, dtype=float) for x in (n, d, d if rank is None else rank)))
-    ranges = (("n", facts, 2, MOST_STORED), ("d", size, _least(embedding), LARGEST_D), ("rank", outputs, 1, LARGEST_D))
-    for name, value, low, high in ranges:
+    sizes = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (n, d, d if rank is None else rank)))
+    ranges = (("n", 2, MOST_STORED), ("d", _least(embedding), LARGEST_D), ("rank", 1, LARGEST_D))
+    for value, (name, low, high) in zip(sizes, ranges, strict=True):
         bad = ~((value >= low) & (value <= high))
         if bad.any():
             raise SettingError(name, f"{name}={value[bad].flat[0]:g} is not from {low} to {high:g}")
-    if rank is not None and (outputs > size).any():
+    if (sizes[2] > sizes[1]).any():
         raise SettingError("rank", "rank is above d: a projection cannot add dimensions")
-    values = [gaussian_errors(*sizes) if embedding == "gaussian" else sphere_errors(*sizes[:2])
-              for sizes in zip(facts.flat, size.flat, outputs.flat, strict=True)]
-    return np.clip(np.array(values).reshape(facts.shape), 0, 1)
+    errors = np.vectorize(gaussian_errors if embedding == "gaussian" else sphere_errors, otypes=[float])
+    return np.clip(errors(*sizes[:3 if embedding == "gaussian" else 2]), 0, 1)
 
 
 def _least(embedding: str) -> int:
@@ -96,9 +93,9 @@ def hebbian_capacity(d: float, target: float, embedding: str = "gaussian", rank:
     """
     if d < _least(embedding):
         return None
-    spare = _margin(target, embedding, rank, all_right)
     leading = laws.hebbian_all(float(d)) if all_right else laws.rank_most(float(d), float(rank or d))
-    return last_reaching(lambda n: spare(n, d), 0, 2, MOST_STORED, float(leading), relative=SIZE_PRECISION, scale=float)
+    return last_reaching(lambda n: _spare(n, d, embedding, rank, target, all_right), 0, 2, MOST_STORED, float(leading),
+                         relative=SIZE_PRECISION, scale=float)
 
 
 def hebbian_dimension(n: float, target: float, embedding: str = "gaussian", rank: float | None = None,
@@ -109,22 +106,16 @@ def hebbian_dimension(n: float, target: float, embedding: str = "gaussian", rank
     >>> hebbian_dimension(344, 0.99)
     128
     """
-    spare = _margin(target, embedding, rank, all_right)
     low = max(_least(embedding), math.ceil(rank or 1))
     leading = math.sqrt((8 if all_right else 2) * n * math.log(n))
-    guess = leading if rank is None else leading**2 / rank
-    return last_reaching(lambda d: spare(n, d), 0, LARGEST_D, low, guess, relative=SIZE_PRECISION, scale=float)
+    return last_reaching(lambda d: _spare(n, d, embedding, rank, target, all_right), 0, LARGEST_D, low,
+                         leading if rank is None else leading**2 / rank, relative=SIZE_PRECISION, scale=float)
 
 
-def _margin(target: float, embedding: str, rank: float | None, all_right: bool) -> Callable[[float, float], float]:
+def _spare(n: float, d: float, embedding: str, rank: float | None, target: float, all_right: bool) -> float:
     """log of the errors allowed over those expected: negative where the target is missed."""
-    allowed = 1 - target
-
-    def margin(n: float, d: float) -> float:
-        errors = float(hebbian_errors(n, d, embedding, rank)) * (n if all_right else 1)
-        return math.log(allowed) - math.log(max(errors, math.ulp(0)))
-
-    return margin
+    errors = float(hebbian_errors(n, d, embedding, rank)) * (n if all_right else 1)
+    return math.log(1 - target) - math.log(max(errors, math.ulp(0)))
 
 
 # --- the chance of an error, at one pair of sizes ------------------------------------------------------

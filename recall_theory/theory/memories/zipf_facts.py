@@ -76,18 +76,15 @@ def best_threshold(alpha: float, d: int, classes: int | None = None) -> Threshol
     >>> best.stored, round(best.error, 6)
     (826, 0.00081)
     """
-    _check(alpha)
-
-    def error(stored: float) -> float:
-        return threshold_error(alpha, d, stored, classes)
-
     from scipy.optimize import minimize_scalar
 
-    found = minimize_scalar(lambda log: math.log(error(math.exp(log))), method="bounded",
+    _check(alpha)
+    found = minimize_scalar(lambda log: math.log(threshold_error(alpha, d, math.exp(log), classes)), method="bounded",
                             bounds=(0, math.log(min(4 * d * d, MOST_STORED))), options={"xatol": 1 / 1000})
     near = max(1, round(math.exp(found.x)))
-    stored = min((n for n in (near - 1, near, near + 1) if 1 <= n <= MOST_STORED), key=error)
-    return Thresholded(stored, error(stored), tail(alpha, stored))
+    error, stored = min((threshold_error(alpha, d, n, classes), n) for n in (near - 1, near, near + 1)
+                        if 1 <= n <= MOST_STORED)
+    return Thresholded(stored, error, tail(alpha, stored))
 
 
 def unseen(alpha: float, samples: int, exact_to: int = 10**5) -> float:
@@ -139,13 +136,11 @@ def zipf_at(alpha: float, d: int, classes: int | None = None, samples: int | Non
     2.0
     """
     chosen = 10 if classes is None else classes
-    shared = None if classes is None and d < 4 * chosen else best_threshold(alpha, d, chosen)
-    exponents = {
-        "threshold, an output a fact": float(laws.zipf_threshold(alpha)),
-        "threshold, shared outputs": float(laws.zipf_threshold_classes(alpha)),
-        "weights p, either": float(laws.zipf_power(alpha, 1)),
-    }
-    return Zipf(alpha, d, chosen, samples, best_threshold(alpha, d), shared, exponents,
+    exponents = {"threshold, an output a fact": float(laws.zipf_threshold(alpha)),
+                 "threshold, shared outputs": float(laws.zipf_threshold_classes(alpha)),
+                 "weights p, either": float(laws.zipf_power(alpha, 1))}
+    return Zipf(alpha, d, chosen, samples, best_threshold(alpha, d),
+                None if classes is None and d < 4 * chosen else best_threshold(alpha, d, chosen), exponents,
                 None if samples is None else unseen(alpha, samples))
 
 
