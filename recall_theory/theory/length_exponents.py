@@ -33,16 +33,13 @@ FAR = Fraction(10**6)  # beyond any exponent
 LARGEST_DELTA = {None: Fraction(2), "relu": Fraction(1), "tanh": Fraction(1)}  # with an MLP the forms are of d <= V
 STEP = Fraction(1, 24)  # of delta, along the edge: its corners are farther apart
 
-# Powers of L that the moments of step two go with, the inputs of a neuron having the power s ~ 1/L (L <= V): of a
-# kinked activation phi(sqrt(s) x) = sqrt(s) phi(x); of an odd smooth one even moments vanish; else by Taylor's series.
-_HALF = Fraction(1, 2)
-MOMENTS: dict[str, dict[str, Fraction | None]] = {
-    "relu": {"A": Fraction(0), "B": Fraction(0), "A2": Fraction(1), "h0": -_HALF, "h1": Fraction(0), "h2": _HALF,
-             "h3": _HALF, "h4": 3 * _HALF, "h5": 3 * _HALF, "K1": Fraction(0), "h6": None, "A0": Fraction(-1),
-             "P0": Fraction(-1), "P2": Fraction(0)},
-    "tanh": {"A": Fraction(0), "B": None, "A2": None, "h0": None, "h1": Fraction(0), "h2": None, "h3": None,
-             "h4": None, "h5": None, "K1": Fraction(0), "h6": Fraction(0), "A0": None, "P0": Fraction(-1),
-             "P2": Fraction(0)},
+# Powers of sqrt(L) that the moments of step two go with, the inputs of a neuron having the power s ~ 1/L (L <= V): of a
+# kinked activation phi(sqrt(s) x) = sqrt(s) phi(x); of an odd smooth one even moments vanish, and are left out; else by
+# Taylor's series.
+MOMENTS = {
+    "relu": {"A": 0, "B": 0, "A2": 2, "h0": -1, "h1": 0, "h2": 1, "h3": 1, "h4": 3, "h5": 3, "K1": 0, "A0": -2,
+             "P0": -2, "P2": 0},
+    "tanh": {"A": 0, "h1": 0, "K1": 0, "h6": 0, "P0": -2, "P2": 0},
 }
 SHARE = {None: False, "relu": True, "tanh": False}  # whether all values share something without the trigger
 
@@ -61,10 +58,8 @@ class Condition:
         divisor = max(1, int(np.gcd.reduce(whole)))
         sides: tuple[list[str], list[str]] = ([], [])
         for i in (3, 4, 2, 1, 0):
-            x = whole[i] // divisor
-            if x:
-                text = " ".join(part for part in ("" if abs(x) == 1 and i else str(abs(x)), NAMES[i]) if part)
-                sides[x < 0].append(text)
+            if x := whole[i] // divisor:
+                sides[x < 0].append(f"{'' if abs(x) == 1 and i else abs(x)} {NAMES[i]}".strip())
         return " > ".join(" + ".join(side) or "0" for side in sides)
 
 
@@ -139,16 +134,14 @@ class Exponents:
     def along_edge(self) -> tuple[Piece, ...]:
         """Where length binds at the edge of recall, from the least delta on, at mu = 1."""
         least = max(-x.margin[0] / x.margin[2] for x in self.recall if x.margin[2] and not any(x.margin[3:]))
-        points = []
-        for k in range(int((LARGEST_DELTA[self.activation] - least) / STEP) + 1):
-            delta = least + k * STEP
-            c, condition = self.longest(self.edge(delta), delta)
-            points.append((delta, c, condition.cause))
+        steps = int((LARGEST_DELTA[self.activation] - least) / STEP)
+        points = [(delta, *self.longest(self.edge(delta), delta)) for k in range(steps + 1)
+                  for delta in [least + k * STEP]]
         pieces: list[Piece] = []
-        for (x0, y0, _), (x1, y1, cause) in itertools.pairwise(points):
+        for (x0, y0, _), (x1, y1, condition) in itertools.pairwise(points):
             slope = (y1 - y0) / (x1 - x0)
             if not pieces or (slope, y0 - slope * x0) != (pieces[-1].slope, pieces[-1].at_0):
-                pieces.append(Piece(x0, x1, y0 - slope * x0, slope, cause))
+                pieces.append(Piece(x0, x1, y0 - slope * x0, slope, condition.cause))
             pieces[-1] = dataclasses.replace(pieces[-1], end=x1)
         return tuple(pieces)
 
@@ -197,8 +190,7 @@ def exponents(activation: str | None = None, trigger_in_value: bool = True) -> E
     V, root, d, N, m = sympy.symbols("V root d N m", positive=True)  # root = sqrt(L)
     one = sympy.Integer(1)
     more: dict[str, Any] = {} if activation is None else {"m": m} | {
-        name: sympy.Integer(0) if to is None else root**int(2 * to) / (2 + place)
-        for place, (name, to) in enumerate(MOMENTS[activation].items())}
+        name: root**power / (2 + place) for place, (name, power) in enumerate(MOMENTS[activation].items())}
     p = StepTwo(V, root**2, d, N, e=one * int(trigger_in_value), kappa=one, tau=one, b0=one, Q=one, **more)
     symbols = (V, root, d, N, m)
     noise = [(cause, form) for cause, pair in step_two.parts(p).items()
@@ -206,7 +198,7 @@ def exponents(activation: str | None = None, trigger_in_value: bool = True) -> E
     noise += [("trigger overlap", form) for form in _powers(step_two.lead(p)**2 / d, symbols)]
     noise = [(cause, form) for cause, form in noise if not any(_below(form, other) for _, other in noise)]
     return Exponents(activation, trigger_in_value, tuple(_powers(step_two.lead(p), symbols)), tuple(noise),
-                     tuple(_recall(activation, trigger_in_value, symbols)), tuple(_bounds(activation, symbols)))
+                     _recall(activation, trigger_in_value, symbols), _bounds(activation, symbols))
 
 
 def _below(form: Form, other: Form) -> bool:
@@ -215,7 +207,7 @@ def _below(form: Form, other: Form) -> bool:
     return 2 * more[0] + more[2] + 2 * more[3] > 0 and min(more[1:]) >= 0
 
 
-def _recall(activation: str | None, trigger_in_value: bool, symbols: Sequence[sympy.Symbol]) -> Iterable[Condition]:
+def _recall(activation: str | None, trigger_in_value: bool, symbols: Sequence[sympy.Symbol]) -> tuple[Condition, ...]:
     """The conditions of recall, of the formulas of the noise and of the leading laws."""
     V, _, d, N, m = symbols
     e = int(trigger_in_value)
@@ -227,7 +219,7 @@ def _recall(activation: str | None, trigger_in_value: bool, symbols: Sequence[sy
     return _conditions(terms, symbols)
 
 
-def _bounds(activation: str | None, symbols: Sequence[sympy.Symbol]) -> Iterable[Condition]:
+def _bounds(activation: str | None, symbols: Sequence[sympy.Symbol]) -> tuple[Condition, ...]:
     """The bounds, of the formulas for the samples, the bits and the noisy gradient that all V facts take."""
     V, root, d, N, m = symbols
     short = lower_bounds.permutation_bits(V) / (d * (d if activation is None else m))  # of bits a number
@@ -237,11 +229,10 @@ def _bounds(activation: str | None, symbols: Sequence[sympy.Symbol]) -> Iterable
                        symbols)
 
 
-def _conditions(terms: dict[str, sympy.Expr], symbols: Sequence[sympy.Symbol]) -> Iterable[Condition]:
+def _conditions(terms: dict[str, sympy.Expr], symbols: Sequence[sympy.Symbol]) -> tuple[Condition, ...]:
     """That each term, by cause, does not grow."""
-    for cause, term in terms.items():
-        for form in _powers(term, symbols):
-            yield Condition(cause, tuple(-x for x in form))
+    return tuple(Condition(cause, tuple(-x for x in form))
+                 for cause, term in terms.items() for form in _powers(term, symbols))
 
 
 def _powers(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> list[Form]:

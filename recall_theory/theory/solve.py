@@ -20,7 +20,7 @@ from ..settings import OBSERVABLES, PARAMETERS, SIZES, SettingError, activation_
 from .domain import sizes_of
 from .formulas import leading_laws as laws
 from .formulas.finite_rate_formulas import least_rates, logit_lead, typical_weight
-from .formulas.generic import lambert_w
+from .formulas.generic import solved
 from .noise_budget import TypicalKernel, mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal import orthogonal_prediction
 from .predict import Prediction, Predictions, predictions_at
@@ -124,8 +124,7 @@ class Model:
         if self.activation is None or m is None:
             return float(laws.recall_interference(d=d, e=int(self.trigger_in_value) if e is None else e, tau=1))
         k = self._kernel(d)
-        x = float(d * k.lead**2 / (2 * (k.variance + k.noise / m)))  # V ln V
-        return x / float(lambert_w(x))
+        return float(solved(float(d * k.lead**2 / (2 * (k.variance + k.noise / m)))))
 
     def search_range(self, unknown: str, fixed: dict[str, float], target: float) -> tuple[float, float]:
         """Where the unknown can lie. Above it V is beyond what interference leaves at any N."""

@@ -49,6 +49,11 @@ loggamma = _dispatch("loggamma", special.gammaln)
 lambert_w = _dispatch("LambertW", _lambert_w)
 
 
+def solved(x: Real) -> Real:
+    """The n of n ln n = x."""
+    return x / lambert_w(x)
+
+
 def log_of_one_plus(x: Real) -> Real:
     """ln(1 + x); in floats to full precision where x is tiny."""
     return log(1 + x) if _symbolic(x) is not None else np.log1p(x)

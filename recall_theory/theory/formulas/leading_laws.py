@@ -14,7 +14,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-from .generic import Real, lambert_w, log, sqrt
+from .generic import log, solved, sqrt
 from .registry import Law, formula
 
 
@@ -75,14 +75,11 @@ attention_informative_tokens = _attention(
     cause="label frequencies stored with the informative tokens")(lambda V, L, d: 2 * V * L**2 * log(L) / d**4)
 
 
-@_law("law.recall.interference", "V", "d^2 = {c} V ln V",
-      "Largest V: stored pairs overlap, d^2 = 2 (1 + e tau) V ln V", cause="interference of the stored pairs",
-      regime="attention right, N >> V ln V", limits="e = 0 is the optimal linear memory's d^2 = 2 V ln V")
-def recall_interference(d: Real, e: Real, tau: Real) -> Real:
-    """V = exp W(d^2 / (2 (1 + e tau))), W the Lambert function."""
-    x = d**2 / (2 * (1 + e * tau))
-    return x / lambert_w(x)
-
+recall_interference = _law(
+    "law.recall.interference", "V", "d^2 = {c} V ln V", "Largest V: stored pairs overlap, d^2 = 2 (1 + e tau) V ln V",
+    cause="interference of the stored pairs", regime="attention right, N >> V ln V",
+    limits="e = 0 is the optimal linear memory's d^2 = 2 V ln V"
+)(lambda d, e, tau: solved(d**2 / (2 * (1 + e * tau))))
 
 recall_mean_bias = _law(
     "law.recall.mean_bias", "N", "N d = 2 V^2 ln V",
@@ -110,12 +107,10 @@ law_mlp_mean = _mlp_attention(
 )(lambda V, L, A, h0: 2 * log(L) * (h0 / A)**2 * V**2 * L**4)
 
 
-@_mlp_attention("mlp.law.attention.mlp_noise", "m", "m N^2 d^2 = 2 V^2 L^4 ln L (1/L + 1/d) P_0 P_2/A^2",
-                "m N^2 d^2 that the neurons' noise asks for at finite width", cause="the neurons' noise")
-def law_mlp_noise(V: Real, L: Real, d: Real, A: Real, P0: Real, P2: Real) -> Real:
-    """m N^2 d^2 = 2 ln L (P0 P2/A^2) V^2 L^4 (1/L + 1/d); P0 ~ s ~ 1/L for an odd activation."""
-    return 2 * log(L) * P0 * P2 / A**2 * V**2 * L**4 * (1 / L + 1 / d)
-
+law_mlp_noise = _mlp_attention(
+    "mlp.law.attention.mlp_noise", "m", "m N^2 d^2 = 2 V^2 L^4 ln L (1/L + 1/d) P_0 P_2/A^2",
+    "m N^2 d^2 that the neurons' noise asks for at finite width", cause="the neurons' noise",
+)(lambda V, L, d, A, P0, P2: 2 * log(L) * P0 * P2 / A**2 * V**2 * L**4 * (1 / L + 1 / d))
 
 law_recall_interference = _mlp_recall(
     "mlp.law.recall.interference", "d", "d^2 = 2 V ln V k_v/(k_1 - k_0)^2",

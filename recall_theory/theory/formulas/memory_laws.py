@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from .generic import Real, erfc, exp, lambert_w, pi, sqrt
+from .generic import Real, erfc, exp, pi, solved, sqrt
 from .registry import Row, formula
 
 _HEBBIAN = "docs/derivations/hebbian.md"
@@ -24,18 +24,13 @@ _fit: Row = functools.partial(formula, provenance="kin", reference=_NICHANI,
                          regime="their experiments; a fit by eye, not a theorem")
 
 
-def _solved(x: Real) -> Real:
-    """n with n ln n = x."""
-    return x / lambert_w(x)
-
-
 hebbian_most = _hebbian(
     "memory.hebbian.most", "Facts of a Hebbian memory, almost all of them right: d^2 = 2 n ln n",
-    limits="leading order; `hebbian_recall` is the law at finite size")(lambda d: _solved(d**2 / 2))
+    limits="leading order; `hebbian_recall` is the law at finite size")(lambda d: solved(d**2 / 2))
 
 hebbian_all = _hebbian(
     "memory.hebbian.all", "Facts of a Hebbian memory, every one of them right: d^2 = 8 n ln n",
-    limits="a quarter of d^2 of `memory.hebbian.most`")(lambda d: _solved(d**2 / 8))
+    limits="a quarter of d^2 of `memory.hebbian.most`")(lambda d: solved(d**2 / 8))
 
 hebbian_noise = _hebbian(
     "memory.hebbian.noise", "(noise/signal)^2 of a Hebbian memory, stored pairs and two outputs' overlap",
@@ -45,7 +40,7 @@ hebbian_noise = _hebbian(
 rank_most = _hebbian(
     "memory.rank.most", "Facts of a Hebbian memory of rank r, almost all right: d r = 2 n ln n",
     regime=_OWN + "; the outputs are projected onto r random dimensions", limits="`memory.hebbian.most` at r = d"
-)(lambda d, rank: _solved(d * rank / 2))
+)(lambda d, rank: solved(d * rank / 2))
 
 orthogonal = _hebbian(
     "memory.orthogonal", "Facts of a Hebbian memory with orthonormal embeddings: one a dimension",
@@ -54,7 +49,7 @@ orthogonal = _hebbian(
 linear_best = _infinite(
     "memory.linear.best", "Facts of the best linear memory: d^2 = 2 n ln n",
     reference=f"{_GIORLANDINO}; conjectured in {_BARNFIELD}", regime=_OWN + "; all facts right",
-    limits="the load `memory.linear.load` with the largest of n - 1 competitors")(lambda d: _solved(d**2 / 2))
+    limits="the load `memory.linear.load` with the largest of n - 1 competitors")(lambda d: solved(d**2 / 2))
 
 
 @_infinite("memory.linear.load", "Greatest load n/d^2 at which facts lead the average of their strongest rivals",
@@ -74,11 +69,11 @@ def linear_load(u: Real) -> Real:
 
 linear_trained = _fit(
     "memory.linear.trained", "Facts of a trained linear memory, as fitted: d^2 = 1.3 n ln n"
-)(lambda d: _solved(10 * d**2 / 13))
+)(lambda d: solved(10 * d**2 / 13))
 
 mlp_trained = _fit(
     "memory.mlp.trained", "Facts of a trained MLP memory, as fitted: m d = 0.35 n ln n"
-)(lambda d, m: _solved(20 * m * d / 7))
+)(lambda d, m: solved(20 * m * d / 7))
 
 zipf_threshold_classes = _infinite(
     "memory.zipf.threshold.classes", "Exponent of d in a thresholded memory's error, outputs shared by classes",

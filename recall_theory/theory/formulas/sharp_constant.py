@@ -21,15 +21,15 @@ from .generic import (
     zeta_of_three,
 )
 from .recall_formulas import gradient_noise, interference, mean_bias
-from .registry import formula
+from .registry import Row, formula
 
 _PAGE = "docs/derivations/sharp_constant.md"
 _MANY = "attention right, Gaussian embeddings; V -> infinity, N/V -> infinity"
 
-_sharp = functools.partial(formula, reference=_PAGE)
-_constant = functools.partial(_sharp, regime=f"proved: {_MANY}, for e = 1 N/(V ln V) -> infinity")
-_corrected = functools.partial(_sharp, regime=f"heuristic: {_MANY}; relative errors of order 1/ln^(3/2) V, (ln V/d)^2, "
-                               "(ln V) V/N")
+_sharp: Row = functools.partial(formula, reference=_PAGE)
+_constant: Row = functools.partial(_sharp, regime=f"proved: {_MANY}, for e = 1 N/(V ln V) -> infinity")
+_corrected: Row = functools.partial(
+    _sharp, regime=f"heuristic: {_MANY}; relative errors of order 1/ln^(3/2) V, (ln V/d)^2, (ln V) V/N")
 
 
 @_sharp("sharp.largest", "Where the largest of V normal variables lies: the lead at which half of the facts are kept",
@@ -63,27 +63,20 @@ def dimension(V: Real, N: Real, e: Real, s: Real) -> Real:
     return (linear + sqrt(linear**2 + 4 * square)) / 2
 
 
-@_constant("sharp.constant", "d that separates almost all facts from almost none", limits="d^2 = 2 (1 + e) V ln V as "
-         "N/V -> infinity and, for e = 1, N/(V d) -> infinity")
-def threshold(V: Real, N: Real, e: Real) -> Real:
-    """d^2 = 2 V ln V [(1 + e)(1 + V/N) + e V d/N], solved for d."""
-    return dimension(V, N, e, sqrt(2 * log(V)))
+threshold = _constant(
+    "sharp.constant", "d that separates almost all facts from almost none", limits="d^2 = 2 (1 + e) V ln V as "
+    "N/V -> infinity and, for e = 1, N/(V d) -> infinity")(lambda V, N, e: dimension(V, N, e, sqrt(2 * log(V))))
 
-
-@_sharp("sharp.recall", "Recall across the transition, to leading order",
-        regime=f"proved: {_MANY}, also over ln V and, for e = 1, over ln^2 V; uniform in d",
-        limits="a step at sharp.constant: its width in d is smaller than its centre by a factor of sqrt(2 ln V)")
-def recall(V: Real, d: Real, N: Real, e: Real) -> Real:
-    """Phi(s - a_V)."""
-    return normal_below(lead(V, d, N, e) - largest_normal(V))
+recall = _sharp(
+    "sharp.recall", "Recall across the transition, to leading order",
+    regime=f"proved: {_MANY}, also over ln V and, for e = 1, over ln^2 V; uniform in d",
+    limits="a step at sharp.constant: its width in d is smaller than its centre by a factor of sqrt(2 ln V)"
+)(lambda V, d, N, e: normal_below(lead(V, d, N, e) - largest_normal(V)))
 
 
 @_corrected("sharp.lead.mean", "Lead of a typical fact: what lengths and overlaps take from it", limits="1")
 def lead_mean(V: Real, d: Real, N: Real, e: Real) -> Real:
-    """In units of s, with beta the share of interference in the noise over 1 + e.
-
-    1 + {3/8 [2 beta^2 + e (4 (1 - beta)^2 + 2 (2 - 3 beta)^2)] - 3/2 e (1 - 2 beta) - 5/4}/d.
-    """
+    """In units of s, with beta the share of interference in the noise over 1 + e."""
     beta = _interfering(V, d, N, e)
     squares = 2 * beta**2 + e * (4 * (1 - beta)**2 + 2 * (2 - 3 * beta)**2)
     return 1 + (3 * squares / 8 - 3 * e * (1 - 2 * beta) / 2 - whole(5, V) / 4) / d
@@ -92,10 +85,7 @@ def lead_mean(V: Real, d: Real, N: Real, e: Real) -> Real:
 @_corrected("sharp.lead.variance", "Relative variance of the lead from fact to fact",
             limits="(1 + e)/d as N/V -> infinity and, for e = 1, N/(V d) -> infinity")
 def lead_variance(V: Real, d: Real, N: Real, e: Real) -> Real:
-    """Of lengths, overlaps with the trigger and the fact's own count, beta as above.
-
-    [2 (1 - beta/2)^2 + e (beta^2 + 2 (1 - 3/2 beta)^2) + 1/2]/d + (1 + e)^2 V/N.
-    """
+    """Of lengths, overlaps with the trigger and the fact's own count, beta as above."""
     beta = _interfering(V, d, N, e)
     lengths = 2 * (1 - beta / 2)**2 + e * (beta**2 + 2 * (1 - 3 * beta / 2)**2) + whole(1, V) / 2
     return lengths / d + (1 + e)**2 * V / N
