@@ -13,6 +13,7 @@ from typing import Any
 
 from ..activations import NAMED, activation, gaussian_mean, hermite_coefficients
 from ..settings import Setting, SettingError
+from .formulas.step_two import input_power
 from .phase import binding
 from .predict import predict
 
@@ -84,18 +85,13 @@ def compare_activations(setting: Setting | None = None, activations: Sequence[An
         setting = Setting(**sizes, embedding=embedding, trigger_in_value=trigger_in_value)
     if setting.m is None:
         raise SettingError("m", "to compare activations give the width m of the MLP")
-    names: list[str | None] = list(dict.fromkeys(activation(a).name for a in activations))
-    if without:
-        names.append(None)
-    e = int(setting.trigger_in_value)
-    c = 1 - 1 / setting.L
-    of_values = float(1 + e)  # E|z_in(k) + e z_trig|^2
-    of_average = 1 / setting.L + c / setting.V + e / setting.L**2  # E|hbar|^2
+    names: list[str | None] = [*dict.fromkeys(activation(a).name for a in activations), *[None] * without]
+    e, L = int(setting.trigger_in_value), setting.L
     found = []
     for name in names:
-        at = setting.replace(m=None, activation=None) if name is None else setting.replace(activation=name)
-        p = predict(at)
+        p = predict(setting.replace(m=None, activation=None) if name is None else setting.replace(activation=name))
+        phi = name or "identity"
         found.append(Choice(name, p.attention, p.recall, p.accuracy, std=p.std, limited_by=binding(p),
-                            remarks=p.remarks, parts=hermite_parts(name or "identity", of_values),
-                            parts_of_average=hermite_parts(name or "identity", of_average)))
+                            remarks=p.remarks, parts=hermite_parts(phi, 1 + e),  # E|z_in(k) + e z_trig|^2
+                            parts_of_average=hermite_parts(phi, input_power(setting.V, L, e))))  # E|hbar|^2
     return tuple(sorted(found, key=lambda choice: -choice.accuracy))

@@ -123,11 +123,9 @@ def fourth_step_recall(V: int, d: int, N: int, scale: float) -> FourthStep:
 def _log_mean_exp(spread: FloatArray, V: int) -> FloatArray:
     """log E exp of a normal variable of this deviation, below the largest of V: a sum of V knows no larger ones."""
     top = math.sqrt(2 * math.log(V))
-    result: FloatArray = spread**2 / 2 + log_ndtr(top - spread) - log_ndtr(top)
-    return result
+    return np.asarray(spread**2 / 2 + log_ndtr(top - spread) - log_ndtr(top))
 
 
 def _none_above(share: FloatArray, V: int) -> FloatArray:
     """The chance that none of V - 1 competitors is above, each with this chance."""
-    result: FloatArray = np.exp((V - 1) * np.log1p(-np.minimum(share, 1 - 1e-16)))
-    return result
+    return np.asarray(np.exp((V - 1) * np.log1p(-np.minimum(share, 1 - 1e-16))))

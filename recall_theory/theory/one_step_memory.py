@@ -22,7 +22,7 @@ from ..numerics.arrays import TINY, FloatArray
 from ..numerics.forced_choice import forced_choice_inverse
 from ..numerics.quadrature import gauss_charlier, gauss_hermite
 from ..numerics.unit_sphere import gamma_of_score, score_of_coordinate, wallace_scale
-from .formulas.generic import Real, log
+from .formulas.generic import log
 from .formulas.registry import Row, formula
 
 _WHERE = "docs/derivations/one_step.md"
@@ -42,30 +42,20 @@ LIFTS = 8  # nodes over the competitors' share in the winner's direction
 
 # --- the noise, term by term ------------------------------------------------------------------------
 
-@_noise("one_step.sampling", "Noise tokens stored with the label", limits="V^2 L/(N d^2): the leading term at N << V L")
-def sampling(V: Real, L: Real, d: Real, N: Real) -> Real:
-    """V^2 (L-1)/(N d^2): overlaps of the L - 1 noise tokens with the token asked for."""
-    return V**2 * (L - 1) / (N * d**2)
-
-
-own_noise_token = _noise(
-    "one_step.own_noise_token", "The token itself, as noise at other labels"
-)(lambda V, L, d, N: V * (L - 1) * (1 + (L - 1) / V) / (N * d))
-
-interference = _noise(
-    "one_step.interference", "Interference of the V stored facts")(lambda V, d, N: V * (1 + V / N) / d**2)
-
-trigger_overlap = _noise(
-    "one_step.trigger_overlap", "The trigger that all values share")(lambda V, d, N, e: e * V**2 / (N * d**2))
-
-mean_embedding = _noise(
-    "one_step.mean_embedding", "The mean embedding that all noise shares"
-)(lambda V, L, d, N: V * (L - 1) ** 2 / (N * d**2))
-
+sampling = _noise(  # overlaps of the L - 1 noise tokens with the token asked for
+    "one_step.sampling", "Noise tokens stored with the label", limits="V^2 L/(N d^2): the leading term at N << V L")(
+    lambda V, L, d, N: V**2 * (L - 1) / (N * d**2))
+own_noise_token = _noise("one_step.own_noise_token", "The token itself, as noise at other labels")(
+    lambda V, L, d, N: V * (L - 1) * (1 + (L - 1) / V) / (N * d))
+interference = _noise("one_step.interference", "Interference of the V stored facts")(
+    lambda V, d, N: V * (1 + V / N) / d**2)
+trigger_overlap = _noise("one_step.trigger_overlap", "The trigger that all values share")(
+    lambda V, d, N, e: e * V**2 / (N * d**2))
+mean_embedding = _noise("one_step.mean_embedding", "The mean embedding that all noise shares")(
+    lambda V, L, d, N: V * (L - 1) ** 2 / (N * d**2))
 one_step_law = formula(
-    "one_step.law", "Least N for almost all facts by one step", reference=_WHERE,
-    regime="N << V L; L << V; d << V", limits="multiplicative in N, d^2 and 1/L"
-)(lambda V, L, d: 2 * V**2 * L * log(V) / d**2)
+    "one_step.law", "Least N for almost all facts by one step", reference=_WHERE, regime="N << V L; L << V; d << V",
+    limits="multiplicative in N, d^2 and 1/L")(lambda V, L, d: 2 * V**2 * L * log(V) / d**2)
 
 
 def one_step_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
@@ -115,8 +105,8 @@ def one_step_recall(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embe
     if noise < 0 or (noise > 0 and embedding == "orthogonal"):
         raise ValueError(f"noise={noise!r} is not a number of at least 0, which orthogonal embeddings have to be")
     sizes = _sizes(V, L, d, N)
-    readings = [Reading(v, length, dim, n, int(trigger_in_value), embedding, noise)
-                for v, length, dim, n in zip(*(x.ravel().tolist() for x in sizes), strict=True)]
+    readings = [Reading(*each, int(trigger_in_value), embedding, noise)
+                for each in zip(*(x.ravel().tolist() for x in sizes), strict=True)]
     return np.array([reading.recall() for reading in readings]).reshape(sizes[0].shape)
 
 
@@ -145,18 +135,12 @@ class Reading:
         """Gaussian and sphere: an average over s, A, the competitors' total and the winner's own noise."""
         if self.embedding == "orthogonal":
             return _orthogonal(self.V, self.L, self.d, self.N, self.e)
+        z, ws = (np.zeros(1), np.ones(1)) if self.embedding == "sphere" else gauss_hermite(3, symmetric=True)
+        s = np.ones(1) if self.embedding == "sphere" else np.maximum(_gamma(z, 2 / self.d), np.finfo(float).eps)
+        spread = np.sqrt(s / self.d * (self.e + (self.L - 1) ** 2 / self.V))
         x, wx = gauss_hermite(5, symmetric=True)
-        if self.embedding == "sphere":
-            s, ws = np.ones(1), np.ones(1)
-        else:
-            z, ws = gauss_hermite(3, symmetric=True)
-            s = np.maximum(_gamma(z, 2 / self.d), np.finfo(float).eps)
-        total = 0.0
-        for si, wi in zip(s, ws, strict=True):
-            spread = np.sqrt(si / self.d * (self.e + (self.L - 1) ** 2 / self.V))
-            for xi, wj in zip(x, wx, strict=True):
-                total += wi * wj * self.given_shared(float(si), float(spread * xi))
-        return min(total, 1.0)
+        return min(1.0, sum(ws[i] * wx[j] * self.given_shared(float(s[i]), float(spread[i] * x[j]))
+                            for i, j in np.ndindex(len(s), len(x))))
 
     @functools.cached_property
     def counts(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

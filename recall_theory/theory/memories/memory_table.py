@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ndtri
 
 from ...numerics.arrays import FloatArray
 from ...numerics.thresholds import bisect, known_interval, last_reaching
@@ -102,8 +103,6 @@ def compare_memories(*, d: int | None = None, m: int | None = None, facts: int |
 
 def _memories(d: int | None, facts: int | None, target: float, rank: int | None, m: int | None) -> Iterator[Memory]:
     """Every row of the table, at a given d or for so many facts."""
-    attention = functools.partial(recall_interference, e=1, tau=1)
-
     def row(name: str, criterion: Criterion, law: str, formula: str, leading: Pair, *, known: Pair | None = None,
             parameters: Size = lambda d: float(d)**2, **of_hebbian: Any) -> Memory:
         """`leading` is its law, solved for the facts at d and for the d that facts take; `known` what is known beyond
@@ -120,16 +119,16 @@ def _memories(d: int | None, facts: int | None, target: float, rank: int | None,
                       source.provenance, source.reference, **of_hebbian)
 
     def hebbian(embedding: str, criterion: Criterion, rank: int | None = None) -> Memory:
-        how: dict[str, Any] = {"embedding": embedding.lower(), "rank": rank}
-        all_right, name = criterion == "all", f"Hebbian, {embedding}"
-        known = (lambda d: hebbian_capacity(d, target, all_right=all_right, **how),
-                 lambda n: hebbian_dimension(n, target, all_right=all_right, **how))
+        name, how = f"Hebbian, {embedding}", {"embedding": embedding.lower(), "rank": rank}
+        more: dict[str, Any] = {**how, "known": (
+            lambda d: hebbian_capacity(d, target, all_right=criterion == "all", **how),
+            lambda n: hebbian_dimension(n, target, all_right=criterion == "all", **how))}
         if rank is not None:
             return row(f"{name}, rank {rank:,}", criterion, "d r = 2 n ln n", "memory.rank.most",
-                       (lambda d: laws.rank_most(d, rank), lambda n: 2 * n * math.log(n) / rank), known=known,
-                       parameters=lambda d: 2.0 * d * rank, **how)
-        c, which, law = (8, "all", laws.hebbian_all) if all_right else (2, "most", laws.hebbian_most)
-        return row(name, criterion, f"d^2 = {c} n ln n", f"memory.hebbian.{which}", (law, _root(c)), known=known, **how)
+                       (lambda d: laws.rank_most(d, rank), lambda n: 2 * n * math.log(n) / rank),
+                       parameters=lambda d: 2.0 * d * rank, **more)
+        c, which, law = (8, "all", laws.hebbian_all) if criterion == "all" else (2, "most", laws.hebbian_most)
+        return row(name, criterion, f"d^2 = {c} n ln n", f"memory.hebbian.{which}", (law, _root(c)), **more)
 
     def width(d: float) -> float:
         return NEURONS_A_DIMENSION * d if m is None else m
@@ -151,6 +150,7 @@ def _memories(d: int | None, facts: int | None, target: float, rank: int | None,
     yield row(f"trained MLP memory, m = {'4 d' if m is None else f'{m:,}'}, a fit", "almost all", "m d = 0.35 n ln n",
               "memory.mlp.trained", (lambda d: laws.mlp_trained(d, float(width(d))), trained),
               parameters=lambda d: 2.0 * d * width(d))
+    attention = functools.partial(recall_interference, e=1, tau=1)
     yield row("attention layer, three steps, N -> inf", "almost all", "d^2 = 4 n ln n", "law.recall.interference",
               (attention, _root(4)), known=(lambda d: attention_capacity(d, target, float(attention(float(d)))),
                                             lambda n: attention_dimension(n, target, _root(4)(n))))
@@ -177,8 +177,6 @@ def linear_load(share: float) -> float:
     >>> linear_load(1.0), round(linear_load(1e-3), 4)
     (2.0, 0.0811)
     """
-    from scipy.special import ndtri
-
     if not 0 < share <= 1:
         raise ValueError(f"share, of the competitors, must be above 0 and at most 1: got {share:g}")
     return 2.0 if share == 1 else float(laws.linear_load(-ndtri(share)))
@@ -193,9 +191,8 @@ def linear_capacity(d: float) -> int:
     >>> linear_capacity(256), round(float(laws.linear_best(256)))
     (4342, 3956)
     """
-    most = last_reaching(lambda n: math.log(linear_load(1 / (n - 1))) - math.log(n / d**2), 0, 2, MOST_STORED,
-                         float(laws.linear_best(float(d))), relative=SIZE_PRECISION, scale=float)
-    return 2 if most is None else most
+    return last_reaching(lambda n: math.log(linear_load(1 / (n - 1))) - math.log(n / d**2), 0, 2, MOST_STORED,
+                         float(laws.linear_best(float(d))), relative=SIZE_PRECISION, scale=float) or 2
 
 
 def linear_dimension(n: float) -> int:
