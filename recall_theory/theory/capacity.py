@@ -285,46 +285,34 @@ class LargestV:
         more = {} if self.model.activation is None else self._next(
             {r: self.sizes(r, 2 * tops[r] if r in tops else best[r]) for r in budgets})
         start, longest = self._starts(tops), self._longest(tops)
+        return tuple(self._row(r, tops.get(r), best[r], next=more.get(r), V_from=start.get(r), longest_L=longest.get(r))
+                     for r in budgets)
 
-        rows = []
-        for r in budgets:
-            row = self._row(r, tops.get(r, best[r]), best_accuracy=self.accuracy[r][best[r]], best_V=best[r],
-                            next=more.get(r))
-            if r in tops:
-                row = dataclasses.replace(row, V_from=start[r], longest_L=longest[r], **self._at_top(r, tops[r]))
-            rows.append(row)
-        return tuple(rows)
-
-    def _row(self, budget: Budget, V: int, **best: Any) -> Row:
-        """What is said of a budget whether or not a V reaches the target."""
-        (many, place), sizes, N = self.predicted[budget, V], self.sizes(budget, V), self.fixed.get("N")
+    def _row(self, budget: Budget, top: int | None, best: int, **found: Any) -> Row:
+        """What is said of a budget: at its largest V, or where there is none at the best one."""
+        V, N_given, model = top or best, self.fixed.get("N"), self.model
+        (many, place), sizes = self.predicted[budget, V], self.sizes(budget, V)
+        seen = {o: float(getattr(many, o)[place]) for o in OBSERVABLES}
         terms = {step: {name: float(x[place]) for name, x in of.items()} for step, of in many.terms.items()}
-        remarks = remarks_at(sizes, self.model.activation, self.model.embedding, self.model.beta,
-                             in_value=self.model.trigger_in_value)
-        limited_by = limit(float(many.attention[place]), float(many.recall[place]), sizes["N"] / V, terms)
-        if self.model.beta is not None:
-            in_limit = float(self.limit.predict(self.stacked([sizes])).accuracy[0])
-            limited_by = RATES if rates_limit(float(many.accuracy[place]), in_limit) else limited_by
-        return Row(ratio=budget if N is None else N / V, N=None if N is None else int(N), checked=not remarks,
-                   remarks=remarks, limited_by=limited_by, **best)
-
-    def _at_top(self, budget: Budget, V: int) -> dict[str, Any]:
-        """The fields of a row at the largest V."""
-        (many, place), N, trained = self.predicted[budget, V], self.sizes(budget, V)["N"], _trained(self.fixed)
-        is_limit = budget is None and "N" not in self.fixed
-        return {
-            "N": None if is_limit else int(N),
-            "V": V,
-            "V_seeds": (self._reached(budget, -1, V), self._reached(budget, 1, V)),
-            **{o: float(getattr(many, o)[place]) for o in OBSERVABLES},
-            "attention_weight": None if self.model.beta is None else float(many.attention_weight[place]),
-            "std": {o: float(x[place]) for o, x in many.std.items()},
-            "facts_per_parameter": V / trained,
-            "bits_per_parameter": float(permutation_bits(V=float(V))) / trained,
-            "coverage_bound": float(coverage(V=float(V), N=N)),
-            "coverage_V": None if is_limit else most_facts_from_samples(int(N), self.target),
-            **self._formula(V, N),
-        }
+        limited_by = limit(seen["attention"], seen["recall"], sizes["N"] / V, terms)
+        if model.beta is not None:
+            in_limit = self.limit.predict(self.stacked([sizes]))
+            limited_by = RATES if rates_limit(seen["accuracy"], float(in_limit.accuracy[0])) else limited_by
+        remarks = remarks_at(sizes, model.activation, model.embedding, model.beta, in_value=model.trigger_in_value)
+        row = Row(ratio=budget if N_given is None else N_given / V, N=None if N_given is None else int(N_given),
+                  limited_by=limited_by, best_accuracy=self.accuracy[budget][best], best_V=best, checked=not remarks,
+                  remarks=remarks, **found)
+        if top is None:
+            return row
+        N, trained, is_limit = sizes["N"], _trained(self.fixed), budget is None and N_given is None
+        return dataclasses.replace(
+            row, **seen, **self._formula(V, N), V=V, N=None if is_limit else int(N),
+            V_seeds=(self._reached(budget, -1, V), self._reached(budget, 1, V)),
+            attention_weight=None if model.beta is None else float(many.attention_weight[place]),
+            std={o: float(x[place]) for o, x in many.std.items()}, facts_per_parameter=V / trained,
+            bits_per_parameter=float(permutation_bits(V=float(V))) / trained,
+            coverage_bound=float(coverage(V=float(V), N=N)),
+            coverage_V=None if is_limit else most_facts_from_samples(int(N), self.target))
 
     def _formula(self, V: int, N: float) -> dict[str, Any]:
         """The branches of `capacity.attention_only`, or with an MLP, that bind at N samples."""
