@@ -292,7 +292,7 @@ class LargestV:
         """What is said of a budget: at its largest V, or where there is none at the best one."""
         V, N_given, model = top or best, self.fixed.get("N"), self.model
         (many, place), sizes = self.predicted[budget, V], self.sizes(budget, V)
-        seen = {o: float(getattr(many, o)[place]) for o in OBSERVABLES}
+        seen: dict[str, Any] = {o: float(getattr(many, o)[place]) for o in OBSERVABLES}
         terms = {step: {name: float(x[place]) for name, x in of.items()} for step, of in many.terms.items()}
         limited_by = limit(seen["attention"], seen["recall"], sizes["N"] / V, terms)
         if model.beta is not None:

@@ -105,8 +105,8 @@ def one_step_recall(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embe
     if noise < 0 or (noise > 0 and embedding == "orthogonal"):
         raise ValueError(f"noise={noise!r} is not a number of at least 0, which orthogonal embeddings have to be")
     sizes = _sizes(V, L, d, N)
-    readings = [Reading(*each, int(trigger_in_value), embedding, noise)
-                for each in zip(*(x.ravel().tolist() for x in sizes), strict=True)]
+    readings = [Reading(v, length, dim, n, int(trigger_in_value), embedding, noise)
+                for v, length, dim, n in zip(*(x.ravel().tolist() for x in sizes), strict=True)]
     return np.array([reading.recall() for reading in readings]).reshape(sizes[0].shape)
 
 
@@ -139,7 +139,7 @@ class Reading:
         s = np.ones(1) if self.embedding == "sphere" else np.maximum(_gamma(z, 2 / self.d), np.finfo(float).eps)
         spread = np.sqrt(s / self.d * (self.e + (self.L - 1) ** 2 / self.V))
         x, wx = gauss_hermite(5, symmetric=True)
-        return min(1.0, sum(ws[i] * wx[j] * self.given_shared(float(s[i]), float(spread[i] * x[j]))
+        return min(1.0, sum(float(ws[i] * wx[j]) * self.given_shared(float(s[i]), float(spread[i] * x[j]))
                             for i, j in np.ndindex(len(s), len(x))))
 
     @functools.cached_property

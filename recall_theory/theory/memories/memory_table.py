@@ -119,7 +119,8 @@ def _memories(d: int | None, facts: int | None, target: float, rank: int | None,
                       source.provenance, source.reference, **of_hebbian)
 
     def hebbian(embedding: str, criterion: Criterion, rank: int | None = None) -> Memory:
-        name, how = f"Hebbian, {embedding}", {"embedding": embedding.lower(), "rank": rank}
+        name = f"Hebbian, {embedding}"
+        how: dict[str, Any] = {"embedding": embedding.lower(), "rank": rank}
         more: dict[str, Any] = {**how, "known": (
             lambda d: hebbian_capacity(d, target, all_right=criterion == "all", **how),
             lambda n: hebbian_dimension(n, target, all_right=criterion == "all", **how))}
