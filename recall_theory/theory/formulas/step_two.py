@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 
 from .generic import Real, maximum, minimum, power_of_complement, power_of_complement_less_one, sqrt
 from .registry import Row, formula
-from .wishart_moments import along_mean_on_sphere, wishart
+from .wishart_moments import all_moments, along_mean_on_sphere
 
 Pair = tuple[Real, Real]  # what a token's score sees, and what the trigger sees
 Law = Callable[["StepTwo"], Real]
@@ -115,7 +115,7 @@ class StepTwo:
     @functools.cached_property
     def moments(self) -> dict[int, Real]:
         """m_k = E tr (d Sigma)^k/d of the tokens' covariance."""
-        return {0: 1, **{k: wishart(k, self.V, self.d, self.kappa) for k in range(1, 9)}}
+        return all_moments(self.V, self.d, self.kappa)
 
     def trace(self, k: int) -> Real:
         """E tr Sigma^k."""
