@@ -14,46 +14,29 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # for type checkers; typing itself would delay every start
 if TYPE_CHECKING:
-    from .settings import Setting as Setting
-    from .settings import SettingError as SettingError
-    from .simulate import Observation as Observation
-    from .simulate import simulate as simulate
-    from .theory.activation_choice import compare_activations as compare_activations
-    from .theory.bounds import bounds_at as bounds_at
-    from .theory.capacity import Capacity as Capacity
-    from .theory.capacity import capacity as capacity
-    from .theory.memories.memory_table import compare_memories as compare_memories
-    from .theory.phase import PhaseDiagram as PhaseDiagram
-    from .theory.phase import phase as phase
-    from .theory.predict import Prediction as Prediction
-    from .theory.predict import predict as predict
-    from .theory.predict import predict_many as predict_many
-    from .theory.solve import solve_for as solve_for
-    from .verification.engine import Verification as Verification
-    from .verification.engine import verify as verify
+    from .settings import Setting, SettingError
+    from .simulate import Observation, simulate
+    from .theory.activation_choice import compare_activations
+    from .theory.bounds import bounds_at
+    from .theory.capacity import Capacity, capacity
+    from .theory.memories.memory_table import compare_memories
+    from .theory.phase import PhaseDiagram, phase
+    from .theory.predict import Prediction, predict, predict_many
+    from .theory.solve import solve_for
+    from .verification.engine import Verification, verify
 
-# Public name -> the module that defines it. Imported on first use: the package itself imports neither NumPy nor SymPy.
-_HOME = {
-    "Setting": "settings",
-    "SettingError": "settings",
-    "Observation": "simulate",
-    "simulate": "simulate",
-    "bounds_at": "theory.bounds",
-    "Capacity": "theory.capacity",
-    "capacity": "theory.capacity",
-    "solve_for": "theory.solve",
-    "compare_activations": "theory.activation_choice",
-    "compare_memories": "theory.memories.memory_table",
-    "PhaseDiagram": "theory.phase",
-    "phase": "theory.phase",
-    "Prediction": "theory.predict",
-    "predict": "theory.predict",
-    "predict_many": "theory.predict",
-    "Verification": "verification.engine",
-    "verify": "verification.engine",
-}
+__all__ = ["Capacity", "Observation", "PhaseDiagram", "Prediction", "Setting", "SettingError", "Verification",
+           "bounds_at", "capacity", "compare_activations", "compare_memories", "phase", "predict", "predict_many",
+           "simulate", "solve_for", "verify"]
 
-__all__ = list(_HOME)
+# Public names by the module that defines them. Imported on first use: the package itself imports neither NumPy nor
+# SymPy.
+_HOME = {name: module for module, names in {
+    "settings": "Setting SettingError", "simulate": "Observation simulate",
+    "theory.activation_choice": "compare_activations", "theory.bounds": "bounds_at",
+    "theory.capacity": "Capacity capacity", "theory.memories.memory_table": "compare_memories",
+    "theory.phase": "PhaseDiagram phase", "theory.predict": "Prediction predict predict_many",
+    "theory.solve": "solve_for", "verification.engine": "Verification verify"}.items() for name in names.split()}
 
 
 class _Package(type(sys)):  # type: ignore[misc]

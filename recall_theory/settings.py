@@ -14,13 +14,8 @@ import secrets
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self, dataclass_transform
 
-from .errors import SettingError
+from .errors import SettingError as SettingError
 from .numerics.formatting import count, number, sizes
-
-__all__ = ["EMBEDDINGS", "KEYS_ONLY", "MOST_BITS", "MOST_SEEDS", "N_TEST", "OBSERVABLES", "OBSERVABLE_MEANINGS",
-           "PARAMETERS", "SIZES", "BaseSetting", "Parameter", "Setting", "SettingError", "above_0", "activation_in_use",
-           "beta_of", "check_at_most", "check_integer", "check_proportion", "check_seed", "check_seeds",
-           "power_of_mean", "share", "sizes_and_trigger", "square_of_logits"]
 
 SIZES = ("V", "L", "d", "N", "m")  # of a setting; each but the last has a value in all settings
 EMBEDDINGS = ("gaussian", "sphere", "orthogonal")
@@ -87,13 +82,12 @@ class Parameter:
             return value
         if self.kind == "flag" and isinstance(value, numbers.Integral) and value in (0, 1):
             return bool(value)
-        if self.kind in ("integer", "real"):
-            number = _real(value)
-            if number is not None and self.low <= number <= self.high:
-                if self.kind == "real":
-                    return float(number)
-                if number == math.floor(number) and number == value:
-                    return int(number)
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if is_number and self.kind in ("integer", "real"):
+            # Compared as it is: a float holds neither all integers nor all fractions. NaN lies in no domain.
+            inside = self.low <= value <= self.high and abs(value) < math.inf
+            if inside and (self.kind == "real" or value == math.floor(value)):
+                return float(value) if self.kind == "real" else int(value)
         # Python refuses to write integers of thousands of digits.
         text = "a huge integer" if isinstance(value, int) and abs(value) >= 10**30 else " ".join(repr(value).split())
         if len(text) > 80:
@@ -109,19 +103,6 @@ def share(name: str, meaning: str, default: float | None = None) -> Parameter:
 def above_0(name: str, meaning: str, high: float, default: float | None = None) -> Parameter:
     """The declaration of a number above 0 and at most `high`."""
     return Parameter(name, meaning, "real", _ABOVE_0, high, default=default)
-
-
-def _real(value: Any) -> int | float | None:
-    """`value` as a finite number, integers of any size among them; None where it is not one."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        return None
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    try:
-        number = float(value)
-    except OverflowError:  # a fraction of hundreds of digits
-        return None
-    return number if math.isfinite(number) else None
 
 
 def declared(meaning: str, kind: str, low: float = -math.inf, high: float = math.inf, typical: tuple[Any, ...] = (), *,

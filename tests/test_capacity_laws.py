@@ -20,13 +20,11 @@ from recall_theory.activations import activation
 from recall_theory.settings import SettingError
 from recall_theory.theory import formulas
 from recall_theory.theory.accuracy import DEFAULT
-from recall_theory.theory.capacity import LargestV
-from recall_theory.theory.capacity_branches import binding, branches, condition, in_numbers, layer_moments
+from recall_theory.theory.capacity_branches import binding, binding_in, branches, condition, in_numbers, layer_moments
 from recall_theory.theory.formulas.capacity_laws import MOMENTS, Layer
 from recall_theory.theory.noise_budget import leading_moments
 from recall_theory.theory.predict import predictions_at
 from recall_theory.theory.seed import attention, attention_terms
-from recall_theory.theory.solve import Model
 
 laws = importlib.import_module("recall_theory.theory.formulas.capacity_laws")
 ROWS = shipped("capacity_ladder")
@@ -236,8 +234,8 @@ def test_the_longest_length_of_an_mlp_is_near_that_of_the_prediction():
     """Its moments are those at that length: tanh and relu, where the finite width binds."""
     for phi, m in (("tanh", 30), ("relu", 1000)):
         sizes = {"d": 1000, "N": 3e6}
-        largest = LargestV(Model("gaussian", False, phi), {**sizes, "L": 16.0, "m": float(m)}, 0.9)
-        name, found = largest._binding("L", {**sizes, "V": 1e6, "e": 0, "target": 0.9}, 16.0)
+        layer = {"L": 16, "d": 1000, "m": m, "activation": phi, "trigger_in_value": False}
+        name, found, _ = binding_in(layer, "L", **sizes, V=1e6, e=0, target=0.9)
         assert name == "MLP mean"
         at = {"V": 1e6, "L": found, "d": 1e3, "N": 3e6}
         here, shorter = (attention(*(np.array([x]) for x in (at | {"L": L}).values()), "gaussian", False,

@@ -110,6 +110,6 @@ class Measured(Generic[S]):
 
     def records(self) -> list[dict[str, object]]:
         """A flat record for each seed, as the CSV output has them."""
-        rows = zip(*(measure.values.tolist() for measure in self.measures.values()), strict=True)
-        return [{**self.setting.to_dict(), "seed": self.seed, "index": i, **dict(zip(self.measures, row, strict=True))}
-                for i, row in enumerate(rows)]
+        return [{**self.setting.to_dict(), "seed": self.seed, "index": i,
+                 **{name: float(measure.values[i]) for name, measure in self.measures.items()}}
+                for i in range(self.seeds)]

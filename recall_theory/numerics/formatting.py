@@ -48,8 +48,7 @@ def parse_integer(text: str) -> int | None:
             return None
     else:
         return None
-    if value.copy_abs() > BEYOND_EVERY_RANGE:
-        return BEYOND_EVERY_RANGE if value > 0 else -BEYOND_EVERY_RANGE
+    value = max(min(value, Decimal(BEYOND_EVERY_RANGE)), Decimal(-BEYOND_EVERY_RANGE))
     return int(value) if value == value.to_integral_value() else None
 
 
@@ -96,9 +95,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return NOTHING if value is None or math.isnan(value) else f"{value:.{digits}g}"
 
 
-def two_digits(value: float | None) -> str:
-    """A real number to two significant digits."""
-    return number(value, 2)
+two_digits = functools.partial(number, digits=2)
 
 
 def exact(value: float) -> str:
@@ -209,7 +206,7 @@ def as_json(data: object) -> str:
     return _indented(cleaned(data), "") + "\n"
 
 
-def cleaned(value: object) -> object:
+def cleaned(value: Any) -> Any:
     """What JSON can hold: plain lists and numbers, None for NaN and infinities."""
     if isinstance(value, Mapping):
         return {str(k): cleaned(v) for k, v in value.items()}
@@ -267,8 +264,5 @@ def _flat(record: Mapping[str, object]) -> dict[str, object]:
     flat: dict[str, object] = {}
     for name, value in record.items():
         plain = cleaned(value)
-        if isinstance(plain, dict):
-            flat |= {f"{name}.{inner}": v for inner, v in _flat(plain).items()}
-        else:
-            flat[name] = plain
+        flat |= {f"{name}.{k}": v for k, v in _flat(plain).items()} if isinstance(plain, dict) else {name: plain}
     return flat

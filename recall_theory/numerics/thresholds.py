@@ -21,7 +21,6 @@ Known = dict[int, float]  # the values that are known so far, by integer
 Key = TypeVar("Key")
 Result = TypeVar("Result")
 Search = Generator[list[int], None, Result]
-Scale = Callable[[float], float]
 
 HOPELESS_LOGITS = 4  # an estimate that says "nowhere" is believed where the best value misses the target by so many
 _NEAREST_TO_CERTAIN = 1e-15  # probabilities are kept this far from 0 and 1 where their logit is taken
@@ -93,18 +92,15 @@ def run_searches(searches: Mapping[Key, Search[Result]], known: Mapping[Key, Kno
                  values: Callable[[list[tuple[Key, int]]], Iterable[float]]) -> dict[Key, Result]:
     """The results of searches that run in step: `values` gives those of all (key, integer) of a round."""
     results: dict[Key, Result] = {}
-    running = dict(searches)
-    while running:
-        wanted: list[tuple[Key, int]] = []
-        for key, search in list(running.items()):
+    while len(results) < len(searches):
+        wanted: dict[tuple[Key, int], None] = {}
+        for key in [key for key in searches if key not in results]:
             try:
-                wanted += [(key, x) for x in next(search)]
+                wanted |= {(key, x): None for x in next(searches[key]) if x not in known[key]}
             except StopIteration as done:
                 results[key] = done.value
-                del running[key]
-        new = [(key, x) for key, x in dict.fromkeys(wanted) if x not in known[key]]
-        if new:
-            for (key, x), value in zip(new, values(new), strict=True):
+        if wanted:
+            for (key, x), value in zip(wanted, values(list(wanted)), strict=True):
                 known[key][x] = float(value)
     return results
 
@@ -121,7 +117,7 @@ class _Values:
 
     known: Known
     target: float
-    scale: Scale = logit
+    scale: Callable[[float], float] = logit
 
     def reached(self, x: int) -> bool:
         """Whether x is known to reach the target; NaN never does."""
@@ -131,14 +127,13 @@ class _Values:
         """How far the value at x is above the target, on the scale."""
         return self.scale(self.known[x]) - self.scale(self.target)
 
-    def between(self, inside: int, outside: int, halve: bool = False) -> int:
-        """Where a straight line meets the target; halfway in the logarithm where there is none, or with `halve`."""
+    def between(self, inside: int, outside: int, guard: int, halve: bool = False) -> int:
+        """Where a straight line meets the target, `guard` or more from the ends; halfway in the logarithm where there
+        is none, or with `halve`."""
         above, below = self.lead(inside), -self.lead(outside)
-        if halve or not above + below > 0:
-            low, high = sorted((inside, outside))
-            return min(max(math.isqrt(low * high), low + 1), high - 1)
-        share = above / (above + below)
-        return round(math.exp((1 - share) * math.log(max(inside, 1)) + share * math.log(max(outside, 1))))
+        share = above / (above + below) if above + below > 0 and not halve else 1 / 2
+        place = round(math.exp((1 - share) * math.log(max(inside, 1)) + share * math.log(max(outside, 1))))
+        return min(max(place, min(inside, outside) + guard), max(inside, outside) - guard)
 
     def change(self, places: Sequence[int]) -> Search[tuple[int, int] | None]:
         """The first neighbours among the places one of which reaches the target while the other doesn't."""
@@ -153,16 +148,16 @@ class _Values:
         """The last integer on the way from inside to outside that reaches the target, to the integer or to a share."""
         poor = 0  # rounds in a row that left more than half of the bracket
         while (width := abs(outside - inside)) > max(1, relative * min(inside, outside)):
-            low, high = sorted((inside, outside))
-            if relative:  # a few halvings will do, each for one value
-                wanted = [self.between(inside, outside, halve=True)]
+            if relative:
+                wanted = [self.between(inside, outside, max(1, width // 8))]
             elif width <= 4:
-                wanted = list(range(low + 1, high))
+                wanted = [*range(min(inside, outside) + 1, max(inside, outside))]
             else:
-                # Two guards close around the guess: where it is good they leave a fraction of the bracket.
-                middle = self.between(inside, outside, halve=poor > 1)
-                guard = max(1, width // 64)
-                wanted = [min(max(v, low + 1), high - 1) for v in (middle - guard, middle + guard)]
+                # Two values close around the guess: where it is good they leave a fraction of the bracket.
+                apart = max(1, width // 64)
+                middle = self.between(inside, outside, 1, halve=poor > 1)
+                wanted = [min(max(v, min(inside, outside) + 1), max(inside, outside) - 1)
+                          for v in (middle - apart, middle + apart)]
             yield wanted
             for v in sorted(wanted, reverse=outside > inside):  # from the outside inwards
                 if self.reached(v):
@@ -174,7 +169,7 @@ class _Values:
 
 
 def last_reaching(value: Callable[[int], float], target: float, start: int, end: int, guess: float, *,
-                  relative: float = 0.0, scale: Scale = logit) -> int | None:
+                  relative: float = 0.0, scale: Callable[[float], float] = logit) -> int | None:
     """The last integer on the way from `start` up or down to `end` at which a function that falls on this way reaches
     the target, None where it doesn't at `start`.
 
@@ -231,16 +226,7 @@ def rising_search(start: int, high: int, target: float, known: Known) -> Search[
         growth = (outside / before) ** min(max(11 / 10 * needed, 1 / 10), _LONGEST_LEAP)
         inside = min(max(round(outside * growth), outside + 1), high)
         yield [inside]
-
-    while inside - outside > max(1, _CLOSE_SHARE * outside):
-        guard = max(1, (inside - outside) // 8)
-        middle = min(max(values.between(inside, outside), outside + guard), inside - guard)
-        yield [middle]
-        if values.reached(middle):
-            inside = middle
-        else:
-            outside = middle
-    return inside
+    return (yield from values.crossing(inside, outside, _CLOSE_SHARE))
 
 
 def known_interval(value: Callable[[FloatArray], FloatArray], target: float, points: FloatArray,
@@ -271,17 +257,18 @@ def interval_search(points: FloatArray, estimate: FloatArray, target: float, kno
     is `far` off (in logits), they are believed. Without `both_ends` the other end is the farthest point that was asked
     for.
     """
-    x = [int(v) for v in points]
-    values, towards = _Values(known, target), 1 if highest else -1
-    possible = np.ones(len(x), bool) if worth is None else worth
-    estimate = np.nan_to_num(estimate, nan=-1.0)
+    forward = slice(None, None, 1 if highest else -1)  # towards the end that is looked for
+    x = [int(v) for v in points[forward]]
+    possible = np.ones(len(x), bool) if worth is None else worth[forward]
+    estimate = np.nan_to_num(estimate[forward], nan=-1.0)
     hope = np.where(possible, estimate, -1.0)
+    values = _Values(known, target)
+
     hopeful = np.flatnonzero(hope >= target)
     if hopeful.size:
-        start = int(hopeful[-1 if highest else 0])
+        start = int(hopeful[-1])
         # One point beside it, where a guess that is too good would have to retreat to.
-        beside = min(max(start - 3 * towards, 0), len(x) - 1)
-        yield [x[i] for i in sorted({start, beside}) if possible[i]]
+        yield [x[i] for i in sorted({start, max(start - 3, 0)}) if possible[i]]
         climb = True
     else:  # a single value where it is best, and no more where the target is far
         start = int(np.argmax(hope if possible.any() else estimate))
@@ -293,22 +280,20 @@ def interval_search(points: FloatArray, estimate: FloatArray, target: float, kno
     inside = [i for i, v in enumerate(x) if values.reached(v)]
     if not inside:
         return None
-    near = inside[-1 if highest else 0]
-    near_end = yield from _end(x, values, _run(x, values, near, towards))
-    run = _run(x, values, near, -towards)
-    other = next(i for i in reversed(run) if values.reached(x[i]))
-    other_end = x[other]
+    near_end = yield from _end(values, x[inside[-1]:])
+    back = x[inside[-1]::-1]
+    farthest = next(v for v in reversed(_run(values, back)) if values.reached(v))
     if both_ends:
         # There the run of points that the estimate holds for reached is taken on trust, and its last one is checked.
-        beyond = range(other, len(x) if towards < 0 else -1, -towards)
-        trusted = list(itertools.takewhile(lambda i: i == other or hope[i] >= target, beyond))
-        for other in _rungs(trusted[::-1]):
-            yield [x[other]]
-            if values.reached(x[other]):
+        hoped = dict(zip(x, hope >= target, strict=True)) | {farthest: True}
+        trusted = [*itertools.takewhile(hoped.__getitem__, back[back.index(farthest):])]
+        for farthest in _rungs(trusted[::-1]):
+            yield [farthest]
+            if values.reached(farthest):
                 break
-        other_end = yield from _end(x, values, _run(x, values, other, -towards))
-    low, high = sorted((near_end, other_end))
-    return Interval(low, high, bounded=high < x[-1])
+        farthest = yield from _end(values, back[back.index(farthest):])
+    low, high = sorted((near_end, farthest))
+    return Interval(low, high, bounded=bool(high < points[-1]))
 
 
 def _climb(x: list[int], values: _Values, possible: BoolArray) -> Search[None]:
@@ -330,25 +315,19 @@ def _climb(x: list[int], values: _Values, possible: BoolArray) -> Search[None]:
             return
 
 
-def _run(x: list[int], values: _Values, start: int, step: int) -> list[int]:
-    """The indices from `start` in the direction of step, up to the first that is known to miss the target."""
-    run = []
-    for i in range(start, len(x) if step > 0 else -1, step):
-        run.append(i)
-        if x[i] in values.known and not values.reached(x[i]):
-            break
-    return run
+def _run(values: _Values, places: list[int]) -> list[int]:
+    """The places up to the first that is known to miss the target."""
+    misses = (i for i, v in enumerate(places) if v in values.known and not values.reached(v))
+    return places[:next(misses, len(places)) + 1]
 
 
-def _rungs(run: Sequence[int]) -> list[int]:
+def _rungs(run: list[int]) -> list[int]:
     """The first of a run, others at doubling distances from it, and its last."""
     return list(dict.fromkeys([*(run[2**k - 1] for k in range(len(run).bit_length())), run[-1]]))
 
 
-def _end(x: list[int], values: _Values, run: Sequence[int]) -> Search[int]:
-    """The last integer that reaches the target, along a run of indices that begins where it is reached."""
-    places = [x[i] for i in _rungs(run)]
-    ends = yield from values.change(places)
-    if ends is None:
-        return places[-1]
-    return (yield from values.crossing(*ends))
+def _end(values: _Values, places: list[int]) -> Search[int]:
+    """The last integer that reaches the target, along places that begin where it is reached."""
+    rungs = _rungs(_run(values, places))
+    ends = yield from values.change(rungs)
+    return rungs[-1] if ends is None else (yield from values.crossing(*ends))

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..numerics.arrays import FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.thresholds import (
     HOPELESS_LOGITS,
@@ -37,13 +35,13 @@ from ..settings import (
     check_proportion,
 )
 from .bounds import BITS, most_facts_from_samples, most_facts_on_average
-from .capacity_branches import branches, condition, in_numbers, layer_moments
+from .capacity_branches import binding_in, condition, in_numbers
 from .domain import remarks_at
 from .formulas import leading_laws as laws
 from .formulas.lower_bounds import bits_bound, coverage, permutation_bits
 from .noise_budget import limit
 from .predict import LAW, Prediction, Predictions, predict
-from .solve import COARSE, LARGEST_SEARCHED, RATIO_OF_LIMIT, Model, Sizes, bearable, samples
+from .solve import COARSE, RATIO_OF_LIMIT, Model, Sizes, bearable, samples
 
 FEW_FACTS = 16  # a V from which on a capacity is worth a row
 MULTIPLES = (1, 4, 16)  # of the least N/V that stores so many: the rows where no budgets are given, beside the limit
@@ -55,7 +53,6 @@ NEARER = 5 / 2  # logits: the same with an MLP, whose predictions cost more
 MOST = 64  # times the d that there is: more is not looked at
 
 RATES = "attention: finite rates"  # what limits where the limit of the same sizes misses less than half as much
-ROUNDS, SAME = 12, 1e-3  # in which the moments of an MLP are brought to the longest L, and the share to which they are
 CLOSE = 1 / 20  # share to which the longest L is sought at finite rates, where each prediction takes its time
 
 Budget = float | None  # N/V; None is the limit N -> infinity, or N samples in all where N is given
@@ -147,9 +144,8 @@ def capacity(*, L: int, d: int, N: int | None = None, m: int | None = None, acti
     >>> [row.V for row in answer.rows]
     [21, 62]
     """
-    d, L = PARAMETERS["d"].check(d), PARAMETERS["L"].check(L)
-    N = None if N is None else PARAMETERS["N"].check(N)
-    m = None if m is None else PARAMETERS["m"].check(m)
+    given = {name: size if size is None and name in "Nm" else PARAMETERS[name].check(size)
+             for name, size in (("d", d), ("L", L), ("N", N), ("m", m))}
     check_proportion("target", target)
     for r in ratios or ():
         if r is not None:
@@ -162,13 +158,12 @@ def capacity(*, L: int, d: int, N: int | None = None, m: int | None = None, acti
     model = Model(embedding, trigger_in_value, phi, bits if phi is None and embedding != "orthogonal" else None,
                   beta_of(eta, gamma))
     bits = BITS if bits is None else bits
-    sizes = {name: float(size) for name, size in (("d", d), ("L", L), ("m", m), ("N", N)) if size is not None}
+    sizes = {name: float(size) for name, size in given.items() if size is not None}
     largest = LargestV(model, sizes, target)
     rows = largest.rows((None,) if N is not None else largest.default_budgets() if ratios is None else ratios)
     parameters = _trained(sizes) + d
     return Capacity(
-        setting={"d": d, "L": L, "N": N, "m": m, **model.fixed,
-                 **({} if model.beta is None else {"eta": eta, "gamma": gamma})},
+        setting={**given, **model.fixed, **({} if model.beta is None else {"eta": eta, "gamma": gamma})},
         target=target,
         rows=rows,
         laws={
@@ -197,43 +192,41 @@ class LargestV:
 
     def __init__(self, model: Model, fixed: dict[str, float], target: float):
         self.model, self.fixed, self.target = model, fixed, target
-        self.limit = dataclasses.replace(model, beta=None)
         self.low, self.high = model.search_range("V", fixed, target)
         self.points = grid(self.low, self.high, COARSE)
         self.found: dict[Budget, Interval | None] = {}
         self.accuracy: dict[Budget, Known] = {}  # by V
-        self.attention: dict[Budget, FloatArray] = {}  # at `points`
         self.predicted: dict[tuple[Budget, int], tuple[Predictions, int]] = {}  # where each prediction is
 
-    def sizes(self, budget: Budget, V: int) -> dict[str, float]:
+    def sizes(self, budget: Budget, V: int, **changed: float) -> dict[str, float]:
         """All sizes at a V."""
         N = self.fixed.get("N", float(samples(np.array(V), np.inf if budget is None else budget)))
-        return {**self.fixed, "V": float(V), "N": N}
+        return {**self.fixed, "V": float(V), "N": N, **changed}
 
-    def sizes_at(self, wanted: Iterable[tuple[Budget, int]]) -> Sizes:
-        """The sizes of each (budget, V), as arrays (len(wanted),)."""
-        return self.stacked([self.sizes(r, v) for r, v in wanted])
-
-    def stacked(self, sizes: Sequence[Mapping[str, float]]) -> Sizes:
+    def stacked(self, each: Iterable[Mapping[str, float]]) -> Sizes:
         """Sizes as arrays."""
-        return {name: np.array([at[name] for at in sizes]) for name in self.model.sizes}
+        rows = list(each)
+        return {name: np.array([sizes[name] for sizes in rows]) for name in self.model.sizes}
 
-    def evaluate(self, wanted: list[tuple[Budget, int]]) -> list[float]:
+    def evaluate(self, wanted: Sequence[tuple[Budget, int]]) -> list[float]:
         """Predict each (budget, V) in full: the accuracies."""
-        many = self.model.predict(self.sizes_at(wanted))
+        many = self.model.predict(self.stacked(self.sizes(*at) for at in wanted))
         self.predicted |= {at: (many, place) for place, at in enumerate(wanted)}
         return many.accuracy.tolist()
+
+    def attention(self, sizes: Mapping[str, float]) -> float:
+        """Predicted attention alone."""
+        return float(self.model.attention(self.stacked([sizes]))[0])
 
     def search(self, budgets: Iterable[Budget]) -> None:
         """Find the interval of V that ends the highest, for each budget that is not known yet."""
         new = [r for r in dict.fromkeys(budgets) if r not in self.found]
         if not new:
             return
-        guess = self.model.estimate(self.sizes_at((r, int(v)) for r in new for v in self.points))
+        guess = self.model.estimate(self.stacked(self.sizes(r, int(v)) for r in new for v in self.points))
         accuracy, attention = (guess[o].reshape(len(new), -1) for o in ("accuracy", "attention"))
         worth = bearable(attention, self.target)
         self.accuracy |= {r: {} for r in new}
-        self.attention |= dict(zip(new, attention, strict=True))
         far = HOPELESS_LOGITS if self.model.activation is None else NEARER
         searches = {r: interval_search(self.points, accuracy[i], self.target, self.accuracy[r], highest=True,
                                        worth=worth[i], both_ends=False, far=far) for i, r in enumerate(new)}
@@ -242,12 +235,12 @@ class LargestV:
     def default_budgets(self) -> tuple[Budget, ...]:
         """The budgets of an answer without any: multiples of the least N/V that stores a few facts, and the limit."""
         if self.model.beta is not None:
-            return LargestV(self.limit, self.fixed, self.target).default_budgets()
+            return LargestV(dataclasses.replace(self.model, beta=None), self.fixed, self.target).default_budgets()
         powers = [2**k for k in range(MOST_RATIO.bit_length() - 1)]
         enough = self.points[self.points >= FEW_FACTS]
         if not enough.size:
             return (None,)
-        guess = self.model.estimate_recall(self.sizes_at((r, int(v)) for r in powers for v in enough))
+        guess = self.model.estimate_recall(self.stacked(self.sizes(r, int(v)) for r in powers for v in enough))
         reaching = np.flatnonzero((guess.reshape(len(powers), -1) >= self.target).any(axis=1))
         # The guess is optimistic: about half of what it takes, less with an MLP.
         k = min(int(reaching[0]) + 1 if reaching.size else len(powers), len(powers) - 1)
@@ -256,16 +249,14 @@ class LargestV:
         if not self._stores_few(None):
             return (None,)
         # From the guess to the least that is true: more samples never harm.
-        while k < len(powers) and not self._stores_few(powers[k]):
+        while k < len(powers) - 1 and not self._stores_few(powers[k]):
             k += 1
-            self.search(powers[k:k + 1])
         while k > 0 and self._stores_few(powers[k - 1]):
             k -= 1
-            self.search(powers[max(0, k - 1):k])
-        least = powers[min(k, len(powers) - 1)]
-        return (*(c * least for c in MULTIPLES if c * least <= MOST_RATIO), None)
+        return (*(c * powers[k] for c in MULTIPLES if c * powers[k] <= MOST_RATIO), None)
 
     def _stores_few(self, budget: Budget) -> bool:
+        self.search([budget])
         interval = self.found[budget]
         return interval is not None and interval.high >= FEW_FACTS
 
@@ -274,21 +265,19 @@ class LargestV:
         self.search(budgets)
         tops = {r: top.high for r in budgets if (top := self.found[r]) is not None}
         # The neighbourhood of each V, for what a lucky or unlucky seed reaches.
-        around = {(r, min(max(V * n // 8, int(self.low)), int(self.high))): None
-                  for r, V in tops.items() for n in NEIGHBOURS if self.model.beta is None}
-        lucky = bearable(self.model.attention(self.sizes_at(around)), self.target) if around else ()
-        wanted = [at for at, worth in zip(around, lucky, strict=True) if worth and at not in self.predicted]
-        if wanted:
-            for (r, V), value in zip(wanted, self.evaluate(wanted), strict=True):
+        around = list(dict.fromkeys((r, min(max(V * n // 8, int(self.low)), int(self.high)))
+                                    for r, V in tops.items() for n in NEIGHBOURS if self.model.beta is None))
+        if around:
+            lucky = bearable(self.model.attention(self.stacked(self.sizes(*at) for at in around)), self.target)
+            wanted = [at for at, worth in zip(around, lucky, strict=True) if worth and at not in self.predicted]
+            for (r, V), value in zip(wanted, self.evaluate(wanted) if wanted else (), strict=True):
                 self.accuracy[r][V] = value
         best = {r: max(self.accuracy[r], key=self.accuracy[r].__getitem__) for r in budgets}
         more = {} if self.model.activation is None else self._next(
-            {r: self.sizes(r, 2 * tops[r] if r in tops else best[r]) for r in budgets})
-        start, longest = self._starts(tops), self._longest(tops)
-        return tuple(self._row(r, tops.get(r), best[r], next=more.get(r), V_from=start.get(r), longest_L=longest.get(r))
-                     for r in budgets)
+            {r: 2 * tops[r] if r in tops else best[r] for r in budgets})
+        return tuple(self._row(r, tops.get(r), best[r], more.get(r)) for r in budgets)
 
-    def _row(self, budget: Budget, top: int | None, best: int, **found: Any) -> Row:
+    def _row(self, budget: Budget, top: int | None, best: int, following: dict[str, int | None] | None) -> Row:
         """What is said of a budget: at its largest V, or where there is none at the best one."""
         V, N_given, model = top or best, self.fixed.get("N"), self.model
         (many, place), sizes = self.predicted[budget, V], self.sizes(budget, V)
@@ -296,132 +285,89 @@ class LargestV:
         terms = {step: {name: float(x[place]) for name, x in of.items()} for step, of in many.terms.items()}
         limited_by = limit(seen["attention"], seen["recall"], sizes["N"] / V, terms)
         if model.beta is not None:
-            in_limit = self.limit.predict(self.stacked([sizes]))
+            in_limit = dataclasses.replace(model, beta=None).predict(self.stacked([sizes]))
             limited_by = RATES if rates_limit(seen["accuracy"], float(in_limit.accuracy[0])) else limited_by
         remarks = remarks_at(sizes, model.activation, model.embedding, model.beta, in_value=model.trigger_in_value)
         row = Row(ratio=budget if N_given is None else N_given / V, N=None if N_given is None else int(N_given),
-                  limited_by=limited_by, best_accuracy=self.accuracy[budget][best], best_V=best, checked=not remarks,
-                  remarks=remarks, **found)
+                  limited_by=limited_by, best_accuracy=self.accuracy[budget][best], best_V=best, next=following,
+                  checked=not remarks, remarks=remarks)
         if top is None:
             return row
         N, trained, is_limit = sizes["N"], _trained(self.fixed), budget is None and N_given is None
         return dataclasses.replace(
-            row, **seen, **self._formula(V, N), V=V, N=None if is_limit else int(N),
+            row, **seen, **self._formula(V, N), V=V, N=None if is_limit else int(N), V_from=self._start(budget),
             V_seeds=(self._reached(budget, -1, V), self._reached(budget, 1, V)),
             attention_weight=None if model.beta is None else float(many.attention_weight[place]),
             std={o: float(x[place]) for o, x in many.std.items()}, facts_per_parameter=V / trained,
             bits_per_parameter=float(permutation_bits(V=float(V))) / trained,
             coverage_bound=float(coverage(V=float(V), N=N)),
-            coverage_V=None if is_limit else most_facts_from_samples(int(N), self.target))
+            coverage_V=None if is_limit else most_facts_from_samples(int(N), self.target),
+            longest_L=self._longest(budget, V))
 
     def _formula(self, V: int, N: float) -> dict[str, Any]:
         """The branches of `capacity.attention_only`, or with an MLP, that bind at N samples."""
         if self.model.embedding == "orthogonal":
             return {}
-        e, L = int(self.model.trigger_in_value), max(self.fixed["L"], 2.0)
+        layer = {"m": None, **self.model.fixed, **self.fixed, "L": max(self.fixed["L"], 2.0)}
+        e, fields = int(self.model.trigger_in_value), dict[str, Any]()
         shared = {"d": self.fixed["d"], "N": N, "e": e, "target": self.target,
                   **({} if self.model.beta is None else {"beta": self.model.beta})}
-        found: dict[str, Any] = {}
-        for name, sought, at in (("branch", "V", {"L": L}), ("length", "L", {"V": float(max(V, 2))})):
+        for sought, name, at in (("V", "branch", {"L": layer["L"]}), ("L", "length", {"V": float(max(V, 2))})):
             try:
-                binds, value = self._binding(sought, shared | at, L)
+                bound = binding_in(layer, sought, **shared, **at)
             except SettingError:  # an activation without branches
                 return {}
-            if binds is not None and value < RATIO_OF_LIMIT:
-                branch = "branch" if name == "branch" else "length_branch"
-                found |= {branch: binds, f"{name}_condition": condition(binds, e, has_mlp="m" in self.fixed),
-                          f"{name}_{sought}": value}
-                if sought == "V":
-                    found["branch_numbers"] = in_numbers(binds, shared | at | self._moments(L), value)
-        return found
+            if bound is not None and bound[1] < RATIO_OF_LIMIT:
+                binds, value, given = bound
+                fields |= {f"{name}_condition": condition(binds, e, has_mlp="m" in self.fixed),
+                           f"{name}_{sought}": value}
+                fields |= ({"branch": binds, "branch_numbers": in_numbers(binds, given, value)} if sought == "V"
+                           else {"length_branch": binds})
+        return fields
 
-    def _moments(self, L: float) -> dict[str, float]:
-        """Those that the branches take, at a length."""
-        given = {"d": int(self.fixed["d"]), "m": int(self.fixed["m"]) if "m" in self.fixed else None}
-        return layer_moments({**self.model.fixed, **given, "L": int(min(L, LARGEST_SEARCHED["L"]))})
-
-    def _binding(self, sought: str, sizes: dict[str, float], L: float) -> tuple[str | None, float]:
-        """The branch that binds and its value. The moments are at that L: where L is sought with an MLP, at the L that
-        it gives, which about its fourth root goes into, so that repeating it converges."""
-        for _ in range(ROUNDS):
-            found = branches(sought, **sizes, **self._moments(L))
-            values = {key: float(x) for key, x in found.items() if x > 0}
-            if not values:
-                return None, np.inf
-            binds = min(values, key=values.__getitem__)
-            if sought != "L" or abs(values[binds] / L - 1) < SAME:
-                break
-            L = max(values[binds], 2.0)
-        return binds, values[binds]
-
-    def _next(self, at: dict[Budget, dict[str, float]]) -> dict[Budget, dict[str, int | None]]:
-        """About the m, the d and the N, one at a time, at which the sizes of each budget reach the target; None where
+    def _next(self, V: dict[Budget, int]) -> dict[Budget, dict[str, int | None]]:
+        """About the m, the d and the N, one at a time, at which V facts of each budget reach the target; None where
         none does. In the limit N is not sought."""
-        sought = [(r, name) for r in at for name in MORE if name != "N" or "N" in self.fixed or r is not None]
-        known: dict[tuple[Budget, str], Known] = {key: {} for key in sought}
-        searches = {}
-        for r, name in sought:
-            start, high = at[r][name], self.model.search_range(name, at[r], self.target)[1]
-            if name == "d":
-                high = min(high, MOST * start)
-            searches[r, name] = rising_search(int(start), int(high), self.target, known[r, name])
+        searches, known = {}, {}
+        for r, facts in V.items():
+            sizes = self.sizes(r, facts)
+            for name in MORE:
+                if name != "N" or "N" in self.fixed or r is not None:
+                    high = self.model.search_range(name, sizes, self.target)[1]
+                    high = min(high, MOST * sizes[name]) if name == "d" else high
+                    start = int(sizes[name])
+                    known[r, name] = {start: x} if (x := self.accuracy[r].get(facts)) is not None else {}
+                    searches[r, name] = rising_search(start, int(high), self.target, known[r, name])
 
         def values(wanted: list[tuple[tuple[Budget, str], int]]) -> list[float]:
-            each = [tuple((at[r] | {name: float(x)})[size] for size in self.model.sizes) for (r, name), x in wanted]
-            different = list(dict.fromkeys(each))  # the searches of a budget begin at the same sizes
-            many = self.model.predict(dict(zip(self.model.sizes, np.array(different).T, strict=True)))
-            value = dict(zip(different, many.accuracy.tolist(), strict=True))
-            return [value[sizes] for sizes in each]
+            sizes = self.stacked(self.sizes(r, V[r], **{name: float(x)}) for (r, name), x in wanted)
+            return self.model.predict(sizes).accuracy.tolist()
 
         found = run_searches(searches, known, values)
-        return {r: {"V": int(sizes["V"]), **{name: found.get((r, name)) for name in MORE}} for r, sizes in at.items()}
+        return {r: {"V": facts, **{name: found.get((r, name)) for name in MORE}} for r, facts in V.items()}
 
-    def _starts(self, tops: dict[Budget, int]) -> dict[Budget, int]:
-        """About the least V of each budget's interval. There attention decides, which is quick to compute; recall
-        is taken from the least V that was predicted."""
-        shares: dict[Budget, float] = {}
-        searches, known = {}, {}
-        for r in tops:
-            accuracy = self.accuracy[r]
-            least = min(v for v in accuracy if accuracy[v] >= self.target)
-            there = float(self.model.attention(self.sizes_at([(r, least)]))[0])
-            shares[r] = min(1.0, max(self.target, accuracy[least] / there)) if there > 0 else 1.0
-            below = self.points < least
-            known[r] = {int(v): float(a) * shares[r]
-                        for v, a in zip(self.points[below], self.attention[r][below], strict=True)}
-            known[r][least] = accuracy[least]
-            searches[r] = interval_search(np.append(self.points[below], least), np.array(list(known[r].values())),
-                                          self.target, known[r], highest=True)
+    def _start(self, budget: Budget) -> int | None:
+        """About the least V of the budget's interval. There attention decides, which is quick to compute; recall is
+        taken from the least V that was predicted."""
+        least, accuracy = min((v, x) for v, x in self.accuracy[budget].items() if x >= self.target)
+        there = self.attention(self.sizes(budget, least))
+        share = min(1.0, max(self.target, accuracy / there)) if there > 0 else 1.0
+        return last_reaching(lambda v: share * self.attention(self.sizes(budget, v)) if v < least else accuracy,
+                             self.target, least, int(self.low), guess=least)
 
-        def values(wanted: list[tuple[Budget, int]]) -> list[float]:
-            attention = self.model.attention(self.sizes_at(wanted)).tolist()
-            return [a * shares[r] for (r, _), a in zip(wanted, attention, strict=True)]
-
-        return {r: top.low for r, top in run_searches(searches, known, values).items() if top is not None}
-
-    def _longest(self, tops: dict[Budget, int]) -> dict[Budget, int | None]:
-        """The longest L at which attention reaches the target, at the sizes of each budget's V; None: any. At finite
+    def _longest(self, budget: Budget, V: int) -> int | None:
+        """The longest L at which attention reaches the target, at the sizes of the budget's V; None: any. At finite
         rates it is accuracy that has to, and L comes to a share CLOSE."""
-        if self.model.beta is not None:
-            start, high = int(self.fixed["L"]), int(self.model.search_range("L", {}, self.target)[1])
+        start, high = int(self.fixed["L"]), int(self.model.search_range("L", {}, self.target)[1])
 
-            def accuracy(r: Budget, L: int) -> float:
-                return float(self.model.predict(self.stacked([self.sizes(r, tops[r]) | {"L": float(L)}])).accuracy[0])
+        def reached(L: int) -> float:
+            sizes = self.sizes(budget, V, L=float(L))
+            return self.attention(sizes) if self.model.beta is None else float(
+                self.model.predict(self.stacked([sizes])).accuracy[0])
 
-            return {r: last_reaching(partial(accuracy, r), self.target, start, high, 2 * start, relative=CLOSE)
-                    for r in tops}
-        points = grid(*self.model.search_range("L", {}, self.target), 2)
-        known: dict[Budget, Known] = {r: {} for r in tops}
-
-        def values(wanted: list[tuple[Budget, int]]) -> list[float]:
-            sizes = self.stacked([self.sizes(r, tops[r]) | {"L": float(L)} for r, L in wanted])
-            return self.model.attention(sizes).tolist()
-
-        falling = np.linspace(1, 0, len(points))  # attention falls with L: start anywhere
-        searches = {r: interval_search(points, falling, self.target, known[r], highest=True, both_ends=False)
-                    for r in tops}
-        return {r: None if found is None or not found.bounded else found.high
-                for r, found in run_searches(searches, known, values).items()}
+        longest = last_reaching(reached, self.target, start, high, 2 * start,
+                                relative=0.0 if self.model.beta is None else CLOSE)
+        return None if longest == high else longest
 
     def _reached(self, budget: Budget, deviations: int, V: int) -> int | None:
         """About the largest V at which a seed so many standard deviations from the mean reaches the target.

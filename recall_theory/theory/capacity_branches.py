@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -15,31 +17,27 @@ from .formulas.capacity_laws import FINITE, MIXED, MOMENTS, SOLVED, Branches, La
 from .formulas.generic import Real
 from .noise_budget import is_linear, leading_moments
 
-Product = dict[str, Fraction]  # powers by symbol; "kappa" is 1 + e without an MLP
-
-
-def _product(**powers: float) -> Product:
-    return {name: Fraction(power) for name, power in powers.items()}
-
-
-# The condition that each branch is, for readers; s is the lead that the target needs. Products by their two sides.
-PRODUCTS: dict[str, tuple[Product, Product]] = {
-    "interference": (_product(d=2), _product(kappa=1, V=1, s=2)),
-    "gradient noise": (_product(N=1, d=2), _product(kappa=1, V=2, s=2)),
-    "mean bias": (_product(N=1, d=1), _product(V=2, s=2)),
-    "mean embedding": (_product(N=2, d=3), _product(V=1, L=4, s=2)),
-    "uneven attention": (_product(N=2, d=3), _product(V=1, L=4, s=2)),
-    "noise tokens": (_product(N=1, d=2), _product(V=1, L=1.5, s=1)),
-    "informative tokens": (_product(N=1, d=4), _product(V=1, L=2, s=2)),
-}
-OTHERS = {
-    "MLP noise": "m d = V s^2 k_z/(k_1 - k_0)^2", "coverage": "N = V ln 1/(1 - target)",
+# The condition that each branch is, for readers; s is the lead that the target needs, kappa is 1 + e without an MLP.
+CONDITIONS = {
+    "interference": "d^2 = kappa V s^2",
+    "gradient noise": "N d^2 = kappa V^2 s^2",
+    "mean bias": "N d = V^2 s^2",
+    "mean embedding": "N^2 d^3 = V L^4 s^2",
+    "uneven attention": "N^2 d^3 = V L^4 s^2",
+    "noise tokens": "N d^2 = V L^(3/2) s",
+    "informative tokens": "N d^4 = V L^2 s^2",
+    "MLP noise": "m d = V s^2 k_z/(k_1 - k_0)^2",
+    "coverage": "N = V ln 1/(1 - target)",
     "counts": "N = V ln V/(r ln r - r + 1), r = 1 + 1/beta",
     "MLP mean": "m N^2 d^2 = V^2 L^4 s^2 (h_0^2 + h_1^2 [e/L^2 + 1/V])/A^2",
-    "MLP neurons": "m N^2 d^2 = V^2 L^4 s^2 (1/L + 1/d) P_0 P_2/A^2", "trigger overlap": "d = 2 ln L",
+    "MLP neurons": "m N^2 d^2 = V^2 L^4 s^2 (1/L + 1/d) P_0 P_2/A^2",
+    "trigger overlap": "d = 2 ln L",
     FINITE: "eta gamma = V L^2 ln sqrt(V L s^2/d^2)",
     MIXED: "eta gamma = V L^2 ln[1 + sqrt(V L s^2/d^2)], s against L labels",
 }
+_FACTOR = re.compile(r"(kappa|[VLNds])(\^\S+)?")  # of a condition whose sides are products of powers
+LONGEST = 10**7  # L up to which the moments of an MLP are taken
+ROUNDS, SAME = 12, 1e-3  # in which they are brought to the longest L, and the share to which they are
 
 
 def branches(sought: str, **sizes: Real) -> Branches:
@@ -67,17 +65,34 @@ def binding(sought: str, **sizes: Real) -> str:
     return (min if sought in ("V", "L") else max)(found, key=found.__getitem__)
 
 
+def binding_in(layer: Mapping[str, Any], sought: str, **sizes: float) -> tuple[str, float, dict[str, float]] | None:
+    """The branch that binds of V or L in a layer (its L, d, m, activation and convention), its value, and `sizes` with
+    the moments that it takes; None where no branch binds.
+
+    Moments are those at the layer's L. Where L is sought with an MLP, they are those at the L that is found: it goes
+    with about their fourth root, so that repeating it converges. Raises `SettingError` as `layer_moments` does.
+    """
+    L = layer["L"]
+    for _ in range(ROUNDS):
+        given = sizes | layer_moments({**layer, "L": int(min(L, LONGEST))})
+        values = {name: float(x) for name, x in branches(sought, **given).items() if x > 0}
+        if not values:
+            return None
+        binds = min(values, key=values.__getitem__)
+        if sought != "L" or abs(values[binds] / L - 1) < SAME:
+            break
+        L = max(values[binds], 2.0)
+    return binds, values[binds], given
+
+
 def condition(branch: str, e: int, *, has_mlp: bool = False) -> str:
     """The condition of a branch in symbols.
 
     >>> condition("interference", 1), condition("noise tokens", 0)
     ('d^2 = 2 V s^2', 'N d^2 = V L^(3/2) s')
     """
-    if branch in OTHERS:
-        return OTHERS[branch]
-    kappa = "k_v/(k_1 - k_0)^2" if has_mlp else "2" if e else ""
-    return " = ".join(" ".join((kappa if name == "kappa" else name) + _power(power) for name, power in side.items()
-                               if name != "kappa" or kappa) for side in PRODUCTS[branch])
+    kappa = "k_v/(k_1 - k_0)^2 " if has_mlp else "2 " if e else ""
+    return CONDITIONS[branch].replace("kappa ", kappa)
 
 
 def in_numbers(branch: str, sizes: Mapping[str, float], V: float) -> str | None:
@@ -88,33 +103,25 @@ def in_numbers(branch: str, sizes: Mapping[str, float], V: float) -> str | None:
     '256^2 = 2 * 739 * 6.66^2'
     """
     if branch in (FINITE, MIXED):
-        return _rates_in_numbers(branch, sizes, V)
-    if branch not in PRODUCTS:
+        L, d, beta = (_number(sizes[name]) for name in ("L", "d", "beta"))
+        lead = math.exp(sizes["beta"] / (V * sizes["L"]**2)) - (branch == MIXED)  # the root of V L s^2/d^2
+        root = f"sqrt({int(V):,} * {L} * {lead * sizes['d'] / math.sqrt(V * sizes['L']):.3g}^2/{d}^2)"
+        return f"{beta} = {int(V):,} * {L}^2 * ln" + (f"[1 + {root}]" if branch == MIXED else f" {root}")
+    words = [side.split() for side in CONDITIONS[branch].split(" = ", 1)]
+    left, right = ([match for word in side if (match := _FACTOR.fullmatch(word))] for side in words)
+    if len(left) + len(right) < sum(map(len, words)):
         return None
-    left, right = PRODUCTS[branch]
     kappa = Layer(**{"V": V, "d": None, "N": None, "L": None, "target": None, **sizes}).overlap
     known = {**sizes, "V": V, "kappa": float(kappa), "s": 1.0}
 
-    def product(side: Product) -> float:
-        return math.prod(known[name]**float(power) for name, power in side.items())
+    def power(factor: re.Match[str]) -> float:
+        return float(Fraction((factor[2] or "1").strip("^()")))
 
-    known["s"] = (product(left) / product(right))**float(1 / right["s"])
+    of_sides = [math.prod(known[factor[1]]**power(factor) for factor in side) for side in (left, right)]
+    known["s"] = (of_sides[0] / of_sides[1])**(1 / power(right[-1]))
     known["V"] = float(int(V))
-    return " = ".join(" * ".join(_number(known[name]) + _power(power) for name, power in side.items()
-                                 if name != "kappa" or kappa != 1) for side in (left, right))
-
-
-def _rates_in_numbers(branch: str, sizes: Mapping[str, float], V: float) -> str:
-    L, d, beta = (_number(sizes[name]) for name in ("L", "d", "beta"))
-    lead = math.exp(sizes["beta"] / (V * sizes["L"]**2)) - (branch == MIXED)  # the root of V L s^2/d^2
-    root = f"sqrt({int(V):,} * {L} * {lead * sizes['d'] / math.sqrt(V * sizes['L']):.3g}^2/{d}^2)"
-    return f"{beta} = {int(V):,} * {L}^2 * ln" + (f"[1 + {root}]" if branch == MIXED else f" {root}")
-
-
-def _power(power: Fraction) -> str:
-    """As it is written after its base."""
-    text = str(power)
-    return "" if power == 1 else f"^({text})" if "/" in text else f"^{text}"
+    return " = ".join(" * ".join(_number(known[factor[1]]) + (factor[2] or "") for factor in side
+                                 if factor[1] != "kappa" or kappa != 1) for side in (left, right))
 
 
 def _number(x: float) -> str:
@@ -124,19 +131,17 @@ def _number(x: float) -> str:
     return count(x) if x < 10**9 else f"{x:.4g}"
 
 
-def layer_moments(setting: Mapping[str, object]) -> dict[str, float]:
-    """The moments of a setting's activation, for `branches`; nothing without an MLP. `setting` has L, d, m, its
-    activation and its convention.
+def layer_moments(layer: Mapping[str, Any]) -> dict[str, float]:
+    """The moments of a layer's activation, for `branches`, at its L, d, m and convention; nothing without an MLP.
 
     Raises `SettingError` where attention does not learn by the linear part of the activation: the branches are of that.
     """
-    m, L, d = (setting[name] for name in ("m", "L", "d"))
-    if not (isinstance(m, int) and isinstance(L, int) and isinstance(d, int)):
+    if layer["m"] is None:
         return {}
-    length = float(max(L, 2))
-    found = leading_moments(activation(str(setting["activation"])), np.inf, length, float(d),
-                            int(bool(setting["trigger_in_value"])))
+    length = float(max(layer["L"], 2))
+    found = leading_moments(activation(layer["activation"]), np.inf, length, float(layer["d"]),
+                            int(layer["trigger_in_value"]))
     if not is_linear(found, length):
-        raise SettingError("activation", f"activation={setting['activation']!r}: at L={L} attention learns by more "
-                           "than its linear part, of which the branches of the capacity are")
-    return {"m": float(m), **{name: found[name] for name in MOMENTS.split()}}
+        raise SettingError("activation", f"activation={layer['activation']!r}: at L={layer['L']} attention learns by "
+                           "more than its linear part, of which the branches of the capacity are")
+    return {"m": float(layer["m"]), **{name: found[name] for name in MOMENTS.split()}}

@@ -154,19 +154,17 @@ def requirements(setting: Setting) -> list[Requirement]:
     """
     e, sizes = int(setting.trigger_in_value), sizes_of(setting)
     known: dict[str, float] = {**sizes, "e": e, "tau": 1.0}
+    attention = ["mean_embedding", "noise_tokens", "informative_tokens"]
+    recall, mlp = ["interference", *["mean_bias"] * e], ""
     if setting.m is not None:
         known |= leading_moments(activation(setting.activation), sizes["V"], sizes["L"], sizes["d"], e)
-        causes = ("mean_bias", "gradient_noise", "mlp_mean", "mlp_noise")
-        of_attention = [f"mlp.law.attention.{cause}" for cause in causes if is_linear(known, sizes["L"])]
-        names = ["law.attention.trigger_overlap", *of_attention, "mlp.law.recall.interference",
-                 "mlp.law.recall.mlp_noise", "mlp.law.recall.mean_bias"]
-    elif setting.embedding == "orthogonal":  # counts are all that noise is made of
-        names = []
-    else:
-        of_attention = ["trigger_overlap", "mean_embedding", "noise_tokens", "informative_tokens"]
-        names = [*(f"law.attention.{cause}" for cause in of_attention), "law.recall.interference",
-                 *["law.recall.mean_bias"] * e]
-    return [_requirement(name, known) for name in (*names, "law.recall.coverage")]
+        attention = ["mean_bias", "gradient_noise", "mlp_mean", "mlp_noise"] if is_linear(known, sizes["L"]) else []
+        recall, mlp = ["interference", "mlp_noise", "mean_bias"], "mlp."
+    names = ["law.attention.trigger_overlap", *(f"{mlp}law.attention.{cause}" for cause in attention),
+             *(f"{mlp}law.recall.{cause}" for cause in recall)]
+    # With orthogonal embeddings counts are all that noise is made of.
+    return [_requirement(name, known) for name in (*(names if setting.embedding != "orthogonal" else ()),
+                                                   "law.recall.coverage")]
 
 
 def is_linear(moments: Mapping[str, float], L: float) -> bool:

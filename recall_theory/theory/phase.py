@@ -7,16 +7,17 @@ interpolated between cells in the logarithms of the sizes.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Interrupted
+from ..errors import interrupted_with
 from ..numerics.arrays import FloatArray
-from ..numerics.formatting import SCHEMA_VERSION
+from ..numerics.formatting import SCHEMA_VERSION, cleaned
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
 from .capacity import limiting_term
 from .predict import Prediction, predict
@@ -75,15 +76,9 @@ class PhaseDiagram:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory phase`."""
-        return {
-            "schema_version": SCHEMA_VERSION, "x": self.x, "y": self.y, "x_values": self.x_values.tolist(),
-            "y_values": self.y_values.tolist(), "fixed": self.fixed, "target": self.target,
-            **{o: getattr(self, o).tolist() for o in OBSERVABLES},
-            "binding": [list(row) for row in self.binding],
-            "checked": self.checked.tolist(), "remarks": [[list(each) for each in row] for row in self.remarks],
-            "boundary": [{"x": x, "y": y} for x, y in self.boundary],
-            "points": [dataclasses.asdict(p) for p in self.points],
-        }
+        boundary = [{"x": x, "y": y} for x, y in self.boundary]
+        return cleaned({"schema_version": SCHEMA_VERSION, **dataclasses.asdict(self), "boundary": boundary,
+                        "checked": self.checked})
 
     @property
     def checked(self) -> NDArray[np.bool_]:
@@ -92,11 +87,9 @@ class PhaseDiagram:
 
     def cells(self) -> list[dict[str, Any]]:
         """One record a cell, as the CSV output has them."""
-        return [
-            {self.x: float(x), self.y: float(y), **{o: float(getattr(self, o)[j, i]) for o in OBSERVABLES},
-             "binding": self.binding[j][i], "checked": not self.remarks[j][i]}
-            for j, y in enumerate(self.y_values) for i, x in enumerate(self.x_values)
-        ]
+        return [{self.x: float(x), self.y: float(y), **{o: float(getattr(self, o)[j, i]) for o in OBSERVABLES},
+                 "binding": self.binding[j][i], "checked": not self.remarks[j][i]}
+                for j, y in enumerate(self.y_values) for i, x in enumerate(self.x_values)]
 
 
 def family(term: str) -> str:
@@ -185,35 +178,27 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
         raise SettingError("ratio", "ratio gives N = ratio V: leave N out")
     if cells[0] * cells[1] > MOST_CELLS:
         raise SettingError("cells", f"{cells[0]} x {cells[1]} cells are more than {MOST_CELLS}")
-    missing = {"V", "L", "d", "N"} - {x, y, *fixed} - ({"N"} if ratio is not None else set())
-    if {x, y} == {"m", "m*d"}:
-        missing.discard("d")
-    if missing:
-        raise SettingError(min(missing), f"{' and '.join(sorted(missing))} must be given: neither is an axis")
+    known = {x, y, *fixed} | ({"N"} if ratio is not None else set()) | ({"d"} if {x, y} == {"m", "m*d"} else set())
+    if missing := sorted({"V", "L", "d", "N"} - known):
+        raise SettingError(missing[0], f"{' and '.join(missing)} must be given: neither is an axis")
     across, up = axis(x, *x_range, cells[0]), axis(y, *y_range, cells[1])
     settings = [place(x, y, a, b, fixed, ratio) for b in up.tolist() for a in across.tolist()]
-    found: list[tuple[Prediction, str]] = []
+    width, found = len(across), list[tuple[Prediction, str]]()
 
-    def diagram() -> PhaseDiagram:
-        """Of the rows that are whole."""
-        width = len(across)
+    def diagram() -> PhaseDiagram | None:
+        """Of the rows that are whole; None without any."""
         rows = [found[i:i + width] for i in range(0, len(found) - width + 1, width)]
-        seen = {o: np.array([[getattr(p, o) for p, _ in row] for row in rows]).reshape(-1, width) for o in OBSERVABLES}
+        seen: dict[str, Any] = {o: np.array([[getattr(p, o) for p, _ in row] for row in rows]) for o in OBSERVABLES}
         return PhaseDiagram(
-            x, y, across, up[:len(rows)], fixed | ({} if ratio is None else {"ratio": ratio}), target,
-            seen["attention"], seen["recall"], seen["accuracy"],
+            x, y, across, up[:len(rows)], fixed | ({} if ratio is None else {"ratio": ratio}), target, **seen,
             binding=tuple(tuple(cause for _, cause in row) for row in rows),
             boundary=_crossings(across, up[:len(rows)], seen["accuracy"], target),
-            remarks=tuple(tuple(p.remarks for p, _ in row) for row in rows))
+            remarks=tuple(tuple(p.remarks for p, _ in row) for row in rows)) if rows else None
 
-    try:
+    with interrupted_with(diagram):
         for cell in mapped(_cell, settings):
             found.append(cell)
-    except KeyboardInterrupt:
-        if len(found) < len(across):
-            raise
-        raise Interrupted(diagram()) from None
-    return diagram()
+    return cast("PhaseDiagram", diagram())
 
 
 def _crossings(across: FloatArray, up: FloatArray, accuracy: FloatArray,
@@ -223,10 +208,8 @@ def _crossings(across: FloatArray, up: FloatArray, accuracy: FloatArray,
     p = np.clip(accuracy, tiny, 1 - tiny)
     height = np.log(p / (1 - p)) - math.log(target / (1 - target))  # a logit is nearly straight there
     found = []
-    for j, i in np.ndindex(*height.shape):
-        for dj, di in ((0, 1), (1, 0)):
-            if j + dj >= len(up) or i + di >= len(across):
-                continue
+    for (j, i), (dj, di) in itertools.product(np.ndindex(*height.shape), ((0, 1), (1, 0))):
+        if j + dj < len(up) and i + di < len(across):
             h0, h1 = height[j, i], height[j + dj, i + di]
             if (h0 < 0) != (h1 < 0):
                 t = h0 / (h0 - h1)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..activations import activation
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.forced_choice import forced_choice
 from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
@@ -24,7 +25,7 @@ from .formulas.generic import solved
 from .noise_budget import TypicalKernel, mlp_recall_terms, recall_terms, typical_kernel
 from .orthogonal import orthogonal_prediction
 from .predict import Prediction, Predictions, predictions_at
-from .seed import attention
+from .seed import attention as mean_attention
 
 Sizes = dict[str, FloatArray]  # V, L, d, N and, with an MLP, m
 
@@ -88,8 +89,8 @@ class Model:
         """Predicted attention alone: a small part of what a whole prediction costs."""
         if self.embedding == "orthogonal":
             return self.estimate(at)["attention"]
-        mean = attention(at["V"], at["L"], at["d"], at["N"], self.embedding, self.trigger_in_value, m=at.get("m"),
-                         phi=self.activation)
+        mean = mean_attention(at["V"], at["L"], at["d"], at["N"], self.embedding, self.trigger_in_value,
+                              m=at.get("m"), phi=self.activation)
         return np.where(at["L"] > 1, mean, 1)  # a sequence of one token has no rival
 
     def estimate(self, at: Sizes) -> dict[str, FloatArray]:
@@ -102,21 +103,15 @@ class Model:
 
     def estimate_recall(self, at: Sizes) -> FloatArray:
         """A quick guess of recall: the terms as Gaussian noise."""
-        V, d, N = at["V"], at["d"], at["N"]
         if self.embedding == "orthogonal":
             return self.estimate(at)["recall"]
-        if self.beta is not None:
-            N = np.maximum(N * self.weight(at), 1)
-        if self.activation is None:
-            terms = recall_terms(V, d, N, self.trigger_in_value, self.bits)
-        else:
-            terms = mlp_recall_terms(self._kernel(d), V, d, N, at["m"])
+        V, d, N = at["V"], at["d"], np.maximum(at["N"] * self.weight(at), 1)
+        terms = (recall_terms(V, d, N, self.trigger_in_value, self.bits) if self.activation is None else
+                 mlp_recall_terms(self._kernel(d), V, d, N, at["m"]))
         noise = np.maximum(sum(terms.values()), TINY)
         return np.asarray(forced_choice(1 / np.sqrt(noise), V) * -np.expm1(-N / V))
 
     def _kernel(self, d: ArrayLike) -> TypicalKernel:
-        from ..activations import activation
-
         return typical_kernel(activation(self.activation), d, int(self.trigger_in_value))
 
     def interference(self, d: float, m: float | None = None, e: int | None = None) -> float:
@@ -142,15 +137,6 @@ class Model:
 def bearable(attention: FloatArray, target: float) -> NDArray[np.bool_]:
     """Where accuracy can reach the target at all: what attention misses is answered right by luck only."""
     return (1 - attention) <= MISSES_ALLOWED * (1 - target)
-
-
-def along(unknown: str, x: FloatArray, fixed: dict[str, float], ratio: float | None) -> Sizes:
-    """All sizes along the values x of one of them, as arrays of the shape of x; `ratio` sets N = ratio V, and an
-    infinite one the limit of many samples."""
-    sizes: Sizes = {name: np.full(x.shape, size) for name, size in fixed.items()} | {unknown: x}
-    if ratio is not None:
-        sizes["N"] = samples(sizes["V"], ratio)
-    return sizes
 
 
 def samples(V: FloatArray, ratio: float) -> FloatArray:
@@ -203,20 +189,18 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
     points, highest = grid(low, high, COARSE), unknown in SOUGHT_LARGEST
 
     def sizes_at(x: FloatArray) -> Sizes:
-        return along(unknown, x, fixed, ratio)
+        sizes = {name: np.full(x.shape, size) for name, size in fixed.items()} | {unknown: x}
+        return sizes if ratio is None else sizes | {"N": samples(sizes["V"], ratio)}
 
     if observable == "attention":  # cheap enough to look everywhere
         return known_interval(lambda x: model.attention(sizes_at(x)), target, points, highest)
     known: Known = {}
 
-    def values(wanted: list[int]) -> list[float]:
-        many = model.predict(sizes_at(np.array(wanted, dtype=float)))
-        return getattr(many, observable).tolist()
-
     guess = model.estimate(sizes_at(points))
     worth = bearable(guess["attention"], target) if observable == "accuracy" else None
     search = interval_search(points, guess[observable], target, known, highest, worth=worth)
-    return run_search(search, known, values)
+    return run_search(search, known, lambda wanted: getattr(
+        model.predict(sizes_at(np.array(wanted, dtype=float))), observable))
 
 
 def rates_of_limit(in_limit: Prediction) -> float | None:
@@ -231,37 +215,30 @@ def rates_of_limit(in_limit: Prediction) -> float | None:
     >>> round(math.log10(rates_of_limit(predict(Setting(V=64, L=8, d=64, N=4096)))), 1)
     4.6
     """
-    setting = in_limit.setting
-    if setting.L == 1:
+    s = in_limit.setting
+    sizes = {name: np.array([size]) for name, size in sizes_of(s).items()}
+
+    def gap(beta: float) -> float:
+        """The larger distance of recall and accuracy at eta*gamma = beta from their limits."""
+        at = predictions_at(sizes, s.activation, s.embedding, s.trigger_in_value, beta=beta)
+        return max(abs(float(at.recall[0]) - in_limit.recall), abs(float(at.accuracy[0]) - in_limit.accuracy))
+
+    if s.L == 1:
         return 0.0
     try:
-        beta = float(least_rates(setting.V, setting.L, WITHIN))
-        gap = _gap(in_limit, beta)
-        rising = gap > WITHIN
+        beta = float(least_rates(s.V, s.L, WITHIN))
+        new = gap(beta)
+        rising = new > WITHIN
         for taken in range(1, MOST_RATE_STEPS + 1):
-            before, old = beta, gap
+            before, old = beta, new
             beta *= RATE_STEP if rising else 1 / RATE_STEP
-            gap = _gap(in_limit, beta)
-            if (gap > WITHIN) != rising:
-                return before * (beta / before) ** _share(old, gap)
-            if taken == 1 and not rising and gap < max(CLEAR * WITHIN, LITTLE * old):
-                if _gap(in_limit, beta / RATE_STEP**(MOST_RATE_STEPS - 1)) < WITHIN / 2:
+            new = gap(beta)
+            if (new > WITHIN) != rising:  # straight in the logarithms
+                share = math.log(old / WITHIN) / math.log(old / new) if min(old, new) > 0 else old > WITHIN
+                return before * (beta / before) ** share
+            if taken == 1 and not rising and new < max(CLEAR * WITHIN, LITTLE * old):
+                if gap(beta / RATE_STEP**(MOST_RATE_STEPS - 1)) < WITHIN / 2:
                     return 0.0
     except SettingError:
         return None
     return None if rising else 0.0
-
-
-def _gap(in_limit: Prediction, beta: float) -> float:
-    """The larger distance of recall and accuracy at eta*gamma = beta from their limits."""
-    s = in_limit.setting
-    sizes = {name: np.array([size]) for name, size in sizes_of(s).items()}
-    at = predictions_at(sizes, s.activation, s.embedding, s.trigger_in_value, beta=beta)
-    return max(abs(float(at.recall[0]) - in_limit.recall), abs(float(at.accuracy[0]) - in_limit.accuracy))
-
-
-def _share(old: float, new: float) -> float:
-    """Where on the way from one gap to another, straight in its logarithm, it is `WITHIN`; from 0 to 1."""
-    if min(old, new) <= 0:
-        return 1 if new <= 0 and old > WITHIN else 0
-    return (math.log(old) - math.log(WITHIN)) / (math.log(old) - math.log(new))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from ..numerics.quantiser import quantiser_noise
 from .bounds import most_facts_on_average
@@ -26,13 +25,13 @@ class StoredBits:
 
     bits: int
     noise: float
-    V: int | None
-    recall: float | None
-    facts_per_parameter: float | None
-    facts_per_bit: float | None
-    information_per_parameter: float | None
-    information_per_bit: float | None
-    bound_V: int | None
+    V: int | None = None
+    recall: float | None = None
+    facts_per_parameter: float | None = None
+    facts_per_bit: float | None = None
+    information_per_parameter: float | None = None
+    information_per_bit: float | None = None
+    bound_V: int | None = None
 
 
 def capacity_by_bits(L: int, d: int, target: float = 0.99, bits: int | None = None, *,
@@ -42,27 +41,25 @@ def capacity_by_bits(L: int, d: int, target: float = 0.99, bits: int | None = No
     >>> [(row.bits, row.V) for row in capacity_by_bits(4, 64, 0.9)][:3]
     [(1, 45), (2, 56), (3, 60)]
     """
-    widths = sorted({*WIDTHS} if bits is None else {*WIDTHS, bits})
-    return tuple(_row(b, L, d, target, {"embedding": embedding, "trigger_in_value": trigger_in_value}) for b in widths)
+    model = {"embedding": embedding, "trigger_in_value": trigger_in_value}
+    return tuple(_row(b, LargestV(Model(**model, bits=b), {"d": float(d), "L": float(L)}, target))  # type: ignore[arg-type]
+                 for b in sorted({*WIDTHS} | ({bits} if bits else set())))
 
 
-def _row(bits: int, L: int, d: int, target: float, model: dict[str, Any]) -> StoredBits:
-    parameters = d * d
-    bound = most_facts_on_average(parameters, bits, target)
-    search = LargestV(Model(**model, bits=bits), {"d": float(d), "L": float(L)}, target)
+def _row(bits: int, search: LargestV) -> StoredBits:
+    parameters = int(search.fixed["d"]) ** 2
+    bound, noise = most_facts_on_average(parameters, bits, search.target), quantiser_noise(bits)
     search.search((None,))
     found = search.found[None]
     if found is None:
-        return StoredBits(bits, quantiser_noise(bits), None, None, None, None, None, None, bound)
-    V = found.high
-    many, place = search.predicted[None, V]
+        return StoredBits(bits, noise, bound_V=bound)
+    many, place = search.predicted[None, found.high]
     recall = float(many.recall[place])
-    information = max(0.0, float(stored_bits(V=float(V), a=recall * V)))
-    return StoredBits(bits, quantiser_noise(bits), V, recall, V / parameters, V / parameters / bits,
-                      information / parameters, information / parameters / bits, bound)
+    information = max(0.0, float(stored_bits(V=float(found.high), a=recall * found.high))) / parameters
+    return StoredBits(bits, noise, found.high, recall, found.high / parameters, found.high / parameters / bits,
+                      information, information / bits, bound)
 
 
 def most_facts_per_bit(rows: tuple[StoredBits, ...]) -> StoredBits | None:
     """The row with the most facts a bit; None where no row has any."""
-    some = [row for row in rows if row.facts_per_bit is not None]
-    return max(some, key=lambda row: row.facts_per_bit or 0) if some else None
+    return max((row for row in rows if row.facts_per_bit), key=lambda row: row.facts_per_bit or 0, default=None)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 
 from .generic import (
     Real,
@@ -28,7 +27,7 @@ from .generic import (
     sqrt,
     whole,
 )
-from .registry import formula
+from .registry import Row, formula
 from .step_two import StepTwo
 
 Lead = tuple[Real, Real]  # of attention: over the tokens' scores, and over the seeds
@@ -38,7 +37,7 @@ _PAGE = "docs/derivations/capacity.md"
 _LARGE = "V, L, d, N large, d << V, N >> V; all but the named noise negligible"
 FINITE, MIXED = "finite rates", "mixed tokens"  # the branches that they bring
 NOTHING = 10**30  # one over the noise that attention is said to bear where it bears none
-_law = functools.partial(formula, reference=_PAGE, regime=_LARGE)
+_law: Row = functools.partial(formula, reference=_PAGE, regime=_LARGE)
 
 
 # --- the lead that a target needs ------------------------------------------------------------------
@@ -65,12 +64,9 @@ def _slope(y: Real, target: Real, spread: Real) -> Real:
     return typical - normal_quantile(target) * pi(y)**2 / (24 * y**2 * _deviation(y, spread))
 
 
-@_law("capacity.lead", "Lead with which a share of all facts beats K competitors, in their standard deviations",
-      regime="K large; spread is 1 for recall, 2 for attention", limits="sqrt(2 ln K) as K -> infinity")
-def lead(K: Real, target: Real, spread: Real) -> Real:
-    """a + gamma/sqrt(2 ln K) + Phi^-1(target) sqrt(spread + pi^2/(12 ln K)),
-    a = sqrt(2 ln K) - (ln ln K + ln 4 pi)/(2 sqrt(2 ln K))."""
-    return _lead(log(K), target, spread)
+lead = _law("capacity.lead", "Lead with which a share of all facts beats K competitors, in their standard deviations",
+            regime="K large; spread is 1 for recall, 2 for attention", limits="sqrt(2 ln K) as K -> infinity"
+            )(lambda K, target, spread: _lead(log(K), target, spread))
 
 
 def _newton(y: Real, power: int, s: Real, growth: Real) -> Real:
@@ -104,33 +100,25 @@ def _raised(y: Real, target: Real, e: Real) -> Real:
     return (s + (1 + e) * _typical(y) + e * normal_quantile(target) / _deviation(y, 1)) * s / 2
 
 
-@_law("capacity.gradient_noise", "Largest V: stored pairs overlap, through the sampling of the label counts",
-      limits="at targets above 1 - 1/e never the least: between capacity.interference and capacity.coverage")
-def gradient_noise(d: Real, N: Real, e: Real, target: Real) -> Real:
-    """V^2 lead^2 (1 + e) = N d^2."""
-    return power_law(N * d**2 / (1 + e), 2, target, 1)
+gradient_noise = _law(
+    "capacity.gradient_noise", "Largest V: stored pairs overlap, through the sampling of the label counts",
+    limits="at targets above 1 - 1/e never the least: between capacity.interference and capacity.coverage"
+)(lambda d, N, e, target: power_law(N * d**2 / (1 + e), 2, target, 1))
 
+few_samples = _law(
+    "capacity.few_samples", "Largest V at N/V = lam fixed, trigger in keys only: facts that occurred n times or more",
+    regime="V, d large at any N/V, e = 0; target is the share asked of the facts that occurred n times just",
+    limits="capacity.interference as N/V -> infinity and n -> N/V, but for lengths and overlaps"
+)(lambda d, lam, count, target: power_law((d * count / lam)**2 / (1 + 1 / lam), 1, target, 1))
 
-@_law("capacity.few_samples", "Largest V at N/V = lam fixed, trigger in keys only: facts that occurred n times or more",
-      regime="V, d large at any N/V, e = 0; target is the share asked of the facts that occurred n times just",
-      limits="capacity.interference as N/V -> infinity and n -> N/V, but for lengths and overlaps")
-def few_samples(d: Real, lam: Real, count: Real, target: Real) -> Real:
-    """V lead^2 (1 + 1/lam) lam^2/n^2 = d^2."""
-    return power_law((d * count / lam)**2 / (1 + 1 / lam), 1, target, 1)
+mean_bias = _law(
+    "capacity.mean_bias", "Largest V: label frequencies' noise carried by what all values share",
+    limits="law.recall.mean_bias at shared = tau = 1 as V -> infinity; infinite at shared = 0"
+)(lambda d, N, shared, target: if_positive(shared, lambda: power_law(N * d / shared**2, 2, target, 1),
+                                           infinity(shared)))
 
-
-@_law("capacity.mean_bias", "Largest V: label frequencies' noise carried by what all values share",
-      limits="law.recall.mean_bias at shared = tau = 1 as V -> infinity; infinite at shared = 0")
-def mean_bias(d: Real, N: Real, shared: Real, target: Real) -> Real:
-    """V^2 lead^2 shared^2 = N d."""
-    return if_positive(shared, lambda: power_law(N * d / shared**2, 2, target, 1), infinity(shared))
-
-
-@_law("capacity.coverage", "Largest V: every fact must occur", regime="exact but for 1/V",
-      limits="law.recall.coverage at target 1 - 1/V")
-def coverage(N: Real, target: Real) -> Real:
-    """V = N/ln(1/(1 - target))."""
-    return N / -log(1 - target)
+coverage = _law("capacity.coverage", "Largest V: every fact must occur", regime="exact but for 1/V",
+                limits="law.recall.coverage at target 1 - 1/V")(lambda N, target: N / -log(1 - target))
 
 
 def _needed_counts(y: Real, shared: Real, target: Real) -> tuple[Real, Real]:
@@ -193,7 +181,7 @@ def _room(lead: Lead, d: Real) -> Real:
     return (left / (w + s * sqrt(left + w**2 / d)))**2
 
 
-_attention = functools.partial(_law, limits="law.attention of its name as L -> infinity, at d >> 2 ln L")
+_attention: Row = functools.partial(_law, limits="law.attention of its name as L -> infinity, at d >> 2 ln L")
 
 
 @_attention("capacity.mean_embedding", "Largest V: the mean embedding is stored by the label frequencies' noise")
@@ -227,34 +215,32 @@ def uneven_attention(d: Real, N: Real, L: Real, e: Real, shared: Real, target: R
     return if_positive(shared, after_step, infinity(shared))
 
 
-@_attention("capacity.noise_tokens", "Largest V: noise tokens stored by the label frequencies' noise",
-            regime=f"{_LARGE}; L << d N/V with the trigger in the values")
-def noise_tokens(d: Real, N: Real, L: Real, target: Real) -> Real:
-    """V^2 L^3/(N^2 d^4) = S as in capacity.mean_embedding, t = 1."""
-    return N * d**2 * sqrt(_room(_even(log(L), 1, target), d) / L**3)
+def _of_scores(L: Real, d: Real, target: Real) -> Real:
+    """The noise S of attention that is borne where it differs from token to token alone: _room at t = 1."""
+    return _room(_even(log(L), 1, target), d)
 
 
-@_attention("capacity.informative_tokens", "Largest V: informative tokens stored by the label frequencies' noise")
-def informative_tokens(d: Real, N: Real, L: Real, target: Real) -> Real:
-    """V L^2/(N d^4) = S as in capacity.mean_embedding, t = 1."""
-    return N * d**4 / L**2 * _room(_even(log(L), 1, target), d)
+noise_tokens = _attention(  # V^2 L^3/(N^2 d^4) = S
+    "capacity.noise_tokens", "Largest V: noise tokens stored by the label frequencies' noise",
+    regime=f"{_LARGE}; L << d N/V with the trigger in the values"
+)(lambda d, N, L, target: N * d**2 * sqrt(_of_scores(L, d, target) / L**3))
 
+informative_tokens = _attention(  # V L^2/(N d^4) = S
+    "capacity.informative_tokens", "Largest V: informative tokens stored by the label frequencies' noise"
+)(lambda d, N, L, target: N * d**4 / L**2 * _of_scores(L, d, target))
 
-@_law("capacity.finite_width", "Largest V: an MLP of m neurons blurs what is stored in step two",
-      limits="mlp.law.attention.mlp_noise as L -> infinity",
-      regime=f"{_LARGE}; x is P0 P2 (1/L + 1/d)/(A^2 m)")
-def finite_width(d: Real, N: Real, L: Real, x: Real, target: Real) -> Real:
-    """V^2 L^4 x/(N d)^2 = S as in capacity.mean_embedding, t = 1."""
-    room = _room(_even(log(L), 1, target), d)
-    return if_positive(x, lambda: N * d / L**2 * sqrt(room / x), infinity(x))
+finite_width = _law(  # V^2 L^4 x/(N d)^2 = S
+    "capacity.finite_width", "Largest V: an MLP of m neurons blurs what is stored in step two",
+    limits="mlp.law.attention.mlp_noise as L -> infinity", regime=f"{_LARGE}; x is P0 P2 (1/L + 1/d)/(A^2 m)"
+)(lambda d, N, L, x, target: if_positive(x, lambda: N * d / L**2 * sqrt(_of_scores(L, d, target) / x), infinity(x)))
 
 
 @_law("capacity.mlp_mean", "Largest V: an MLP of m neurons turns what all samples share into a random direction",
       limits="mlp.law.attention.mlp_mean as y -> 0 and L -> infinity",
       regime=f"{_LARGE}; x is (h0^2 + e h1^2/L^2)/(A^2 m) and y is h1^2/(A^2 m), the mean token's share")
 def mlp_mean(d: Real, N: Real, L: Real, x: Real, y: Real, target: Real) -> Real:
-    """V L^4 (V x + y)/(N d)^2 = S as in capacity.mean_embedding, t = 1."""
-    room = _room(_even(log(L), 1, target), d) * (N * d)**2 / L**4
+    """V L^4 (V x + y)/(N d)^2 = S."""
+    room = _of_scores(L, d, target) * (N * d)**2 / L**4
     return 2 * room / (y + sqrt(y**2 + 4 * x * room))
 
 
@@ -361,6 +347,11 @@ class Layer(StepTwo):
     target          a share of fresh sequences;
     k1, k0, kv, kz  moments of the kernel in step three: with itself, mean, d and m times its variances;
     beta            eta*gamma, None in its limit; without an MLP.
+
+    From these follow, for step two, the gain of the mean embedding over that of a token, `pull`, of a stored token over
+    that of all, `stored`, and MLP noise: of the neurons, `blur`, in units of (V L^2/(N d))^2 (1/L + 1/d), and of the
+    mean of phi phi', `drift` (x, y), (V L^2/(N d))^2 (x + y/V). For recall: interference, `overlap`, in units of V/d^2,
+    MLP noise, `neurons`, in units of V/d, and what all values share, `shared`, in units of a fact's own lead.
     """
 
     target: Real
@@ -372,52 +363,18 @@ class Layer(StepTwo):
 
     @property
     def pull(self) -> Real:
-        """Gain of the mean embedding in step two, over that of a token."""
         return 1 if self.m is None else self.A / self.h1
 
     @property
     def stored(self) -> Real:
-        """Gain of a stored token in step two, over that of all."""
         return 1 if self.m is None else self.A / (self.A + self.B)
 
     @property
-    def overlap(self) -> Real:
-        """Interference, in units of V/d^2."""
-        return 1 + self.e if self.m is None else self.kv / (self.k1 - self.k0)**2
-
-    @property
-    def shared(self) -> Real:
-        """What all values share, in units of a fact's own lead."""
-        return self.e if self.m is None else self.k0 / (self.k1 - self.k0)
-
-    def rates(self, found: Callable[[], Branches]) -> Branches:
-        """The branches of finite rates; none in their limit."""
-        return {} if self.beta is None else found()
-
-    def at_rates(self) -> Branches:
-        """The largest V that finite rates allow."""
-        given = self.d, self.L, self.e, self.beta, self.target
-        return {FINITE: at_rates(*given), MIXED: mixed_tokens(*given)}
-
-    def enough(self) -> Branches:
-        """What is asked of N at finite rates: nothing up to the V that they allow, beyond it there is none."""
-        return {name: if_positive(most - self.V, lambda: 0 * self.V, infinity(self.V))
-                for name, most in self.at_rates().items()}
-
-    @property
-    def neurons(self) -> Real:
-        """MLP noise of recall, in units of V/d."""
-        return self.kz / (self.k1 - self.k0)**2 / self.m
-
-    @property
     def blur(self) -> Real:
-        """MLP noise of attention from the neurons, in units of (V L^2/(N d))^2 (1/L + 1/d)."""
         return self.P0 * self.P2 / self.A**2 / self.m
 
     @property
     def drift(self) -> tuple[Real, Real]:
-        """What the mean of phi phi' adds to the noise of attention, (V L^2/(N d))^2 (x + y/V): that of phi's own mean
-        and of the trigger, x, and of the mean token, y."""
         scale = self.A**2 * self.m
         of_trigger = 0 if self.L is None else self.e * self.h1**2 / self.L**2
         return (self.h0**2 + of_trigger) / scale, self.h1**2 / scale
@@ -429,6 +386,18 @@ class Layer(StepTwo):
             return {}
         x, y = self.drift
         return {"MLP mean": x + y / self.V, "MLP neurons": self.blur * (1 / self.L + 1 / self.d)}
+
+    @property
+    def overlap(self) -> Real:
+        return 1 + self.e if self.m is None else self.kv / (self.k1 - self.k0)**2
+
+    @property
+    def neurons(self) -> Real:
+        return self.kz / (self.k1 - self.k0)**2 / self.m
+
+    @property
+    def shared(self) -> Real:
+        return self.e if self.m is None else self.k0 / (self.k1 - self.k0)
 
     def lead(self, V: Real) -> Real:
         """Of recall."""
@@ -442,6 +411,11 @@ class Layer(StepTwo):
         """Of attention, by `_uneven`."""
         return _uneven(_log_competitors(V, V), _log_competitors(V, L), _turn(d, L, self.e), d, self.shared,
                        target=self.target)
+
+    def at_rates(self) -> Branches:
+        """The largest V that finite rates allow; nothing in their limit."""
+        given = self.d, self.L, self.e, self.beta, self.target
+        return {} if self.beta is None else {FINITE: at_rates(*given), MIXED: mixed_tokens(*given)}
 
 
 def vocabulary(p: Layer) -> Branches:
@@ -462,7 +436,7 @@ def vocabulary(p: Layer) -> Branches:
         **({} if alone else {
             "MLP mean": mlp_mean(p.d, p.N, p.L, *p.drift, p.target),
             "MLP neurons": finite_width(p.d, p.N, p.L, p.blur * (1 / p.L + 1 / p.d), p.target)}),
-        **p.rates(p.at_rates),
+        **p.at_rates(),
     }
 
 
@@ -470,7 +444,7 @@ def samples(p: Layer) -> Branches:
     """The least N that each branch asks for; infinite where no N is enough."""
     V, d, L, square = p.V, p.d, p.L, p.lead(p.V)**2
     left = d**2 - p.overlap * V * square - (0 if p.m is None else p.neurons * d * V * square)
-    token, even = _room(_even(log(L), 1, p.target), d), _room(p.even(V, L, d), d)
+    token, even = _of_scores(L, d, p.target), _room(p.even(V, L, d), d)
     embedded = V * L**4 / d**3 / p.pull**2
     return {
         "gradient noise": if_positive(left, lambda: p.overlap * V**2 * square / left, infinity(left)),
@@ -482,7 +456,8 @@ def samples(p: Layer) -> Branches:
         "noise tokens": V / p.stored * sqrt(L**3 / d**4 / token),
         "informative tokens": V * L**2 / d**4 / token / p.stored**2,
         **{name: V * L**2 / d * sqrt(x / token) for name, x in p.by_width.items()},
-        **p.rates(p.enough),
+        # Up to the V that finite rates allow they ask nothing of N, beyond it none is enough.
+        **{name: if_positive(most - V, lambda: 0 * V, infinity(V)) for name, most in p.at_rates().items()},
     }
 
 
@@ -513,7 +488,7 @@ def dimension(p: Layer) -> Branches:
         "trigger overlap": s**2,
         **({} if p.m is None else {"MLP mean": V * L**2 * token * sqrt(p.drift[0] + p.drift[1] / V) / N,
                                    "MLP neurons": dimension_by_neurons(V, N, L, p.blur, p.target)}),
-        **p.rates(lambda: {FINITE: dimension_at_rates(V, L, p.e, p.beta, p.target)}),
+        **({} if p.beta is None else {FINITE: dimension_at_rates(V, L, p.e, p.beta, p.target)}),
     }
 
 
@@ -539,8 +514,8 @@ def length(p: Layer) -> Branches:
         **({} if p.m is None else {
             "MLP mean": power_law((N * d / V)**2 / (p.drift[0] + p.drift[1] / V), 4, p.target, 2),
             "MLP neurons": longest_by_neurons(V, d, N, p.blur, p.target)}),
-        **p.rates(lambda: {FINITE: longest_at_rates(V, d, p.e, p.beta, p.target),
-                           MIXED: longest_mixed(V, d, p.beta, p.target)}),
+        **({} if p.beta is None else {FINITE: longest_at_rates(V, d, p.e, p.beta, p.target),
+                                      MIXED: longest_mixed(V, d, p.beta, p.target)}),
     }
 
 
@@ -553,17 +528,8 @@ SOLVED = {  # what is sought: its branches, what is taken of them, the formula's
 }
 
 
-def _total(branches: Callable[[Layer], Branches], taken: Callable[..., Real], p: Layer) -> Real:
-    return taken(*branches(p).values())
-
-
-def _on_record() -> None:
-    """Register what is sought, for the model without an MLP, with one, and at finite rates without."""
-    for branches, taken, prefix, title, arguments in SOLVED.values():
-        for model, more in (("attention_only", ""), ("attention_mlp", f"m {MOMENTS}"), ("finite_rates", "beta")):
-            _law(f"capacity.{prefix}{model}", f"{title} that every branch allows", of=Layer,
-                 arguments=f"{arguments} {more}", regime="as its branches; where two are equal, within a factor of 2 "
-                 "or so")(functools.partial(_total, branches, taken))
-
-
-_on_record()
+for _branches, _taken, _prefix, _title, _arguments in SOLVED.values():
+    for _model, _more in (("attention_only", ""), ("attention_mlp", f"m {MOMENTS}"), ("finite_rates", "beta")):
+        _law(f"capacity.{_prefix}{_model}", f"{_title} that every branch allows", of=Layer,
+             arguments=f"{_arguments} {_more}", regime="as its branches; where two are equal, within a factor of 2 or "
+             "so")(lambda p, branches=_branches, taken=_taken: taken(*branches(p).values()))

@@ -77,27 +77,23 @@ def average_recall(V: Real, P: Real, b: Real, a: Real) -> Real:
     return minimum(1, (a + (a + 2) / (a + 1) * exp(above)) / V)
 
 
-@_bits("bound.bits.stored", "Bits of the permutation that answers determine, a of them right on average",
-       regime="rigorous, any model, whatever it answers where it is wrong, and nobody told which answers are right",
-       limits="log2 V! - log2(V + 1) at a = V; a log2(a/e) for large a", unit="bits")
-def stored_bits(V: Real, a: Real) -> Real:
-    """I(permutation; answers) >= log2 Gamma(a + 1) - log2(V + 1).
-
-    >>> round(float(stored_bits(V=64.0, a=48.0)), 1)
-    196.9
-    """
-    return (loggamma(a + 1) - log(V + 1)) / log(whole(2, V))
+stored_bits = _bits(
+    "bound.bits.stored", "Bits of the permutation that answers determine, a of them right on average",
+    regime="rigorous, any model, whatever it answers where it is wrong, and nobody told which answers are right",
+    limits="log2 V! - log2(V + 1) at a = V; a log2(a/e) for large a", unit="bits"
+)(lambda V, a: (loggamma(a + 1) - log(V + 1)) / log(whole(2, V)))
 
 
 @_bits("bound.bits.capacity", "Most facts that P parameters of b bits can hold, to leading order",
        regime="approximate: leading order of log2 V! = P b, an overestimate by less than a factor e",
        limits="the exact inverse is `bits_bound`")
 def bits_capacity(P: Real, b: Real) -> Real:
-    """V = x / W(x / exp(1)), x = P b ln 2 nats, W the Lambert function: V ln(V/e) = x."""
+    """V of V ln(V/e) = P b ln 2."""
     x = P * b * log(whole(2, P))
     return x / lambert_w(x / exp(whole(1, x)))
 
 
+@functools.cache
 def bits_bound(P: float, b: float) -> int:
     """The largest V with log2 V! <= P b: no model of P parameters of b bits recalls more facts, all of them.
 
@@ -143,67 +139,42 @@ gradient_snr = _gradient(
 )(lambda V, L, N: N / ((V - 1) * (L - 1)))
 
 
-@_gradient("bound.gradient", "Information about the permutation in a noisy first gradient",
-           limits="N d^2/(2 V L) for d < V", unit="nats")
-def gradient_information(V: Real, L: Real, d: Real, N: Real) -> Real:
-    """I <= (D/2) ln(1 + N/((V-1)(L-1))), D = min(d, V-1)^2.
+gradient_information = _gradient(
+    "bound.gradient", "Information about the permutation in a noisy first gradient",
+    limits="N d^2/(2 V L) for d < V", unit="nats"
+)(lambda V, L, d, N: minimum(d, V - 1) ** 2 * log_of_one_plus(gradient_snr(V, L, N)) / 2)
 
-    >>> round(float(gradient_information(V=64.0, L=16.0, d=32.0, N=945.0)), 2)
-    354.89
-    """
-    return minimum(d, V - 1) ** 2 * log_of_one_plus(gradient_snr(V, L, N)) / 2
+gradient_information_mlp = _gradient(
+    "bound.gradient.mlp", "Information about the permutation in a noisy first gradient, behind an MLP",
+    regime=_SEES + "; any activation; not tight", limits="N d m/(2 V L) for d < V and m < V", unit="nats"
+)(lambda V, L, d, N, m: minimum(d, V - 1) * minimum(m, V - 1) * log_of_one_plus(gradient_snr(V, L, N)) / 2)
 
+gradient_information_sampled = _gradient(
+    "bound.gradient.sampled", "The same where the gradient is that of N samples, noise added",
+    regime="rigorous, learners that see the first gradient of N samples in independent noise of their noise "
+    "tokens' covariance; no MLP; L >= 2", limits="bound.gradient at N >> V", unit="nats"
+)(lambda V, L, d, N: minimum(d, V - 1) ** 2 * log_of_one_plus((V + N - 2) / ((V - 1) * (L - 1))) / 2)
 
-@_gradient("bound.gradient.mlp", "Information about the permutation in a noisy first gradient, behind an MLP",
-           regime=_SEES + "; any activation; not tight", limits="N d m/(2 V L) for d < V and m < V", unit="nats")
-def gradient_information_mlp(V: Real, L: Real, d: Real, N: Real, m: Real) -> Real:
-    """I <= (D/2) ln(1 + N/((V-1)(L-1))), D = min(d, V-1) min(m, V-1)."""
-    return minimum(d, V - 1) * minimum(m, V - 1) * log_of_one_plus(gradient_snr(V, L, N)) / 2
+gradient_information_bits = _gradient(
+    "bound.gradient.bits", "Information in a first gradient whose entries have b bits, no noise added",
+    regime="rigorous, learners that see the first gradient of any samples in d m entries of b bits each, on a "
+    "scale fixed beforehand (one that is chosen counts with its own bits); m = d without an MLP", unit="nats"
+)(lambda d, m, b: d * m * b * log(whole(2, d)))
 
-
-@_gradient("bound.gradient.sampled", "The same where the gradient is that of N samples, noise added",
-           regime="rigorous, learners that see the first gradient of N samples in independent noise of their noise "
-           "tokens' covariance; no MLP; L >= 2", limits="bound.gradient at N >> V", unit="nats")
-def gradient_information_sampled(V: Real, L: Real, d: Real, N: Real) -> Real:
-    """I <= (D/2) ln(1 + (V+N-2)/((V-1)(L-1))), D = min(d, V-1)^2."""
-    return minimum(d, V - 1) ** 2 * log_of_one_plus((V + N - 2) / ((V - 1) * (L - 1))) / 2
-
-
-@_gradient("bound.gradient.bits", "Information in a first gradient whose entries have b bits, no noise added",
-           regime="rigorous, learners that see the first gradient of any samples in d m entries of b bits each, on a "
-           "scale fixed beforehand (one that is chosen counts with its own bits); m = d without an MLP", unit="nats")
-def gradient_information_bits(d: Real, m: Real, b: Real) -> Real:
-    """I <= d m b ln 2: neither N nor L is in it.
-
-    >>> round(float(gradient_information_bits(d=2.0, m=2.0, b=45.0)), 1)
-    124.8
-    """
-    return d * m * b * log(whole(2, d))
-
-
-_queries = functools.partial(
+_queries: Row = functools.partial(
     formula, reference=f"{_PAGE}#statistical-queries", regime="rigorous, learners that ask P linear functionals of the "
     "first gradient's mean, each answered within the error that N samples' noise tokens give it, however it is wrong; "
     "any activation; L >= 2")
 
+queries_recall = _queries(
+    "bound.gradient.queries", "Recall of a learner of statistical queries, adaptive or not",
+    limits="N P = V L: multiplicative in N, P = d^2 and 1/L, without the ln V of added Gaussian noise"
+)(lambda V, L, N, P: minimum(1, 1 / V + P * gradient_snr(V, L, N)))
 
-@_queries("bound.gradient.queries", "Recall of a learner of statistical queries, adaptive or not",
-          limits="N P = V L: multiplicative in N, P = d^2 and 1/L, without the ln V of added Gaussian noise")
-def queries_recall(V: Real, L: Real, N: Real, P: Real) -> Real:
-    """recall <= 1/V + P N/((V - 1)(L - 1)), at most 1.
-
-    >>> round(float(queries_recall(V=1024.0, L=64.0, N=10.0, P=1024.0)), 4)
-    0.1599
-    """
-    return minimum(1, 1 / V + P * gradient_snr(V, L, N))
-
-
-@_queries("bound.gradient.queries.information", "Information in the answers to statistical queries, all asked at once",
-          limits="(P/2) ln(N/(V L)) + O(P) for N >> V L", unit="nats")
-def queries_information(V: Real, L: Real, N: Real, P: Real) -> Real:
-    """I <= (P/2) ln(2 pi e [N/((V - 1)(L - 1)) + 1/12])."""
-    return P / 2 * (1 + log(2 * pi(V) * (gradient_snr(V, L, N) + 1 / whole(12, V))))
-
+queries_information = _queries(
+    "bound.gradient.queries.information", "Information in the answers to statistical queries, all asked at once",
+    limits="(P/2) ln(N/(V L)) + O(P) for N >> V L", unit="nats"
+)(lambda V, L, N, P: P / 2 * (1 + log(2 * pi(V) * (gradient_snr(V, L, N) + 1 / whole(12, V)))))
 
 gradient_samples = _gradient(
     "bound.gradient.samples", "Least N for all facts through a noisy first gradient",

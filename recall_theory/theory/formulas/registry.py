@@ -15,7 +15,7 @@ import importlib
 import inspect
 import numbers
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
     import sympy
@@ -28,23 +28,9 @@ Law = Callable[..., Any]  # of numbers, arrays or symbols
 Row = Callable[..., Callable[[Law], Law]]  # `formula` with some of its arguments given: registers a lambda beside it
 
 # The modules that register formulas; imported on the first look into the registry.
-MODULES = (
-    "step_two",
-    "score_shape",
-    "recall_formulas",
-    "orthogonal_formulas",
-    ".one_step_memory",
-    "finite_rate_formulas",
-    ".fourth_step",
-    "leading_laws",
-    "sharp_constant",
-    "capacity_laws",
-    "lower_bounds",
-    "memory_laws",
-    "paper_statements",
-    "geometric_laws",
-)
-
+MODULES = ("step_two", "score_shape", "recall_formulas", "orthogonal_formulas", ".one_step_memory",
+           "finite_rate_formulas", ".fourth_step", "leading_laws", "sharp_constant", "capacity_laws", "lower_bounds",
+           "memory_laws", "paper_statements", "geometric_laws")
 
 # What the standard library lacks, as `Formula.python` writes it.
 IN_SCIPY = {"LambertW": "scipy.special.lambertw({}).real", "zeta": "scipy.special.zeta({})",
@@ -278,10 +264,21 @@ class Formula:
         with mpmath.workdps(dps):
             return +value
 
+    @functools.cache  # noqa: B019  # formulas live as long as the registry
     def lambdify(self, backend: str = "scipy") -> Callable[..., Real]:
         """A function of the arguments, in their order. "scipy" (arrays, special functions), "numpy"
         (the same: plain numpy breaks special functions on arrays), "mpmath" or "math"."""
-        return _compiled(self, backend)
+        import sympy
+
+        from .generic import lambert_w
+
+        own = {"LambertW": lambert_w}  # real, where SciPy's is complex
+        modules = {"scipy": [own, "scipy", "numpy"], "numpy": [own, "scipy", "numpy"],
+                   "mpmath": "mpmath", "math": [own, "math"]}.get(backend)
+        if modules is None:
+            raise ValueError(f"backend={backend!r} is not one of scipy, numpy, mpmath, math")
+        function: Callable[..., Real] = sympy.lambdify(list(self.symbols.values()), self._expression(), modules=modules)
+        return function
 
     def solve_for(self, name: str, value: Any = None) -> list[sympy.Expr]:
         """The positive solutions for one argument of `formula == value`, a number or a sympy expression (a symbol `y`
@@ -303,31 +300,12 @@ class Formula:
 
     def to_dict(self) -> dict[str, Any]:
         """All that is known of the formula, for JSON."""
-        known = self.expr is not None
         named = ("name", "title", "provenance", "reference", "source", "quote", "regime", "limits", "unit")
-        return {
-            **{name: getattr(self, name) for name in named},
-            "symbols": {a: dataclasses.asdict(SYMBOLS[a]) for a in self.arguments},
-            "expression": str(self.expr) if known else None,
-            "latex": self.latex() if known else None,
-            "python": self.python() if known else None,
-        }
-
-
-@functools.cache
-def _compiled(item: Formula, backend: str) -> Callable[..., Real]:
-    """What `Formula.lambdify` makes, kept by formula and backend."""
-    import sympy
-
-    from .generic import lambert_w
-
-    own = {"LambertW": lambert_w}  # real, where SciPy's is complex
-    modules = {"scipy": [own, "scipy", "numpy"], "numpy": [own, "scipy", "numpy"],
-               "mpmath": "mpmath", "math": [own, "math"]}.get(backend)
-    if modules is None:
-        raise ValueError(f"backend={backend!r} is not one of scipy, numpy, mpmath, math")
-    return cast("Callable[..., Real]",
-                sympy.lambdify(list(item.symbols.values()), item._expression(), modules=modules))
+        known = self.expr is not None
+        return {**{name: getattr(self, name) for name in named},
+                "symbols": {a: dataclasses.asdict(SYMBOLS[a]) for a in self.arguments},
+                "expression": str(self.expr) if known else None, "latex": self.latex() if known else None,
+                "python": self.python() if known else None}
 
 
 @functools.cache
@@ -393,19 +371,13 @@ def formula(name: str, title: str, *, provenance: Provenance = "derived", refere
     """
 
     def register(function: Function) -> Function:
-        of_symbols = function if of is None else _unpacked(function, of)
-        formulas.add(Formula(of_symbols, name, title, provenance, reference, regime, limits, unit,
-                             arguments=tuple(arguments.split())))
+        def of_fields(**values: Real) -> Real:
+            """Fields that it does not need may be left out."""
+            needed = [f.name for f in dataclasses.fields(of) if f.default is dataclasses.MISSING]  # type: ignore[arg-type]
+            return function(of(**{**dict.fromkeys(needed), **values}))  # type: ignore[misc]
+
+        formulas.add(Formula(function if of is None else of_fields, name, title, provenance, reference, regime, limits,
+                             unit, arguments=tuple(arguments.split())))
         return function
 
     return register
-
-
-def _unpacked(function: Callable[..., Real], of: type) -> Callable[..., Real]:
-    """A function of one dataclass as one of its fields' names; fields that it does not need may be left out."""
-    needed = [f.name for f in dataclasses.fields(of) if f.default is dataclasses.MISSING]
-
-    def of_fields(**values: Real) -> Real:
-        return function(of(**{**dict.fromkeys(needed), **values}))
-
-    return of_fields

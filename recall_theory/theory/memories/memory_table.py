@@ -11,8 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtri
 
-from ...numerics.arrays import FloatArray
-from ...numerics.thresholds import bisect, known_interval, last_reaching
+from ...numerics.thresholds import bisect, last_reaching
 from ...settings import SettingError, check_integer, check_proportion
 from ..accuracy import DEFAULT
 from ..bounds import BITS
@@ -26,9 +25,8 @@ from ..solve import RATIO_OF_LIMIT
 from .hebbian_memory import LARGEST_D, MOST_FACTS, MOST_STORED, SIZE_PRECISION, hebbian_capacity, hebbian_dimension
 
 NEURONS_A_DIMENSION = 4  # of the MLP over d, as transformers have it
-STEPS = 24  # of a search over sizes, before it is narrowed down
 DIGITS_OF_CAPACITY = 4  # after the first one: capacities of more are rounded down to these
-SPAN_SOUGHT = 64  # sizes are sought from the leading law's over this to twice it
+FAR = 32  # times the leading law's answer: beyond it an attention layer's is not sought
 
 Criterion = Literal["almost all", "all"]
 Size = Callable[[Any], Any]  # facts by d, d by facts, or numbers by d
@@ -208,12 +206,11 @@ def linear_dimension(n: float) -> int:
 
 # --- the attention layer: three steps, training attention right, as many samples as it takes -----------
 
-def recall_at(V: FloatArray, d: FloatArray) -> FloatArray:
-    """Recall of V facts at dimension d, both (n,), mean over seeds."""
-    V, d = np.broadcast_arrays(np.asarray(V, dtype=float), np.asarray(d, dtype=float))
-    sure = np.zeros_like(V)
-    settings = Batch(V, sure + 1, d, RATIO_OF_LIMIT * V, None, None, "gaussian", 1)
-    return recall_and_accuracy(settings, sure, sure, DEFAULT)["recall"]
+def recall_at(V: float, d: float) -> float:
+    """Recall of V facts at dimension d, mean over seeds."""
+    facts, size, sure = np.array([float(V)]), np.array([float(d)]), np.zeros(1)
+    settings = Batch(facts, sure + 1, size, RATIO_OF_LIMIT * facts, None, None, "gaussian", 1)
+    return float(recall_and_accuracy(settings, sure, sure, DEFAULT)["recall"][0])
 
 
 def attention_capacity(d: int, target: float, leading: float) -> int | None:
@@ -223,9 +220,9 @@ def attention_capacity(d: int, target: float, leading: float) -> int | None:
     703
     """
     unit = 10 ** max(0, math.floor(math.log10(max(leading, 1))) - DIGITS_OF_CAPACITY)
-    V = _sizes(leading / unit, 2)
-    found = known_interval(lambda x: recall_at(x * unit, np.full(x.shape, float(d))), target, V, highest=True)
-    return None if found is None else found.high * unit
+    most = last_reaching(lambda n: recall_at(n * unit, d), target, 2, math.ceil(max(FAR * leading / unit, 16)),
+                         leading / unit)
+    return None if most is None else most * unit
 
 
 def attention_dimension(facts: int, target: float, leading: float) -> int | None:
@@ -234,13 +231,4 @@ def attention_dimension(facts: int, target: float, leading: float) -> int | None
     >>> attention_dimension(702, 0.99, 135)
     256
     """
-    d = _sizes(leading * SPAN_SOUGHT / 4, 1)
-    found = known_interval(lambda x: recall_at(np.full(x.shape, float(facts)), x), target, d, highest=True)
-    return None if found is None else found.low
-
-
-def _sizes(leading: float, least: int) -> FloatArray:
-    """Sizes below and above a leading law's answer, where a search begins."""
-    high = max(2 * leading, 8 * least)
-    sizes: FloatArray = np.unique(np.rint(np.geomspace(max(high / (2 * SPAN_SOUGHT), least), math.ceil(high), STEPS)))
-    return sizes
+    return last_reaching(lambda d: recall_at(facts, d), target, math.ceil(max(FAR * leading, 16)), 1, leading)
