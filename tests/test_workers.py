@@ -48,6 +48,12 @@ def test_tasks_are_drawn_as_they_are_needed(jobs, recwarn):
     assert not recwarn
 
 
+def test_progress_follows_every_result():
+    reports = []
+    assert collect(late_first, [(i,) for i in range(3)], progress=lambda *now: reports.append(now)) == [0, 1, 4]
+    assert reports == [(1, 3), (2, 3), (3, 3)]
+
+
 @pytest.mark.parametrize("partial, expected", [(sum, 0 + 1 + 4), (None, None), (lambda results: None, None)])
 def test_an_interrupt_hands_out_what_was_finished(partial, expected):
     def stop_at_three(done, total):
