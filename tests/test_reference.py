@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from support import drawn_task
 
+from recall_theory.activations import activation
 from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate import data, observables, reference, run, three_step
+from recall_theory.simulate.activation_tables import fast_activation
 
 EMBEDDINGS = ["gaussian", "sphere", "orthogonal"]
 ACTIVATIONS = ["relu", "gelu", "tanh", "erf", "quadratic", "identity", "x**3 - 3*x", "relu(x - 0.3)**2"]
@@ -284,3 +286,14 @@ def test_fresh_sequences_scatter_about_the_exact_values():
     for i in (0, 2):
         deviation = np.sqrt(exact[i] * (1 - exact[i]) / 20_000)
         assert 0.05 < exact[i] < 0.95 and abs(counted[i] - exact[i]) < 5 * deviation
+
+
+@pytest.mark.parametrize("name", ["gelu", "erf(x)", "silu", "softplus", "sigmoid(2*x)", "tanh"])
+def test_a_table_of_polynomials_is_the_activation(name):
+    """Within the table's ends and beyond them; of what NumPy has fast there is no table."""
+    phi = activation(name)
+    for made, plain in zip(fast_activation(phi), (phi.phi, phi.derivative), strict=True):
+        assert (made == plain) == (name == "tanh")
+        for end in (9.99, 30):
+            x = np.random.default_rng().uniform(-end, end, (40, 500))
+            assert np.abs(made(x) - plain(x)).max() <= 1e-14 * np.abs(plain(x)).max()

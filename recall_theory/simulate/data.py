@@ -18,6 +18,7 @@ from ..activations import Activation, activation
 from ..numerics.arrays import FloatArray, Rows
 from ..numerics.unit_sphere import random_embeddings
 from ..settings import Setting, SettingError
+from .activation_tables import fast_activation
 
 IntArray = NDArray[np.intp]
 TokenArray = NDArray[np.unsignedinteger[Any]]
@@ -73,11 +74,11 @@ class Mlp:
 
     def features(self, h: FloatArray) -> FloatArray:
         """phi(W_in h) (n, m) of inputs h (n, d)."""
-        return self.phi.phi(h @ self.W_in.T)
+        return fast_activation(self.phi)[0](h @ self.W_in.T)
 
     def slopes(self, h: FloatArray) -> FloatArray:
         """phi'(W_in h) (n, m) of inputs h (n, d)."""
-        return self.phi.derivative(h @ self.W_in.T)
+        return fast_activation(self.phi)[1](h @ self.W_in.T)
 
     def parts(self, width: int) -> list[Mlp]:
         """The layer in parts of at most so many neurons, one at least."""

@@ -49,12 +49,14 @@ def softmax(informative: Tokens, noise: Tokens, scores: FloatArray,
 
 
 @compiled
-def add_weights(row: Tokens, noise: Tokens, weight: FloatArray, table: FloatArray) -> None:
-    """Add weight[i, position], of weight (n, L-1), to table[row[i], token] for each noise token of each sequence i."""
+def add_weights(row: Tokens, noise: Tokens, own: FloatArray, weight: FloatArray, table: FloatArray) -> None:
+    """Add weight[i, position], of weight (n, L-1), to table[row[i], token] for each noise token of each sequence i, but
+    for those whose informative position has all the attention, `own` (n,)."""
     for i in range(len(row)):
-        for position in range(noise.shape[1]):
-            if weight[i, position] != 0:  # of an argmax most are
-                table[row[i], noise[i, position]] += weight[i, position]
+        if own[i] < 1:
+            line = table[row[i]]
+            for position in range(noise.shape[1]):
+                line[noise[i, position]] += weight[i, position]
 
 
 @compiled
@@ -102,13 +104,15 @@ def add_pulls(row: Tokens, noise: Tokens, pull: FloatArray, own_pull: FloatArray
 def argmax(informative: Tokens, noise: Tokens, scores: FloatArray, trigger_score: float,
            width: float) -> tuple[FloatArray, FloatArray]:
     """As `softmax` in the limit of large scores: those within `width` of the greatest share the attention."""
-    own, weight = np.empty(len(informative)), np.empty(noise.shape)
+    own, weight = np.ones(len(informative)), np.zeros(noise.shape)
     for i in range(len(informative)):
         score = scores[informative[i]] + trigger_score
-        least = score
+        greatest = -np.inf
         for position in range(noise.shape[1]):
-            least = max(least, scores[noise[i, position]])
-        least -= width
+            greatest = max(greatest, scores[noise[i, position]])
+        least = max(score, greatest) - width
+        if greatest < least:
+            continue
 
         own[i] = score >= least
         total = own[i]
@@ -130,3 +134,18 @@ def add_rows(total: FloatArray, index: Tokens, rows: FloatArray) -> None:
         for j in range(index.shape[1]):
             for column in range(rows.shape[1]):
                 total[index[i, j], column] += rows[i, column]
+
+
+@compiled
+def piecewise(pieces: FloatArray, start: float, per_unit: float, x: FloatArray) -> FloatArray:
+    """The piecewise polynomial of degree 5 at x (n, width): pieces (number, 6) hold its coefficients, lowest first, in
+    the distance from each piece's lower end, in its lengths; there are `per_unit` of them a unit, from `start` on."""
+    result = np.empty_like(x)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            place = (x[i, j] - start) * per_unit
+            piece = int(place)
+            t = place - piece
+            c = pieces[piece]
+            result[i, j] = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))
+    return result

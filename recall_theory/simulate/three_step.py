@@ -37,7 +37,7 @@ TABLE = 1 << 19  # entries of a (V, V) table that are worked on together, 4 MB
 FEWEST_ROWS = 512  # of them, however large V is: products of matrices want some
 TABLE_ENTRIES = 1 << 24  # entries of a table of labels by neurons
 BLOCK_ENTRIES = 1 << 18  # entries of a block of pre-activations, 2 MB: they should stay in the cache
-WEIGHTS = 1 << 15  # attention weights that are held together, 256 KB: they should stay in the cache
+WEIGHTS = 1 << 18  # attention weights that are held together, 2 MB: they should stay in the cache
 TIE = 1e-9  # scores this close, relative to the largest, are equal but for rounding
 ZERO_DIRECTION = 1e-13  # a direction this small, relative to what it is the difference of, is zero but for rounding
 
@@ -59,7 +59,7 @@ class Attention(Rows):
 def uniform(block: Block) -> Attention:
     """The attention at zero start."""
     places = block.noise.shape[1] + 1
-    return Attention(np.full(len(block.noise), 1 / places), np.full(block.noise.shape, 1 / places))
+    return Attention(np.full(len(block.noise), 1 / places), np.broadcast_to(1 / places, block.noise.shape))
 
 
 def tie_width(scores: FloatArray, trigger_score: float) -> float:
@@ -146,7 +146,7 @@ def value_step(setting: Setting, emb: Embeddings, samples: Samples, attention: C
                 loops.add_rows(total, some.informative[:, None], features)
                 block, attended = block.at(~is_mixed), attended.at(~is_mixed)
             own += np.bincount(block.informative, weights=attended.own, minlength=setting.V)
-            loops.add_weights(block.informative - group.start, block.noise, attended.others, table)
+            loops.add_weights(block.informative - group.start, block.noise, attended.own, attended.others, table)
         total[group] += table @ of_noise
     total += own[:, None] * of_informative
     return emb.residuals.T @ total / setting.N

@@ -72,7 +72,7 @@ def simulated(case: Case) -> Any:
     blocks = list(samples.blocks())
     table = np.zeros((setting.V, setting.V))
     for block in blocks:
-        add_weights(block.informative, block.noise, np.ones(block.noise.shape), table)
+        add_weights(block.informative, block.noise, np.zeros(len(block.noise)), np.ones(block.noise.shape), table)
     return {
         "informative": _hashed(np.concatenate([block.informative for block in blocks])),
         "noise": _hashed(np.concatenate([block.noise for block in blocks])),
