@@ -76,9 +76,9 @@ class PhaseDiagram:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `recall-theory phase`."""
-        boundary = [{"x": x, "y": y} for x, y in self.boundary]
-        return cleaned({"schema_version": SCHEMA_VERSION, **dataclasses.asdict(self), "boundary": boundary,
-                        "checked": self.checked})
+        fields = {**dataclasses.asdict(self), "boundary": [{"x": x, "y": y} for x, y in self.boundary]}
+        last = {name: fields.pop(name) for name in ("remarks", "boundary", "points")}
+        return cleaned({"schema_version": SCHEMA_VERSION, **fields, "checked": self.checked, **last})
 
     @property
     def checked(self) -> NDArray[np.bool_]:
