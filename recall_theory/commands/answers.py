@@ -94,14 +94,16 @@ class Output:
     @contextlib.contextmanager
     def bar(self, noun: str) -> Iterator[Progress]:
         """Shows how far work is, and the time that is left, to a person who wants to see it."""
+        if not self.progress:
+            yield lambda *now: None
+            return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
         columns = (BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn(noun), TimeRemainingColumn(compact=True),
                    TextColumn("left {task.description}"))
-        with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4,
-                 disable=not self.progress) as bar:
+        with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4) as bar:
             task = bar.add_task("", total=None)
             yield lambda done, total, note="": bar.update(task, completed=done, total=total, description=note)
 
