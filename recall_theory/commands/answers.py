@@ -95,7 +95,7 @@ class Output:
     def bar(self, noun: str) -> Iterator[Progress]:
         """Shows how far work is, and the time that is left, to a person who wants to see it."""
         if not self.progress:
-            yield lambda *now: None
+            yield lambda done, total, note="": None
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
