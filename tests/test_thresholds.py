@@ -126,7 +126,7 @@ def test_no_value_is_asked_for_where_it_is_not_worth_it():
         asked.append(x)
         return 1 / (1 + (x / 5e4) ** 2)
 
-    answer, _ = search(value, value(points) * 0 + 0.5, 0.9, points, True, worth=points > 100, both_ends=False)
+    answer, _ = search(value, value(points) * 0 + 0.5, 0.9, points, True, worth=points > 100, ends=1)
     assert answer.high == 16666 and answer.bounded
     assert min(x for x in asked if np.ndim(x) == 0) > 100
 

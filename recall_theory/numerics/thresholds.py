@@ -181,19 +181,23 @@ def last_reaching(value: Callable[[int], float], target: float, start: int, end:
     >>> last_reaching(lambda d: d / (d + 50), 0.9, 10**6, 2, guess=60)
     450
     """
-    values = _Values({}, target, scale)
+    known: Known = {}
+    search = last_search(start, end, target, known, guess, relative=relative, scale=scale)
+    return run_search(search, known, lambda wanted: map(value, wanted))
 
-    def search() -> Search[int | None]:
-        first = min(max(round(guess), min(start, end)), max(start, end))
-        yield [first]
-        reached = values.reached(first)
-        ends = yield from values.change(_steps(first, end if reached else start))
-        if ends is None:
-            return end if reached else None
-        inside, outside = ends if reached else ends[::-1]
-        return (yield from values.crossing(inside, outside, relative))
 
-    return run_search(search(), values.known, lambda wanted: map(value, wanted))
+def last_search(start: int, end: int, target: float, known: Known, guess: float, *, relative: float = 0.0,
+                scale: Callable[[float], float] = logit) -> Search[int | None]:
+    """The search of `last_reaching`, one of many."""
+    values = _Values(known, target, scale)
+    first = min(max(round(guess), min(start, end)), max(start, end))
+    yield [first]
+    reached = values.reached(first)
+    ends = yield from values.change(_steps(first, end if reached else start))
+    if ends is None:
+        return end if reached else None
+    inside, outside = ends if reached else ends[::-1]
+    return (yield from values.crossing(inside, outside, relative))
 
 
 def _steps(x: int, end: int) -> list[int]:
@@ -246,7 +250,7 @@ def known_interval(value: Callable[[FloatArray], FloatArray], target: float, poi
 
 
 def interval_search(points: FloatArray, estimate: FloatArray, target: float, known: Known, highest: bool, *,
-                    worth: BoolArray | None = None, both_ends: bool = True,
+                    worth: BoolArray | None = None, ends: int = 2,
                     far: float = HOPELESS_LOGITS) -> Search[Interval | None]:
     """The highest (or lowest) interval of integers on which a value reaches the target, None for none.
 
@@ -254,8 +258,8 @@ def interval_search(points: FloatArray, estimate: FloatArray, target: float, kno
     there (n,). worth: where the target can be reached at all (n,); elsewhere no value is asked for while an interval is
     looked for. An interval or a gap is noticed where the estimate shows it, or where the value is monotone on the way
     from the guess; its ends are exact to the integer. Where the estimate and one value at its best say that the target
-    is `far` off (in logits), they are believed. Without `both_ends` the other end is the farthest point that was asked
-    for.
+    is `far` off (in logits), they are believed. With `ends` 1 the other end is the farthest point that was asked for,
+    with 0 the interval is the first point that is found to reach the target.
     """
     forward = slice(None, None, 1 if highest else -1)  # towards the end that is looked for
     x = [int(v) for v in points[forward]]
@@ -280,10 +284,12 @@ def interval_search(points: FloatArray, estimate: FloatArray, target: float, kno
     inside = [i for i, v in enumerate(x) if values.reached(v)]
     if not inside:
         return None
+    if ends == 0:
+        return Interval(x[inside[-1]], x[inside[-1]], bounded=True)
     near_end = yield from _end(values, x[inside[-1]:])
     back = x[inside[-1]::-1]
     farthest = next(v for v in reversed(_run(values, back)) if values.reached(v))
-    if both_ends:
+    if ends == 2:
         # There the run of points that the estimate holds for reached is taken on trust, and its last one is checked.
         hoped = dict(zip(x, hope >= target, strict=True)) | {farthest: True}
         trusted = [*itertools.takewhile(hoped.__getitem__, back[back.index(farthest):])]

@@ -12,15 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.arrays import FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.thresholds import (
     HOPELESS_LOGITS,
     Interval,
     Known,
+    Search,
     grid,
     interval_search,
-    last_reaching,
+    last_search,
     rising_search,
+    run_search,
     run_searches,
 )
 from ..settings import (
@@ -44,6 +47,7 @@ from .predict import LAW, Prediction, Predictions, predict
 from .solve import COARSE, RATIO_OF_LIMIT, Model, Sizes, bearable, samples
 
 FEW_FACTS = 16  # a V from which on a capacity is worth a row
+OPTIMISM = (1, 4)  # powers of two by which the N/V that stores so many is guessed too small: without an MLP, with one
 MULTIPLES = (1, 4, 16)  # of the least N/V that stores so many: the rows where no budgets are given, beside the limit
 MOST_RATIO = 10**9  # N/V of a row, beside the limit
 NEIGHBOURS = (4, 6, 11, 16)  # eighths of V at which the spread over seeds is looked at, to both sides
@@ -197,6 +201,7 @@ class LargestV:
         self.found: dict[Budget, Interval | None] = {}
         self.accuracy: dict[Budget, Known] = {}  # by V
         self.predicted: dict[tuple[Budget, int], tuple[Predictions, int]] = {}  # where each prediction is
+        self.far = HOPELESS_LOGITS if model.activation is None else NEARER
 
     def sizes(self, budget: Budget, V: int, **changed: float) -> dict[str, float]:
         """All sizes at a V."""
@@ -214,23 +219,20 @@ class LargestV:
         self.predicted |= {at: (many, place) for place, at in enumerate(wanted)}
         return many.accuracy.tolist()
 
-    def attention(self, sizes: Mapping[str, float]) -> float:
-        """Predicted attention alone."""
-        return float(self.model.attention(self.stacked([sizes]))[0])
-
     def search(self, budgets: Iterable[Budget]) -> None:
         """Find the interval of V that ends the highest, for each budget that is not known yet."""
         new = [r for r in dict.fromkeys(budgets) if r not in self.found]
         if not new:
             return
-        guess = self.model.estimate(self.stacked(self.sizes(r, int(v)) for r in new for v in self.points))
-        accuracy, attention = (guess[o].reshape(len(new), -1) for o in ("accuracy", "attention"))
-        worth = bearable(attention, self.target)
         self.accuracy |= {r: {} for r in new}
-        far = HOPELESS_LOGITS if self.model.activation is None else NEARER
-        searches = {r: interval_search(self.points, accuracy[i], self.target, self.accuracy[r], highest=True,
-                                       worth=worth[i], both_ends=False, far=far) for i, r in enumerate(new)}
-        self.found |= run_searches(searches, self.accuracy, self.evaluate)
+        self.found |= run_searches({r: self._interval(r, self.points, self.accuracy[r], 1) for r in new}, self.accuracy,
+                                   self.evaluate)
+
+    def _interval(self, budget: Budget, points: FloatArray, known: Known, ends: int) -> Search[Interval | None]:
+        """The search among points for the interval of V that ends the highest."""
+        guess = self.model.estimate(self.stacked(self.sizes(budget, int(v)) for v in points))
+        return interval_search(points, guess["accuracy"], self.target, known, highest=True, ends=ends, far=self.far,
+                               worth=bearable(guess["attention"], self.target))
 
     def default_budgets(self) -> tuple[Budget, ...]:
         """The budgets of an answer without any: multiples of the least N/V that stores a few facts, and the limit."""
@@ -242,10 +244,9 @@ class LargestV:
             return (None,)
         guess = self.model.estimate_recall(self.stacked(self.sizes(r, int(v)) for r in powers for v in enough))
         reaching = np.flatnonzero((guess.reshape(len(powers), -1) >= self.target).any(axis=1))
-        # The guess is optimistic: about half of what it takes, less with an MLP.
-        k = min(int(reaching[0]) + 1 if reaching.size else len(powers), len(powers) - 1)
-        hoped = [c * powers[k] for c in MULTIPLES if self.model.activation is None and c * powers[k] <= MOST_RATIO]
-        self.search([None, powers[k], powers[max(0, k - 1)], *hoped])
+        k = min(int(reaching[0]) + OPTIMISM[self.model.activation is not None] if reaching.size else len(powers),
+                len(powers) - 1)
+        self.search([None, powers[k]] if self.model.activation is None else [None])  # rows, most likely
         if not self._stores_few(None):
             return (None,)
         # From the guess to the least that is true: more samples never harm.
@@ -256,9 +257,15 @@ class LargestV:
         return (*(c * powers[k] for c in MULTIPLES if c * powers[k] <= MOST_RATIO), None)
 
     def _stores_few(self, budget: Budget) -> bool:
-        self.search([budget])
-        interval = self.found[budget]
-        return interval is not None and interval.high >= FEW_FACTS
+        """Whether a V of `FEW_FACTS` or more reaches the target; where the interval is not known, from a few
+        predictions that are not kept."""
+        if budget in self.found:
+            interval = self.found[budget]
+            return interval is not None and interval.high >= FEW_FACTS
+        known: Known = {}
+        points = np.union1d(FEW_FACTS, self.points[self.points > FEW_FACTS])
+        return run_search(self._interval(budget, points, known, 0), known, lambda wanted: self.model.predict(
+            self.stacked(self.sizes(budget, V) for V in wanted)).accuracy) is not None
 
     def rows(self, budgets: tuple[Budget, ...]) -> tuple[Row, ...]:
         """A row a budget."""
@@ -275,10 +282,14 @@ class LargestV:
         best = {r: max(self.accuracy[r], key=self.accuracy[r].__getitem__) for r in budgets}
         more = {} if self.model.activation is None else self._next(
             {r: 2 * tops[r] if r in tops else best[r] for r in budgets})
-        return tuple(self._row(r, tops.get(r), best[r], more.get(r)) for r in budgets)
+        starts, longest = self._starts(tops), self._longest(tops)
+        return tuple(self._row(r, best[r], more.get(r), V=tops.get(r), V_from=starts.get(r), longest_L=longest.get(r))
+                     for r in budgets)
 
-    def _row(self, budget: Budget, top: int | None, best: int, following: dict[str, int | None] | None) -> Row:
-        """What is said of a budget: at its largest V, or where there is none at the best one."""
+    def _row(self, budget: Budget, best: int, following: dict[str, int | None] | None, **found: Any) -> Row:
+        """What is said of a budget: at its largest V, with what else was `found`, or where there is none at the best
+        one."""
+        top = found["V"]
         V, N_given, model = top or best, self.fixed.get("N"), self.model
         (many, place), sizes = self.predicted[budget, V], self.sizes(budget, V)
         seen: dict[str, Any] = {o: float(getattr(many, o)[place]) for o in OBSERVABLES}
@@ -295,14 +306,13 @@ class LargestV:
             return row
         N, trained, is_limit = sizes["N"], _trained(self.fixed), budget is None and N_given is None
         return dataclasses.replace(
-            row, **seen, **self._formula(V, N), V=V, N=None if is_limit else int(N), V_from=self._start(budget),
+            row, **seen, **self._formula(V, N), **found, N=None if is_limit else int(N),
             V_seeds=(self._reached(budget, -1, V), self._reached(budget, 1, V)),
             attention_weight=None if model.beta is None else float(many.attention_weight[place]),
             std={o: float(x[place]) for o, x in many.std.items()}, facts_per_parameter=V / trained,
             bits_per_parameter=float(permutation_bits(V=float(V))) / trained,
             coverage_bound=float(coverage(V=float(V), N=N)),
-            coverage_V=None if is_limit else most_facts_from_samples(int(N), self.target),
-            longest_L=self._longest(budget, V))
+            coverage_V=None if is_limit else most_facts_from_samples(int(N), self.target))
 
     def _formula(self, V: int, N: float) -> dict[str, Any]:
         """The branches of `capacity.attention_only`, or with an MLP, that bind at N samples."""
@@ -346,28 +356,37 @@ class LargestV:
         found = run_searches(searches, known, values)
         return {r: {"V": facts, **{name: found.get((r, name)) for name in MORE}} for r, facts in V.items()}
 
-    def _start(self, budget: Budget) -> int | None:
-        """About the least V of the budget's interval. There attention decides, which is quick to compute; recall is
+    def _starts(self, tops: Mapping[Budget, int]) -> dict[Budget, int | None]:
+        """About the least V of each budget's interval. There attention decides, which is quick to compute; recall is
         taken from the least V that was predicted."""
-        least, accuracy = min((v, x) for v, x in self.accuracy[budget].items() if x >= self.target)
-        there = self.attention(self.sizes(budget, least))
-        share = min(1.0, max(self.target, accuracy / there)) if there > 0 else 1.0
-        return last_reaching(lambda v: share * self.attention(self.sizes(budget, v)) if v < least else accuracy,
-                             self.target, least, int(self.low), guess=least)
+        known, share = dict[Budget, Known](), dict[Budget, float]()
+        least = {r: min(v for v, x in self.accuracy[r].items() if x >= self.target) for r in tops}
+        there = self.model.attention(self.stacked(self.sizes(*at) for at in least.items())) if least else ()
+        for (r, V), attention in zip(least.items(), there, strict=True):
+            accuracy = self.accuracy[r][V]
+            known[r] = {V: accuracy}
+            share[r] = min(1.0, max(self.target, accuracy / float(attention))) if attention > 0 else 1.0
 
-    def _longest(self, budget: Budget, V: int) -> int | None:
-        """The longest L at which attention reaches the target, at the sizes of the budget's V; None: any. At finite
+        def values(wanted: list[tuple[Budget, int]]) -> list[float]:
+            attention = self.model.attention(self.stacked(self.sizes(*at) for at in wanted))
+            return [share[r] * float(x) for (r, _), x in zip(wanted, attention, strict=True)]
+
+        return run_searches({r: last_search(V, int(self.low), self.target, known[r], V) for r, V in least.items()},
+                            known, values)
+
+    def _longest(self, tops: Mapping[Budget, int]) -> dict[Budget, int | None]:
+        """The longest L at which attention reaches the target, at the sizes of each budget's V; None: any. At finite
         rates it is accuracy that has to, and L comes to a share CLOSE."""
         start, high = int(self.fixed["L"]), int(self.model.search_range("L", {}, self.target)[1])
+        known: dict[Budget, Known] = {r: {} for r in tops}
 
-        def reached(L: int) -> float:
-            sizes = self.sizes(budget, V, L=float(L))
-            return self.attention(sizes) if self.model.beta is None else float(
-                self.model.predict(self.stacked([sizes])).accuracy[0])
+        def values(wanted: list[tuple[Budget, int]]) -> FloatArray:
+            sizes = self.stacked(self.sizes(r, tops[r], L=float(L)) for r, L in wanted)
+            return self.model.attention(sizes) if self.model.beta is None else self.model.predict(sizes).accuracy
 
-        longest = last_reaching(reached, self.target, start, high, 2 * start,
-                                relative=0.0 if self.model.beta is None else CLOSE)
-        return None if longest == high else longest
+        found = run_searches({r: last_search(start, high, self.target, known[r], 2 * start, relative=(
+            0.0 if self.model.beta is None else CLOSE)) for r in tops}, known, values)
+        return {r: None if longest == high else longest for r, longest in found.items()}
 
     def _reached(self, budget: Budget, deviations: int, V: int) -> int | None:
         """About the largest V at which a seed so many standard deviations from the mean reaches the target.
