@@ -112,7 +112,7 @@ def test_all_ways_to_compute_agree(name, rng):
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_latex_is_whole(name):
+def test_the_expression_is_sympy_in_the_declared_symbols_and_its_latex_is_whole(name):
     item = formulas[name]
     text = item.latex()
     assert text.count("{") == text.count("}")
@@ -122,11 +122,6 @@ def test_latex_is_whole(name):
             assert SYMBOLS[argument].latex in text
     assert "tau" not in text.replace(r"\tau", "")
     assert "lam" not in text.replace(r"\lambda", "")
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_the_expression_is_sympy_in_the_declared_symbols(name):
-    item = formulas[name]
     assert isinstance(item.expr, sympy.Expr)
     assert item.expr.free_symbols <= set(item.symbols.values())
     assert all(item.symbols[a] is symbol(a) for a in item.arguments)

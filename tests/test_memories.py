@@ -154,18 +154,23 @@ def test_shipped_slopes_tell_the_right_exponent_from_wrong_ones():
         assert abs(row["slope"] - row["law"]) < 0.02
 
 
-@pytest.mark.parametrize("given_, name", [
-    ((1.0, 64, 5), "alpha"), ((math.nan, 64, 5), "alpha"), ((2.0, 64, 0), "stored"), ((2.0, 64, 9, None, 5), "stored"),
-    ((2.0, 64, 5, 17), "classes"), ((2.0, 64, 5, 1), "classes"),
+@pytest.mark.parametrize("asked, given_, how, name", [
+    *[(memories.threshold_error, given_, {}, name) for given_, name in (
+        ((1.0, 64, 5), "alpha"), ((math.nan, 64, 5), "alpha"), ((2.0, 64, 0), "stored"),
+        ((2.0, 64, 9, None, 5), "stored"), ((2.0, 64, 5, 17), "classes"), ((2.0, 64, 5, 1), "classes"))],
+    *[(memories.compare_memories, (), how, name) for how, name in (
+        ({}, "d"), ({"d": 8, "facts": 8}, "d"), ({"d": 0}, "d"), ({"facts": 1}, "facts"), ({"d": 2.5}, "d"),
+        ({"d": 8, "rank": 9}, "rank"), ({"d": 8, "m": 0}, "m"), ({"d": 8, "target": 1.0}, "target"),
+        ({"d": 8, "target": math.nan}, "target"))],
+    (zipf_at, (2.0, 16), {"classes": 5}, "classes"),
 ])
-def test_zipf_refuses_what_is_out_of_range(given_, name):
-    assert_refused(name, memories.threshold_error, *given_)
+def test_what_is_out_of_range_is_refused(asked, given_, how, name):
+    assert_refused(name, asked, *given_, **how)
 
 
 def test_zipf_without_room_for_classes():
     assert zipf_at(2.0, 16).shared is None
     assert zipf_at(2.0, 16, classes=4).shared is not None
-    assert_refused("classes", zipf_at, 2.0, 16, classes=5)
 
 
 def test_memories_lie_in_their_order():
@@ -193,15 +198,6 @@ def test_comparisons_are_complete():
     assert {r.provenance for r in found.memories} <= {"derived", "kin", "quoted"}
     fits = [r for r in found.memories if "fit" in r.name]
     assert fits and all(r.provenance == "kin" and "2412.06538" in r.reference for r in fits)
-
-
-@pytest.mark.parametrize("how, name", [
-    ({}, "d"), ({"d": 8, "facts": 8}, "d"), ({"d": 0}, "d"), ({"facts": 1}, "facts"), ({"d": 2.5}, "d"),
-    ({"d": 8, "rank": 9}, "rank"), ({"d": 8, "m": 0}, "m"), ({"d": 8, "target": 1.0}, "target"),
-    ({"d": 8, "target": math.nan}, "target"),
-])
-def test_comparisons_refuse_what_is_out_of_range(how, name):
-    assert_refused(name, memories.compare_memories, **how)
 
 
 @pytest.mark.parametrize("d", [64, 256, 1024])

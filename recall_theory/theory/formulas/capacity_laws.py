@@ -186,8 +186,7 @@ _attention: Row = functools.partial(_law, limits="law.attention of its name as L
 
 @_attention("capacity.mean_embedding", "Largest V: the mean embedding is stored by the label frequencies' noise")
 def mean_embedding(d: Real, N: Real, L: Real, e: Real, target: Real) -> Real:
-    """V L^4/(N^2 d^3) = S, 1 - w sqrt(S) = s sqrt(S + 1/d); s + w = typical + Phi^-1(target) sqrt(deviation^2 + t^2),
-    t = 1 + e d/L."""
+    """V L^4/(N^2 d^3) = S, of `_room` at the lead of `_even`."""
     x = N**2 * d**3 / L**4
     y = _log_competitors(x / (2 * log(L)), L)
     return x * _room(_even(y, _turn(d, L, e), target), d)
@@ -197,10 +196,8 @@ def mean_embedding(d: Real, N: Real, L: Real, e: Real, target: Real) -> Real:
       "Largest V: labels attended in training carry what all values share, those missed do not",
       regime="as capacity.mean_embedding, d << V", limits="below capacity.mean_embedding where V >> d and shared > 0")
 def uneven_attention(d: Real, N: Real, L: Real, e: Real, shared: Real, target: Real) -> Real:
-    """V L^4/(N^2 d^3) = S, 1 - w sqrt(S) = s sqrt(S + 1/d); s = typical + Phi^-1(1 - eta) deviation,
-    w = Phi^-1(target) t: a share eta = d/(V shared^2 typical(V)^2) is missed at most, in a share `target` of the seeds.
-    By one step of Newton's method from x/(4 ln L), between the ends of [sqrt(2 ln L) + sqrt(2 ln(V/d))]^2.
-    """
+    """V L^4/(N^2 d^3) = S, of `_room` at the lead of `_uneven`: by one step of Newton's method from x/(4 ln L), between
+    the ends of [sqrt(2 ln L) + sqrt(2 ln(V/d))]^2."""
     x = N**2 * d**3 / L**4
     V = least(x / (4 * log(L)), d**2 / lambert_w(d**2))  # beyond what interference leaves it does not matter
 

@@ -103,9 +103,7 @@ def _n2(V: Real, N: Real) -> Real:
 @_mean("orthogonal.attention.lead", "Lead of the informative token: z_trig.g",
        regime=_REGIME + "; exact on average for d > V", limits="(1 - 1/L)(N^2/V + e N) for V large")
 def lead(V: Real, L: Real, N: Real, e: Real) -> Real:
-    """T = (1 + e + rho) x2 + N^2/V - n2/V - [mu (V-1)^2 + rho (V rho + 2 + e/rho) x2 + (1-1/V) n2]/L.
-
-    rho = (L-1)/V, mu = rho N/V, x2 = N (1 - 1/V), n2 = x2 + N^2/V.
+    """`lead_given` at the mean label counts.
 
     >>> round(lead(64, 200, 64, 1), 3)
     124.391

@@ -245,8 +245,6 @@ def stored_lead(p: StepTwo) -> Real:
 @record("mlp.attention.quadratic_lead", "The lead that the quadratic part of the activation adds, per A2",
         "V L d e tau kappa", mlp=True, limits="tau (1 + 2 tau)/(V L^4) at V >> L^2")
 def quadratic_lead(p: StepTwo) -> Real:
-    """c tau/V [(1 + 2 e tau + r/d)/L^4 + (1 + 2/d)/(V L^2) + e (1 - 2/L)(1 + 2 m2/d)/(d L^3)],
-    r = 2 kappa - 1 + 4 e (1 + tau) + kappa + 3 e tau + 8 e kappa/d."""
     d, e, kappa, tau, L, V = p.d, p.e, p.kappa, p.tau, p.L, p.V
     drawn = (2 * kappa - 1 + 4 * e * (1 + tau)) / d + 4 * e * kappa / d**2
     of_norms = (kappa + 3 * e * tau) / d + 4 * e * kappa / d**2  # a sample's mean of phi goes with its norm
@@ -262,8 +260,6 @@ def quadratic_lead(p: StepTwo) -> Real:
         limits="tau/(L^2 V) at large L, V, N")
 @once
 def lead(p: StepTwo) -> Real:
-    """A c (1 - 1/V) tau {(1 - 1/N)(1 + e/d)/(L^2 V) + (Q - 1)/(N L^2)}
-    + h1 c (1 - 1/V) tau e b0 Q [tau/L^2 + (1 - 1/V)/(L d)]/N + A2 quadratic."""
     return p.A * stored_lead(p) + p.h1 * self_lead(p) + p.A2 * quadratic_lead(p)
 
 
@@ -329,7 +325,8 @@ def _stored(p: StepTwo, strength: Real, a: Real, b: Real) -> Pair:
 
 
 def _walks(p: StepTwo, k: int) -> tuple[Pair, Pair]:
-    """The two pieces of V[S^k]: S M S + S tr S M, and z z' tr S M + e (S z'M z + S M z z' + z z'M S), M = S^k.
+    """The two pieces of V[S^k], as (token, lead): S M S + S tr S M, and z z' tr S M + e (S z'M z + S M z z' + z z'M S),
+    M = S^k.
 
     V[M] = E dC M dC with dC the fluctuation of C_i over samples, or of C^k over facts. A token sees tr S V beside the
     trigger, since its overlap with what is stored along the trigger follows from the lead; the lead sees
@@ -344,14 +341,14 @@ def _walks(p: StepTwo, k: int) -> tuple[Pair, Pair]:
 
 def over_samples(p: StepTwo, k: int) -> Pair:
     """V[S^k] over samples: (c^2/(L-1)) of the tokens' piece and c/L^2 of the trigger's."""
-    (token, seen), (turned, turned_seen) = _walks(p, k)
-    return p.c / p.L * token + p.c / p.L**2 * turned, p.c / p.L * seen + p.c / p.L**2 * turned_seen
+    walked, turned = _walks(p, k)
+    return p.c / p.L * walked[0] + p.c / p.L**2 * turned[0], p.c / p.L * walked[1] + p.c / p.L**2 * turned[1]
 
 
 def over_facts(p: StepTwo, k: int) -> Pair:
     """V[S^k] over facts: (c/L)^2 of both pieces."""
-    (token, seen), (turned, turned_seen) = _walks(p, k)
-    return (p.c / p.L)**2 * (token + turned), (p.c / p.L)**2 * (seen + turned_seen)
+    walked, turned = _walks(p, k)
+    return (p.c / p.L)**2 * (walked[0] + turned[0]), (p.c / p.L)**2 * (walked[1] + turned[1])
 
 
 @once
@@ -372,8 +369,7 @@ def count_overlap(p: StepTwo) -> Real:
 # --- the noise, by cause: variance of a token's score and, over seeds, of the lead ------------------
 
 def mean_embedding(p: StepTwo) -> Pair:
-    """The mean embedding is not zero, and label noise stores it: M^2 m3/(V d^3), M = h1 c^2 (1 + 1/L) rr for Gaussian
-    embeddings."""
+    """The mean embedding is not zero, and label noise stores it."""
     pulled, turned = mean_pull(p), p.h1 * p.rr * p.e * p.c * p.tau / p.L
     seen = pulled**2 * along_mean(2, p) + 2 * pulled * turned * along_mean(1, p) + turned**2 / p.V
     square = p.kappa * along_mean(3, p) + (1 - p.kappa) * along_mean_on_sphere(p.V, p.d)[0]
@@ -386,26 +382,20 @@ def echo_by_lead(p: StepTwo) -> Real:
 
 
 def trigger_echo(p: StepTwo) -> Pair:
-    """The covariance of the tokens turns the stored trigger: (tau/d) [2 g_t k (m2 - 1)/d + k^2 (m3 - 2 m2 + 1)/d^2],
-    k = e (h1 c^2 rr/L + A c/L^2 (1/V + (Q - 1)/N)), g_t = T0/tau. The lead sees k z_trig.Sigma z_trig:
-    2 (k tau/d)^2/V."""
+    """The covariance of the tokens turns the stored trigger: the lead sees `echo` times z_trig.Sigma z_trig."""
     m, turned = p.moments, echo(p) / p.d
     token = lead(p) * echo_by_lead(p) + p.tau / p.d * turned**2 * (m[3] - 2 * m[2] + 1)
     return token, 2 * (turned * p.tau)**2 / p.V
 
 
 def noise_tokens(p: StepTwo) -> Pair:
-    """Noise tokens are stored by the correlation of outputs with the label noise:
-    s [c^4 m4/d^3 + 2 c^2 a m3/d^2 + a^2 m2/d], s = K1^2 c W/(N L), a = -e tau/L^2."""
-    _, noise = stored_by_outputs(p)
-    return _stored(p, *noise)
+    """Noise tokens are stored by the correlation of outputs with the label noise."""
+    return _stored(p, *stored_by_outputs(p)[1])
 
 
 def informative_tokens(p: StepTwo) -> Pair:
-    """Informative tokens are stored by the correlation of outputs with the label noise:
-    s [c^4 m4/d^3 + 2 c^2 a m3/d^2 + a^2 m2/d], s = K1^2 W2/L^2, a = e c tau/L."""
-    facts, _ = stored_by_outputs(p)
-    return _stored(p, *facts)
+    """Informative tokens are stored by the correlation of outputs with the label noise."""
+    return _stored(p, *stored_by_outputs(p)[0])
 
 
 @once
@@ -419,15 +409,12 @@ def _squares(p: StepTwo) -> tuple[Real, Real, Real]:
     """Squares of the coefficients with which a sample's covariance is weighted, beyond A^2: pairs of samples, of facts,
     and through norms."""
     Ae, Be = p.A + p.A2 * p.eta, p.B + p.A2 / (p.L * p.d)
-    pair = Ae**2 + p.A2**2 * (2 * p.eta + 1 / p.L) / (p.L * p.d) - p.A**2
-    fact = Ae**2 + p.A2**2 * (2 * p.eta + 1 / p.L**2) / (p.L * p.d) - p.A**2
+    pair, fact = (Ae**2 + p.A2**2 * (2 * p.eta + 1 / length) / (p.L * p.d) - p.A**2 for length in (p.L, p.L**2))
     return pair, fact, Be**2
 
 
 def sequence_sampling(p: StepTwo) -> Pair:
-    """Each sequence holds a sample of the noise tokens, not their covariance:
-    A^2 (c^2/(N L)) [(m2/d) E_i + c b (m2^2 + q)/(N L d^2)] + h1^2 kappa 2 V m2 self^2/d^2, and what beyond A^2 weights
-    the covariance of samples."""
+    """Each sequence holds a sample of the noise tokens, not their covariance."""
     V, L, d, N, c, tau, m2 = p.V, p.L, p.d, p.N, p.c, p.tau, p.moments[2]
     b = 1 / d + squared_counts(p) / V
     labels = _label_pull(p)
@@ -455,11 +442,7 @@ def squared_pairs(p: StepTwo) -> Real:
         "label counts", _ALONE)
 @once
 def stored_variance(p: StepTwo) -> Real:
-    """(A tau c/L)^2 (1 + 3 e/d) {(1 - 1/V)^2 [2 n2^2/(L V d)^2 + kappa 4 n22/(d L^2 V^3)] + c^2 W2 m1/(V d)
-    + (n2/d + n3/V) c m2 (1 - 1/(c L))^2/(L d N V) + 2 m2 (1/d + 1/V)/(d (L N)^2)}, n2, n3, n22 of the counts.
-
-    A sum over directions, of which that of the trigger counts twice if it is in the values.
-    """
+    """A sum over directions, of which that of the trigger counts twice if it is in the values."""
     V, L, d, N, c, m2 = p.V, p.L, p.d, p.N, p.c, p.moments[2]
     n2, n3 = squared_counts(p), cubed_counts(p)
     stored = ((1 - 1 / V)**2 * (2 * n2**2 / (L * V * d)**2 + p.kappa * 4 / d * squared_pairs(p) / (L**2 * V**3))
@@ -608,16 +591,13 @@ def mlp_mean_squares(p: StepTwo) -> tuple[Real, Real]:
 
 
 def mlp_mean(p: StepTwo) -> Pair:
-    """The finite width turns what all samples share, the mean of phi phi', into a random direction W'1/m:
-    [c^2 + 4 c c' m_4/(m_3 d) + 2 (c'^2 + c c'') m_2/d + (b0 Q/N)^2 (h1^2 eta + h2^2 eta^2/2)]/m tr S Cbar^2, with
-    c = b0 Q h0/N + h3/(V L^2), its derivatives by a neuron's relative input power, and eta = e tau/L^2 + 1/V."""
+    """The finite width turns what all samples share, the mean of phi phi', into a random direction W'1/m."""
     square, (token, seen) = sum(mlp_mean_squares(p)), mean_squared(p)
     return square * token, square * seen
 
 
 def mlp_noise(p: StepTwo) -> Pair:
-    """Samples are compared by m neurons instead of by the kernel:
-    (w0/m) {slopes: P2/N, A/V, A2/(V L^4)} {powers: P0/N, A/(V L^2), A2/(V L^4)}."""
+    """Samples are compared by m neurons instead of by the kernel."""
     e, tau, d, A, A2, L, V, N = p.e, p.tau, p.d, p.A, p.A2, p.L, p.V, p.N
     along, across = 4 * e * tau + 2, e * (3 * tau**2 + 4 * tau)
     curved = A2 * p.c**2 / (L**4 * V)
@@ -654,23 +634,19 @@ CAUSES = (
 )
 
 
-def _on_record(cause: Cause) -> None:
-    """Register both variances of a cause, for the model without an MLP and with one."""
-    what = (cause.pair.__doc__ or "").split(":")[0].replace("\n", " ").strip()
-    for i, noise in enumerate(("variance", "lead_variance")):
-        def function(p: StepTwo, i: int = i) -> Real:
-            return cause.pair(p)[i]
-
-        subject = "Token noise" if i == 0 else "Variance of the lead over seeds"
-        name = cause.mlp.split(": ")[-1].replace(" ", "_")
-        if cause.alone:
-            record(f"attention.{noise}.{name}", f"{subject}: {what[0].lower() + what[1:]}")(function)
-        record(f"mlp.attention.{noise}.{'mlp_' + name if not cause.alone else name}",
-               f"{subject}: {what[0].lower() + what[1:]}", f"{_ALONE} m {_NEURONS}", mlp=True)(function)
+def _on_record(cause: Cause, i: int, noise: str, subject: str) -> None:
+    """Register a variance of a cause, for the model without an MLP and with one."""
+    what = (cause.pair.__doc__ or "").split(":")[0].replace("\n", " ").strip(" .")
+    name, title = cause.mlp.split(": ")[-1].replace(" ", "_"), f"{subject}: {what[0].lower() + what[1:]}"
+    if cause.alone:
+        record(f"attention.{noise}.{name}", title)(lambda p: cause.pair(p)[i])
+    record(f"mlp.attention.{noise}.{name if cause.alone else 'mlp_' + name}", title, f"{_ALONE} m {_NEURONS}",
+           mlp=True)(lambda p: cause.pair(p)[i])
 
 
 for _cause in CAUSES:
-    _on_record(_cause)
+    _on_record(_cause, 0, "variance", "Token noise")
+    _on_record(_cause, 1, "lead_variance", "Variance of the lead over seeds")
 
 
 def parts(p: StepTwo) -> dict[str, Pair]:
