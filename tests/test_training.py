@@ -97,17 +97,6 @@ def test_full_batch_descent_is_the_simulators():
     assert training.state.loss[0] == pytest.approx(reference.loss(task, Val, W), rel=1e-5)
 
 
-def test_rung_one_observes_what_simulate_does():
-    from recall_theory import simulate
-
-    setting = Setting(V=32, L=4, d=32, N=1024)
-    mine, theirs = rungs.train_rung(rungs.RUNGS["1"], setting, 16, 5), simulate(setting, 16, 6)
-    for name in ("attention", "recall", "accuracy"):
-        other = getattr(theirs, name)
-        error = np.hypot(mine.measures[name].se, other.se)
-        assert abs(mine.measures[name].mean - other.mean) < 4 * error + 0.01, name
-
-
 # The trainer, on a problem that has nothing to do with facts.
 
 
