@@ -12,7 +12,7 @@ from support import drawn_task
 from recall_theory.activations import activation
 from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate import data, observables, reference, run, three_step
-from recall_theory.simulate.activation_tables import fast_activation
+from recall_theory.simulate.loops import fast_activation
 
 EMBEDDINGS = ["gaussian", "sphere", "orthogonal"]
 ACTIVATIONS = ["relu", "gelu", "tanh", "erf", "quadratic", "identity", "x**3 - 3*x", "relu(x - 0.3)**2"]
