@@ -89,16 +89,6 @@ def stops_after(n, answer=None):
     return mapped
 
 
-def logits_of(arrays, tokens):
-    """The logits (n, answers) after tokens (n, t) of a transformer whose weights are these arrays alone."""
-    x = arrays["embedding"][tokens] + arrays["positions"][:tokens.shape[1]]
-    scores = np.einsum("nd,hde,nte->nht", x[:, -1], arrays["key_query"], x)
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
-    weights /= weights.sum(-1, keepdims=True)
-    hidden = np.einsum("nht,hde,nte->nd", weights, arrays["value"], x) @ arrays["inward"].T + arrays["bias"]
-    return np.maximum(hidden, 0) @ arrays["outward"].T @ arrays["unembedding"].T
-
-
 def standard_error(values):
     return np.std(values, ddof=1) / np.sqrt(len(values))
 

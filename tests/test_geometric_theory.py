@@ -18,12 +18,10 @@ from recall_theory.geometric import GeometricSetting, geometric_prediction, pred
 from recall_theory.geometric import hop_depth as counting
 from recall_theory.geometric.geometric_prediction import variance_by_cause as variance
 from recall_theory.geometric.geometric_prediction import variance_of_paths
-from recall_theory.geometric.geometric_setting import ROUNDED
 from recall_theory.geometric.geometric_simulation import digit_codes, draw_bijections, draw_maps, word_tables
 from recall_theory.geometric.superposition import COARSE, FINE, nearest_competitor, signs_recall
 from recall_theory.geometric.superposition import superposition_recall as recall
 from recall_theory.numerics.quadrature import gauss_beta
-from recall_theory.numerics.quantiser import nearest_level, noise_at
 from recall_theory.numerics.unit_sphere import squared_length_rule
 from recall_theory.settings import SettingError
 from recall_theory.theory import forced_choice
@@ -65,16 +63,19 @@ def by_integration(N, k, d):
     a, b = (k - 1) / 2, (d - k) / 2
 
     def given_y(y):
+        if k == d:
+            return given_share(1, y) * density(y, d)
         inner, _ = integrate.quad(lambda s: given_share(s, y) * s ** (a - 1) * (1 - s) ** (b - 1), 0, 1, epsabs=1e-9)
         return inner / special.beta(a, b) * density(y, d)
 
     return integrate.quad(given_y, -1, 1, epsabs=1e-8, limit=100)[0]
 
 
-@pytest.mark.parametrize("N, k, d", [(2, 4, 12), (50, 6, 10), (300, 8, 30), (10**6, 12, 40)])
+@pytest.mark.parametrize("N, k, d", [(2, 4, 12), (50, 6, 10), (300, 8, 30), (10**6, 12, 40),
+                                     (2, 2, 2), (2, 7, 7), (30, 4, 4), (10**6, 24, 24)])
 def test_the_law_for_two_codes_by_plain_integration(N, k, d):
     """A second way: no nearest rival, no Gauss rule."""
-    assert recall(N, 2, k, d) == pytest.approx(by_integration(N, k, d), abs=1e-5)
+    assert recall(N, 2, k, d) == pytest.approx(by_integration(N, k, d), abs=1e-5 if d > k else 1e-4)
 
 
 def by_draws(N, words, k, d, draws, seed):
@@ -116,17 +117,6 @@ def test_noise_is_interference_of_another_length():
     assert recall(10**6, 1, 60, 100, noise=1e-4) == pytest.approx(1, abs=1e-9)
 
 
-@pytest.mark.parametrize("precision", [1, 3, 8, 16])
-def test_rounding_adds_what_its_regression_leaves(precision):
-    x = np.linspace(-9, 9, 1_000_001)
-    weights = np.exp(-(x**2) / 2) * (x[1] - x[0]) / math.sqrt(2 * math.pi)
-    rounded = nearest_level(x, ROUNDED, precision)
-    factor = (weights * x) @ rounded
-    left = weights @ (rounded - factor * x) ** 2 / factor**2
-    assert len(np.unique(rounded)) <= 2**precision
-    assert noise_at(ROUNDED, precision) == pytest.approx(left, rel=0.01)
-
-
 @pytest.mark.parametrize("N, noise", [(2, 0.5), (3, 0.7), (6, 0.7), (13, 2), (64, 0.6), (100, 0.6), (100, 1.2)])
 def test_signs_under_noise_at_any_number(N, noise):
     """The digits of every number, beside all others: no recursion, no grid."""
@@ -154,22 +144,6 @@ def test_more_nodes_change_nothing():
     more = FINE._replace(lengths=24, directions=160)
     for case in [(100, 4, 16, 64), (10**12, 3, 32, 256), (1000, 8, 32, 200), (50, 30, 12, 500)]:
         assert recall(*case) == pytest.approx(recall(*case, more), abs=1e-6)
-
-
-@pytest.mark.parametrize("N, k", [(2, 2), (2, 7), (30, 4), (10**6, 24)])
-def test_two_codes_under_a_map_onto_to_thirty_digits(N, k):
-    """With d = k and two codes the deflection is half the angle of a random direction: one integral, in mpmath."""
-    with mpmath.workdps(30):
-        half, a = mpmath.mpf(1) / 2, mpmath.mpf(k - 1) / 2
-
-        def below(theta):  # the chance that a random direction is within theta
-            cap = mpmath.betainc(a, half, 0, mpmath.sin(theta) ** 2, regularized=True) / 2
-            return cap if theta < mpmath.pi / 2 else 1 - cap
-
-        weight = mpmath.beta(a, half)
-        exact = mpmath.quad(lambda theta: (1 - below(theta / 2)) ** (N - 1) * mpmath.sin(theta) ** (k - 2) / weight,
-                            mpmath.linspace(0, mpmath.pi, 9))
-    assert recall(N, 2, k, k) == pytest.approx(float(exact), abs=1e-4)
 
 
 @pytest.mark.parametrize("wrong", ["naive", "one code too few", "codes not seen through the map"])

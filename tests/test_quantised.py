@@ -13,6 +13,7 @@ from scipy.integrate import quad
 from support import shipped
 
 from recall_theory import Setting, SettingError, predict, simulate
+from recall_theory.geometric.geometric_setting import ROUNDED
 from recall_theory.numerics import quantiser
 from recall_theory.theory.formulas.lower_bounds import bits_with_errors, permutation_bits, stored_bits
 from recall_theory.theory.formulas.recall_formulas import quantisation
@@ -23,28 +24,24 @@ from validation.quantised import SEEDS, grid, recalls
 CELLS = shipped("quantised")
 
 
-def level(x, bits, loading):
-    positive = 2 ** (bits - 1)
-    step = loading / positive
-    return step * (np.clip(np.floor(x / step), -positive, positive - 1) + 1 / 2)
-
-
-@pytest.mark.parametrize("bits", [1, 2, 3, 5])
-def test_the_noise_is_what_a_normal_variable_and_its_level_leave(bits):
-    """By quadrature between the edges; no other range does better."""
-    loading = quantiser.best_loading(bits)
+@pytest.mark.parametrize("bits, loading", [*((bits, quantiser.best_loading(bits)) for bits in (1, 2, 3, 5)),
+                                           *((bits, ROUNDED) for bits in (1, 3, 8))])
+def test_the_noise_is_what_a_normal_variable_and_its_level_leave(bits, loading):
+    """By quadrature between the edges; no other range does better than the best."""
     edges = np.linspace(-loading, loading, 2**bits + 1)[1:-1]
     edges = [-12, *edges, 12]
 
     def part(f, a, b):
-        q = level((a + b) / 2, bits, loading)
+        q = quantiser.nearest_level((a + b) / 2, loading, bits)
         return quad(lambda x: f(x, q) * math.exp(-x * x / 2), a, b)[0] / math.sqrt(2 * math.pi)
 
     def mean(f):
         return sum(part(f, a, b) for a, b in itertools.pairwise(edges))
 
     product = mean(lambda x, q: x * q)
-    assert quantiser.quantiser_noise(bits) == pytest.approx(mean(lambda x, q: q * q) / product**2 - 1, rel=1e-6)
+    assert quantiser.noise_at(loading, bits) == pytest.approx(mean(lambda x, q: q * q) / product**2 - 1, rel=1e-6)
+    if loading == ROUNDED:
+        return
     assert quantiser.compression(bits) == pytest.approx(-mean(lambda x, q: q * (x**3 - 3 * x)) / product, rel=1e-6)
     others = [quantiser.noise_at(k, bits) for k in np.linspace(0.5, 6, 56)]
     assert quantiser.quantiser_noise(bits) <= min(others) + 1e-9

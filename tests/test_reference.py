@@ -12,7 +12,7 @@ from support import drawn_task
 from recall_theory.activations import activation
 from recall_theory.settings import Setting, SettingError
 from recall_theory.simulate import data, observables, reference, run, three_step
-from recall_theory.simulate.activation_tables import fast_activation
+from recall_theory.simulate.loops import fast_activation
 
 EMBEDDINGS = ["gaussian", "sphere", "orthogonal"]
 ACTIVATIONS = ["relu", "gelu", "tanh", "erf", "quadratic", "identity", "x**3 - 3*x", "relu(x - 0.3)**2"]
@@ -20,10 +20,19 @@ SIZES = [(20, 6, 24, 300), (2, 3, 5, 40), (2, 1, 2, 7), (9, 1, 12, 50), (7, 4, 9
          (64, 40, 64, 500)]  # V, L, d, N
 MLP_SIZES = [(20, 6, 24, 300, 7), (9, 1, 12, 50, 30), (7, 4, 9, 1, 5), (30, 12, 31, 97, 64)]
 LAYERS = [{}, {"m": 9, "activation": "gelu"}]
+ETA = 1e-12  # the explicit simulator at this rate is the limit eta -> 0 but for some 1e-12
 
 
-def fast(task):
-    return three_step.train(task.setting, task.emb, task.samples, task.layer)
+def at_beta(setting, lead, eta=ETA):
+    """The setting with beta so large that the trigger's logit is about `lead`."""
+    return setting.replace(eta=eta, gamma=lead * setting.V * setting.L**2 / eta)
+
+
+def fast(task, beta=None):
+    """At the setting's rates as eta -> 0, or at another beta."""
+    beta = task.setting.beta if beta is None else beta
+    temperature = None if np.isinf(beta) else beta * float(task.z_eos @ task.z_eos)
+    return three_step.train(task.setting, task.emb, task.samples, task.layer, temperature=temperature)
 
 
 def by_definition(task):
@@ -40,9 +49,11 @@ def assert_same(a, b, setting):
     natural = 1 / (setting.V * setting.L**2)  # at L = 1 all scores are zero but for rounding
     assert_close(a.scores, b.scores, scale=natural)
     assert_close(a.trigger_score, b.trigger_score, scale=natural)
-    assert_close(a.logits, b.logits)
-    assert_close(a.wrong @ a.out, b.wrong @ b.out)
-    assert observables.exactly(a, setting.L) == pytest.approx(observables.exactly(b, setting.L), abs=1e-9)
+    scale = setting.gamma or 1.0
+    assert_close(a.logits, b.logits / scale)
+    assert_close(a.wrong @ a.out, b.wrong @ b.out / scale)
+    if setting.is_limit:
+        assert observables.exactly(a, setting.L) == pytest.approx(observables.exactly(b, setting.L), abs=1e-9)
 
 
 def every_sequence(task):
@@ -69,10 +80,17 @@ def test_the_fast_path_is_the_explicit_limit(setting):
         assert_same(fast(task), by_definition(task), setting)
 
 
+@pytest.mark.parametrize("lead", [None, 2.0])
 @pytest.mark.parametrize("layer", LAYERS)
-def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
+def test_blocks_of_any_size_give_the_same(layer, lead, monkeypatch):
     setting = Setting(V=12, L=7, d=10, N=333, **layer)
+    setting = setting if lead is None else at_beta(setting, lead)
+
+    def observed(model):
+        return observables.on_fresh_sequences(model, setting.L, np.random.default_rng(1), 200)
+
     whole = fast(drawn_task(setting, 2))
+    seen = observed(whole)
     for module, name, size in ((data, "DRAW_TOKENS", 50), (data, "LAYOUT_TOKENS", 20),
                                (reference, "BLOCK_NUMBERS", 400), (three_step, "TABLE", 12),
                                (three_step, "FEWEST_ROWS", 5), (observables, "BLOCK_LOGITS", 30),
@@ -84,7 +102,9 @@ def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
     assert_same(fast(again), by_definition(again), setting)
     monkeypatch.setattr(data, "DRAW_TOKENS", 1 << 21)
     monkeypatch.setattr(data, "LAYOUT_TOKENS", 1 << 16)
-    assert_same(fast(drawn_task(setting, 2)), whole, setting)
+    parts = fast(drawn_task(setting, 2))
+    assert_same(parts, dataclasses.replace(whole, out=whole.out * (setting.gamma or 1)), setting)
+    assert observed(parts) == pytest.approx(seen, abs=1e-12)
 
 
 # --- ties ---

@@ -7,30 +7,14 @@ import itertools
 import numpy as np
 import pytest
 from support import drawn_task
-from test_reference import VARIANTS
+from test_reference import VARIANTS, assert_close, assert_same, at_beta, by_definition, fast
 
-from recall_theory.settings import SMALL_RATES, Setting, SettingError
+from recall_theory.settings import SMALL_RATES, Setting
 from recall_theory.simulate import loops, observables, reference, run, three_step
 from recall_theory.simulate.run import simulate
 
-ETA = 1e-12  # the explicit simulator at this rate is the limit eta -> 0 but for some 1e-12
 LAYERS = [{}, {"m": 30, "activation": "gelu"}, {"m": 30, "activation": "x**2 + x"}]
 SIZES = [(20, 6, 24, 300), (9, 1, 12, 50), (30, 12, 31, 97)]  # V, L, d, N
-
-
-def at_beta(setting, lead, eta=ETA):
-    """The setting with beta so large that the trigger's logit is about `lead`."""
-    return setting.replace(eta=eta, gamma=lead * setting.V * setting.L**2 / eta)
-
-
-def fast(task, beta=None):
-    temperature = (task.setting.beta if beta is None else beta) * float(task.z_eos @ task.z_eos)
-    return three_step.train(task.setting, task.emb, task.samples, task.layer, temperature=temperature)
-
-
-def difference(a, b):
-    """The largest, relative to the largest entry."""
-    return np.abs(a - b).max() / max(np.abs(b).max(), 1e-300)
 
 
 @pytest.mark.parametrize("variant, layer", list(itertools.product(VARIANTS, LAYERS)), ids=str)
@@ -38,12 +22,8 @@ def test_the_fast_path_is_the_explicit_one_at_a_tiny_eta(variant, layer):
     for size, lead in itertools.product(SIZES, (1e-3, 3.0, 1e4)):
         setting = at_beta(Setting(*size, **variant, **layer), lead)
         task = drawn_task(setting, 1)
-        explicit = reference.train(task)
-        slow, quick = reference.trained(task, explicit), fast(task)
-        assert difference(quick.scores, slow.scores) < 1e-9
-        assert quick.trigger_score == pytest.approx(slow.trigger_score, rel=1e-9)
-        assert difference(quick.logits, slow.logits / setting.gamma) < 1e-9
-        assert difference(quick.wrong @ quick.out, slow.wrong @ slow.out / setting.gamma) < 1e-9
+        explicit, quick = reference.train(task), fast(task)
+        assert_same(quick, reference.trained(task, explicit), setting)
         assert observables.on_fresh_sequences(quick, setting.L, np.random.default_rng(4), 100) == pytest.approx(
             reference.on_fresh_sequences(task, explicit, np.random.default_rng(4), 100), abs=1e-9)
 
@@ -52,8 +32,8 @@ def test_a_wrong_temperature_is_seen():
     """The negative control of the above: beta off by a hundredth."""
     setting = at_beta(Setting(20, 6, 24, 300), 1.0)
     task = drawn_task(setting, 1)
-    slow = reference.trained(task, reference.train(task)).logits / setting.gamma
-    assert difference(fast(task, 1.01 * setting.beta).logits, slow) > 1e-4
+    off = fast(task, 1.01 * setting.beta).logits - by_definition(task).logits / setting.gamma
+    assert np.abs(off).max() > 1e-4 * np.abs(fast(task).logits).max()
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -70,23 +50,7 @@ def test_large_beta_is_the_limit_and_small_beta_uniform_attention(layer):
     assert weight == pytest.approx(1 / 8, abs=1e-12)
     if not layer:  # at beta 0 step three is step one
         val1 = three_step.step_one(setting, task.emb, task.samples)
-        assert difference(fast(task, 0.0).out, val1.T @ task.emb.u.T) < 1e-12
-
-
-@pytest.mark.parametrize("layer", LAYERS[:2])
-def test_blocks_of_any_size_give_the_same(layer, monkeypatch):
-    setting = at_beta(Setting(V=12, L=7, d=10, N=333, **layer), 2.0)
-    task = drawn_task(setting, 2)
-    whole = fast(task)
-    observed = observables.on_fresh_sequences(whole, setting.L, np.random.default_rng(1), 200)
-    for module, name, size in ((three_step, "WEIGHTS", 30), (observables, "BLOCK_LOGITS", 30),
-                               (three_step, "TABLE", 12), (three_step, "FEWEST_ROWS", 5),
-                               (three_step, "BLOCK_ENTRIES", 70), (three_step, "TABLE_ENTRIES", 12 * 4)):
-        monkeypatch.setattr(module, name, size)
-    parts = fast(task)
-    assert difference(parts.logits, whole.logits) < 1e-12
-    assert observables.on_fresh_sequences(parts, setting.L, np.random.default_rng(1), 200) == pytest.approx(
-        observed, abs=1e-12)
+        assert_close(fast(task, 0.0).out, val1.T @ task.emb.u.T, 1e-12)
 
 
 def test_softmax_of_scores_that_underflow():
@@ -160,8 +124,3 @@ def test_simulate_observes_the_weight_at_finite_rates_only():
     assert soft.to_dict()["observed"]["attention_weight"]["values"] == soft.attention_weight.values.tolist()
     explicit = simulate(at_beta(setting, 2.0, eta=30.0), 3, 1, n_test=200)
     assert 1 / 8 < explicit.attention_weight.mean < explicit.attention.mean
-
-
-def test_a_beta_beyond_floats_is_an_error():
-    with pytest.raises(SettingError, match="too large together"):
-        fast(drawn_task(Setting(V=4, L=2, d=4, N=8)), np.inf)

@@ -13,6 +13,7 @@ from recall_theory.simulate import reference
 from recall_theory.simulate.data import Samples, draw_embeddings
 from recall_theory.training import RUNG_NAMES, attention_model, rungs, transformer_blocks
 from recall_theory.training.attention_model import (
+    AttentionLayer,
     FixedEmbeddings,
     RecallTask,
     Sequences,
@@ -20,7 +21,7 @@ from recall_theory.training.attention_model import (
     draw_sequences,
 )
 from recall_theory.training.trainer import Plan, Problem, Training
-from recall_theory.training.transformer_blocks import BlockShape
+from recall_theory.training.transformer_blocks import TransformerBlocks
 
 jax = pytest.importorskip("jax")
 optax = pytest.importorskip("optax")
@@ -54,7 +55,7 @@ def test_losses_and_gradients_are_the_simulators(trigger_in_value):
     at = {"Val": jnp.asarray(Val, jnp.float32), "W": jnp.asarray(W, jnp.float32)}
 
     def loss(parameters):
-        scores = attention_model.forward(parameters, mine, mine.training, setting).logits
+        scores = AttentionLayer().forward(setting, parameters, mine, mine.training).logits
         return attention_model.cross_entropy(scores, mine.training.label).mean()
 
     close(loss(at), reference.loss(task, Val, W))
@@ -85,8 +86,8 @@ def test_full_batch_descent_is_the_simulators():
     task, mine = both(SMALL)
     rung = rungs.RUNGS["3"]
     plan = rung.plan(SMALL, most_steps=20)
-    training = Training(rung.problem(SMALL), jax.tree.map(lambda x: x[None], attention_model.initial(
-        mine, False)), jax.tree.map(lambda x: x[None], mine), plan)
+    start, data = (jax.tree.map(lambda x: x[None], tree) for tree in (rung.model.initial(SMALL, mine, None), mine))
+    training = Training(rung.problem(SMALL), start, data, plan)
     found = training.run().parameters
     Val, W = np.zeros((2, 12, 12))
     for _ in range(20):
@@ -95,17 +96,6 @@ def test_full_batch_descent_is_the_simulators():
     close(found["Val"][0], Val, 1e-4)
     close(found["W"][0], W, 1e-4)
     assert training.state.loss[0] == pytest.approx(reference.loss(task, Val, W), rel=1e-5)
-
-
-def test_rung_one_observes_what_simulate_does():
-    from recall_theory import simulate
-
-    setting = Setting(V=32, L=4, d=32, N=1024)
-    mine, theirs = rungs.train_rung(rungs.RUNGS["1"], setting, 16, 5), simulate(setting, 16, 6)
-    for name in ("attention", "recall", "accuracy"):
-        other = getattr(theirs, name)
-        error = np.hypot(mine.measures[name].se, other.se)
-        assert abs(mine.measures[name].mean - other.mean) < 4 * error + 0.01, name
 
 
 # The trainer, on a problem that has nothing to do with facts.
@@ -177,10 +167,10 @@ def test_the_trigger_token_stands_before_the_informative_one():
     seq = Sequences(np.array([[3, 1, 2], [0, 1, 2]], np.int32), np.array([1, 0], np.int32), np.array([0, 0], np.int32))
     setting = Setting(V=5, L=3, d=8, N=10)
     for token, expected in ((True, [[3, 6, 1, 2, 5], [6, 0, 1, 2, 5]]), (False, [[3, 1, 2, 5], [0, 1, 2, 5]])):
-        shape = BlockShape(1, token)
-        parameters = transformer_blocks.initial(setting, shape, np.random.default_rng(0))
+        model = TransformerBlocks(1, token)
+        parameters = model.initial(setting, None, np.random.default_rng(0))
         parameters["positions"] = np.zeros_like(parameters["positions"])
-        x, place = transformer_blocks.embedded(jax.tree.map(jnp.asarray, parameters), seq, shape, setting.V)
+        x, place = model.embedded(jax.tree.map(jnp.asarray, parameters), seq, setting.V)
         rows = parameters["tokens"][np.array(expected)]
         if not token:
             rows[[0, 1], [1, 0]] += parameters["tokens"][6]
@@ -190,8 +180,8 @@ def test_the_trigger_token_stands_before_the_informative_one():
 
 def test_blocks_look_back_only():
     rng = np.random.default_rng(0)
-    setting, shape = Setting(V=9, L=4, d=16, N=10), BlockShape(2, True)
-    parameters = jax.tree.map(jnp.asarray, transformer_blocks.initial(setting, shape, rng))
+    start = TransformerBlocks(2, True).initial(Setting(V=9, L=4, d=16, N=10), None, rng)
+    parameters = jax.tree.map(jnp.asarray, start)
     x = rng.standard_normal((3, 6, 16)).astype(np.float32)
     other = x.copy()
     other[:, 4:] = 0

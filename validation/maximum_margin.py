@@ -75,7 +75,7 @@ def compare(d: int, V: int, L: int) -> dict[str, Any]:
              for task in tasks]
     data, rung = stacked(tasks), RUNGS["3"]
     plan = dataclasses.replace(rung.plan(setting), loss=0.0)  # which no loss is below
-    start = stacked([attention_model.initial(task, trains_embeddings=False) for task in tasks])
+    start = stacked([rung.model.initial(setting, task, np.random.default_rng()) for task in tasks])
     training = Training(rung.problem(setting), start, data, plan)
     hebbian = jax.jit(jax.vmap(lambda task: attention_model.three_steps(task, setting, None, None)))(data)
     reached: list[tuple[int, Any, list[float] | None]] = [(3, hebbian, None)]

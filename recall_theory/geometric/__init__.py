@@ -21,17 +21,15 @@ if TYPE_CHECKING:
     from .geometric_training import least_dimension, train, transfer
     from .hop_depth import HopDepths, hops
 
-# Module -> the public names that it defines, imported on first use.
-_NAMES = {
-    "construction": ("GeometricTransformer", "construct", "run_queries"),
-    "geometric_capacity": ("GeometricCapacity", "capacity", "crossovers"),
-    "geometric_prediction": ("GeometricPrediction", "predict"),
-    "geometric_setting": ("Construction", "GeometricSetting", "TrainingSetting"),
-    "geometric_simulation": ("GeometricObservation", "simulate"),
-    "geometric_training": ("least_dimension", "train", "transfer"),
-    "hop_depth": ("HopDepths", "hops"),
-}
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
+# Public names by the module that defines them, imported on first use.
+_HOME = {name: module for module, names in {
+    "construction": "GeometricTransformer construct run_queries",
+    "geometric_capacity": "GeometricCapacity capacity crossovers",
+    "geometric_prediction": "GeometricPrediction predict",
+    "geometric_setting": "Construction GeometricSetting TrainingSetting",
+    "geometric_simulation": "GeometricObservation simulate",
+    "geometric_training": "least_dimension train transfer",
+    "hop_depth": "HopDepths hops"}.items() for name in names.split()}
 
 __all__ = ["Construction", "GeometricCapacity", "GeometricObservation", "GeometricPrediction", "GeometricSetting",
            "GeometricTransformer", "HopDepths", "TrainingSetting", "capacity", "construct", "crossovers", "hops",

@@ -69,7 +69,8 @@ class CapacityRow:
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """Two of N, R and d, how queries are answered, and what settles the code length of random superposition."""
+    """Two of N, R and d, what settles the code length of random superposition, and an exact construction that answers
+    queries in the `shape` asked for, of any N and R."""
 
     N: int | None
     R: int | None
@@ -78,18 +79,7 @@ class Question:
     mlp_width: int | None
     parameters: int | None
     target: float
-    hops: int
-    depth: int
-    chain_of_thought: bool
-    bits: float
-
-    def exact(self, N: int, R: int) -> GeometricSetting | None:
-        """The exact construction at these sizes; None where its words are more than any construction takes."""
-        try:
-            return GeometricSetting(N=N, R=R, hops=self.hops, depth=self.depth, construction="exact",
-                                    chain_of_thought=self.chain_of_thought)
-        except SettingError:
-            return None
+    shape: GeometricSetting
 
     def solve(self, least_d: Callable[[int, int], float], least_N: int = 2) -> tuple[int | None, ...]:
         """N, R and d, the unknown one computed, where N R facts require d of at least `least_d(N, R)`, infinity beyond
@@ -151,10 +141,8 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
         raise SettingError(settled[-1], f"{' and '.join(settled)} each settle the code length: give one of them")
     if code_length is not None and GeometricSetting.parameters["code_length"].check(code_length) < 2:
         raise SettingError("code_length", f"code_length={code_length!r} is too short: random superposition needs 2")
-    GeometricSetting(N=2, R=1, hops=hops, depth=depth, chain_of_thought=chain_of_thought, bits=bits,
-                     construction="exact")  # refuses a contradiction
-    q = Question(**sizes, **settling, target=target, hops=hops, depth=depth, chain_of_thought=chain_of_thought,
-                 bits=bits)
+    how: dict[str, Any] = {"hops": hops, "depth": depth, "chain_of_thought": chain_of_thought, "bits": bits}
+    q = Question(**sizes, **settling, target=target, shape=GeometricSetting(N=2, R=1, construction="exact", **how))
     digit = min(max(int(bits), 1), MOST_DIGIT)  # of as many whole bits as a coordinate has
     rows = (
         _coded(q, "exact construction", lambda N: (N - 1).bit_length()),
@@ -166,13 +154,14 @@ def capacity(N: int | None = None, R: int | None = None, d: int | None = None, *
         _coded(q, f"digits of {digit} bits", lambda N: -(-(N - 1).bit_length() // digit)),
         _coded(q, "codes on a circle, float32", lambda N: 2 if N <= CIRCLE["float32"] else None),
     )
-    return GeometricCapacity(unknown[0], dataclasses.asdict(q), rows, crossovers(q.N, q.R))
+    given = {**sizes, **settling, "target": target, **how}
+    return GeometricCapacity(unknown[0], given, rows, crossovers(q.N, q.R))
 
 
 def _coded(q: Question, name: str, code_length: Callable[[int], int | None]) -> CapacityRow:
     """Codes side by side, of a length that N tells; None where there are none."""
     def layout(N: int, R: int) -> Layout:
-        s, k = q.exact(N, R), code_length(N)
+        s, k = q.shape.changed(N=N, R=R), code_length(N)
         if s is None or k is None or s.words * k + s.slots * R > MOST_D:
             return None
         return k, s.words * k + s.slots * R
@@ -184,7 +173,7 @@ def _superposed(q: Question) -> CapacityRow:
     """Random superposition, each pass of a query right often enough for all of it to be."""
     @functools.cache
     def layout(N: int, R: int) -> Layout:
-        s = q.exact(N, R)
+        s = q.shape.changed(N=N, R=R)
         if s is None:
             return None
         aim = q.target ** (1 / len(s.word_lengths))
@@ -209,7 +198,7 @@ def _constructed(q: Question, name: str, layout: Callable[[int, int], Layout]) -
     N, R, d = q.solve(lambda N, R: (layout(N, R) or (0, math.inf))[1])
     if N is None or R is None or d is None:
         return CapacityRow(name, "derived", N, R, d)
-    s, found = q.exact(N, R), layout(N, R)
+    s, found = q.shape.changed(N=N, R=R), layout(N, R)
     assert s is not None and found is not None
     k, coded, recall = found[0], s.words * found[0], 1.0
     if name == "random superposition":
@@ -222,11 +211,11 @@ def _constructed(q: Question, name: str, layout: Callable[[int, int], Layout]) -
 def _bounded(q: Question) -> CapacityRow:
     """The lower bound on d where the facts are in subject embeddings alone, for the answers of one pass."""
     # Layers that re-embed have facts in their lookup: what is left is that embeddings know one hop.
-    hops = 1 if q.chain_of_thought or q.depth > 1 else q.hops
+    hops = 1 if q.shape.chain_of_thought or q.shape.depth > 1 else q.shape.hops
 
     def least_d(N: int, R: int) -> float:
         bits = hops_bits(N, R, hops)
-        return math.inf if bits is None else bits / q.bits - BITS_ROUNDING
+        return math.inf if bits is None else bits / q.shape.bits - BITS_ROUNDING
 
     # The bound speaks of N that the tree of words fits into.
     tree = 2 if q.R is None else max(2, sum(q.R**j for j in range(hops)))

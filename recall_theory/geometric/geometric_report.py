@@ -139,8 +139,8 @@ def _curve(N: int, R: int, simulated: list[tuple[int, Observable]]) -> RecallCur
                        math.ceil(R * math.log2(N) - BITS_ROUNDING))
 
 
-def frontiers(N: int, most_hops: int, d: int = HELD) -> dict[str, tuple[int | None, ...]]:
-    """For each way to answer queries the most relations that an embedding of d one-bit coordinates holds, at 1, 2, ..
+def frontiers(N: int, most_hops: int) -> dict[str, tuple[int | None, ...]]:
+    """For each way to answer queries the most relations that an embedding of 512 one-bit coordinates holds, at 1, 2, ..
     hops; and the bound on it for facts in subject embeddings alone, None where none is known."""
 
     def takes(way: str, R: int, h: int) -> float:
@@ -152,7 +152,7 @@ def frontiers(N: int, most_hops: int, d: int = HELD) -> dict[str, tuple[int | No
         return Construction(N=N, R=R, hops=hops, route=route).d
 
     def most(way: str, h: int) -> int | None:
-        R = last_reaching(lambda R: takes(way, R, h) <= d, 1, 1, MOST_R, guess=1)
+        R = last_reaching(lambda R: takes(way, R, h) <= HELD, 1, 1, MOST_R, guess=1)
         return R if R is None or takes(way, R + 1, h) < math.inf else None
 
     return {name: tuple(most(way, h) for h in range(1, most_hops + 1))

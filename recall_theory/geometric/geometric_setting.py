@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..settings import BaseSetting, SettingError, declared
 
@@ -80,6 +81,13 @@ class GeometricSetting(BaseSetting):
                                f"{self.construction} construction takes {least_k}")
         if self.width < least_d:
             raise SettingError("d", f"d={self.d} is too small: the {self.construction} construction takes {least_d}")
+
+    def changed(self, **changes: Any) -> GeometricSetting | None:
+        """The setting with some parameters changed; None where its words are more than any construction takes."""
+        try:
+            return self.replace(**changes)
+        except SettingError:
+            return None
 
     @property
     def k(self) -> int:

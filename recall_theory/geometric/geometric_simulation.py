@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from .geometric_setting import MOST_CODED, ROUNDED, GeometricSetting, TrainingSe
 
 IntArray = NDArray[np.int64]
 Progress = Callable[[int, int], None]
-AnySetting = TypeVar("AnySetting", GeometricSetting, TrainingSetting)
 
 MOST_MULTIPLICATIONS = 1e13  # a seed; some minutes of work
 MOST_QUERIES = 2**16  # chains of several passes that are asked; all of them where there are no more
@@ -97,7 +95,7 @@ def superpose(codes: FloatArray, maps: FloatArray, answers: IntArray) -> FloatAr
     return sum((codes[a] @ b.T for b, a in zip(maps, answers, strict=True)), np.zeros(()))
 
 
-class GeometricObservation(Measured[AnySetting]):
+class GeometricObservation(Measured[GeometricSetting | TrainingSetting]):
     """What was measured on `seeds` independent draws of one setting: `measures` by name, one value a seed."""
 
 
@@ -117,7 +115,7 @@ def check_affordable(setting: GeometricSetting) -> None:
 
 
 def simulate(setting: GeometricSetting, seeds: int = 32, seed: int | None = None, *, jobs: int = 1,
-             progress: Progress | None = None) -> GeometricObservation[GeometricSetting]:
+             progress: Progress | None = None) -> GeometricObservation:
     """Draw bijections, codes and maps `seeds` times, and count the queries that are answered rightly.
 
     `seed` fixes the draws (drawn and kept in the result where None); any number of `jobs` gives the same bits.
@@ -132,11 +130,11 @@ def simulate(setting: GeometricSetting, seeds: int = 32, seed: int | None = None
     check_seeds(seeds)
     used = check_seed(seed)
 
-    def observed(values: list[float]) -> GeometricObservation[GeometricSetting]:
+    def observed(values: list[float]) -> GeometricObservation:
         return GeometricObservation(setting, used, {"recall": Observable(np.array(values))})
 
-    return observed(collect(one_seed, [(setting, used, index) for index in range(seeds)], jobs=jobs,
-                            progress=progress, partial=lambda values: observed(values) if values else None))
+    tasks = [(setting, used, index) for index in range(seeds)]
+    return observed(collect(one_seed, tasks, jobs=jobs, progress=progress, partial=observed))
 
 
 def one_seed(setting: GeometricSetting, seed: int, index: int) -> float:

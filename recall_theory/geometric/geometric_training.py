@@ -24,7 +24,7 @@ STREAMS = ("facts", "start", "frozen", "shuffle", "edit", "new facts", "new star
 
 
 def train(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, *, resume: str | None = None,
-          progress: Progress | None = None) -> GeometricObservation[TrainingSetting]:
+          progress: Progress | None = None) -> GeometricObservation:
     """Train one transformer a seed, and measure its recall, probes, gate and edits, each beside a control.
 
     `recall` is over all queries, `frozen` the same with the entities' embeddings frozen at random, so that the facts
@@ -53,7 +53,7 @@ def train(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, *, 
 
 
 def transfer(setting: TrainingSetting, seeds: int = 4, seed: int | None = None, *, resume: str | None = None,
-             progress: Progress | None = None) -> GeometricObservation[TrainingSetting]:
+             progress: Progress | None = None) -> GeometricObservation:
     """Train one transformer a seed, draw new bijections, and train new entity embeddings for them, all else frozen.
 
     `recall` is that of the first facts, `new_facts` of the new ones, `new_facts_shuffled` the same where the numbers
@@ -154,7 +154,7 @@ class Study:
         """Ctrl-C in the block raises `Interrupted` with the measures so far, where there are any."""
         return interrupted_with(lambda: self.observed() if self.measures else None)
 
-    def observed(self) -> GeometricObservation[TrainingSetting]:
+    def observed(self) -> GeometricObservation:
         """All measures so far."""
         return GeometricObservation(self.setting, self.seed, {
             name: Observable(values) for name, values in self.measures.items()})

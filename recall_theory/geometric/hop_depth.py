@@ -79,12 +79,14 @@ def hops(N: int, R: int, h: int, bits: float = 16.0) -> HopDepths:
         """So many bits, and in coordinates."""
         return least, None if least is None else math.ceil(least / s.bits - BITS_ROUNDING)
 
-    ways = [HopCosts("embedding", EMBEDDINGS, False, 1, 1, *_sizes(s, 1), 0, *bound(hops_bits(N, R, h)))]
-    for depth in range(2, h + 1):
-        passes = math.ceil(h / math.ceil(h / depth))
-        words, d, width = _sizes(s, depth)
-        lookup = 0 if words is None else N * s.k * (1 + words)
-        ways.append(HopCosts("layers", f"{EMBEDDINGS}, lookup tables", False, depth, passes, words, d, width, lookup))
+    ways = []
+    for depth in range(1, h + 1):
+        way, passes = s.changed(depth=depth, chain_of_thought=False), math.ceil(h / math.ceil(h / depth))
+        words, d, width = (None, None, None) if way is None else (way.words, way.exact_width, way.mlp_width)
+        lookup = 0 if way is None or depth == 1 else N * s.k * (1 + way.words)
+        route, facts_in = ("embedding", EMBEDDINGS) if depth == 1 else ("layers", f"{EMBEDDINGS}, lookup tables")
+        of_answers = bound(hops_bits(N, R, h) if depth == 1 else None)
+        ways.append(HopCosts(route, facts_in, False, depth, passes, words, d, width, lookup, *of_answers))
     half = tables_bits(N, R) / (2 * N)
     routes = {"middle": (f"{EMBEDDINGS}, unembedding", half), "two-layers": (f"{EMBEDDINGS}, unembedding", half),
               "wide": ("MLP", None), "chain": (EMBEDDINGS, hops_bits(N, R, 1))}
@@ -95,15 +97,6 @@ def hops(N: int, R: int, h: int, bits: float = 16.0) -> HopDepths:
         ways.append(HopCosts(route, facts_in, route == "chain", 1, passes, R**c.ahead, d, width, 0, *bound(least)))
     few = R * math.lgamma(N + 1) <= math.log(QUICK_TABLES) and R**h <= QUICK_TABLES
     return HopDepths(N, R, h, bits, tuple(ways), count_answers(N, R, h) if few else None, tables_bits(N, R))
-
-
-def _sizes(setting: GeometricSetting, depth: int) -> tuple[int | None, int | None, int | None]:
-    """Words, d and MLP width at so many layers; None where the words are more than any construction takes."""
-    try:
-        s = setting.replace(depth=depth, chain_of_thought=False)
-    except SettingError:
-        return None, None, None
-    return s.words, s.exact_width, s.mlp_width
 
 
 # The answers that there are to tell apart

@@ -128,11 +128,11 @@ class SmoothedFunction:
     central moment; the means of (phi - mean)^2 times the first two; the fourth cumulant.
     """
 
-    def __init__(self, phi: RealFunction, d: float, widths: FloatArray, n: int, steps: int, reach: int):
+    def __init__(self, phi: RealFunction, d: float, widths: tuple[float, ...], n: int, steps: int, reach: int):
         """`n` nodes on each piece between kinks, `steps` points of the table to a unit of v, up to |v| = reach."""
         self.steps, self.last = steps, (reach + 1) * steps
         v = np.arange(-self.last, self.last + 1) / steps if reach else np.zeros(1)
-        width = widths[:, None, None]
+        width = np.array(widths)[:, None, None]
         kinks = (np.array(phi.kinks) - v[:, None]) / width if phi.kinks else np.zeros((len(widths), len(v), 0))
         x, p = split_at(kinks, d, n if phi.kinks else 2 * n)
         f = phi.phi(v[:, None] + width * x)
@@ -166,8 +166,4 @@ def _orthogonal(x: FloatArray, d: float) -> tuple[FloatArray, ...]:
     return x, x**2 - 1, x**3 - 3 * a * x, x**4 - 6 * b * x**2 + 3 * a * b
 
 
-@functools.lru_cache(maxsize=64)
-def smoothed(phi: RealFunction, d: float, widths: tuple[float, ...], n: int, steps: int,
-             reach: int) -> SmoothedFunction:
-    """A `SmoothedFunction`, kept. What it says at a v does not depend on its reach."""
-    return SmoothedFunction(phi, d, np.array(widths), n, steps, reach)
+smoothed = functools.lru_cache(maxsize=64)(SmoothedFunction)  # what it says at a v does not depend on its reach

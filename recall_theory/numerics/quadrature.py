@@ -227,22 +227,15 @@ def condense(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArr
     return nodes, weights
 
 
-def condense_with(x: FloatArray, w: FloatArray, n: int,
-                  *others: FloatArray) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
-    """`condense`, and what other functions (..., M) on the measure are at its nodes (..., n): their regression on the
-    polynomials of x below degree n, so that means of their products with one keep what it has.
+def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """`condense`, and the matrix (..., n, M) that takes a function on the measure to what it is at the nodes: its
+    regression on the polynomials of x below degree n, so that means of its products with one keep what it has.
 
     >>> x = np.linspace(-1, 1, 9)
-    >>> nodes, weights, (square,) = condense_with(x, np.full(9, 1 / 9), 3, x**2)
-    >>> bool(np.allclose(square, nodes**2))
+    >>> nodes, weights, operator = condensation(x, np.full(9, 1 / 9), 3)
+    >>> bool(np.allclose(operator @ x**2, nodes**2))
     True
     """
-    nodes, weights, operator = condensation(x, w, n)
-    return nodes, weights, [(operator @ f[..., None])[..., 0] for f in others]
-
-
-def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """`condense`, and the matrix (..., n, M) that takes a function on the measure to its regression at the nodes."""
     nodes, weights, operator = _lanczos(x, w, n)
     return nodes, weights, operator()
 

@@ -18,7 +18,7 @@ from ..activations import Activation, activation
 from ..numerics.arrays import FloatArray, Rows
 from ..numerics.unit_sphere import random_embeddings
 from ..settings import Setting, SettingError
-from .activation_tables import fast_activation
+from .loops import fast_activation
 
 IntArray = NDArray[np.intp]
 TokenArray = NDArray[np.unsignedinteger[Any]]

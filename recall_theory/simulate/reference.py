@@ -110,9 +110,11 @@ def attention(task: Task, W: FloatArray, keys: FloatArray) -> FloatArray:
     return weight / weight.sum(axis=1, keepdims=True)
 
 
-def mix(a: FloatArray, values: FloatArray) -> FloatArray:
-    """h (n, d): the values (n, L, d) weighted with the attention (n, L)."""
-    return (a[:, None, :] @ values)[:, 0]
+def attended(task: Task, W: FloatArray, seq: Sequences) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Keys and values (n, L, d), the attention (n, L), and h (n, d), the values weighted with it."""
+    keys, values = embed(task, seq)
+    a = attention(task, W, keys)
+    return keys, values, a, (a[:, None, :] @ values)[:, 0]
 
 
 def features(task: Task, h: FloatArray) -> FloatArray:
@@ -140,8 +142,7 @@ def loss(task: Task, Val: FloatArray, W: FloatArray) -> float:
     """Cross-entropy in nats, the mean over the N training samples."""
     total = 0.0
     for seq in blocks(task):
-        keys, values = embed(task, seq)  # (n, L, d)
-        h = mix(attention(task, W, keys), values)  # (n, d)
+        *_, h = attended(task, W, seq)  # (n, d)
         log_p = log_softmax(logits(task, Val, h), axis=1)  # (n, V)
         total -= float(log_p[np.arange(len(h)), seq.label].sum())
     return total / task.setting.N
@@ -151,9 +152,7 @@ def gradients(task: Task, Val: FloatArray, W: FloatArray) -> tuple[FloatArray, F
     """Gradients of `loss` in Val (as Val) and in W (d, d); in the limit, those at uniform output."""
     grad_Val, grad_query = np.zeros_like(Val), np.zeros(len(W))
     for seq in blocks(task):
-        keys, values = embed(task, seq)  # (n, L, d)
-        a = attention(task, W, keys)  # (n, L)
-        h = mix(a, values)  # (n, d)
+        keys, values, a, h = attended(task, W, seq)
         if task.setting.is_limit:
             residual = np.full((len(h), task.setting.V), 1 / task.setting.V)  # (n, V)
         else:
@@ -203,9 +202,7 @@ def trained(task: Task, model: Model) -> Trained:
 def answered(task: Task, model: Model, seq: Sequences) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Three arrays (n,): whether the argmax of the attention is the informative position, whether the logits of what is
     attended to name its label, a tie of m counting 1/m, and the attention of the informative position."""
-    keys, values = embed(task, seq)  # (n, L, d)
-    a = attention(task, model.W, keys)  # (n, L)
-    h = mix(a, values)  # (n, d)
+    keys, _, a, h = attended(task, model.W, seq)
     scores = keys @ (model.W @ task.z_eos)  # (n, L): the attention itself can underflow to a tie
     return (credit(scores, seq.position), credit(logits(task, model.Val, h), seq.label),
             a[np.arange(len(a)), seq.position])

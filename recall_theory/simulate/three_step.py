@@ -29,7 +29,7 @@ import numpy as np
 
 from ..numerics.arrays import FloatArray, Rows
 from ..numerics.quantiser import quantised
-from ..settings import Setting, SettingError
+from ..settings import Setting
 from . import loops
 from .data import Block, Embeddings, Mlp, Samples, in_parts
 
@@ -224,12 +224,7 @@ def cancels(setting: Setting, emb: Embeddings, size: float, g: FloatArray, layer
 def train(setting: Setting, emb: Embeddings, samples: Samples, layer: Mlp | None = None, *,
           temperature: float | None = None, bits: int | None = None) -> Trained:
     """Three steps of gradient descent in the limit eta -> 0, eta*gamma -> infinity, or at a finite inverse
-    `temperature` beta |z_EOS|^2 of the attention; without a layer Val is quantised to `bits` then.
-
-    Raises `SettingError` where that goes beyond what floats hold.
-    """
-    if temperature is not None and not np.isfinite(temperature):
-        raise SettingError("gamma", "eta and gamma are too large together: their product overflows")
+    `temperature` beta |z_EOS|^2 of the attention; without a layer Val is quantised to `bits` then."""
     if layer is None:
         g = step_two(setting, emb, samples, step_one(setting, emb, samples))
     else:

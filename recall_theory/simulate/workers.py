@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..errors import SettingError, interrupted_with, interrupts_deferred
 
@@ -123,23 +123,12 @@ def _started() -> Worker:
                             env={**os.environ, **ONE_THREAD, "PYTHONPATH": paths})
 
 
-def _done_by(worker: Worker, message: bytes) -> tuple[list[Any], Exception | None]:
-    """The results of the first tasks of a pickled (work, tasks), one at least, and what the next one raised if it did.
-
-    Raises EOFError, OSError or UnpicklingError where the worker has ended.
-    """
-    assert worker.stdin is not None and worker.stdout is not None
-    pickle.dump(message, worker.stdin)
-    worker.stdin.flush()
-    results, error = pickle.load(worker.stdout)
-    return results, error
-
-
 def _shared(work: Work[Result], tasks: Iterator[Numbered], jobs: int) -> Generator[tuple[int, Result], None, None]:
     """The results of numbered tasks by `jobs` processes, as they are finished.
 
-    A thread for each process waits for it. A batch holds about as many tasks as its time allows; what a worker leaves
-    of it goes back to the tasks.
+    A thread for each process waits for it. A batch holds about as many tasks as its time allows. A worker answers it
+    with the results of its first tasks, one at least, and what the next one raised if it did; what it leaves goes back
+    to the tasks.
     """
     import cloudpickle  # unlike pickle it sends functions of a script, too
 
@@ -149,8 +138,11 @@ def _shared(work: Work[Result], tasks: Iterator[Numbered], jobs: int) -> Generat
     def done(batch: list[Numbered]) -> tuple[list[tuple[int, Result]], list[Numbered]]:
         message = cloudpickle.dumps((work, [task for _, task in batch]))
         worker = free.get()
+        assert worker.stdin is not None and worker.stdout is not None
         try:
-            results, error = _done_by(worker, message)
+            pickle.dump(message, worker.stdin)
+            worker.stdin.flush()
+            results, error = pickle.load(worker.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
             raise SettingError("jobs", f"jobs={jobs}: a worker was ended from outside, perhaps for want of memory; "
                                "fewer jobs need less") from None

@@ -6,6 +6,7 @@ NumPy simulator is the layer's reference. Parameters are Val and W, both (d, d),
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,42 +118,47 @@ def cross_entropy(scores: Tree, label: Tree) -> Tree:
     return optax.losses.softmax_cross_entropy_with_integer_labels(scores, label)
 
 
-def forward(parameters: Tree, task: RecallTask, seq: Sequences, setting: Setting, is_limit: bool = False) -> Seen:
-    """The layer: attention is a softmax, or in the limit all on the greatest score, shared where several tie."""
-    import jax
-    import jax.numpy as jnp
+@dataclasses.dataclass(frozen=True)
+class AttentionLayer:
+    """The layer: attention is a softmax, or with `is_limit` all on the greatest score, shared where several tie. Both
+    matrices are trained, and with `trains_embeddings` the embeddings too."""
 
-    z = embeddings_of(parameters, task)
-    query = parameters["W"] @ z.z_eos
-    here = jnp.arange(seq.tokens.shape[-1]) == seq.position[:, None]
-    scores = (z.z_in @ query)[seq.tokens] + here * (z.z_trig @ query)
-    weights = jax.nn.softmax(scores, axis=-1)
-    if is_limit:
-        near = tied(scores)
-        weights = near / near.sum(axis=-1, keepdims=True)
-    h = (weights[:, None, :] @ z.z_in[seq.tokens])[:, 0]
-    if setting.trigger_in_value:
-        h = h + jnp.take_along_axis(weights, seq.position[:, None], axis=-1) * z.z_trig
-    return Seen(h @ parameters["Val"].T @ z.z_out.T, scores, weights, seq.position)
+    is_limit: bool = False
+    trains_embeddings: bool = False
 
+    def initial(self, setting: Setting, task: RecallTask, rng: np.random.Generator) -> Tree:
+        """Both matrices zero, and trained embeddings as they were drawn."""
+        matrices = {name: np.zeros((setting.d, setting.d), np.float32) for name in ("Val", "W")}
+        return {**matrices, "z": tuple(task.embeddings)} if self.trains_embeddings else matrices
 
-def known(parameters: Tree, task: RecallTask, setting: Setting) -> Tree:
-    """(V,) of 1 where the layer answers a token right that it attends to alone."""
-    z = embeddings_of(parameters, task)
-    values = z.z_in + z.z_trig if setting.trigger_in_value else z.z_in
-    return credit(values @ parameters["Val"].T @ z.z_out.T, task.label)
+    def forward(self, setting: Setting, parameters: Tree, task: RecallTask, seq: Sequences) -> Seen:
+        """What the layer makes of sequences."""
+        import jax
+        import jax.numpy as jnp
+
+        z = embeddings_of(parameters, task)
+        query = parameters["W"] @ z.z_eos
+        here = jnp.arange(seq.tokens.shape[-1]) == seq.position[:, None]
+        scores = (z.z_in @ query)[seq.tokens] + here * (z.z_trig @ query)
+        weights = jax.nn.softmax(scores, axis=-1)
+        if self.is_limit:
+            near = tied(scores)
+            weights = near / near.sum(axis=-1, keepdims=True)
+        h = (weights[:, None, :] @ z.z_in[seq.tokens])[:, 0]
+        if setting.trigger_in_value:
+            h = h + jnp.take_along_axis(weights, seq.position[:, None], axis=-1) * z.z_trig
+        return Seen(h @ parameters["Val"].T @ z.z_out.T, scores, weights, seq.position)
+
+    def known(self, setting: Setting, parameters: Tree, task: RecallTask) -> Tree:
+        """(V,) of 1 where the layer answers a token right that it attends to alone."""
+        z = embeddings_of(parameters, task)
+        values = z.z_in + z.z_trig if setting.trigger_in_value else z.z_in
+        return credit(values @ parameters["Val"].T @ z.z_out.T, task.label)
 
 
 def embeddings_of(parameters: Tree, task: RecallTask) -> FixedEmbeddings:
     """The embeddings in use: trained ones where they are among the parameters."""
     return FixedEmbeddings(*parameters["z"]) if "z" in parameters else task.embeddings
-
-
-def initial(task: RecallTask, trains_embeddings: bool) -> Tree:
-    """Both matrices zero, and on rung 5 the embeddings as they were drawn."""
-    d = task.embeddings.z_in.shape[-1]
-    matrices = {name: np.zeros((d, d), np.float32) for name in ("Val", "W")}
-    return {**matrices, "z": tuple(task.embeddings)} if trains_embeddings else matrices
 
 
 def three_steps(task: RecallTask, setting: Setting, eta: float | None, gamma: float | None) -> Tree:
@@ -166,14 +172,15 @@ def three_steps(task: RecallTask, setting: Setting, eta: float | None, gamma: fl
     is_limit, label = eta is None, task.training.label
 
     def loss(parameters: Tree, saturated: bool) -> Tree:
-        scores = forward(parameters, task, task.training, setting, saturated).logits
+        scores = AttentionLayer(saturated).forward(setting, parameters, task, task.training).logits
         if is_limit:  # the mean logit less the right one has the gradient of cross-entropy at uniform output
             return (scores.mean(axis=-1) - jnp.take_along_axis(scores, label[:, None], axis=-1)[:, 0]).mean()
         return cross_entropy(scores, label).mean()
 
     # At W = 0 all scores are 0, and the softmax is the limit's attention with its gradient: only step three is
     # saturated.
-    gradient, parameters = jax.grad(loss), initial(task, trains_embeddings=False)
+    gradient, zero = jax.grad(loss), np.zeros((setting.d, setting.d), np.float32)
+    parameters = {"Val": zero, "W": zero}
     parameters["Val"] = -(eta or 1.0) * gradient(parameters, False)["Val"]
     parameters["W"] = -(gamma or 1.0) * gradient(parameters, False)["W"]
     step = -(gamma or 1.0) * gradient(parameters, is_limit)["Val"]

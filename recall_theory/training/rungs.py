@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 from ..errors import SettingError, interrupted_with
 from ..numerics.arrays import Measured, Observable
 from ..settings import N_TEST, OBSERVABLES, Setting, check_seed, check_seeds
-from . import attention_model, transformer_blocks
-from .attention_model import RecallTask, Seen, Sequences, credit, cross_entropy, draw_recall_task
+from .attention_model import AttentionLayer, RecallTask, Sequences, credit, cross_entropy, draw_recall_task, three_steps
 from .trainer import Plan, Problem, Progress, Trained, Training, Tree, check_installed, stacked
-from .transformer_blocks import BlockShape
+from .transformer_blocks import TransformerBlocks
 
-BATCH, BLOCKS_BATCH = 256, 128  # sequences of a minibatch, of the paper's layer and of blocks
 BLOCK_SEQUENCES = 512  # training sequences measured at a time
 MOST_NUMBERS = 2e9  # of the largest array, over all seeds
 LEAD = 8.0  # nats by which attention leads on rung 2 where no rates are given
@@ -37,37 +35,25 @@ MEASURES = (*OBSERVABLES, "attention_weight", "training_accuracy", "loss")
 class Rung:
     """One model of the ladder: its `name`, the `change` from the rung before, and what that comes to.
 
-    `steps` is the number of gradient steps that a rung always takes, None where it trains to the stopping rule.
-    `shape` is None for the paper's layer; `zipf` the exponent of the facts' frequencies.
+    `batch` is the sequences of a minibatch, None for all; `rate` the learning rate, times d without minibatches, which
+    rises over `warmup` steps; `steps` the gradient steps that a rung always takes, None where it trains to the stopping
+    rule; `zipf` the exponent of the facts' frequencies.
     """
 
     name: str
     change: str
+    model: AttentionLayer | TransformerBlocks
+    batch: int | None = None
+    rate: float = 0.0
+    warmup: int = 0
     steps: int | None = None
-    full_batch: bool = False
-    trains_embeddings: bool = False
-    shape: BlockShape | None = None
     zipf: float = 0.0
 
     def plan(self, setting: Setting, most_steps: int = 20_000, rate: float = 1.0, decay: float = 0.01) -> Plan:
         """How the rung is trained, by the rules above."""
-        if self.full_batch:
-            return Plan("descent", rate * setting.d / 2, most_steps=most_steps)
-        if self.shape is None:
-            return Plan("adamw", rate * (0.01 if self.trains_embeddings else 0.03), decay, most_steps=most_steps)
-        return Plan("adamw", rate * 0.003, decay, warmup=100, most_steps=most_steps)
-
-    def initial(self, setting: Setting, task: RecallTask, rng: np.random.Generator) -> Tree:
-        """Parameters before training."""
-        if self.shape is not None:
-            return transformer_blocks.initial(setting, self.shape, rng)
-        return attention_model.initial(task, self.trains_embeddings)
-
-    def forward(self, setting: Setting, parameters: Tree, task: RecallTask, seq: Sequences) -> Seen:
-        """What the model makes of sequences."""
-        if self.shape is not None:
-            return transformer_blocks.forward(parameters, seq, self.shape, setting.V)
-        return attention_model.forward(parameters, task, seq, setting, is_limit=self.name == "1")
+        if self.batch is None:
+            return Plan("descent", rate * self.rate * setting.d, most_steps=most_steps)
+        return Plan("adamw", rate * self.rate, decay, self.warmup, most_steps=most_steps)
 
     def observe(self, setting: Setting, parameters: Tree, task: RecallTask) -> dict[str, Tree]:
         """The observables of one seed on fresh sequences.
@@ -78,14 +64,10 @@ class Rung:
         """
         import jax.numpy as jnp
 
-        seen = self.forward(setting, parameters, task, task.held_out)
-        if self.shape is None:
-            known = attention_model.known(parameters, task, setting)
-        else:
-            asked = credit(self.forward(setting, parameters, task, task.asked).logits, task.asked.label)
-            known = asked.reshape(setting.V, -1).mean(axis=1) > 0.5
+        seen = self.model.forward(setting, parameters, task, task.held_out)
         return {
-            "attention": credit(seen.scores, seen.place).mean(), "recall": known.mean(),
+            "attention": credit(seen.scores, seen.place).mean(),
+            "recall": self.model.known(setting, parameters, task).mean(),
             "accuracy": credit(seen.logits, task.held_out.label).mean(),
             "attention_weight": jnp.take_along_axis(seen.weights, seen.place[:, None], axis=-1).mean(),
         }
@@ -95,14 +77,13 @@ class Rung:
         import jax
 
         def of_sequences(parameters: Tree, task: RecallTask, seq: Sequences) -> tuple[Tree, Tree]:
-            logits = self.forward(setting, parameters, task, seq).logits
+            logits = self.model.forward(setting, parameters, task, seq).logits
             return cross_entropy(logits, seq.label).mean(), credit(logits, seq.label).mean()
 
         def loss(parameters: Tree, task: RecallTask, key: Tree) -> Tree:
             seq = task.training
-            if not self.full_batch:
-                size = min(BATCH if self.shape is None else BLOCKS_BATCH, setting.N)
-                rows = jax.random.randint(key, (size,), 0, setting.N)
+            if self.batch is not None:
+                rows = jax.random.randint(key, (min(self.batch, setting.N),), 0, setting.N)
                 seq = jax.tree.map(lambda x: x[rows], seq)
             return of_sequences(parameters, task, seq)[0]
 
@@ -116,15 +97,15 @@ class Rung:
 
 
 RUNGS = {rung.name: rung for rung in (
-    Rung("1", "three gradient steps, rates in the limit", steps=3),
-    Rung("2", "three gradient steps at finite rates", steps=3),
-    Rung("3", "full-batch gradient descent of both matrices", full_batch=True),
-    Rung("4", "minibatches and AdamW"),
-    Rung("5", "embeddings and unembedding trained too", trains_embeddings=True),
-    Rung("6", "two pre-norm transformer blocks, the trigger a token", shape=BlockShape(2, True)),
-    Rung("6-vector", "control: one block, the trigger an added vector", shape=BlockShape(1, False)),
-    Rung("6-token", "control: one block, the trigger a token", shape=BlockShape(1, True)),
-    Rung("7", "rung 6 with facts of Zipf frequencies", shape=BlockShape(2, True), zipf=1.0),
+    Rung("1", "three gradient steps, rates in the limit", AttentionLayer(is_limit=True), steps=3),
+    Rung("2", "three gradient steps at finite rates", AttentionLayer(), steps=3),
+    Rung("3", "full-batch gradient descent of both matrices", AttentionLayer(), rate=1 / 2),
+    Rung("4", "minibatches and AdamW", AttentionLayer(), 256, 0.03),
+    Rung("5", "embeddings and unembedding trained too", AttentionLayer(trains_embeddings=True), 256, 0.01),
+    Rung("6", "two pre-norm transformer blocks, the trigger a token", TransformerBlocks(2, True), 128, 0.003, 100),
+    Rung("6-vector", "control: one block, the trigger an added vector", TransformerBlocks(1, False), 128, 0.003, 100),
+    Rung("6-token", "control: one block, the trigger a token", TransformerBlocks(1, True), 128, 0.003, 100),
+    Rung("7", "rung 6 with facts of Zipf frequencies", TransformerBlocks(2, True), 128, 0.003, 100, zipf=1.0),
 )}
 
 
@@ -159,7 +140,7 @@ def check_trainable(rung: Rung, setting: Setting, seeds: int) -> None:
         raise SettingError("m", f"m={setting.m}: the ladder is of the Attention-only model; leave out m")
     if not setting.is_limit and rung.name != "2":
         raise SettingError("eta", f"eta={setting.eta}: learning rates are given to rung 2 only")
-    rows = setting.N if rung.steps or rung.full_batch else BLOCK_SEQUENCES
+    rows = setting.N if rung.batch is None else BLOCK_SEQUENCES
     largest = float(seeds) * max(rows * max(setting.V, setting.L * setting.d), setting.N * setting.L)
     if largest > MOST_NUMBERS:
         raise SettingError("N", f"N={setting.N}: training {seeds} seeds at once takes an array of {largest:.3g} "
@@ -178,11 +159,11 @@ def train_rung(rung: Rung, setting: Setting, seeds: int = 8, seed: int | None = 
     import jax
 
     tasks = [draw_recall_task(setting, rung.zipf, n_test, used, index) for index in range(seeds)]
-    start = [rung.initial(setting, task, np.random.default_rng(np.random.SeedSequence(used, spawn_key=(index, 6))))
-             for index, task in enumerate(tasks)]
+    streams = [np.random.default_rng(np.random.SeedSequence(used, spawn_key=(index, 6))) for index in range(seeds)]
+    start = [rung.model.initial(setting, task, rng) for task, rng in zip(tasks, streams, strict=True)]
     data, problem = stacked(tasks), rung.problem(setting)
     count = sum(np.size(array) for array in jax.tree.leaves(start[0]))
-    if rung.shape is None and not rung.trains_embeddings:
+    if isinstance(rung.model, AttentionLayer) and not rung.model.trains_embeddings:
         count -= setting.d * (setting.d - 1)  # of W only W z_EOS acts where z_EOS is fixed, as rank one
 
     def observed(trained: Trained) -> RungObservation:
@@ -196,7 +177,7 @@ def train_rung(rung: Rung, setting: Setting, seeds: int = 8, seed: int | None = 
 
     if rung.steps is not None:
         eta, gamma = rates(rung, setting)
-        parameters = jax.jit(jax.vmap(lambda task: attention_model.three_steps(task, setting, eta, gamma)))(data)
+        parameters = jax.jit(jax.vmap(lambda task: three_steps(task, setting, eta, gamma)))(data)
         loss, accuracy = jax.jit(jax.vmap(problem.measure))(parameters, data)
         return observed(Trained(parameters, None, np.full(seeds, rung.steps), loss, accuracy))
     used_plan = plan or rung.plan(setting)
