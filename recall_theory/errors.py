@@ -36,15 +36,7 @@ class Interrupted(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def interrupted_with(partial: Callable[[], object]) -> Iterator[None]:
-    """On Ctrl-C in the block, raise `Interrupted(partial())`; where partial() is None the KeyboardInterrupt passes.
-
-    >>> try:
-    ...     with interrupted_with(lambda: [1, 2]):
-    ...         raise KeyboardInterrupt
-    ... except Interrupted as stop:
-    ...     print(stop.partial)
-    [1, 2]
-    """
+    """On Ctrl-C in the block, raise `Interrupted(partial())`; where partial() is None the KeyboardInterrupt passes."""
     try:
         yield
     except KeyboardInterrupt:
@@ -77,9 +69,6 @@ def signals_handled(names: Sequence[str], handler: Callable[[int, Any], None],
 def interrupts_deferred() -> Iterator[None]:
     """Ctrl-C and its like wait until the end of the block; a second one does not. For calls into compiled code that
     must not be left half way: a process that ends while jax computes may end with a segmentation fault.
-
-    >>> with interrupts_deferred():
-    ...     done = True
     """
     held: list[tuple[int, Any]] = []
 

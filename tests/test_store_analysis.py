@@ -10,6 +10,7 @@ import pytest
 from command_line import call
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 
 from recall_theory import Setting, SettingError, predict
 from recall_theory.sweep import Results, Store, SweepProblem, product, sweep, sweep_results
@@ -19,7 +20,7 @@ from recall_theory.sweep.sweep_results import analyse_cells
 from recall_theory.theory.phase import PhaseDiagram
 from recall_theory.verification.problem import THREE_STEP_RECALL
 from recall_theory.verification.results import compare, pooled_tests
-from recall_theory.verification.verdicts import VERDICT_ALPHA, family_confidence
+from recall_theory.verification.verdicts import family_confidence
 
 RISING = product({"V": [16, 32], "d": [4, 8, 16, 32]}, N=512, L=2)
 SMALL = product({"d": [6, 24], "L": [2, 4]}, V=12, N=96)
@@ -82,7 +83,7 @@ def test_what_has_no_prediction_is_refused_and_not_in_the_family():
     odd = Setting(V=8, L=2, d=8, N=32, embedding="orthogonal", eta=1e-3, gamma=1e3)
     analysis = analyse_cells(around([SMALL[0], odd], [[0.5] * 3] * 2, seeds=8))
     assert [r.problem.setting for r in analysis.refused] == [odd] and "limit" in analysis.refused[0].reason
-    assert analysis.confidence == family_confidence(2 * 3, VERDICT_ALPHA)
+    assert analysis.confidence == family_confidence(2 * 3)
     assert analysis.to_dict()["refused"][0]["seeds"] == 8
 
 
@@ -123,16 +124,12 @@ def test_a_slice_has_its_phase_diagram_or_says_why_not():
 # Critical sizes
 
 
-def logistic(x):
-    return 1 / (1 + np.exp(-x))
-
-
 @pytest.mark.parametrize("at", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("slope", [-1.5, 1.5])
 def test_a_straight_logit_is_read_off_exactly(at, slope):
     u = np.log([4.0, 8, 16, 32, 64, 128])
     truth = np.log(20) + np.log(at / (1 - at)) / slope
-    crossing = crossing_of_scan(u, [np.array([m, m]) for m in logistic(slope * (u - np.log(20)))], at)
+    crossing = crossing_of_scan(u, [np.array([m, m]) for m in expit(slope * (u - np.log(20)))], at)
     assert crossing.log_size == pytest.approx(truth, abs=1e-9)
 
 
@@ -155,7 +152,7 @@ def test_the_interval_covers():
     of 0.007; the draws are always the same)."""
     rng = np.random.default_rng(5)
     u = np.log([8.0, 16, 32, 64])
-    means = logistic(1.5 * (u - np.log(20)))
+    means = expit(1.5 * (u - np.log(20)))
     found = [crossing_of_scan(u, [rng.beta(4 * m, 4 * (1 - m), 20) for m in means], 0.5, 8) for _ in range(1000)]
     held = [f.low <= np.log(20) <= f.high for f in found if not f.reason]
     assert len(held) > 990 and np.mean(held) > 0.92
@@ -170,7 +167,7 @@ def law_of(results):
 def test_the_scaling_of_a_slice_has_the_exponent_that_was_put_in():
     """Observed recall crosses one half at d = V^0.7; the theory knows nothing of it. Of several runs of a setting the
     fullest counts."""
-    means = np.array([[1, logistic(2 * np.log(s.d / s.V**0.7)), 0.1] for s in RISING])
+    means = np.array([[1, expit(2 * np.log(s.d / s.V**0.7)), 0.1] for s in RISING])
     full = around(RISING, means, seeds=64)
     law = law_of(full)
     assert (law.of, law.along) == ("d", "V")

@@ -131,18 +131,6 @@ def test_workers_and_grids_do_not_change_a_bit():
     assert not np.array_equal(sweep(CELLS[:1], seeds=3, seed=2).values[0], whole.values[0])
 
 
-def test_parts_make_the_whole(tmp_path):
-    whole = sweep(CELLS, seeds=3, seed=1)
-    stores = [Store(tmp_path / f"{i}.db") for i in range(3)]
-    parts = [sweep(CELLS, seeds=3, seed=1, store=s, part=(i + 1, 3)) for i, s in enumerate(stores)]
-    assert sum(p.found for p in parts) == whole.found
-    with Store(tmp_path / "all.db") as every:
-        assert [every.merge(stores), every.merge(stores)] == [whole.found, 0]
-        assert np.array_equal(sweep(CELLS, seeds=3, seed=1, store=every).values, whole.values)
-    for store in stores:
-        store.close()
-
-
 # Resuming
 
 
@@ -354,13 +342,15 @@ def test_the_table_keeps_significant_digits(tmp_path):
     assert len(rows) == 3 and ".900 ± .090" in rows[0]
 
 
-def test_merging_on_the_command_line(tmp_path):
+def test_parts_make_the_whole(tmp_path):
     one, two, every = (str(tmp_path / f"{name}.db") for name in (1, 2, "all"))
-    for part, store in (("1/2", one), ("2/2", two)):
-        assert call(*RUN, "--store", store, "--part", part)[0] == 0
-    data = answer("sweep", "--store", every, "--merge", one, "--merge", two)
-    assert (data["merged"], data["found"]) == (12, 12)
-    assert answer(*RUN, "--store", every)["run"] == 0
+    parts = [answer(*RUN, "--store", store, "--part", part) for store, part in ((one, "1/2"), (two, "2/2"))]
+    assert [part["found"] for part in parts] == [6, 6]
+    for new in (12, 0):
+        data = answer("sweep", "--store", every, "--merge", one, "--merge", two)
+        assert (data["merged"], data["found"]) == (new, 12)
+    again, whole = answer(*RUN, "--store", every), answer(*RUN)
+    assert again["run"] == 0 and again["cells"] == whole["cells"]
 
 
 @pytest.mark.parametrize("argv, words", [

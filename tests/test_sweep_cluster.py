@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from command_line import call, refused
+from command_line import answer, call, refused
 from support import PATIENCE, wait_until
 
 from recall_theory.sweep import Store, product, sweep
@@ -70,82 +70,48 @@ def address_in(file):
         return None
 
 
-def run_script(tmp_path, text, *arguments):
-    (tmp_path / "script.py").write_text(text)
-    return subprocess.run([sys.executable, str(tmp_path / "script.py"), *map(str, arguments)], capture_output=True,
-                          text=True, timeout=4 * PATIENCE)
-
-
-KILLING = """
-import json, os, signal, sys
-from recall_theory.sweep import product, sweep
-path, address, pid = sys.argv[1], sys.argv[2], int(sys.argv[3])
-steps = []
-def advance(done, wanted):
-    steps.append(done)
-    if done == 100:
-        os.kill(pid, signal.SIGKILL)
-if __name__ == "__main__":
-    cells = product({"d": [4, 8, 16, 32], "L": [2, 4, 8]}, V=8, N=32)
-    found = sweep(cells, 60, 5, store=path, scheduler=address, progress=advance)
-    print(json.dumps({"values": found.values.tolist(), "steps": steps}))
-"""
-
-
 @needs_dask
 def test_a_worker_killed_in_mid_run_costs_nothing(tmp_path, cluster):
     """Killed after 100 of 720 results: all arrive, each once, with the bits of a run on one core."""
     address, (_, *workers) = cluster
-    done = run_script(tmp_path, KILLING, tmp_path / "store.db", address, workers[0].pid)
-    assert done.returncode == 0, done.stderr
-    data = json.loads(done.stdout)
-    assert data["steps"] == list(range(721))  # nothing came twice
-    assert workers[0].wait() == -signal.SIGKILL and workers[1].poll() is None
-    whole = sweep(CELLS, 60, 5)
-    assert np.array_equal(data["values"], whole.values)
+    steps = []
+
+    def advance(done, wanted):
+        steps.append(done)
+        if done == 100:
+            workers[0].kill()
+
     with Store(tmp_path / "store.db") as store:
+        found = sweep(CELLS, 60, 5, store=store, scheduler=address, progress=advance)
+        assert steps == list(range(721))  # nothing came twice
+        assert workers[0].wait() == -signal.SIGKILL and workers[1].poll() is None
+        whole = sweep(CELLS, 60, 5)
+        assert np.array_equal(found.values, whole.values)
         assert [len(known) for known in map(store.known, store.current())] == [60] * 12
         assert np.array_equal(sweep(CELLS, 60, 5, store=store).values, whole.values)
 
 
-ON_THE_COMMAND_LINE = """
-import os, signal, sys
-from recall_theory.cli import main as run
-from recall_theory.sweep import run_sweep
-inner, way, pid = run_sweep.cluster_map, sys.argv[1], int(sys.argv[2])
-def killing(*of):
-    for done, result in enumerate(inner(*of)):
-        if done == 100:
-            os.kill(pid, signal.SIGKILL)
-        yield result
-if __name__ == "__main__":
-    if way == "killed scheduler":
-        run_sweep.cluster_map = killing
-    elif way == "other version":
-        run_sweep.SIMULATION_VERSION = 99  # here, not at the workers
-    sys.exit(run(sys.argv[3:]))
-"""
-
-
 @needs_dask
-def test_the_command_line_on_a_cluster_that_works_and_fails(tmp_path, cluster):
+def test_the_command_line_on_a_cluster_that_works_and_fails(tmp_path, cluster, monkeypatch):
     """A sweep; workers of another version; a scheduler killed after 100 of 10,800 results, which are kept."""
     address, (scheduler, *_) = cluster
+    inner, path = cluster_library.cluster_map, str(tmp_path / "store.db")
+    cells = answer("sweep", *SIZES, "2", "--scheduler", address)["cells"]
+    assert [cell["observed"]["recall"]["values"] for cell in cells] == sweep(CELLS, 2, 5).values[:, :, 1].tolist()
 
-    def on_the_cluster(way, seeds, *more):
-        return run_script(tmp_path, ON_THE_COMMAND_LINE, way, scheduler.pid, "sweep", *SIZES, seeds, "--scheduler",
-                          address, *more)
+    def killing(*of):
+        for done, result in enumerate(inner(*of)):
+            if done == 100:
+                scheduler.kill()
+            yield result
 
-    done = on_the_cluster("as it is", 2, "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    values = [cell["observed"]["recall"]["values"] for cell in json.loads(done.stdout)["cells"]]
-    assert values == sweep(CELLS, 2, 5).values[:, :, 1].tolist()
-
-    path = tmp_path / "store.db"
-    for way, words in (("other version", "this worker's is 1"), ("killed scheduler", "scheduler was lost")):
-        done = on_the_cluster(way, 900, "--store", path)
-        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-        assert words in done.stderr and "is kept" in done.stderr
+    # The version is another here, not at the workers.
+    for name, stand_in, words in (("SIMULATION_VERSION", 99, "this worker's is 1"),
+                                  ("cluster_map", killing, "scheduler was lost")):
+        with monkeypatch.context() as patch:
+            patch.setattr(cluster_library, name, stand_in)
+            line = refused("sweep", *SIZES, "900", "--store", path, "--scheduler", address)
+        assert words in line and "is kept" in line
     with Store(path) as store:
         assert 100 <= sum(len(store.known(problem)) for problem in store.current()) < 10_800
 

@@ -142,7 +142,7 @@ def test_looks_of_a_verification(means, stop, seeds, verdict):
     except Interrupted as stopped:
         result = stopped.partial
     assert [c.seeds for c in result.cells] == seeds and result.verdict == verdict
-    assert result.confidence == verdicts.family_confidence(3 * (3 + 1), verdicts.VERDICT_ALPHA)
+    assert result.confidence == verdicts.family_confidence(3 * (3 + 1))
     assert result.seeds_planned == (3 * PLAN if seeds[0] < PLAN else None)
     assert result.cells[1].is_open == (verdict != verdicts.AGREE)
 

@@ -79,10 +79,6 @@ def described(parameters: Mapping[str, object]) -> str:
 def slices_of(settings: Sequence[Setting]) -> tuple[list[Slice2D], int]:
     """The slices that hold most cells, and how many more there are. A slice whose cells are all on earlier ones is
     left out.
-
-    >>> from recall_theory.sweep import product
-    >>> [(s.x, s.y, len(s.cells)) for s in slices_of(product({"d": [16, 32], "L": [2, 4, 8]}, V=16, N=128))[0]]
-    [('d', 'L', 6)]
     """
     candidates = []
     for (x, y), by_ratio in itertools.product(itertools.combinations(ACROSS, 2), (False, True)):

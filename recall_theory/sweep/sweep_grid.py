@@ -89,9 +89,6 @@ def scan(text: str) -> tuple[str, list[Value]]:
     """The name and the values of `NAME=VALUES`: values and ranges, with commas between them.
 
     A range `a:b:xF` multiplies by F, `a:b:+S` adds S; b is included where it is met.
-
-    >>> scan("d=64:512:x2"), scan("L=4,8:16:+4")
-    (('d', [64, 128, 256, 512]), ('L', [4, 8, 12, 16]))
     """
     name, equals, values = text.partition("=")
     if not equals:
@@ -180,11 +177,6 @@ def reproductions(problems: Sequence[SweepProblem], seeds: Sequence[int],
     """One command for each seed, number of test sequences and number of seeds in the store. Where cells have many
     different numbers of seeds, as after an interruption, one command gives all of them as many as the fullest has,
     or as many as are `planned` where these are in the store.
-
-    >>> from recall_theory.sweep import product
-    >>> cells = product({"d": [16, 32], "L": [2, 4]}, V=16, N=128)
-    >>> reproductions([SweepProblem(s, seed=1) for s in cells], [8] * 4)[0].command
-    'recall-theory sweep --scan L=2,4 --scan d=16,32 --V 16 --N 128 --seeds 8 --seed 1 --store again.db'
     """
     planned = planned and len(set(seeds)) > 1
     if planned or len(set(seeds)) > MOST_COUNTS:

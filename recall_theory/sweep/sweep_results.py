@@ -268,24 +268,24 @@ def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysi
     """
     settings = [p.setting for p in results.problems]
     predictions = list(mapped(partial(predict_or_reason, predict), settings))
-    described = [s for s, prediction in zip(settings, predictions, strict=True) if not isinstance(prediction, str)]
-    groups = pooled_groups(THREE_STEP_RECALL, described, [OBSERVABLES] * len(described))
-    confidence = family_confidence(STAGES * (len(OBSERVABLES) * len(described) + len(groups)))
-    cells, refused = [], []
-    order = sorted(range(len(settings)), key=lambda c: isinstance(predictions[c], str))  # judged ones first
-    counts = results.counts.tolist()
-    for c in order:
-        prediction = predictions[c]
-        if isinstance(prediction, str):
-            refused.append(RefusedCell(results.problems[c], counts[c], prediction))
-            continue
+    judged = {c: prediction for c, prediction in enumerate(predictions) if not isinstance(prediction, str)}
+    reasons = {c: reason for c, reason in enumerate(predictions) if isinstance(reason, str)}
+    groups = pooled_groups(THREE_STEP_RECALL, [settings[c] for c in judged], [OBSERVABLES] * len(judged))
+    confidence = family_confidence(STAGES * (len(OBSERVABLES) * len(judged) + len(groups)))
+    cells = []
+    for c, prediction in judged.items():
         claimed = {o: getattr(prediction, o) for o in OBSERVABLES}
         cells.append(compare(THREE_STEP_RECALL, settings[c], claimed, results.finished(c), prediction,
                              margins=THREE_STEP_RECALL.margins(settings[c], claimed), confidence=confidence))
-    planned = all(results.counts >= planned_for_verdicts(settings, predictions))
-    pooled = pooled_tests(THREE_STEP_RECALL, cells, confidence)
-    return StoreAnalysis(tuple(results.problems[c] for c in order), tuple(counts[c] for c in order), tuple(cells),
-                         tuple(refused), confidence, planned, pooled)
+    order, counts = [*judged, *reasons], results.counts.tolist()
+    return StoreAnalysis(
+        all_problems=tuple(results.problems[c] for c in order),
+        seed_counts=tuple(counts[c] for c in order),
+        cells=tuple(cells),
+        refused=tuple(RefusedCell(results.problems[c], counts[c], reason) for c, reason in reasons.items()),
+        confidence=confidence,
+        planned=all(results.counts >= planned_for_verdicts(settings, predictions)),
+        pooled=pooled_tests(THREE_STEP_RECALL, cells, confidence))
 
 
 def planned_for_verdicts(settings: Sequence[Setting], predictions: Sequence[Prediction | str]) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Generic
@@ -32,7 +31,7 @@ __all__ = ["Verification", "verify"]
 
 FIRST_CHECK, GROWTH = 64, 1.25  # with no fixed number of seeds: verdicts at 64 of them, and at each quarter more
 MOST_SEEDS_UNTIL = 50_000
-WIDEST_SPREAD = 0.15  # where the library's theory doesn't say: about the most that recall shows
+UNDESCRIBED = verdicts.Moments(0.5, 0.15)  # where the library's theory doesn't say: about the most that recall shows
 
 Value = float | tuple[float, ...]  # the observables of one seed
 
@@ -82,22 +81,19 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     for setting in settings:
         problem.check(setting)
 
-    @functools.cache
-    def theories() -> dict[S, P | None]:
-        predictions = predictions_of(problem.predict, settings, jobs)
-        return {s: None if isinstance(p, str) else p for s, p in zip(settings, predictions, strict=True)}
-
-    def own_claim(setting: S) -> P:
-        return theories()[setting] or problem.predict(setting)
-
-    judged = own_claim if predictor is None or predictor is problem.predict else predictor
-    # All claims first: a predictor that is refused needs no prediction of the library.
-    claims = [claim_of(judged, setting, problem) for setting in settings]
+    if predictor is problem.predict:
+        predictor = None
+    # All claims of a formula first: one that is refused needs no prediction of the library.
+    claims = [] if predictor is None else [claim_of(predictor, setting, problem) for setting in settings]
+    theories = {s: None if isinstance(p, str) else p
+                for s, p in zip(settings, predictions_of(problem.predict, settings, jobs), strict=True)}
+    if predictor is None:
+        claims = [claim_of(lambda s: theories[s] or problem.predict(s), setting, problem) for setting in settings]
     cells = []
     for number, (setting, (claimed, own_margin)) in enumerate(zip(settings, claims, strict=True)):
-        given = margin or own_margin
-        margins = problem.margins(setting, claimed) if given is None else dict.fromkeys(claimed, given)
-        cells.append(_Sampled(setting, cell_seed(seed, number), claimed, theories()[setting], margins, given or 0))
+        given = margin or own_margin or 0.0
+        margins = problem.margins(setting, claimed, given)
+        cells.append(_Sampled(setting, cell_seed(seed, number), claimed, theories[setting], margins, given))
 
     groups = {} if until else pooled_groups(problem, settings, [cell.claimed for cell in cells])
     looks = verdicts.LOOKS if until is None and seeds is None else 1
@@ -107,7 +103,7 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
         if until is not None:
             run.until_conclusive(seeds or MOST_SEEDS_UNTIL)
         elif seeds is not None:
-            run.extend([seeds] * len(cells), whole=True)
+            run.extend([seeds] * len(cells))
         else:
             run.planned(announce)
     return run.verification()
@@ -139,10 +135,10 @@ class _Run(Generic[S, P]):
     anytime: bool
     seeds_planned: int | None = None
 
-    def extend(self, plan: Sequence[int], *, whole: bool, most: int = 0) -> None:
+    def extend(self, plan: Sequence[int], most: int = 0) -> None:
         """Simulate until every cell has as many seeds as planned; progress shows `most` seeds where these are more.
 
-        An interrupt keeps what was finished; if `whole`, it leaves every cell with the seeds of whole stages.
+        An interrupt keeps what was finished, of cells that are judged after whole stages only these.
         """
         before = [len(cell.values) for cell in self.cells]
         places = [(cell, i) for cell, had, planned in zip(self.cells, before, plan, strict=True)
@@ -158,7 +154,7 @@ class _Run(Generic[S, P]):
                         self.progress(done, total, cell.setting)
         except KeyboardInterrupt:
             for cell, had, planned in zip(self.cells, before, plan, strict=True):
-                if whole and len(cell.values) < planned:
+                if not self.anytime and len(cell.values) < planned:
                     del cell.values[had:]
             raise
 
@@ -170,12 +166,10 @@ class _Run(Generic[S, P]):
         """
         plan, expected = [], []
         for cell in self.cells:
-            moments = {o: verdicts.Moments(0.5, WIDEST_SPREAD) for o in cell.claimed}
-            if cell.theory is not None:
-                moments = {o: m for o, m in self.problem.moments(cell.theory).items() if o in moments}
-            margins = cell.margins
-            if not cell.given_margin:  # at the theory's means: a claim near 0 would ask for far too many
-                margins = self.problem.margins(cell.setting, {o: m.mean for o, m in moments.items()})
+            described = {} if cell.theory is None else self.problem.moments(cell.theory)
+            moments = {o: described.get(o, UNDESCRIBED) for o in cell.claimed}
+            # Margins at the theory's means: a claim near 0 would ask for far too many.
+            margins = self.problem.margins(cell.setting, {o: m.mean for o, m in moments.items()}, cell.given_margin)
             plan.append(verdicts.planned_seeds(moments, margins))
             expected.append(moments)
         settings = [cell.setting for cell in self.cells]
@@ -184,17 +178,17 @@ class _Run(Generic[S, P]):
         if open_biases and announce is not None:
             announce(f"{sum(plan):,} seeds judge every cell, but are too few for a bias over the grid of "
                      f"{biases_in_words(open_biases)}")
-        self.extend(verdicts.early_look(plan), whole=True, most=sum(plan))
+        self.extend(verdicts.early_look(plan), most=sum(plan))
         if self.verification().verdict == verdicts.DISAGREE:
             self.seeds_planned = sum(plan)
             return
-        self.extend(plan, whole=True)
+        self.extend(plan)
         result = self.verification()
         if result.verdict != verdicts.DISAGREE:
             still_open = {c for c, cell in enumerate(result.cells) if cell.is_open}
             groups = pooled_groups(self.problem, settings, [cell.claimed for cell in self.cells])
             biased = [(t.model, t.regime, t.observable) for t in result.pooled if t.looks_biased]
-            self.extend(verdicts.second_stage(plan, still_open, suspected_cells(groups, biased)), whole=True)
+            self.extend(verdicts.second_stage(plan, still_open, suspected_cells(groups, biased)))
 
     def until_conclusive(self, most: int) -> None:
         """Each cell goes on until its verdicts are conclusive, it has had `most` seeds, or any cell disagrees.
@@ -205,7 +199,7 @@ class _Run(Generic[S, P]):
         still_open = set(range(len(self.cells)))
         while still_open:
             plan = [min(target, most) if c in still_open else 0 for c in range(len(self.cells))]
-            self.extend(plan, whole=False)
+            self.extend(plan)
             cells = {c: self.compared(self.cells[c]) for c in still_open}
             if any(cell.verdict == verdicts.DISAGREE for cell in cells.values()):
                 return

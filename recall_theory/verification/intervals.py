@@ -47,10 +47,6 @@ def mean_intervals(rows: FloatArray, confidence: float, anytime: bool = False) -
 
     Where the mean is above 0.9 the lower end leaves room for failures that no seed shows ("rare failures" where that
     decides it), and so do both ends where all values are the same.
-
-    >>> rng = np.random.default_rng(0)
-    >>> mean_intervals(rng.normal(0.5, 0.1, size=(2, 500)), 0.95).method.tolist()
-    ['t', 't']
     """
     count, n = rows.shape
     if anytime:
@@ -71,11 +67,6 @@ def pooled_interval(samples: Sequence[FloatArray], confidence: float) -> tuple[f
     """The interval of the mean over cells of their means, and its method, from the values (n,) of each cell.
 
     Cells are independent of one another and weigh the same, however many seeds they have.
-
-    >>> rng = np.random.default_rng(0)
-    >>> low, high, method = pooled_interval([rng.normal(0.5, 0.1, size=n) for n in (100, 400)], 0.95)
-    >>> low < 0.5 < high, high - low < 0.03, method
-    (True, True, 't')
     """
     if min(len(x) for x in samples) < 2:
         return -math.inf, math.inf, "any law"
@@ -132,12 +123,7 @@ def student_interval(values: FloatArray, confidence: float) -> tuple[FloatArray,
 
 
 def anytime_interval(rows: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
-    """Low and high ends (R,) for the means of rows of values (R, n) in [0, 1]; they hold at all n together.
-
-    >>> (low,), (high,) = anytime_interval(np.full((1, 100), 0.5), 0.95)
-    >>> bool(0.3 < low < 0.5 < high < 0.7)
-    True
-    """
+    """Low and high ends (R,) for the means of rows of values (R, n) in [0, 1]; they hold at all n together."""
     return 1 - _betting_upper_ends(1 - rows, confidence), _betting_upper_ends(rows, confidence)
 
 
@@ -155,11 +141,7 @@ def guaranteed_interval(rows: FloatArray, confidence: float) -> tuple[FloatArray
 
 
 def unseen_share(n: int, confidence: float) -> float:
-    """The largest share of seeds whose kind may be missing among n seeds, on each side, at this confidence.
-
-    >>> round(unseen_share(32, 0.95), 3)
-    0.109
-    """
+    """The largest share of seeds whose kind may be missing among n seeds, on each side, at this confidence."""
     return float(-np.expm1(np.log((1 - confidence) / 2) / n))
 
 

@@ -80,10 +80,6 @@ def claim_of(predictor: Callable[[S], object], setting: S,
 
     Raises `SettingError` with one line where the predictor raises, or returns no probability; its own
     `SettingError`s pass.
-
-    >>> from recall_theory.verification.problem import THREE_STEP_RECALL
-    >>> claim_of(lambda s: 0.5, Setting(V=64, L=4, d=64, N=4096), THREE_STEP_RECALL)
-    ({'recall': 0.5}, None)
     """
     where = f" (at {problem.describe(setting)})"
     with _errors_named("the predictor raised", where):
@@ -298,11 +294,7 @@ def paragraph(explanation: Explanation) -> str:
 
 
 def noise(p: float, K: int) -> float:
-    """(noise/signal)^2 at which one of K is picked rightly with probability p; NaN at and near chance, and near 1.
-
-    >>> noise(0.03, 25), round(noise(0.8263, 25), 3)
-    (nan, 0.111)
-    """
+    """(noise/signal)^2 at which one of K is picked rightly with probability p; NaN at and near chance, and near 1."""
     if K < 2 or not 1.5 / K < p < MOST_CERTAIN:
         return math.nan
     return float(forced_choice_inverse(p, K)) ** -2

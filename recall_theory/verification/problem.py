@@ -69,18 +69,13 @@ class Problem(Generic[S, P]):
         """The parameters that every setting has to give."""
         return [p.name for p in self.setting_type.parameters.values() if p.required]
 
-    def margins(self, setting: S, claimed: Mapping[str, float]) -> dict[str, float]:
-        """The declared margin of each claimed observable."""
+    def margins(self, setting: S, claimed: Mapping[str, float], given: float = 0) -> dict[str, float]:
+        """The margin of each claimed observable: the given one, or the declared one where that is 0."""
         declared = self.margin(setting)
-        return {name: margin_at(value, declared) for name, value in claimed.items()}
+        return {name: given or margin_at(value, declared) for name, value in claimed.items()}
 
     def planned_seeds(self, setting: S, prediction: P) -> int:
-        """Seeds of one cell for a verdict on the library's own prediction.
-
-        >>> setting = Setting(V=64, L=4, d=64, N=4096)
-        >>> THREE_STEP_RECALL.planned_seeds(setting, predict(setting)) > 400
-        True
-        """
+        """Seeds of one cell for a verdict on the library's own prediction."""
         moments = self.moments(prediction)
         return planned_seeds(moments, self.margins(setting, {name: m.mean for name, m in moments.items()}))
 

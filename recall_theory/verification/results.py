@@ -20,8 +20,7 @@ from . import verdicts
 from .intervals import mean_intervals, pooled_interval
 from .problem import P, Problem, S
 
-TOO_SKEWED = "too skewed to judge"
-REASONS = {"any law": TOO_SKEWED, "rare failures": "too few seeds to show rare failures"}  # by method
+REASONS = {"any law": "too skewed to judge", "rare failures": "too few seeds to show rare failures"}  # by method
 FEWEST_POOLED = 3  # cells of a group: fewer are no more than cells
 EVEN_CHANCE = 2.63  # standard errors in a margin at which an unbiased formula agrees every other time
 
@@ -288,13 +287,6 @@ def compare(problem: Problem[S, P], setting: S, claimed: Mapping[str, float], va
     `claimed` and `margins` have a mean and its margin for one or more of the problem's observables, `values` (seeds,
     observables) a row a seed. `theory` is what the library itself predicts there. `confidence` is that of the intervals
     that may say disagree. With `anytime` all intervals hold for all numbers of seeds together.
-
-    >>> from recall_theory import Setting, predict
-    >>> from recall_theory.verification.problem import THREE_STEP_RECALL
-    >>> setting, values = Setting(V=16, L=2, d=32, N=128), np.full((400, 3), 0.9)
-    >>> compare(THREE_STEP_RECALL, setting, {"recall": 0.5}, values, predict(setting), margins={"recall": 0.02},
-    ...         confidence=0.95).verdict
-    'disagree'
     """
     names = [name for name in problem.observables if name in claimed]
     rows = np.ascontiguousarray(values.T[[problem.observables.index(name) for name in names]])

@@ -77,9 +77,9 @@ def pooled_margin(observed: float) -> float:
     return max(LEAST_MARGIN, POOLED_RELATIVE * observed)
 
 
-def family_confidence(comparisons: int, alpha: float = VERDICT_ALPHA) -> float:
-    """The confidence of each interval that keeps the error of the whole family below alpha (Bonferroni)."""
-    return 1 - alpha / max(1, comparisons)
+def family_confidence(comparisons: int) -> float:
+    """The confidence of each interval that keeps the error of the whole family below `VERDICT_ALPHA` (Bonferroni)."""
+    return 1 - VERDICT_ALPHA / max(1, comparisons)
 
 
 def judge(usual: tuple[float, float], family: tuple[float, float], margin: float) -> str:
