@@ -296,5 +296,6 @@ class Construction(BaseSetting):
         if self.width * self.d >= MOST_RUN:
             return f"width x d is {three_digits(self.width * self.d)}, and below {MOST_RUN:.0e} models are run"
         if largest > MOST_WEIGHTS:
-            return f"its embedding or unembedding has {three_digits(largest)} numbers, and {MOST_WEIGHTS:.0e} is the most"
+            return (f"its embedding or unembedding has {three_digits(largest)} numbers, and {MOST_WEIGHTS:.0e} is the "
+                    "most")
         return None
