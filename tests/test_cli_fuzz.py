@@ -146,9 +146,8 @@ def files(tmp_path, monkeypatch):
     return {
         "grid": [made("good.toml", cell), made("wrong.toml", cell + b"eta = 3"), "full ",
                  made("geometric.toml", b"[[cell]]\nN = 9\nR = 2\nd = 30\ncode_length = 9\n"), *bad],
-        "weights": [str(tmp_path / "w.npz"), str(tmp_path / "w.json"), "w.txt", *bad],
         "embeddings": [str(tmp_path / "good.npy"), made("zip.npy", b"PK\x03\x04"), *bad],
-        "output": [str(tmp_path / "output"), *bad[:3]],
+        "file": [str(tmp_path / "output"), *bad[:3]],  # of --output
         "name": ["law.recall.coverage", "paper.capacity", "law", "nothing", "law.recall.coverag"],
         "x": ["N=2^10..2^12", "V=64..128", "d=16..1", "m=1..2", "q=1..2"],
         "y": ["d=16..64", "L=4..4", "N=2^10..2^12", "V=2.."],
@@ -156,12 +155,7 @@ def files(tmp_path, monkeypatch):
         "scan": ["d=16:64:x2", "L=4,8", "m=none,8", "N=1:2:+0", "d=64", "embedding=sphere,orthogonal", "q=1", "V"],
         "store": [str(tmp_path / "sweep.db"), *bad],
         "merge": [str(tmp_path / "sweep.db"), *bad],
-        "of": ["N", "d", "V", "m", "q"],
-        "along": ["V", "L", "N", "m"],
         "values": ["8,16", "4:16:x2", "none", "8,8"],
-        "at": ["0.5", "0.9", "1"],
-        "figure": ["agreement", "residuals", "phase", "scaling", "pie"],
-        "width": ["single", "double", "7"],
         "part": ["1/2", "3/2", "0/0", "1"],
         "export": [str(tmp_path / "export.csv"), *bad[:3]],
         "plot": [*bad[:3], str(tmp_path / "plot.unknown")],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import SettingError
 from ..geometric.geometric_setting import Construction, GeometricSetting, TrainingSetting
@@ -15,9 +15,6 @@ from .options import file_option, flag, option, setting_options
 from .simulate import MEASURED_COLUMNS, finished_seeds, interval, measured_rows, partial_seeds
 from .streams import BadInput, shown
 from .text_layout import Heading, Remark, table
-
-if TYPE_CHECKING:
-    pass
 
 # Table -> measure -> what is counted.
 MEASURES = {

@@ -83,6 +83,8 @@ class Declared(ParamType):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
         p = self.parameter
+        if value in p.choices:
+            return value
         read = {"integer": parse_integer, "real": parse_real}.get(p.kind)
         typed = read(value) if read and isinstance(value, str) else None
         try:

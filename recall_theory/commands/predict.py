@@ -19,6 +19,16 @@ OUTSIDE = "outside its regime"  # said in place of a law's value that means noth
 SOUGHT = {"V": "largest", "L": "longest", "d": "least", "N": "least", "m": "least"}
 
 
+def prediction_if_any(setting: Setting, *, bits: int | None = None, **changes: Any) -> dict[str, Any]:
+    """What is predicted of a setting with these changes; nothing where `predict` doesn't describe it."""
+    from ..theory.predict import predict
+
+    try:
+        return predict(setting.replace(**changes), bits=bits).to_dict()["predicted"]
+    except SettingError:
+        return {}
+
+
 @command("predict --V 1024 --L 64 --d 256 --N 65536",
          "predict --V 1e6 --L 32 --d 4096 --N 2^28 --embedding sphere --json",
          params=setting_options())
@@ -38,11 +48,8 @@ def predict_command(output: Output, **values: Any) -> Answer:
     changes: list[dict[str, Any]] = []
     for name in (name for name in ("N", "d", "V", "L", "m") if getattr(setting, name) is not None):
         for value in (2 * getattr(setting, name), getattr(setting, name) // 2):
-            try:
-                there = predict(setting.replace(**{name: value}))
-            except SettingError:  # outside the domain
-                there = None
-            changes.append({"size": name, "value": value, **{o: there and getattr(there, o) for o in OBSERVABLES}})
+            there = prediction_if_any(setting, **{name: value})
+            changes.append({"size": name, "value": value, **{o: there.get(o) for o in OBSERVABLES}})
     data |= {"factors_of_two": changes, "laws": _laws_data(laws)}
 
     rates = ""

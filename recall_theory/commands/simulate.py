@@ -13,6 +13,7 @@ from ..settings import OBSERVABLES, Setting
 from ..training import RUNG_NAMES
 from .answers import Answer, Output, command
 from .options import QUANTISED, choice, file_option, option, setting_options
+from .predict import prediction_if_any
 from .streams import BadInput, shown
 from .sweep import planned_cells, scan_options, scheduler_option
 from .text_layout import Block, Heading, Remark, table
@@ -65,16 +66,6 @@ def interval(observable: Observable) -> list[float | None]:
     return [low if observable.values.min() < 0 else max(0.0, low), min(1.0, high)]
 
 
-def predictions_of(setting: Setting, bits: int | None = None) -> dict[str, Any]:
-    """The prediction to lay beside what was observed; nothing where `predict` doesn't describe the setting."""
-    from ..theory.predict import predict
-
-    try:
-        return predict(setting, bits=bits).to_dict()["predicted"]
-    except SettingError:
-        return {}
-
-
 @command("simulate --V 256 --L 16 --d 64 --N 16384 --seeds 64 --seed 1",
          "simulate --V 128 --L 8 --d 64 --N 8192 --eta 1e-3 --gamma 1e6 --csv --output seeds.csv",
          params=[*setting_options(), "seeds", "seed", "jobs", "n_test", option("bits", among=QUANTISED),
@@ -97,7 +88,7 @@ def simulate_command(output: Output, *, seeds: int, seed: int | None, jobs: int,
                                            normalise=normalise or "none", bits=bits, progress=progress),
         lambda observed: partial_seeds(observed, seeds))
 
-    data, predicted = observed.to_dict(), predictions_of(setting, bits)
+    data, predicted = observed.to_dict(), prediction_if_any(setting, bits=bits)
     data |= ({"predicted": predicted} if predicted else {}) | ({} if bits is None else {"bits": bits})
     measures = {o: observed.measures[o] for o in OBSERVABLES}
     rows = measured_rows(measures, predicted, predicted.get("std", {}))
@@ -163,7 +154,7 @@ def train_command(output: Output, *, rung: str, seeds: int, seed: int | None, n_
                                              n_test=n_test, resume=resume, progress=progress),
         lambda found: f"{int(found.steps.max())} steps of {partial_seeds(found, seeds)}{again}")
 
-    data, predicted = found.to_dict(), predictions_of(setting.replace(eta=None, gamma=None))
+    data, predicted = found.to_dict(), prediction_if_any(setting, eta=None, gamma=None)
     data |= {"predicted": predicted} if predicted else {}
     rows = measured_rows(found.measures, {o: predicted[o] for o in OBSERVABLES if predicted}, {})
     for row in rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import math
 import os
@@ -28,16 +29,9 @@ if TYPE_CHECKING:
     from ..sweep.sweep_grid import SweepPlan
     from ..sweep.sweep_results import Results
 
-AUTO = "auto"
+SEEDS_OR_AUTO = dataclasses.replace(EXTRA["seeds"], choices=("auto",))
 NUMBERS = ("V", "L", "d", "N", "eta", "gamma")
 TO_RUN = "give --scan, --grid or the sizes of a setting"
-
-
-class _SeedsOrAuto(Declared):
-    """A number of seeds, or "auto"."""
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        return AUTO if value == AUTO else super().convert(value, param, ctx)
 
 
 _USUAL = {name: "yes" if p.default is True else p.default for name, p in PARAMETERS.items() if p.default is not None}
@@ -65,7 +59,7 @@ def scheduler_option(instead_of: str = "") -> click.Option:
          "sweep --store sweep.db --merge other.db --export all.csv",
          params=[*scan_options("a TOML file with sizes, a table [scan], seeds, seed and n_test; or a shipped grid: "
                                "default, full, attention-only, mlp"),
-                 click.Option(["--seeds", "seeds"], type=_SeedsOrAuto(EXTRA["seeds"]), metavar="INTEGER|auto",
+                 click.Option(["--seeds", "seeds"], type=Declared(SEEDS_OR_AUTO), metavar="INTEGER|auto",
                               help="independently drawn models a cell; auto, also where absent, is as many as a "
                               "verdict on the theory takes, as verify plans them"),
                  option("seed", help="fixes everything random; the store's own, else drawn and shown, where absent"),

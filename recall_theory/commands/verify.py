@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ..verification.results import Comparison, JudgedCells, Verification
 
 MOST_BIASED = 2  # groups that are named above the table
+# A term of a variant, up to the comma behind it; a comma in an expression's brackets parts no terms.
+TERM = re.compile(r"(?P<words>.+?)(?P<size> [0-9,]+)?(?:, (?![^()]*\))|$)")
 MARKS = {"agree": " ", "disagree": "!", "inconclusive": "?"}
 DETAILS = "Each comparison with its interval, margin and design effect."
 SHORT_REASONS = {"too skewed to judge": "too skewed", "too few seeds to show rare failures": "too few seeds"}
@@ -134,20 +136,18 @@ def variant(setting: Setting) -> str:
 
 
 def one_line(rows: Sequence[Mapping[str, object]], columns: str, title: str = "", **layout: Any) -> Table:
-    """A table of one line a row, whose column "variant" has codes where its words are too long for the width.
-
-    A letter stands for a term, and the size at its end stays: "orthogonal, relu 64" is "ab 64".
+    """A table of one line a row. Where it is too wide, a letter stands for the words of each term in its column
+    "variant", but for a size at the end, and is explained below: "orthogonal, relu 64" is "ab 64".
     """
-    codes: dict[str, str] = {}
-    short = []
-    for row in rows:
-        terms = re.split(r", (?![^()]*\))", str(row["variant"]))  # a comma in an expression parts no terms
-        parts = [match.groups("") for term in terms if (match := re.fullmatch(r"(.+?)( [0-9,]+)?", term))]
-        letters = [codes.setdefault(word, chr(ord("a") + len(codes))) + size for word, size in parts]
-        short.append({**row, "variant": "".join(letters)})
-    key = "; ".join(f"{code} = {word}" for word, code in codes.items())
+    letters: dict[str, str] = {}
+
+    def abbreviated(term: re.Match[str]) -> str:
+        return letters.setdefault(term["words"], chr(ord("a") + len(letters))) + (term["size"] or "")
+
+    short = [{**row, "variant": TERM.sub(abbreviated, str(row["variant"]))} for row in rows]
     whole, narrow = (table(each, columns, title, whole=("variant", "verdict"), **layout) for each in (rows, short))
-    return dataclasses.replace(whole, narrower=[narrow, f"Variants: {key}."] if codes else ())
+    key = "; ".join(f"{letter} = {words}" for words, letter in letters.items())
+    return dataclasses.replace(whole, narrower=[narrow, f"Variants: {key}."] if letters else ())
 
 
 def _pairs(comparisons: Sequence[Comparison | None]) -> list[str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..numerics.formatting import three_digits
 from ..settings import BaseSetting, SettingError, declared
 
 MOST_CODED = 10**5  # coordinates of code, words * code_length, that a subject's embedding may superpose
@@ -301,7 +302,8 @@ class Construction(BaseSetting):
         """Why a model of this size is not run; None where it is."""
         largest = max(self.N * self.d, self.answers * self.blocks * (self.k + self.has_norms))
         if self.width * self.d >= MOST_RUN:
-            return f"width x d is {self.width * self.d:.3g}, and below {MOST_RUN:.0e} models are run"
+            return f"width x d is {three_digits(self.width * self.d)}, and below {MOST_RUN:.0e} models are run"
         if largest > MOST_WEIGHTS:
-            return f"its embedding or unembedding has {largest:.3g} numbers, and {MOST_WEIGHTS:.0e} is the most"
+            return (f"its embedding or unembedding has {three_digits(largest)} numbers, and {MOST_WEIGHTS:.0e} is the "
+                    "most")
         return None

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from ..errors import SettingError
+
 NOTHING = "-"
 LONGEST_NUMBER = 60  # characters; a longer number is beyond every range
 MOST_DECIMALS = 5  # of a mean beside its error
@@ -74,6 +76,18 @@ def _or_nothing(write: Callable[[float], str]) -> Callable[[float | None], str]:
     return written
 
 
+def three_digits(value: float) -> str:
+    """A number to three significant digits, also an integer that no float holds.
+
+    >>> three_digits(65536), three_digits(9 * 10**400)
+    ('6.55e+04', '9.00e+400')
+    """
+    try:
+        return f"{float(value):.3g}"
+    except OverflowError:
+        return f"{Decimal(value):.2e}"
+
+
 @_or_nothing
 def count(value: float) -> str:
     """A count with thousands apart: 65536 -> "65,536"; beyond 10^15 as a power of ten.
@@ -81,7 +95,7 @@ def count(value: float) -> str:
     >>> count(65536), count(None), count(2.5e20)
     ('65,536', '-', '2.5e+20')
     """
-    return f"{round(value):,}" if abs(value) <= 10**15 else f"{float(value):.3g}"
+    return f"{round(value):,}" if abs(value) <= 10**15 else three_digits(value)
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -258,6 +272,14 @@ def write_whole(path: str, data: bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(aside)
         raise
+
+
+def write_named(name: str, path: str, data: bytes) -> None:
+    """`write_whole` of the file that a parameter names; `SettingError` for that parameter where it can't be written."""
+    try:
+        write_whole(path, data)
+    except OSError as error:
+        raise SettingError(name, f"{name}={path!r} can't be written: {error.strerror or error}") from None
 
 
 def _flat(record: Mapping[str, object]) -> dict[str, object]:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray
 from ..sweep.store_summary import described
@@ -73,57 +74,74 @@ def draw_plane(axes: Axes, diagram: PhaseDiagram, values: Mapping[Place, float],
 
     `every` region of the figure has a letter of its own. Returns what the legend has to explain.
     """
-    from matplotlib.collections import LineCollection
-    from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
-    from scipy import ndimage
 
     letters = dict(zip(sorted(every), string.ascii_uppercase, strict=False))
-    names = list(letters)
-    colours = [tint(name.split(": ")[1]) for name in names]
-    number = np.searchsorted(names, diagram.binding)
-    x, y = _edges(diagram.x_values), _edges(diagram.y_values)
+    binding = np.array(diagram.binding)
     for which, ends in (("x", diagram.x_values), ("y", diagram.y_values)):
         log_ticks(axes, which, ends[0], ends[-1])
     axes.grid(False)
-    axes.pcolormesh(x, y, number, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(names) - 0.5, edgecolors="face",
-                    lw=0.5)
-    striped = np.array([name.startswith("attention") for name in names])[number]
-    axes.pcolor(x, y, np.ma.masked_array(number, ~striped), cmap=ListedColormap(["none"]), hatch="///",
-                edgecolors=COLOURS["muted"], lw=0)
-    borders = [((x[i + 1], y[j]), (x[i + 1], y[j + 1])) for j, i in np.argwhere(np.diff(number, axis=1))]
-    borders += [((x[i], y[j + 1]), (x[i + 1], y[j + 1])) for j, i in np.argwhere(np.diff(number, axis=0))]
-    axes.add_collection(LineCollection(borders, colors=COLOURS["muted"], linewidths=0.5, zorder=2))
-    if diagram.boundary and len(y) > 2:
+    falls_short = _fill_regions(axes, diagram, binding, list(letters))
+    if diagram.boundary and len(diagram.y_values) > 1:
         axes.contour(diagram.x_values, diagram.y_values, _logit(diagram.accuracy), levels=[_logit(diagram.target)],
                      colors=INK, linewidths=1.6, linestyles="solid")
-    axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
-    axes.set(xlabel=size_label(diagram.x), ylabel=size_label(diagram.y))
-
-    # A letter stands in the cell of its region that is farthest from the region's ends, the target's line and places.
-    taken, reached = np.zeros(number.shape, bool), diagram.accuracy >= diagram.target
-    for across, up in values:
-        taken[abs(np.log(diagram.y_values / up)).argmin(), abs(np.log(diagram.x_values / across)).argmin()] = True
-    for name in regions(diagram):
-        inside = number == names.index(name)
-        depth = np.maximum(*(ndimage.distance_transform_edt(np.pad(inside & side & ~taken, 1))[1:-1, 1:-1]
-                             for side in (reached, ~reached)))
-        j, i = np.unravel_index(np.argmax(depth + inside / 2), inside.shape)  # also where all of its cells are taken
-        axes.text(diagram.x_values[i], diagram.y_values[j], letters[name], fontsize=8, fontweight="bold", ha="center",
-                  va="center", zorder=4)
-
+    x, y = _edges(diagram.x_values), _edges(diagram.y_values)
+    axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xlabel=size_label(diagram.x), ylabel=size_label(diagram.y))
+    for name, place in _letter_places(diagram, binding, values).items():
+        axes.text(*place, letters[name], fontsize=8, fontweight="bold", ha="center", va="center", zorder=4)
     box = {"boxstyle": "round,pad=0.08", "facecolor": COLOURS["paper"], "alpha": 0.75, "edgecolor": "none"}
     for place, value in values.items() if len(values) <= MOST_NUMBERS else ():
         axes.annotate(f"{value:.2f}", place, xytext=(4, 3), textcoords="offset points", fontsize=5.5, zorder=5,
                       bbox=box)
 
-    handles: list[Artist] = [Patch(facecolor=tint(name.split(": ")[1]), label=f"{letters[name]}  {name}")
+    handles: list[Artist] = [Patch(facecolor=_tint(name), label=f"{letters[name]}  {name}")
                              for name in regions(diagram)]
     if diagram.boundary:
         handles.append(key(f"accuracy {diagram.target:g}", color=INK, lw=1.6))
-    if striped.any():
+    if falls_short:
         handles.append(Patch(facecolor="none", edgecolor=COLOURS["muted"], hatch="///", label="attention falls short"))
     return handles
+
+
+def _tint(name: str) -> str:
+    """The colour of a region by its name, "recall: mean bias"."""
+    return tint(name.split(": ")[1])
+
+
+def _fill_regions(axes: Axes, diagram: PhaseDiagram, binding: NDArray[np.str_], names: list[str]) -> bool:
+    """Cells in the colours of what binds, borders between regions, and stripes where attention falls short; whether it
+    does anywhere."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import ListedColormap
+
+    x, y = _edges(diagram.x_values), _edges(diagram.y_values)
+    number = np.searchsorted(names, binding)
+    axes.pcolormesh(x, y, number, cmap=ListedColormap(list(map(_tint, names))), vmin=-0.5, vmax=len(names) - 0.5,
+                    edgecolors="face", lw=0.5)
+    striped = np.char.startswith(binding, "attention")
+    axes.pcolor(x, y, np.ma.masked_array(number, ~striped), cmap=ListedColormap(["none"]), hatch="///",
+                edgecolors=COLOURS["muted"], lw=0)
+    borders = [((x[i + 1], y[j]), (x[i + 1], y[j + 1])) for j, i in np.argwhere(np.diff(number, axis=1))]
+    borders += [((x[i], y[j + 1]), (x[i + 1], y[j + 1])) for j, i in np.argwhere(np.diff(number, axis=0))]
+    axes.add_collection(LineCollection(borders, colors=COLOURS["muted"], linewidths=0.5, zorder=2))
+    return bool(striped.any())
+
+
+def _letter_places(diagram: PhaseDiagram, binding: NDArray[np.str_], places: Collection[Place]) -> dict[str, Place]:
+    """The cell of each region that is farthest from the region's ends, the target's line and the places."""
+    from scipy import ndimage
+
+    taken, reached = np.zeros(binding.shape, bool), diagram.accuracy >= diagram.target
+    for across, up in places:
+        taken[abs(np.log(diagram.y_values / up)).argmin(), abs(np.log(diagram.x_values / across)).argmin()] = True
+    found = {}
+    for name in regions(diagram):
+        inside = binding == name
+        depth = np.maximum(*(ndimage.distance_transform_edt(np.pad(inside & side & ~taken, 1))[1:-1, 1:-1]
+                             for side in (reached, ~reached)))
+        j, i = np.unravel_index(np.argmax(depth + inside / 2), inside.shape)  # also where all of its cells are taken
+        found[name] = float(diagram.x_values[i]), float(diagram.y_values[j])
+    return found
 
 
 def _label_places(axes: Axes, lines: ContourSet) -> list[Place]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError
-from ..numerics.formatting import write_whole
+from ..numerics.formatting import write_named
 from ..settings import SIZES
 
 if TYPE_CHECKING:
@@ -131,11 +131,7 @@ def save_pictures(draw: Callable[[], Figure], paths: Iterable[str]) -> None:
     Raises `SettingError` for "plot" where a file can't be written.
     """
     for path in paths:
-        content = picture(draw, _ending(path))
-        try:
-            write_whole(path, content)
-        except OSError as error:
-            raise SettingError("plot", f"plot={path!r} can't be written: {error.strerror}") from None
+        write_named("plot", path, picture(draw, _ending(path)))
 
 
 def _ending(path: str) -> str:

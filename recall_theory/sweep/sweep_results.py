@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray, Observable
-from ..numerics.formatting import SCHEMA_VERSION, as_csv, cleaned, write_whole
+from ..numerics.formatting import SCHEMA_VERSION, as_csv, cleaned, write_named
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from ..theory.domain import remarks
 from ..theory.phase import binding
@@ -206,10 +206,7 @@ def export_results(results: Results, path: str) -> None:
         # netCDF 3 has integers of 32 bits; a float holds all of ours (below 2^53) exactly.
         whole = {name: x.astype(float) for name, x in data.coords.items() if x.dtype.kind == "i"}
         content = bytes(data.assign_coords(whole).to_netcdf(engine="scipy"))
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise SettingError("export", f"export={path!r} can't be written: {error.strerror or error}") from None
+    write_named("export", path, content)
 
 
 class RefusedCell(NamedTuple):

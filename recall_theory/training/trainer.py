@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import SettingError, interrupts_deferred
-from ..numerics.formatting import write_whole
+from ..numerics.formatting import write_named
 
 Tree = Any  # nested dictionaries and tuples of arrays, as jax has them
 Progress = Callable[[int, int, str], None]  # (steps done, steps at most, loss and accuracy in words)
@@ -171,10 +171,7 @@ class Training:
         leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.state))}
         file = io.BytesIO()
         np.savez(file, identity=np.array(self.identity), **leaves)  # type: ignore[arg-type]
-        try:
-            write_whole(self.path, file.getvalue())
-        except OSError as error:
-            raise SettingError("resume", f"resume={self.path!r} can't be written: {error.strerror}") from None
+        write_named("resume", self.path, file.getvalue())
 
     def _load(self, path: str) -> None:
         import jax

@@ -58,12 +58,16 @@ function grey(status) {
 }
 
 /** Puts what the server has written into its places: the sections around them are up to date then. */
-function place({ html, setting, model, ratio, words, along }) {
+function place({ html, setting, model, ratio, words, along, problems }) {
   const { value } = chosen?.dataset ?? {};
   for (const [id, text] of Object.entries(html)) {
     element(id).innerHTML = text;
     if (id !== "status") element(id).closest(".result")?.classList.remove("stale");
-    if (id.endsWith("-problem")) element(id.replace("-problem", "")).ariaInvalid = text !== "";
+  }
+  for (const beside of problems ? form.querySelectorAll(".problem") : []) {
+    const name = beside.id.replace("-problem", "");
+    beside.textContent = problems[name] ?? "";
+    element(name).ariaInvalid = name in problems;
   }
   if (ratio) showSetting(setting, model, ratio);
   if (words) later("announcement", () => { element("announcement").textContent = words; });
