@@ -14,7 +14,8 @@ on_compiling: list[Callable[[], None]] = []  # called before the first function 
 def compiled(function: Function) -> Function:
     """The function as machine code, made when it is first called and kept on disk for the next process.
 
-    It may call other compiled functions of its own module only: numba does not see it when those of another one change.
+    It may call other compiled functions. Where these are of another module, numba does not see it when that one
+    changes: then remove __pycache__ beside the caller. Tests hold machine code against the same code as Python.
     """
     from numba import njit
 

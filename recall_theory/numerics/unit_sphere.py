@@ -162,15 +162,15 @@ def score_of_gamma(x: Any, variance: Any) -> FloatArray:
     return np.asarray((np.cbrt(x) - 1 + a) / np.sqrt(a))
 
 
-def score_of_skewed(x: Any, skew: Any) -> FloatArray:
+def score_of_skewed(x: Any, skew: Any) -> Any:
     """The normal quantile of a standardised gamma variable x of the given skewness of either sign.
 
     >>> round(float(score_of_skewed(2.0, 0.6)), 4)  # that of the gamma variable is 1.7956
     1.7961
     """
-    a = np.asarray(skew) / 6
+    a = skew / 6
     root = np.cbrt(1 + 3 * a * x)
-    return np.asarray(a + 3 * x / (root * (root + 1) + 1))
+    return a + 3 * x / (root * (root + 1) + 1)
 
 
 def skewed_of_score(z: Any, skew: Any) -> Any:
@@ -196,20 +196,21 @@ def peizer_pratt_scale(d: Any) -> Any:
     return (nu - 2 / 3 + 1 / (10 * nu)) ** 2 / (nu - 5 / 6)
 
 
-def score_of_coordinate(b: Any, scale: Any, floor: float = TINY) -> FloatArray:
+def score_of_coordinate(b: Any, scale: Any, floor: float = TINY) -> Any:
     """The normal score of a coordinate b; 1 - b^2 counts as at least `floor`.
 
     >>> round(float(score_of_coordinate(0.2, peizer_pratt_scale(100.0))), 4)  # Phi^-1(P(b < 0.2)) = 2.0054
     2.0053
     """
-    square = np.asarray(b * b)
-    log = np.where(square < 1 / 2, np.log1p(-np.minimum(square, 1 / 2)), np.log(np.maximum(1 - square, floor)))
-    return np.asarray(np.copysign(np.sqrt(-scale * log), b))
+    square = b * b
+    # each factor to full precision, without a branch: numbers and arrays alike, compiled or not
+    log = np.log1p(-np.minimum(square, 1 / 2)) + np.log(np.minimum(2 * np.maximum(1 - square, floor), 1))
+    return np.copysign(np.sqrt(-scale * log), b)
 
 
-def coordinate_of_score(z: Any, scale: Any) -> FloatArray:
+def coordinate_of_score(z: Any, scale: Any) -> Any:
     """The coordinate with the normal score z, the inverse of `score_of_coordinate`."""
-    return np.asarray(np.copysign(np.sqrt(-np.expm1(-z * z / scale)), z))
+    return np.copysign(np.sqrt(-np.expm1(-z * z / scale)), z)
 
 
 # --- random embeddings ---------------------------------------------------------------------------------

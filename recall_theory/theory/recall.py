@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, pdtrik
 
-from ..numerics.arrays import TINY, FloatArray, copied
+from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
-from . import fact_loops
 from .accuracy import Accuracy
 from .competitors import kinds
 from .correct_label import own_label, samples_of
 from .domain import Batch
+from .fact_loops import left_over
 from .read_out import Facts, InnerProduct, Neurons, ReadOut, facts
 from .seed import seed_law, tau_nodes
 from .strengths import by_signal, in_few_bits, others_of, stored
@@ -257,16 +257,30 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger
     D = kernel.nodes
     store = stored(seeds, groups, kernel, others_of(seeds, groups, read.zeta, read.picked, read.top).repeated(D))
+    # the chance, of a label of each class, that its logit is below the points of a grid
     noise = np.maximum(V - 2, 1) * store.square
+    gain = np.sqrt(d / noise)
     top = np.sqrt(2 * np.log(seeds.V)) + BEYOND_LARGEST
     grid = LOWEST_LOGIT + (top - LOWEST_LOGIT)[:, None] * np.linspace(0, 1, accuracy.answer)
     count, w_count = gauss_poisson(seeds.lam[:, None] * groups.share, accuracy.answer_count)
-    again = store.picks * store.pick[..., None]
+    right, again = (count / seeds.lam[:, None, None])[:, None], store.picks * store.pick[..., None]
+    theta = right * store.bias[..., None] + (store.rest + again - store.mean[..., None])[..., None]
+    variance = right**2 * store.spread[..., None] + (store.rest_variance + again * store.pick[..., None])[..., None]
+    left = left_over(theta**2 + variance, noise[..., None, None])
+    middle = gain[..., None, None] * theta
+    steep = 1 / np.sqrt(left + (gain**2)[..., None, None] * variance)
+    class_weight = w_count[:, None] * store.weight[..., None] + 0 * theta
+    below = np.stack([(of_class[..., None, :] @ ndtr((points - at[..., None]) * by[..., None]))[..., 0, :]
+                      for points, of_class, at, by in zip(grid, class_weight, middle, steep, strict=True)])
+    # the token itself as a label, in the middle of each step: it scored high, and its own sequences attended
     stored_own = np.repeat(read_out.between(norm + e * (2 * tilt + tau), norm, norm + e * tilt), D, axis=1)
+    steep = 1 / np.sqrt(1 + gain**2 * stored_own**2 / seeds.lam[:, None])
+    step = (grid[:, None, :-1] + grid[:, None, 1:]) / 2
+    own = ndtr((step - (gain * (stored_own - store.mean))[..., None]) * steep[..., None])
+    log = np.log(np.maximum((below[..., :-1] + below[..., 1:]).sum(2) / 2, TINY))
+    others = seeds.V[:, None, None] - 1
+    of_class = (np.diff(below) * (np.exp((others - 1) * log) * (others + 1) * own)[:, :, None]).sum(-1)
+    total = of_class.sum(-1) + (np.exp(others * log[..., 1:]) * np.diff(own)).sum(-1)
     outranked = groups.share[:, None] < np.repeat(np.exp((rank + 1 / 2) * kept), D, axis=1)[..., None]
-    answer = fact_loops.answers_of_picks(copied(
-        fact_loops.Picks, seeds.V, grid, np.sqrt(d / noise), noise, stored_own - store.mean,
-        stored_own**2 / seeds.lam[:, None], count / seeds.lam[:, None, None], w_count, store.bias,
-        store.rest + again - store.mean[..., None], store.spread, store.rest_variance + again * store.pick[..., None],
-        store.weight + 0 * store.bias, outranked))
+    answer = (of_class * outranked).sum(-1) / np.maximum(total, TINY)
     return np.asarray((kernel.weight * answer).sum(-1) / seeds.V)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from ..numerics.arrays import TINY, FloatArray, copied
 from ..numerics.quadrature import gauss_coordinate, gauss_legendre, gauss_of_gamma
@@ -18,7 +18,7 @@ from .accuracy import Accuracy
 from .competitors import Kinds
 from .correct_label import OwnLabel
 from .formulas import recall_formulas as rf
-from .read_out import Kernel
+from .read_out import LEAST_LEFT, Kernel
 from .strengths import Stored
 from .training_attention import SPECK, Classes, Seeds
 
@@ -26,6 +26,7 @@ __all__ = ["Law", "answers", "scatter"]
 
 EXPECTED_IF_LOST, EXPECTED_IF_WON = 12.0, 1e-4  # competitors above: with so many (few) a fact is as good as lost (won)
 NEARLY_LOST, NEARLY_WON = 5.0, 1e-2  # the same for the nodes over the noise, which have one each beyond
+FULL = 1 - 1e-6  # greatest correlation of two facts' competitors; acts where nearly all noise is shared
 LEAST_CHANCE = 1 / 100  # of a competitor to stay below, where so few labels are left that no fact is ever lost
 
 
@@ -82,10 +83,10 @@ def answers(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, own: 
     power, square = kinds.power[..., None], own.lead**2
     power = power + square / V[:, None, None]
     wider = 1 + d[:, None, None] * own.astray / power  # squared: the noise of the own output to a competitor's
-    rows = copied(fact_loops.Rows, V, d, shared, wide)
+    rows = _rows(seeds, kernel, shared, points, accuracy)
     facts = copied(fact_loops.Facts, W, kinds.power, kernel.power_variance / 4, own.usual, own.weight, own.lead,
                    np.sqrt(wider), moved)
-    each, totals = fact_loops.answers(rows, facts, _competitors(kinds, V), _rules(seeds, kernel, points, accuracy))
+    each, totals = fact_loops.answers(rows, facts, _competitors(kinds, V))
 
     split = np.arange(totals.shape[1])[:, None] / accuracy.cells - np.arange(accuracy.pair)
     at_points = np.moveaxis(totals, 1, 2) @ np.maximum(1 - np.abs(split), 0)
@@ -121,15 +122,17 @@ def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
     return copied(fact_loops.Competitors, kinds.weight, far, kinds.mean, kinds.variance, third, near, kinds.single)
 
 
-def _rules(seeds: Seeds, kernel: Kernel, points: int, accuracy: Accuracy) -> fact_loops.Rules:
-    """The rules of quadrature over a fact's lengths and noise, and of the hazard's table."""
+def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, points: int, accuracy: Accuracy) -> fact_loops.Rows:
+    """The seeds, with the rules of quadrature over a fact's lengths and noise, and of the hazard's table."""
+    gain = np.cos(np.pi * (np.arange(accuracy.gain) + 1 / 2) / accuracy.gain)  # Chebyshev's points
     power, w_power = gauss_of_gamma(kernel.power_variance, accuracy.power, root=True)
     chi, w_chi = gauss_of_gamma(2 / seeds.d, accuracy.chi, root=True)
-    noise, w_noise = gauss_legendre(accuracy.noise)
-    gain = np.cos(np.pi * (np.arange(accuracy.gain) + 1 / 2) / accuracy.gain)  # Chebyshev's points
-    return copied(fact_loops.Rules, power, w_power, chi, w_chi, noise, w_noise, gain,
-                  np.linalg.inv(np.vander(gain, increasing=True)), _slopes(gain), points,
-                  accuracy.cells * (accuracy.pair - 1) + 1, accuracy.negligible, seeds.sphere)
+    lengths = (a.reshape(*power.shape[:2], -1) for a in (
+        power[..., None] + 0 * chi[:, None, None], 0 * power[..., None] + chi[:, None, None],
+        w_power[..., None] * w_chi[:, None, None]))
+    return copied(fact_loops.Rows, seeds.V, seeds.d, shared, np.sqrt(1 + seeds.d / seeds.V), *lengths,
+                  *gauss_legendre(accuracy.noise), gain, np.linalg.inv(np.vander(gain, increasing=True)), _slopes(gain),
+                  points, accuracy.cells * (accuracy.pair - 1) + 1, accuracy.negligible, seeds.sphere)
 
 
 def _slopes(x: FloatArray) -> FloatArray:
@@ -152,6 +155,36 @@ def _cycles(variance: FloatArray, linear: FloatArray, d: FloatArray,
     return rf.cycle_two(slope, d, rest), rf.cycle_three(slope, d, m, rest), rf.cycle_four(slope, d, m, rest)
 
 
+def _joint_recall(law: Law, seeds: Seeds, A: FloatArray, overlap: FloatArray, tie: FloatArray,
+                  accuracy: Accuracy) -> FloatArray:
+    """(R,): the chance that two facts are both answered rightly, at own logits that are quantiles A (R, A) of one
+    competitor. overlap (R,): mean square of the overlap of two facts' competitors beside `shared`. tie (R,): of a
+    fact's label where another is read out, as the facts' overlap K is part of both noises and of that overlap."""
+    V, f0, spread = (a[:, None] for a in (seeds.V, law.shared, 1 + seeds.d / seeds.V))
+    x, w = gauss_coordinate((1 - law.shared**2)**2 / overlap, accuracy.overlap)  # as two directions' overlap is
+    off = np.sqrt(overlap)[:, None] * x
+    moved = law.shift[:, None] + off[..., None] * (law.noise + tie[:, None])[:, None]
+    left = law.left[:, None] - ((2 * f0 + off) * off / spread + (tie**2 * overlap)[:, None])[..., None]
+    # of each one (third axis) beside each other (last)
+    mixed = (2 * law.pair / seeds.V)[:, None, None] * (law.logit - law.noise)[..., None] * law.noise[:, None]
+    variance = np.maximum(left[:, :, None] + mixed[:, None], LEAST_LEFT)
+    alone = log_ndtr((law.logit[:, None, :, None] - moved[:, :, None]) / np.sqrt(variance))
+    one, other = np.tril_indices(A.shape[1])
+
+    end = np.arcsin(np.clip(f0 + off, -FULL, FULL))[..., None]
+    angle, w_angle = gauss_legendre(accuracy.angle)
+    s = np.sin(end * angle)[:, :, None]
+    x, y = (A[:, None, i, None] for i in (one, other))
+    # Plackett: d Phi_2/d correlation along the arc
+    excess = np.exp(-(x * x + y * y - 2 * x * y * s) / (2 * (1 - s * s))) @ w_angle
+    below = ndtr(A)
+    both = (below[:, one] * below[:, other])[:, None] + excess * end / (2 * np.pi)
+    log = np.maximum(V - 2, 0)[..., None] * np.log(np.maximum(both, TINY))
+    log += alone[:, :, one, other] + alone[:, :, other, one]
+    share = law.mass[:, one] * law.mass[:, other] * np.where(one == other, 1, 2)
+    return np.asarray((w[..., None] * share[:, None] * np.exp(log)).sum((1, 2)))
+
+
 def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     """(R,): variance of recall over seeds at a row."""
     V, d, lam, e = seeds.V, seeds.d, seeds.lam, seeds.e
@@ -169,14 +202,7 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     middle = law.logit - law.noise
     push, lead = hazard.sum(-1), (hazard * middle).sum(-1)  # d recall/d(own logit), and /d(its lead's logarithm)
     widen = (hazard * A).sum(-1)  # of a competitor's log deviation
-    # a fact's label where another is read out: their overlap K is part of both noises, and of the overlap f of these
-    tie = np.sqrt(d / V / spread) * law.triple / overlap
-    x, w = gauss_coordinate((1 - f0**2) ** 2 / overlap, accuracy.overlap)  # as two directions' overlap is
-    off = np.sqrt(overlap)[:, None] * x
-    of_pairs = copied(fact_loops.Pairs, V, f0, spread, overlap, 2 * law.pair / V, tie, off, w,
-                      *gauss_legendre(accuracy.angle))
-    of_facts = copied(fact_loops.Points, h, A, law.logit, middle, law.noise, law.shift, law.left)
-    joint = fact_loops.joint_recall(of_pairs, of_facts)
+    joint = _joint_recall(law, seeds, A, overlap, np.sqrt(d / V / spread) * law.triple / overlap, accuracy)
     noises = push**2 / spread * law.pair / V - 2 * push / np.sqrt(spread) * lead * law.triple / np.sqrt(d * V)
     lengths = lead**2 * ((f0**2 + inputs) / (2 * d) + law.length**2 * f0**2 / (2 * V))
     rival = push * g / np.sqrt(spread) * law.mean + widen * g**2 / spread * law.token
