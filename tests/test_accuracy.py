@@ -15,6 +15,7 @@ from recall_theory.theory import competitors
 from recall_theory.theory import seed as law
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.domain import MOST_OF_FEW, share_of_few
+from recall_theory.theory.predict import predictions_at
 from validation.doubling import PARTS, doubled
 
 QUICK = Accuracy()
@@ -156,6 +157,16 @@ def test_drawn_settings_do_not_depend_on_their_company():
         for name in OBSERVABLES:
             assert getattr(together, name)[i] == pytest.approx(getattr(alone, name), abs=1e-12), seed
             assert together.spread[name][i] == pytest.approx(alone.spread[name], abs=1e-12), seed
+
+
+@pytest.mark.parametrize("V, L, d, N", [(10, 16, 128, 640), (64, 4, 64, 4096), (70, 12, 96, 900)])
+def test_rounding_moves_no_spread_where_attention_is_sure(V, L, d, N):
+    """Seeds that attend alike but for rounding once had a slope of recall in attention of 0 or 1, by chance."""
+    several = N * (1 + np.finfo(float).eps * np.arange(8))
+    sizes = {name: np.full(8, float(size)) for name, size in zip("VLd", (V, L, d), strict=True)}
+    found = predictions_at({**sizes, "N": several}, None, "gaussian", True)
+    for name in ("recall", "accuracy"):
+        assert np.ptp(found.std[name]) < 1e-6 * found.std[name][0], name
 
 
 @pytest.mark.parametrize("sizes", [

@@ -42,6 +42,7 @@ __all__ = ["recall_and_accuracy"]
 
 
 ENTRIES_AT_A_TIME = 150_000  # nodes computed at a time: what fits a processor's cache; decides no value
+SEED_ROUNDING = 2**-40  # attention that differs by less between seeds of one tau differs by rounding alone
 LOWEST_LOGIT, BEYOND_LARGEST = -2.0, 5.0  # a wrong pick's logit: from here to so far beyond sqrt(2 ln V)
 
 
@@ -204,19 +205,24 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
 def _over_seeds(weight: FloatArray, tau: FloatArray, columns: list[FloatArray], *, right: float,
                 finite: float, tops: int) -> dict[str, float]:
     """Means over the seeds of a setting, and the variances between them, at them, and through attention's own, but for
-    what is between nodes over the top score, so many in a row; columns as `recall_given` returns them."""
+    what is between nodes over the top score, so many in a row; columns as `recall_given` returns them. What attention
+    adds of its own follows the slope in it, which no seeds show where all attend alike: there it moves no recall, and
+    answers what is recalled."""
     recall, attended, wrong, own, attention = columns
     attended = attended * right
     share = np.minimum(attended / np.maximum(recall, TINY), 1)
     same = (tau[:, None] == tau) * weight
     turn = attention - (same @ attention) / same.sum(-1)  # at the same tau
+    turn[np.abs(turn) < SEED_ROUNDING] = 0
+    turned = weight @ turn**2
     at_lead, share_of_lead = attention.reshape(-1, tops), weight.reshape(-1, tops)
     usual = (share_of_lead * at_lead).sum(-1, keepdims=True) / np.maximum(share_of_lead.sum(-1, keepdims=True), TINY)
     finite = max(finite - float((share_of_lead * (at_lead - usual)**2).sum()), 0)
     out = {}
-    for name, value, scale in (("recall", recall, np.ones_like(recall)), ("accuracy", attended + wrong, share)):
+    for name, value, scale, alike in (("recall", recall, np.ones_like(recall), 0.0),
+                                      ("accuracy", attended + wrong, share, weight @ attended)):
         mean = weight @ value
-        slope = np.clip((weight @ (turn * value)) / max(weight @ turn**2, TINY), 0, 1)
+        slope = np.clip(weight @ (turn * value) / turned, 0, 1) if turned > 0 else alike
         out[name] = float(mean)
         out[name + "_std"] = float(np.sqrt(weight @ (value - mean)**2 + weight @ (own * scale**2) + slope**2 * finite))
     return out
