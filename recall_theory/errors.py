@@ -81,3 +81,12 @@ def interrupts_deferred() -> Iterator[None]:
         yield
     for number, frame in held[:1]:
         before[number](number, frame)
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it, on one line of 80 characters at most."""
+    try:
+        text = "a huge integer" if isinstance(value, int) and abs(value) >= 10**30 else " ".join(repr(value).split())
+    except ValueError:  # Python refuses to write integers of thousands of digits, of sympy's too
+        text = "a huge integer"
+    return text if len(text) <= 80 else text[:77] + "..."
