@@ -58,16 +58,12 @@ function grey(status) {
 }
 
 /** Puts what the server has written into its places: the sections around them are up to date then. */
-function place({ html, setting, model, ratio, words, along, problems }) {
+function place({ html, setting, model, ratio, words, along }) {
   const { value } = chosen?.dataset ?? {};
   for (const [id, text] of Object.entries(html)) {
     element(id).innerHTML = text;
     if (id !== "status") element(id).closest(".result")?.classList.remove("stale");
-  }
-  for (const beside of problems ? form.querySelectorAll(".problem") : []) {
-    const name = beside.id.replace("-problem", "");
-    beside.textContent = problems[name] ?? "";
-    element(name).ariaInvalid = name in problems;
+    if (id.endsWith("-problem")) element(id.replace("-problem", "")).ariaInvalid = text !== "";
   }
   if (ratio) showSetting(setting, model, ratio);
   if (words) later("announcement", () => { element("announcement").textContent = words; });

@@ -28,6 +28,7 @@ TICK_WIDTH = 85  # pixels
 
 RESULTS = "explore_results.html.jinja"
 RATES = ("eta", "gamma")
+CONTROLS = (*SIZES, "activation", "embedding", *RATES)  # beside which the page says what is wrong with them
 ENDS = {"V": 20, "L": 14, "d": 14, "N": 32, "m": 18}  # of the sliders, as powers of two; texts may go beyond
 START_FORM = {"V": "1024", "L": "64", "d": "256", "N": "65536", "m": "1024", "activation": "relu",
               "embedding": "gaussian", "trigger_in_value": "yes", "hold": "", "along": "N", "eta": "", "gamma": ""}
@@ -78,7 +79,8 @@ def answers(form: Mapping[str, str]) -> Iterator[Record]:
         except SettingError as error:
             problems = {error.name: str(error)}
     if setting is None or problems:
-        yield {"kind": "problems", "problems": problems, "html": {"status": f"No result: see {', '.join(problems)}."}}
+        yield {"kind": "problems", "problems": problems,
+               "html": {**_beside_controls(problems), "status": f"No result: see {', '.join(problems)}."}}
         return
     cause = limiting_term(prediction)
     yield {"kind": "prediction", **prediction.to_dict(), "words": f"{_words(prediction)}; limited by {cause}",
@@ -133,6 +135,11 @@ def _setting(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
     return setting, {}
 
 
+def _beside_controls(problems: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong beside each control, "" where nothing is."""
+    return {f"{name}-problem": escape(problems.get(name, "")) for name in CONTROLS}
+
+
 def _described(setting: Setting) -> Record:
     """The setting as numbers, as a command and as Python."""
     from ..sweep.sweep_grid import options
@@ -142,8 +149,8 @@ def _described(setting: Setting) -> Record:
     arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
     python = f"from recall_theory import Setting, predict\nprint(predict(Setting({arguments})))"
     return {"kind": "setting", "setting": setting.to_dict(), "ratio": setting.ratio, "model": model_of(setting),
-            "problems": {}, "html": {"ratio": number(setting.ratio), "python": escape(python),
-                                     "command": escape(f"recall-theory predict {options(given)}")}}
+            "html": {**_beside_controls({}), "ratio": number(setting.ratio), "python": escape(python),
+                     "command": escape(f"recall-theory predict {options(given)}")}}
 
 
 def _words(p: Prediction) -> str:
@@ -215,6 +222,7 @@ class Curve:
 
     def svg(self) -> str:
         """The curve as an SVG element; each point is a line that carries its value and what is read there."""
+        points = sorted(self.points.items())
         right = self.width - RIGHT
         span = math.log(self.values[-1] / self.values[0]) or 1
 
@@ -224,6 +232,28 @@ class Curve:
         def y(probability: float) -> float:
             return round(HEIGHT - BOTTOM - probability * (HEIGHT - BOTTOM - TOP), 1)
 
+        def upright(value: int, more: str) -> str:
+            return f'<line x1="{x(value)}" x2="{x(value)}" y1="{y(0)}" y2="{y(1)}" {more}/>'
+
+        (start, first), (end, last) = points[0], points[-1]
+        label = f"Along {self.along}, from {start} to {end}: first {_words(first)}, last {_words(last)}"
+        parts = [f'<svg viewBox="0 0 {self.width} {HEIGHT}" role="img" aria-label="{escape(label)}">']
+        for share in (0, 0.25, 0.5, 0.75, 1):
+            parts += [f'<line x1="{LEFT}" x2="{right}" y1="{y(share)}" y2="{y(share)}"/>',
+                      f'<text x="4" y="{y(share) + 4}">{share}</text>']
         powers = [10**k for k in range(16) if self.values[0] <= 10**k <= self.values[-1]]
-        ticks = powers[::math.ceil(len(powers) / ((right - LEFT) // TICK_WIDTH))]
-        return fragment(RESULTS, "curve", self, (LEFT, right, HEIGHT), ticks, (x, y, _words))
+        for tick in powers[::math.ceil(len(powers) / ((right - LEFT) // TICK_WIDTH))]:
+            parts.append(f'<text class="middle" x="{x(tick)}" y="{y(0) + 20}">{count(tick)}</text>')
+        parts += [upright(self.present, 'class="present"'),
+                  f'<text class="middle" x="{x(self.present)}" y="{HEIGHT - 4}">{self.along}</text>']
+        height = 0.0  # of the names at the right end, apart from one another
+        for name in sorted(OBSERVABLES, key=lambda name: -getattr(last, name)):
+            height = max(height + 15, y(getattr(last, name)) + 4)
+            corners = " ".join(f"{x(value)},{y(getattr(p, name))}" for value, p in points)
+            parts += [f'<polyline class="{name}" points="{corners}"/>',
+                      f'<text class="{name}" x="{right + 8}" y="{height}">{name}</text>']
+        for value, p in points:
+            kind = "point start" if value == self.present else "point"
+            words = escape(f"{self.along} = {count(value)}: {_words(p)}")
+            parts.append(upright(value, f'class="{kind}" data-value="{value}" data-words="{words}"'))
+        return "".join([*parts, "</svg>"])

@@ -23,6 +23,10 @@ from ..verification.verdicts import VERDICT_ALPHA
 from .document import GROUPS, asset, formula_math, model_of, render
 
 MOST_CELLS = 300  # in the table and in figures
+WORDS = ("variant", "observable", "verdict", "limited by", "reason", "interval by")  # columns of text
+# Columns that are shown on demand, with their classes: tips leave out technical ones.
+DETAILS = {"reason": "detail", **dict.fromkeys(("standard error", "interval by", "design effect", "detectable bias"),
+                                               "detail technical")}
 # Families of noise terms that the name of a law doesn't tell.
 LAW_FAMILIES = {"coverage": "facts never seen", "mlp noise": "MLP noise", "mlp mean": "MLP noise"}
 
@@ -60,7 +64,7 @@ def page(summary: StoreSummary) -> str:
         "repeat": ("How to run it again", True),
         "formulas": ("The formulas", True),
     }
-    problems = analysis.all_problems
+    problems, seeds = analysis.all_problems, analysis.seed_counts
     models = {model_of(p.setting) for p in problems}
     sizes = {name: sorted({getattr(p.setting, name) for p in problems} - {None}) for name in SIZES}
     margins = sorted(c.margin for _, _, c in analysis.comparisons)
@@ -71,6 +75,7 @@ def page(summary: StoreSummary) -> str:
         style_attributes=True,
         summary=summary,
         analysis=analysis,
+        single=sum(cell.seeds == 1 for cell in analysis.cells),
         sections={key: heading for key, (heading, shown) in sections.items() if shown},
         rows=rows,
         columns=[name for name in rows[0]["values"] if name not in shared] if rows else [],
@@ -81,15 +86,21 @@ def page(summary: StoreSummary) -> str:
         phases=_drawings(summary, "phase", cells),
         laws=laws,
         groups=[group for group in GROUPS if group.model in models],
+        seeds=seeds,
+        uneven=len(set(seeds)) > 1,
+        widest=analysis.seeds_wanted,
         margins=" to ".join(dict.fromkeys(f"{margin:.2g}" for margin in margins[:1] + margins[-1:])),
         ranges=", ".join(f"{name} = {' to '.join(dict.fromkeys(map(count, (of[0], of[-1]))))}"
                          for name, of in sizes.items() if of),
         exact={p.n_test for p in problems} == {None},
         random_seeds=sorted({p.seed for p in problems}),
+        verdicts=["", *analysis.tally()],
         tallies=[(o or "all", *map(count, analysis.tally(o).values())) for o in (*OBSERVABLES, None)],
         pooled=[(test.group, test.observable, count(test.cells), test.in_percent, test.verdict)
                 for test in analysis.pooled],
         described=described,
+        WORDS=WORDS,
+        DETAILS=DETAILS,
         SIMULATION_VERSION=SIMULATION_VERSION,
         family_confidence=1 - VERDICT_ALPHA)
 
