@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from .errors import SettingError, shown
+from .errors import SettingError, brief_repr
 from .expressions import Language, depends_on, evaluate, exact_number, parse, real_power
 from .numerics.arrays import FloatArray
 from .numerics.gaussian_kernels import gaussian_mean, gaussian_rule, hermite_coefficients, normal_density
@@ -119,8 +119,8 @@ def canonical(value: Any) -> str:
 
 
 def _refused(text: str, why: str) -> SettingError:
-    start = text if len(text) <= 60 else text[:57] + "..."
-    return SettingError("activation", f"activation={start!r} is not accepted: {why}")
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    return SettingError("activation", f"activation={shown!r} is not accepted: {why}")
 
 
 def _text(value: Any) -> str:
@@ -129,9 +129,9 @@ def _text(value: Any) -> str:
         return value
     free = getattr(value, "free_symbols", None)
     if free is None:
-        raise _refused(shown(value), "it is neither a name, nor an expression in x, nor a sympy expression")
+        raise _refused(brief_repr(value), "it is neither a name, nor an expression in x, nor a sympy expression")
     if len(free) != 1:
-        raise _refused(shown(value), "it must have one variable")
+        raise _refused(brief_repr(value), "it must have one variable")
     import sympy
 
     # a fresh x: the variable may have any name and any assumptions

@@ -83,7 +83,7 @@ def interrupts_deferred() -> Iterator[None]:
         before[number](number, frame)
 
 
-def shown(value: object) -> str:
+def brief_repr(value: object) -> str:
     """A value as a message shows it, on one line of 80 characters at most."""
     try:
         text = "a huge integer" if isinstance(value, int) and abs(value) >= 10**30 else " ".join(repr(value).split())

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self, dataclass_transform
 
 from .errors import SettingError as SettingError
-from .errors import shown
+from .errors import brief_repr
 from .numerics.formatting import count, number, sizes
 
 SIZES = ("V", "L", "d", "N", "m")  # of a setting; each but the last has a value in all settings
@@ -89,7 +89,7 @@ class Parameter:
             inside = self.low <= value <= self.high and abs(value) < math.inf
             if inside and (self.kind == "real" or value == math.floor(value)):
                 return float(value) if self.kind == "real" else int(value)
-        raise SettingError(self.name, f"{self.name}={shown(value)} is not {self.domain}")
+        raise SettingError(self.name, f"{self.name}={brief_repr(value)} is not {self.domain}")
 
 
 def share(name: str, meaning: str, default: float | None = None) -> Parameter:

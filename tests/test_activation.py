@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support import assert_refused, in_new_process
 
 from recall_theory.activations import NAMED, activation, canonical, gaussian_mean, hermite_coefficients
-from recall_theory.errors import shown
+from recall_theory.errors import brief_repr
 from recall_theory.settings import Setting, SettingError
 
 X = sympy.Symbol("x", real=True)
@@ -100,7 +100,7 @@ def test_any_text_is_accepted_or_refused(text):
 
 @pytest.mark.parametrize("value", [3, None, 2.5, ["x"], sympy.Integer(3), 10**5000, sympy.Integer(10**5000),
                                    sympy.Symbol("a") * sympy.Symbol("b"), sympy.Piecewise((0, X < 0), (X, True)),
-                                   sympy.gamma(X), 1 / X], ids=shown)
+                                   sympy.gamma(X), 1 / X], ids=brief_repr)
 def test_objects_that_are_not_activations_are_refused(value):
     with pytest.raises(SettingError):
         activation(value)

@@ -168,6 +168,7 @@ DEGREE = 5
 TABLE_ROUNDING = 1e-14  # of the largest value: what the table may be off by
 
 
+@functools.lru_cache(maxsize=16)
 def fast_activation(phi: Activation) -> tuple[Function, Function]:
     """phi and its derivative as functions of arrays (n, width), by a table where that is faster and as exact."""
     if phi.kinks or not NUMBER_BY_NUMBER & set(re.findall("[a-z]+", phi.name)):
@@ -175,7 +176,6 @@ def fast_activation(phi: Activation) -> tuple[Function, Function]:
     return _tabulated(phi.phi), _tabulated(phi.derivative)
 
 
-@functools.lru_cache(maxsize=16)
 def _tabulated(function: Function) -> Function:
     """The function by a table within TABLE_END; by itself for an array that goes beyond, or where no table is exact.
 

@@ -7,6 +7,7 @@ Accuracy is not monotone in V: at a fixed number of samples a fact, attention ri
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -250,9 +251,10 @@ class LargestV:
         if not self._stores_few(None):
             return (None,)
         # From the guess to the least that is true: more samples never harm.
-        while k < len(powers) - 1 and not self._stores_few(powers[k]):
+        stores_few = functools.cache(lambda k: self._stores_few(powers[k]))
+        while k < len(powers) - 1 and not stores_few(k):
             k += 1
-        while k > 0 and self._stores_few(powers[k - 1]):
+        while k > 0 and stores_few(k - 1):
             k -= 1
         return (*(c * powers[k] for c in MULTIPLES if c * powers[k] <= MOST_RATIO), None)
 

@@ -16,6 +16,7 @@ from ..settings import SettingError
 from .formulas.capacity_laws import FINITE, MIXED, MOMENTS, SOLVED, Branches, Layer
 from .formulas.generic import Real
 from .noise_budget import is_linear, leading_moments
+from .solve import LARGEST_SEARCHED
 
 # The condition that each branch is, for readers; s is the lead that the target needs, kappa is 1 + e without an MLP.
 CONDITIONS = {
@@ -36,7 +37,6 @@ CONDITIONS = {
     MIXED: "eta gamma = V L^2 ln[1 + sqrt(V L s^2/d^2)], s against L labels",
 }
 _FACTOR = re.compile(r"(kappa|[VLNds])(\^\S+)?")  # of a condition whose sides are products of powers
-LONGEST = 10**7  # L up to which the moments of an MLP are taken
 ROUNDS, SAME = 12, 1e-3  # in which they are brought to the longest L, and the share to which they are
 
 
@@ -74,7 +74,7 @@ def binding_in(layer: Mapping[str, Any], sought: str, **sizes: float) -> tuple[s
     """
     L = layer["L"]
     for _ in range(ROUNDS):
-        given = sizes | layer_moments({**layer, "L": int(min(L, LONGEST))})
+        given = sizes | layer_moments({**layer, "L": int(min(L, LARGEST_SEARCHED["L"]))})
         values = {name: float(x) for name, x in branches(sought, **given).items() if x > 0}
         if not values:
             return None

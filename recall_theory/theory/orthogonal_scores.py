@@ -22,7 +22,7 @@ from ..numerics.unit_sphere import (
     score_of_gamma,
     wallace_scale,
 )
-from .accuracy import Accuracy
+from .accuracy import SEED_ROUNDING, Accuracy
 from .formulas import orthogonal_formulas as terms
 from .formulas.step_two import distinct_tokens
 
@@ -35,7 +35,6 @@ SMALL = 1e-6  # nodes of less probability are left out
 LEAST_SKEW = 1 / 1000  # a skewness below it, or a negative one, is taken as this: the law is then normal
 MOST_SKEW = 8**0.5  # a skewness above that of chi^2 with one degree of freedom is taken as this
 LEAST_PART = 1 / 4  # of its mean, what a variance keeps where its regression would cross zero
-SEED_ROUNDING = 2**-40  # a difference of seeds that is less of what differs is rounding
 
 
 @dataclasses.dataclass(frozen=True)

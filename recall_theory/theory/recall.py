@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri, pdtrik
 
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
-from .accuracy import Accuracy
+from .accuracy import SEED_ROUNDING, Accuracy
 from .competitors import kinds
 from .correct_label import own_label, samples_of
 from .domain import Batch
@@ -42,7 +42,6 @@ __all__ = ["recall_and_accuracy"]
 
 
 ENTRIES_AT_A_TIME = 150_000  # nodes computed at a time: what fits a processor's cache; decides no value
-SEED_ROUNDING = 2**-40  # attention that differs by less between seeds of one tau differs by rounding alone
 LOWEST_LOGIT, BEYOND_LARGEST = -2.0, 5.0  # a wrong pick's logit: from here to so far beyond sqrt(2 ln V)
 
 

@@ -83,7 +83,7 @@ def answers(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, own: 
     power, square = kinds.power[..., None], own.lead**2
     power = power + square / V[:, None, None]
     wider = 1 + d[:, None, None] * own.astray / power  # squared: the noise of the own output to a competitor's
-    rows = _rows(seeds, kernel, shared, points, accuracy)
+    rows = _rows(seeds, kernel, shared, wide, points, accuracy)
     facts = copied(fact_loops.Facts, W, kinds.power, kernel.power_variance / 4, own.usual, own.weight, own.lead,
                    np.sqrt(wider), moved)
     each, totals = fact_loops.answers(rows, facts, _competitors(kinds, V))
@@ -122,7 +122,8 @@ def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
     return copied(fact_loops.Competitors, kinds.weight, far, kinds.mean, kinds.variance, third, near, kinds.single)
 
 
-def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, points: int, accuracy: Accuracy) -> fact_loops.Rows:
+def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, points: int,
+          accuracy: Accuracy) -> fact_loops.Rows:
     """The seeds, with the rules of quadrature over a fact's lengths and noise, and of the hazard's table."""
     gain = np.cos(np.pi * (np.arange(accuracy.gain) + 1 / 2) / accuracy.gain)  # Chebyshev's points
     power, w_power = gauss_of_gamma(kernel.power_variance, accuracy.power, root=True)
@@ -130,7 +131,7 @@ def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, points: int, accurac
     lengths = (a.reshape(*power.shape[:2], -1) for a in (
         power[..., None] + 0 * chi[:, None, None], 0 * power[..., None] + chi[:, None, None],
         w_power[..., None] * w_chi[:, None, None]))
-    return copied(fact_loops.Rows, seeds.V, seeds.d, shared, np.sqrt(1 + seeds.d / seeds.V), *lengths,
+    return copied(fact_loops.Rows, seeds.V, seeds.d, shared, wide, *lengths,
                   *gauss_legendre(accuracy.noise), gain, np.linalg.inv(np.vander(gain, increasing=True)), _slopes(gain),
                   points, accuracy.cells * (accuracy.pair - 1) + 1, accuracy.negligible, seeds.sphere)
 
