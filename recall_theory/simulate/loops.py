@@ -141,18 +141,23 @@ def add_rows(total: FloatArray, index: Tokens, rows: FloatArray) -> None:
 
 
 @compiled
-def piecewise(pieces: FloatArray, start: float, per_unit: float, x: FloatArray) -> FloatArray:
-    """The piecewise polynomial of degree 5 at x (n, width): pieces (number, 6) hold its coefficients, lowest first, in
-    the distance from each piece's lower end, in its lengths; there are `per_unit` of them a unit, from `start` on."""
-    result = np.empty_like(x)
+def piecewise(pieces: FloatArray, start: float, per_unit: float, x: FloatArray, result: FloatArray) -> bool:
+    """Write the piecewise polynomial of degree 5 at x (n, width) into result; False, and unfinished, if some x lies
+    beyond its pieces or is NaN.
+
+    pieces (number, 6) hold its coefficients, lowest first, in the distance from each piece's lower end, in its lengths;
+    there are `per_unit` of them a unit, from `start` on.
+    """
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
             place = (x[i, j] - start) * per_unit
+            if not 0 <= place < len(pieces):
+                return False
             piece = int(place)
             t = place - piece
             c = pieces[piece]
             result[i, j] = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))
-    return result
+    return True
 
 
 # --- activations that NumPy and SciPy evaluate number by number --------------------------------------------
@@ -187,10 +192,10 @@ def _tabulated(function: Function) -> Function:
     pieces = np.array(np.linalg.solve(np.vander(points, increasing=True), at_points.T).T, dtype=float, order="C")
 
     def by_table(x: FloatArray) -> FloatArray:
-        return piecewise(pieces, -TABLE_END, PER_UNIT, x)
+        result = np.empty_like(x)
+        return result if piecewise(pieces, -TABLE_END, PER_UNIT, x, result) else function(x)
 
     between = lower + np.arange(1, 8) / (8 * PER_UNIT)
     exact = function(between)
-    if not np.abs(by_table(between) - exact).max() <= TABLE_ROUNDING * np.abs(exact).max():
-        return function
-    return lambda x: by_table(x) if max(x.max(initial=0), -x.min(initial=0)) < TABLE_END else function(x)
+    error = np.abs(by_table(between) - exact).max()
+    return by_table if error <= TABLE_ROUNDING * np.abs(exact).max() else function
