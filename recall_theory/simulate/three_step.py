@@ -132,9 +132,14 @@ def value_step(setting: Setting, emb: Embeddings, samples: Samples, attention: C
     f(h_i) is h_i, or with a layer its features, without the 1/sqrt(m).
     """
     informative, noise = emb.informative_values(setting), emb.z_in
-    of_noise = noise if layer is None else None  # with a layer it is computed where a sequence attends to one token
     own = np.zeros(setting.V)
     total = np.zeros((setting.V, setting.d if layer is None else len(layer.W_in)))  # the sums of f(h_i) by label
+
+    @functools.cache
+    def of_noise() -> FloatArray:
+        """Computed if a sequence attends to one token: under uniform attention none does."""
+        return noise if layer is None else layer.features(noise)
+
     rows = max(1, WEIGHTS // setting.L)
     for group, table in row_groups(setting.V):
         table.fill(0)
@@ -149,8 +154,7 @@ def value_step(setting: Setting, emb: Embeddings, samples: Samples, attention: C
             own += np.bincount(block.informative, weights=attended.own, minlength=setting.V)
             loops.add_weights(block.informative - group.start, block.noise, attended.own, attended.others, table)
         if table.any():
-            of_noise = layer.features(noise) if of_noise is None and layer is not None else of_noise
-            total[group] += table @ of_noise
+            total[group] += table @ of_noise()
     if own.any():
         total += own[:, None] * (informative if layer is None else layer.features(informative))
     return emb.residuals.T @ total / setting.N
