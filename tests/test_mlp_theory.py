@@ -13,8 +13,10 @@ from recall_theory.simulate.three_step import steps_of_layer
 from recall_theory.theory import formulas, seed
 from recall_theory.theory.accuracy import DEFAULT
 from recall_theory.theory.formulas import step_two as mlp_terms
-from recall_theory.theory.kernel import NeuronKernel, ValueRead
+from recall_theory.theory.kernel import NeuronKernel
 from recall_theory.theory.noise_budget import mlp_recall_terms, typical_kernel
+from recall_theory.theory.read_out import Facts
+from recall_theory.theory.training_attention import Seeds
 
 CAUSES = ("mean bias", "gradient noise", "MLP noise", "interference", "attention overlap")
 SHIPPED = ("identity", "relu", "gelu", "tanh", "erf", "quadratic")
@@ -119,8 +121,12 @@ def test_the_kernel_by_sampling(phi):
     f, d, m, others, draws = activation(phi), 48, 200, 1500, 300
     trigger, own = rng.standard_normal((2, d)) / np.sqrt(d)
     h = own + trigger
-    s, t, tau, none = (np.array([[v]]) for v in (h @ h, trigger @ h, trigger @ trigger, 0.0))
-    found = NeuronKernel(f, m, d).strengths(ValueRead(s, t, tau, none, none))
+    zero, one = np.zeros(1), np.ones(1)
+    seeds = Seeds(V=1000 * one, L=2 * one, d=d * one, N=10**4 * one, tau=trigger @ trigger * one, snr=zero, skew=zero,
+                  excess=zero, e=1, sphere=False)
+    rest = dict.fromkeys(("zeta", "norm", "tilt", "own", "alpha", "picked", "top"), zero[:, None])
+    read = Facts(1, weight=one[:, None], s=np.array([[h @ h]]), t=np.array([[trigger @ h]]), **rest)
+    found = NeuronKernel(f, m, d).moments(seeds, read)
     z = rng.standard_normal((others, d)) / np.sqrt(d) + trigger
     rows = []
     for _ in range(draws):
@@ -129,9 +135,9 @@ def test_the_kernel_by_sampling(phi):
         k = f.phi(z @ W.T) @ X / m
         rows.append((np.mean(X * X), k.mean() / np.mean(X * X), k.var() / np.mean(X * X) ** 2))
     power, mean, variance = np.array(rows).T
-    mass, at = found.weight[0, 0], {name: getattr(found, name)[0, 0] for name in ("own", "mean", "power")}
-    ratio, lead = at["power"] / at["own"] ** 2, at["mean"] / at["own"]
-    assert_mean(power, mass @ at["own"], 4)
+    mass, own = found.weight[0], found.own[0]
+    ratio, lead = found.variance[0] / own**2, found.mean[0] / own
+    assert_mean(power, mass @ own, 4)
     finite = 3 * np.sqrt(mass @ ratio / others)  # of the finite set of other values
     assert_mean(mean, mass @ lead, 4, finite)
     assert_mean(variance, mass @ ratio, 4, 4 * np.sqrt(2 / others) * (mass @ ratio))

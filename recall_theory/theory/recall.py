@@ -20,7 +20,8 @@ from .competitors import kinds
 from .correct_label import own_label, samples_of
 from .domain import Batch
 from .fact_loops import left_over
-from .read_out import Facts, InnerProduct, Neurons, ReadOut, facts
+from .kernel import NeuronKernel
+from .read_out import Facts, InnerProduct, ReadOut, facts
 from .seed import seed_law, tau_nodes
 from .strengths import by_signal, in_few_bits, others_of, stored
 from .training_attention import (
@@ -186,7 +187,7 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
         read_out: ReadOut = InnerProduct()
         if part.phi is not None and part.m is not None:
             nodes = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
-            read_out = Neurons(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, nodes)
+            read_out = NeuronKernel(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, nodes)
         all_seeds, weights, of = laws[rules.sure, rules.long]
         rows = np.flatnonzero(np.isin(of, members))
         seeds = all_seeds.at(rows)
@@ -251,9 +252,8 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
         u = np.where(rank == 0, highest, ndtri(np.clip(below, TINY, 1)))
     zeta = np.repeat(score_of_token(seeds, u), len(p), axis=1)
     rank, p, weight = np.repeat(rank, len(p), axis=1), np.tile(p, n), np.repeat(w_u, len(p)) * np.tile(w_p, n)
-    tau, most = seeds.tau[:, None], np.sqrt(seeds.tau * seeds.d)[:, None]
-    snr = np.clip(seeds.snr[:, None], -most, most)
-    tilt = snr * zeta / d + np.sqrt(np.maximum(tau - snr**2 / d, 0) / d) * p
+    tau = seeds.tau[:, None]
+    tilt = seeds.bounded_snr[:, None] * zeta / d + np.sqrt(seeds.beside[:, None] / d) * p
     norm = np.maximum(1 + (0 if seeds.sphere else 1) * (zeta**2 - 1) / d, 1 / (4 * d))
     weight = np.broadcast_to(weight, tilt.shape)
     read = Facts(1, weight, zeta, norm, tilt, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept),

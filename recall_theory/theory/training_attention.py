@@ -54,6 +54,17 @@ class Seeds(Rows):
     def lam(self) -> FloatArray:
         return self.N / self.V
 
+    @property
+    def bounded_snr(self) -> FloatArray:
+        """(R,): the snr, no more than |z_trig| allows."""
+        most = np.sqrt(self.tau * self.d)
+        return np.asarray(np.clip(self.snr, -most, most))
+
+    @property
+    def beside(self) -> FloatArray:
+        """(R,): the part of |z_trig|^2 that no token's score sees."""
+        return np.asarray(np.maximum(self.tau - self.snr**2 / self.d, 0))
+
 
 def is_long(V: float, L: float) -> bool:
     """Whether sequences see the top tokens nearly always."""
