@@ -88,7 +88,7 @@ def test_the_kept_simulations_are_todays():
     ("lead_noise_given", lambda right: lambda *a: 4 * right(*a), (40, 183, 149, 217, 1)),
     ("trigger_weight_noise_given", lambda right: lambda *a, **k: (0.0, 0.0), (37, 20, 37, 45, 1)),
     ("wallace_scale", lambda right: lambda d: 1 / orthogonal_scores.FLAT_SPHERE, (17, 18, 17, 1894, 0)),
-    ("gamma_of_score", lambda right: lambda z, v: 1 + z * np.sqrt(v), (24, 100, 98, 106, 0)),
+    ("skewed_of_score", lambda right: lambda z, skew: z, (24, 100, 98, 106, 0)),
     ("distinct_trials", lambda right: lambda V, n: (n, 1.0), (24, 100, 98, 106, 0)),
     ("shared_places", lambda right: lambda ties: (1 + 0 * ties, 1 + 0 * ties), (48, 8, 49, 90, 1)),
     ("log_of_one_plus", lambda right: lambda z: right(z.real + 0j), (19, 5, 19, 28, 1)),
