@@ -25,9 +25,8 @@ from .formulas import step_two as st
 from .formulas.generic import Real, power_of_complement
 from .formulas.step_two import StepTwo
 
-__all__ = ["SeedLaw", "SeedNodes", "activation_moments", "attention", "attention_and_scatter", "attention_given",
-           "attention_of_fact", "attention_std", "attention_terms", "mean_and_std", "normal_score", "score_cumulants",
-           "score_of_normal", "seed_law", "seed_nodes", "size_arrays", "tau_nodes"]
+__all__ = ["SeedLaw", "SeedNodes", "activation_moments", "attention", "attention_terms", "mean_and_std",
+           "normal_score", "score_cumulants", "score_of_normal", "seed_law", "seed_nodes", "size_arrays", "tau_nodes"]
 
 Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
 
@@ -45,23 +44,19 @@ LEAST_REST = 1 / 16  # guard: acts where the overlap with the trigger is nearly 
 
 @dataclasses.dataclass(frozen=True)
 class SeedLaw:
-    """Quadrature over seeds. Fields (B, K); weights of a row sum to 1, and may be 0.
+    """Quadrature over seeds. Other fields (B, K); weights of a row sum to 1, and may be 0.
 
-    tau: |z_trig|^2. snr: the lead T over the standard deviation sigma of the tokens' scores. skew, excess: third
-    and fourth cumulant of the standardised token scores. Of the noise tokens in a sequence about `number` * `chance`
-    are distinct competitors, as many as `number` draws of that chance give; `alone` is the probability that there are
-    no copies of the fact's own token that outrank it.
+    V, L (B,): vocabulary and length. tau: |z_trig|^2. snr: the lead T over the standard deviation sigma of the tokens'
+    scores. skew, excess: third and fourth cumulant of the standardised token scores.
     """
 
+    V: FloatArray
+    L: FloatArray
     weight: FloatArray
     tau: FloatArray
     snr: FloatArray
     skew: FloatArray
     excess: FloatArray
-    number: FloatArray
-    chance: FloatArray
-    alone: FloatArray
-    V: FloatArray
 
 
 # --- the shape of the tokens' scores ---------------------------------------------------------------
@@ -203,16 +198,12 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
     nodes, weights = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
 
     skew, excess = score_cumulants(sizes, tau, nodes, embedding, e, m=width, moments=moments)
-    behind = np.arange(nodes.shape[-1]) < accuracy.behind_nodes
-    number, chance, alone = (np.where(behind, one[:, None, None], other[:, None, None])
-                             for one, other in zip(_rivals(V1, L1, True), _rivals(V1, L1, False), strict=True))
 
     def flat(values: Real) -> FloatArray:
         return np.broadcast_to(values, nodes.shape).reshape(B, -1)
 
-    return SeedLaw(weight=flat(w_tau[:, :, None] * weights), tau=flat(tau[:, :, None]), snr=flat(nodes),
-                   skew=flat(skew), excess=flat(excess), number=flat(number), chance=flat(chance), alone=flat(alone),
-                   V=V1)
+    return SeedLaw(V=V1, L=L1, weight=flat(w_tau[:, :, None] * weights), tau=flat(tau[:, :, None]), snr=flat(nodes),
+                   skew=flat(skew), excess=flat(excess))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -289,17 +280,6 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     along = column(along / np.maximum(plain, 2 * np.abs(along) + TINY) / spread)
     scatter = column(plain) * chi[:, None, None, None, :, None, None] * (1 + along * off)**2
     return T, np.maximum(overlap + scatter, TINY), weight[..., None, :, :]
-
-
-def _rivals(V: FloatArray, L: FloatArray, behind: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(number, chance, alone): the binomial law with mean and variance of the number of distinct competitors, exact for
-    L = 2 and for V = 2. A lead below 0 loses to another copy of the fact's own token too."""
-    if behind:  # L - 1 tokens are drawn from V - 1
-        mean, variance = st.distinct_others(V, L), st.distinct_others_variance(V, L)
-    else:
-        mean, variance = st.distinct_rivals(V, L), st.distinct_rivals_variance(V, L)
-    chance = np.where(mean > 0, np.clip(1 - variance / np.where(mean > 0, mean, 1), RARE, 1), 1)
-    return mean / chance, chance, np.asarray(power_of_complement(V, L - 1)) if behind else np.ones_like(V)
 
 
 def score_cumulants(sizes: list[FloatArray], tau: FloatArray, snr: FloatArray, embedding: str, e: int, *,
@@ -386,24 +366,26 @@ def _turn(p: StepTwo) -> tuple[Real, Real]:
 
 # --- attention at a given seed -----------------------------------------------------------------------
 
-def _none_above(law: SeedLaw, below: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(B, K, G): the probability that no competitor of a sequence outranks, each being below with the given
-    probability, and its derivative by that."""
-    number, chance = law.number[..., None], law.chance[..., None]
-    one = np.maximum(1 - chance + chance * below, TINY)  # of the draws that make up a sequence's competitors
-    none = law.alone[..., None] * np.exp(number * np.log(one))
-    return none, none * number * chance / one
-
-
-def attention_of_fact(law: SeedLaw, zeta: FloatArray) -> FloatArray:
-    """(B, K, F): probability that a fact is attended whose own token scores zeta (B, K, F) standard deviations."""
-    return _given_score(law, zeta)[0]
+def _rivals(law: SeedLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(B, K, 1) each: how many draws of which chance give as many distinct competitors as a sequence's noise holds, in
+    mean and variance, exact for L = 2 and for V = 2; and the chance that there are no copies of the fact's own token
+    that outrank it, as a lead below 0 loses to another copy too."""
+    V, L, behind = law.V[:, None, None], law.L[:, None, None], law.snr[..., None] < 0
+    mean = np.where(behind, st.distinct_others(V, L), st.distinct_rivals(V, L))  # L - 1 are drawn from V - 1, or V
+    variance = np.where(behind, st.distinct_others_variance(V, L), st.distinct_rivals_variance(V, L))
+    some = np.asarray(mean > 0)
+    chance = np.where(some, np.clip(1 - variance / np.where(some, mean, 1), RARE, 1), 1)
+    return mean / chance, chance, np.where(behind, power_of_complement(V, L - 1), 1)
 
 
 def _given_score(law: SeedLaw, zeta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """`_none_above` for facts whose own token scores zeta (B, K, F)."""
-    u = normal_score(zeta + law.snr[..., None], law.skew[..., None], law.excess[..., None])
-    return _none_above(law, ndtr(u))
+    """(B, K, F): the probability that a fact is attended whose own token scores zeta (B, K, F) standard deviations, and
+    its derivative by the chance that a competitor is below."""
+    number, chance, alone = _rivals(law)
+    below = ndtr(normal_score(zeta + law.snr[..., None], law.skew[..., None], law.excess[..., None]))
+    one = np.maximum(1 - chance + chance * below, TINY)  # of the draws that make up a sequence's competitors
+    none = alone * np.exp(number * np.log(one))
+    return none, none * number * chance / one
 
 
 def score_grid(accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
@@ -414,19 +396,12 @@ def score_grid(accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
     return u, p / p.sum()
 
 
-def attention_given(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> FloatArray:
-    """(B, K): the mean over facts of the probability of being attended, at each node."""
-    u, p = score_grid(accuracy)
-    zeta = score_of_normal(u, law.skew[..., None], law.excess[..., None])
-    out: FloatArray = attention_of_fact(law, zeta) @ p
-    return out
+def mean_and_std(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(B,) each: attention over seeds, its mean and its standard deviation, test sequences being exhausted, and the
+    part of the variance that is there at a given tau and lead, because the vocabulary is a finite draw of tokens.
 
-
-def attention_and_scatter(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray, FloatArray]:
-    """(B, K) each: `attention_given`, and its variance because the vocabulary is a finite draw of tokens.
-
-    V^-1 times the variance of the influence of one token's score z: as the fact, given(z); as a rival of all facts
-    with a score above z - snr, the number of rivals times the chance that no other one wins.
+    That is V^-1 times the variance of the influence of one token's score z: as the fact, given(z); as a rival of all
+    facts with a score above z - snr, the number of rivals times the chance that no other one wins.
     """
     u, p = score_grid(accuracy)
     skew, excess = law.skew[..., None], law.excess[..., None]
@@ -441,18 +416,11 @@ def attention_and_scatter(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[F
              + (place - low) * np.take_along_axis(above, low + 1, axis=-1))
     influence = given + rival
     spread = influence - (influence @ p)[..., None]
-    return given @ p, spread**2 @ p / law.V[:, None]
-
-
-def mean_and_std(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(B,) each: attention over seeds, its mean and its standard deviation, test sequences being exhausted, and the
-    part of the variance that is there at a given tau and lead."""
-    each, tokens = attention_and_scatter(law, accuracy)
-    mean: FloatArray = (law.weight * each).sum(axis=-1)
+    each = given @ p
+    mean = np.asarray((law.weight * each).sum(axis=-1))
     between = (law.weight * (each - mean[:, None])**2).sum(axis=-1)
-    scatter = (law.weight * tokens).sum(axis=-1)
-    std: FloatArray = np.sqrt(between + scatter)
-    return mean, std, scatter
+    scatter = np.asarray((law.weight * (spread**2 @ p)).sum(axis=-1) / law.V)
+    return mean, np.sqrt(between + scatter), scatter
 
 
 def attention(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
@@ -460,13 +428,9 @@ def attention(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding:
               accuracy: Accuracy = DEFAULT) -> FloatArray:
     """(B,): predicted probability that the argmax attention is the informative position."""
     law = seed_law(V, L, d, N, embedding, trigger_in_value, m=m, phi=phi, accuracy=accuracy)
-    return np.asarray((law.weight * attention_given(law, accuracy)).sum(axis=-1))
-
-
-def attention_std(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-                  trigger_in_value: bool = True) -> FloatArray:
-    """(B,): standard deviation of attention over seeds, test sequences being exhausted."""
-    return mean_and_std(seed_law(V, L, d, N, embedding, trigger_in_value))[1]
+    u, p = score_grid(accuracy)
+    given, _ = _given_score(law, score_of_normal(u, law.skew[..., None], law.excess[..., None]))
+    return np.asarray((law.weight * (given @ p)).sum(axis=-1))
 
 
 def attention_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
