@@ -21,6 +21,7 @@ from recall_theory.settings import SettingError
 from recall_theory.theory import formulas
 from recall_theory.theory.accuracy import DEFAULT
 from recall_theory.theory.capacity_branches import binding, binding_in, branches, condition, in_numbers, layer_moments
+from recall_theory.theory.domain import Batch
 from recall_theory.theory.formulas.capacity_laws import MOMENTS, Layer
 from recall_theory.theory.noise_budget import leading_moments
 from recall_theory.theory.predict import predictions_at
@@ -221,8 +222,7 @@ def test_with_an_mlp_branches_of_attention_are_the_prediction_s_noise():
             ("MLP neurons", "tanh", "MLP noise: neurons", (1e9, 1e5, 3e4, 1e10, 100.0), 0.02)):
         found = leading_moments(activation(phi), V, L, d, 0)
         p = Layer(V=V, d=d, N=N, L=L, e=0, target=0.9, m=m, **{key: found[key] for key in MOMENTS.split()})
-        budget = attention_terms(*(np.array([x]) for x in (V, L, d, N)), "gaussian", False, m=np.array([m]),
-                                 phi=phi)[term][0]
+        budget = attention_terms(Batch.of(V, L, d, N, m=m, phi=phi, trigger_in_value=False))[term][0]
         of_branch = {"noise tokens": V**2 * L**3 / (N**2 * d**4) / p.stored**2,
                      **{key: x * (V * L**2 / (N * d)) ** 2 for key, x in p.by_width.items()}}[name]
         assert of_branch == pytest.approx(budget, rel=rel), name
@@ -238,8 +238,8 @@ def test_the_longest_length_of_an_mlp_is_near_that_of_the_prediction():
         name, found, _ = binding_in(layer, "L", **sizes, V=1e6, e=0, target=0.9)
         assert name == "MLP mean"
         at = {"V": 1e6, "L": found, "d": 1e3, "N": 3e6}
-        here, shorter = (attention(*(np.array([x]) for x in (at | {"L": L}).values()), "gaussian", False,
-                                   m=np.array([float(m)]), phi=phi)[0] for L in (found, found / 2))
+        here, shorter = (attention(Batch.of(**(at | {"L": L}), m=m, phi=phi, trigger_in_value=False))[0]
+                         for L in (found, found / 2))
         assert here < 0.9 < shorter
 
 

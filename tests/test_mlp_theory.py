@@ -12,9 +12,10 @@ from recall_theory.simulate.data import draw_mlp
 from recall_theory.simulate.three_step import steps_of_layer
 from recall_theory.theory import formulas, seed
 from recall_theory.theory.accuracy import DEFAULT
+from recall_theory.theory.domain import Batch, batch_of
 from recall_theory.theory.formulas import step_two as mlp_terms
 from recall_theory.theory.kernel import NeuronKernel
-from recall_theory.theory.noise_budget import mlp_recall_terms, typical_kernel
+from recall_theory.theory.noise_budget import recall_terms
 from recall_theory.theory.read_out import Facts
 from recall_theory.theory.training_attention import Seeds
 
@@ -24,8 +25,8 @@ SHIPPED = ("identity", "relu", "gelu", "tanh", "erf", "quadratic")
 
 def terms_of(V, L, d, N, m, phi):
     """All contributions to (noise/signal)^2, of both steps."""
-    attention = {k: float(v[0]) for k, v in seed.attention_terms(V, L, d, N, m=m, phi=phi).items()}
-    recall = mlp_recall_terms(typical_kernel(activation(phi), d, 1), V, d, N, m)
+    batch = Batch.of(V, L, d, N, m=m, phi=phi)
+    attention, recall = ({k: float(v[0]) for k, v in of(batch).items()} for of in (seed.attention_terms, recall_terms))
     return {**{f"attention: {k}": v for k, v in attention.items()}, **{f"recall: {k}": v for k, v in recall.items()}}
 
 
@@ -70,9 +71,8 @@ def test_a_constant_part_alone_turns_what_label_noise_shares():
     """With phi nearly constant the neurons' mean direction is the noise of attention. The law has the tokens' variance;
     counted twice, through the neurons or along the trigger, it would be a seventh more."""
     setting = Setting(V=60, L=20, d=40, N=300, m=40, activation="1 + x/100")
-    sizes = seed.size_arrays(setting.V, setting.L, setting.d, setting.N)
-    width, moments = seed._mlp(sizes, setting.m, setting.activation, 1)
-    nodes = seed.seed_nodes(sizes, "gaussian", 1, DEFAULT, m=width, moments=moments)
+    batch = batch_of(setting)
+    nodes = seed.seed_nodes(batch, seed._moments(batch), DEFAULT)
     weight = nodes.weight * nodes.w_tau.reshape(1, -1, *[1] * (nodes.weight.ndim - 2))
     law = float((weight * nodes.square).sum() / (weight + 0 * nodes.square).sum())
     found = []
@@ -87,7 +87,7 @@ def test_a_constant_part_alone_turns_what_label_noise_shares():
 def test_tokens_pull_on_themselves_through_few_neurons(phi):
     """The skewness of the scores, two thirds of which are there by tokens' products with the neurons' weights."""
     setting = Setting(V=47, L=26, d=71, N=149, m=63, activation=phi, trigger_in_value=False)
-    law = seed.seed_law(setting.V, setting.L, setting.d, setting.N, "gaussian", False, m=setting.m, phi=phi)
+    law = seed.seed_law(batch_of(setting))
     found = []
     for index in range(600):
         emb, samples = drawn(setting, None, index)

@@ -22,6 +22,7 @@ from scipy.optimize import brentq
 
 from recall_theory.activations import activation
 from recall_theory.theory.accuracy import DEFAULT, Accuracy
+from recall_theory.theory.domain import Batch
 from recall_theory.theory.formulas.capacity_laws import (
     FINITE,
     MIXED,
@@ -127,8 +128,7 @@ def crossing(ladder: Ladder, sizes: Sizes, V: float) -> float | None:
     def logit(y: float) -> float:
         at = {name: np.array([x]) for name, x in (sizes | {"V": math.exp(y)}).items()}
         if ladder.observable == "attention":
-            value = attention(at["V"], at["L"], at["d"], at["N"], "gaussian", bool(ladder.e), m=at.get("m"),
-                              phi=ladder.phi)[0]
+            value = attention(Batch.of(**at, phi=ladder.phi, trigger_in_value=bool(ladder.e)))[0]
         else:
             beta = at.pop("beta", None)
             value = predictions_at(at, ladder.phi, "gaussian", bool(ladder.e), ladder.accuracy,

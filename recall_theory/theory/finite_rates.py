@@ -264,10 +264,9 @@ def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
     return OwnLabel(share, lead, usual, surplus, astray, kernel.own - kernel.mean)
 
 
-def softened(batch: Batch, missed: FloatArray, finite: FloatArray, beta: float,
-             accuracy: Accuracy) -> dict[str, FloatArray]:
+def softened(batch: Batch, missed: FloatArray, finite: FloatArray, accuracy: Accuracy) -> dict[str, FloatArray]:
     """Recall, accuracy, their standard deviations over seeds and the informative token's mean attention weight, (B,)
-    each, by the names "recall", "accuracy", "recall_std", "accuracy_std" and "weight", at beta = eta*gamma.
+    each, by the names "recall", "accuracy", "recall_std", "accuracy_std" and "weight", at the batch's beta.
 
     Embeddings are Gaussian or on the sphere, without an MLP. Where no weight is between 0 and 1, as for sequences of
     one token, it is the limit's law, `recall_and_accuracy` of the same arguments; attention, the chance that the
@@ -275,9 +274,9 @@ def softened(batch: Batch, missed: FloatArray, finite: FloatArray, beta: float,
     """
     found = {name: 1 - missed for name in NAMES}  # noqa: C420  # an array each
     hard = []
-    for i, (V, L, d, N) in enumerate(zip(batch.V, batch.L, batch.d, batch.N, strict=True)):
-        sizes = {"V": float(V), "L": float(L), "d": float(min(d, accuracy.wide * V)), "N": float(N)}
-        one = None if L == 1 else _one(sizes, batch.embedding, batch.e, beta, accuracy)
+    near = dataclasses.replace(batch, d=np.minimum(batch.d, accuracy.wide * batch.V))
+    for i, L in enumerate(batch.L):
+        one = None if L == 1 else _one(near.at(np.array([i])), accuracy)
         if one is None:
             hard.append(i)
             continue
@@ -289,15 +288,15 @@ def softened(batch: Batch, missed: FloatArray, finite: FloatArray, beta: float,
     return found
 
 
-def _one(sizes: dict[str, float], embedding: str, e: int, beta: float, accuracy: Accuracy) -> dict[str, float] | None:
+def _one(batch: Batch, accuracy: Accuracy) -> dict[str, float] | None:
     """One setting; None where the mean of a (1 - a) says that no weight is between 0 and 1."""
-    if sizes["N"] / sizes["V"] < accuracy.few:
+    if batch.N[0] / batch.V[0] < accuracy.few:
         accuracy = dataclasses.replace(accuracy, count=accuracy.few_count, competitor=accuracy.few_competitor)
-    if embedding == "sphere":
+    if batch.sphere:
         accuracy = dataclasses.replace(accuracy, chi=accuracy.chi + 1)
-    soft = soft_seeds(sizes, embedding, e, beta, accuracy)
+    soft = soft_seeds(batch, accuracy)
     if not np.isfinite(soft.heat).all() or not np.isfinite(soft.tie).all():
-        given = ", ".join(f"{name}={size:g}" for name, size in sizes.items())
+        given = ", ".join(f"{name}={getattr(batch, name)[0]:g}" for name in "VLdN")
         raise SettingError("eta", f"{given}: too far apart for the law at finite rates; leave eta and gamma out")
     softmax = Softmax(soft, accuracy)
     groups, at, weight = labels(softmax, accuracy), facts(soft.seeds, accuracy), soft.weight

@@ -34,9 +34,9 @@ from ..settings import (
 )
 from .accuracy import DEFAULT, Accuracy
 from .accuracy import LAW as LAW  # others have it from here
-from .domain import Batch, is_checked, remarks, sizes_of
+from .domain import Batch, batch_of, is_checked, remarks
 from .finite_rates import softened
-from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
+from .noise_budget import recall_terms
 from .orthogonal import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy
 from .seed import attention_terms, mean_and_std, seed_law
@@ -117,8 +117,9 @@ class Predictions:
     @property
     def checked(self) -> NDArray[np.bool_]:
         """Where settings lie in the domain in which predictions were checked against simulation."""
-        sizes = {name: x for name in SIZES if (x := getattr(self, name)) is not None}
-        return is_checked(sizes, self.activation, self.embedding, self.beta, in_value=self.trigger_in_value)
+        return is_checked(Batch(self.V, self.L, self.d, self.N, self.m,
+                                None if self.activation is None else activation_of(self.activation), self.embedding,
+                                int(self.trigger_in_value), beta=self.beta))
 
     def to_dict(self) -> dict[str, Any]:
         """Columns of a table with one row a setting, by the names that `recall-theory predict --csv` gives them.
@@ -152,9 +153,7 @@ def predict(setting: Setting, accuracy: Accuracy = DEFAULT, *, bits: int | None 
     >>> [round(predict(Setting(V=1024, L=64, d=256, N=65536), bits=b).recall, 2) for b in (1, 2, 4)]
     [0.31, 0.35, 0.36]
     """
-    sizes = {name: np.array([size]) for name, size in sizes_of(setting).items()}
-    found = _predicted(sizes, setting.activation, setting.embedding, setting.trigger_in_value, accuracy,
-                       beta=beta_of(setting.eta, setting.gamma), bits=bits)
+    found = _predicted(batch_of(setting, bits), accuracy)
     return Prediction(setting, **_each(found, lambda x: float(x[0])))
 
 
@@ -200,7 +199,8 @@ def predictions_at(sizes: Mapping[str, FloatArray], phi: str | None, embedding: 
     shape, number = sizes["V"].shape, sizes["V"].size
     rows = {name: np.ascontiguousarray(x).reshape(-1) if number else np.array([2.0])  # the laws want one
             for name, x in sizes.items()}
-    found = _predicted(rows, phi, embedding, trigger_in_value, accuracy, beta=beta, bits=bits)
+    batch = Batch.of(**rows, phi=phi, embedding=embedding, trigger_in_value=trigger_in_value, bits=bits, beta=beta)
+    found = _predicted(batch, accuracy)
     arrays = _each({**rows, **found}, lambda x: x[:number].reshape(shape))
     return Predictions(**{"m": None, **arrays}, activation=phi, embedding=embedding,
                        trigger_in_value=bool(trigger_in_value), beta=beta)
@@ -211,41 +211,35 @@ def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dic
     return {name: _each(x, of_array) if isinstance(x, Mapping) else of_array(x) for name, x in tree.items()}
 
 
-def _predicted(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str, trigger_in_value: bool,
-               accuracy: Accuracy, *, beta: float | None, bits: int | None) -> dict[str, Any]:
-    """The fields of `Prediction` for flat arrays of valid sizes."""
+def _predicted(batch: Batch, accuracy: Accuracy) -> dict[str, Any]:
+    """The fields of `Prediction` for valid sizes."""
+    V, L, d, N, m, bits, soft = batch.V, batch.L, batch.d, batch.N, batch.m, batch.bits, batch.beta is not None
     quantiser = quantiser_noise(None if bits is None else check_integer("bits", bits, 1, MOST_BITS))
-    if quantiser and (phi is not None or embedding == "orthogonal" or beta is not None):
+    if quantiser and (batch.phi is not None or batch.embedding == "orthogonal" or soft):
         raise SettingError("bits", f"bits={bits}: Val is quantised without an MLP or learning rates, and with gaussian "
                            "or sphere embeddings only")
-    V, L, d, N, e, m = *(sizes[name] for name in "VLdN"), bool(trigger_in_value), sizes.get("m")
-    if beta is not None and (m is not None or embedding == "orthogonal"):
+    if soft and (m is not None or batch.embedding == "orthogonal"):
         raise SettingError("eta", "eta and gamma: finite rates are predicted for gaussian and sphere embeddings "
                            "without an MLP (simulate takes them); leave them out for the limit")
-    if embedding == "orthogonal":
+    if batch.embedding == "orthogonal":
         if m is not None:
             raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
                                "sphere embeddings (simulate takes it)")
-        found = orthogonal_prediction(V, L, d, N, e, accuracy)
-        terms = orthogonal_terms(V, L, d, N, e)
+        found = orthogonal_prediction(V, L, d, N, bool(batch.e), accuracy)
+        terms = orthogonal_terms(V, L, d, N, bool(batch.e))
     else:
-        if embedding == "sphere":
-            d = np.maximum(d, 2)  # a line has no directions to average over: the circle stands in for it
-        batch = Batch(V, L, d, N, m, None if phi is None else activation_of(phi), embedding, int(e),
-                      bits if quantiser else None)
+        # on the sphere a line has no directions to average over: the circle stands in for it
+        batch = dataclasses.replace(batch, d=np.maximum(d, 2) if batch.sphere else d, bits=bits if quantiser else None)
         mean, std, finite = np.ones_like(V), np.zeros_like(V), np.zeros_like(V)
         longer = np.flatnonzero(L > 1)  # a sequence of one token attends to it
         if len(longer):
-            part = batch.at(longer)
-            law = seed_law(part.V, part.L, part.d, part.N, embedding, e, m=part.m, phi=part.phi, accuracy=accuracy)
+            law = seed_law(batch.at(longer), accuracy)
             mean[longer], std[longer], finite[longer] = mean_and_std(law, accuracy)
-        found = (recall_and_accuracy(batch, 1 - mean, finite, accuracy) if beta is None
-                 else softened(batch, 1 - mean, finite, beta, accuracy))
+        found = (softened if soft else recall_and_accuracy)(batch, 1 - mean, finite, accuracy)
         found |= {"attention": mean, "attention_std": std}
-        budget = attention_terms(V, L, d, N, embedding, e, m=m, phi=batch.phi)
+        budget = attention_terms(batch)
         terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},
-                 "recall": recall_terms(V, d, N, e, batch.bits) if batch.phi is None or m is None else
-                 mlp_recall_terms(typical_kernel(batch.phi, d, batch.e), V, d, N, m)}
+                 "recall": recall_terms(batch)}
     # quadrature weights sum to 1 but for rounding
     means = {o: np.clip(found[o], 0, 1) for o in OBSERVABLES}
     weight = np.clip(found.get("weight", found["attention"]), 0, 1)

@@ -149,8 +149,7 @@ def seeds_of(batch: Batch, sure: bool, long: bool, accuracy: Accuracy) -> tuple[
     else:
         fewer = dataclasses.replace(accuracy, tau_nodes=accuracy.seed_tau, behind_nodes=accuracy.seed_behind,
                                     ahead_nodes=accuracy.seed_ahead * (2 if batch.sphere else 1))
-        law = seed_law(batch.V, batch.L, batch.d, batch.N, batch.embedding, bool(batch.e), m=batch.m, phi=batch.phi,
-                       accuracy=fewer)
+        law = seed_law(batch, fewer)
         weight, L, shape = law.weight, batch.L, (law.tau, law.snr, law.skew, law.excess)
     used = weight > 0
     of, _ = np.nonzero(used)

@@ -11,22 +11,22 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from ..activations import Activation, activation
+from ..activations import Activation
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.gaussian_kernels import gaussian_rule, hermite_projection
 from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre, gauss_of_gamma
 from ..numerics.unit_sphere import score_of_skewed, skewed_of_score
 from .accuracy import DEFAULT, Accuracy
+from .domain import Batch
 from .formulas import score_shape
 from .formulas import step_two as st
 from .formulas.generic import Real, power_of_complement
 from .formulas.step_two import StepTwo
 
 __all__ = ["SeedLaw", "SeedNodes", "activation_moments", "attention", "attention_terms", "mean_and_std",
-           "normal_score", "score_cumulants", "score_of_normal", "seed_law", "seed_nodes", "size_arrays", "tau_nodes"]
+           "normal_score", "score_cumulants", "score_of_normal", "seed_law", "seed_nodes", "tau_nodes"]
 
 Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
 
@@ -116,15 +116,11 @@ def _symmetric_inverse(x: Real, excess: Real) -> Real:
 
 # --- the law over seeds ----------------------------------------------------------------------------
 
-def size_arrays(*values: Real) -> list[FloatArray]:
-    """Sizes as arrays (B,) of one shape."""
-    return [a.reshape(-1) for a in np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in values))]
-
-
 def activation_moments(phi: Activation, s: Real, overlap: Real = 0) -> Moments:
     """The moments of phi at input power s and at this overlap of two samples, numbers or arrays, that step two needs,
     by parts: phi's own derivative is not asked for.
 
+    >>> from recall_theory.activations import activation
     >>> k = activation_moments(activation("relu"), 1.0)
     >>> round(float(k["A"]), 6), round(float(k["B"]), 6), round(float(k["P0"]), 6)
     (0.25, 0.159155, 0.5)
@@ -147,22 +143,26 @@ def activation_moments(phi: Activation, s: Real, overlap: Real = 0) -> Moments:
             "P2": (w * slope**2).sum(-1)}
 
 
-def _step_two(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, axes: int, **more: Real) -> StepTwo:
-    """The moments' arguments with so many axes after that of settings, for quadrature nodes."""
+def _moments(batch: Batch) -> Moments:
+    """The moments (B,) of the activation; nothing without an MLP."""
+    if batch.phi is None:
+        return {}
+    power = st.input_power(batch.V, batch.L, batch.e)
+    return activation_moments(batch.phi, power, st.input_overlap(batch.V, batch.L, batch.e))
+
+
+def _step_two(batch: Batch, moments: Moments, axes: int, **more: Real) -> StepTwo:
+    """What step two depends on, with so many axes after that of settings, for quadrature nodes."""
     shape = (-1,) + (1,) * axes
-    V, L, d, N = (a.reshape(shape) for a in sizes)
-    activation = {name: np.broadcast_to(value, sizes[0].shape).reshape(shape) for name, value in moments.items()}
-    return StepTwo(V, L, d, N, m=None if m is None else m.reshape(shape), **activation, **more)
+    V, L, d, N = (a.reshape(shape) for a in (batch.V, batch.L, batch.d, batch.N))
+    activation = {name: np.broadcast_to(value, batch.V.shape).reshape(shape) for name, value in moments.items()}
+    return StepTwo(V, L, d, N, e=batch.e, kappa=int(batch.embedding == "gaussian"),
+                   m=None if batch.m is None else batch.m.reshape(shape), **activation, **more)
 
 
-def _mlp(sizes: list[FloatArray], m: ArrayLike | None, phi: Activation | str | None,
-         e: int) -> tuple[FloatArray | None, Moments]:
-    """The width (B,) and the moments (B,) of the activation; None and nothing without an MLP."""
-    if m is None:
-        return None, {}
-    power = st.input_power(sizes[0], sizes[1], e)
-    overlap = st.input_overlap(sizes[0], sizes[1], e)
-    return np.broadcast_to(np.asarray(m, dtype=float), power.shape), activation_moments(activation(phi), power, overlap)
+def _without_single_tokens(batch: Batch) -> Batch:
+    """L of at least 2: a sequence of one token has no rival, and its snr does not matter."""
+    return dataclasses.replace(batch, L=np.maximum(batch.L, 2))
 
 
 def _noise(p: StepTwo) -> dict[str, st.Pair]:
@@ -170,19 +170,11 @@ def _noise(p: StepTwo) -> dict[str, st.Pair]:
     return {name: (np.maximum(token, 0), np.maximum(seen, 0)) for name, (token, seen) in st.parts(p).items()}
 
 
-def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-             trigger_in_value: bool = True, *, m: ArrayLike | None = None, phi: Activation | str | None = None,
-             accuracy: Accuracy = DEFAULT) -> SeedLaw:
-    """Quadrature nodes over seeds for tau and the snr, with their weights: fields of shape (B, K).
-
-    With an MLP, m is its width, a number or (B,), and phi its activation: a name, an expression or an `Activation`.
-    """
-    sizes = size_arrays(V, L, d, N)
-    V1, L1, _, _ = sizes
-    sizes[1] = np.maximum(L1, 2)  # a sequence of one token has no rival: its snr does not matter
-    e = int(trigger_in_value)
-    width, moments = _mlp(sizes, m, phi, e)
-    of_seeds = seed_nodes(sizes, embedding, e, accuracy, m=width, moments=moments)
+def seed_law(batch: Batch, accuracy: Accuracy = DEFAULT) -> SeedLaw:
+    """Quadrature nodes over seeds for tau and the snr, with their weights: fields of shape (B, K)."""
+    settings = _without_single_tokens(batch)
+    moments = _moments(settings)
+    of_seeds = seed_nodes(settings, moments, accuracy)
     tau, w_tau = of_seeds.tau, of_seeds.w_tau
     # acts on a line at V near 10^15, where products overflow
     snr = np.nan_to_num(of_seeds.lead / np.sqrt(of_seeds.square))
@@ -197,13 +189,13 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
         sides.append((nodes, condensed * np.where(some, mass, 0)))
     nodes, weights = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
 
-    skew, excess = score_cumulants(sizes, tau, nodes, embedding, e, m=width, moments=moments)
+    skew, excess = score_cumulants(settings, moments, tau, nodes)
 
     def flat(values: Real) -> FloatArray:
         return np.broadcast_to(values, nodes.shape).reshape(B, -1)
 
-    return SeedLaw(V=V1, L=L1, weight=flat(w_tau[:, :, None] * weights), tau=flat(tau[:, :, None]), snr=flat(nodes),
-                   skew=flat(skew), excess=flat(excess))
+    return SeedLaw(batch.V, batch.L, weight=flat(w_tau[:, :, None] * weights), tau=flat(tau[:, :, None]),
+                   snr=flat(nodes), skew=flat(skew), excess=flat(excess))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,19 +210,16 @@ class SeedNodes:
     weight: FloatArray
 
 
-def seed_nodes(sizes: list[FloatArray], embedding: str, e: int, accuracy: Accuracy, *, m: FloatArray | None = None,
-               moments: Moments | None = None) -> SeedNodes:
-    """The nodes at sizes V, L, d, N, (B,) each; with an MLP, of its width (B,) and the moments of its activation."""
-    V, _, d, N = sizes
-    shared: dict[str, Real] = {"e": e, "kappa": int(embedding == "gaussian")}
-    tau, w_tau = tau_nodes(d, embedding, accuracy.tau_nodes)
-    tied = 0 if embedding == "gaussian" else (3 + V / N) / V  # sum delta^4/(sum delta^2)^2, which fixed norms take off
+def seed_nodes(batch: Batch, moments: Moments, accuracy: Accuracy) -> SeedNodes:
+    """The nodes of settings, with the moments of their activation."""
+    V, d, N = batch.V, batch.d, batch.N
+    tau, w_tau = tau_nodes(d, batch.embedding, accuracy.tau_nodes)
+    tied = (3 + V / N) / V if batch.sphere else 0  # sum delta^4/(sum delta^2)^2, which fixed norms take off
     b0, w_b0 = gauss_of_gamma(2 / d / (1 + tied), accuracy.scale_nodes)
     Q, w_Q = gauss_of_gamma(2 * (1 - 1 / N) / (V - 1), accuracy.spread_nodes)
-    at = _step_two(sizes, m, moments or {}, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None],
-                   Q=Q[:, None, None, :], **shared)
+    at = _step_two(batch, moments, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None], Q=Q[:, None, None, :])
     z, w_chi = gauss_hermite(accuracy.noise_nodes)
-    width_of_log = np.log1p(_noise_spread(_step_two(sizes, m, moments or {}, 0, **shared)))[:, None]
+    width_of_log = np.log1p(_noise_spread(_step_two(batch, moments, 0)))[:, None]
     T, square, weight = _lead_and_noise(at, np.exp(np.sqrt(width_of_log) * z - width_of_log / 2), accuracy)
     weight = (weight * (w_b0[:, :, None] * w_Q[:, None, :])[:, None, :, :, None, None, None]
               * w_chi[:, None, None])
@@ -282,13 +271,12 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     return T, np.maximum(overlap + scatter, TINY), weight[..., None, :, :]
 
 
-def score_cumulants(sizes: list[FloatArray], tau: FloatArray, snr: FloatArray, embedding: str, e: int, *,
-                    m: FloatArray | None = None, moments: Moments | None = None) -> tuple[Real, Real]:
+def score_cumulants(batch: Batch, moments: Moments, tau: FloatArray, snr: FloatArray) -> tuple[Real, Real]:
     """Third and fourth cumulant (B, tau, K) of the standardised scores, of the typical noise at this snr.
 
     That of the linear part of an activation: what the rest adds is taken as normal.
     """
-    p = _step_two(sizes, m, moments or {}, 2, tau=tau[:, :, None], e=e, kappa=int(embedding == "gaussian"))
+    p = _step_two(batch, moments, 2, tau=tau[:, :, None])
     noise = {name: token for name, (token, _) in _noise(p).items()}
     S = np.maximum(sum(noise.values()), TINY)
     # sigma^2 = S + snr^2 sigma^2/(tau d); the tokens' overlap with the trigger is at most 15/16 of it
@@ -371,9 +359,8 @@ def _rivals(law: SeedLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
     mean and variance, exact for L = 2 and for V = 2; and the chance that there are no copies of the fact's own token
     that outrank it, as a lead below 0 loses to another copy too."""
     V, L, behind = law.V[:, None, None], law.L[:, None, None], law.snr[..., None] < 0
-    mean = np.where(behind, st.distinct_others(V, L), st.distinct_rivals(V, L))  # L - 1 are drawn from V - 1, or V
-    variance = np.where(behind, st.distinct_others_variance(V, L), st.distinct_rivals_variance(V, L))
-    some = np.asarray(mean > 0)
+    mean, variance = st.distinct_tokens(V - 1, np.where(behind, V - 1, V), L - 1)
+    some = mean > 0
     chance = np.where(some, np.clip(1 - variance / np.where(some, mean, 1), RARE, 1), 1)
     return mean / chance, chance, np.where(behind, power_of_complement(V, L - 1), 1)
 
@@ -423,26 +410,20 @@ def mean_and_std(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray
     return mean, np.sqrt(between + scatter), scatter
 
 
-def attention(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-              trigger_in_value: bool = True, *, m: ArrayLike | None = None, phi: Activation | str | None = None,
-              accuracy: Accuracy = DEFAULT) -> FloatArray:
+def attention(batch: Batch, accuracy: Accuracy = DEFAULT) -> FloatArray:
     """(B,): predicted probability that the argmax attention is the informative position."""
-    law = seed_law(V, L, d, N, embedding, trigger_in_value, m=m, phi=phi, accuracy=accuracy)
+    law = seed_law(batch, accuracy)
     u, p = score_grid(accuracy)
     given, _ = _given_score(law, score_of_normal(u, law.skew[..., None], law.excess[..., None]))
     return np.asarray((law.weight * (given @ p)).sum(axis=-1))
 
 
-def attention_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-                    trigger_in_value: bool = True, *, m: ArrayLike | None = None,
-                    phi: Activation | str | None = None) -> dict[str, FloatArray]:
+def attention_terms(batch: Batch) -> dict[str, FloatArray]:
     """Contributions (B,) to (noise/signal)^2 of attention, by cause; signal is the mean lead at tau = 1."""
-    sizes = size_arrays(V, L, d, N)
-    sizes[1] = np.maximum(sizes[1], 2)  # as in `seed_law`
-    width, moments = _mlp(sizes, m, phi, int(trigger_in_value))
-    p = _step_two(sizes, width, moments, 0, e=int(trigger_in_value), kappa=int(embedding == "gaussian"))
+    settings = _without_single_tokens(batch)
+    p = _step_two(settings, _moments(settings), 0)
     signal = np.maximum(st.lead(p)**2, TINY)
-    terms = {"trigger overlap" if m is None else "attention overlap: trigger": 1 / sizes[2]}
+    terms = {"trigger overlap" if batch.m is None else "attention overlap: trigger": 1 / batch.d}
     for name, (token, _) in _noise(p).items():
-        terms[name] = np.broadcast_to(token / signal, sizes[0].shape)
+        terms[name] = np.broadcast_to(token / signal, batch.V.shape)
     return terms
