@@ -164,8 +164,7 @@ def test_drawn_settings_do_not_depend_on_their_company():
 def test_rounding_moves_no_spread_where_attention_is_sure(V, L, d, N):
     """Seeds that attend alike but for rounding once had a slope of recall in attention of 0 or 1, by chance."""
     several = N * (1 + np.finfo(float).eps * np.arange(8))
-    sizes = {name: np.full(8, float(size)) for name, size in zip("VLd", (V, L, d), strict=True)}
-    found = predictions_at({**sizes, "N": several}, None, "gaussian", True)
+    found = predictions_at(Batch.of(V, L, d, several))
     for name in ("recall", "accuracy"):
         assert np.ptp(found.std[name]) < 1e-6 * found.std[name][0], name
 

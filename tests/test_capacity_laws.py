@@ -132,8 +132,8 @@ def test_ratios_fall_to_one_where_a_power_is_what_is_missing():
                                             for w in (1.0, 0.75)])
 def test_a_rung_once_more_and_a_wrong_constant_is_rejected(row, wrong):
     """The prediction at the formula's V is at the target; at that of a formula 25 % off it is far away."""
-    at = {name: np.array([x]) for name, x in {**row["sizes"], "V": row["semi_analytic"] * wrong}.items()}
-    accuracy = predictions_at(at, None, "gaussian", bool(row["e"]), accuracy=DEFAULT).accuracy[0]
+    at = Batch.of(**{**row["sizes"], "V": row["semi_analytic"] * wrong}, trigger_in_value=bool(row["e"]))
+    accuracy = predictions_at(at).accuracy[0]
     assert (abs(accuracy - 0.99) < 2e-4) == (wrong == 1.0)
 
 
@@ -276,9 +276,8 @@ def test_few_samples_is_the_law_at_n_of_the_order_of_v():
         share = (target - above) / just
         d = math.sqrt(V * (1 + 1 / lam)) * lam / 6 * float(formulas["capacity.lead"](K=V, target=share, spread=1))
         V_formula = float(formula(d=d, lam=lam, count=6, target=share))
-        at = {"V": np.array([V_formula]), "d": np.array([d]), "L": np.array([4.0]), "N": np.array([lam * V_formula])}
-        ratio.append(abs(predictions_at(at, None, "gaussian", False, accuracy=dataclasses.replace(
-            DEFAULT, last_count=1e-12)).accuracy[0] - target))
+        at = Batch.of(V_formula, 4, d, lam * V_formula, trigger_in_value=False)
+        ratio.append(abs(predictions_at(at, dataclasses.replace(DEFAULT, last_count=1e-12)).accuracy[0] - target))
     assert ratio[1] < 0.02
 
 

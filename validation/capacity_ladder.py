@@ -126,13 +126,11 @@ def crossing(ladder: Ladder, sizes: Sizes, V: float) -> float | None:
     """The V at which the prediction crosses the target, from above; None where it reaches it within a factor of
     `WITHIN` nowhere."""
     def logit(y: float) -> float:
-        at = {name: np.array([x]) for name, x in (sizes | {"V": math.exp(y)}).items()}
+        at = Batch.of(**(sizes | {"V": math.exp(y)}), phi=ladder.phi, trigger_in_value=bool(ladder.e))
         if ladder.observable == "attention":
-            value = attention(Batch.of(**at, phi=ladder.phi, trigger_in_value=bool(ladder.e)))[0]
+            value = attention(at)[0]
         else:
-            beta = at.pop("beta", None)
-            value = predictions_at(at, ladder.phi, "gaussian", bool(ladder.e), ladder.accuracy,
-                                   beta=None if beta is None else float(beta[0])).accuracy[0]
+            value = predictions_at(at, ladder.accuracy).accuracy[0]
         p = min(max(float(value), 1e-15), 1 - 1e-15)
         return math.log(p / (1 - p)) - math.log(ladder.target / (1 - ladder.target))
 

@@ -185,25 +185,23 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: A
         raise SettingError("embedding", f"embedding={embedding!r} is not {PARAMETERS['embedding'].domain}")
     if embedding == "orthogonal" and (sizes["d"] < sizes["V"]).any():
         raise SettingError("d", "orthogonal embeddings need d of at least V in every setting")
-    return predictions_at(sizes, activation_in_use(m, activation), embedding, trigger_in_value, accuracy,
-                          beta=beta_of(eta, gamma), bits=bits)
+    batch = Batch.of(**sizes, phi=activation_in_use(m, activation), embedding=embedding,
+                     trigger_in_value=trigger_in_value, bits=bits, beta=beta_of(eta, gamma))
+    return predictions_at(batch, accuracy, arrays[0].shape)
 
 
-def predictions_at(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str, trigger_in_value: bool,
-                   accuracy: Accuracy = DEFAULT, *, beta: float | None = None,
-                   bits: int | None = None) -> Predictions:
-    """`predict_many` for sizes that need no check: arrays V, L, d, N and, with an activation, m, of one shape.
+def predictions_at(batch: Batch, accuracy: Accuracy = DEFAULT, shape: tuple[int, ...] = (-1,)) -> Predictions:
+    """`predict_many` for settings that need no check, with arrays of that shape.
 
-    N may be beyond its domain here, which stands for the limit of many samples. beta is eta*gamma, None in the limit.
+    N may be beyond its domain here, which stands for the limit of many samples.
     """
-    shape, number = sizes["V"].shape, sizes["V"].size
-    rows = {name: np.ascontiguousarray(x).reshape(-1) if number else np.array([2.0])  # the laws want one
-            for name, x in sizes.items()}
-    batch = Batch.of(**rows, phi=phi, embedding=embedding, trigger_in_value=trigger_in_value, bits=bits, beta=beta)
-    found = _predicted(batch, accuracy)
-    arrays = _each({**rows, **found}, lambda x: x[:number].reshape(shape))
-    return Predictions(**{"m": None, **arrays}, activation=phi, embedding=embedding,
-                       trigger_in_value=bool(trigger_in_value), beta=beta)
+    number, names = len(batch.V), SIZES[:4 if batch.m is None else 5]
+    one: dict[str, Any] = dict.fromkeys(names, np.full(1, 2.0))  # the laws want a setting
+    rows = batch if number else dataclasses.replace(batch, **one)
+    fields = {name: getattr(rows, name) for name in names} | _predicted(rows, accuracy)
+    arrays = _each(fields, lambda x: x[:number].reshape(shape))
+    return Predictions(**{"m": None, **arrays}, activation=batch.activation, embedding=batch.embedding,
+                       trigger_in_value=bool(batch.e), beta=batch.beta)
 
 
 def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..numerics.arrays import TINY, FloatArray
 from ..numerics.forced_choice import forced_choice
 from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
 from ..settings import OBSERVABLES, PARAMETERS, SIZES, SettingError, activation_in_use, beta_of, check_proportion
-from .domain import Batch, sizes_of
+from .domain import Batch, batch_of
 from .formulas import leading_laws as laws
 from .formulas.finite_rate_formulas import least_rates, logit_lead, typical_weight
 from .formulas.generic import solved
@@ -80,8 +80,7 @@ class Model:
 
     def predict(self, at: Sizes) -> Predictions:
         """Everything, in full."""
-        return predictions_at(at, self.activation, self.embedding, self.trigger_in_value, beta=self.beta,
-                              bits=self.bits)
+        return predictions_at(self.batch(at))
 
     def weight(self, at: Sizes) -> FloatArray:
         """About the mean attention weight of the informative token: 1/(1 + (L - 1) e^-lead), its logit lead T beta."""
@@ -215,11 +214,10 @@ def rates_of_limit(in_limit: Prediction) -> float | None:
     4.6
     """
     s = in_limit.setting
-    sizes = {name: np.array([size]) for name, size in sizes_of(s).items()}
 
     def gap(beta: float) -> float:
         """The larger distance of recall and accuracy at eta*gamma = beta from their limits."""
-        at = predictions_at(sizes, s.activation, s.embedding, s.trigger_in_value, beta=beta)
+        at = predictions_at(dataclasses.replace(batch_of(s), beta=beta))
         return max(abs(float(at.recall[0]) - in_limit.recall), abs(float(at.accuracy[0]) - in_limit.accuracy))
 
     if s.L == 1:

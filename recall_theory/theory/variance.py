@@ -34,7 +34,7 @@ LEAST_CHANCE = 1 / 100  # of a competitor to stay below, where so few labels are
 class Law:
     """What facts of a seed are like. On points (R, A) of the logarithm of the expected number of competitors above:
 
-    hazards: these. mass: of facts. logit: the own. noise: of the output in it. shift, left: mean and variance of the
+    mass: of facts. logit: the own. noise: of the output in it. shift, left: mean and variance of the
     logit that such a fact's label has where another fact is read out. Logits are in a competitor's standard deviations.
     Averages over facts (R,): surplus: Cov(recall, n_k). shared: correlation of two facts' competitors. length: the part
     Q/Theta of the lead that the noise's length moves. gain: of a competitor's logit per unit of its strength. cross: of
@@ -44,7 +44,6 @@ class Law:
     together.
     """
 
-    hazards: FloatArray
     mass: FloatArray
     logit: FloatArray
     noise: FloatArray
@@ -100,9 +99,8 @@ def answers(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, own: 
     theta = mean(stored.square)
     unit = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1) / theta
     pair, triple, four = _cycles(mean(kernel.variance - kernel.common), mean(kernel.linear), d, kernel.width)
-    logs = np.linspace(fact_loops.LOG_WON, fact_loops.LOG_LOST, accuracy.pair)
     return each, Law(
-        hazards=np.broadcast_to(logs, mass.shape), mass=mass, logit=scaled / whole, noise=noise / whole,
+        mass=mass, logit=scaled / whole, noise=noise / whole,
         shift=shift / whole,
         left=1 - changed + shift_square / whole - (shift / whole)**2,
         surplus=mean((own.weight * each * own.surplus).sum(-1)), shared=shared,
@@ -190,7 +188,7 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     """(R,): variance of recall over seeds at a row."""
     V, d, lam, e = seeds.V, seeds.d, seeds.lam, seeds.e
     h, pairs = law.mass, np.maximum(V - 1, 1)[:, None]
-    log_below = -np.exp(law.hazards) / pairs
+    log_below = -np.exp(np.linspace(fact_loops.LOG_WON, fact_loops.LOG_LOST, accuracy.pair)) / pairs
     A = -ndtri(np.clip(-np.expm1(log_below), TINY, 1 - SPECK))  # the own logit as the quantile of one competitor
     alone = np.exp(pairs * log_below)
     recall = (h * alone).sum(-1)
