@@ -13,7 +13,7 @@ from reference import law as reference
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
 from recall_theory.numerics import machine_code
-from recall_theory.theory import fact_loops, kernel, read_out, recall, training_attention, variance
+from recall_theory.theory import fact_loops, kernel, read_out, recall, seed, training_attention, variance
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.domain import Batch
 
@@ -43,7 +43,7 @@ def predicted(case, accuracy=None):
                 embedding, e)
     flat = -6 / (d + 2) if sphere else 0.0
     row = (np.array([float(a)]) for a in (V, L, d, N, case.tau, case.snr, 0.0, flat))
-    seeds = training_attention.Seeds(*row, e, sphere)
+    seeds = seed.Seeds(*row, e, sphere)
     reader = read_out.InnerProduct() if phi is None else kernel.NeuronKernel(one.phi, m, d, sphere, accuracy)
     rules, weight = recall.rules_of(one, 0, 0.5, accuracy), np.ones((1, 1))
     if rules.long:

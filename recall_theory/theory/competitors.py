@@ -12,8 +12,9 @@ from ..numerics.quadrature import condensation, gauss_hermite
 from .accuracy import Accuracy
 from .correct_label import counts_of
 from .read_out import Kernel
+from .seed import Seeds
 from .strengths import Stored
-from .training_attention import Classes, Seeds
+from .training_attention import Classes
 
 LEAST_EXPECTED = 1e-6  # competitors expected of a kind that is left out
 LEAST_RANGE = 1e-6  # of an expected number; acts where there is none

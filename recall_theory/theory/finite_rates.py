@@ -23,9 +23,10 @@ from .domain import Batch
 from .formulas import finite_rate_formulas as fr
 from .read_out import Kernel, Tokens, left_open, token_nodes
 from .recall import recall_and_accuracy
+from .seed import Seeds
 from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
 from .strengths import Stored
-from .training_attention import SPECK, Classes, Seeds
+from .training_attention import SPECK, Classes
 from .variance import answers, scatter
 
 LARGEST_LOGIT = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell

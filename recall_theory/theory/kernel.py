@@ -38,7 +38,8 @@ from ..numerics.quadrature import (
 from ..numerics.unit_sphere import equal_steps, split_at, split_at_zero
 from .accuracy import DEFAULT, Accuracy
 from .read_out import Facts, Kernel, left_open, power_variance
-from .training_attention import SPECK, Seeds
+from .seed import Seeds
+from .training_attention import SPECK
 
 __all__ = ["KernelLaw", "NeuronKernel"]
 

@@ -17,16 +17,8 @@ from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.quadrature import gauss_coordinate, gauss_hermite, gauss_of_gamma
 from .accuracy import Accuracy
 from .formulas import recall_formulas
-from .training_attention import (
-    BELOW_ONE,
-    SPECK,
-    Seeds,
-    best_pick,
-    chance_above,
-    quantile_of_score,
-    score_nodes,
-    score_of_token,
-)
+from .seed import Seeds, quantile_of_score
+from .training_attention import BELOW_ONE, SPECK, best_pick, chance_above, score_nodes, score_of_token
 
 Rule = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # nodes and weights at these relative variances
 

@@ -22,12 +22,11 @@ from .domain import Batch
 from .fact_loops import left_over
 from .kernel import NeuronKernel
 from .read_out import Facts, InnerProduct, ReadOut, facts
-from .seed import seed_law, tau_nodes
+from .seed import Seeds, nodes_with_weight, seed_law, tau_nodes
 from .strengths import by_signal, in_few_bits, others_of, stored
 from .training_attention import (
     Attended,
     Classes,
-    Seeds,
     attended_share,
     best_pick,
     classes,
@@ -145,17 +144,12 @@ def seeds_of(batch: Batch, sure: bool, long: bool, accuracy: Accuracy) -> tuple[
     if sure:
         tau, weight = tau_nodes(batch.d, batch.embedding, accuracy.seed_tau)
         zero = np.zeros_like(tau)
-        L, shape = np.ones_like(batch.V), (tau, zero, zero, zero)
+        law = nodes_with_weight(dataclasses.replace(batch, L=np.ones_like(batch.V)), weight, tau, zero, zero, zero)
     else:
         fewer = dataclasses.replace(accuracy, tau_nodes=accuracy.seed_tau, behind_nodes=accuracy.seed_behind,
                                     ahead_nodes=accuracy.seed_ahead * (2 if batch.sphere else 1))
         law = seed_law(batch, fewer)
-        weight, L, shape = law.weight, batch.L, (law.tau, law.snr, law.skew, law.excess)
-    used = weight > 0
-    of, _ = np.nonzero(used)
-    tau, snr, skew, excess = (a[used] for a in shape)
-    seeds = Seeds(batch.V[of], L[of], batch.d[of], batch.N[of], tau, snr, skew, excess, batch.e, batch.sphere)
-    weight = weight[used]
+    seeds, weight, of = law.seeds, law.weight, law.of
     if long:
         seeds, of_top = with_top(seeds, accuracy.score_top)
         weight, of = (weight[:, None] * of_top).ravel(), np.repeat(of, accuracy.score_top)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ..activations import Activation
-from ..numerics.arrays import TINY, FloatArray
+from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.gaussian_kernels import gaussian_rule, hermite_projection
 from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre, gauss_of_gamma
 from ..numerics.unit_sphere import score_of_skewed, skewed_of_score
@@ -25,8 +26,9 @@ from .formulas import step_two as st
 from .formulas.generic import Real, power_of_complement
 from .formulas.step_two import StepTwo
 
-__all__ = ["SeedLaw", "SeedNodes", "activation_moments", "attention", "attention_terms", "mean_and_std",
-           "normal_score", "score_cumulants", "score_of_normal", "seed_law", "seed_nodes", "tau_nodes"]
+__all__ = ["SeedLaw", "SeedNodes", "Seeds", "activation_moments", "attention", "attention_terms", "mean_and_std",
+           "nodes_with_weight", "normal_score", "quantile_of_score", "score_cumulants", "score_of_normal", "seed_law",
+           "seed_nodes", "shape_score", "tau_nodes"]
 
 Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
 
@@ -43,20 +45,57 @@ LEAST_REST = 1 / 16  # guard: acts where the overlap with the trigger is nearly 
 
 
 @dataclasses.dataclass(frozen=True)
-class SeedLaw:
-    """Quadrature over seeds. Other fields (B, K); weights of a row sum to 1, and may be 0.
+class Seeds(Rows):
+    """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,).
 
-    V, L (B,): vocabulary and length. tau: |z_trig|^2. snr: the lead T over the standard deviation sigma of the tokens'
-    scores. skew, excess: third and fourth cumulant of the standardised token scores.
+    top: normal quantile of the highest score of all tokens, which decides much where sequences are long; else None.
     """
 
     V: FloatArray
     L: FloatArray
-    weight: FloatArray
+    d: FloatArray
+    N: FloatArray
     tau: FloatArray
     snr: FloatArray
     skew: FloatArray
     excess: FloatArray
+    e: int
+    sphere: bool
+    top: FloatArray | None = None
+
+    @property
+    def lam(self) -> FloatArray:
+        return self.N / self.V
+
+    @property
+    def bounded_snr(self) -> FloatArray:
+        """(R,): the snr, no more than |z_trig| allows."""
+        most = np.sqrt(self.tau * self.d)
+        return np.asarray(np.clip(self.snr, -most, most))
+
+    @property
+    def beside(self) -> FloatArray:
+        """(R,): the part of |z_trig|^2 that no token's score sees."""
+        return np.asarray(np.maximum(self.tau - self.snr**2 / self.d, 0))
+
+
+@dataclasses.dataclass(frozen=True)
+class SeedLaw:
+    """Quadrature over seeds: nodes with their weight (R,), which sums to 1 over those `of` a setting (R,)."""
+
+    seeds: Seeds
+    weight: FloatArray
+    of: NDArray[np.intp]
+
+
+def nodes_with_weight(batch: Batch, weight: FloatArray, tau: FloatArray, snr: FloatArray, skew: FloatArray,
+                      excess: FloatArray) -> SeedLaw:
+    """The nodes (B, ...) over the seeds of settings that have a weight."""
+    used = weight > 0
+    of = np.nonzero(used)[0]
+    tau, snr, skew, excess = (np.broadcast_to(a, weight.shape)[used] for a in (tau, snr, skew, excess))
+    seeds = Seeds(batch.V[of], batch.L[of], batch.d[of], batch.N[of], tau, snr, skew, excess, batch.e, batch.sphere)
+    return SeedLaw(seeds, weight[used], of)
 
 
 # --- the shape of the tokens' scores ---------------------------------------------------------------
@@ -78,6 +117,16 @@ def normal_score(x: Real, skew: Real, excess: Real) -> Real:
     1.5
     """
     return _symmetric_inverse(score_of_skewed(x, skew), excess - 3 * skew**2 / 2)
+
+
+def shape_score(seeds: Seeds, u: FloatArray) -> FloatArray:
+    """The standardised score (R, ...) of a token, from its normal quantile u."""
+    return np.asarray(score_of_normal(u, seeds.skew[:, None], seeds.excess[:, None]))
+
+
+def quantile_of_score(seeds: Seeds, x: FloatArray) -> FloatArray:
+    """The normal quantile (R, ...) of a standardised score, the inverse of `shape_score`."""
+    return np.asarray(normal_score(x, seeds.skew[:, None], seeds.excess[:, None]))
 
 
 def _coordinate(excess: Real) -> tuple[Real, Real]:
@@ -171,7 +220,7 @@ def _noise(p: StepTwo) -> dict[str, st.Pair]:
 
 
 def seed_law(batch: Batch, accuracy: Accuracy = DEFAULT) -> SeedLaw:
-    """Quadrature nodes over seeds for tau and the snr, with their weights: fields of shape (B, K)."""
+    """Quadrature nodes over seeds for tau and the snr, with their weights."""
     settings = _without_single_tokens(batch)
     moments = _moments(settings)
     of_seeds = seed_nodes(settings, moments, accuracy)
@@ -190,12 +239,7 @@ def seed_law(batch: Batch, accuracy: Accuracy = DEFAULT) -> SeedLaw:
     nodes, weights = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
 
     skew, excess = score_cumulants(settings, moments, tau, nodes)
-
-    def flat(values: Real) -> FloatArray:
-        return np.broadcast_to(values, nodes.shape).reshape(B, -1)
-
-    return SeedLaw(batch.V, batch.L, weight=flat(w_tau[:, :, None] * weights), tau=flat(tau[:, :, None]),
-                   snr=flat(nodes), skew=flat(skew), excess=flat(excess))
+    return nodes_with_weight(batch, w_tau[:, :, None] * weights, tau[:, :, None], nodes, skew, excess)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -354,22 +398,22 @@ def _turn(p: StepTwo) -> tuple[Real, Real]:
 
 # --- attention at a given seed -----------------------------------------------------------------------
 
-def _rivals(law: SeedLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(B, K, 1) each: how many draws of which chance give as many distinct competitors as a sequence's noise holds, in
+def _rivals(seeds: Seeds) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(R, 1) each: how many draws of which chance give as many distinct competitors as a sequence's noise holds, in
     mean and variance, exact for L = 2 and for V = 2; and the chance that there are no copies of the fact's own token
     that outrank it, as a lead below 0 loses to another copy too."""
-    V, L, behind = law.V[:, None, None], law.L[:, None, None], law.snr[..., None] < 0
+    V, L, behind = seeds.V[:, None], seeds.L[:, None], seeds.snr[:, None] < 0
     mean, variance = st.distinct_tokens(V - 1, np.where(behind, V - 1, V), L - 1)
     some = mean > 0
     chance = np.where(some, np.clip(1 - variance / np.where(some, mean, 1), RARE, 1), 1)
     return mean / chance, chance, np.where(behind, power_of_complement(V, L - 1), 1)
 
 
-def _given_score(law: SeedLaw, zeta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(B, K, F): the probability that a fact is attended whose own token scores zeta (B, K, F) standard deviations, and
-    its derivative by the chance that a competitor is below."""
-    number, chance, alone = _rivals(law)
-    below = ndtr(normal_score(zeta + law.snr[..., None], law.skew[..., None], law.excess[..., None]))
+def _given_score(seeds: Seeds, zeta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(R, F): the probability that a fact is attended whose own token scores zeta (R, F) standard deviations, and its
+    derivative by the chance that a competitor is below."""
+    number, chance, alone = _rivals(seeds)
+    below = ndtr(quantile_of_score(seeds, zeta + seeds.snr[:, None]))
     one = np.maximum(1 - chance + chance * below, TINY)  # of the draws that make up a sequence's competitors
     none = alone * np.exp(number * np.log(one))
     return none, none * number * chance / one
@@ -390,32 +434,34 @@ def mean_and_std(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray
     That is V^-1 times the variance of the influence of one token's score z: as the fact, given(z); as a rival of all
     facts with a score above z - snr, the number of rivals times the chance that no other one wins.
     """
-    u, p = score_grid(accuracy)
-    skew, excess = law.skew[..., None], law.excess[..., None]
-    zeta = score_of_normal(u, skew, excess)
-    given, slope = _given_score(law, zeta)
+    seeds, (u, p) = law.seeds, score_grid(accuracy)
+    zeta = shape_score(seeds, u)
+    given, slope = _given_score(seeds, zeta)
     pressure = p * slope
-    above = np.cumsum(pressure[..., ::-1], axis=-1)[..., ::-1] - pressure / 2  # of facts that score more than zeta
-    place = (normal_score(zeta - law.snr[..., None], skew, excess) - u[0]) * accuracy.score_steps
+    above = np.cumsum(pressure[:, ::-1], axis=-1)[:, ::-1] - pressure / 2  # of facts that score more than zeta
+    place = (quantile_of_score(seeds, zeta - seeds.snr[:, None]) - u[0]) * accuracy.score_steps
     place = np.clip(place, 0, len(u) - 1)
     low = np.minimum(place.astype(int), len(u) - 2)
     rival = ((1 - place + low) * np.take_along_axis(above, low, axis=-1)
              + (place - low) * np.take_along_axis(above, low + 1, axis=-1))
     influence = given + rival
-    spread = influence - (influence @ p)[..., None]
+    spread = influence - (influence @ p)[:, None]
     each = given @ p
-    mean = np.asarray((law.weight * each).sum(axis=-1))
-    between = (law.weight * (each - mean[:, None])**2).sum(axis=-1)
-    scatter = np.asarray((law.weight * (spread**2 @ p)).sum(axis=-1) / law.V)
-    return mean, np.sqrt(between + scatter), scatter
+    mean = _over_seeds(law, each)
+    scatter = _over_seeds(law, spread**2 @ p / seeds.V)
+    return mean, np.sqrt(_over_seeds(law, (each - mean[law.of])**2) + scatter), scatter
+
+
+def _over_seeds(law: SeedLaw, values: FloatArray) -> FloatArray:
+    """(B,): the means of values (R,) over the seeds of each setting."""
+    return np.asarray(np.bincount(law.of, law.weight * values), dtype=float)
 
 
 def attention(batch: Batch, accuracy: Accuracy = DEFAULT) -> FloatArray:
     """(B,): predicted probability that the argmax attention is the informative position."""
     law = seed_law(batch, accuracy)
     u, p = score_grid(accuracy)
-    given, _ = _given_score(law, score_of_normal(u, law.skew[..., None], law.excess[..., None]))
-    return np.asarray((law.weight * (given @ p)).sum(axis=-1))
+    return _over_seeds(law, _given_score(law.seeds, shape_score(law.seeds, u))[0] @ p)
 
 
 def attention_terms(batch: Batch) -> dict[str, FloatArray]:

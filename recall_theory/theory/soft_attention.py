@@ -18,8 +18,8 @@ from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite, gauss_le
 from .accuracy import Accuracy
 from .domain import Batch
 from .formulas import finite_rate_formulas as fr
-from .seed import score_cumulants, seed_nodes
-from .training_attention import BELOW_ONE, EMPTY, Seeds, shape_score, summed_by_class
+from .seed import Seeds, score_cumulants, seed_nodes, shape_score
+from .training_attention import BELOW_ONE, EMPTY, summed_by_class
 
 LOWEST_LOG = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
 CELLS_OF_INTEGRAL = 128  # a unit of that logarithm, on which a cubic is as good as the integral

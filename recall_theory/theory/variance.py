@@ -19,8 +19,9 @@ from .competitors import Kinds
 from .correct_label import OwnLabel
 from .formulas import recall_formulas as rf
 from .read_out import LEAST_LEFT, Kernel
+from .seed import Seeds
 from .strengths import Stored
-from .training_attention import SPECK, Classes, Seeds
+from .training_attention import SPECK, Classes
 
 __all__ = ["Law", "answers", "scatter"]
 
