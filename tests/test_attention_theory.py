@@ -176,8 +176,7 @@ def test_the_mean_embedding_on_the_sphere():
 def test_rivals_by_enumeration():
     V, L = 4, 5
     number = [len(set(x) - {0}) for x in itertools.product(range(V), repeat=L - 1)]
-    assert terms.distinct_rivals(V, L) == pytest.approx(np.mean(number))
-    assert terms.distinct_rivals_variance(V, L) == pytest.approx(np.var(number))
+    assert terms.distinct_tokens(V - 1, V, L - 1) == pytest.approx((np.mean(number), np.var(number)))
 
 
 def test_coordinate_of_a_unit_vector():

@@ -124,7 +124,7 @@ def test_the_kernel_by_sampling(phi):
     zero, one = np.zeros(1), np.ones(1)
     seeds = Seeds(V=1000 * one, L=2 * one, d=d * one, N=10**4 * one, tau=trigger @ trigger * one, snr=zero, skew=zero,
                   excess=zero, e=1, sphere=False)
-    rest = dict.fromkeys(("zeta", "norm", "tilt", "own", "alpha", "picked", "top"), zero[:, None])
+    rest = dict.fromkeys(("zeta", "own", "alpha", "picked", "top"), zero[:, None])
     read = Facts(1, weight=one[:, None], s=np.array([[h @ h]]), t=np.array([[trigger @ h]]), **rest)
     found = NeuronKernel(f, m, d).moments(seeds, read)
     z = rng.standard_normal((others, d)) / np.sqrt(d) + trigger

@@ -211,7 +211,7 @@ def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dic
 
 def _predicted(batch: Batch, accuracy: Accuracy) -> dict[str, Any]:
     """The fields of `Prediction` for valid sizes."""
-    V, L, d, N, m, bits, soft = batch.V, batch.L, batch.d, batch.N, batch.m, batch.bits, batch.beta is not None
+    L, m, bits, soft = batch.L, batch.m, batch.bits, batch.beta is not None
     quantiser = quantiser_noise(None if bits is None else check_integer("bits", bits, 1, MOST_BITS))
     if quantiser and (batch.phi is not None or batch.embedding == "orthogonal" or soft):
         raise SettingError("bits", f"bits={bits}: Val is quantised without an MLP or learning rates, and with gaussian "
@@ -223,12 +223,12 @@ def _predicted(batch: Batch, accuracy: Accuracy) -> dict[str, Any]:
         if m is not None:
             raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
                                "sphere embeddings (simulate takes it)")
-        found = orthogonal_prediction(V, L, d, N, bool(batch.e), accuracy)
-        terms = orthogonal_terms(V, L, d, N, bool(batch.e))
+        found, terms = orthogonal_prediction(batch, accuracy), orthogonal_terms(batch)
     else:
         # on the sphere a line has no directions to average over: the circle stands in for it
-        batch = dataclasses.replace(batch, d=np.maximum(d, 2) if batch.sphere else d, bits=bits if quantiser else None)
-        mean, std, finite = np.ones_like(V), np.zeros_like(V), np.zeros_like(V)
+        d = np.maximum(batch.d, 2) if batch.sphere else batch.d
+        batch = dataclasses.replace(batch, d=d, bits=bits if quantiser else None)
+        mean, std, finite = np.ones_like(L), np.zeros_like(L), np.zeros_like(L)
         longer = np.flatnonzero(L > 1)  # a sequence of one token attends to it
         if len(longer):
             law = seed_law(batch.at(longer), accuracy)

@@ -29,8 +29,8 @@ LEAST_LEFT = 1 / 20  # share of a variance that what is known of it leaves open;
 class Facts(Rows):
     """Nodes over facts, fields (R, F): a row a seed. z is the token's embedding, w = z + e z_trig the value read out.
 
-    weight: of a row it sums to 1. zeta: the token's standardised attention score. norm = |z|^2, tilt = z_trig.z,
-    s = |w|^2, t = e z_trig.w, own = z.w. alpha: overlap of w with a token per unit of that token's score.
+    weight: of a row it sums to 1. zeta: the token's standardised attention score. s = |w|^2, t = e z_trig.w,
+    own = z.w. alpha: overlap of w with a token per unit of that token's score.
     picked: chance that a sequence of another label, attended wrongly, attends to this token. top: 1 where its score is
     known to be the highest, else 0. alike: so many facts in a row have the same score.
     """
@@ -38,8 +38,6 @@ class Facts(Rows):
     alike: int
     weight: FloatArray
     zeta: FloatArray
-    norm: FloatArray
-    tilt: FloatArray
     s: FloatArray
     t: FloatArray
     own: FloatArray
@@ -112,8 +110,8 @@ def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
     tilt = snr * at.zeta / d + at.across
     # s is a square, which in one and two dimensions the rules over its parts may take below zero
     s = np.maximum(at.norm + e * (2 * tilt + tau), SPECK)
-    return Facts(at.alike, at.weight, at.zeta, at.norm, tilt, s, e * (tau + tilt), at.norm + e * tilt,
-                 (at.zeta + e * snr) / d, picked, top)
+    return Facts(at.alike, at.weight, at.zeta, s, e * (tau + tilt), at.norm + e * tilt, (at.zeta + e * snr) / d, picked,
+                 top)
 
 
 # --- the kernel -------------------------------------------------------------------------------------------

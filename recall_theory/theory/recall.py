@@ -249,7 +249,7 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     tilt = seeds.bounded_snr[:, None] * zeta / d + np.sqrt(seeds.beside[:, None] / d) * p
     norm = np.maximum(1 + (0 if seeds.sphere else 1) * (zeta**2 - 1) / d, 1 / (4 * d))
     weight = np.broadcast_to(weight, tilt.shape)
-    read = Facts(1, weight, zeta, norm, tilt, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept),
+    read = Facts(1, weight, zeta, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept),
                  np.asarray(rank == 0, dtype=float))
     kernel = read_out.moments(seeds, read)
     kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger

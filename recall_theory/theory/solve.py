@@ -99,7 +99,7 @@ class Model:
     def estimate(self, at: Sizes) -> dict[str, FloatArray]:
         """Attention, and a quick guess of recall and accuracy for a search to start from."""
         if self.embedding == "orthogonal":
-            return orthogonal_prediction(at["V"], at["L"], at["d"], at["N"], self.trigger_in_value)
+            return orthogonal_prediction(self.batch(at))
         recall, attention = self.estimate_recall(at), self.attention(at)
         # A mixture is answered right while the weight of the right token is not small: sqrt is a guess of how often.
         return {"attention": attention, "recall": recall, "accuracy": recall * attention * np.sqrt(self.weight(at))}
