@@ -20,7 +20,8 @@ from ..activations import Activation, gaussian_mean, hermite_coefficients
 from ..activations import activation as find
 from ..numerics.arrays import BoolArray, FloatArray, Rows
 from ..numerics.formatting import count, number
-from ..settings import SIZES, Setting, beta_of
+from ..numerics.quantiser import FINEST
+from ..settings import MOST_BITS, SIZES, Setting, SettingError, beta_of, check_integer
 
 INSIDE = {"attention-only": 0.009, "smooth": 0.010, "rough": 0.025,
           "finite": 0.02}  # largest errors in the domain, by class, and at finite rates without an MLP
@@ -59,7 +60,8 @@ class Batch(Rows):
     """Settings that differ in their sizes V, L, d, N and m, arrays (B,).
 
     m and phi are None without an MLP, e is 1 if the trigger is in the values, else 0. To so many `bits` the entries of
-    Val are quantised, or not at all; beta is eta*gamma, None in the limit.
+    Val are quantised, or not at all; beta is eta*gamma, None in the limit. Raises `SettingError` for what the theory
+    has no law of.
     """
 
     V: FloatArray
@@ -73,16 +75,30 @@ class Batch(Rows):
     bits: int | None = None
     beta: float | None = None
 
+    def __post_init__(self) -> None:
+        has_mlp, orthogonal, soft = self.phi is not None, self.embedding == "orthogonal", self.beta is not None
+        if self.bits is not None and (has_mlp or orthogonal or soft):
+            raise SettingError("bits", f"bits={self.bits}: Val is quantised without an MLP or learning rates, and with "
+                               "gaussian or sphere embeddings only")
+        if soft and (has_mlp or orthogonal):
+            raise SettingError("eta", "eta and gamma: finite rates are predicted for gaussian and sphere embeddings "
+                               "without an MLP (simulate takes them); leave them out for the limit")
+        if has_mlp and orthogonal:
+            raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
+                               "sphere embeddings (simulate takes it)")
+
     @classmethod
     def of(cls, V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: ArrayLike | None = None, phi: Any = None,
            embedding: str = "gaussian", trigger_in_value: bool = True, bits: int | None = None,
            beta: float | None = None) -> Batch:
-        """Settings whose sizes broadcast against one another; phi may be a name, an expression or an `Activation`."""
+        """Settings whose sizes broadcast against one another; phi may be a name, an expression or an `Activation`, and
+        bits an integer from 1 to 64, of which more than `FINEST` round nothing."""
         given = (V, L, d, N) if m is None else (V, L, d, N, m)
         arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, dtype=float)) for x in given))
         V1, L1, d1, N1, *width = (x.reshape(-1) for x in arrays)
+        rounded = None if bits is None else check_integer("bits", bits, 1, MOST_BITS)
         return cls(V1, L1, d1, N1, width[0] if width else None, None if phi is None else find(phi), embedding,
-                   int(trigger_in_value), bits, beta)
+                   int(trigger_in_value), None if rounded is None or rounded > FINEST else rounded, beta)
 
     @property
     def sphere(self) -> bool:

@@ -18,10 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..activations import activation as activation_of
 from ..numerics.arrays import FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
-from ..numerics.quantiser import quantiser_noise
 from ..settings import (
     EMBEDDINGS,
-    MOST_BITS,
     N_TEST,
     OBSERVABLES,
     PARAMETERS,
@@ -30,7 +28,6 @@ from ..settings import (
     SettingError,
     activation_in_use,
     beta_of,
-    check_integer,
 )
 from .accuracy import DEFAULT, Accuracy
 from .accuracy import LAW as LAW  # others have it from here
@@ -211,29 +208,18 @@ def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dic
 
 def _predicted(batch: Batch, accuracy: Accuracy) -> dict[str, Any]:
     """The fields of `Prediction` for valid sizes."""
-    L, m, bits, soft = batch.L, batch.m, batch.bits, batch.beta is not None
-    quantiser = quantiser_noise(None if bits is None else check_integer("bits", bits, 1, MOST_BITS))
-    if quantiser and (batch.phi is not None or batch.embedding == "orthogonal" or soft):
-        raise SettingError("bits", f"bits={bits}: Val is quantised without an MLP or learning rates, and with gaussian "
-                           "or sphere embeddings only")
-    if soft and (m is not None or batch.embedding == "orthogonal"):
-        raise SettingError("eta", "eta and gamma: finite rates are predicted for gaussian and sphere embeddings "
-                           "without an MLP (simulate takes them); leave them out for the limit")
+    L = batch.L
     if batch.embedding == "orthogonal":
-        if m is not None:
-            raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
-                               "sphere embeddings (simulate takes it)")
         found, terms = orthogonal_prediction(batch, accuracy), orthogonal_terms(batch)
     else:
-        # on the sphere a line has no directions to average over: the circle stands in for it
-        d = np.maximum(batch.d, 2) if batch.sphere else batch.d
-        batch = dataclasses.replace(batch, d=d, bits=bits if quantiser else None)
+        if batch.sphere:  # a line has no directions to average over: the circle stands in for it
+            batch = dataclasses.replace(batch, d=np.maximum(batch.d, 2))
         mean, std, finite = np.ones_like(L), np.zeros_like(L), np.zeros_like(L)
         longer = np.flatnonzero(L > 1)  # a sequence of one token attends to it
         if len(longer):
             law = seed_law(batch.at(longer), accuracy)
             mean[longer], std[longer], finite[longer] = mean_and_std(law, accuracy)
-        found = (softened if soft else recall_and_accuracy)(batch, 1 - mean, finite, accuracy)
+        found = (recall_and_accuracy if batch.beta is None else softened)(batch, 1 - mean, finite, accuracy)
         found |= {"attention": mean, "attention_std": std}
         budget = attention_terms(batch)
         terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},

@@ -55,14 +55,6 @@ class Model:
     bits: int | None = None
     beta: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.bits is not None and self.beta is not None:
-            raise SettingError("bits", f"bits={self.bits}: with eta and gamma Val isn't quantised; leave one or the "
-                               "others out")
-        if self.activation is not None and self.embedding == "orthogonal":
-            raise SettingError("embedding", "embedding='orthogonal': with an MLP the theory describes gaussian and "
-                               "sphere embeddings (simulate takes it)")
-
     @property
     def sizes(self) -> tuple[str, ...]:
         """The names of its sizes."""
