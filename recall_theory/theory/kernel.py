@@ -99,7 +99,7 @@ class NeuronKernel:
             mean=flat(mean), slope=slope, variance=variance, skewness=flat(law.skewness) * (power / variance)**(3 / 2),
             bare_mean=flat(free.mean), bare_slope=bare_slope, bare_variance=left_open(bare, bare_slope),
             bare_own=flat(neuron.itself if e else neuron.own),
-            power_variance=power_variance(seeds, flat(mean), power, 3 * self.d / (self.d + 2) if self.sphere else 3),
+            power_variance=power_variance(seeds, flat(mean), power),
             common=common[:, None] + 0 * own, together=flat(neuron.together),
             linear=flat((pull - np.where(has_rest, rest_pull * neuron.along, 0) / rest)**2 / s),
             tail=max(float((usual.excess - 3 / 2 * usual.skewness**2).max()), 0))

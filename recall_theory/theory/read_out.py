@@ -189,11 +189,13 @@ def left_open(variance: FloatArray, slope: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(variance - slope**2, LEAST_LEFT * variance))
 
 
-def power_variance(seeds: Seeds, mean: FloatArray, variance: FloatArray, kurtosis: FloatArray | float) -> FloatArray:
+def power_variance(seeds: Seeds, mean: FloatArray, variance: FloatArray) -> FloatArray:
     """Relative variance (R, E) of sum_j theta_j^2 over the draw of V - 1 independent labels of Poisson counts.
 
-    (E theta^4/(E theta^2)^2 - 1)/V at right attention, for kernels of these moments, normal where `kurtosis` is 3.
+    (E theta^4/(E theta^2)^2 - 1)/V at right attention, for kernels of these moments, with the kurtosis of an overlap.
     """
+    d = seeds.d[:, None]
+    kurtosis = 3 * d / (d + 2) if seeds.sphere else 3
     relative = recall_formulas.power_variance(seeds.V[:, None], seeds.lam[:, None], mean, variance, kurtosis)
     return np.asarray(np.maximum(relative, 0))
 
@@ -206,7 +208,7 @@ class InnerProduct:
         d = seeds.d[:, None]
         token = left_open(facts.s / d, facts.alpha)
         zero = np.zeros_like(facts.s)
-        walk = power_variance(seeds, facts.t, facts.s / d, 3 * d / (d + 2) if seeds.sphere else 3)
+        walk = power_variance(seeds, facts.t, facts.s / d)
         trigger = seeds.e * seeds.beside / seeds.d
         return Kernel(1, np.inf, facts.weight, facts.s, facts.t, facts.t, facts.alpha, token, zero, zero, facts.alpha,
                       token, facts.own, walk, zero + trigger[:, None], zero, zero + 1)
