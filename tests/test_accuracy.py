@@ -14,7 +14,7 @@ from recall_theory.settings import OBSERVABLES
 from recall_theory.theory import competitors
 from recall_theory.theory import seed as law
 from recall_theory.theory.accuracy import Accuracy
-from recall_theory.theory.domain import MOST_OF_FEW, share_of_few
+from recall_theory.theory.domain import MOST_OF_FEW, Batch, share_of_few
 from recall_theory.theory.predict import predictions_at
 from validation.doubling import PARTS, doubled
 
@@ -110,10 +110,11 @@ def test_attention_converges_at_any_size(m):
     rng = np.random.default_rng(7)
     sizes = np.rint(np.exp(rng.uniform(np.log((16, 4, 12, 16)), np.log((800, 200, 300, 20000)), (40, 4))))
     models = (("gaussian", True), ("sphere", True), ("gaussian", False))
-    for k, model in enumerate(models):
+    for k, (embedding, in_value) in enumerate(models):
         V, L, d, N = np.concatenate([sizes[:20 if m else 40][k::len(models)], EXTREME]).T
-        quick, dense = (law.mean_and_std(law.seed_law(V, L, d, N, *model, m=m, phi=None if m is None else "gelu",
-                                                      accuracy=a), a) for a in (QUICK, QUICK.doubled()))
+        batch = Batch.of(V, L, d, N, m=m, phi=None if m is None else "gelu", embedding=embedding,
+                         trigger_in_value=in_value)
+        quick, dense = (law.mean_and_std(law.seed_law(batch, a), a) for a in (QUICK, QUICK.doubled()))
         assert np.abs(quick[0] - dense[0]).max() < 1e-3
         assert dense[1][-len(EXTREME):] == pytest.approx(quick[1][-len(EXTREME):], rel=0.05)
 
@@ -163,8 +164,7 @@ def test_drawn_settings_do_not_depend_on_their_company():
 def test_rounding_moves_no_spread_where_attention_is_sure(V, L, d, N):
     """Seeds that attend alike but for rounding once had a slope of recall in attention of 0 or 1, by chance."""
     several = N * (1 + np.finfo(float).eps * np.arange(8))
-    sizes = {name: np.full(8, float(size)) for name, size in zip("VLd", (V, L, d), strict=True)}
-    found = predictions_at({**sizes, "N": several}, None, "gaussian", True)
+    found = predictions_at(Batch.of(V, L, d, several))
     for name in ("recall", "accuracy"):
         assert np.ptp(found.std[name]) < 1e-6 * found.std[name][0], name
 

@@ -14,6 +14,7 @@ from recall_theory.settings import Setting
 from recall_theory.simulate import three_step as counts
 from recall_theory.theory import seed as law
 from recall_theory.theory.accuracy import Accuracy
+from recall_theory.theory.domain import Batch
 from recall_theory.theory.formulas import step_two as terms
 from recall_theory.theory.formulas.wishart_moments import along_mean_on_sphere, pairings, wishart
 
@@ -46,8 +47,8 @@ def test_token_variance_and_skewness_of_a_seed(embedding):
     told = sum((w @ np.broadcast_to(token, (3, 3)) @ w_Q) for token, _ in parts.values())
     told += (np.mean([T**2 for T, _, _ in draws])) / d
     assert_mean([s.var() for _, s, _ in draws], told, 3, 0.05 * told)
-    nodes = law.seed_law(V, L, d, N, embedding)
-    assert_mean([stats.skew(s, bias=False) for _, s, _ in draws], (nodes.weight * nodes.skew).sum(), 3, 0.01)
+    nodes = law.seed_law(Batch.of(V, L, d, N, embedding=embedding))
+    assert_mean([stats.skew(s, bias=False) for _, s, _ in draws], nodes.weight @ nodes.seeds.skew, 3, 0.01)
 
 
 @pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
@@ -109,9 +110,8 @@ def test_the_noise_of_a_vocabulary_and_its_neurons_varies(V, d, m):
             w = rng.normal(size=(m, d))
             v = w.T @ (w @ v) / m
         seen[i] = np.sum((E @ (E.T @ (E @ v)))**2)
-    sizes = law.size_arrays(V, 10**6, d, 10**6)
-    width, moments = law._mlp(sizes, m, "identity", 0)
-    told = law._noise_spread(law._step_two(sizes, width, moments, 0, e=0, kappa=1))[0] + 2 / V
+    batch = Batch.of(V, 10**6, d, 10**6, m=m, phi=None if m is None else "identity", trigger_in_value=False)
+    told = law._noise_spread(law._step_two(batch, law._moments(batch), 0))[0] + 2 / V
     assert_mean(((seen - seen.mean()) / seen.mean())**2, told, 4, 0.08 * told)
 
 
@@ -176,8 +176,7 @@ def test_the_mean_embedding_on_the_sphere():
 def test_rivals_by_enumeration():
     V, L = 4, 5
     number = [len(set(x) - {0}) for x in itertools.product(range(V), repeat=L - 1)]
-    assert terms.distinct_rivals(V, L) == pytest.approx(np.mean(number))
-    assert terms.distinct_rivals_variance(V, L) == pytest.approx(np.var(number))
+    assert terms.distinct_tokens(V - 1, V, L - 1) == pytest.approx((np.mean(number), np.var(number)))
 
 
 def test_coordinate_of_a_unit_vector():
@@ -210,5 +209,5 @@ def test_the_scores_have_their_cumulants(skew, excess):
 
 
 def test_more_samples_more_dimensions_and_shorter_sequences_help():
-    told = law.attention([512, 512, 512, 512], [64, 64, 64, 32], [32, 32, 48, 32], [2000, 4000, 2000, 2000])
+    told = law.attention(Batch.of(512, [64, 64, 64, 32], [32, 32, 48, 32], [2000, 4000, 2000, 2000]))
     assert np.all(told[1:] > told[0])

@@ -21,6 +21,7 @@ from recall_theory.settings import SettingError
 from recall_theory.theory import formulas
 from recall_theory.theory.accuracy import DEFAULT
 from recall_theory.theory.capacity_branches import binding, binding_in, branches, condition, in_numbers, layer_moments
+from recall_theory.theory.domain import Batch
 from recall_theory.theory.formulas.capacity_laws import MOMENTS, Layer
 from recall_theory.theory.noise_budget import leading_moments
 from recall_theory.theory.predict import predictions_at
@@ -131,8 +132,8 @@ def test_ratios_fall_to_one_where_a_power_is_what_is_missing():
                                             for w in (1.0, 0.75)])
 def test_a_rung_once_more_and_a_wrong_constant_is_rejected(row, wrong):
     """The prediction at the formula's V is at the target; at that of a formula 25 % off it is far away."""
-    at = {name: np.array([x]) for name, x in {**row["sizes"], "V": row["semi_analytic"] * wrong}.items()}
-    accuracy = predictions_at(at, None, "gaussian", bool(row["e"]), accuracy=DEFAULT).accuracy[0]
+    at = Batch.of(**{**row["sizes"], "V": row["semi_analytic"] * wrong}, trigger_in_value=bool(row["e"]))
+    accuracy = predictions_at(at).accuracy[0]
     assert (abs(accuracy - 0.99) < 2e-4) == (wrong == 1.0)
 
 
@@ -221,8 +222,7 @@ def test_with_an_mlp_branches_of_attention_are_the_prediction_s_noise():
             ("MLP neurons", "tanh", "MLP noise: neurons", (1e9, 1e5, 3e4, 1e10, 100.0), 0.02)):
         found = leading_moments(activation(phi), V, L, d, 0)
         p = Layer(V=V, d=d, N=N, L=L, e=0, target=0.9, m=m, **{key: found[key] for key in MOMENTS.split()})
-        budget = attention_terms(*(np.array([x]) for x in (V, L, d, N)), "gaussian", False, m=np.array([m]),
-                                 phi=phi)[term][0]
+        budget = attention_terms(Batch.of(V, L, d, N, m=m, phi=phi, trigger_in_value=False))[term][0]
         of_branch = {"noise tokens": V**2 * L**3 / (N**2 * d**4) / p.stored**2,
                      **{key: x * (V * L**2 / (N * d)) ** 2 for key, x in p.by_width.items()}}[name]
         assert of_branch == pytest.approx(budget, rel=rel), name
@@ -238,8 +238,8 @@ def test_the_longest_length_of_an_mlp_is_near_that_of_the_prediction():
         name, found, _ = binding_in(layer, "L", **sizes, V=1e6, e=0, target=0.9)
         assert name == "MLP mean"
         at = {"V": 1e6, "L": found, "d": 1e3, "N": 3e6}
-        here, shorter = (attention(*(np.array([x]) for x in (at | {"L": L}).values()), "gaussian", False,
-                                   m=np.array([float(m)]), phi=phi)[0] for L in (found, found / 2))
+        here, shorter = (attention(Batch.of(**(at | {"L": L}), m=m, phi=phi, trigger_in_value=False))[0]
+                         for L in (found, found / 2))
         assert here < 0.9 < shorter
 
 
@@ -276,9 +276,8 @@ def test_few_samples_is_the_law_at_n_of_the_order_of_v():
         share = (target - above) / just
         d = math.sqrt(V * (1 + 1 / lam)) * lam / 6 * float(formulas["capacity.lead"](K=V, target=share, spread=1))
         V_formula = float(formula(d=d, lam=lam, count=6, target=share))
-        at = {"V": np.array([V_formula]), "d": np.array([d]), "L": np.array([4.0]), "N": np.array([lam * V_formula])}
-        ratio.append(abs(predictions_at(at, None, "gaussian", False, accuracy=dataclasses.replace(
-            DEFAULT, last_count=1e-12)).accuracy[0] - target))
+        at = Batch.of(V_formula, 4, d, lam * V_formula, trigger_in_value=False)
+        ratio.append(abs(predictions_at(at, dataclasses.replace(DEFAULT, last_count=1e-12)).accuracy[0] - target))
     assert ratio[1] < 0.02
 
 

@@ -11,7 +11,7 @@ from command_line import answer, call
 
 from recall_theory import Setting, capacity, phase, predict, predict_many, verify
 from recall_theory.settings import OBSERVABLES
-from recall_theory.theory.domain import INSIDE, class_of, reasons, remarks, share_of_few, sizes_of
+from recall_theory.theory.domain import INSIDE, batch_of, class_of, reasons, remarks, share_of_few
 
 DRAWN = Path(__file__).parents[1] / "validation" / "drawn.jsonl"
 NAMES = ("V", "L", "d", "N", "m", "activation", "embedding", "trigger_in_value")
@@ -28,8 +28,7 @@ def drawn():
         p = predict(setting)
         error = max(abs(getattr(p, o) - mean) - 3 * se
                     for o, mean, se in zip(OBSERVABLES, row["mean"], row["se"], strict=True))
-        expected = reasons(sizes_of(setting), setting.activation, setting.embedding,
-                                in_value=setting.trigger_in_value)[1]
+        expected = reasons(batch_of(setting))[1]
         found.append((row["draw"], class_of(setting.activation), p.checked, error, expected))
     return found
 

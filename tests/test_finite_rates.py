@@ -10,13 +10,14 @@ from recall_theory import Setting, predict, predict_many, simulate
 from recall_theory.settings import SettingError
 from recall_theory.theory import formulas
 from recall_theory.theory.accuracy import DEFAULT
+from recall_theory.theory.domain import Batch
 from recall_theory.theory.soft_attention import Softmax, labels, soft_seeds
 
 SIZES = {"V": 96.0, "L": 24.0, "d": 48.0, "N": 2400.0}
 
 
 def softmax(beta, embedding="sphere"):
-    return Softmax(soft_seeds(SIZES, embedding, 1, beta, DEFAULT), DEFAULT)
+    return Softmax(soft_seeds(Batch.of(**SIZES, embedding=embedding, beta=beta), DEFAULT), DEFAULT)
 
 
 def rates(beta):

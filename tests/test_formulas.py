@@ -31,7 +31,7 @@ CANCELS = {"attention.rivals_variance", "attention.others_variance"}
 # symbols by their kind: moments of an MLP's activation, mostly, of order one.
 RANGES: dict[str, tuple[float, float] | list[float]] = {
     "V": (3, 1e6), "L": (2, 1e4), "d": (2, 4096), "N": (2, 1e9), "m": (1, 1e5), "K": (2, 1e6),
-    "lam": (0.1, 1e4), "Q": (0.9, 1.1), "q": (1e-3, 1e3), "P": (1, 1e10), "b": (0.5, 64), "a": (1.5, 1e6),
+    "lam": (0.1, 1e4), "Q": (0.9, 1.1), "P": (1, 1e10), "b": (0.5, 64), "a": (1.5, 1e6),
     "subjects": (50, 1e6), "R": (2, 6), "words": (2, 40), "k": (40, 400), "h": [1, 2, 3],
     "p": [0.2, 0.7, 1], "v": (1e-4, 0.1),
     "n": (2, 1e9), "rank": (1, 512), "alpha": (1.1, 3),

@@ -13,7 +13,7 @@ from reference import law as reference
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
 from recall_theory.numerics import machine_code
-from recall_theory.theory import fact_loops, read_out, recall, training_attention, variance
+from recall_theory.theory import fact_loops, kernel, read_out, recall, seed, training_attention, variance
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.domain import Batch
 
@@ -43,8 +43,8 @@ def predicted(case, accuracy=None):
                 embedding, e)
     flat = -6 / (d + 2) if sphere else 0.0
     row = (np.array([float(a)]) for a in (V, L, d, N, case.tau, case.snr, 0.0, flat))
-    seeds = training_attention.Seeds(*row, e, sphere)
-    reader = read_out.InnerProduct() if phi is None else read_out.Neurons(one.phi, m, d, sphere, accuracy)
+    seeds = seed.Seeds(*row, e, sphere)
+    reader = read_out.InnerProduct() if phi is None else kernel.NeuronKernel(one.phi, m, d, sphere, accuracy)
     rules, weight = recall.rules_of(one, 0, 0.5, accuracy), np.ones((1, 1))
     if rules.long:
         seeds, weight = training_attention.with_top(seeds, accuracy.score_top)
@@ -119,7 +119,7 @@ MUTATIONS = LOOPS | {
     "no fluctuation of the competitors' power": patched(read_out, "power_variance", lambda f: lambda *a: 0 * f(*a)),
     "the fluctuation of the power halved": patched(read_out, "power_variance", lambda f: lambda *a: f(*a) / 2),
     "a tenth less noise": patched(recall, "stored", scaled(square=0.9)),
-    "no skewness of the neurons' kernel": patched(read_out.Neurons, "moments", scaled(skewness=0)),
+    "no skewness of the neurons' kernel": patched(kernel.NeuronKernel, "moments", scaled(skewness=0)),
     "a tenth less variance of the kernel": patched(read_out.InnerProduct, "moments", scaled(variance=0.9)),
     "no overlap of a token with another": patched(recall, "stored", scaled(spread=0)),
     "three times as many wrong picks of the fact itself": patched(

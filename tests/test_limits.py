@@ -11,6 +11,7 @@ from scipy.special import gammaln, ndtr
 
 from recall_theory import Setting, SettingError, predict, predict_many
 from recall_theory.settings import OBSERVABLES
+from recall_theory.theory.domain import Batch
 from recall_theory.theory.memories import hebbian_recall
 from recall_theory.theory.noise_budget import recall_terms
 from recall_theory.theory.seed import attention_terms
@@ -19,13 +20,13 @@ from recall_theory.theory.seed import attention_terms
 @pytest.mark.parametrize("cause, power", [("mean embedding", -2), ("noise tokens", -2), ("informative tokens", -1),
                                           ("trigger overlap", 0)])
 def test_attention_noise_vanishes_with_samples(cause, power):
-    few, many = attention_terms(4096, 64, 512, [1e9, 1e10])[cause]
+    few, many = attention_terms(Batch.of(4096, 64, 512, [1e9, 1e10]))[cause]
     assert math.log10(many / few) == pytest.approx(power, abs=0.05)
 
 
 @pytest.mark.parametrize("cause, power", [("gradient noise", -1), ("mean bias", -1), ("interference", 0)])
 def test_recall_noise_vanishes_with_samples(cause, power):
-    few, many = recall_terms(4096, 256, [1e6, 1e9])[cause]
+    few, many = recall_terms(Batch.of(4096, 2, 256, [1e6, 1e9]))[cause]
     assert math.log10(many / few) / 3 == pytest.approx(power, abs=0.01)
 
 

@@ -12,9 +12,12 @@ from recall_theory.simulate.data import draw_mlp
 from recall_theory.simulate.three_step import steps_of_layer
 from recall_theory.theory import formulas, seed
 from recall_theory.theory.accuracy import DEFAULT
+from recall_theory.theory.domain import Batch, batch_of
 from recall_theory.theory.formulas import step_two as mlp_terms
-from recall_theory.theory.kernel import NeuronKernel, ValueRead
-from recall_theory.theory.noise_budget import mlp_recall_terms, typical_kernel
+from recall_theory.theory.kernel import NeuronKernel
+from recall_theory.theory.noise_budget import recall_terms
+from recall_theory.theory.read_out import Facts
+from recall_theory.theory.seed import Seeds
 
 CAUSES = ("mean bias", "gradient noise", "MLP noise", "interference", "attention overlap")
 SHIPPED = ("identity", "relu", "gelu", "tanh", "erf", "quadratic")
@@ -22,8 +25,8 @@ SHIPPED = ("identity", "relu", "gelu", "tanh", "erf", "quadratic")
 
 def terms_of(V, L, d, N, m, phi):
     """All contributions to (noise/signal)^2, of both steps."""
-    attention = {k: float(v[0]) for k, v in seed.attention_terms(V, L, d, N, m=m, phi=phi).items()}
-    recall = mlp_recall_terms(typical_kernel(activation(phi), d, 1), V, d, N, m)
+    batch = Batch.of(V, L, d, N, m=m, phi=phi)
+    attention, recall = ({k: float(v[0]) for k, v in of(batch).items()} for of in (seed.attention_terms, recall_terms))
     return {**{f"attention: {k}": v for k, v in attention.items()}, **{f"recall: {k}": v for k, v in recall.items()}}
 
 
@@ -68,9 +71,8 @@ def test_a_constant_part_alone_turns_what_label_noise_shares():
     """With phi nearly constant the neurons' mean direction is the noise of attention. The law has the tokens' variance;
     counted twice, through the neurons or along the trigger, it would be a seventh more."""
     setting = Setting(V=60, L=20, d=40, N=300, m=40, activation="1 + x/100")
-    sizes = seed.size_arrays(setting.V, setting.L, setting.d, setting.N)
-    width, moments = seed._mlp(sizes, setting.m, setting.activation, 1)
-    nodes = seed.seed_nodes(sizes, "gaussian", 1, DEFAULT, m=width, moments=moments)
+    batch = batch_of(setting)
+    nodes = seed.seed_nodes(batch, seed._moments(batch), DEFAULT)
     weight = nodes.weight * nodes.w_tau.reshape(1, -1, *[1] * (nodes.weight.ndim - 2))
     law = float((weight * nodes.square).sum() / (weight + 0 * nodes.square).sum())
     found = []
@@ -85,13 +87,13 @@ def test_a_constant_part_alone_turns_what_label_noise_shares():
 def test_tokens_pull_on_themselves_through_few_neurons(phi):
     """The skewness of the scores, two thirds of which are there by tokens' products with the neurons' weights."""
     setting = Setting(V=47, L=26, d=71, N=149, m=63, activation=phi, trigger_in_value=False)
-    law = seed.seed_law(setting.V, setting.L, setting.d, setting.N, "gaussian", False, m=setting.m, phi=phi)
+    law = seed.seed_law(batch_of(setting))
     found = []
     for index in range(600):
         emb, samples = drawn(setting, None, index)
         g = steps_of_layer(setting, emb, samples, draw_mlp(setting, np.random.default_rng()))
         found.append(stats.skew(emb.z_in @ g, bias=False))
-    assert_mean(found, float((law.weight * law.skew).sum()), 5, 0.03)
+    assert_mean(found, float(law.weight @ law.seeds.skew), 5, 0.03)
 
 
 @pytest.mark.parametrize("phi", [*SHIPPED, "sin(x)", "x**3 - 3*x"])
@@ -119,8 +121,12 @@ def test_the_kernel_by_sampling(phi):
     f, d, m, others, draws = activation(phi), 48, 200, 1500, 300
     trigger, own = rng.standard_normal((2, d)) / np.sqrt(d)
     h = own + trigger
-    s, t, tau, none = (np.array([[v]]) for v in (h @ h, trigger @ h, trigger @ trigger, 0.0))
-    found = NeuronKernel(f, m, d).strengths(ValueRead(s, t, tau, none, none))
+    zero, one = np.zeros(1), np.ones(1)
+    seeds = Seeds(V=1000 * one, L=2 * one, d=d * one, N=10**4 * one, tau=trigger @ trigger * one, snr=zero, skew=zero,
+                  excess=zero, e=1, sphere=False)
+    rest = dict.fromkeys(("zeta", "own", "alpha", "picked", "top"), zero[:, None])
+    read = Facts(1, weight=one[:, None], s=np.array([[h @ h]]), t=np.array([[trigger @ h]]), **rest)
+    found = NeuronKernel(f, m, d).moments(seeds, read)
     z = rng.standard_normal((others, d)) / np.sqrt(d) + trigger
     rows = []
     for _ in range(draws):
@@ -129,9 +135,9 @@ def test_the_kernel_by_sampling(phi):
         k = f.phi(z @ W.T) @ X / m
         rows.append((np.mean(X * X), k.mean() / np.mean(X * X), k.var() / np.mean(X * X) ** 2))
     power, mean, variance = np.array(rows).T
-    mass, at = found.weight[0, 0], {name: getattr(found, name)[0, 0] for name in ("own", "mean", "power")}
-    ratio, lead = at["power"] / at["own"] ** 2, at["mean"] / at["own"]
-    assert_mean(power, mass @ at["own"], 4)
+    mass, own = found.weight[0], found.own[0]
+    ratio, lead = found.variance[0] / own**2, found.mean[0] / own
+    assert_mean(power, mass @ own, 4)
     finite = 3 * np.sqrt(mass @ ratio / others)  # of the finite set of other values
     assert_mean(mean, mass @ lead, 4, finite)
     assert_mean(variance, mass @ ratio, 4, 4 * np.sqrt(2 / others) * (mass @ ratio))

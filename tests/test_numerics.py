@@ -51,9 +51,10 @@ def test_the_score_of_a_skewed_variable(x, skew, sign):
 def test_quantiles_of_a_gamma_variable(degrees):
     z = np.array([-2.0, 0.0, 1.0, 3.0])
     exact = stats.chi2.ppf(special.ndtr(z), degrees) / degrees
-    assert unit_sphere.gamma_of_score(z, 2 / degrees) == pytest.approx(exact, rel=0.02 / degrees**0.5)
-    value = unit_sphere.gamma_of_score(z, 2 / degrees)
-    assert unit_sphere.score_of_gamma(value, 2 / degrees) == pytest.approx(z, abs=1e-12)
+    deviation = np.sqrt(2 / degrees)
+    value = 1 + deviation * unit_sphere.skewed_of_score(z, 2 * deviation)
+    assert value == pytest.approx(exact, rel=0.02 / degrees**0.5)
+    assert unit_sphere.score_of_skewed((value - 1) / deviation, 2 * deviation) == pytest.approx(z, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12])

@@ -16,6 +16,7 @@ from recall_theory.settings import Setting
 from recall_theory.simulate import simulate, three_step
 from recall_theory.theory import orthogonal, orthogonal_scores
 from recall_theory.theory.accuracy import DEFAULT
+from recall_theory.theory.domain import Batch
 from recall_theory.theory.formulas import orthogonal_formulas as terms
 from recall_theory.theory.formulas.step_two import distinct_tokens
 from recall_theory.theory.orthogonal import NAMES, orthogonal_prediction, orthogonal_terms
@@ -44,8 +45,12 @@ SIMULATED = {
 }
 
 
+def batch(V, L, d, N, e):
+    return Batch.of(V, L, d, N, embedding="orthogonal", trigger_in_value=e)
+
+
 def predicted(V, L, d, N, e, accuracy=DEFAULT):
-    return {k: float(v[0]) for k, v in orthogonal_prediction(V, L, d, N, e, accuracy).items()}
+    return {k: float(v[0]) for k, v in orthogonal_prediction(batch(V, L, d, N, e), accuracy).items()}
 
 
 def excess(at, errors=3):
@@ -88,7 +93,7 @@ def test_the_kept_simulations_are_todays():
     ("lead_noise_given", lambda right: lambda *a: 4 * right(*a), (40, 183, 149, 217, 1)),
     ("trigger_weight_noise_given", lambda right: lambda *a, **k: (0.0, 0.0), (37, 20, 37, 45, 1)),
     ("wallace_scale", lambda right: lambda d: 1 / orthogonal_scores.FLAT_SPHERE, (17, 18, 17, 1894, 0)),
-    ("gamma_of_score", lambda right: lambda z, v: 1 + z * np.sqrt(v), (24, 100, 98, 106, 0)),
+    ("skewed_of_score", lambda right: lambda z, skew: z, (24, 100, 98, 106, 0)),
     ("distinct_trials", lambda right: lambda V, n: (n, 1.0), (24, 100, 98, 106, 0)),
     ("shared_places", lambda right: lambda ties: (1 + 0 * ties, 1 + 0 * ties), (48, 8, 49, 90, 1)),
     ("log_of_one_plus", lambda right: lambda z: right(z.real + 0j), (19, 5, 19, 28, 1)),
@@ -219,7 +224,7 @@ def test_every_size_gives_probabilities():
     for e in (False, True):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            prediction = orthogonal_prediction(V, L, d, N, e)
+            prediction = orthogonal_prediction(batch(V, L, d, N, e))
         assert set(prediction) == set(NAMES)
         for name, value in prediction.items():
             assert value.shape == V.shape
@@ -227,7 +232,7 @@ def test_every_size_gives_probabilities():
         for name in MEANS:
             p, spread = prediction[name], prediction[f"{name}_std"]
             assert (spread <= np.sqrt(p * (1 - p)) + 1e-12).all(), name
-        for part in orthogonal_terms(V, L, d, N, e).values():
+        for part in orthogonal_terms(batch(V, L, d, N, e)).values():
             for name, term in part.items():
                 assert (np.isfinite(term) & (term >= 0)).all(), name
 

@@ -22,6 +22,7 @@ from scipy.optimize import brentq
 
 from recall_theory.activations import activation
 from recall_theory.theory.accuracy import DEFAULT, Accuracy
+from recall_theory.theory.domain import Batch
 from recall_theory.theory.formulas.capacity_laws import (
     FINITE,
     MIXED,
@@ -125,14 +126,11 @@ def crossing(ladder: Ladder, sizes: Sizes, V: float) -> float | None:
     """The V at which the prediction crosses the target, from above; None where it reaches it within a factor of
     `WITHIN` nowhere."""
     def logit(y: float) -> float:
-        at = {name: np.array([x]) for name, x in (sizes | {"V": math.exp(y)}).items()}
+        at = Batch.of(**(sizes | {"V": math.exp(y)}), phi=ladder.phi, trigger_in_value=bool(ladder.e))
         if ladder.observable == "attention":
-            value = attention(at["V"], at["L"], at["d"], at["N"], "gaussian", bool(ladder.e), m=at.get("m"),
-                              phi=ladder.phi)[0]
+            value = attention(at)[0]
         else:
-            beta = at.pop("beta", None)
-            value = predictions_at(at, ladder.phi, "gaussian", bool(ladder.e), ladder.accuracy,
-                                   beta=None if beta is None else float(beta[0])).accuracy[0]
+            value = predictions_at(at, ladder.accuracy).accuracy[0]
         p = min(max(float(value), 1e-15), 1 - 1e-15)
         return math.log(p / (1 - p)) - math.log(ladder.target / (1 - ladder.target))
 

@@ -91,8 +91,7 @@ def errors(rows: list[Row]) -> list[dict[str, Any]]:
         prediction = predict(setting)
         error = max(max(abs(getattr(prediction, o) - mean) - 3 * se, 0.0)
                     for o, mean, se in zip(OBSERVABLES, row["mean"], row["se"], strict=True))
-        expected = domain.reasons(domain.sizes_of(setting), setting.activation, setting.embedding,
-                                in_value=setting.trigger_in_value)[1]
+        expected = domain.reasons(domain.batch_of(setting))[1]
         result.append({"draw": row["draw"], "setting": setting, "class": domain.class_of(setting.activation),
                        "checked": prediction.checked, "error": error, "expected": expected})
     return result

@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 
 from recall_theory import Setting, simulate
 from recall_theory.theory.capacity_branches import branches
+from recall_theory.theory.domain import Batch
 from recall_theory.theory.seed import attention
 
 TARGET, MORE = 0.9, 1.5
@@ -32,7 +33,7 @@ def sizes(V: float) -> dict[str, float]:
 def crossing(at: dict[str, float]) -> float:
     """The L at which predicted attention crosses the target."""
     def miss(u: float) -> float:
-        return float(attention(at["V"], math.exp(u), at["d"], at["N"], trigger_in_value=False)[0]) - TARGET
+        return float(attention(Batch.of(at["V"], math.exp(u), at["d"], at["N"], trigger_in_value=False))[0]) - TARGET
 
     return math.exp(brentq(miss, math.log(2), math.log(100 * at["V"]), xtol=1e-6))
 
@@ -58,7 +59,7 @@ def main() -> None:
         L = round(share * crossing(at))
         seen = simulate(Setting(V=V_SIMULATED, L=L, d=d, N=N, trigger_in_value=False), seeds=SEEDS, seed=SEED)
         points.append({"L": L, "observed": float(seen.attention.mean), "se": float(seen.attention.se or 0),
-                       "predicted": float(attention(V_SIMULATED, L, d, N, trigger_in_value=False)[0])})
+                       "predicted": float(attention(Batch.of(V_SIMULATED, L, d, N, trigger_in_value=False))[0])})
         print(points[-1], flush=True)
     found = {"ladder": ladder, "simulated": {"V": V_SIMULATED, "d": d, "N": N, "seeds": SEEDS, "seed": SEED,
                                              "points": points}}

@@ -145,25 +145,9 @@ def random_walk_rule(n: int, d: float, lengths: int, directions: int, noise: flo
 # --- nearly normal variables and their normal scores ----------------------------------------------------
 
 
-def gamma_of_score(z: Any, variance: Any) -> FloatArray:
-    """A gamma variable of mean 1 and the given variance at the normal quantile z (Wilson and Hilferty 1931); below 0
-    where z is far below.
-
-    >>> round(float(gamma_of_score(1.0, 2 / 50)), 4)  # that of chi^2_50/50 is 1.1987
-    1.1985
-    """
-    a = np.asarray(variance) / 9
-    return np.asarray((1 - a + z * np.sqrt(a)) ** 3)
-
-
-def score_of_gamma(x: Any, variance: Any) -> FloatArray:
-    """The normal quantile of a gamma variable x of mean 1 and the given variance: the inverse of `gamma_of_score`."""
-    a = np.asarray(variance) / 9
-    return np.asarray((np.cbrt(x) - 1 + a) / np.sqrt(a))
-
-
 def score_of_skewed(x: Any, skew: Any) -> Any:
-    """The normal quantile of a standardised gamma variable x of the given skewness of either sign.
+    """The normal quantile of a standardised gamma variable x of the given skewness of either sign (Wilson and Hilferty
+    1931).
 
     >>> round(float(score_of_skewed(2.0, 0.6)), 4)  # that of the gamma variable is 1.7956
     1.7961
@@ -174,7 +158,9 @@ def score_of_skewed(x: Any, skew: Any) -> Any:
 
 
 def skewed_of_score(z: Any, skew: Any) -> Any:
-    """A standardised gamma variable of the given skewness at the normal quantile z: inverts `score_of_skewed`."""
+    """A standardised gamma variable of the given skewness at the normal quantile z: inverts `score_of_skewed`. One of
+    mean 1 and variance v has the skewness 2 sqrt(v); far below it comes out below 0.
+    """
     a = skew / 6
     w = z - a
     return w + a * w**2 + a**2 * w**3 / 3

@@ -300,7 +300,7 @@ class LargestV:
         if model.beta is not None:
             in_limit = dataclasses.replace(model, beta=None).predict(self.stacked([sizes]))
             limited_by = RATES if rates_limit(seen["accuracy"], float(in_limit.accuracy[0])) else limited_by
-        remarks = remarks_at(sizes, model.activation, model.embedding, model.beta, in_value=model.trigger_in_value)
+        remarks = remarks_at(model.batch(sizes))
         row = Row(ratio=budget if N_given is None else N_given / V, N=None if N_given is None else int(N_given),
                   limited_by=limited_by, best_accuracy=self.accuracy[budget][best], best_V=best, next=following,
                   checked=not remarks, remarks=remarks)

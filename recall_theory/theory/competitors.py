@@ -12,8 +12,9 @@ from ..numerics.quadrature import condensation, gauss_hermite
 from .accuracy import Accuracy
 from .correct_label import counts_of
 from .read_out import Kernel
+from .seed import Seeds
 from .strengths import Stored
-from .training_attention import Classes, Seeds
+from .training_attention import Classes
 
 LEAST_EXPECTED = 1e-6  # competitors expected of a kind that is left out
 LEAST_RANGE = 1e-6  # of an expected number; acts where there is none
@@ -22,13 +23,13 @@ LEAST_RANGE = 1e-6  # of an expected number; acts where there is none
 @dataclasses.dataclass(frozen=True)
 class Kinds:
     """Competitors by class and counts: weight (R, E or 1, K) of a kind; mean, variance and third central moment
-    (R, E, K) of its strength (None if all are 0); power (R, E) of all V - 1 together. The last `single` kinds are those
-    of one label."""
+    (R, E, K) of its strength (the last of no K if all are 0); power (R, E) of all V - 1 together. The last `single`
+    kinds are those of one label."""
 
     weight: FloatArray
     mean: FloatArray
     variance: FloatArray
-    third: FloatArray | None
+    third: FloatArray
     power: FloatArray
     single: int = 0
 
@@ -50,7 +51,7 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts:
     keep = (weight > 0).any(axis=(0, 1))
     mean, variance, by_kernel, _, *third = (part[..., keep] for part in moments)
     single = int(np.asarray(keep)[parts[0][0].shape[-1]:].sum())
-    found = Kinds(weight[..., keep], mean, variance, third[0] if third else None,
+    found = Kinds(weight[..., keep], mean, variance, third[0] if third else np.zeros((*mean.shape[:2], 0)),
                   np.maximum(seeds.V - 2, 1)[:, None] * stored.square, single)
     ratio = float((seeds.d / seeds.V).max())  # one setting's, wherever there is a tail
     if kernel.tail * (ratio / (1 + ratio))**2 < accuracy.tailless:
@@ -114,9 +115,9 @@ def _with_tail(kinds: Kinds, by_kernel: FloatArray, excess: float, n: int) -> Ki
     scale = scale / (weight * scale).sum()
     varied = kinds.variance[..., None] + by_kernel[..., None] * (scale - 1)
     varied = varied.reshape(*kinds.variance.shape[:-1], -1)
-    third = None if kinds.third is None else np.repeat(kinds.third, n, axis=-1)
     each = (kinds.weight[..., None] * weight).reshape(*kinds.weight.shape[:-1], -1)
-    return Kinds(each, np.repeat(kinds.mean, n, axis=-1), varied, third, kinds.power, kinds.single * n)
+    return Kinds(each, np.repeat(kinds.mean, n, axis=-1), varied, np.repeat(kinds.third, n, axis=-1), kinds.power,
+                 kinds.single * n)
 
 
 def _merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *others: FloatArray) -> list[FloatArray]:

@@ -12,8 +12,9 @@ from ..numerics.quadrature import condensation, gauss_poisson
 from .accuracy import Accuracy
 from .formulas import recall_formulas as rf
 from .read_out import Kernel
+from .seed import Seeds
 from .strengths import Stored
-from .training_attention import Attended, Seeds
+from .training_attention import Attended
 
 __all__ = ["OwnLabel", "Samples", "counts_of", "own_label", "samples_of"]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +20,8 @@ from ..activations import Activation, gaussian_mean, hermite_coefficients
 from ..activations import activation as find
 from ..numerics.arrays import BoolArray, FloatArray, Rows
 from ..numerics.formatting import count, number
-from ..settings import SIZES, Setting
-
-Sizes = Mapping[str, FloatArray]
+from ..numerics.quantiser import FINEST
+from ..settings import MOST_BITS, SIZES, Setting, SettingError, beta_of, check_integer
 
 INSIDE = {"attention-only": 0.009, "smooth": 0.010, "rough": 0.025,
           "finite": 0.02}  # largest errors in the domain, by class, and at finite rates without an MLP
@@ -53,6 +53,73 @@ MOST_OF_FEW = {"even": 0.4, "other": 3.0}  # `share_of_few` above which a few ne
 LINEAR = 1 / 2  # share of an activation's variance that is linear, below which it counts as rough
 
 POWER = 2  # |h|^2 of a value with the trigger in it, what a neuron sees in step three
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch(Rows):
+    """Settings that differ in their sizes V, L, d, N and m, arrays (B,).
+
+    m and phi are None without an MLP, e is 1 if the trigger is in the values, else 0. To so many `bits` the entries of
+    Val are quantised, or not at all; beta is eta*gamma, None in the limit. Raises `SettingError` for what the theory
+    has no law of.
+    """
+
+    V: FloatArray
+    L: FloatArray
+    d: FloatArray
+    N: FloatArray
+    m: FloatArray | None
+    phi: Activation | None
+    embedding: str
+    e: int
+    bits: int | None = None
+    beta: float | None = None
+
+    def __post_init__(self) -> None:
+        has_mlp, orthogonal, soft = self.phi is not None, self.embedding == "orthogonal", self.beta is not None
+        if self.bits is not None and (has_mlp or orthogonal or soft):
+            raise SettingError("bits", f"bits={self.bits}: Val is quantised without an MLP or learning rates, and with "
+                               "gaussian or sphere embeddings only")
+        if soft and (has_mlp or orthogonal):
+            raise SettingError("eta", "eta and gamma: finite rates are predicted for gaussian and sphere embeddings "
+                               "without an MLP (simulate takes them); leave them out for the limit")
+        if has_mlp and orthogonal:
+            raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
+                               "sphere embeddings (simulate takes it)")
+
+    @classmethod
+    def of(cls, V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: ArrayLike | None = None, phi: Any = None,
+           embedding: str = "gaussian", trigger_in_value: bool = True, bits: int | None = None,
+           beta: float | None = None) -> Batch:
+        """Settings whose sizes broadcast against one another; phi may be a name, an expression or an `Activation`, and
+        bits an integer from 1 to 64, of which more than `FINEST` round nothing."""
+        given = (V, L, d, N) if m is None else (V, L, d, N, m)
+        arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, dtype=float)) for x in given))
+        V1, L1, d1, N1, *width = (x.reshape(-1) for x in arrays)
+        rounded = None if bits is None else check_integer("bits", bits, 1, MOST_BITS)
+        return cls(V1, L1, d1, N1, width[0] if width else None, None if phi is None else find(phi), embedding,
+                   int(trigger_in_value), None if rounded is None or rounded > FINEST else rounded, beta)
+
+    @property
+    def sphere(self) -> bool:
+        """Whether embeddings have norm 1."""
+        return self.embedding == "sphere"
+
+    @property
+    def activation(self) -> str | None:
+        """The activation's name."""
+        return None if self.phi is None else self.phi.name
+
+
+def sizes_of(setting: Setting) -> dict[str, float]:
+    """V, L, d, N and, with an MLP, m."""
+    return {name: float(size) for name in SIZES if (size := getattr(setting, name)) is not None}
+
+
+def batch_of(setting: Setting, bits: int | None = None) -> Batch:
+    """One setting."""
+    return Batch.of(**sizes_of(setting), phi=setting.activation, embedding=setting.embedding,
+                    trigger_in_value=setting.trigger_in_value, bits=bits, beta=beta_of(setting.eta, setting.gamma))
 
 
 @functools.lru_cache(maxsize=256)
@@ -97,51 +164,50 @@ def share_of_few(m: ArrayLike, activation: str) -> FloatArray:
     return np.asarray(_fourth_moment(activation) / np.asarray(m, dtype=float))
 
 
-def _outside(at: Sizes, activation: str | None, embedding: str, beta: float | None = None, *,
-             in_value: bool = True) -> Iterator[tuple[BoolArray, str, FloatArray]]:
+def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
     """Each way out of the domain: where it applies, what to say of it (sizes to be filled in), the error to expect."""
-    V, L, N = (at[name] for name in "VLN")
+    V, L, d, N, activation, in_value = batch.V, batch.L, batch.d, batch.N, batch.activation, bool(batch.e)
     kind = class_of(activation)
     by_tokens, beyond = PER_TOKEN[kind] / V, np.full(V.shape, BEYOND)
+    sizes = {"V": V, "d": d, "N/V": N / V, "d/V": d / V, "L/V": L / V} | ({} if batch.m is None else {"m": batch.m})
     for name, least in LEAST.items():
-        if name in at or name == "N/V":
-            value = N / V if name == "N/V" else at[name]
-            yield value < least, f"{name} = {{{name}}} is below {least}, the least that was checked", \
+        if name in sizes:
+            yield sizes[name] < least, f"{name} = {{{name}}} is below {least}, the least that was checked", \
                 by_tokens if name == "V" else beyond
     for name, most in LARGEST.items():
-        yield at[name[0]] / V > most, f"{name} = {{{name}}} is above {most}, the most that was checked", beyond
+        yield sizes[name] > most, f"{name} = {{{name}}} is above {most}, the most that was checked", beyond
     yield (L > LONG * V) & (N < FEW_FOR_LONGER * L), \
         f"N = {{N}} is below {FEW_FOR_LONGER} L while L/V = {{L/V}} is above {LONG}", by_tokens
-    which = "orthogonal" if embedding == "orthogonal" else kind
+    which = "orthogonal" if batch.embedding == "orthogonal" else kind
     samples, more = FEW_SAMPLES[which], FEW_FOR_LONG[which]
     yield N < samples, f"N = {{N}} is below {samples}", by_tokens
     if activation is not None or not in_value:
         length = 1 / 2 if activation is None else 1 / 3
-        end = np.inf if embedding == "orthogonal" else V
+        end = np.inf if which == "orthogonal" else V
         yield (N >= samples) & (N < more) & (L >= length * V) & (L <= end), \
             f"N = {{N}} is below {more} while L = {{L}} is {_of_V(length)} or more" \
-            + ("" if embedding == "orthogonal" else " and at most V"), by_tokens
-    if embedding != "orthogonal":
+            + ("" if which == "orthogonal" else " and at most V"), by_tokens
+    if which != "orthogonal":
         few, length = FEW_NUMBERS[kind]
-        yield (V * at["d"] < few) & (L >= length * V), \
+        yield (V * d < few) & (L >= length * V), \
             f"V d is below {few} while L = {{L}} is {_of_V(length)} or more", by_tokens
-    if beta is not None:
+    if batch.beta is not None:
         soft = np.full(V.shape, BEYOND_FINITE)
         yield V < LEAST_FINITE, f"V = {{V}} is below {LEAST_FINITE}, the least that was checked at finite rates", soft
         yield L > LONGEST_FINITE * V, f"L/V = {{L/V}} is above {LONGEST_FINITE}, the most that was checked at finite " \
             "rates", soft
-    if activation is not None:
+    if activation is not None and batch.m is not None:
         is_even = linear_share(activation) < EVEN
         if is_even:
             trigger = f"the trigger in {'values' if in_value else 'keys only'}"
             for where, applies in ((trigger, L >= SHORT), ("short sequences", L < SHORT)):
                 least = LEAST_EVEN[where]
-                yield applies & (at["d"] < least), f"d = {{d}} is below {least} with {where}, under an activation " \
+                yield applies & (d < least), f"d = {{d}} is below {least} with {where}, under an activation " \
                     "without a linear part", np.full(V.shape, BEYOND_EVEN)
-            yield at["m"] < FEWEST_EVEN, \
+            yield batch.m < FEWEST_EVEN, \
                 f"m = {{m}} is below {FEWEST_EVEN} under an activation without a linear part", beyond
         most_share = MOST_OF_FEW["even" if is_even else "other"]
-        yield share_of_few(at["m"], activation) > most_share * (1 + 1 / 10**9), \
+        yield share_of_few(batch.m, activation) > most_share * (1 + 1 / 10**9), \
             "few of the m = {m} neurons decide under this activation", beyond
 
 
@@ -149,38 +215,29 @@ def _of_V(length: float) -> str:
     return "V" if length == 1 else f"V/{1 / length:.0f}"
 
 
-def is_checked(at: Sizes, activation: str | None, embedding: str, beta: float | None = None, *,
-               in_value: bool = True) -> BoolArray:
-    """Whether settings lie in the domain; `at` holds arrays V, L, d, N and, with an MLP, m of one shape; beta is
-    eta*gamma, None in the limit; `in_value` says that the trigger is part of the values.
+def is_checked(batch: Batch) -> BoolArray:
+    """Whether settings lie in the domain.
 
-    >>> sizes = {name: np.array([8.0, 128.0]) for name in "VLdN"}
-    >>> is_checked(sizes, None, "gaussian")
+    >>> is_checked(Batch.of([8, 128], 8, 128, 128))
     array([False,  True])
     """
-    return ~np.any([where for where, _, _ in _outside(at, activation, embedding, beta, in_value=in_value)],
-                   axis=0)
+    return ~np.any([where for where, _, _ in _outside(batch)], axis=0)
 
 
-def reasons(sizes: Mapping[str, float], activation: str | None, embedding: str,
-            beta: float | None = None, *, in_value: bool = True) -> tuple[list[str], float]:
-    """Why sizes V, L, d, N and, with an activation, m lie outside the domain, and the largest error to expect, which
-    is `INSIDE` where there is no reason. N may be beyond what a setting allows; beta and `in_value` as in
-    `is_checked`."""
-    at = {name: np.array(size) for name, size in sizes.items()}
-    ways = [way for way in _outside(at, activation, embedding, beta, in_value=in_value) if way[0]]
-    shown = {name: count(int(size)) for name, size in sizes.items()}
-    shown |= {f"{name}/V": number(sizes[name] / sizes["V"]) for name in ("N", "d", "L")}
-    error = max((float(error) for _, _, error in ways),
-                default=INSIDE["finite" if beta is not None else class_of(activation)])
+def reasons(batch: Batch) -> tuple[list[str], float]:
+    """Why the one setting of a batch lies outside the domain, and the largest error to expect, which is `INSIDE` where
+    there is no reason. N may be beyond what a setting allows."""
+    ways = [way for way in _outside(batch) if way[0]]
+    shown = {name: count(int(size[0])) for name in SIZES if (size := getattr(batch, name)) is not None}
+    shown |= {f"{name}/V": number(float(getattr(batch, name)[0] / batch.V[0])) for name in ("N", "d", "L")}
+    error = max((float(error[0]) for _, _, error in ways),
+                default=INSIDE["finite" if batch.beta is not None else class_of(batch.activation)])
     return [text.format(**shown) for _, text, _ in ways], min(error, 1.0)
 
 
-def remarks_at(sizes: Mapping[str, float], activation: str | None, embedding: str,
-               beta: float | None = None, *, in_value: bool = True) -> tuple[str, ...]:
-    """The reasons in one sentence with the error to expect; nothing where there are none. beta and `in_value` as in
-    `is_checked`."""
-    why, error = reasons(sizes, activation, embedding, beta, in_value=in_value)
+def remarks_at(batch: Batch) -> tuple[str, ...]:
+    """The reasons in one sentence with the error to expect; nothing where there are none."""
+    why, error = reasons(batch)
     return (f"Not checked: {'; '.join(why)}. Expect predictions to be off by up to {error:.2g}.",) if why else ()
 
 
@@ -195,39 +252,9 @@ def remarks(setting: Setting) -> tuple[str, ...]:
     if setting.embedding == "orthogonal" and setting.m is not None:
         return ("Not checked: there is no prediction for orthogonal embeddings with an MLP.",)
     if setting.eta is None or setting.gamma is None:
-        return remarks_at(sizes_of(setting), setting.activation, setting.embedding,
-                          in_value=setting.trigger_in_value)
+        return remarks_at(batch_of(setting))
     if setting.embedding == "orthogonal" or setting.m is not None:
         return ("Not checked: there is no prediction at finite rates for orthogonal embeddings or with an MLP.",)
     large = (f"Not checked: eta = {number(setting.eta)} and gamma = {number(setting.gamma)} leave logits of up to "
              f"{number(setting.logits_after_step_one)} after step one, and the law takes them for 0.",)
-    return (remarks_at(sizes_of(setting), None, setting.embedding, setting.eta * setting.gamma)
-            + (() if setting.has_small_rates else large))
-
-
-def sizes_of(setting: Setting) -> dict[str, float]:
-    """V, L, d, N and, with an MLP, m."""
-    return {name: float(size) for name in SIZES if (size := getattr(setting, name)) is not None}
-
-
-@dataclasses.dataclass(frozen=True)
-class Batch(Rows):
-    """Settings that differ in their sizes V, L, d, N and m, arrays (B,).
-
-    m and phi are None without an MLP, e is 1 if the trigger is in the values, else 0.
-    """
-
-    V: FloatArray
-    L: FloatArray
-    d: FloatArray
-    N: FloatArray
-    m: FloatArray | None
-    phi: Activation | None
-    embedding: str
-    e: int
-    bits: int | None = None  # to which the entries of Val are quantised
-
-    @property
-    def sphere(self) -> bool:
-        """Whether embeddings have norm 1."""
-        return self.embedding == "sphere"
+    return remarks_at(batch_of(setting)) + (() if setting.has_small_rates else large)

@@ -8,23 +8,25 @@ softmax makes of it. docs/derivations/finite_rates.md has the derivation.
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 from scipy.special import gammaln
 
 from ..numerics.arrays import TINY, FloatArray
-from ..numerics.quadrature import gauss_coordinate, gauss_gamma, gauss_hermite
+from ..numerics.quadrature import gauss_gamma, gauss_hermite
 from ..settings import SettingError
 from .accuracy import Accuracy
 from .competitors import LEAST_EXPECTED, Kinds
 from .correct_label import OwnLabel, counts_of
 from .domain import Batch
 from .formulas import finite_rate_formulas as fr
-from .read_out import LEAST_LEFT, Kernel
+from .read_out import Kernel, Tokens, left_open, token_nodes
 from .recall import recall_and_accuracy
+from .seed import Seeds
 from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
 from .strengths import Stored
-from .training_attention import SPECK, Classes, Seeds, score_of_token
+from .training_attention import SPECK, Classes
 from .variance import answers, scatter
 
 LARGEST_LOGIT = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell
@@ -57,48 +59,18 @@ class Value:
     squares: FloatArray
 
 
-@dataclasses.dataclass(frozen=True)
-class Facts:
-    """Coordinates (R, E) of a token, standard normal in all but name: its score, its overlap with the rest of the
-    trigger, the rest of its squared norm; weights of a row sum to 1."""
-
-    weight: FloatArray
-    zeta: FloatArray
-    across: FloatArray
-    length: FloatArray
-
-
-def facts(seeds: Seeds, accuracy: Accuracy) -> Facts:
-    """Nodes over a token's coordinates."""
-    R, d = len(seeds.V), seeds.d
-    u, w_u = gauss_hermite(accuracy.soft_score)
-    zeta = score_of_token(seeds, u + np.zeros((R, 1)))
-    one = np.ones((R, 1))
+def facts(seeds: Seeds, accuracy: Accuracy) -> Tokens:
+    """Nodes over a fact's token."""
+    u, w = (a + np.zeros((len(seeds.V), 1)) for a in gauss_hermite(accuracy.soft_score))
     n = accuracy.soft_trigger if seeds.e else 1
-    if seeds.sphere:
-        p, w_p = gauss_coordinate(d - 1, n)
-        q, w_q = one, one
-    else:
-        p, w_p = (np.broadcast_to(a, (R, n)) for a in gauss_hermite(n))
-        q, w_q = gauss_gamma(2 / np.maximum(d - 2, 1), accuracy.length)
-    shape = (R, len(u), n, q.shape[-1])
-
-    def flat(a: FloatArray) -> FloatArray:
-        return np.asarray(np.broadcast_to(a, shape)).reshape(R, -1)
-
-    return Facts(flat(w_u[:, None, None] * w_p[:, None, :, None] * w_q[:, None, None]), flat(zeta[..., None, None]),
-                 flat(p[:, None, :, None]), flat(q[:, None, None]))
+    return token_nodes(seeds, u, w, n, 2, functools.partial(gauss_gamma, n=accuracy.length))
 
 
-def read(soft: SoftSeeds, at: Facts, mixed: Mixture | None) -> Value:
+def read(soft: SoftSeeds, at: Tokens, mixed: Mixture | None) -> Value:
     """The value that is read out: of the fact alone, or of a fresh sequence with this noise."""
     seeds, zeta, nothing = soft.seeds, at.zeta, np.zeros_like(at.zeta)
     V, d, tau, e = seeds.V[:, None], seeds.d[:, None], seeds.tau[:, None], seeds.e
-    most = np.sqrt(tau * d)
-    snr = np.clip(seeds.snr[:, None], -most, most)
-    left = np.sqrt(np.maximum(1 - zeta**2 / d, 0)) if seeds.sphere else 1 + nothing
-    across = np.sqrt(np.maximum(tau - snr**2 / d, 0) / d) * left * at.across
-    norm = 1 + nothing if seeds.sphere else (zeta**2 + at.across**2 + at.length * np.maximum(d - 2, 0)) / d
+    snr, across = seeds.bounded_snr[:, None], at.across
     a, again, top, rest, squares, tilt = 1 + nothing, nothing, nothing, nothing, nothing, nothing
     if mixed is not None:
         # all in units of the greatest noise token's exponential
@@ -116,18 +88,12 @@ def read(soft: SoftSeeds, at: Facts, mixed: Mixture | None) -> Value:
     size = np.sqrt(token**2 + noise)
     with_fact, with_noise = snr * zeta / d + across * token / size, snr * tilt / d + across * noise / size
     joint = zeta * tilt / d
-    s = token**2 * norm + e * a * (a * tau + 2 * token * with_fact + 2 * with_noise) + 2 * token * joint + noise
+    s = token**2 * at.norm + e * a * (a * tau + 2 * token * with_fact + 2 * with_noise) + 2 * token * joint + noise
     t = e * (a * tau + snr * (token * zeta + tilt) / d + across * size)
-    overlap = token * norm + e * a * with_fact + joint
+    overlap = token * at.norm + e * a * with_fact + joint
     return Value(at.weight, zeta, t, np.maximum(s + tilt**2 / d, SPECK), (token * zeta + e * a * snr + tilt) / d,
                  overlap + e * (a * tau + token * with_fact + with_noise), overlap, noise, noise / d,
                  (top + rest) / V, top, rest, squares)
-
-
-def left_open(value: Value, seeds: Seeds) -> FloatArray:
-    """(R, E): the variance of a token's overlap with the value that the token's score leaves open."""
-    whole = value.s / seeds.d[:, None]
-    return np.asarray(np.maximum(whole - value.alpha**2, whole * LEAST_LEFT))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,28 +187,27 @@ def _of_the_sequence(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     along = fr.along(a, a2)
     bias = value.t[..., None] + zeta[:, None] * value.alpha[..., None] + weight + along[:, None] * wrong
     rest = (1 - a - along * a)[:, None] * wrong
-    free = left_open(value, seeds)[..., None]
+    free = left_open(value.s / seeds.d[:, None], value.alpha)[..., None]
     fixed = (groups.weight[:, None] * noise.drawn).sum(-1, keepdims=True)
     norms = 0 if seeds.sphere else 2 / seeds.d[:, None, None]
     varies = c**2 * (free + spread**2 + norms * weight**2)[..., None] + fixed[..., None]
     return number[..., None] * p, c * bias[..., None] + rest[..., None], varies
 
 
-def answered(softmax: Softmax, groups: Labels, at: Facts, mixed: Mixture | None,
+def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None,
              accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
     """(R,) each: the chance that what is read out is answered by the fact's label, and its variance over seeds at a
     row, which is found for facts alone."""
     seeds, value = softmax.seeds, read(softmax.soft, at, mixed)
-    V, d, lam, e = seeds.V[:, None], seeds.d[:, None], seeds.lam[:, None], seeds.e
-    free = left_open(value, seeds)
+    V, d, lam = seeds.V[:, None], seeds.d[:, None], seeds.lam[:, None]
+    free = left_open(value.s / seeds.d[:, None], value.alpha)
     noise = stored_noise(softmax, groups, value, free)
     kinds, mean, square = competing_labels(softmax, groups, value, noise, mixed, accuracy)
     fourth = kinds.mean**4 + 6 * kinds.mean**2 * kinds.variance
     fourth = fourth + (3 * d / (d + 2) if seeds.sphere else 3 + 0 * d)[..., None] * kinds.variance**2
     walk = np.maximum((kinds.weight * fourth).sum(-1) / square**2 - 1, 0) / V
     zero = np.zeros_like(value.s)
-    snr = seeds.snr[:, None]
-    common = zero + e * np.maximum(seeds.tau[:, None] - snr**2 / d, 0) / d
+    common = zero + seeds.e * seeds.beside[:, None] / d
     # in units of the mean weight counts are Poisson and have mean 1, as in the limit
     usual = (groups.weight * groups.a).sum(-1)[:, None]
     share = softmax.weights(softmax.soft.at(value.zeta))[0] @ softmax.w_vocabulary
@@ -273,7 +238,7 @@ def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
               accuracy: Accuracy) -> OwnLabel:
     """The correct label's logit: over its count, what the vocabulary makes of its weight, lengths and noise."""
     soft, seeds = softmax.soft, softmax.seeds
-    free = left_open(value, seeds)
+    free = left_open(value.s / seeds.d[:, None], value.alpha)
     V, lam = (size[:, None, None, None] for size in (seeds.V, seeds.lam))
     logit = soft.at(value.zeta)
     a, a2 = softmax.weights(logit)
@@ -300,10 +265,9 @@ def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
     return OwnLabel(share, lead, usual, surplus, astray, kernel.own - kernel.mean)
 
 
-def softened(batch: Batch, missed: FloatArray, finite: FloatArray, beta: float,
-             accuracy: Accuracy) -> dict[str, FloatArray]:
+def softened(batch: Batch, missed: FloatArray, finite: FloatArray, accuracy: Accuracy) -> dict[str, FloatArray]:
     """Recall, accuracy, their standard deviations over seeds and the informative token's mean attention weight, (B,)
-    each, by the names "recall", "accuracy", "recall_std", "accuracy_std" and "weight", at beta = eta*gamma.
+    each, by the names "recall", "accuracy", "recall_std", "accuracy_std" and "weight", at the batch's beta.
 
     Embeddings are Gaussian or on the sphere, without an MLP. Where no weight is between 0 and 1, as for sequences of
     one token, it is the limit's law, `recall_and_accuracy` of the same arguments; attention, the chance that the
@@ -311,9 +275,9 @@ def softened(batch: Batch, missed: FloatArray, finite: FloatArray, beta: float,
     """
     found = {name: 1 - missed for name in NAMES}  # noqa: C420  # an array each
     hard = []
-    for i, (V, L, d, N) in enumerate(zip(batch.V, batch.L, batch.d, batch.N, strict=True)):
-        sizes = {"V": float(V), "L": float(L), "d": float(min(d, accuracy.wide * V)), "N": float(N)}
-        one = None if L == 1 else _one(sizes, batch.embedding, batch.e, beta, accuracy)
+    near = dataclasses.replace(batch, d=np.minimum(batch.d, accuracy.wide * batch.V))
+    for i, L in enumerate(batch.L):
+        one = None if L == 1 else _one(near.at(np.array([i])), accuracy)
         if one is None:
             hard.append(i)
             continue
@@ -325,15 +289,15 @@ def softened(batch: Batch, missed: FloatArray, finite: FloatArray, beta: float,
     return found
 
 
-def _one(sizes: dict[str, float], embedding: str, e: int, beta: float, accuracy: Accuracy) -> dict[str, float] | None:
+def _one(batch: Batch, accuracy: Accuracy) -> dict[str, float] | None:
     """One setting; None where the mean of a (1 - a) says that no weight is between 0 and 1."""
-    if sizes["N"] / sizes["V"] < accuracy.few:
+    if batch.N[0] / batch.V[0] < accuracy.few:
         accuracy = dataclasses.replace(accuracy, count=accuracy.few_count, competitor=accuracy.few_competitor)
-    if embedding == "sphere":
+    if batch.sphere:
         accuracy = dataclasses.replace(accuracy, chi=accuracy.chi + 1)
-    soft = soft_seeds(sizes, embedding, e, beta, accuracy)
+    soft = soft_seeds(batch, accuracy)
     if not np.isfinite(soft.heat).all() or not np.isfinite(soft.tie).all():
-        given = ", ".join(f"{name}={size:g}" for name, size in sizes.items())
+        given = ", ".join(f"{name}={getattr(batch, name)[0]:g}" for name in "VLdN")
         raise SettingError("eta", f"{given}: too far apart for the law at finite rates; leave eta and gamma out")
     softmax = Softmax(soft, accuracy)
     groups, at, weight = labels(softmax, accuracy), facts(soft.seeds, accuracy), soft.weight

@@ -37,8 +37,11 @@ from ..numerics.quadrature import (
 )
 from ..numerics.unit_sphere import equal_steps, split_at, split_at_zero
 from .accuracy import DEFAULT, Accuracy
+from .read_out import Facts, Kernel, left_open, power_variance
+from .seed import Seeds
+from .training_attention import SPECK
 
-__all__ = ["KernelLaw", "NeuronKernel", "Strengths", "ValueRead"]
+__all__ = ["KernelLaw", "NeuronKernel"]
 
 MOST_SKEW = 0.5  # guard: of log R, where few neurons of a heavy-tailed activation decide and its expansion fails
 FEWEST = 3.0  # guard: the least dimension that directions of weights have; in one or two the rest of them has no length
@@ -51,51 +54,9 @@ TILT = 4  # of the measure in which fluctuations are taken, in units of 1/own: t
 
 
 @dataclasses.dataclass(frozen=True)
-class ValueRead:
-    """Facts as values that are read out; fields (R, F), or what broadcasts to it.
-
-    s = |h_k|^2; t = z.h_k and tau = |z|^2 with z what all values share: the trigger if it is in the values, else 0.
-    alpha and along: overlap of h_k, and of z, with a token of attention score 1.
-    """
-
-    s: FloatArray
-    t: FloatArray
-    tau: FloatArray
-    alpha: FloatArray
-    along: FloatArray
-
-
-@dataclasses.dataclass(frozen=True)
-class Strengths:
-    """The kernel of facts with the other values, fields (R, F, D): nodes over the weights of the neurons.
-
-    weight: of the nodes, summing to 1 over D. own: K(h_k, h_k). mean, power, third: mean, variance and third central
-    moment of K(h_j, h_k) over j. slope: of K(h_j, h_k) in the attention score of token j. wrong_mean, wrong_power,
-    wrong_slope: the same for values without the trigger, as wrong picks store them. itself: K(z_k, h_k). common: what
-    of the power is the same for all facts, as in `_Neuron`, (R, F). together: correlation of two facts' own - mean over
-    the weights. linear: squared slope of K in the overlap of two values beside z. tail: excess kurtosis over j that
-    neurons add by themselves, for a value of usual length, less that of a gamma variable of the skewness.
-    """
-
-    weight: FloatArray
-    own: FloatArray
-    mean: FloatArray
-    power: FloatArray
-    third: FloatArray
-    slope: FloatArray
-    wrong_mean: FloatArray
-    wrong_power: FloatArray
-    wrong_slope: FloatArray
-    itself: FloatArray
-    common: tuple[FloatArray, FloatArray, FloatArray]
-    together: FloatArray
-    linear: FloatArray
-    tail: float
-
-
-@dataclasses.dataclass(frozen=True)
 class NeuronKernel:
-    """m random neurons of activation phi, on values of d dimensions; on the sphere all tokens have length 1."""
+    """The read-out through m random neurons of activation phi, on values of d dimensions; on the sphere all tokens have
+    length 1."""
 
     phi: Activation
     m: float
@@ -103,36 +64,54 @@ class NeuronKernel:
     sphere: bool = False
     accuracy: Accuracy = DEFAULT
 
-    def strengths(self, facts: ValueRead) -> Strengths:
-        """The strengths of facts (R, F)."""
-        s, t, tau, alpha, along = np.broadcast_arrays(facts.s, facts.t, facts.tau, facts.alpha, facts.along)
-        neuron = self._neuron(s, t, tau)
-        free = self._neuron(s, 0 * t, 0 * tau) if tau.any() else neuron
-        law, e = _law(neuron, self.accuracy), float(tau.any())
-        usual = self._usual(e)
+    def moments(self, seeds: Seeds, facts: Facts) -> Kernel:
+        """The moments at nodes over the draw of the neurons; all seeds of one setting."""
+        e, s, snr = seeds.e, facts.s, seeds.bounded_snr
+        tau = e * seeds.tau[:, None] + 0 * s  # of what all values share
+        neuron = self._neuron(s, facts.t, tau)
+        free = self._neuron(s, 0 * s, 0 * s) if e else neuron
+        law, usual = _law(neuron, self.accuracy), self._usual(float(e))
         more, less = int(self.m < self.accuracy.narrow), int(usual.ratio_variance.max() < self.accuracy.steady)
         n_ratio = max(self.accuracy.neuron_ratio + more - less, 1)
-        weight, ratio, mean = _nodes(law, n_ratio, self.accuracy.neuron_mean + more)
+        weight, ratio, lead = _nodes(law, n_ratio, self.accuracy.neuron_mean + more)
+        R, F, D = weight.shape
+
+        def flat(a: FloatArray) -> FloatArray:
+            """Values at facts (R, F), or at their nodes, as entries."""
+            a = a if a.ndim > 2 else a[..., None]
+            return np.ascontiguousarray(np.broadcast_to(a, (R, F, D))).reshape(R, -1)
+
+        # slopes in a token's score of unit vectors along h_k and along the rest of the trigger
         root = np.sqrt(self.d)
-        to_token = alpha * root / np.sqrt(s)  # of a unit vector along h_k, and of one along the rest of the trigger
+        along = facts.alpha * root / np.sqrt(s)
         has_rest = neuron.rest > ALONG * np.sqrt(tau)
-        beside = np.where(has_rest, along * root - neuron.along * to_token, 0) / np.where(has_rest, neuron.rest, 1)
+        rest = np.where(has_rest, neuron.rest, 1)
+        beside = np.where(has_rest, (e * snr / seeds.d)[:, None] * root - neuron.along * along, 0) / rest
         pull, rest_pull = neuron.pull
-
-        def wide(q: FloatArray) -> FloatArray:
-            return q[..., None] + 0 * weight
-
-        own = wide(neuron.own)
-        power = ratio * own**2
-        return Strengths(
-            weight=weight, own=own, mean=mean * own, power=power, third=wide(law.skewness) * power**(3 / 2),
-            slope=wide((pull * to_token + rest_pull * beside) / root), wrong_mean=wide(free.mean),
-            wrong_power=wide(free.power / law.ratio) * ratio, wrong_slope=wide(free.pull[0] * to_token / root),
-            itself=wide(np.where(tau > 0, neuron.itself, neuron.own)), common=neuron.common,
-            together=wide(neuron.together),
-            linear=wide((pull - np.where(has_rest, rest_pull * neuron.along, 0) / np.where(has_rest, neuron.rest, 1))**2
-                        / s),
+        slope, bare_slope = flat((pull * along + rest_pull * beside) / root), flat(free.pull[0] * along / root)
+        own, ratio, mean = flat(neuron.own), flat(ratio), lead * neuron.own[..., None]
+        power, bare = ratio * own**2, flat(free.power / law.ratio) * ratio
+        variance = left_open(power, slope)
+        trigger, length, neurons = ((facts.weight * part).sum(-1) for part in neuron.common)
+        common = trigger**2 * (1 - e * snr**2 / (seeds.tau * seeds.d)) + length**2 + neurons
+        return Kernel(
+            D, self.m, weight=flat(facts.weight[..., None] * weight), own=own, usual=flat((weight * mean).sum(-1)),
+            mean=flat(mean), slope=slope, variance=variance, skewness=flat(law.skewness) * (power / variance)**(3 / 2),
+            bare_mean=flat(free.mean), bare_slope=bare_slope, bare_variance=left_open(bare, bare_slope),
+            bare_own=flat(neuron.itself if e else neuron.own),
+            power_variance=power_variance(seeds, flat(mean), power),
+            common=common[:, None] + 0 * own, together=flat(neuron.together),
+            linear=flat((pull - np.where(has_rest, rest_pull * neuron.along, 0) / rest)**2 / s),
             tail=max(float((usual.excess - 3 / 2 * usual.skewness**2).max()), 0))
+
+    def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
+        """E phi(u) phi(v) over a neuron's weights."""
+        x, p = gauss_hermite(self.accuracy.neuron_other)
+        s1 = np.maximum(s1, SPECK)  # a square, which scores far out take below zero
+        along = (product / np.sqrt(s1))[..., None, None]
+        aside = np.sqrt(np.maximum(s2[..., None, None] - along**2, 0))
+        beside = (self.phi.phi(along * x[:, None] + aside * x) * p).sum(-1)
+        return np.asarray((self.phi.phi(np.sqrt(s1)[..., None] * x) * beside * p).sum(-1))
 
     def _usual(self, e: float) -> KernelLaw:
         """The law for a value of usual length, which no other row has a part in."""

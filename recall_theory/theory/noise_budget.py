@@ -17,7 +17,7 @@ from ..numerics.arrays import FloatArray
 from ..numerics.quantiser import compression, quantiser_noise
 from ..settings import PARAMETERS, Setting
 from .accuracy import DEFAULT
-from .domain import sizes_of
+from .domain import Batch, sizes_of
 from .formulas import recall_formulas as rt
 from .formulas.leading_laws import STATED
 from .formulas.step_two import input_power
@@ -28,15 +28,17 @@ HARDLY_EVER = 1 / 10**12  # of what hardly ever fails, one step as little as the
 WIDE = 1e6  # neurons at which the kernel of infinite width is taken, and what one neuron adds to it
 
 
-def recall_terms(V: ArrayLike, d: ArrayLike, N: ArrayLike, trigger_in_value: bool = True,
-                 bits: int | None = None) -> dict[str, FloatArray]:
-    """Contributions to (noise/signal)^2 of recall at right attention and tau = 1, by cause, without an MLP.
+def recall_terms(batch: Batch) -> dict[str, FloatArray]:
+    """Contributions to (noise/signal)^2 of recall at right attention and tau = 1, by cause.
 
-    >>> {k: round(float(v), 4) for k, v in recall_terms(512, 128, 51200).items()}
+    With an MLP every name begins with one of "mean bias", "gradient noise", "MLP noise", "interference".
+
+    >>> {k: round(float(v[0]), 4) for k, v in recall_terms(Batch.of(512, 2, 128, 51200)).items()}
     {'interference': 0.0625, 'gradient noise': 0.0006, 'mean bias': 0.04, 'token overlap': 0.0258}
     """
-    V, d, N = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (V, d, N)))
-    e = int(trigger_in_value)
+    V, d, N, e, bits = batch.V, batch.d, batch.N, batch.e, batch.bits
+    if batch.phi is not None and batch.m is not None:
+        return _mlp_terms(typical_kernel(batch.phi, d, e), V, d, N, batch.m)
     terms = {"interference": rt.interference(V, d, e, 1), "gradient noise": rt.gradient_noise(V, d, N, e, 1)}
     if e:
         terms["mean bias"] = rt.mean_bias(V, d, N, e, 1)
@@ -84,10 +86,8 @@ def _typical(phi: Activation, d: float, e: int) -> tuple[float, ...]:
     return own, float(law.mean[0]), variance, of_mean, noise, float(law.slant_variance[0]) * own**2 * WIDE
 
 
-def mlp_recall_terms(k: TypicalKernel, V: FloatArray, d: FloatArray, N: FloatArray,
-                     m: FloatArray) -> dict[str, FloatArray]:
-    """The same with an MLP of m neurons. Every name begins with one of "mean bias", "gradient noise", "MLP noise",
-    "interference"."""
+def _mlp_terms(k: TypicalKernel, V: FloatArray, d: FloatArray, N: FloatArray, m: FloatArray) -> dict[str, FloatArray]:
+    """`recall_terms` with an MLP of m neurons."""
     lam = N / V
     scale = V / (d * k.lead**2)
     return {

@@ -21,7 +21,7 @@ from scipy.special import gammaln, ndtr
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.forced_choice import forced_choice_inverse
 from ..numerics.quadrature import gauss_charlier, gauss_hermite
-from ..numerics.unit_sphere import gamma_of_score, score_of_coordinate, wallace_scale
+from ..numerics.unit_sphere import score_of_coordinate, skewed_of_score, wallace_scale
 from .formulas.generic import log
 from .formulas.registry import Row, formula
 
@@ -116,7 +116,8 @@ def _sizes(*sizes: ArrayLike) -> list[FloatArray]:
 
 def _gamma(z: FloatArray, variance: ArrayLike) -> FloatArray:
     """A gamma variable of mean 1 and that variance at the normal quantile z, at least 0."""
-    return np.maximum(gamma_of_score(z, variance), 0)
+    deviation = np.sqrt(variance)
+    return np.maximum(1 + deviation * skewed_of_score(z, 2 * deviation), 0)
 
 
 @dataclasses.dataclass(frozen=True)

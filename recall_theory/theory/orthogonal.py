@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri
 
 from ..numerics.arrays import TINY, FloatArray
@@ -19,6 +19,7 @@ from ..numerics.forced_choice import log_of_one_plus, shared_places, thinned
 from ..numerics.quadrature import gauss_hermite, gauss_legendre
 from . import orthogonal_scores as scores
 from .accuracy import DEFAULT, Accuracy
+from .domain import Batch
 from .formulas import orthogonal_formulas as terms
 
 ComplexArray = NDArray[np.complex128]
@@ -34,30 +35,26 @@ SWEEPS = 3  # sweeps that restore the law of counts from that given scores: the 
 LOG_OF_NOTHING = -700  # a logarithm of what is as good as nothing
 
 
-def orthogonal_prediction(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, trigger_in_value: bool,
-                          accuracy: Accuracy = DEFAULT) -> dict[str, FloatArray]:
-    """Means and standard deviations over seeds of the three observables, embedding="orthogonal".
+def orthogonal_prediction(batch: Batch, accuracy: Accuracy = DEFAULT) -> dict[str, FloatArray]:
+    """Means and standard deviations over seeds of the three observables, embedding="orthogonal", d >= V.
 
-    V >= 2, L >= 1, d >= V, N >= 1 broadcast to (B,). Keys: attention, recall, accuracy, and each with
-    _std; every value is (B,). Attention and accuracy are those over all sequences of a seed, so that no test
-    sample adds to their spread. There is none with an MLP: the features of orthogonal values are not orthogonal.
+    Keys: attention, recall, accuracy, and each with _std; every value is (B,). Attention and accuracy are those over
+    all sequences of a seed, so that no test sample adds to their spread. There is none with an MLP: the features of
+    orthogonal values are not orthogonal.
 
-    >>> p = orthogonal_prediction(64, 8, 65, [64, 128, 1280], True)
+    >>> p = orthogonal_prediction(Batch.of(64, 8, 65, [64, 128, 1280], embedding="orthogonal"))
     >>> p["recall"].round(3)
     array([0.175, 0.237, 0.828])
     """
-    sizes = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, dtype=float)) for x in (V, L, d, N)))
-    rows = [_one(v, int(length), dim, n, int(trigger_in_value), accuracy)
-            for v, length, dim, n in zip(*(x.ravel().tolist() for x in sizes), strict=True)]
-    table = np.array(rows).reshape(-1, len(NAMES))
-    return {name: table[:, i].reshape(sizes[0].shape) for i, name in enumerate(NAMES)}
+    sizes = (batch.V, batch.L, batch.d, batch.N)
+    rows = [_one(V, int(L), d, N, batch.e, accuracy) for V, L, d, N in zip(*(x.tolist() for x in sizes), strict=True)]
+    return dict(zip(NAMES, np.array(rows).reshape(-1, len(NAMES)).T, strict=True))
 
 
-def orthogonal_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike,
-                     trigger_in_value: bool) -> dict[str, dict[str, FloatArray]]:
+def orthogonal_terms(batch: Batch) -> dict[str, dict[str, FloatArray]]:
     """Named contributions (B,) to (noise/signal)^2 of attention and recall."""
-    v, length, dim, n = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, dtype=float)) for x in (V, L, d, N)))
-    e, long, inside = int(trigger_in_value), np.maximum(length, 2), (dim <= v) / v
+    v, length, dim, n, e = batch.V, batch.L, batch.d, batch.N, batch.e
+    long, inside = np.maximum(length, 2), (dim <= v) / v
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # no lead: infinite noise
         signal = terms.lead(v, long, n, e) ** 2
         found = {"noise token counts": terms.noise_counts(v, long, n) / signal,

@@ -17,9 +17,9 @@ from ..numerics.forced_choice import binomial_over_poisson
 from ..numerics.quadrature import condense, gauss_binomial, gauss_hermite, gauss_parts_of_normal, gauss_skewed
 from ..numerics.unit_sphere import (
     coordinate_of_score,
-    gamma_of_score,
     score_of_coordinate,
-    score_of_gamma,
+    score_of_skewed,
+    skewed_of_score,
     wallace_scale,
 )
 from .accuracy import SEED_ROUNDING, Accuracy
@@ -73,11 +73,11 @@ class ScoreLaw:
 
     def coordinate(self, x: FloatArray) -> FloatArray:
         """The coordinate, of variance 1, at score x."""
-        return score_of_gamma(1 + x * self.skew / 2, self.skew**2 / 4)
+        return np.asarray(score_of_skewed(x, self.skew))
 
     def score(self, u: FloatArray) -> FloatArray:
         """The score at coordinate u."""
-        return (gamma_of_score(u, self.skew**2 / 4) - 1) * 2 / self.skew
+        return np.asarray(skewed_of_score(u, self.skew))
 
     def quantile(self, u: FloatArray, *taken: FloatArray) -> FloatArray:
         """The normal quantile of coordinate u, given others."""

@@ -18,10 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..activations import activation as activation_of
 from ..numerics.arrays import FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
-from ..numerics.quantiser import quantiser_noise
 from ..settings import (
     EMBEDDINGS,
-    MOST_BITS,
     N_TEST,
     OBSERVABLES,
     PARAMETERS,
@@ -30,13 +28,12 @@ from ..settings import (
     SettingError,
     activation_in_use,
     beta_of,
-    check_integer,
 )
 from .accuracy import DEFAULT, Accuracy
 from .accuracy import LAW as LAW  # others have it from here
-from .domain import Batch, is_checked, remarks, sizes_of
+from .domain import Batch, batch_of, is_checked, remarks
 from .finite_rates import softened
-from .noise_budget import mlp_recall_terms, recall_terms, typical_kernel
+from .noise_budget import recall_terms
 from .orthogonal import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy
 from .seed import attention_terms, mean_and_std, seed_law
@@ -117,8 +114,9 @@ class Predictions:
     @property
     def checked(self) -> NDArray[np.bool_]:
         """Where settings lie in the domain in which predictions were checked against simulation."""
-        sizes = {name: x for name in SIZES if (x := getattr(self, name)) is not None}
-        return is_checked(sizes, self.activation, self.embedding, self.beta, in_value=self.trigger_in_value)
+        return is_checked(Batch(self.V, self.L, self.d, self.N, self.m,
+                                None if self.activation is None else activation_of(self.activation), self.embedding,
+                                int(self.trigger_in_value), beta=self.beta))
 
     def to_dict(self) -> dict[str, Any]:
         """Columns of a table with one row a setting, by the names that `recall-theory predict --csv` gives them.
@@ -152,9 +150,7 @@ def predict(setting: Setting, accuracy: Accuracy = DEFAULT, *, bits: int | None 
     >>> [round(predict(Setting(V=1024, L=64, d=256, N=65536), bits=b).recall, 2) for b in (1, 2, 4)]
     [0.31, 0.35, 0.36]
     """
-    sizes = {name: np.array([size]) for name, size in sizes_of(setting).items()}
-    found = _predicted(sizes, setting.activation, setting.embedding, setting.trigger_in_value, accuracy,
-                       beta=beta_of(setting.eta, setting.gamma), bits=bits)
+    found = _predicted(batch_of(setting, bits), accuracy)
     return Prediction(setting, **_each(found, lambda x: float(x[0])))
 
 
@@ -186,24 +182,23 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: A
         raise SettingError("embedding", f"embedding={embedding!r} is not {PARAMETERS['embedding'].domain}")
     if embedding == "orthogonal" and (sizes["d"] < sizes["V"]).any():
         raise SettingError("d", "orthogonal embeddings need d of at least V in every setting")
-    return predictions_at(sizes, activation_in_use(m, activation), embedding, trigger_in_value, accuracy,
-                          beta=beta_of(eta, gamma), bits=bits)
+    batch = Batch.of(**sizes, phi=activation_in_use(m, activation), embedding=embedding,
+                     trigger_in_value=trigger_in_value, bits=bits, beta=beta_of(eta, gamma))
+    return predictions_at(batch, accuracy, arrays[0].shape)
 
 
-def predictions_at(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str, trigger_in_value: bool,
-                   accuracy: Accuracy = DEFAULT, *, beta: float | None = None,
-                   bits: int | None = None) -> Predictions:
-    """`predict_many` for sizes that need no check: arrays V, L, d, N and, with an activation, m, of one shape.
+def predictions_at(batch: Batch, accuracy: Accuracy = DEFAULT, shape: tuple[int, ...] = (-1,)) -> Predictions:
+    """`predict_many` for settings that need no check, with arrays of that shape.
 
-    N may be beyond its domain here, which stands for the limit of many samples. beta is eta*gamma, None in the limit.
+    N may be beyond its domain here, which stands for the limit of many samples.
     """
-    shape, number = sizes["V"].shape, sizes["V"].size
-    rows = {name: np.ascontiguousarray(x).reshape(-1) if number else np.array([2.0])  # the laws want one
-            for name, x in sizes.items()}
-    found = _predicted(rows, phi, embedding, trigger_in_value, accuracy, beta=beta, bits=bits)
-    arrays = _each({**rows, **found}, lambda x: x[:number].reshape(shape))
-    return Predictions(**{"m": None, **arrays}, activation=phi, embedding=embedding,
-                       trigger_in_value=bool(trigger_in_value), beta=beta)
+    number, names = len(batch.V), SIZES[:4 if batch.m is None else 5]
+    one: dict[str, Any] = dict.fromkeys(names, np.full(1, 2.0))  # the laws want a setting
+    rows = batch if number else dataclasses.replace(batch, **one)
+    fields = {name: getattr(rows, name) for name in names} | _predicted(rows, accuracy)
+    arrays = _each(fields, lambda x: x[:number].reshape(shape))
+    return Predictions(**{"m": None, **arrays}, activation=batch.activation, embedding=batch.embedding,
+                       trigger_in_value=bool(batch.e), beta=batch.beta)
 
 
 def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dict[str, Any]:
@@ -211,41 +206,24 @@ def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dic
     return {name: _each(x, of_array) if isinstance(x, Mapping) else of_array(x) for name, x in tree.items()}
 
 
-def _predicted(sizes: Mapping[str, FloatArray], phi: str | None, embedding: str, trigger_in_value: bool,
-               accuracy: Accuracy, *, beta: float | None, bits: int | None) -> dict[str, Any]:
-    """The fields of `Prediction` for flat arrays of valid sizes."""
-    quantiser = quantiser_noise(None if bits is None else check_integer("bits", bits, 1, MOST_BITS))
-    if quantiser and (phi is not None or embedding == "orthogonal" or beta is not None):
-        raise SettingError("bits", f"bits={bits}: Val is quantised without an MLP or learning rates, and with gaussian "
-                           "or sphere embeddings only")
-    V, L, d, N, e, m = *(sizes[name] for name in "VLdN"), bool(trigger_in_value), sizes.get("m")
-    if beta is not None and (m is not None or embedding == "orthogonal"):
-        raise SettingError("eta", "eta and gamma: finite rates are predicted for gaussian and sphere embeddings "
-                           "without an MLP (simulate takes them); leave them out for the limit")
-    if embedding == "orthogonal":
-        if m is not None:
-            raise SettingError("embedding", "embedding='orthogonal': with an MLP predict describes gaussian and "
-                               "sphere embeddings (simulate takes it)")
-        found = orthogonal_prediction(V, L, d, N, e, accuracy)
-        terms = orthogonal_terms(V, L, d, N, e)
+def _predicted(batch: Batch, accuracy: Accuracy) -> dict[str, Any]:
+    """The fields of `Prediction` for valid sizes."""
+    L = batch.L
+    if batch.embedding == "orthogonal":
+        found, terms = orthogonal_prediction(batch, accuracy), orthogonal_terms(batch)
     else:
-        if embedding == "sphere":
-            d = np.maximum(d, 2)  # a line has no directions to average over: the circle stands in for it
-        batch = Batch(V, L, d, N, m, None if phi is None else activation_of(phi), embedding, int(e),
-                      bits if quantiser else None)
-        mean, std, finite = np.ones_like(V), np.zeros_like(V), np.zeros_like(V)
+        if batch.sphere:  # a line has no directions to average over: the circle stands in for it
+            batch = dataclasses.replace(batch, d=np.maximum(batch.d, 2))
+        mean, std, finite = np.ones_like(L), np.zeros_like(L), np.zeros_like(L)
         longer = np.flatnonzero(L > 1)  # a sequence of one token attends to it
         if len(longer):
-            part = batch.at(longer)
-            law = seed_law(part.V, part.L, part.d, part.N, embedding, e, m=part.m, phi=part.phi, accuracy=accuracy)
+            law = seed_law(batch.at(longer), accuracy)
             mean[longer], std[longer], finite[longer] = mean_and_std(law, accuracy)
-        found = (recall_and_accuracy(batch, 1 - mean, finite, accuracy) if beta is None
-                 else softened(batch, 1 - mean, finite, beta, accuracy))
+        found = (recall_and_accuracy if batch.beta is None else softened)(batch, 1 - mean, finite, accuracy)
         found |= {"attention": mean, "attention_std": std}
-        budget = attention_terms(V, L, d, N, embedding, e, m=m, phi=batch.phi)
+        budget = attention_terms(batch)
         terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},
-                 "recall": recall_terms(V, d, N, e, batch.bits) if batch.phi is None or m is None else
-                 mlp_recall_terms(typical_kernel(batch.phi, d, batch.e), V, d, N, m)}
+                 "recall": recall_terms(batch)}
     # quadrature weights sum to 1 but for rounding
     means = {o: np.clip(found[o], 0, 1) for o in OBSERVABLES}
     weight = np.clip(found.get("weight", found["attention"]), 0, 1)

@@ -7,26 +7,20 @@ the two models differ by: everything after it is one law. docs/derivations/recal
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
-from ..activations import Activation
 from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.quadrature import gauss_coordinate, gauss_hermite, gauss_of_gamma
 from .accuracy import Accuracy
 from .formulas import recall_formulas
-from .kernel import NeuronKernel, ValueRead
-from .training_attention import (
-    BELOW_ONE,
-    SPECK,
-    Seeds,
-    best_pick,
-    chance_above,
-    quantile_of_score,
-    score_nodes,
-    score_of_token,
-)
+from .seed import Seeds, quantile_of_score
+from .training_attention import BELOW_ONE, SPECK, best_pick, chance_above, score_nodes, score_of_token
+
+Rule = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # nodes and weights at these relative variances
 
 LEAST_LEFT = 1 / 20  # share of a variance that what is known of it leaves open; acts at d of a few
 
@@ -35,8 +29,8 @@ LEAST_LEFT = 1 / 20  # share of a variance that what is known of it leaves open;
 class Facts(Rows):
     """Nodes over facts, fields (R, F): a row a seed. z is the token's embedding, w = z + e z_trig the value read out.
 
-    weight: of a row it sums to 1. zeta: the token's standardised attention score. norm = |z|^2, tilt = z_trig.z,
-    s = |w|^2, t = e z_trig.w, own = z.w. alpha: overlap of w with a token per unit of that token's score.
+    weight: of a row it sums to 1. zeta: the token's standardised attention score. s = |w|^2, t = e z_trig.w,
+    own = z.w. alpha: overlap of w with a token per unit of that token's score.
     picked: chance that a sequence of another label, attended wrongly, attends to this token. top: 1 where its score is
     known to be the highest, else 0. alike: so many facts in a row have the same score.
     """
@@ -44,8 +38,6 @@ class Facts(Rows):
     alike: int
     weight: FloatArray
     zeta: FloatArray
-    norm: FloatArray
-    tilt: FloatArray
     s: FloatArray
     t: FloatArray
     own: FloatArray
@@ -54,12 +46,48 @@ class Facts(Rows):
     top: FloatArray
 
 
+@dataclasses.dataclass(frozen=True)
+class Tokens(Rows):
+    """Nodes (R, F) over a token z, of which so many in a row are `alike` in score: weight, standardised score zeta,
+    norm = |z|^2, and the part `across` of its overlap with the trigger that its score leaves open."""
+
+    alike: int
+    weight: FloatArray
+    zeta: FloatArray
+    norm: FloatArray
+    across: FloatArray
+
+
+def token_nodes(seeds: Seeds, u: FloatArray, w_u: FloatArray, n_trigger: int, free: int, lengths: Rule) -> Tokens:
+    """A token's nodes: of its score, at normal quantiles u with weights (R, n), times n_trigger over its overlap with
+    the trigger, times the rule of gamma variables `lengths` over its squared norm in all but `free` dimensions."""
+    R, d, one = len(seeds.V), seeds.d[:, None], np.ones((len(seeds.V), 1))
+    if seeds.sphere:
+        p, w_p = gauss_coordinate(seeds.d - 1, n_trigger)
+        q, w_q = one, one
+    else:
+        p, w_p = (np.broadcast_to(a, (R, n_trigger)) for a in gauss_hermite(n_trigger))
+        q, w_q = lengths(2 / np.maximum(seeds.d - free, 1))
+    shape = (R, u.shape[1], n_trigger, q.shape[1])
+
+    def flat(a: FloatArray) -> FloatArray:
+        return np.ascontiguousarray(np.broadcast_to(a, shape)).reshape(R, -1)
+
+    weight = flat(w_u[:, :, None, None] * w_p[:, None, :, None] * w_q[:, None, None])
+    zeta = flat(score_of_token(seeds, u)[:, :, None, None])
+    p, q = flat(p[:, None, :, None]), flat(q[:, None, None])
+    if seeds.sphere:
+        norm, p = np.ones_like(zeta), np.sqrt(np.maximum(1 - zeta**2 / d, 0)) * p
+    else:
+        norm = (zeta**2 + p**2 + q * np.maximum(d - free, 0)) / d
+    return Tokens(shape[2] * shape[3], weight, zeta, norm, np.sqrt(seeds.beside[:, None] / d) * p)
+
+
 def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
     """Facts by their overlap with the trigger, their length and, unless attention is sure and it plays no part, their
     attention score.
     """
     R, e = len(seeds.V), seeds.e
-    d = seeds.d[:, None, None, None]
     u, w_zeta = score_nodes(seeds, accuracy) if scores else (np.zeros((R, 1)), np.ones((R, 1)))
     top = np.zeros_like(u)
     if seeds.top is not None:  # its token is the last node
@@ -67,41 +95,23 @@ def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
         u, w_zeta, top = (np.concatenate(pair, axis=1) for pair in (
             (u, seeds.top[:, None]), (w_zeta * (1 - one), one), (top, 1 + 0 * one)))
     n_zeta = u.shape[-1]
-    zeta = score_of_token(seeds, u)[:, :, None, None]
     # Without the trigger in the values a fact's overlap with it plays no part; beside scores it needs less.
     n_p = 1 if not e else accuracy.trigger if n_zeta == 1 else -(-accuracy.trigger // 2)
     free = (n_zeta > 1) + (n_p > 1)  # coordinates of z that have nodes of their own
-    if seeds.sphere:
-        p, w_p = gauss_coordinate(seeds.d - 1, n_p) if e else (np.zeros((R, 1)), np.ones((R, 1)))
-        q, w_q = np.ones((R, 1)), np.ones((R, 1))
-    else:
-        p, w_p = (np.broadcast_to(a, (R, n_p)) for a in gauss_hermite(n_p))
-        q, w_q = gauss_of_gamma(2 / np.maximum(seeds.d - free, 1), accuracy.length, root=True)
-    p, w_p = p[:, None, :, None], w_p[:, None, :, None]
-    q, w_q = q[:, None, None], w_q[:, None, None]
-    tau = seeds.tau[:, None, None, None]
-    most = np.sqrt(tau * d)
-    snr = np.clip(seeds.snr[:, None, None, None], -most, most)
-    across = np.sqrt(np.maximum(tau - snr**2 / d, 0))  # of the trigger, to attention
-    rest = np.sqrt(np.maximum(1 - zeta**2 / d, 0)) if seeds.sphere else 1
-    tilt = snr * zeta / d + across * rest * p / np.sqrt(d)
-    norm = 1.0 if seeds.sphere else (zeta**2 + p**2 + q * np.maximum(d - free, 0)) / d
-    above = np.minimum(chance_above(seeds, quantile_of_score(seeds, zeta[:, :, 0, 0])), BELOW_ONE)
+    at = token_nodes(seeds, u, w_zeta, n_p, free, functools.partial(gauss_of_gamma, n=accuracy.length, root=True))
+    above = np.minimum(chance_above(seeds, quantile_of_score(seeds, at.zeta[:, ::at.alike])), BELOW_ONE)
     missing = best_pick(seeds)[:, None]
     # a token that r others outrank is picked with (1 - missing)^r missing
     picked = missing * np.exp((seeds.V[:, None] - 1) * np.log1p(-missing * above))
     if seeds.top is not None:
         picked = np.where(top > 0, missing, picked * (1 - missing) / (1 - missing * above))
-    shape = (R, n_zeta, n_p, q.shape[-1])
-
-    def flat(a: object) -> FloatArray:
-        return np.ascontiguousarray(np.broadcast_to(np.asarray(a, dtype=float), shape)).reshape(R, -1)
-
+    picked, top = (np.repeat(a, at.alike, axis=1) for a in (picked, top))
+    d, tau, snr = seeds.d[:, None], seeds.tau[:, None], seeds.bounded_snr[:, None]
+    tilt = snr * at.zeta / d + at.across
     # s is a square, which in one and two dimensions the rules over its parts may take below zero
-    return Facts(n_p * q.shape[-1], flat(w_zeta[:, :, None, None] * w_p * w_q), flat(zeta), flat(norm), flat(tilt),
-                 np.maximum(flat(norm + e * (2 * tilt + tau)), SPECK), flat(e * (tau + tilt)),
-                 flat(norm + e * tilt), flat((zeta + e * snr) / d), flat(picked[:, :, None, None]),
-                 flat(top[:, :, None, None]))
+    s = np.maximum(at.norm + e * (2 * tilt + tau), SPECK)
+    return Facts(at.alike, at.weight, at.zeta, s, e * (tau + tilt), at.norm + e * tilt, (at.zeta + e * snr) / d, picked,
+                 top)
 
 
 # --- the kernel -------------------------------------------------------------------------------------------
@@ -174,11 +184,18 @@ class ReadOut(Protocol):
         """The kernel, averaged over neurons, of values of these squared norms and this inner product."""
 
 
-def power_variance(seeds: Seeds, mean: FloatArray, variance: FloatArray, kurtosis: FloatArray | float) -> FloatArray:
+def left_open(variance: FloatArray, slope: FloatArray) -> FloatArray:
+    """What a variable of slope 1 in the attention score leaves of a variance; at least a small share of it."""
+    return np.asarray(np.maximum(variance - slope**2, LEAST_LEFT * variance))
+
+
+def power_variance(seeds: Seeds, mean: FloatArray, variance: FloatArray) -> FloatArray:
     """Relative variance (R, E) of sum_j theta_j^2 over the draw of V - 1 independent labels of Poisson counts.
 
-    (E theta^4/(E theta^2)^2 - 1)/V at right attention, for kernels of these moments, normal where `kurtosis` is 3.
+    (E theta^4/(E theta^2)^2 - 1)/V at right attention, for kernels of these moments, with the kurtosis of an overlap.
     """
+    d = seeds.d[:, None]
+    kurtosis = 3 * d / (d + 2) if seeds.sphere else 3
     relative = recall_formulas.power_variance(seeds.V[:, None], seeds.lam[:, None], mean, variance, kurtosis)
     return np.asarray(np.maximum(relative, 0))
 
@@ -189,56 +206,13 @@ class InnerProduct:
     def moments(self, seeds: Seeds, facts: Facts) -> Kernel:
         """Exact: given w, the overlaps z_j.w are independent N(0, s/d)."""
         d = seeds.d[:, None]
-        token = np.maximum(facts.s / d - facts.alpha**2, facts.s / d * LEAST_LEFT)
+        token = left_open(facts.s / d, facts.alpha)
         zero = np.zeros_like(facts.s)
-        walk = power_variance(seeds, facts.t, facts.s / d, 3 * d / (d + 2) if seeds.sphere else 3)
-        trigger = seeds.e * np.maximum(seeds.tau - seeds.snr**2 / seeds.d, 0)
+        walk = power_variance(seeds, facts.t, facts.s / d)
+        trigger = seeds.e * seeds.beside / seeds.d
         return Kernel(1, np.inf, facts.weight, facts.s, facts.t, facts.t, facts.alpha, token, zero, zero, facts.alpha,
-                      token, facts.own, walk, zero + (trigger / seeds.d)[:, None], zero, zero + 1)
+                      token, facts.own, walk, zero + trigger[:, None], zero, zero + 1)
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """The inner product itself."""
         return product
-
-
-@dataclasses.dataclass(frozen=True)
-class Neurons:
-    """Through m random neurons of activation phi, on values of d dimensions."""
-
-    phi: Activation
-    m: float
-    d: float
-    sphere: bool
-    accuracy: Accuracy
-
-    def moments(self, seeds: Seeds, facts: Facts) -> Kernel:
-        """The moments at nodes over the draw of the neurons, `kernel.NeuronKernel`; all seeds of one setting."""
-        e = seeds.e
-        snr = np.clip(seeds.snr, -np.sqrt(seeds.tau * seeds.d), np.sqrt(seeds.tau * seeds.d))
-        read = ValueRead(facts.s, facts.t, e * seeds.tau[:, None], facts.alpha, (e * snr / seeds.d)[:, None])
-        found = NeuronKernel(self.phi, self.m, self.d, self.sphere, self.accuracy).strengths(read)
-        R, F, D = found.weight.shape
-        trigger, length, neurons = ((facts.weight * part).sum(-1) for part in found.common)
-        common = trigger**2 * (1 - e * snr**2 / (seeds.tau * seeds.d)) + length**2 + neurons
-
-        def flat(a: FloatArray) -> FloatArray:
-            return np.ascontiguousarray(np.broadcast_to(a, (R, F, D))).reshape(R, -1)
-
-        variance = np.maximum(found.power - found.slope**2, LEAST_LEFT * found.power)
-        bare = np.maximum(found.wrong_power - found.wrong_slope**2, LEAST_LEFT * found.wrong_power)
-        mean, power = flat(found.mean), flat(found.power)
-        walk = power_variance(seeds, mean, power, 3 * self.d / (self.d + 2) if self.sphere else 3)
-        usual = np.repeat((found.weight * found.mean).sum(-1), D, axis=1)
-        return Kernel(D, self.m, flat(facts.weight[..., None] * found.weight), flat(found.own), usual, mean,
-                      flat(found.slope), flat(variance), flat(found.third / variance**(3 / 2)), flat(found.wrong_mean),
-                      flat(found.wrong_slope), flat(bare), flat(found.itself), walk,
-                      flat(common[:, None, None]), flat(found.together), flat(found.linear), found.tail)
-
-    def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
-        """E phi(u) phi(v) over a neuron's weights."""
-        x, p = gauss_hermite(self.accuracy.neuron_other)
-        s1 = np.maximum(s1, SPECK)  # a square, which scores far out take below zero
-        along = (product / np.sqrt(s1))[..., None, None]
-        aside = np.sqrt(np.maximum(s2[..., None, None] - along**2, 0))
-        beside = (self.phi.phi(along * x[:, None] + aside * x) * p).sum(-1)
-        return np.asarray((self.phi.phi(np.sqrt(s1)[..., None] * x) * beside * p).sum(-1))

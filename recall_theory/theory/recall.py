@@ -20,13 +20,13 @@ from .competitors import kinds
 from .correct_label import own_label, samples_of
 from .domain import Batch
 from .fact_loops import left_over
-from .read_out import Facts, InnerProduct, Neurons, ReadOut, facts
-from .seed import seed_law, tau_nodes
+from .kernel import NeuronKernel
+from .read_out import Facts, InnerProduct, ReadOut, facts
+from .seed import Seeds, nodes_with_weight, seed_law, tau_nodes
 from .strengths import by_signal, in_few_bits, others_of, stored
 from .training_attention import (
     Attended,
     Classes,
-    Seeds,
     attended_share,
     best_pick,
     classes,
@@ -144,18 +144,12 @@ def seeds_of(batch: Batch, sure: bool, long: bool, accuracy: Accuracy) -> tuple[
     if sure:
         tau, weight = tau_nodes(batch.d, batch.embedding, accuracy.seed_tau)
         zero = np.zeros_like(tau)
-        L, shape = np.ones_like(batch.V), (tau, zero, zero, zero)
+        law = nodes_with_weight(dataclasses.replace(batch, L=np.ones_like(batch.V)), weight, tau, zero, zero, zero)
     else:
         fewer = dataclasses.replace(accuracy, tau_nodes=accuracy.seed_tau, behind_nodes=accuracy.seed_behind,
                                     ahead_nodes=accuracy.seed_ahead * (2 if batch.sphere else 1))
-        law = seed_law(batch.V, batch.L, batch.d, batch.N, batch.embedding, bool(batch.e), m=batch.m, phi=batch.phi,
-                       accuracy=fewer)
-        weight, L, shape = law.weight, batch.L, (law.tau, law.snr, law.skew, law.excess)
-    used = weight > 0
-    of, _ = np.nonzero(used)
-    tau, snr, skew, excess = (a[used] for a in shape)
-    seeds = Seeds(batch.V[of], L[of], batch.d[of], batch.N[of], tau, snr, skew, excess, batch.e, batch.sphere)
-    weight = weight[used]
+        law = seed_law(batch, fewer)
+    seeds, weight, of = law.seeds, law.weight, law.of
     if long:
         seeds, of_top = with_top(seeds, accuracy.score_top)
         weight, of = (weight[:, None] * of_top).ravel(), np.repeat(of, accuracy.score_top)
@@ -186,7 +180,7 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
         read_out: ReadOut = InnerProduct()
         if part.phi is not None and part.m is not None:
             nodes = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
-            read_out = Neurons(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, nodes)
+            read_out = NeuronKernel(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, nodes)
         all_seeds, weights, of = laws[rules.sure, rules.long]
         rows = np.flatnonzero(np.isin(of, members))
         seeds = all_seeds.at(rows)
@@ -251,12 +245,11 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
         u = np.where(rank == 0, highest, ndtri(np.clip(below, TINY, 1)))
     zeta = np.repeat(score_of_token(seeds, u), len(p), axis=1)
     rank, p, weight = np.repeat(rank, len(p), axis=1), np.tile(p, n), np.repeat(w_u, len(p)) * np.tile(w_p, n)
-    tau, most = seeds.tau[:, None], np.sqrt(seeds.tau * seeds.d)[:, None]
-    snr = np.clip(seeds.snr[:, None], -most, most)
-    tilt = snr * zeta / d + np.sqrt(np.maximum(tau - snr**2 / d, 0) / d) * p
+    tau = seeds.tau[:, None]
+    tilt = seeds.bounded_snr[:, None] * zeta / d + np.sqrt(seeds.beside[:, None] / d) * p
     norm = np.maximum(1 + (0 if seeds.sphere else 1) * (zeta**2 - 1) / d, 1 / (4 * d))
     weight = np.broadcast_to(weight, tilt.shape)
-    read = Facts(1, weight, zeta, norm, tilt, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept),
+    read = Facts(1, weight, zeta, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept),
                  np.asarray(rank == 0, dtype=float))
     kernel = read_out.moments(seeds, read)
     kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger

@@ -11,23 +11,24 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from ..activations import Activation, activation
-from ..numerics.arrays import TINY, FloatArray
+from ..activations import Activation
+from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.gaussian_kernels import gaussian_rule, hermite_projection
 from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre, gauss_of_gamma
 from ..numerics.unit_sphere import score_of_skewed, skewed_of_score
 from .accuracy import DEFAULT, Accuracy
+from .domain import Batch
 from .formulas import score_shape
 from .formulas import step_two as st
 from .formulas.generic import Real, power_of_complement
 from .formulas.step_two import StepTwo
 
-__all__ = ["SeedLaw", "SeedNodes", "activation_moments", "attention", "attention_and_scatter", "attention_given",
-           "attention_of_fact", "attention_std", "attention_terms", "mean_and_std", "normal_score", "score_cumulants",
-           "score_of_normal", "seed_law", "seed_nodes", "size_arrays", "tau_nodes"]
+__all__ = ["SeedLaw", "SeedNodes", "Seeds", "activation_moments", "attention", "attention_terms", "mean_and_std",
+           "nodes_with_weight", "normal_score", "quantile_of_score", "score_cumulants", "score_of_normal", "seed_law",
+           "seed_nodes", "shape_score", "tau_nodes"]
 
 Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
 
@@ -44,24 +45,57 @@ LEAST_REST = 1 / 16  # guard: acts where the overlap with the trigger is nearly 
 
 
 @dataclasses.dataclass(frozen=True)
-class SeedLaw:
-    """Quadrature over seeds. Fields (B, K); weights of a row sum to 1, and may be 0.
+class Seeds(Rows):
+    """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,).
 
-    tau: |z_trig|^2. snr: the lead T over the standard deviation sigma of the tokens' scores. skew, excess: third
-    and fourth cumulant of the standardised token scores. Of the noise tokens in a sequence about `number` * `chance`
-    are distinct competitors, as many as `number` draws of that chance give; `alone` is the probability that there are
-    no copies of the fact's own token that outrank it.
+    top: normal quantile of the highest score of all tokens, which decides much where sequences are long; else None.
     """
 
-    weight: FloatArray
+    V: FloatArray
+    L: FloatArray
+    d: FloatArray
+    N: FloatArray
     tau: FloatArray
     snr: FloatArray
     skew: FloatArray
     excess: FloatArray
-    number: FloatArray
-    chance: FloatArray
-    alone: FloatArray
-    V: FloatArray
+    e: int
+    sphere: bool
+    top: FloatArray | None = None
+
+    @property
+    def lam(self) -> FloatArray:
+        return self.N / self.V
+
+    @property
+    def bounded_snr(self) -> FloatArray:
+        """(R,): the snr, no more than |z_trig| allows."""
+        most = np.sqrt(self.tau * self.d)
+        return np.asarray(np.clip(self.snr, -most, most))
+
+    @property
+    def beside(self) -> FloatArray:
+        """(R,): the part of |z_trig|^2 that no token's score sees."""
+        return np.asarray(np.maximum(self.tau - self.snr**2 / self.d, 0))
+
+
+@dataclasses.dataclass(frozen=True)
+class SeedLaw:
+    """Quadrature over seeds: nodes with their weight (R,), which sums to 1 over those `of` a setting (R,)."""
+
+    seeds: Seeds
+    weight: FloatArray
+    of: NDArray[np.intp]
+
+
+def nodes_with_weight(batch: Batch, weight: FloatArray, tau: FloatArray, snr: FloatArray, skew: FloatArray,
+                      excess: FloatArray) -> SeedLaw:
+    """The nodes (B, ...) over the seeds of settings that have a weight."""
+    used = weight > 0
+    of = np.nonzero(used)[0]
+    tau, snr, skew, excess = (np.broadcast_to(a, weight.shape)[used] for a in (tau, snr, skew, excess))
+    seeds = Seeds(batch.V[of], batch.L[of], batch.d[of], batch.N[of], tau, snr, skew, excess, batch.e, batch.sphere)
+    return SeedLaw(seeds, weight[used], of)
 
 
 # --- the shape of the tokens' scores ---------------------------------------------------------------
@@ -83,6 +117,16 @@ def normal_score(x: Real, skew: Real, excess: Real) -> Real:
     1.5
     """
     return _symmetric_inverse(score_of_skewed(x, skew), excess - 3 * skew**2 / 2)
+
+
+def shape_score(seeds: Seeds, u: FloatArray) -> FloatArray:
+    """The standardised score (R, ...) of a token, from its normal quantile u."""
+    return np.asarray(score_of_normal(u, seeds.skew[:, None], seeds.excess[:, None]))
+
+
+def quantile_of_score(seeds: Seeds, x: FloatArray) -> FloatArray:
+    """The normal quantile (R, ...) of a standardised score, the inverse of `shape_score`."""
+    return np.asarray(normal_score(x, seeds.skew[:, None], seeds.excess[:, None]))
 
 
 def _coordinate(excess: Real) -> tuple[Real, Real]:
@@ -121,15 +165,11 @@ def _symmetric_inverse(x: Real, excess: Real) -> Real:
 
 # --- the law over seeds ----------------------------------------------------------------------------
 
-def size_arrays(*values: Real) -> list[FloatArray]:
-    """Sizes as arrays (B,) of one shape."""
-    return [a.reshape(-1) for a in np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in values))]
-
-
 def activation_moments(phi: Activation, s: Real, overlap: Real = 0) -> Moments:
     """The moments of phi at input power s and at this overlap of two samples, numbers or arrays, that step two needs,
     by parts: phi's own derivative is not asked for.
 
+    >>> from recall_theory.activations import activation
     >>> k = activation_moments(activation("relu"), 1.0)
     >>> round(float(k["A"]), 6), round(float(k["B"]), 6), round(float(k["P0"]), 6)
     (0.25, 0.159155, 0.5)
@@ -152,22 +192,26 @@ def activation_moments(phi: Activation, s: Real, overlap: Real = 0) -> Moments:
             "P2": (w * slope**2).sum(-1)}
 
 
-def _step_two(sizes: list[FloatArray], m: FloatArray | None, moments: Moments, axes: int, **more: Real) -> StepTwo:
-    """The moments' arguments with so many axes after that of settings, for quadrature nodes."""
+def _moments(batch: Batch) -> Moments:
+    """The moments (B,) of the activation; nothing without an MLP."""
+    if batch.phi is None:
+        return {}
+    power = st.input_power(batch.V, batch.L, batch.e)
+    return activation_moments(batch.phi, power, st.input_overlap(batch.V, batch.L, batch.e))
+
+
+def _step_two(batch: Batch, moments: Moments, axes: int, **more: Real) -> StepTwo:
+    """What step two depends on, with so many axes after that of settings, for quadrature nodes."""
     shape = (-1,) + (1,) * axes
-    V, L, d, N = (a.reshape(shape) for a in sizes)
-    activation = {name: np.broadcast_to(value, sizes[0].shape).reshape(shape) for name, value in moments.items()}
-    return StepTwo(V, L, d, N, m=None if m is None else m.reshape(shape), **activation, **more)
+    V, L, d, N = (a.reshape(shape) for a in (batch.V, batch.L, batch.d, batch.N))
+    activation = {name: np.broadcast_to(value, batch.V.shape).reshape(shape) for name, value in moments.items()}
+    return StepTwo(V, L, d, N, e=batch.e, kappa=int(batch.embedding == "gaussian"),
+                   m=None if batch.m is None else batch.m.reshape(shape), **activation, **more)
 
 
-def _mlp(sizes: list[FloatArray], m: ArrayLike | None, phi: Activation | str | None,
-         e: int) -> tuple[FloatArray | None, Moments]:
-    """The width (B,) and the moments (B,) of the activation; None and nothing without an MLP."""
-    if m is None:
-        return None, {}
-    power = st.input_power(sizes[0], sizes[1], e)
-    overlap = st.input_overlap(sizes[0], sizes[1], e)
-    return np.broadcast_to(np.asarray(m, dtype=float), power.shape), activation_moments(activation(phi), power, overlap)
+def _without_single_tokens(batch: Batch) -> Batch:
+    """L of at least 2: a sequence of one token has no rival, and its snr does not matter."""
+    return dataclasses.replace(batch, L=np.maximum(batch.L, 2))
 
 
 def _noise(p: StepTwo) -> dict[str, st.Pair]:
@@ -175,19 +219,11 @@ def _noise(p: StepTwo) -> dict[str, st.Pair]:
     return {name: (np.maximum(token, 0), np.maximum(seen, 0)) for name, (token, seen) in st.parts(p).items()}
 
 
-def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-             trigger_in_value: bool = True, *, m: ArrayLike | None = None, phi: Activation | str | None = None,
-             accuracy: Accuracy = DEFAULT) -> SeedLaw:
-    """Quadrature nodes over seeds for tau and the snr, with their weights: fields of shape (B, K).
-
-    With an MLP, m is its width, a number or (B,), and phi its activation: a name, an expression or an `Activation`.
-    """
-    sizes = size_arrays(V, L, d, N)
-    V1, L1, _, _ = sizes
-    sizes[1] = np.maximum(L1, 2)  # a sequence of one token has no rival: its snr does not matter
-    e = int(trigger_in_value)
-    width, moments = _mlp(sizes, m, phi, e)
-    of_seeds = seed_nodes(sizes, embedding, e, accuracy, m=width, moments=moments)
+def seed_law(batch: Batch, accuracy: Accuracy = DEFAULT) -> SeedLaw:
+    """Quadrature nodes over seeds for tau and the snr, with their weights."""
+    settings = _without_single_tokens(batch)
+    moments = _moments(settings)
+    of_seeds = seed_nodes(settings, moments, accuracy)
     tau, w_tau = of_seeds.tau, of_seeds.w_tau
     # acts on a line at V near 10^15, where products overflow
     snr = np.nan_to_num(of_seeds.lead / np.sqrt(of_seeds.square))
@@ -202,17 +238,8 @@ def seed_law(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: 
         sides.append((nodes, condensed * np.where(some, mass, 0)))
     nodes, weights = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
 
-    skew, excess = score_cumulants(sizes, tau, nodes, embedding, e, m=width, moments=moments)
-    behind = np.arange(nodes.shape[-1]) < accuracy.behind_nodes
-    number, chance, alone = (np.where(behind, one[:, None, None], other[:, None, None])
-                             for one, other in zip(_rivals(V1, L1, True), _rivals(V1, L1, False), strict=True))
-
-    def flat(values: Real) -> FloatArray:
-        return np.broadcast_to(values, nodes.shape).reshape(B, -1)
-
-    return SeedLaw(weight=flat(w_tau[:, :, None] * weights), tau=flat(tau[:, :, None]), snr=flat(nodes),
-                   skew=flat(skew), excess=flat(excess), number=flat(number), chance=flat(chance), alone=flat(alone),
-                   V=V1)
+    skew, excess = score_cumulants(settings, moments, tau, nodes)
+    return nodes_with_weight(batch, w_tau[:, :, None] * weights, tau[:, :, None], nodes, skew, excess)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,19 +254,16 @@ class SeedNodes:
     weight: FloatArray
 
 
-def seed_nodes(sizes: list[FloatArray], embedding: str, e: int, accuracy: Accuracy, *, m: FloatArray | None = None,
-               moments: Moments | None = None) -> SeedNodes:
-    """The nodes at sizes V, L, d, N, (B,) each; with an MLP, of its width (B,) and the moments of its activation."""
-    V, _, d, N = sizes
-    shared: dict[str, Real] = {"e": e, "kappa": int(embedding == "gaussian")}
-    tau, w_tau = tau_nodes(d, embedding, accuracy.tau_nodes)
-    tied = 0 if embedding == "gaussian" else (3 + V / N) / V  # sum delta^4/(sum delta^2)^2, which fixed norms take off
+def seed_nodes(batch: Batch, moments: Moments, accuracy: Accuracy) -> SeedNodes:
+    """The nodes of settings, with the moments of their activation."""
+    V, d, N = batch.V, batch.d, batch.N
+    tau, w_tau = tau_nodes(d, batch.embedding, accuracy.tau_nodes)
+    tied = (3 + V / N) / V if batch.sphere else 0  # sum delta^4/(sum delta^2)^2, which fixed norms take off
     b0, w_b0 = gauss_of_gamma(2 / d / (1 + tied), accuracy.scale_nodes)
     Q, w_Q = gauss_of_gamma(2 * (1 - 1 / N) / (V - 1), accuracy.spread_nodes)
-    at = _step_two(sizes, m, moments or {}, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None],
-                   Q=Q[:, None, None, :], **shared)
+    at = _step_two(batch, moments, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None], Q=Q[:, None, None, :])
     z, w_chi = gauss_hermite(accuracy.noise_nodes)
-    width_of_log = np.log1p(_noise_spread(_step_two(sizes, m, moments or {}, 0, **shared)))[:, None]
+    width_of_log = np.log1p(_noise_spread(_step_two(batch, moments, 0)))[:, None]
     T, square, weight = _lead_and_noise(at, np.exp(np.sqrt(width_of_log) * z - width_of_log / 2), accuracy)
     weight = (weight * (w_b0[:, :, None] * w_Q[:, None, :])[:, None, :, :, None, None, None]
               * w_chi[:, None, None])
@@ -291,24 +315,12 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     return T, np.maximum(overlap + scatter, TINY), weight[..., None, :, :]
 
 
-def _rivals(V: FloatArray, L: FloatArray, behind: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(number, chance, alone): the binomial law with mean and variance of the number of distinct competitors, exact for
-    L = 2 and for V = 2. A lead below 0 loses to another copy of the fact's own token too."""
-    if behind:  # L - 1 tokens are drawn from V - 1
-        mean, variance = st.distinct_others(V, L), st.distinct_others_variance(V, L)
-    else:
-        mean, variance = st.distinct_rivals(V, L), st.distinct_rivals_variance(V, L)
-    chance = np.where(mean > 0, np.clip(1 - variance / np.where(mean > 0, mean, 1), RARE, 1), 1)
-    return mean / chance, chance, np.asarray(power_of_complement(V, L - 1)) if behind else np.ones_like(V)
-
-
-def score_cumulants(sizes: list[FloatArray], tau: FloatArray, snr: FloatArray, embedding: str, e: int, *,
-                    m: FloatArray | None = None, moments: Moments | None = None) -> tuple[Real, Real]:
+def score_cumulants(batch: Batch, moments: Moments, tau: FloatArray, snr: FloatArray) -> tuple[Real, Real]:
     """Third and fourth cumulant (B, tau, K) of the standardised scores, of the typical noise at this snr.
 
     That of the linear part of an activation: what the rest adds is taken as normal.
     """
-    p = _step_two(sizes, m, moments or {}, 2, tau=tau[:, :, None], e=e, kappa=int(embedding == "gaussian"))
+    p = _step_two(batch, moments, 2, tau=tau[:, :, None])
     noise = {name: token for name, (token, _) in _noise(p).items()}
     S = np.maximum(sum(noise.values()), TINY)
     # sigma^2 = S + snr^2 sigma^2/(tau d); the tokens' overlap with the trigger is at most 15/16 of it
@@ -386,24 +398,25 @@ def _turn(p: StepTwo) -> tuple[Real, Real]:
 
 # --- attention at a given seed -----------------------------------------------------------------------
 
-def _none_above(law: SeedLaw, below: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(B, K, G): the probability that no competitor of a sequence outranks, each being below with the given
-    probability, and its derivative by that."""
-    number, chance = law.number[..., None], law.chance[..., None]
+def _rivals(seeds: Seeds) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(R, 1) each: how many draws of which chance give as many distinct competitors as a sequence's noise holds, in
+    mean and variance, exact for L = 2 and for V = 2; and the chance that there are no copies of the fact's own token
+    that outrank it, as a lead below 0 loses to another copy too."""
+    V, L, behind = seeds.V[:, None], seeds.L[:, None], seeds.snr[:, None] < 0
+    mean, variance = st.distinct_tokens(V - 1, np.where(behind, V - 1, V), L - 1)
+    some = mean > 0
+    chance = np.where(some, np.clip(1 - variance / np.where(some, mean, 1), RARE, 1), 1)
+    return mean / chance, chance, np.where(behind, power_of_complement(V, L - 1), 1)
+
+
+def _given_score(seeds: Seeds, zeta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(R, F): the probability that a fact is attended whose own token scores zeta (R, F) standard deviations, and its
+    derivative by the chance that a competitor is below."""
+    number, chance, alone = _rivals(seeds)
+    below = ndtr(quantile_of_score(seeds, zeta + seeds.snr[:, None]))
     one = np.maximum(1 - chance + chance * below, TINY)  # of the draws that make up a sequence's competitors
-    none = law.alone[..., None] * np.exp(number * np.log(one))
+    none = alone * np.exp(number * np.log(one))
     return none, none * number * chance / one
-
-
-def attention_of_fact(law: SeedLaw, zeta: FloatArray) -> FloatArray:
-    """(B, K, F): probability that a fact is attended whose own token scores zeta (B, K, F) standard deviations."""
-    return _given_score(law, zeta)[0]
-
-
-def _given_score(law: SeedLaw, zeta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """`_none_above` for facts whose own token scores zeta (B, K, F)."""
-    u = normal_score(zeta + law.snr[..., None], law.skew[..., None], law.excess[..., None])
-    return _none_above(law, ndtr(u))
 
 
 def score_grid(accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
@@ -414,71 +427,49 @@ def score_grid(accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
     return u, p / p.sum()
 
 
-def attention_given(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> FloatArray:
-    """(B, K): the mean over facts of the probability of being attended, at each node."""
-    u, p = score_grid(accuracy)
-    zeta = score_of_normal(u, law.skew[..., None], law.excess[..., None])
-    out: FloatArray = attention_of_fact(law, zeta) @ p
-    return out
+def mean_and_std(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(B,) each: attention over seeds, its mean and its standard deviation, test sequences being exhausted, and the
+    part of the variance that is there at a given tau and lead, because the vocabulary is a finite draw of tokens.
 
-
-def attention_and_scatter(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray, FloatArray]:
-    """(B, K) each: `attention_given`, and its variance because the vocabulary is a finite draw of tokens.
-
-    V^-1 times the variance of the influence of one token's score z: as the fact, given(z); as a rival of all facts
-    with a score above z - snr, the number of rivals times the chance that no other one wins.
+    That is V^-1 times the variance of the influence of one token's score z: as the fact, given(z); as a rival of all
+    facts with a score above z - snr, the number of rivals times the chance that no other one wins.
     """
-    u, p = score_grid(accuracy)
-    skew, excess = law.skew[..., None], law.excess[..., None]
-    zeta = score_of_normal(u, skew, excess)
-    given, slope = _given_score(law, zeta)
+    seeds, (u, p) = law.seeds, score_grid(accuracy)
+    zeta = shape_score(seeds, u)
+    given, slope = _given_score(seeds, zeta)
     pressure = p * slope
-    above = np.cumsum(pressure[..., ::-1], axis=-1)[..., ::-1] - pressure / 2  # of facts that score more than zeta
-    place = (normal_score(zeta - law.snr[..., None], skew, excess) - u[0]) * accuracy.score_steps
+    above = np.cumsum(pressure[:, ::-1], axis=-1)[:, ::-1] - pressure / 2  # of facts that score more than zeta
+    place = (quantile_of_score(seeds, zeta - seeds.snr[:, None]) - u[0]) * accuracy.score_steps
     place = np.clip(place, 0, len(u) - 1)
     low = np.minimum(place.astype(int), len(u) - 2)
     rival = ((1 - place + low) * np.take_along_axis(above, low, axis=-1)
              + (place - low) * np.take_along_axis(above, low + 1, axis=-1))
     influence = given + rival
-    spread = influence - (influence @ p)[..., None]
-    return given @ p, spread**2 @ p / law.V[:, None]
+    spread = influence - (influence @ p)[:, None]
+    each = given @ p
+    mean = _over_seeds(law, each)
+    scatter = _over_seeds(law, spread**2 @ p / seeds.V)
+    return mean, np.sqrt(_over_seeds(law, (each - mean[law.of])**2) + scatter), scatter
 
 
-def mean_and_std(law: SeedLaw, accuracy: Accuracy = DEFAULT) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(B,) each: attention over seeds, its mean and its standard deviation, test sequences being exhausted, and the
-    part of the variance that is there at a given tau and lead."""
-    each, tokens = attention_and_scatter(law, accuracy)
-    mean: FloatArray = (law.weight * each).sum(axis=-1)
-    between = (law.weight * (each - mean[:, None])**2).sum(axis=-1)
-    scatter = (law.weight * tokens).sum(axis=-1)
-    std: FloatArray = np.sqrt(between + scatter)
-    return mean, std, scatter
+def _over_seeds(law: SeedLaw, values: FloatArray) -> FloatArray:
+    """(B,): the means of values (R,) over the seeds of each setting."""
+    return np.asarray(np.bincount(law.of, law.weight * values), dtype=float)
 
 
-def attention(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-              trigger_in_value: bool = True, *, m: ArrayLike | None = None, phi: Activation | str | None = None,
-              accuracy: Accuracy = DEFAULT) -> FloatArray:
+def attention(batch: Batch, accuracy: Accuracy = DEFAULT) -> FloatArray:
     """(B,): predicted probability that the argmax attention is the informative position."""
-    law = seed_law(V, L, d, N, embedding, trigger_in_value, m=m, phi=phi, accuracy=accuracy)
-    return np.asarray((law.weight * attention_given(law, accuracy)).sum(axis=-1))
+    law = seed_law(batch, accuracy)
+    u, p = score_grid(accuracy)
+    return _over_seeds(law, _given_score(law.seeds, shape_score(law.seeds, u))[0] @ p)
 
 
-def attention_std(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-                  trigger_in_value: bool = True) -> FloatArray:
-    """(B,): standard deviation of attention over seeds, test sequences being exhausted."""
-    return mean_and_std(seed_law(V, L, d, N, embedding, trigger_in_value))[1]
-
-
-def attention_terms(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
-                    trigger_in_value: bool = True, *, m: ArrayLike | None = None,
-                    phi: Activation | str | None = None) -> dict[str, FloatArray]:
+def attention_terms(batch: Batch) -> dict[str, FloatArray]:
     """Contributions (B,) to (noise/signal)^2 of attention, by cause; signal is the mean lead at tau = 1."""
-    sizes = size_arrays(V, L, d, N)
-    sizes[1] = np.maximum(sizes[1], 2)  # as in `seed_law`
-    width, moments = _mlp(sizes, m, phi, int(trigger_in_value))
-    p = _step_two(sizes, width, moments, 0, e=int(trigger_in_value), kappa=int(embedding == "gaussian"))
+    settings = _without_single_tokens(batch)
+    p = _step_two(settings, _moments(settings), 0)
     signal = np.maximum(st.lead(p)**2, TINY)
-    terms = {"trigger overlap" if m is None else "attention overlap: trigger": 1 / sizes[2]}
+    terms = {"trigger overlap" if batch.m is None else "attention overlap: trigger": 1 / batch.d}
     for name, (token, _) in _noise(p).items():
-        terms[name] = np.broadcast_to(token / signal, sizes[0].shape)
+        terms[name] = np.broadcast_to(token / signal, batch.V.shape)
     return terms

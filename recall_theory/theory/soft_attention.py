@@ -16,9 +16,10 @@ from scipy.special import exp1, ndtr, ndtri
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite, gauss_legendre
 from .accuracy import Accuracy
+from .domain import Batch
 from .formulas import finite_rate_formulas as fr
-from .seed import score_cumulants, seed_nodes, size_arrays
-from .training_attention import BELOW_ONE, EMPTY, Seeds, shape_score, summed_by_class
+from .seed import Seeds, score_cumulants, seed_nodes, shape_score
+from .training_attention import BELOW_ONE, EMPTY, summed_by_class
 
 LOWEST_LOG = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
 CELLS_OF_INTEGRAL = 128  # a unit of that logarithm, on which a cubic is as good as the integral
@@ -44,11 +45,9 @@ class SoftSeeds:
         return np.asarray(self.heat[:, None] * (zeta + self.seeds.snr[:, None]))
 
 
-def soft_seeds(sizes: dict[str, float], embedding: str, e: int, beta: float, accuracy: Accuracy) -> SoftSeeds:
-    """Nodes over |z_trig|^2, the lead, and |z_EOS|^2, which scales all logits."""
-    V, L, d, N = (sizes[name] for name in "VLdN")
-    of_seeds = seed_nodes(size_arrays(V, L, d, N), embedding, e,
-                          dataclasses.replace(accuracy, tau_nodes=accuracy.soft_tau))
+def soft_seeds(batch: Batch, accuracy: Accuracy) -> SoftSeeds:
+    """Nodes of one setting over |z_trig|^2, the lead, and |z_EOS|^2, which scales all logits."""
+    of_seeds = seed_nodes(batch, {}, dataclasses.replace(accuracy, tau_nodes=accuracy.soft_tau))
     tau, w_tau = of_seeds.tau, of_seeds.w_tau
     shape, rows = np.broadcast_shapes(of_seeds.weight.shape, of_seeds.square.shape), tau.shape[1]
     T, square, weight = (np.broadcast_to(a, shape)[0].reshape(rows, -1)
@@ -64,17 +63,17 @@ def soft_seeds(sizes: dict[str, float], embedding: str, e: int, beta: float, acc
                           np.einsum("ti,tia,ti->ta", weight, powers, np.log(square) / 2)[..., None])
     sigma = np.exp((np.stack([np.ones_like(x), x, x**2], -1) @ fit)[..., 0])
     one = np.ones(1)
-    sphere = embedding == "sphere"
-    query, w_query = (one, one) if sphere else gauss_gamma(2 / d, accuracy.soft_query)
+    query, w_query = (one, one) if batch.sphere else gauss_gamma(2 / batch.d[0], accuracy.soft_query)
     mass = (w_tau[0][:, None] * w_lead)[..., None] * w_query
     used = mass > RARE
     t, T, sigma, scale = (np.broadcast_to(a, mass.shape)[used] for a in (
         tau[0][:, None, None], lead[..., None], sigma[..., None], query))
-    full = [np.full(len(t), float(size)) for size in (V, L, d, N)]
-    skew, excess = score_cumulants(full, t[:, None], (T / sigma)[:, None, None], embedding, e)
-    seeds = Seeds(full[0], full[1], full[2], full[3], t, T / sigma, skew.reshape(-1), excess.reshape(-1), e, sphere)
-    tie = fr.count_tie(V, L, d, N, e, t) / sigma
-    return SoftSeeds(seeds, mass[used] / mass[used].sum(), beta * scale * sigma, tie)
+    each = batch.at(np.zeros(len(t), dtype=np.intp))
+    skew, excess = score_cumulants(each, {}, t[:, None], (T / sigma)[:, None, None])
+    seeds = Seeds(each.V, each.L, each.d, each.N, t, T / sigma, skew.reshape(-1), excess.reshape(-1), batch.e,
+                  batch.sphere)
+    tie = fr.count_tie(each.V, each.L, each.d, each.N, batch.e, t) / sigma
+    return SoftSeeds(seeds, mass[used] / mass[used].sum(), (batch.beta or 0.0) * scale * sigma, tie)
 
 
 @functools.cache

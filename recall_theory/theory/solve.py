@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,11 @@ from ..numerics.arrays import TINY, FloatArray
 from ..numerics.forced_choice import forced_choice
 from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
 from ..settings import OBSERVABLES, PARAMETERS, SIZES, SettingError, activation_in_use, beta_of, check_proportion
-from .domain import sizes_of
+from .domain import Batch, batch_of
 from .formulas import leading_laws as laws
 from .formulas.finite_rate_formulas import least_rates, logit_lead, typical_weight
 from .formulas.generic import solved
-from .noise_budget import TypicalKernel, mlp_recall_terms, recall_terms, typical_kernel
+from .noise_budget import recall_terms, typical_kernel
 from .orthogonal import orthogonal_prediction
 from .predict import Prediction, Predictions, predictions_at
 from .seed import attention as mean_attention
@@ -54,14 +55,6 @@ class Model:
     bits: int | None = None
     beta: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.bits is not None and self.beta is not None:
-            raise SettingError("bits", f"bits={self.bits}: with eta and gamma Val isn't quantised; leave one or the "
-                               "others out")
-        if self.activation is not None and self.embedding == "orthogonal":
-            raise SettingError("embedding", "embedding='orthogonal': with an MLP the theory describes gaussian and "
-                               "sphere embeddings (simulate takes it)")
-
     @property
     def sizes(self) -> tuple[str, ...]:
         """The names of its sizes."""
@@ -72,10 +65,14 @@ class Model:
         """Its fields that are parameters of a `Setting`."""
         return {name: getattr(self, name) for name in ("embedding", "trigger_in_value", "activation")}
 
+    def batch(self, at: Mapping[str, ArrayLike]) -> Batch:
+        """The settings of this model that have these sizes."""
+        return Batch.of(**at, phi=self.activation, embedding=self.embedding,
+                        trigger_in_value=self.trigger_in_value, bits=self.bits, beta=self.beta)
+
     def predict(self, at: Sizes) -> Predictions:
         """Everything, in full."""
-        return predictions_at(at, self.activation, self.embedding, self.trigger_in_value, beta=self.beta,
-                              bits=self.bits)
+        return predictions_at(self.batch(at))
 
     def weight(self, at: Sizes) -> FloatArray:
         """About the mean attention weight of the informative token: 1/(1 + (L - 1) e^-lead), its logit lead T beta."""
@@ -89,14 +86,12 @@ class Model:
         """Predicted attention alone: a small part of what a whole prediction costs."""
         if self.embedding == "orthogonal":
             return self.estimate(at)["attention"]
-        mean = mean_attention(at["V"], at["L"], at["d"], at["N"], self.embedding, self.trigger_in_value,
-                              m=at.get("m"), phi=self.activation)
-        return np.where(at["L"] > 1, mean, 1)  # a sequence of one token has no rival
+        return np.where(at["L"] > 1, mean_attention(self.batch(at)), 1)  # a sequence of one token has no rival
 
     def estimate(self, at: Sizes) -> dict[str, FloatArray]:
         """Attention, and a quick guess of recall and accuracy for a search to start from."""
         if self.embedding == "orthogonal":
-            return orthogonal_prediction(at["V"], at["L"], at["d"], at["N"], self.trigger_in_value)
+            return orthogonal_prediction(self.batch(at))
         recall, attention = self.estimate_recall(at), self.attention(at)
         # A mixture is answered right while the weight of the right token is not small: sqrt is a guess of how often.
         return {"attention": attention, "recall": recall, "accuracy": recall * attention * np.sqrt(self.weight(at))}
@@ -105,20 +100,15 @@ class Model:
         """A quick guess of recall: the terms as Gaussian noise."""
         if self.embedding == "orthogonal":
             return self.estimate(at)["recall"]
-        V, d, N = at["V"], at["d"], np.maximum(at["N"] * self.weight(at), 1)
-        terms = (recall_terms(V, d, N, self.trigger_in_value, self.bits) if self.activation is None else
-                 mlp_recall_terms(self._kernel(d), V, d, N, at["m"]))
-        noise = np.maximum(sum(terms.values()), TINY)
+        V, N = at["V"], np.maximum(at["N"] * self.weight(at), 1)
+        noise = np.maximum(sum(recall_terms(self.batch({**at, "N": N})).values()), TINY)
         return np.asarray(forced_choice(1 / np.sqrt(noise), V) * -np.expm1(-N / V))
-
-    def _kernel(self, d: ArrayLike) -> TypicalKernel:
-        return typical_kernel(activation(self.activation), d, int(self.trigger_in_value))
 
     def interference(self, d: float, m: float | None = None, e: int | None = None) -> float:
         """The V that interference and the MLP's noise leave at any N, to leading order."""
         if self.activation is None or m is None:
             return float(laws.recall_interference(d=d, e=int(self.trigger_in_value) if e is None else e, tau=1))
-        k = self._kernel(d)
+        k = typical_kernel(activation(self.activation), d, int(self.trigger_in_value))
         return float(solved(float(d * k.lead**2 / (2 * (k.variance + k.noise / m)))))
 
     def search_range(self, unknown: str, fixed: dict[str, float], target: float) -> tuple[float, float]:
@@ -216,11 +206,10 @@ def rates_of_limit(in_limit: Prediction) -> float | None:
     4.6
     """
     s = in_limit.setting
-    sizes = {name: np.array([size]) for name, size in sizes_of(s).items()}
 
     def gap(beta: float) -> float:
         """The larger distance of recall and accuracy at eta*gamma = beta from their limits."""
-        at = predictions_at(sizes, s.activation, s.embedding, s.trigger_in_value, beta=beta)
+        at = predictions_at(dataclasses.replace(batch_of(s), beta=beta))
         return max(abs(float(at.recall[0]) - in_limit.recall), abs(float(at.accuracy[0]) - in_limit.accuracy))
 
     if s.L == 1:

@@ -20,7 +20,8 @@ from ..numerics.quadrature import condensation
 from ..numerics.quantiser import compression, quantiser_noise
 from .formulas import recall_formulas as rf
 from .read_out import Kernel, NeuronDraw
-from .training_attention import SPECK, Classes, Seeds, best_pick
+from .seed import Seeds
+from .training_attention import SPECK, Classes, best_pick
 
 # powers of a value's scale in the moments of its kernel
 SCALES = {"own": 1, "usual": 1, "mean": 1, "slope": 1, "bare_mean": 1, "bare_slope": 1, "bare_own": 1, "variance": 2,

@@ -21,7 +21,7 @@ from ..numerics.quadrature import (
     gauss_parts_of_normal,
 )
 from .accuracy import Accuracy
-from .seed import normal_score, score_of_normal
+from .seed import Seeds, quantile_of_score, shape_score
 
 END_EDGES = np.array([1 / 50, 49 / 50])  # shares between which and 0 or 1 most labels lie
 LONG = 1  # times the vocabulary: sequences longer than this see the top tokens nearly always
@@ -29,30 +29,6 @@ LONG = 1  # times the vocabulary: sequences longer than this see the top tokens 
 SPECK = 1e-9  # relative size below which a variance, or a mass left over, is as good as none
 BELOW_ONE = 1 - 1e-15  # the greatest chance whose complement has a logarithm worth taking
 EMPTY = 1e-13  # a weight that adds nothing in double precision, as of a class that holds no label
-
-
-@dataclasses.dataclass(frozen=True)
-class Seeds(Rows):
-    """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,).
-
-    top: normal quantile of the highest score of all tokens, which decides much where sequences are long; else None.
-    """
-
-    V: FloatArray
-    L: FloatArray
-    d: FloatArray
-    N: FloatArray
-    tau: FloatArray
-    snr: FloatArray
-    skew: FloatArray
-    excess: FloatArray
-    e: int
-    sphere: bool
-    top: FloatArray | None = None
-
-    @property
-    def lam(self) -> FloatArray:
-        return self.N / self.V
 
 
 def is_long(V: float, L: float) -> bool:
@@ -75,21 +51,11 @@ def chance_above(seeds: Seeds, u: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(1 - ndtr(u) / ndtr(seeds.top)[:, None], 0))
 
 
-def shape_score(seeds: Seeds, u: FloatArray) -> FloatArray:
-    """The standardised score (R, ...) of a token, from its normal quantile u."""
-    return np.asarray(score_of_normal(u, seeds.skew[:, None], seeds.excess[:, None]))
-
-
 def score_of_token(seeds: Seeds, u: FloatArray) -> FloatArray:
     """The same of a token whose embedding is looked at: on the sphere a score in units of its spread is sqrt(d) times a
     coordinate of a unit vector."""
     zeta, most = shape_score(seeds, u), np.sqrt(seeds.d)[:, None]
     return np.clip(zeta, -most, most) if seeds.sphere else zeta
-
-
-def quantile_of_score(seeds: Seeds, x: FloatArray) -> FloatArray:
-    """The normal quantile (R, ...) of a standardised score, the inverse of `shape_score`."""
-    return np.asarray(normal_score(x, seeds.skew[:, None], seeds.excess[:, None]))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,8 +19,9 @@ from .competitors import Kinds
 from .correct_label import OwnLabel
 from .formulas import recall_formulas as rf
 from .read_out import LEAST_LEFT, Kernel
+from .seed import Seeds
 from .strengths import Stored
-from .training_attention import SPECK, Classes, Seeds
+from .training_attention import SPECK, Classes
 
 __all__ = ["Law", "answers", "scatter"]
 
@@ -34,7 +35,7 @@ LEAST_CHANCE = 1 / 100  # of a competitor to stay below, where so few labels are
 class Law:
     """What facts of a seed are like. On points (R, A) of the logarithm of the expected number of competitors above:
 
-    hazards: these. mass: of facts. logit: the own. noise: of the output in it. shift, left: mean and variance of the
+    mass: of facts. logit: the own. noise: of the output in it. shift, left: mean and variance of the
     logit that such a fact's label has where another fact is read out. Logits are in a competitor's standard deviations.
     Averages over facts (R,): surplus: Cov(recall, n_k). shared: correlation of two facts' competitors. length: the part
     Q/Theta of the lead that the noise's length moves. gain: of a competitor's logit per unit of its strength. cross: of
@@ -44,7 +45,6 @@ class Law:
     together.
     """
 
-    hazards: FloatArray
     mass: FloatArray
     logit: FloatArray
     noise: FloatArray
@@ -100,9 +100,8 @@ def answers(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, own: 
     theta = mean(stored.square)
     unit = (groups.weight * groups.share * (groups.share + 1 / lam[:, None])).sum(-1) / theta
     pair, triple, four = _cycles(mean(kernel.variance - kernel.common), mean(kernel.linear), d, kernel.width)
-    logs = np.linspace(fact_loops.LOG_WON, fact_loops.LOG_LOST, accuracy.pair)
     return each, Law(
-        hazards=np.broadcast_to(logs, mass.shape), mass=mass, logit=scaled / whole, noise=noise / whole,
+        mass=mass, logit=scaled / whole, noise=noise / whole,
         shift=shift / whole,
         left=1 - changed + shift_square / whole - (shift / whole)**2,
         surplus=mean((own.weight * each * own.surplus).sum(-1)), shared=shared,
@@ -118,8 +117,8 @@ def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
     far = np.stack([np.where(expected > 2 * won, -ndtri(won / np.maximum(expected, 2 * won)), np.inf)
                     for won in (EXPECTED_IF_WON, NEARLY_WON)])
     near = np.stack([-ndtri(np.minimum(lost / others, 1 - LEAST_CHANCE)) for lost in (EXPECTED_IF_LOST, NEARLY_LOST)])
-    third = kinds.third if kinds.third is not None else np.zeros((*kinds.power.shape, 0))
-    return copied(fact_loops.Competitors, kinds.weight, far, kinds.mean, kinds.variance, third, near, kinds.single)
+    return copied(fact_loops.Competitors, kinds.weight, far, kinds.mean, kinds.variance, kinds.third, near,
+                  kinds.single)
 
 
 def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, points: int,
@@ -190,7 +189,7 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     """(R,): variance of recall over seeds at a row."""
     V, d, lam, e = seeds.V, seeds.d, seeds.lam, seeds.e
     h, pairs = law.mass, np.maximum(V - 1, 1)[:, None]
-    log_below = -np.exp(law.hazards) / pairs
+    log_below = -np.exp(np.linspace(fact_loops.LOG_WON, fact_loops.LOG_LOST, accuracy.pair)) / pairs
     A = -ndtri(np.clip(-np.expm1(log_below), TINY, 1 - SPECK))  # the own logit as the quantile of one competitor
     alone = np.exp(pairs * log_below)
     recall = (h * alone).sum(-1)

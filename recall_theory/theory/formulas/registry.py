@@ -65,7 +65,6 @@ SYMBOLS = {name: SymbolInfo(*info) for name, info in {
     "e": ("e", "1 if the trigger is part of the values, else 0", "0 or 1"),
     "tau": (r"\tau", "squared norm of the trigger embedding, near 1", "positive"),
     "lam": (r"\lambda", "N/V, the mean number of training samples of a fact", "positive"),
-    "q": ("q", "d/V", "positive"),
     "s": ("s", "lead of the right answer in standard deviations of a competitor", "real"),
     "K": ("K", "number of alternatives", "at least 1"),
     "b0": ("b_0", "squared length of the outputs' projection on the label noise, near 1", "positive"),

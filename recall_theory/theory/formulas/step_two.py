@@ -26,8 +26,6 @@ _REGIME = "V, d large at any ratio d/V; L and N/V at least 2"
 _MLP_REGIME = "V, d, m large; L at least 8; N/V at least 2"
 _ALONE = "V L d N e tau b0 Q kappa"
 _NEURONS = "A B A2 K1 h0 h1 h2 h3 h4 h5 h6 A0 P0 P2"
-_EITHER = "L - 1 as V -> infinity, V - 1 as L -> infinity"
-_SURE = "0 as V -> infinity at fixed L"
 _exact: Row = functools.partial(formula, reference=_WHERE, regime="exact")
 
 
@@ -673,20 +671,11 @@ def distinct_tokens(these: Real, V: Real, n: Real) -> Pair:
     return these * present, these * missing * (beside + present)
 
 
-distinct_rivals = _exact(
-    "attention.rivals", "Mean number of distinct tokens, other than the informative one, among the L - 1 noise tokens",
-    limits=_EITHER)(lambda V, L: distinct_tokens(V - 1, V, L - 1)[0])
-
-distinct_rivals_variance = _exact(
-    "attention.rivals_variance",
-    "Variance of the number of distinct tokens, other than the informative one, among the L - 1 noise tokens",
-    limits=_SURE)(lambda V, L: distinct_tokens(V - 1, V, L - 1)[1])
-
-distinct_others = _exact(
-    "attention.others", "Mean number of distinct tokens among L - 1 noise tokens, none of which is the informative one",
-    limits=_EITHER)(lambda V, L: distinct_tokens(V - 1, V - 1, L - 1)[0])
-
-distinct_others_variance = _exact(
-    "attention.others_variance",
-    "Variance of the number of distinct tokens among L - 1 noise tokens, none of which is the informative one",
-    regime="exact; V at least 3", limits=_SURE)(lambda V, L: distinct_tokens(V - 1, V - 1, L - 1)[1])
+for _name, _missing, _subject in (
+        ("rivals", 0, "distinct tokens, other than the informative one, among the L - 1 noise tokens"),
+        ("others", 1, "distinct tokens among L - 1 noise tokens, none of which is the informative one")):
+    _exact(f"attention.{_name}", f"Mean number of {_subject}", limits="L - 1 as V -> infinity, V - 1 as L -> infinity",
+           arguments="V L")(lambda V, L, missing=_missing: distinct_tokens(V - 1, V - missing, L - 1)[0])
+    _exact(f"attention.{_name}_variance", f"Variance of the number of {_subject}",
+           regime="exact; V at least 3" if _missing else "exact", limits="0 as V -> infinity at fixed L",
+           arguments="V L")(lambda V, L, missing=_missing: distinct_tokens(V - 1, V - missing, L - 1)[1])

@@ -208,9 +208,8 @@ def linear_dimension(n: float) -> int:
 
 def recall_at(V: float, d: float) -> float:
     """Recall of V facts at dimension d, mean over seeds."""
-    facts, size, sure = np.array([float(V)]), np.array([float(d)]), np.zeros(1)
-    settings = Batch(facts, sure + 1, size, RATIO_OF_LIMIT * facts, None, None, "gaussian", 1)
-    return float(recall_and_accuracy(settings, sure, sure, DEFAULT)["recall"][0])
+    sure = np.zeros(1)
+    return float(recall_and_accuracy(Batch.of(V, 1, d, RATIO_OF_LIMIT * V), sure, sure, DEFAULT)["recall"][0])
 
 
 def attention_capacity(d: int, target: float, leading: float) -> int | None:
