@@ -201,7 +201,7 @@ def networks(tables):
     return observed
 
 
-def predicted(sizes, *more, **further):
+def predicted(sizes):
     """In place of the theory's quadratures: shares that fall and rise as they should."""
     V, L, d, N = (sizes[name] for name in "VLdN")
     score = d / (d + np.sqrt(V) + L / 10 + V / N)
@@ -232,7 +232,8 @@ def numbered(work, todo, *where, **more):
 def quick(monkeypatch):
     """Cheap stand-ins for the theory's quadratures and for training: what is tested here is what lies around."""
     for function, stand_in in (
-            (prediction._predicted, predicted), (workers.ordered_map, observed), (workers.unordered_map, numbered),
+            (prediction._predicted, lambda batch, accuracy: predicted(vars(batch))),
+            (workers.ordered_map, observed), (workers.unordered_map, numbered),
             (run_sweep.cluster_map, numbered), (map_with_progress, lambda jobs, progress: map),
             (hebbian_memory.gaussian_errors, lambda n, d, outputs: n / (n + d * outputs)),
             (hebbian_memory.sphere_errors, lambda n, d: n / (n + d * d)),
