@@ -16,6 +16,9 @@ import functools
 from collections.abc import Iterator
 from fractions import Fraction
 
+import numpy as np
+
+from ...numerics.arrays import FloatArray
 from .generic import Real, exp
 
 MOST = 8  # moments that the law of the scores asks for
@@ -80,8 +83,23 @@ def wishart(k: int, V: Real, d: Real, kappa: Real) -> Real:
 
 
 def all_moments(V: Real, d: Real, kappa: Real) -> dict[int, Real]:
-    """`wishart` for all k up to 8, and 1 for k = 0."""
-    return {0: 1, **{k: wishart(k, V, d, kappa) for k in range(1, MOST + 1)}}
+    """`wishart` for all k up to 8, and 1 for k = 0; of arrays all at once, by one product of matrices."""
+    if not (isinstance(V, np.ndarray) and isinstance(d, np.ndarray) and isinstance(kappa, int) and kappa in (0, 1)):
+        return {0: 1, **{k: wishart(k, V, d, kappa) for k in range(1, MOST + 1)}}
+    V, d = np.broadcast_arrays(V, d)
+    powers = np.arange(MOST + 1)[(slice(None), *[None] * V.ndim)]
+    by_n = np.tensordot(_coefficients(int(kappa)), d**powers[:-1], 1)  # (k, i, ...)
+    return {0: 1, **dict(enumerate((by_n * (V - 1)**powers[1:]).sum(axis=1) / V**powers[1:], 1))}
+
+
+@functools.cache
+def _coefficients(kappa: int) -> FloatArray:
+    """(k, i, j), all from 1 on: of n^i d^(j - 1) in V^k `wishart`."""
+    out = np.zeros((MOST, MOST, MOST))
+    for k in range(1, MOST + 1):
+        for i, j, number in pairings(k):
+            out[k - 1, i - 1, j - 1] = number if kappa or (k - i - j + 1) % 2 == 0 else -number
+    return out
 
 
 def along_mean_on_sphere(V: Real, d: Real) -> tuple[Real, Real, Real]:
