@@ -132,14 +132,10 @@ def value_step(setting: Setting, emb: Embeddings, samples: Samples, attention: C
     f(h_i) is h_i, or with a layer its features, without the 1/sqrt(m).
     """
     informative, noise = emb.informative_values(setting), emb.z_in
+    f: Callable[[FloatArray], FloatArray] = (lambda h: h) if layer is None else layer.features
+    of_noise = functools.cache(lambda: f(noise))  # with a layer no sequence reads it under uniform attention
     own = np.zeros(setting.V)
     total = np.zeros((setting.V, setting.d if layer is None else len(layer.W_in)))  # the sums of f(h_i) by label
-
-    @functools.cache
-    def of_noise() -> FloatArray:
-        """Computed if a sequence attends to one token: under uniform attention none does."""
-        return noise if layer is None else layer.features(noise)
-
     rows = max(1, WEIGHTS // setting.L)
     for group, table in row_groups(setting.V):
         table.fill(0)
@@ -148,15 +144,15 @@ def value_step(setting: Setting, emb: Embeddings, samples: Samples, attention: C
             if layer is not None:  # what is mixed has features of its own; the rest is read from a table
                 is_mixed = (attended.own < 1) & (attended.others.max(axis=1, initial=0) < 1)
                 some = block.at(is_mixed)
-                features = layer.features(attended.at(is_mixed).mixed(some, informative, noise))
-                loops.add_rows(total, some.informative[:, None], features)
+                mixed = attended.at(is_mixed).mixed(some, informative, noise)
+                loops.add_rows(total, some.informative[:, None], f(mixed))
                 block, attended = block.at(~is_mixed), attended.at(~is_mixed)
             own += np.bincount(block.informative, weights=attended.own, minlength=setting.V)
             loops.add_weights(block.informative - group.start, block.noise, attended.own, attended.others, table)
         if table.any():
             total[group] += table @ of_noise()
     if own.any():
-        total += own[:, None] * (informative if layer is None else layer.features(informative))
+        total += own[:, None] * f(informative)
     return emb.residuals.T @ total / setting.N
 
 
