@@ -39,9 +39,10 @@ class Value:
     """What is read out for a fact, (R, E): h = a (z_k + e z_trig) + noise, a = 1 and no noise for recall.
 
     weight: of the entry. zeta: the token's score. t = e z_trig.h, s = |h|^2, alpha: overlap of h with a token per unit
-    of that token's score, own = (z_k + e z_trig).h, token = z_k.h. noise: squared norm of the noise. wobble: variance
-    of `own`. copies: mean overlap of h with the noise's tokens, per label's unit of noise. top, rest, squares: weight
-    of the greatest noise token, of all others, and the sum of their squares.
+    of that token's score, own = (z_k + e z_trig).h, token = z_k.h. free: variance of a token's overlap with h that its
+    score leaves open. noise: squared norm of the noise. wobble: variance of `own`. copies: mean overlap of h with the
+    noise's tokens, per label's unit of noise. top, rest, squares: weight of the greatest noise token, of all others,
+    and the sum of their squares.
     """
 
     weight: FloatArray
@@ -49,6 +50,7 @@ class Value:
     t: FloatArray
     s: FloatArray
     alpha: FloatArray
+    free: FloatArray
     own: FloatArray
     token: FloatArray
     noise: FloatArray
@@ -91,7 +93,8 @@ def read(soft: SoftSeeds, at: Tokens, mixed: Mixture | None) -> Value:
     s = token**2 * at.norm + e * a * (a * tau + 2 * token * with_fact + 2 * with_noise) + 2 * token * joint + noise
     t = e * (a * tau + snr * (token * zeta + tilt) / d + across * size)
     overlap = token * at.norm + e * a * with_fact + joint
-    return Value(at.weight, zeta, t, np.maximum(s + tilt**2 / d, SPECK), (token * zeta + e * a * snr + tilt) / d,
+    s, alpha = np.maximum(s + tilt**2 / d, SPECK), (token * zeta + e * a * snr + tilt) / d
+    return Value(at.weight, zeta, t, s, alpha, left_open(s / d, alpha),
                  overlap + e * (a * tau + token * with_fact + with_noise), overlap, noise, noise / d,
                  (top + rest) / V, top, rest, squares)
 
@@ -112,25 +115,25 @@ class Noise:
     third: FloatArray
 
 
-def stored_noise(softmax: Softmax, groups: Labels, value: Value, free: FloatArray) -> Noise:
-    """The moments, `free` (R, E) being the variance of an overlap that its score leaves open."""
+def stored_noise(softmax: Softmax, groups: Labels, value: Value) -> Noise:
+    """What each class of labels stores, as the values (R, E) read it."""
     seeds = softmax.seeds
     V, lam = seeds.V[:, None, None], seeds.lam[:, None, None]
     a, a2, zeta, varied, spread, tied, astray, squares = (getattr(groups, name)[:, None] for name in (
         "a", "a2", "zeta", "varied", "spread", "tied", "astray", "squares"))
-    alpha, token = value.alpha[..., None], value.token[..., None]
+    alpha, token, free = value.alpha[..., None], value.token[..., None], value.free[..., None]
     along = fr.along(a, a2)
     wrong = (softmax.picked(value.zeta) * value.token + value.copies)[..., None] + astray * alpha
     missed = 1 - 2 * a + a2
-    drawn = (np.maximum(missed - along**2 * a2, 0) * wrong**2 + missed * free[..., None] / V
-             + squares * (free[..., None] + (token**2 + value.noise[..., None]) / V)) / lam
-    common = (1 - a - groups.missed[:, None, None])**2 * softmax.agreement[:, None, None] * free[..., None]
+    drawn = (np.maximum(missed - along**2 * a2, 0) * wrong**2 + missed * free / V
+             + squares * (free + (token**2 + value.noise[..., None]) / V)) / lam
+    common = (1 - a - groups.missed[:, None, None])**2 * softmax.agreement[:, None, None] * free
     bias = value.t[..., None] + zeta * alpha + along * wrong
     slope = value.t[..., None] + zeta * alpha - wrong
     fixed = varied * slope**2 + 2 * tied * a * alpha * slope + common
     grows = np.clip(along * a / np.maximum(1 - a, TINY), 0, 1)
     third = token**3 / V * squares**2 / np.maximum(1 - a, SPECK) / lam**2
-    spread = free[..., None] + spread * alpha**2
+    spread = free + spread * alpha**2
     return Noise(wrong, bias, (1 - a - along * a) * wrong, spread, fixed, drawn, grows, third)
 
 
@@ -187,10 +190,9 @@ def _of_the_sequence(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     along = fr.along(a, a2)
     bias = value.t[..., None] + zeta[:, None] * value.alpha[..., None] + weight + along[:, None] * wrong
     rest = (1 - a - along * a)[:, None] * wrong
-    free = left_open(value.s / seeds.d[:, None], value.alpha)[..., None]
     fixed = (groups.weight[:, None] * noise.drawn).sum(-1, keepdims=True)
     norms = 0 if seeds.sphere else 2 / seeds.d[:, None, None]
-    varies = c**2 * (free + spread**2 + norms * weight**2)[..., None] + fixed[..., None]
+    varies = c**2 * (value.free[..., None] + spread**2 + norms * weight**2)[..., None] + fixed[..., None]
     return number[..., None] * p, c * bias[..., None] + rest[..., None], varies
 
 
@@ -200,8 +202,7 @@ def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None
     row, which is found for facts alone."""
     seeds, value = softmax.seeds, read(softmax.soft, at, mixed)
     V, d, lam = seeds.V[:, None], seeds.d[:, None], seeds.lam[:, None]
-    free = left_open(value.s / seeds.d[:, None], value.alpha)
-    noise = stored_noise(softmax, groups, value, free)
+    noise, free = stored_noise(softmax, groups, value), value.free
     kinds, mean, square = competing_labels(softmax, groups, value, noise, mixed, accuracy)
     fourth = kinds.mean**4 + 6 * kinds.mean**2 * kinds.variance
     fourth = fourth + (3 * d / (d + 2) if seeds.sphere else 3 + 0 * d)[..., None] * kinds.variance**2
@@ -238,7 +239,6 @@ def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
               accuracy: Accuracy) -> OwnLabel:
     """The correct label's logit: over its count, what the vocabulary makes of its weight, lengths and noise."""
     soft, seeds = softmax.soft, softmax.seeds
-    free = left_open(value.s / seeds.d[:, None], value.alpha)
     V, lam = (size[:, None, None, None] for size in (seeds.V, seeds.lam))
     logit = soft.at(value.zeta)
     a, a2 = softmax.weights(logit)
@@ -252,7 +252,7 @@ def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
     lead = (1 - 1 / V) * (c * (value.own[..., None, None] + along * wrong) + (1 - usual - along * usual) * wrong
                           - mean[..., None, None])
     fixed = (groups.weight[:, None] * noise.drawn).sum(-1)[..., None, None]
-    common = (softmax.agreement[:, None] * free)[..., None, None]
+    common = (softmax.agreement[:, None] * value.free)[..., None, None]
     astray = common * (1 - usual - groups.missed[:, None, None, None])**2 + fixed
     astray = astray + c**2 * value.wobble[..., None, None]
     share = softmax.w_vocabulary[:, None] * p
