@@ -47,6 +47,7 @@ class SoftSeeds:
 
 def soft_seeds(batch: Batch, accuracy: Accuracy) -> SoftSeeds:
     """Nodes of one setting over |z_trig|^2, the lead, and |z_EOS|^2, which scales all logits."""
+    assert batch.beta is not None
     of_seeds = seed_nodes(batch, {}, dataclasses.replace(accuracy, tau_nodes=accuracy.soft_tau))
     tau, w_tau = of_seeds.tau, of_seeds.w_tau
     shape, rows = np.broadcast_shapes(of_seeds.weight.shape, of_seeds.square.shape), tau.shape[1]
@@ -73,7 +74,7 @@ def soft_seeds(batch: Batch, accuracy: Accuracy) -> SoftSeeds:
     seeds = Seeds(each.V, each.L, each.d, each.N, t, T / sigma, skew.reshape(-1), excess.reshape(-1), batch.e,
                   batch.sphere)
     tie = fr.count_tie(each.V, each.L, each.d, each.N, batch.e, t) / sigma
-    return SoftSeeds(seeds, mass[used] / mass[used].sum(), (batch.beta or 0.0) * scale * sigma, tie)
+    return SoftSeeds(seeds, mass[used] / mass[used].sum(), batch.beta * scale * sigma, tie)
 
 
 @functools.cache
