@@ -40,7 +40,8 @@ def test_the_committed_rows_are_of_the_rule_each_once():
 def test_a_run_trains_only_what_its_file_lacks(tmp_path, monkeypatch):
     places = [study.Place("x", "1", Setting(V=V, L=2, d=4, N=64), 2, 100) for V in (4, 8)]
     ran = []
-    monkeypatch.setattr(study, "run_place", lambda place, seed: ran.append(place) or {"key": place.key, "seed": seed})
+    monkeypatch.setattr(study, "run_place", lambda place, seed: ran.append(place) or {
+        "key": place.key, "seed": seed, "steps": [60, place.setting.V * 20], "most_steps": place.steps, "part": "x"})
     path = tmp_path / "rows.jsonl"
     assert [row["key"] for row in study.run_ladder(places[:1], 3, path)] == [places[0].key]
     with path.open("a") as file:
@@ -51,6 +52,11 @@ def test_a_run_trains_only_what_its_file_lacks(tmp_path, monkeypatch):
     assert ran == places and len(study.read_rows(path)) == 2
     study.run_ladder(places, 4, path)
     assert len(ran) == 4  # of another seed
+    longer = [dataclasses.replace(place, steps=1000) for place in places]
+    rows = study.run_ladder(longer, 3, path)
+    assert ran[4:] == longer[1:]  # the first was at its end after 80 of 100 steps
+    assert [row["most_steps"] for row in rows] == [100, 1000]
+    assert study.finished(study.read_rows(path)[:2], 1000) == rows[:1] and study.finished(rows, 1000) == rows
     path.write_text("nothing\n" + path.read_text())
     with pytest.raises(SettingError, match="line 1"):
         study.read_rows(path)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recall_theory.plots.style import COLOURS, figure_legend, log_ticks, panel_grid, save_pictures
-from recall_theory.verification.ladder_study import RATIO, Row, law_of, read_rows, setting_of_row
+from recall_theory.verification.ladder_study import RATIO, Row, finished, law_of, read_rows, setting_of_row
+from validation.ladder import LONG_STEPS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +25,8 @@ SAMPLED = (64, 32)  # V and d of the second panel
 
 
 def ladder_figure(rows: Sequence[Row]) -> Figure:
-    """Left: accuracy against V ln V/d^2 at L = 8, N = 32 V. Right: against N/V at V = 64, d = 32, L = 8.
+    """Left: accuracy against V ln V/d^2 at L = 8, N = 32 V. Right: against N/V at V = 64, d = 32, L = 8. Of trainings at
+    their end, or after 20,000 steps.
 
     Intervals are twice the standard error over seeds; the law (rung 0) is drawn as crosses without intervals.
     """
@@ -32,7 +34,7 @@ def ladder_figure(rows: Sequence[Row]) -> Figure:
     V, d = SAMPLED
     for panel, along in zip(panels, ("load", "samples"), strict=True):
         chosen = []
-        for row in rows:
+        for row in finished(rows, LONG_STEPS):
             s = setting_of_row(row)
             if s.L != 8 or row["part"] not in ("width", "fewer", "between", "samples", "narrow", "least samples"):
                 continue

@@ -218,7 +218,7 @@ def ladder_command(output: Output, *, rung: Sequence[str], scan: Sequence[str], 
     return Answer({"rungs": rungs, "rows": rows}, rungs, [
         Heading("What carries over from three gradient steps to a trained transformer"),
         f"Means over {plural(rungs[0]['settings'], 'setting')}, {plural(rows[0]['seeds'], 'seed')} each, --seed "
-        f"{used}, at most {count(rows[0]['most_steps'])} steps; steps are the median, facts and bits per parameter the "
+        f"{used}, at most {count(steps)} steps; steps are the median, facts and bits per parameter the "
         "most over settings.",
         table(beside, "rung, change, attention, recall, accuracy, training_accuracy, accuracy less law=against_law, "
               "steps, met the rule=met, facts_per_parameter, bits_per_parameter"),

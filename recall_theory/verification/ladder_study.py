@@ -42,6 +42,11 @@ class Place:
         """What tells the training from all others, whichever part asks for it."""
         return json.dumps([self.rung, self.setting.to_dict(), self.seeds, self.steps, self.rate, self.decay])
 
+    @property
+    def training(self) -> str:
+        """The same whatever the most steps."""
+        return training_of(self.key)
+
 
 # The 42 settings of the table in docs/ladder.md: facts against d, against L, and against the samples.
 STUDY = {
@@ -64,6 +69,29 @@ def places_of(settings: Sequence[Setting], rungs: Sequence[str], seeds: int, ste
     for place in places:
         check_trainable(RUNGS[place.rung], place.setting, seeds)
     return places
+
+
+def training_of(key: str) -> str:
+    """A line's key without its most steps."""
+    rung, setting, seeds, _, rate, decay = json.loads(key)
+    return json.dumps([rung, setting, seeds, rate, decay])
+
+
+def is_at_its_end(row: Row) -> bool:
+    """Whether every seed has met the stopping rule, so that more steps would change nothing."""
+    return max(row["steps"]) < row["most_steps"]
+
+
+def finished(rows: Iterable[Row], steps: int) -> list[Row]:
+    """Each training once, as it stands at its end or after so many steps, as part of the question that first asked for
+    it; without those that the file has for fewer steps only."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        training = training_of(row["key"])
+        before = found.get(training, row)
+        if before["most_steps"] <= row["most_steps"] <= steps:
+            found[training] = {**row, "part": before["part"]}
+    return [row for row in found.values() if row["most_steps"] == steps or is_at_its_end(row)]
 
 
 def run_place(place: Place, seed: int) -> Row:
@@ -99,7 +127,8 @@ def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = Non
                mapped: Callable[..., Iterable[tuple[int, Row]]] = unordered_map) -> list[Row]:
     """Train every place that the file does not have; each line is appended once its training is finished.
 
-    `mapped` does the work, here one training after another, or on other machines as `sweep.run_sweep.cluster_map` does.
+    A training that the file has at its end serves for any larger number of steps. `mapped` does the work, here one
+    training after another, or on other machines as `sweep.run_sweep.cluster_map` does.
     Returns the rows of all places, in their order. Ctrl-C loses the trainings under way only. Raises `SettingError`
     where the file can't be read or written, before any work is done.
     """
@@ -113,7 +142,11 @@ def run_ladder(places: Sequence[Place], seed: int, path: str | Path | None = Non
     def missing() -> Iterator[tuple[Place, int]]:
         for place, key in zip(places, keys, strict=True):
             if path is not None and key not in rows:  # another run may have written it by now
-                rows.update({row["key"]: row for row in read_rows(path) if row["seed"] == seed})
+                there = [row for row in read_rows(path) if row["seed"] == seed]
+                at_end = {training_of(row["key"]): row for row in there if is_at_its_end(row)}
+                rows.update({other.key: at_end[other.training] for other in places if other.training in at_end
+                             and at_end[other.training]["most_steps"] <= other.steps})
+                rows.update({row["key"]: row for row in there})
             if key not in rows:
                 say(f"rung {place.rung}, {place.setting.describe()}")
                 yield place, seed
