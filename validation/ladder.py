@@ -20,10 +20,11 @@ V = 1.5 d, 3 d, 6 d, for the same; `least samples`, the least N along d and L of
 again before it ran: `long` also for rung 4, at all settings of V along d, and for rung 3 at V = d up to d = 16;
 `narrow, long`, rung 5 at d = 2, 3, 4 for 20,000 steps; `many seeds`, rungs 1 and 2 where exponents were left open:
 the least N from d = 48 on, being no power just above the d below which no N is enough, and V along L at d = 64,
-where by the law rung 2 reaches accuracy 0.5 at every L. Last of all, again before it ran: 20,000 steps of every training of
-the 42 settings, and of `narrow`'s, in which a seed had not met the stopping rule in 1,000 (`grid, long` and
-`narrow, long`), on a GPU where blocks or large matrices ask for one; and then, written before it ran too, of what was cut
-of `keys only`, `embeddings`, `least samples` and, on rung 4, `between`. Nothing is left out or drawn again once it is seen.
+where by the law rung 2 reaches accuracy 0.5 at every L. Last of all, again before it ran: 20,000 steps of each training
+of the 42 settings, and of `narrow`'s, in which a seed had not met the stopping rule in 1,000 (`grid, long` and
+`narrow, long`), on a GPU where blocks or large matrices ask for one; and then, written before it ran too, of what was
+cut of `keys only`, `embeddings`, `least samples` and, on rung 4, `between`. Nothing is left out or drawn again once it
+is seen.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ SAMPLED = (64, 32)  # V and d of the second panel
 
 
 def ladder_figure(rows: Sequence[Row]) -> Figure:
-    """Left: accuracy against V ln V/d^2 at L = 8, N = 32 V. Right: against N/V at V = 64, d = 32, L = 8. Of trainings at
-    their end, or after 20,000 steps.
+    """Left: accuracy against V ln V/d^2 at L = 8, N = 32 V. Right: against N/V at V = 64, d = 32, L = 8. Trainings
+    are at their end, or after 20,000 steps.
 
     Intervals are twice the standard error over seeds; the law (rung 0) is drawn as crosses without intervals.
     """
