@@ -96,6 +96,22 @@ def test_tokens_pull_on_themselves_through_few_neurons(phi):
     assert_mean(found, float(law.weight @ law.seeds.skew), 5, 0.03)
 
 
+@pytest.mark.parametrize("e", [True, False])
+def test_the_lead_of_an_even_activation_fluctuates_by_neurons_and_facts(e):
+    """Its spread over its mean, where |z_trig|^2 is 1. Without the trigger in the values facts average the neurons'
+    draw out; with it there too the law's spread would be twice what is seen."""
+    setting = Setting(V=128, L=8, d=128, N=4096, m=100, activation="quadratic", embedding="sphere", trigger_in_value=e)
+    batch = batch_of(setting)
+    p = seed._step_two(batch, seed._moments(batch), 0)
+    law = float(sum(of_lead for _, of_lead in mlp_terms.parts(p).values())[0] ** 0.5 / mlp_terms.lead(p)[0])
+    found = []
+    for index in range(200):
+        emb, samples = drawn(setting, None, index)
+        g = steps_of_layer(setting, emb, samples, draw_mlp(setting, np.random.default_rng()))
+        found.append(emb.z_trig @ g)
+    assert np.std(found, ddof=1) / np.mean(found) == pytest.approx(law, rel=0.12 + 4 / (2 * len(found))**0.5)
+
+
 @pytest.mark.parametrize("phi", [*SHIPPED, "sin(x)", "x**3 - 3*x"])
 def test_moments_of_step_two_by_sampling(phi):
     """Against a fine sum over the Gaussian density."""

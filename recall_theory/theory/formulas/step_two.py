@@ -564,7 +564,7 @@ def class_covariance(p: StepTwo) -> Pair:
     quadratic = p.A2 * quadratic_lead(p)
     of_counts = (4 / lam + 6 / lam**2 + 1 / lam**3) / V * (quadratic**2 + 2 * quadratic * A * c * tau / (V * L**2))
     # a fact's own |x|^2 and x.z_trig tilt phi' by B/L^2
-    tilt = p.w0 / (N * V) * (c * tau)**2 * ((4 * p.K1**2 - 4 * A**2) * tau / d + 2 * p.B**2 / d) / L**4
+    tilt = p.w0 / (N * V) * (c * tau)**2 * ((4 * p.K1**2 - 4 * A**2) * e * tau / d + 2 * p.B**2 / d) / L**4
     extra = (weight_pair + weight_fact) * seen + tau * m1 * labels + tau**2 * curved + of_counts + tilt
     return (few * (linear + (weight_pair + weight_fact) * token + m2 * (1 + e * tau) * labels),
             few * (linear_seen + extra) + stored_variance(p))
@@ -606,7 +606,7 @@ def mlp_noise(p: StepTwo) -> Pair:
     means = p.w0 * p.width * p.A0 * A / N**2
     token, seen = (scale * (p.P2 / N * (shared[i] + samples[i]) + A / V * facts[i] + curved * tilt[i])
                    - means * shared[i] for i in (0, 1))
-    return token, seen + 8 * p.width * tau**4 * (A2 * p.c / (V * L**4))**2
+    return token, seen + 8 * e * p.width * tau**4 * (A2 * p.c / (V * L**4))**2
 
 
 @dataclasses.dataclass(frozen=True)
