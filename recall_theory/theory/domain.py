@@ -45,9 +45,9 @@ FEW_FOR_LONG = {"attention-only": 112, "orthogonal": 56, "smooth": 112, "rough":
 FEW_NUMBERS = {"attention-only": (200, 1.0), "smooth": (360, 1.0), "rough": (360, 0.25)}
 
 EVEN = 1 / 1000  # `linear_share` below which an activation counts as even: with d below this attention's scores are far
-LEAST_EVEN = {"the trigger in values": 16, "the trigger in keys only": 40, "short sequences": 40}  # from normal,
-FEWEST_EVEN = 64  # neurons of an even activation, below which its lead and its noise vary more than the theory has it
-SHORT = 8  # L below which sequences are short in this respect;
+LEAST_EVEN = {"the trigger in values": 16, "the trigger in keys only": 24, "short sequences": 40}  # from normal,
+SHORT = 8  # L below which sequences with the trigger in values are short in this respect;
+FEWEST_EVEN = 64  # neurons of an even activation and the trigger in values, below which its noise varies more than that
 BEYOND_EVEN = 0.2  # and this error is to be expected
 MOST_OF_FEW = {"even": 0.4, "other": 3.0}  # `share_of_few` above which a few neurons decide
 LINEAR = 1 / 2  # share of an activation's variance that is linear, below which it counts as rough
@@ -199,13 +199,14 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
     if activation is not None and batch.m is not None:
         is_even = linear_share(activation) < EVEN
         if is_even:
+            short = in_value & (L < SHORT)
             trigger = f"the trigger in {'values' if in_value else 'keys only'}"
-            for where, applies in ((trigger, L >= SHORT), ("short sequences", L < SHORT)):
+            for where, applies in ((trigger, ~short), ("short sequences", short)):
                 least = LEAST_EVEN[where]
                 yield applies & (d < least), f"d = {{d}} is below {least} with {where}, under an activation " \
                     "without a linear part", np.full(V.shape, BEYOND_EVEN)
-            yield batch.m < FEWEST_EVEN, \
-                f"m = {{m}} is below {FEWEST_EVEN} under an activation without a linear part", beyond
+            yield in_value & (batch.m < FEWEST_EVEN), \
+                f"m = {{m}} is below {FEWEST_EVEN} with {trigger}, under an activation without a linear part", beyond
         most_share = MOST_OF_FEW["even" if is_even else "other"]
         yield share_of_few(batch.m, activation) > most_share * (1 + 1 / 10**9), \
             "few of the m = {m} neurons decide under this activation", beyond
