@@ -76,10 +76,6 @@ class Mlp:
         """phi(W_in h) (n, m) of inputs h (n, d)."""
         return fast_activation(self.phi)[0](h @ self.W_in.T)
 
-    def slopes(self, h: FloatArray) -> FloatArray:
-        """phi'(W_in h) (n, m) of inputs h (n, d)."""
-        return fast_activation(self.phi)[1](h @ self.W_in.T)
-
     def parts(self, width: int) -> list[Mlp]:
         """The layer in parts of at most so many neurons, one at least."""
         return [Mlp(rows, self.phi) for rows in in_parts(self.W_in, width)]

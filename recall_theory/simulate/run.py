@@ -87,12 +87,15 @@ def observe_seed(setting: Setting, seed: int, index: int, n_test: int | None = N
 
 def memory_needed(setting: Setting, jobs: int = 1) -> float:
     """Bytes that `jobs` seeds at a time take, each with the libraries, the tokens that are kept, embeddings and what is
-    made of them, some rows of a table of tokens by labels, and with a layer some tables of labels by neurons."""
+    made of them, some rows of a table of tokens by labels, and with a layer some tables of labels by neurons and what
+    step one leaves to step two."""
     V, d, N, L = float(setting.V), float(setting.d), float(setting.N), float(setting.L)
     tokens = N * (L - 1) * token_type(setting.V).itemsize
     numbers = 5.5 * V * d + 2 * d * d + V * min(V, three_step.FEWEST_ROWS)
     if setting.m is not None:
         numbers += 6 * min(V * setting.m, three_step.TABLE_ENTRIES) + 3 * setting.m * d
+        kept = N * min(setting.m, three_step.TABLE_ENTRIES // V)
+        numbers += kept if kept <= three_step.KEPT else 0
     libraries = LIBRARIES if setting.has_small_rates else LIBRARIES / 2
     starting = LIBRARIES / 2 if jobs > 1 else 0.0  # the process that starts the others
     return jobs * (8 * numbers + min(tokens, KEEP_BYTES) + libraries) + starting

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -32,14 +32,18 @@ from ..numerics.quantiser import quantised
 from ..settings import Setting
 from . import loops
 from .data import Block, Embeddings, Mlp, Samples, in_parts
+from .loops import fast_activation
 
 TABLE = 1 << 19  # entries of a (V, V) table that are worked on together, 4 MB
 FEWEST_ROWS = 512  # of them, however large V is: products of matrices want some
 TABLE_ENTRIES = 1 << 24  # entries of a table of labels by neurons
 BLOCK_ENTRIES = 1 << 18  # entries of a block of pre-activations, 2 MB: they should stay in the cache
+KEPT = 1 << 23  # pre-activations that step one leaves to step two, 64 MB
 WEIGHTS = 1 << 18  # attention weights that are held together, 2 MB: they should stay in the cache
 TIE = 1e-9  # scores this close, relative to the largest, are equal but for rounding
 ZERO_DIRECTION = 1e-13  # a direction this small, relative to what it is the difference of, is zero but for rounding
+
+Pass = tuple[Block, FloatArray, FloatArray]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,26 +183,43 @@ def step_two(setting: Setting, emb: Embeddings, samples: Samples, val1: FloatArr
     return np.zeros_like(g) if cancels(setting, emb, float(np.linalg.norm(val1)), g) else g
 
 
+def passes(setting: Setting, emb: Embeddings, samples: Samples, part: Mlp) -> Iterator[Pass]:
+    """What steps one and two see of the sequences, under uniform attention: their blocks, with what is attended to
+    (n, d) and the pre-activations of some neurons (n, neurons)."""
+    informative = emb.informative_values(setting)
+    for block in samples.blocks(rows=rows_of_block(part)):
+        mean = uniform(block).mixed(block, informative, emb.z_in)
+        yield block, mean, mean @ part.W_in.T
+
+
 def steps_of_layer(setting: Setting, emb: Embeddings, samples: Samples, layer: Mlp) -> FloatArray:
     """g (d,) with a layer, steps one and two for some neurons at a time."""
     g, square = np.zeros(setting.d), 0.0
+    if setting.L == 1:
+        return g  # keys and values of one token have no covariance
     for part in layer.parts(TABLE_ENTRIES // setting.V):
-        val1 = value_step(setting, emb, samples, uniform, part) / len(layer.W_in)**0.5
+        again = functools.partial(passes, setting, emb, samples, part)
+        kept = list(again()) if setting.N * len(part.W_in) <= KEPT else None
+        phi, slope = fast_activation(part.phi)
+        total = np.zeros((setting.V, len(part.W_in)))  # the sums of f(h_i) by label
+        for block, _, inputs in kept or again():
+            loops.add_rows(total, block.informative[:, None], phi(inputs))
+        val1 = emb.residuals.T @ total / setting.N / len(layer.W_in)**0.5
         square += float((val1**2).sum())
-        g += _share_of_step_two(setting, emb, samples, part, emb.residuals @ val1)
+        g += _share_of_step_two(setting, emb, part, emb.residuals @ val1, slope, kept or again())
     g /= setting.N * len(layer.W_in)**0.5
     return np.zeros_like(g) if cancels(setting, emb, square**0.5, g, layer) else g
 
 
-def _share_of_step_two(setting: Setting, emb: Embeddings, samples: Samples, part: Mlp, pull: FloatArray) -> FloatArray:
+def _share_of_step_two(setting: Setting, emb: Embeddings, part: Mlp, pull: FloatArray,
+                       slope: Callable[[FloatArray], FloatArray], sequences: Iterable[Pass]) -> FloatArray:
     """The share of some neurons in N sqrt(m) g: the sum over sequences of C_i b_i, C_i the covariance of keys and
     values and b_i = W_in^T (phi'(W_in hbar_i) * pull of its label); pull is (V, neurons)."""
     informative = emb.informative_values(setting)
     of_noise, of_informative = np.zeros_like(emb.z_in), np.zeros_like(emb.z_in)  # sums of b by token that is held
     centre, centre_weight = np.zeros(setting.d), 0.0
-    for block in samples.blocks(rows=rows_of_block(part)):
-        mean = uniform(block).mixed(block, informative, emb.z_in)
-        b = (part.slopes(mean) * pull[block.informative]) @ part.W_in
+    for block, mean, inputs in sequences:
+        b = (slope(inputs) * pull[block.informative]) @ part.W_in
         loops.add_rows(of_noise, block.noise, b)
         loops.add_rows(of_informative, block.informative[:, None], b)
         along = np.einsum("nd,nd->n", mean, b)
