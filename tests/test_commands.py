@@ -299,6 +299,7 @@ def test_the_ladders_grids_are_those_of_sweep_and_the_study(tmp_path):
     assert "leave --scan" in refused(*study, "--scan", "d=8,16")
     assert "--m 8: the ladder is of the Attention-only model" in refused(
         "ladder", "--scan", "m=8", "--V", "4", "--L", "2", "--d", "4", "--N", "9")
+    assert "not one of default, full, attention-only, mlp, small, study nor a file" in refused("ladder", "--grid", "x")
 
 
 def test_a_file_that_cannot_be_written_is_said_before_the_work(tmp_path):

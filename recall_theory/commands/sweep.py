@@ -153,7 +153,7 @@ def planned_cells(scan: Sequence[str], grid: str | None, values: Mapping[str, An
         return sweep_grid.SweepPlan(sweep_grid.product(scans, **fixed) if scans or fixed else [])
     if scans or fixed:
         raise BadInput("--grid FILE says which settings: leave --scan and the parameters out beside it")
-    return sweep_grid.SweepPlan(shipped[grid]) if shipped and grid in shipped else sweep_grid.load_plan(grid)
+    return sweep_grid.load_plan(grid, shipped)
 
 
 def _part(text: str | None) -> tuple[int, int]:

@@ -138,14 +138,16 @@ def _range(parameter: Parameter, text: str) -> list[Value]:
     return [min(round(value) if parameter.kind == "integer" else float(value), high) for value in values]
 
 
-def load_plan(name: str) -> SweepPlan:
-    """The sweep of a TOML file, or over a shipped grid ("default", "full", "attention-only", "mlp").
+def load_plan(name: str, further: Mapping[str, list[Setting]] | None = None) -> SweepPlan:
+    """The sweep of a TOML file, or over a shipped grid ("default", "full", "attention-only", "mlp", and `further`).
 
     Parameters of `Setting` (and ratio) at the top are fixed, those in a table [scan] are scanned: a list, or a
     text such as "64:512:x2". seeds, seed and n_test may stand at the top too. A file of tables [[cell]], as
     `verify` reads it, is a sweep over its cells. Raises `SettingError` of one line that names the file.
     """
-    table = read_table(name, THREE_STEP_RECALL.shipped_grids)
+    if further and name in further:
+        return SweepPlan(further[name])
+    table = read_table(name, {**THREE_STEP_RECALL.shipped_grids, **dict.fromkeys(further or (), ())})
     if "cell" in table:
         return SweepPlan(cells_of(THREE_STEP_RECALL, table, name))
     scans = table.pop("scan", {})
