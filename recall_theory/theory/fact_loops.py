@@ -269,6 +269,8 @@ def expected_above(rows, r, of, third, single, u, x):
     scores, which = np.empty((len(strength), G, J)), np.empty(len(strength), np.int64)
     number = 0
     for k in range(len(strength)):
+        if weight[k] == 0:  # a place that this fact has no kind for: half of them, where attention is not sure
+            continue
         least, z = np.inf, scores[number]
         for g in range(G):
             steep, unit = 1 / math.sqrt(left[k] + u[g] * u[g] * variance[k]), u[g] / math.sqrt(d)
@@ -285,7 +287,9 @@ def expected_above(rows, r, of, third, single, u, x):
         if least <= far[k] + BEYOND_FAR:
             which[number] = k
             number += 1
-    chance = upper_tails(scores[:number].ravel()).reshape((number, G, J))
+    chance = np.empty((number, G, J))
+    for n in range(number):  # a kind at a time: what is looped over so often stays in a processor's cache
+        chance[n] = upper_tails(scores[n].ravel()).reshape((G, J))
     for g in range(G):
         for j in range(J):
             above = alone = 0.0
