@@ -81,7 +81,7 @@ CORNERS = (
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("embedding, trigger_in_value", [("gaussian", True), ("gaussian", False), ("sphere", True)])
 def test_predict_answers_in_the_corners(embedding, trigger_in_value):
-    exponents = np.random.default_rng(2).uniform((1, 0, 0, 0), (17, 13, 12, 26), (40, 4))
+    exponents = np.random.default_rng(2).uniform((1, 0, 0, 0), (17, 13, 9, 26), (30, 4))
     V, L, d, N = np.concatenate([EXTREME, CORNERS, np.rint(2**exponents)]).T
     found = predict_many(V=V, L=L, d=d, N=N, embedding=embedding, trigger_in_value=trigger_in_value)
     for name in OBSERVABLES:

@@ -152,8 +152,8 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
 
     >>> solve_for("N", 0.5, V=256, L=16, d=128).low
     12327
-    >>> solve_for("V", 0.9, "recall", L=16, d=128, ratio=64).high
-    69
+    >>> solve_for("L", 0.9, "attention", V=256, d=128, ratio=64).high
+    431
     """
     given = {"V": V, "L": L, "d": d, "N": N, "m": m}
     if unknown not in given:

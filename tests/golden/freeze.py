@@ -208,7 +208,11 @@ PARTS = {
     "formulas": Part(HERE / "formulas.json", evaluated),
 }
 # Too many for the tests: with --all.
-MORE = {"more predictions": Part(HERE.parents[1] / "validation/golden/predictions.json.gz", predicted, OF_PREDICTIONS)}
+FURTHER = HERE.parents[1] / "validation/golden"
+MORE = {
+    "more predictions": Part(FURTHER / "predictions.json.gz", predicted, OF_PREDICTIONS),
+    "more commands": Part(FURTHER / "commands.json", called),
+}
 
 
 def main() -> int:
@@ -216,7 +220,7 @@ def main() -> int:
     todo = parser.add_mutually_exclusive_group(required=True)
     todo.add_argument("--check", action="store_true", help="print what differs; exit code 1 if anything does")
     todo.add_argument("--write", action="store_true", help="compute every answer anew")
-    parser.add_argument("--all", action="store_true", help="the predictions of validation/golden too")
+    parser.add_argument("--all", action="store_true", help="those of validation/golden too")
     parser.add_argument("--part", choices=[*PARTS, *MORE], help="one part alone")
     args = parser.parse_args()
     chosen = PARTS | MORE if args.all or args.part in MORE else PARTS
