@@ -37,8 +37,8 @@ from recall_theory.theory.noise_budget import typical_kernel
 from recall_theory.theory.predict import predictions_at
 from recall_theory.theory.seed import activation_moments, attention
 
-FINE = dataclasses.replace(DEFAULT, lead_nodes=96, seed_ahead=48, score=30, class_score=64, sure=1e-12,
-                           last_count=1e-14)
+FINE = dataclasses.replace(DEFAULT, lead_nodes=96, seed_ahead=48, score=30, score_top=9, class_score=64, sure=1e-12,
+                           rare=1e-12, last_count=1e-14)
 AT_RATES = dataclasses.replace(DEFAULT, logit=48, noise=24)
 WITHIN = 100.0  # a ratio beyond which a formula says nothing
 MANY = 1e18  # N/V of the limit
