@@ -31,6 +31,7 @@ BEYOND_FINITE = 0.1  # error to expect beyond these
 
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
 LARGEST = {"d/V": 24, "L/V": 16}  # likewise: the largest ratios to V
+FEWEST_FOR_LONG = 19  # V below which sequences of V/2 or more hold too many of the tokens, but under rough activations
 LONG, FEW_FOR_LONGER = 8, 3  # L/V above which sequences need more samples than so many times their length
 BEYOND = 0.08  # error to expect below and beyond these, or where few neurons decide
 PER_TOKEN = {"attention-only": 1.6, "smooth": 1.6, "rough": 3.2}  # error to expect times V below the least V, and where
@@ -41,15 +42,19 @@ PER_TOKEN = {"attention-only": 1.6, "smooth": 1.6, "rough": 3.2}  # error to exp
 # embeddings it has not)
 FEW_SAMPLES = {"attention-only": 36, "orthogonal": 32, "smooth": 56, "rough": 56}
 FEW_FOR_LONG = {"attention-only": 112, "orthogonal": 56, "smooth": 112, "rough": 112}
+# N/V below which attention is less than predicted where the trigger is in keys only and L is from so many V to V; with
+# an MLP, under activations a share of at least `EVEN_PART` of whose mean square is their squared mean
+FEW_A_TOKEN = {"attention-only": (6, 1 / 2), "smooth": (12, 1 / 4)}
+EVEN_PART = 1 / 20
 # V d below which attention is not that of many tokens where L is so many V or more
 FEW_NUMBERS = {"attention-only": (200, 1.0), "smooth": (360, 1.0), "rough": (360, 0.25)}
 
 EVEN = 1 / 1000  # `linear_share` below which an activation counts as even: with d below this attention's scores are far
 LEAST_EVEN = {"the trigger in values": 16, "the trigger in keys only": 24, "short sequences": 40}  # from normal,
 SHORT = 8  # L below which sequences with the trigger in values are short in this respect;
-FEWEST_EVEN = 64  # neurons of an even activation and the trigger in values, below which its noise varies more than that
+FEWEST_EVEN = 80  # neurons of an even activation and the trigger in values, below which its noise varies more than that
 BEYOND_EVEN = 0.2  # and this error is to be expected
-MOST_OF_FEW = {"even": 0.4, "other": 3.0}  # `share_of_few` above which a few neurons decide
+MOST_OF_FEW = {"even": 0.4, "other": 2.4}  # `share_of_few` above which a few neurons decide
 LINEAR = 1 / 2  # share of an activation's variance that is linear, below which it counts as rough
 
 POWER = 2  # |h|^2 of a value with the trigger in it, what a neuron sees in step three
@@ -135,6 +140,17 @@ def linear_share(activation: str, power: float = POWER) -> float:
     return float(linear**2 / (energy - mean**2))
 
 
+@functools.lru_cache(maxsize=256)
+def mean_share(activation: str, power: float = POWER) -> float:
+    """(E phi)^2/E phi^2 for normal inputs of variance `power`: 0 of an odd activation.
+
+    >>> round(mean_share("relu"), 3)
+    0.318
+    """
+    phi = find(activation)
+    return float(gaussian_mean(phi, phi.phi, power))**2 / float(gaussian_mean(phi, lambda x: phi.phi(x) ** 2, power))
+
+
 def class_of(activation: str | None) -> str:
     """"attention-only" for None, "smooth" for an activation most of whose variance is linear, else "rough".
 
@@ -176,6 +192,9 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
                 by_tokens if name == "V" else beyond
     for name, most in LARGEST.items():
         yield sizes[name] > most, f"{name} = {{{name}}} is above {most}, the most that was checked", beyond
+    if kind != "rough":
+        yield (V >= LEAST["V"]) & (V < FEWEST_FOR_LONG) & (L >= V / 2), \
+            f"V = {{V}} is below {FEWEST_FOR_LONG} while L = {{L}} is V/2 or more", by_tokens
     yield (L > LONG * V) & (N < FEW_FOR_LONGER * L), \
         f"N = {{N}} is below {FEW_FOR_LONGER} L while L/V = {{L/V}} is above {LONG}", by_tokens
     which = "orthogonal" if batch.embedding == "orthogonal" else kind
@@ -187,6 +206,11 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
         yield (N >= samples) & (N < more) & (L >= length * V) & (L <= end), \
             f"N = {{N}} is below {more} while L = {{L}} is {_of_V(length)} or more" \
             + ("" if which == "orthogonal" else " and at most V"), by_tokens
+    if which in FEW_A_TOKEN and not in_value and (activation is None or mean_share(activation) >= EVEN_PART):
+        most, length = FEW_A_TOKEN[which]
+        yield (N < most * V) & (L >= length * V) & (L <= V), \
+            f"N = {{N}} is below {most} V while L = {{L}} is {_of_V(length)} or more and at most V, with the trigger " \
+            "in keys only", beyond
     if which != "orthogonal":
         few, length = FEW_NUMBERS[kind]
         yield (V * d < few) & (L >= length * V), \
