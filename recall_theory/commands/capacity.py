@@ -34,7 +34,6 @@ IN_WORDS = {
     "own count": "facts that occurred less often than others in training are answered less surely",
     "noise token counts": "tokens that met a label by chance are attended in place of the right one",
     "label noise": "tokens that met the frequent labels are attended in place of the right one",
-    "shared sequences": "tokens that shared sequences by chance are attended in place of the right one",
     "own sequences": "tokens whose own facts were frequent are attended in place of the right one",
     "attention: finite rates": "eta*gamma is too small for attention to settle on one token: noise tokens are mixed "
                                "into what is stored and read out",

@@ -93,8 +93,7 @@ def _mlp_terms(k: TypicalKernel, V: FloatArray, d: FloatArray, N: FloatArray, m:
     return {
         "interference: kernel": scale * k.variance * (1 - 1 / m),
         "gradient noise: kernel": scale * k.variance * (1 - 1 / m) / lam,
-        "MLP noise: neurons": scale * k.noise / m * (1 + 1 / lam),
-        "MLP noise: own kernel": k.spread / m / k.lead**2 / d,
+        "MLP noise: neurons": scale * k.noise / m * (1 + 1 / lam) + k.spread / m / k.lead**2 / d,
         "mean bias: mean of phi": scale * k.mean * k.of_mean / lam,
         "mean bias: trigger": scale * k.mean * (k.mean - k.of_mean) / lam,
         "gradient noise: own count": k.own**2 / lam / k.lead**2 / d,

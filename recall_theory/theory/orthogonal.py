@@ -57,9 +57,8 @@ def orthogonal_terms(batch: Batch) -> dict[str, dict[str, FloatArray]]:
     long, inside = np.maximum(length, 2), (dim <= v) / v
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # no lead: infinite noise
         signal = terms.lead(v, long, n, e) ** 2
-        found = {"noise token counts": terms.noise_counts(v, long, n) / signal,
+        found = {"noise token counts": (terms.noise_counts(v, long, n) + terms.shared_sequences(v, long, n)) / signal,
                  "label noise": terms.label_noise(v, long, n, e) / signal,
-                 "shared sequences": terms.shared_sequences(v, long, n) / signal,
                  "own sequences": terms.own_sequences(v, long, n, e) / signal,
                  "lead noise": terms.lead_noise(v, long, n) / signal, "trigger overlap": inside}
     found = {name: np.nan_to_num(np.where(length > 1, value, 0)) for name, value in found.items()}
