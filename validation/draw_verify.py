@@ -64,9 +64,9 @@ VARIANTS = (
 # Few samples a token, for terms that are idle elsewhere: how many cells, and of what (with no quotas). Orthogonal
 # sequences are not longer than the vocabulary, where the law was checked less.
 FEW_SAMPLES = (
-    (1, Variant({}, (16, 4, 8, 1), (96, 64, 64, 8), 0, 0, 0, 2.0)),
-    (1, Variant({"embedding": "orthogonal"}, (16, 4, 8, 1), (96, 64, 64, 8), 0, 0, 0, 3.0)),
-    (3, Variant({}, (16, 4, 8, 1, 64), (96, 128, 64, 8, 192), 0, 0, 0, 5.0)),
+    (1, Variant({}, (32, 4, 8, 1), (96, 64, 64, 8), 0, 0, 0, 2.0)),
+    (1, Variant({"embedding": "orthogonal"}, (32, 4, 8, 1), (96, 64, 64, 8), 0, 0, 0, 3.0)),
+    (3, Variant({}, (32, 4, 8, 1, 64), (96, 128, 64, 8, 192), 0, 0, 0, 4.0)),
 )
 PROPOSED = 256  # of which the few are chosen
 COUNTS = 1.2  # margins by which a term has to move a cell, left out, to count there

@@ -38,7 +38,8 @@ def token_type(V: int) -> np.dtype[Any]:
 
 def in_parts(array: NDArray[Entry], rows: int) -> list[NDArray[Entry]]:
     """The array, so many rows at a time, one at least."""
-    return np.split(array, range(max(1, rows), len(array), max(1, rows)))
+    rows = max(1, rows)
+    return [array[start:start + rows] for start in range(0, max(1, len(array)), rows)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Embeddings:
     z_trig: FloatArray
     label: IntArray
 
-    @property
+    @functools.cached_property
     def u(self) -> FloatArray:
         """(V, d): z_out(pi(k)), the output of each token's label."""
         return self.z_out[self.label]
@@ -121,6 +122,7 @@ class Samples:
         self._dtype = token_type(self.V)
         self._keeps = self.N * self.noise_length * self._dtype.itemsize <= KEEP_BYTES
         self._held: dict[int, TokenArray] = {}
+        self._last: tuple[tuple[int, int], Block] | None = None  # of a small setting the only one, which each step reads
 
     def _draw(self, number: int) -> TokenArray:
         """(rows, L-1) noise tokens of one draw, which is kept if all are, else until the next one.
@@ -157,10 +159,12 @@ class Samples:
         while start < stop:
             number, offset = divmod(start, self._draw_rows)
             end = min(stop, start + rows, (number + 1) * self._draw_rows)
-            first, last = np.searchsorted(self._starts, (start, end - 1), side="right").tolist()
-            edges = np.concatenate([[start], self._starts[first:last], [end]])
-            informative = np.repeat(np.arange(first - 1, last), np.diff(edges))
-            yield Block(informative, self._draw(number)[offset:offset + end - start])
+            if self._last is None or self._last[0] != (start, end):
+                first, last = np.searchsorted(self._starts, (start, end - 1), side="right").tolist()
+                edges = np.concatenate([[start], self._starts[first:last], [end]])
+                informative = np.repeat(np.arange(first - 1, last), np.diff(edges))
+                self._last = (start, end), Block(informative, self._draw(number)[offset:offset + end - start])
+            yield self._last[1]
             start = end
 
 

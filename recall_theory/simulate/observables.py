@@ -120,8 +120,8 @@ def exactly(model: Trained, L: int) -> tuple[float, float, float]:
     if L > 1:
         # Of the noise, one of the tokens that tie with token j holds the greatest score with probability
         # high^(L-1) - low^(L-1); each of them is as likely as another.
-        start = np.flatnonzero(np.diff(ranked, prepend=-np.inf) > scale)  # where a new score begins, upwards
-        size = np.diff(start, append=V)
+        start = np.concatenate([[0], 1 + np.flatnonzero(ranked[1:] - ranked[:-1] > scale)])  # of each score, upwards
+        size = np.concatenate([start[1:], [V]]) - start
         group = np.empty(V, dtype=np.intp)
         group[order] = np.repeat(np.arange(len(start)), size)
         rows = 1 + BLOCK_LOGITS // V
