@@ -1,6 +1,7 @@
 """Where predictions were checked: what theory/domain.py declares, measured against stored simulations.
 
     python -m validation.domain                             hold the declared domain against drawn.jsonl
+    python -m validation.domain stored                      hold it against all draws of validation/draw.py (15 minutes)
     python -m validation.domain RANGES SEED SECONDS NUMBER  simulate more settings and add them
 
 Settings are drawn log-uniformly with seeds chosen before: 183 from the ranges that the theory is meant for ("wide",
@@ -22,9 +23,11 @@ import numpy as np
 
 from recall_theory import Setting, predict, simulate
 from recall_theory.settings import OBSERVABLES
+from recall_theory.simulate.workers import ordered_map
 from recall_theory.theory import domain
 
-DRAWN = Path(__file__).with_name("drawn.jsonl")
+HERE = Path(__file__).parent
+DRAWN = HERE / "drawn.jsonl"
 SMOOTH = ("relu", "gelu", "tanh", "erf", "identity", "softplus", "x/(1 + Abs(x))")
 ROUGH = ("Abs(x)", "quadratic", "x**3 - 3*x", "sin(2*x)")
 KINDS = ("attention-only", "smooth", "rough")
@@ -82,13 +85,21 @@ def observe(setting: Setting, seed: int, seconds: float) -> Row:
             "mean": values.mean(axis=0).round(6).tolist(), "se": se.round(6).tolist()}
 
 
+def stored() -> list[Row]:
+    """The settings of all draws that predictions were compared with, in the form of drawn.jsonl."""
+    return [{"draw": path.stem, **{name: Setting(**seen["setting"]).to_dict()[name] for name in NAMES},
+             **{figure: [seen[o][figure] for o in OBSERVABLES] for figure in ("mean", "se")}}
+            for path in sorted((*HERE.glob("fresh*.json"), HERE / "development.json"))
+            for seen in json.loads(path.read_text())]
+
+
 def errors(rows: list[Row]) -> list[dict[str, Any]]:
     """Of each stored setting its class, whether it is in the domain, the largest error of a mean beyond three standard
     errors of the simulation, and the largest to expect."""
     result = []
-    for row in rows:
-        setting = Setting(**{name: row[name] for name in NAMES})
-        prediction = predict(setting)
+    settings = [Setting(**{name: row[name] for name in NAMES}) for row in rows]
+    predictions = ordered_map(predict, [(setting,) for setting in settings], jobs=2)
+    for row, setting, prediction in zip(rows, settings, predictions, strict=True):
         error = max(max(abs(getattr(prediction, o) - mean) - 3 * se, 0.0)
                     for o, mean, se in zip(OBSERVABLES, row["mean"], row["se"], strict=True))
         expected = domain.reasons(domain.batch_of(setting))[1]
@@ -105,7 +116,7 @@ def broken(found: list[dict[str, Any]]) -> list[str]:
         inside = [x for x in these if x["checked"]]
         outside = [x for x in these if not x["checked"]]
         largest = max((x["error"] for x in inside), default=0)
-        print(f"{draw_:7} {kind:14} inside {len(inside):3}, largest error {largest:.4f}; outside {len(outside):3}, "
+        print(f"{draw_:11} {kind:14} inside {len(inside):3}, largest error {largest:.4f}; outside {len(outside):3}, "
               f"within what is to be expected {sum(x['error'] <= x['expected'] for x in outside):3}")
         wrong += [f"{x['setting']}: off by {x['error']:.4f}, in the domain" for x in inside
                   if x["error"] > domain.INSIDE[kind]]
@@ -122,7 +133,9 @@ def broken(found: list[dict[str, Any]]) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     rows = [json.loads(line) for line in DRAWN.read_text().splitlines()]
-    if arguments:
+    if arguments == ["stored"]:
+        rows = stored()
+    elif arguments:
         ranges, seed, seconds, number = arguments[0], int(arguments[1]), float(arguments[2]), int(arguments[3])
         for i, setting in zip(range(number), draw(np.random.default_rng(seed), ranges), strict=False):
             rows.append({"draw": ranges, **observe(setting, 10**6 * seed + 10**4 * i, seconds)})
