@@ -73,7 +73,7 @@ def test_what_is_asked_for_is_seldom_outside():
     ({"L": 31, "N": 383, "trigger_in_value": False}, None),
     ({"L": 65, "N": 383, "trigger_in_value": False}, None),
     ({"L": 32, "N": 383}, None),
-    ({"L": 16, "N": 767, "trigger_in_value": False, "m": 64, "activation": "gelu"}, "N = 767 is below 12 V while L = 16"),
+    ({"L": 16, "N": 767, "trigger_in_value": False, "m": 64, "activation": "gelu"}, "N = 767 is below 12 V"),
     ({"L": 16, "N": 767, "trigger_in_value": False, "m": 64, "activation": "tanh"}, None),
     ({"V": 18, "L": 2, "d": 10}, None),
     ({"V": 24, "L": 200, "N": 590}, "N = 590 is below 3 L while L/V = 8.33 is above 8"),

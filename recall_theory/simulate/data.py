@@ -122,7 +122,7 @@ class Samples:
         self._dtype = token_type(self.V)
         self._keeps = self.N * self.noise_length * self._dtype.itemsize <= KEEP_BYTES
         self._held: dict[int, TokenArray] = {}
-        self._last: tuple[tuple[int, int], Block] | None = None  # of a small setting the only one, which each step reads
+        self._last: tuple[tuple[int, int], Block] | None = None  # of few samples the only one
 
     def _draw(self, number: int) -> TokenArray:
         """(rows, L-1) noise tokens of one draw, which is kept if all are, else until the next one.
