@@ -313,7 +313,7 @@ def test_a_table_of_polynomials_is_the_activation(name):
     """Within the table's ends and beyond them; of what NumPy has fast there is no table."""
     phi = activation(name)
     for made, plain in zip(fast_activation(phi), (phi.phi, phi.derivative), strict=True):
-        assert (made == plain) == (name == "tanh")
+        assert (made.__name__ == "by_table") == (name != "tanh")
         for end in (9.99, 30):
             x = np.random.default_rng().uniform(-end, end, (40, 500))
             assert np.abs(made(x) - plain(x)).max() <= 1e-14 * np.abs(plain(x)).max()

@@ -18,6 +18,7 @@ from ..activations import Activation, activation
 from ..numerics.arrays import FloatArray, Rows
 from ..numerics.unit_sphere import random_embeddings
 from ..settings import Setting, SettingError
+from . import loops
 from .loops import fast_activation
 
 IntArray = NDArray[np.intp]
@@ -28,6 +29,7 @@ DRAW_TOKENS = 1 << 21  # noise tokens drawn at a time, from a stream of their ow
 LAYOUT_TOKENS = 1 << 16  # of a draw, so many are for a group of samples, position by position
 LAYOUT_ROWS = 1 << 12  # samples of such a group, at most
 BLOCK_ROWS = 1 << 16  # samples handed out together, at most
+REACH = np.linspace(-1, 1, 1001)[None]  # of inputs, where slopes are looked at
 KEEP_BYTES = 1 << 28  # draws are kept, not repeated, while all of them fit in this
 
 
@@ -83,9 +85,8 @@ class Mlp:
 
     def steepest(self, longest: float) -> float:
         """A bound on |J|, J the derivative of phi(W_in h)/sqrt(m) in h, for inputs h of at most this norm."""
-        reach = float(np.linalg.norm(self.W_in, axis=1).max()) * longest
-        slope = float(np.abs(self.phi.derivative(np.linspace(-reach, reach, 1001))).max())
-        return slope * float(np.linalg.norm(self.W_in)) / len(self.W_in)**0.5
+        slope = np.abs(fast_activation(self.phi)[1](loops.longest(self.W_in) * longest * REACH)).max()
+        return float(slope * np.linalg.norm(self.W_in)) / len(self.W_in)**0.5
 
 
 def draw_mlp(setting: Setting, rng: np.random.Generator) -> Mlp:

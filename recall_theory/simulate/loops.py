@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..activations import Activation
-from ..numerics.arrays import FloatArray
+from ..activations import FUNCTIONS, Activation
+from ..numerics.arrays import BoolArray, FloatArray
 from ..numerics.machine_code import compiled
 
 Tokens = NDArray[np.integer[Any]]
@@ -141,6 +141,39 @@ def add_rows(total: FloatArray, index: Tokens, rows: FloatArray) -> None:
 
 
 @compiled
+def longest(rows: FloatArray) -> float:
+    """The greatest Euclidean norm of rows (n, width), 0 without any."""
+    greatest = 0.0
+    for i in range(len(rows)):
+        square = 0.0
+        for column in range(rows.shape[1]):
+            square += rows[i, column] ** 2
+        greatest = max(greatest, square)
+    return float(np.sqrt(greatest))
+
+
+@compiled
+def answers(logits: FloatArray, tie: float) -> tuple[BoolArray, Tokens]:
+    """Where (n, V) the entries of logits (n, V) are the largest of their row, several where they tie, and how many
+    (n,) these are. They tie within `tie` of the largest of all entries, by its size."""
+    near, number, most = np.empty(logits.shape, np.bool_), np.zeros(len(logits), np.intp), np.empty(len(logits))
+    size = 0.0
+    for i in range(len(logits)):
+        largest = smallest = logits[i, 0]
+        for j in range(1, logits.shape[1]):
+            x = logits[i, j]
+            largest = x if x > largest else largest
+            smallest = x if x < smallest else smallest
+        most[i] = largest
+        size = max(size, largest, -smallest)
+    for i in range(len(logits)):
+        for j in range(logits.shape[1]):
+            near[i, j] = logits[i, j] >= most[i] - tie * size
+            number[i] += near[i, j]
+    return near, number
+
+
+@compiled
 def piecewise(pieces: FloatArray, start: float, per_unit: float, x: FloatArray, result: FloatArray) -> bool:
     """Write the piecewise polynomial of degree 5 at x (n, width) into result; False, and unfinished, if some x lies
     beyond its pieces or is NaN.
@@ -176,6 +209,8 @@ TABLE_ROUNDING = 1e-14  # of the largest value: what the table may be off by
 @functools.lru_cache(maxsize=16)
 def fast_activation(phi: Activation) -> tuple[Function, Function]:
     """phi and its derivative as functions of arrays (n, width), by a table where that is faster and as exact."""
+    if phi.name in FUNCTIONS and phi.name not in NUMBER_BY_NUMBER:
+        return FUNCTIONS[phi.name]
     if phi.kinks or not NUMBER_BY_NUMBER & set(re.findall("[a-z]+", phi.name)):
         return phi.phi, phi.derivative
     return _tabulated(phi.phi), _tabulated(phi.derivative)

@@ -6,10 +6,10 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray, Measured, Observable
 from ..settings import Setting
+from . import loops
 from .data import Block, IntArray, in_parts, token_type
 from .three_step import TIE, Trained, tie_width
 
@@ -51,24 +51,17 @@ class Observation(Measured[Setting]):
         return result if self.embeddings is None else {**result, "embeddings": self.embeddings}
 
 
-def answers(logits: FloatArray) -> NDArray[np.bool_]:
-    """(n, V): the columns that hold the largest entry of each row, several where they tie."""
-    scale = TIE * max(logits.max(initial=0), -logits.min(initial=0))
-    largest = logits.max(axis=1, keepdims=True, initial=-np.inf)
-    return logits >= largest - scale
-
-
 def credit(logits: FloatArray, right: IntArray) -> FloatArray:
     """(n,) of 1 where column right[i] of row i is the largest, 1/ties where it shares the place."""
-    near = answers(logits)
-    return near[np.arange(len(logits)), right] / np.count_nonzero(near, axis=1)
+    near, number = loops.answers(logits, TIE)
+    return near[np.arange(len(logits)), right] / number
 
 
 def known_facts(model: Trained) -> FloatArray:
     """(V,) of 1 where the value of informative token k names its label, 1/ties where others share the place."""
     V = len(model.scores)
-    rows = 1 + BLOCK_LOGITS // V
-    return np.concatenate([credit(model.right[k] @ model.out, k) for k in in_parts(np.arange(V), rows)])
+    parts = zip(*(in_parts(rows, 1 + BLOCK_LOGITS // V) for rows in (np.arange(V), model.right)), strict=True)
+    return np.concatenate([credit(right @ model.out, k) for k, right in parts])
 
 
 def fresh_sequences(V: int, L: int, rng: np.random.Generator, n_test: int) -> Block:
@@ -125,12 +118,12 @@ def exactly(model: Trained, L: int) -> tuple[float, float, float]:
         group = np.empty(V, dtype=np.intp)
         group[order] = np.repeat(np.arange(len(start)), size)
         rows = 1 + BLOCK_LOGITS // V
-        for tokens in in_parts(np.arange(V), rows):
-            near = answers(model.wrong[tokens] @ model.out)
-            j, k = np.nonzero(near)  # tokens[j] answers with the label of token k
-            among = group[tokens[j]]
+        for groups, wrong in zip(in_parts(group, rows), in_parts(model.wrong, rows), strict=True):
+            near, number = loops.answers(wrong @ model.out, TIE)
+            j, k = np.nonzero(near)  # the j-th of these tokens answers with the label of token k
+            among = groups[j]
             low, high = start[among] / V, (start + size)[among] / V
             lost = high ** (L - 1) - np.where(low >= upto[k], low ** (L - 1), attention[k])
             lost[high <= less[k]] = 0  # the informative token outscores it
-            accuracy += float(lost @ (1 / (size[among] * np.count_nonzero(near, axis=1)[j]))) / V
+            accuracy += float(lost @ (1 / (size[among] * number[j]))) / V
     return float(attention.mean()), float(known.mean()), accuracy

@@ -64,8 +64,9 @@ def observe_seed(setting: Setting, seed: int, index: int, n_test: int | None = N
     quantised to `bits`.
     """
     keep_freed_memory()
-    s_emb, s_samples, s_test, s_reference, s_layer = np.random.SeedSequence(seed, spawn_key=(index,)).spawn(5)
-    rng, fresh = np.random.default_rng(s_emb), np.random.default_rng(s_test)
+    stream = functools.partial(np.random.SeedSequence, seed)
+    s_emb, s_samples, s_test, s_reference, s_layer = (stream(spawn_key=(index, number)) for number in range(5))
+    rng = np.random.default_rng(s_emb)
     emb = draw_embeddings(setting, rng) if given is None else given.for_seed(rng)
     layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(s_layer))
     samples = Samples(setting, s_samples)
@@ -76,12 +77,12 @@ def observe_seed(setting: Setting, seed: int, index: int, n_test: int | None = N
                                "gamma give a number")
         task = reference.draw_task(setting, emb, samples, s_reference, layer)
         if not setting.has_small_rates:
-            return reference.on_fresh_sequences(task, reference.train(task), fresh, n_test)
+            return reference.on_fresh_sequences(task, reference.train(task), np.random.default_rng(s_test), n_test)
         temperature = setting.beta * float(task.z_eos @ task.z_eos)
     model = three_step.train(setting, emb, samples, layer, temperature=temperature, bits=bits)
     if n_test is None:
         return observables.exactly(model, setting.L)
-    observed = observables.on_fresh_sequences(model, setting.L, fresh, n_test)
+    observed = observables.on_fresh_sequences(model, setting.L, np.random.default_rng(s_test), n_test)
     return observed[:3] if setting.is_limit else observed
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
@@ -239,11 +240,10 @@ def cancels(setting: Setting, emb: Embeddings, size: float, g: FloatArray, layer
 
     So it is where all values of all samples pull alike: what rounding leaves would break the tie at will.
     """
-    longest, outputs = (float(np.sqrt(np.einsum("vd,vd->v", z, z).max())) for z in (emb.z_in, emb.z_out))
-    trigger = float(np.linalg.norm(emb.z_trig))
+    longest, outputs, trigger = loops.longest(emb.z_in), loops.longest(emb.z_out), math.sqrt(emb.z_trig @ emb.z_trig)
     value = longest + setting.trigger_in_value * trigger
     steepest = 1.0 if layer is None else layer.steepest(value)
-    return float(np.linalg.norm(g)) <= ZERO_DIRECTION * size * outputs * steepest * value * (longest + trigger)
+    return math.sqrt(g @ g) <= ZERO_DIRECTION * size * outputs * steepest * value * (longest + trigger)
 
 
 def train(setting: Setting, emb: Embeddings, samples: Samples, layer: Mlp | None = None, *,
