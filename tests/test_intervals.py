@@ -184,11 +184,26 @@ def test_a_second_stage_is_bounded_by_the_first(first, data):
     for c, (n, more) in enumerate(zip(first, second, strict=True)):
         assert n <= more <= verdicts.SECOND_STAGE * n if c in still_open else more == n
 
-    suspected = data.draw(st.sets(st.integers(0, len(first) - 1)))
-    third = verdicts.second_stage(first, still_open, suspected)
+    group = st.dictionaries(st.integers(0, len(first) - 1), st.just(0.0) | st.floats(1e-3, 0.5))
+    groups = data.draw(st.lists(group, max_size=3))
+    third = verdicts.second_stage(first, still_open, groups)
     assert sum(third) <= (2 + verdicts.MOST_OF_GROUPS) * sum(first)
-    for c, (n, usual, more) in enumerate(zip(first, second, third, strict=True)):
-        assert usual <= more <= verdicts.SECOND_STAGE_OF_GROUPS * n if c in suspected else more == usual
+    suspected = set().union(*groups)
+    assert all(usual <= more if c in suspected else more == usual
+               for c, (usual, more) in enumerate(zip(second, third, strict=True)))
+
+
+@given(st.data())
+def test_fewest_seeds_are_fewest(data):
+    """They reach the variance, and to move seeds from one cell to another only adds to it."""
+    first = data.draw(st.lists(st.integers(48, 6000), min_size=2, max_size=20))
+    spreads = {c: data.draw(st.just(0.0) | st.floats(1e-3, 0.5)) for c in range(len(first))}
+    had = sum(s**2 / n for s, n in zip(spreads.values(), first, strict=True))
+    seeds = verdicts.fewest_seeds(first, spreads, 5.0)
+    assert all(seeds[c] >= n for c, n in enumerate(first))
+    assert sum(s**2 / seeds[c] for c, s in spreads.items()) == pytest.approx(had / 5, rel=0.02)
+    gain = {c: (s / seeds[c]) ** 2 for c, s in spreads.items()}  # of one more seed
+    assert all(max(gain.values()) <= gain[c] * 1.05 for c, n in enumerate(first) if seeds[c] > n + 1)
 
 
 def test_a_plan_reaches_a_verdict_on_what_was_expected(rng):

@@ -172,7 +172,7 @@ def test_a_group_that_looks_biased_has_more_seeds(off, times, verdict):
     grid = [Setting(V=64, L=4, d=64, N=4096 + i) for i in range(12)]
     problem = Stopping(dict.fromkeys(grid, 0.5), std=0.12).problem()
     found = verify(grid, seed=1, predictor=lambda s: 0.5 + off, problem=problem)
-    assert {c.seeds for c in found.cells} == {times * PLAN} and found.verdict == verdict
+    assert sum(c.seeds for c in found.cells) == pytest.approx(12 * times * PLAN, rel=1e-3) and found.verdict == verdict
     assert found.biased == (list(found.pooled) if off else []) and not found.pooled[0].looks_biased
 
 
@@ -241,7 +241,7 @@ def test_shipped_grids():
     predictions = [predict(s) for s in cells]
     assert sum(0.2 < p.attention < 0.9 for p in predictions) >= 6
     assert sum(0.2 < p.recall < 0.8 for p in predictions) >= 8
-    assert all(sum((s.m is not None) == mlp for s in cells) >= 22 for mlp in (False, True))
+    assert all(sum((s.m is not None) == mlp for s in cells) >= 18 for mlp in (False, True))
     assert load_grid("mlp") == load_grid(str(VALIDATION / "mlp_grid.toml"))
     assert {c.m is None for c in load_grid("full")} == {True, False}
     assert load_grid("full") == load_grid("attention-only") + load_grid("mlp")

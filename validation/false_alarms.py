@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from recall_theory.verification.engine import verify
 from recall_theory.verification.intervals import mean_intervals, pooled_interval
 from recall_theory.verification.predictors import noise
 from recall_theory.verification.problem import THREE_STEP_RECALL, load_grid
-from recall_theory.verification.results import Verification, pooled_groups, suspected_cells
+from recall_theory.verification.results import Verification, pooled_groups, suspected_groups
 from recall_theory.verification.verdicts import (
     AGREE,
     AGREE_CONFIDENCE,
@@ -40,7 +40,6 @@ from recall_theory.verification.verdicts import (
     INCONCLUSIVE,
     LOOKS,
     SECOND_STAGE,
-    SECOND_STAGE_OF_GROUPS,
     SUSPECTED,
     early_look,
     family_confidence,
@@ -170,13 +169,14 @@ class Instrument:
         `verify`, or all cells if `all_open`.
         """
         rng = np.random.default_rng((SEED, number))
-        stages = [[int(times * n) for n in self.plan] for times in (SECOND_STAGE, SECOND_STAGE_OF_GROUPS)]
-        seen = [v[rng.integers(len(v), size=n)] for v, n in zip(self.bank, stages[-1], strict=True)]
+        seen = [v[rng.integers(len(v), size=MOST_DRAWN)] for v in self.bank]
+        planned = [x[:n] for x, n in zip(seen, self.plan, strict=True)]
+        stages = [[int(SECOND_STAGE * n) for n in self.plan],
+                  second_stage(self.plan, (), self.spreads(list(self.groups), planned))]
         wrong = np.zeros((2, len(claims)), dtype=bool)
         for look in [early_look(self.plan), self.plan, *(stages if all_open else [])]:
             wrong |= self.judged(claims, margins, [x[:n] for x, n in zip(seen, look, strict=True)])
         if not all_open:
-            planned = [x[:n] for x, n in zip(seen, self.plan, strict=True)]
             usual = [mean_intervals(np.ascontiguousarray(x[:n].T), AGREE_CONFIDENCE)
                      for x, n in zip(seen, self.plan, strict=True)]
             low, high = np.array([u.low for u in usual]), np.array([u.high for u in usual])
@@ -188,8 +188,13 @@ class Instrument:
                 wrong[:, [one]] |= self.judged(claims[[one]], margins[[one]], had)
         return wrong
 
-    def suspected(self, claim: np.ndarray, had: list[np.ndarray]) -> set[int]:
-        """The cells of the groups over which a claim (cells, 3) looks biased by the values (seeds, 3) of each cell."""
+    def spreads(self, groups: Sequence[tuple[str, str, str]], had: list[np.ndarray]) -> list[dict[int, float]]:
+        """The deviations from seed to seed of the cells of each group, by the values (seeds, 3) of each cell."""
+        return [{c: float(had[c][:, OBSERVABLES.index(group[-1])].std(ddof=1)) for c in self.groups[group]}
+                for group in suspected_groups(groups)]
+
+    def suspected(self, claim: np.ndarray, had: list[np.ndarray]) -> list[dict[int, float]]:
+        """Of the groups over which a claim (cells, 3) looks biased the `spreads`."""
         squared_errors = np.array([x.var(axis=0, ddof=1) / len(x) for x in had])
         means = np.array([x.mean(axis=0) for x in had])
         biased = []
@@ -199,7 +204,7 @@ class Instrument:
             se = float(squared_errors[members, o].sum()) ** 0.5 / len(members)
             if bias > pooled_margin(float(means[members, o].mean())) + SUSPECTED * se:
                 biased.append(group)
-        return suspected_cells(self.groups, biased)
+        return self.spreads(biased, had)
 
     def judged(self, claims: np.ndarray, margins: np.ndarray, had: list[np.ndarray]) -> np.ndarray:
         """As `found_wrong`, at one look: `had` are the values (seeds, 3) of each cell.

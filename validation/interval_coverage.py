@@ -31,7 +31,7 @@ SEEDS = (8, 16, 32, 64, 128, 512)
 CONFIDENCE = 0.95
 LOOKS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # the more looks, the more chances to err
 METHODS = ("t", "rare failures", "any law")
-CELLS = (0, 3, 5, 7, 10, 12, 17, 20, 27, 40)  # of the default grid, few and many right, with and without an MLP
+CELLS = (0, 1, 3, 5, 8, 10, 15, 18, 25, 37)  # of the default grid, few and many right, with and without an MLP
 STAGES = (24, 192, 480)  # looks of a run that may stop early
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]

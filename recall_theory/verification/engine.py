@@ -23,7 +23,7 @@ from .results import (
     compare,
     pooled_groups,
     pooled_tests,
-    suspected_cells,
+    suspected_groups,
     too_small_to_judge,
 )
 
@@ -47,8 +47,8 @@ def verify(grid: Sequence[S] | str = "default", seeds: int | None = None, seed: 
     ----------
     grid : a list of settings, the name of a shipped grid, or a TOML file.
     seeds : seeds a cell. Where None they are planned from the predicted spread, and the run looks at an eighth of them,
-        at all, and at 4 times as many where a cell is open or 5 times where a group looks biased; it ends as soon as
-        the verdict is certain.
+        at all, and at 4 times as many where a cell is open, or so many that the variance of a group's mean is 6 times
+        smaller where it looks biased; it ends as soon as the verdict is certain.
     seed : fixes all draws; drawn, and kept in the result, where None. Any number of `jobs` gives the same bits.
     margin : the largest difference that still counts as agreement, above 0 and below 1, also over a group of cells.
         Where None what the predictor says, or else what the theory declares, which is less where probabilities are
@@ -188,7 +188,9 @@ class _Run(Generic[S, P]):
             still_open = {c for c, cell in enumerate(result.cells) if cell.is_open}
             groups = pooled_groups(self.problem, settings, [cell.claimed for cell in self.cells])
             biased = [(t.model, t.regime, t.observable) for t in result.pooled if t.looks_biased]
-            self.extend(verdicts.second_stage(plan, still_open, suspected_cells(groups, biased)))
+            suspected = [{c: result.cells[c].comparisons[group[-1]].observed.std for c in groups[group]}
+                         for group in suspected_groups(biased)]
+            self.extend(verdicts.second_stage(plan, still_open, suspected))
 
     def until_conclusive(self, most: int) -> None:
         """Each cell goes on until its verdicts are conclusive, it has had `most` seeds, or any cell disagrees.

@@ -333,16 +333,13 @@ def pooled_groups(problem: Problem[S, P], settings: Sequence[S],
     return {group: members for group, members in groups.items() if len(members) >= FEWEST_POOLED}
 
 
-def suspected_cells(groups: Mapping[tuple[str, str, str], list[int]],
-                    biased: Sequence[tuple[str, str, str]]) -> set[int]:
-    """The cells of the groups that look biased; of all cells together only where no other group does.
+def suspected_groups(biased: Sequence[tuple[str, str, str]]) -> Sequence[tuple[str, str, str]]:
+    """The groups that look biased; all cells together only where no other group does.
 
-    >>> groups = {("MLP", "gaussian", "recall"): [2, 3, 4], ("all", "all", "recall"): [0, 1, 2, 3, 4]}
-    >>> suspected_cells(groups, list(groups)), suspected_cells(groups, [("all", "all", "recall")])
-    ({2, 3, 4}, {0, 1, 2, 3, 4})
+    >>> suspected_groups([("MLP", "gaussian", "recall"), ("all", "all", "recall")])
+    [('MLP', 'gaussian', 'recall')]
     """
-    parts = [group for group in biased if group[0] != "all"]
-    return {c for group in parts or biased for c in groups[group]}
+    return [group for group in biased if group[0] != "all"] or biased
 
 
 def pooled_tests(problem: Problem[S, P], cells: Sequence[Cell[S, P]], confidence: float,

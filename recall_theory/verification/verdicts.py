@@ -39,7 +39,7 @@ LOOKS = 3  # of a plan: at an eighth of the seeds, at all, and at more where a v
 EARLY_PART = 8
 SECOND_STAGE = 4.0  # times the seeds of the plan: half a margin off is then found to agree 98 times in 100
 SUSPECTED = 0.75  # standard errors beyond the margin at which a group looks biased
-SECOND_STAGE_OF_GROUPS = 5.0  # times the seeds of a group that does: most of what is beyond two margins is then found
+SECOND_STAGE_OF_GROUPS = 6.0  # times smaller is the variance of its mean then: most of what is beyond two margins shows
 MOST_OF_GROUPS = 2.0  # new seeds for them at most, in units of all seeds of the plan
 
 
@@ -154,25 +154,48 @@ def early_look(plan: Sequence[int]) -> list[int]:
     return [min(n, max(FEWEST_SEEDS, n // EARLY_PART)) for n in plan]
 
 
-def second_stage(first: Sequence[int], still_open: Collection[int], suspected: Collection[int] = ()) -> list[int]:
-    """Seeds of each cell after the second stage, from those of the first: 4 times as many where a verdict is open, and
-    5 times in groups that look biased.
+def fewest_seeds(first: Sequence[int], spreads: Mapping[int, float], times: float) -> dict[int, int]:
+    """Seeds of some cells, not below their `first`, that make the variance of the mean over them so many times smaller,
+    with the fewest in all: in proportion to each cell's deviation from seed to seed, by the number of the cell.
 
-    Where that would take more new seeds than the first stage had in all, the open cells share so many in proportion;
-    and the cells of suspected groups twice so many.
+    >>> fewest_seeds([100, 100], {0: 0.1, 1: 0.3}, 4)
+    {0: 160, 1: 480}
+    >>> fewest_seeds([100, 1000], {0: 0.1, 1: 0.1}, 2)
+    {0: 222, 1: 1000}
+    """
+    seeds = {c: first[c] for c in spreads}
+    raised = [c for c in spreads if spreads[c] > 0]
+    allowed = sum(spreads[c] ** 2 / first[c] for c in raised) / times
+    while raised:
+        kept = sum(spreads[c] ** 2 / first[c] for c in spreads if c not in raised)
+        rate = sum(spreads[c] for c in raised) / (allowed - kept)
+        enough = [c for c in raised if rate * spreads[c] <= first[c]]
+        if not enough:
+            seeds |= {c: round(rate * spreads[c]) for c in raised}
+            break
+        raised = [c for c in raised if c not in enough]
+    return seeds
+
+
+def second_stage(first: Sequence[int], still_open: Collection[int],
+                 suspected: Collection[Mapping[int, float]] = ()) -> list[int]:
+    """Seeds of each cell after the second stage, from those of the first: 4 times as many where a verdict is open, and
+    so many in groups that look biased that the variance of their means is 6 times smaller.
+
+    `suspected` has the deviations from seed to seed in each such group, by cell. Where that would take more new seeds
+    than the first stage had in all, the open cells share so many in proportion; and suspected groups twice so many.
 
     >>> second_stage([100, 200, 300, 400], {1})
     [100, 800, 300, 400]
     >>> second_stage([100, 100], {0, 1})
     [200, 200]
-    >>> second_stage([100, 200, 300, 400], {1}, {0, 1})
-    [500, 1000, 300, 400]
+    >>> second_stage([100, 100, 300, 400], {1}, [{0: 0.1, 1: 0.1}])
+    [600, 600, 300, 400]
     """
-
-    def times(most: float, cells: Collection[int], new: float) -> float:
-        return min(most, 1 + new * sum(first) / max(1, sum(first[c] for c in cells)))
-
-    of_open = times(SECOND_STAGE, still_open, 1)
-    of_groups = times(SECOND_STAGE_OF_GROUPS, suspected, MOST_OF_GROUPS)
-    return [math.floor(n * max(of_open if c in still_open else 1, of_groups if c in suspected else 1))
-            for c, n in enumerate(first)]
+    new_of_open = (SECOND_STAGE - 1) * sum(first[c] for c in still_open)
+    of_open = 1 + (SECOND_STAGE - 1) * min(1, sum(first) / max(1, new_of_open))
+    groups = [fewest_seeds(first, spreads, SECOND_STAGE_OF_GROUPS) for spreads in suspected]
+    wanted = [max(n, *(group.get(c, n) for group in groups), n) for c, n in enumerate(first)]
+    share = min(1, MOST_OF_GROUPS * sum(first) / max(1, sum(wanted) - sum(first)))
+    return [math.floor(max(n * of_open if c in still_open else n, n + share * (want - n)))
+            for c, (n, want) in enumerate(zip(first, wanted, strict=True))]
