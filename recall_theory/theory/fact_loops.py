@@ -103,11 +103,13 @@ class Competitors(NamedTuple):
 # exp(x) = p(x/1024)^1024, p by Taylor's series: simple enough for a processor's vector instructions, as no library's is
 SQUARINGS = 10
 LOWEST = -708.0
-SERIES = np.array([1 / math.factorial(k) for k in range(14, -1, -1)])
+SERIES = tuple(1 / math.factorial(k) for k in range(14, -1, -1))
 # Phi(-z) e^(z^2/2) (4 + |z|) is a polynomial of 8/(4 + |z|) - 1, to rounding
 DEGREE = 23
 TAIL = chebyshev.cheb2poly(chebyshev.chebinterpolate(
-    lambda u: erfcx((8 / np.maximum(1 + u, TINY) - 4) / math.sqrt(2)) / np.maximum(1 + u, TINY), DEGREE))[::-1].copy()
+    lambda u: erfcx((8 / np.maximum(1 + u, TINY) - 4) / math.sqrt(2)) / np.maximum(1 + u, TINY), DEGREE))[::-1].tolist()
+TAIL_HIGH, TAIL_LOW = tuple(TAIL[:12]), tuple(TAIL[12:])  # loops over so few are unrolled, those over numbers vectors
+AT_A_TIME = 512  # numbers whose passes stay in a processor's nearest cache
 
 coordinate_of_score = compiled(unit_sphere.coordinate_of_score)
 score_of_coordinate = compiled(unit_sphere.score_of_coordinate)
@@ -116,38 +118,40 @@ peizer_pratt = compiled(unit_sphere.peizer_pratt_scale)
 
 
 @compiled
-def polynomial(coefficients, x):
-    """The polynomial, the coefficient of its highest power first, at each of x (n,)."""
-    out = np.full(len(x), coefficients[0])
-    for k in range(1, len(coefficients)):
-        for i in range(len(x)):
-            out[i] = out[i] * x[i] + coefficients[k]
-    return out
-
-
-@compiled
 def exponentials(x):
     """exp(x) (n,), x at most 100; below -708 it counts as -708. x is used up."""
     for i in range(len(x)):
-        x[i] = (x[i] if x[i] > LOWEST else LOWEST) / 2.0**SQUARINGS
-    out = polynomial(SERIES, x)
-    for _ in range(SQUARINGS):
-        for i in range(len(x)):
-            out[i] *= out[i]
-    return out
+        part = (x[i] if x[i] > LOWEST else LOWEST) / 2.0**SQUARINGS
+        out = SERIES[0]
+        for k in range(1, len(SERIES)):
+            out = out * part + SERIES[k]
+        for _ in range(SQUARINGS):
+            out *= out
+        x[i] = out
+    return x
 
 
 @compiled
 def upper_tails(z):
     """The chances (n,) that a normal variable exceeds z (n,)."""
-    u, square = np.empty(len(z)), np.empty(len(z))
-    for i in range(len(z)):
-        u[i] = 8 / (4 + abs(z[i])) - 1
-        square[i] = -z[i] * z[i] / 2
-    density, out = exponentials(square), polynomial(TAIL, u)
-    for i in range(len(z)):
-        tail = out[i] * (1 + u[i]) / 2 * density[i]
-        out[i] = tail if z[i] > 0 else 1 - tail
+    out, u, square = np.empty(len(z)), np.empty(AT_A_TIME), np.empty(AT_A_TIME)
+    for start in range(0, len(z), AT_A_TIME):
+        at = slice(start, min(start + AT_A_TIME, len(z)))
+        part, tail = z[at], out[at]
+        for i in range(len(part)):
+            u[i] = 8 / (4 + abs(part[i])) - 1
+            square[i] = -part[i] * part[i] / 2
+        density = exponentials(square[:len(part)])
+        for i in range(len(part)):
+            tail[i] = TAIL_HIGH[0]
+            for k in range(1, len(TAIL_HIGH)):
+                tail[i] = tail[i] * u[i] + TAIL_HIGH[k]
+        for i in range(len(part)):
+            for k in range(len(TAIL_LOW)):
+                tail[i] = tail[i] * u[i] + TAIL_LOW[k]
+        for i in range(len(part)):
+            above = tail[i] * (1 + u[i]) / 2 * density[i]
+            tail[i] = above if part[i] > 0 else 1 - above
     return out
 
 
@@ -287,20 +291,18 @@ def expected_above(rows, r, of, third, single, u, x):
         if least <= far[k] + BEYOND_FAR:
             which[number] = k
             number += 1
-    chance = np.empty((number, G, J))
-    for n in range(number):  # a kind at a time: what is looped over so often stays in a processor's cache
-        chance[n] = upper_tails(scores[n].ravel()).reshape((G, J))
+    chance = upper_tails(scores[:number].ravel()).reshape((number, G, J))
+    above, alone = np.zeros((G, J)), np.zeros((G, J))
+    for n in range(number):
+        into = above if which[n] < len(strength) - single else alone
+        for g in range(G):
+            for j in range(J):
+                into[g, j] += weight[which[n]] * chance[n, g, j]
     for g in range(G):
         for j in range(J):
-            above = alone = 0.0
-            for n in range(number):
-                if which[n] < len(strength) - single:
-                    above += weight[which[n]] * chance[n, g, j]
-                else:
-                    alone += weight[which[n]] * chance[n, g, j]
-            x[g, j] = -others * math.log1p(-min(above, BELOW_ONE))
+            x[g, j] = -others * math.log1p(-min(above[g, j], BELOW_ONE))
             if single > 0:
-                x[g, j] -= math.log1p(-min(others * alone, BELOW_ONE))
+                x[g, j] -= math.log1p(-min(others * alone[g, j], BELOW_ONE))
 
 
 @compiled
