@@ -138,14 +138,15 @@ def gauss_poisson(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
     >>> round(float((w * (x - 100)**2).sum()), 9)
     100.0
     """
-    x, w = gauss_charlier(mean, n)
-    mean = np.asarray(mean, dtype=float)[..., None]
-    i = np.arange(n)
-    log_p = i * np.log(np.maximum(mean, TINY)) - gammaln(i + 1)
-    p = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
-    p = p / p.sum(axis=-1, keepdims=True)
-    few = pdtrc(n - 1, mean) < MASS_LEFT_OUT
-    return np.where(few, i, x), np.where(few, p, w)
+    distinct, place = np.unique(np.asarray(mean, dtype=float), return_inverse=True)  # classes share most of them
+    i = np.arange(n, dtype=float)
+    log_p = i * np.log(np.maximum(distinct[:, None], TINY)) - gammaln(i + 1)
+    w = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
+    x, w = np.tile(i, (len(distinct), 1)), w / w.sum(axis=-1, keepdims=True)
+    many = pdtrc(n - 1, distinct) >= MASS_LEFT_OUT
+    x[many], w[many] = gauss_charlier(distinct[many], n)
+    shape = (*np.shape(mean), n)
+    return x[place.ravel()].reshape(shape), w[place.ravel()].reshape(shape)
 
 
 def gauss_charlier(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
