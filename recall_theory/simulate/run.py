@@ -63,26 +63,28 @@ def observe_seed(setting: Setting, seed: int, index: int, n_test: int | None = N
     Rates that are small (`Setting.has_small_rates`) are simulated as eta -> 0 at their beta, others explicitly. Val is
     quantised to `bits`.
     """
+
+    def stream(number: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(seed, spawn_key=(index, number))
+
     keep_freed_memory()
-    stream = functools.partial(np.random.SeedSequence, seed)
-    s_emb, s_samples, s_test, s_reference, s_layer = (stream(spawn_key=(index, number)) for number in range(5))
-    rng = np.random.default_rng(s_emb)
+    rng = np.random.default_rng(stream(0))
     emb = draw_embeddings(setting, rng) if given is None else given.for_seed(rng)
-    layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(s_layer))
-    samples = Samples(setting, s_samples)
+    layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(stream(4)))
+    samples = Samples(setting, stream(1))
     temperature = None
     if not setting.is_limit:
         if n_test is None:
             raise SettingError("n_test", "n_test=None, a sum over all sequences, is for the limit only; with eta and "
                                "gamma give a number")
-        task = reference.draw_task(setting, emb, samples, s_reference, layer)
+        task = reference.draw_task(setting, emb, samples, stream(3), layer)
         if not setting.has_small_rates:
-            return reference.on_fresh_sequences(task, reference.train(task), np.random.default_rng(s_test), n_test)
+            return reference.on_fresh_sequences(task, reference.train(task), np.random.default_rng(stream(2)), n_test)
         temperature = setting.beta * float(task.z_eos @ task.z_eos)
     model = three_step.train(setting, emb, samples, layer, temperature=temperature, bits=bits)
     if n_test is None:
         return observables.exactly(model, setting.L)
-    observed = observables.on_fresh_sequences(model, setting.L, np.random.default_rng(s_test), n_test)
+    observed = observables.on_fresh_sequences(model, setting.L, np.random.default_rng(stream(2)), n_test)
     return observed[:3] if setting.is_limit else observed
 
 
