@@ -11,38 +11,25 @@ import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, pdtrik
+from scipy.special import pdtrik
 
 from ..numerics.arrays import TINY, FloatArray
-from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
 from .accuracy import SEED_ROUNDING, Accuracy
 from .competitors import kinds
 from .correct_label import own_label, samples_of
 from .domain import Batch
-from .fact_loops import left_over
 from .kernel import NeuronKernel
-from .read_out import Facts, InnerProduct, ReadOut, facts
+from .read_out import InnerProduct, ReadOut, facts
 from .seed import Seeds, nodes_with_weight, seed_law, tau_nodes
 from .strengths import by_signal, in_few_bits, others_of, stored
-from .training_attention import (
-    Attended,
-    Classes,
-    attended_share,
-    best_pick,
-    classes,
-    is_long,
-    score_of_token,
-    sure_classes,
-    with_top,
-    wrong_score,
-)
+from .training_attention import Attended, attended_share, classes, is_long, sure_classes, with_top, wrong_score
 from .variance import answers, scatter
+from .wrong_answers import wrong_answers
 
 __all__ = ["recall_and_accuracy"]
 
 
 ENTRIES_AT_A_TIME = 150_000  # nodes computed at a time: what fits a processor's cache; decides no value
-LOWEST_LOGIT, BEYOND_LARGEST = -2.0, 5.0  # a wrong pick's logit: from here to so far beyond sqrt(2 ln V)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,66 +206,3 @@ def _over_seeds(weight: FloatArray, tau: FloatArray, columns: list[FloatArray], 
         out[name] = float(mean)
         out[name + "_std"] = float(np.sqrt(weight @ (value - mean)**2 + weight @ (own * scale**2) + slope**2 * finite))
     return out
-
-
-# --- what wrong picks answer ------------------------------------------------------------------------------
-
-def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Accuracy) -> FloatArray:
-    """(R,): the part of accuracy that comes from sequences attended wrongly.
-
-    The best noise token b is read out instead. Its answer is right if the informative token is the one that b's
-    value yields and b outranks it. The rank of b is geometric: with p the chance that one token is among the noise, r
-    tokens outrank b with probability (1 - p)^r p, and b outranks a label whose share of right attention is below
-    (1 - p)^(r + 1/2), since more than r tokens outrank that one.
-    """
-    e, n = seeds.e, accuracy.rank
-    u, w_u = gauss_legendre(n)
-    p, w_p = gauss_hermite(accuracy.answer_trigger if e else 1)
-    V, d = seeds.V[:, None], seeds.d[:, None]
-    best = best_pick(seeds)[:, None]
-    kept = np.log1p(-best)  # log of the chance that one token is not among the noise
-    rank = np.minimum(np.floor(np.log(u) / kept), V - 1)  # tokens that outrank b
-    u = -ndtri((rank + 1 / 2) / V)
-    if seeds.top is not None:
-        highest = seeds.top[:, None]
-        below = ndtr(highest) * (1 - (rank - 1 / 2) / np.maximum(V - 1, 1))
-        u = np.where(rank == 0, highest, ndtri(np.clip(below, TINY, 1)))
-    zeta = np.repeat(score_of_token(seeds, u), len(p), axis=1)
-    rank, p, weight = np.repeat(rank, len(p), axis=1), np.tile(p, n), np.repeat(w_u, len(p)) * np.tile(w_p, n)
-    tau = seeds.tau[:, None]
-    tilt = seeds.bounded_snr[:, None] * zeta / d + np.sqrt(seeds.beside[:, None] / d) * p
-    norm = np.maximum(1 + (0 if seeds.sphere else 1) * (zeta**2 - 1) / d, 1 / (4 * d))
-    weight = np.broadcast_to(weight, tilt.shape)
-    read = Facts(1, weight, zeta, norm, e * tilt, norm, zeta / d, best * np.exp(rank * kept),
-                 np.asarray(rank == 0, dtype=float))
-    kernel = read_out.moments(seeds, read)
-    kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger
-    D = kernel.nodes
-    store = stored(seeds, groups, kernel, others_of(seeds, groups, read.zeta, read.picked, read.top).repeated(D))
-    # the chance, of a label of each class, that its logit is below the points of a grid
-    noise = np.maximum(V - 2, 1) * store.square
-    gain = np.sqrt(d / noise)
-    top = np.sqrt(2 * np.log(seeds.V)) + BEYOND_LARGEST
-    grid = LOWEST_LOGIT + (top - LOWEST_LOGIT)[:, None] * np.linspace(0, 1, accuracy.answer)
-    count, w_count = gauss_poisson(seeds.lam[:, None] * groups.share, accuracy.answer_count)
-    right, again = (count / seeds.lam[:, None, None])[:, None], store.picks * store.pick[..., None]
-    theta = right * store.bias[..., None] + (store.rest + again - store.mean[..., None])[..., None]
-    variance = right**2 * store.spread[..., None] + (store.rest_variance + again * store.pick[..., None])[..., None]
-    left = left_over(theta**2 + variance, noise[..., None, None])
-    middle = gain[..., None, None] * theta
-    steep = 1 / np.sqrt(left + (gain**2)[..., None, None] * variance)
-    class_weight = w_count[:, None] * store.weight[..., None] + 0 * theta
-    below = np.stack([(of_class[..., None, :] @ ndtr((points - at[..., None]) * by[..., None]))[..., 0, :]
-                      for points, of_class, at, by in zip(grid, class_weight, middle, steep, strict=True)])
-    # the token itself as a label, in the middle of each step: it scored high, and its own sequences attended
-    stored_own = np.repeat(read_out.between(norm + e * (2 * tilt + tau), norm, norm + e * tilt), D, axis=1)
-    steep = 1 / np.sqrt(1 + gain**2 * stored_own**2 / seeds.lam[:, None])
-    step = (grid[:, None, :-1] + grid[:, None, 1:]) / 2
-    own = ndtr((step - (gain * (stored_own - store.mean))[..., None]) * steep[..., None])
-    log = np.log(np.maximum((below[..., :-1] + below[..., 1:]).sum(2) / 2, TINY))
-    others = seeds.V[:, None, None] - 1
-    of_class = (np.diff(below) * (np.exp((others - 1) * log) * (others + 1) * own)[:, :, None]).sum(-1)
-    total = of_class.sum(-1) + (np.exp(others * log[..., 1:]) * np.diff(own)).sum(-1)
-    outranked = groups.share[:, None] < np.repeat(np.exp((rank + 1 / 2) * kept), D, axis=1)[..., None]
-    answer = (of_class * outranked).sum(-1) / np.maximum(total, TINY)
-    return np.asarray((kernel.weight * answer).sum(-1) / seeds.V)
