@@ -24,7 +24,7 @@ from .seed import Seeds, nodes_with_weight, seed_law, tau_nodes
 from .strengths import by_signal, in_few_bits, others_of, stored
 from .training_attention import Attended, attended_share, classes, is_long, sure_classes, with_top, wrong_score
 from .variance import answers, scatter
-from .wrong_answers import wrong_answers
+from .wrong_picks import wrong_answers
 
 __all__ = ["recall_and_accuracy"]
 
