@@ -138,7 +138,7 @@ def gauss_poisson(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
     >>> round(float((w * (x - 100)**2).sum()), 9)
     100.0
     """
-    distinct, place = np.unique(np.asarray(mean, dtype=float), return_inverse=True)  # classes share most of them
+    distinct, place = np.unique(np.ravel(mean).astype(float), return_inverse=True)  # classes share most
     i = np.arange(n, dtype=float)
     log_p = i * np.log(np.maximum(distinct[:, None], TINY)) - gammaln(i + 1)
     w = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
@@ -146,7 +146,7 @@ def gauss_poisson(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
     many = pdtrc(n - 1, distinct) >= MASS_LEFT_OUT
     x[many], w[many] = gauss_charlier(distinct[many], n)
     shape = (*np.shape(mean), n)
-    return x[place.ravel()].reshape(shape), w[place.ravel()].reshape(shape)
+    return x[place].reshape(shape), w[place].reshape(shape)
 
 
 def gauss_charlier(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:

@@ -209,10 +209,8 @@ TABLE_ROUNDING = 1e-14  # of the largest value: what the table may be off by
 @functools.lru_cache(maxsize=16)
 def fast_activation(phi: Activation) -> tuple[Function, Function]:
     """phi and its derivative as functions of arrays (n, width), by a table where that is faster and as exact."""
-    if phi.name in FUNCTIONS and phi.name not in NUMBER_BY_NUMBER:
-        return FUNCTIONS[phi.name]
     if phi.kinks or not NUMBER_BY_NUMBER & set(re.findall("[a-z]+", phi.name)):
-        return phi.phi, phi.derivative
+        return FUNCTIONS.get(phi.name, (phi.phi, phi.derivative))  # relu and tanh: no walk of a tree
     return _tabulated(phi.phi), _tabulated(phi.derivative)
 
 

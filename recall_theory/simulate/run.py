@@ -35,6 +35,7 @@ from .workers import collect
 Triple = tuple[float, float, float]
 
 CONTROL_GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")  # where Linux keeps a container's limits
+STREAMS = ("embeddings", "samples", "fresh sequences", "reference", "layer")  # of random numbers, each of its own
 LIBRARIES = 200 << 20  # bytes of an interpreter with NumPy, SciPy and numba, and of blocks of fixed size
 MOST_TOKENS = 1e13  # tokens a seed; some days of work
 MOST_WORK = 1e16  # multiplications a seed; some days too
@@ -64,27 +65,29 @@ def observe_seed(setting: Setting, seed: int, index: int, n_test: int | None = N
     quantised to `bits`.
     """
 
-    def stream(number: int) -> np.random.SeedSequence:
-        return np.random.SeedSequence(seed, spawn_key=(index, number))
+    def stream(name: str) -> np.random.SeedSequence:
+        return np.random.SeedSequence(seed, spawn_key=(index, STREAMS.index(name)))
 
     keep_freed_memory()
-    rng = np.random.default_rng(stream(0))
+    rng = np.random.default_rng(stream("embeddings"))
     emb = draw_embeddings(setting, rng) if given is None else given.for_seed(rng)
-    layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(stream(4)))
-    samples = Samples(setting, stream(1))
+    layer = None if setting.m is None else draw_mlp(setting, np.random.default_rng(stream("layer")))
+    samples = Samples(setting, stream("samples"))
     temperature = None
     if not setting.is_limit:
         if n_test is None:
             raise SettingError("n_test", "n_test=None, a sum over all sequences, is for the limit only; with eta and "
                                "gamma give a number")
-        task = reference.draw_task(setting, emb, samples, stream(3), layer)
+        task = reference.draw_task(setting, emb, samples, stream("reference"), layer)
         if not setting.has_small_rates:
-            return reference.on_fresh_sequences(task, reference.train(task), np.random.default_rng(stream(2)), n_test)
+            fresh = np.random.default_rng(stream("fresh sequences"))
+            return reference.on_fresh_sequences(task, reference.train(task), fresh, n_test)
         temperature = setting.beta * float(task.z_eos @ task.z_eos)
     model = three_step.train(setting, emb, samples, layer, temperature=temperature, bits=bits)
     if n_test is None:
         return observables.exactly(model, setting.L)
-    observed = observables.on_fresh_sequences(model, setting.L, np.random.default_rng(stream(2)), n_test)
+    fresh = np.random.default_rng(stream("fresh sequences"))
+    observed = observables.on_fresh_sequences(model, setting.L, fresh, n_test)
     return observed[:3] if setting.is_limit else observed
 
 

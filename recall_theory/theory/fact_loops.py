@@ -119,7 +119,7 @@ peizer_pratt = compiled(unit_sphere.peizer_pratt_scale)
 
 @compiled
 def exponentials(x):
-    """exp(x) (n,), x at most 100; below -708 it counts as -708. x is used up."""
+    """x (n,) made exp(x), x at most 100; below -708 it counts as -708."""
     for i in range(len(x)):
         part = (x[i] if x[i] > LOWEST else LOWEST) / 2.0**SQUARINGS
         out = SERIES[0]

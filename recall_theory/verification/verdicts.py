@@ -195,7 +195,7 @@ def second_stage(first: Sequence[int], still_open: Collection[int],
     new_of_open = (SECOND_STAGE - 1) * sum(first[c] for c in still_open)
     of_open = 1 + (SECOND_STAGE - 1) * min(1, sum(first) / max(1, new_of_open))
     groups = [fewest_seeds(first, spreads, SECOND_STAGE_OF_GROUPS) for spreads in suspected]
-    wanted = [max(n, *(group.get(c, n) for group in groups), n) for c, n in enumerate(first)]
+    wanted = [max([n, *(group.get(c, n) for group in groups)]) for c, n in enumerate(first)]
     share = min(1, MOST_OF_GROUPS * sum(first) / max(1, sum(wanted) - sum(first)))
     return [math.floor(max(n * of_open if c in still_open else n, n + share * (want - n)))
             for c, (n, want) in enumerate(zip(first, wanted, strict=True))]
