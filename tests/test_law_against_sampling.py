@@ -113,7 +113,9 @@ def interpreted(**replaced):
 LOOPS = {  # slow, and tried where training attended rightly
     "competitors that are independent": interpreted(constrain=lambda f: lambda *a: None),
     "a floor that always acts": interpreted(left_of=lambda f: lambda *a: 1.1),
-    "a sphere with one dimension less": interpreted(peizer_pratt=lambda f: lambda d: f(d - 1)),
+    "a sphere with one dimension less": interpreted(
+        peizer_pratt=lambda f: lambda d: f(d - 1),
+        tilted_scores=lambda f: lambda *a: f(*a[:-2], a[-2] - 1, a[-1])),
 }
 MUTATIONS = LOOPS | {
     "no fluctuation of the competitors' power": patched(read_out, "power_variance", lambda f: lambda *a: 0 * f(*a)),

@@ -20,10 +20,11 @@ def compiled(function: Function) -> Function:
     from numba import njit
 
     _listen()
+    make = functools.partial(njit, nogil=True, error_model="numpy", fastmath={"contract"})  # a*b + c rounded once
     try:
-        made = njit(cache=True, nogil=True, error_model="numpy")(function)
+        made = make(cache=True)(function)
     except RuntimeError:  # there is no folder that it may write to
-        made = njit(nogil=True, error_model="numpy")(function)
+        made = make()(function)
     return cast("Function", made)
 
 

@@ -17,10 +17,17 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial import chebyshev
-from scipy.special import erfcx
 
 from ..numerics import unit_sphere
+from ..numerics.array_functions import (
+    cosines,
+    exponentials,
+    logarithms,
+    peizer_pratt,
+    scores,
+    tilted_scores,
+    upper_tails,
+)
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.machine_code import compiled
 
@@ -29,9 +36,6 @@ COSINE_ROUNDING = 1e-12  # of a squared cosine to 1, which has no normal score
 BEYOND_FAR = 4.0  # scores beyond that of 1e-4 expected competitors, where one in 10^9 of these is left
 ROOM = 1 / 4  # standard deviations of a competitor beyond the logits where a fact is lost or won
 TILTS = 2  # steps of Newton's method to the likeliest mean cosine of a competitor
-TAIL_END = 12.0  # standard deviations, as far as tails are corrected
-STEEPEST = 49 / 50  # cosine between an output and what is read out; acts on the sphere at d of a few
-LEAST_GAP = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
 GAIN_END = 4.0  # standard deviations of the gain within which it has points: beyond, the nearest one serves
 LEAST_RANGE = 1e-6  # of a gain or logit; acts where nodes coincide
 LEAST_TABLE = 1 / 8  # of logits, or of gains' inverse hyperbolic sines: derivatives of a narrower table are rounding
@@ -100,59 +104,8 @@ class Competitors(NamedTuple):
     single: int
 
 
-# exp(x) = p(x/1024)^1024, p by Taylor's series: simple enough for a processor's vector instructions, as no library's is
-SQUARINGS = 10
-LOWEST = -708.0
-SERIES = tuple(1 / math.factorial(k) for k in range(14, -1, -1))
-# Phi(-z) e^(z^2/2) (4 + |z|) is a polynomial of 8/(4 + |z|) - 1, to rounding
-DEGREE = 23
-TAIL = chebyshev.cheb2poly(chebyshev.chebinterpolate(
-    lambda u: erfcx((8 / np.maximum(1 + u, TINY) - 4) / math.sqrt(2)) / np.maximum(1 + u, TINY), DEGREE))[::-1].tolist()
-TAIL_HIGH, TAIL_LOW = tuple(TAIL[:12]), tuple(TAIL[12:])  # loops over so few are unrolled, those over numbers vectors
-AT_A_TIME = 512  # numbers whose passes stay in a processor's nearest cache
-
-coordinate_of_score = compiled(unit_sphere.coordinate_of_score)
 score_of_coordinate = compiled(unit_sphere.score_of_coordinate)
 score_of_skewed = compiled(unit_sphere.score_of_skewed)
-peizer_pratt = compiled(unit_sphere.peizer_pratt_scale)
-
-
-@compiled
-def exponentials(x):
-    """x (n,) made exp(x), x at most 100; below -708 it counts as -708."""
-    for i in range(len(x)):
-        part = (x[i] if x[i] > LOWEST else LOWEST) / 2.0**SQUARINGS
-        out = SERIES[0]
-        for k in range(1, len(SERIES)):
-            out = out * part + SERIES[k]
-        for _ in range(SQUARINGS):
-            out *= out
-        x[i] = out
-    return x
-
-
-@compiled
-def upper_tails(z):
-    """The chances (n,) that a normal variable exceeds z (n,)."""
-    out, u, square = np.empty(len(z)), np.empty(AT_A_TIME), np.empty(AT_A_TIME)
-    for start in range(0, len(z), AT_A_TIME):
-        at = slice(start, min(start + AT_A_TIME, len(z)))
-        part, tail = z[at], out[at]
-        for i in range(len(part)):
-            u[i] = 8 / (4 + abs(part[i])) - 1
-            square[i] = -part[i] * part[i] / 2
-        density = exponentials(square[:len(part)])
-        for i in range(len(part)):
-            tail[i] = TAIL_HIGH[0]
-            for k in range(1, len(TAIL_HIGH)):
-                tail[i] = tail[i] * u[i] + TAIL_HIGH[k]
-        for i in range(len(part)):
-            for k in range(len(TAIL_LOW)):
-                tail[i] = tail[i] * u[i] + TAIL_LOW[k]
-        for i in range(len(part)):
-            above = tail[i] * (1 + u[i]) / 2 * density[i]
-            tail[i] = above if part[i] > 0 else 1 - above
-    return out
 
 
 @compiled
@@ -165,42 +118,6 @@ def upper_tail(z):
 def clipped(x, low, high):
     """x between two ends."""
     return min(max(x, low), high)
-
-
-@compiled
-def tilted_score(cosine, inside, centre, variance, scale, tail, steps):
-    """The normal score of a cosine below which a competitor on the sphere stays; inside = ln(1 - cosine^2).
-
-    Given the value read out, an output embedding follows a von Mises-Fisher law with mean cosine `centre`, itself
-    random with `variance`; its signed root 2 (psi(x) - psi(m)) is linearised at the likeliest m, after so many steps.
-    """
-    m, z, total = centre, 0.0, 1.0
-    for _ in range(steps):
-        m = clipped(m, -STEEPEST, STEEPEST)
-        rest, gap = 1 - m * m, cosine - m
-        square = scale * (math.log(rest) - inside) - 2 * scale * m * gap / rest
-        z = math.copysign(math.sqrt(max(square, 0.0)), gap)
-        if abs(gap) < LEAST_GAP:
-            slope = math.sqrt(rest * rest / ((1 + m * m) * scale))
-        else:
-            slope = gap / (z if z != 0 else 1.0)
-        slope *= scale * (1 + m * m) / (rest * rest)
-        total = 1 + slope * slope * variance
-        root = math.sqrt(total)
-        z = (z + slope * (m - centre)) / root
-        m = centre + variance * slope / root * z
-    t = clipped(z, -TAIL_END, TAIL_END)
-    return t - tail * (1 - 1 / total)**2 / 24 * (t**3 - 3 * t)
-
-
-@compiled
-def tilted_scores(score: FloatArray, variance: FloatArray, d: float, steps: int) -> FloatArray:
-    """`tilted_score` of normal scores (n,) of cosines, in d dimensions, for means of 0 and variances (n,)."""
-    out, scale = np.empty_like(score), peizer_pratt(d)
-    for i in range(len(score)):
-        cosine, inside = coordinate_of_score(score[i], scale), -score[i] * score[i] / scale
-        out[i] = tilted_score(cosine, inside, 0.0, variance[i], scale, -6 / (d + 2), steps)
-    return out
 
 
 def left_over(square: FloatArray, power: FloatArray) -> FloatArray:
@@ -265,25 +182,31 @@ def expected_above(rows, r, of, third, single, u, x):
     weight, strength, variance, left, far = of
     G, J = x.shape
     d, others = rows.d[r], max(rows.V[r] - 1, 1.0)
-    scale, tail, cosine = peizer_pratt(d), -6 / (d + 2), np.empty((G, J))
+    scale = peizer_pratt(d)
+    cosine, inside, centre, spread = np.empty((4, G * J if rows.sphere else 0))
     if rows.sphere:
+        cosine[:] = cosines(x.ravel(), scale)
         for g in range(G):
             for j in range(J):
-                cosine[g, j] = coordinate_of_score(x[g, j], scale)
-    scores, which = np.empty((len(strength), G, J)), np.empty(len(strength), np.int64)
+                inside[g * J + j] = -x[g, j] * x[g, j] / scale
+    beyond, which = np.empty((len(strength), G, J)), np.empty(len(strength), np.int64)
     number = 0
     for k in range(len(strength)):
         if weight[k] == 0:  # a place that this fact has no kind for: half of them, where attention is not sure
             continue
-        least, z = np.inf, scores[number]
+        z = beyond[number]
+        if rows.sphere:
+            for g in range(G):
+                unit = u[g] / math.sqrt(d)
+                centre[g * J:(g + 1) * J] = unit * strength[k]
+                spread[g * J:(g + 1) * J] = unit * unit * variance[k]
+            z[:] = tilted_scores(cosine, inside, centre, spread, d, TILTS).reshape(G, J)
+        least = np.inf
         for g in range(G):
-            steep, unit = 1 / math.sqrt(left[k] + u[g] * u[g] * variance[k]), u[g] / math.sqrt(d)
+            steep = 1 / math.sqrt(left[k] + u[g] * u[g] * variance[k])
             place = u[g] * strength[k] * steep
             for j in range(J):
-                if rows.sphere:
-                    z[g, j] = tilted_score(cosine[g, j], -x[g, j] * x[g, j] / scale, unit * strength[k],
-                                           unit * unit * variance[k], scale, tail, TILTS)
-                else:
+                if not rows.sphere:
                     z[g, j] = x[g, j] * steep - place
                 if len(third) > 0:
                     z[g, j] = score_of_skewed(z[g, j], (u[g] * steep)**3 * third[k])
@@ -291,7 +214,7 @@ def expected_above(rows, r, of, third, single, u, x):
         if least <= far[k] + BEYOND_FAR:
             which[number] = k
             number += 1
-    chance = upper_tails(scores[:number].ravel()).reshape((number, G, J))
+    chance = upper_tails(beyond[:number].ravel()).reshape((number, G, J))
     above, alone = np.zeros((G, J)), np.zeros((G, J))
     for n in range(number):
         into = above if which[n] < len(strength) - single else alone
@@ -303,6 +226,13 @@ def expected_above(rows, r, of, third, single, u, x):
             x[g, j] = -others * math.log1p(-min(above[g, j], BELOW_ONE))
             if single > 0:
                 x[g, j] -= math.log1p(-min(others * alone[g, j], BELOW_ONE))
+
+
+@compiled
+def logarithm(rate):
+    """The natural logarithm of a table (G, J), 0 counting as the least float."""
+    x = np.maximum(rate, TINY).ravel()
+    return logarithms(x, x - 1).reshape(rate.shape)
 
 
 @compiled
@@ -350,7 +280,7 @@ def constrain(rate, V, w, half, first, step, loose, to_slopes):
     their scale (loose its variance), the gain.
     """
     per = 1 / max(V - 1, 1.0)
-    sigma, log = np.sqrt(1 + w * w * per), np.log(np.maximum(rate, TINY))
+    sigma, log = np.sqrt(1 + w * w * per), logarithm(rate)
     shift = slopes_by_logit(log, step, sigma)
     bent = slopes_by_logit(shift, step, sigma)
     grown = growth(log, shift, first, step, w, sigma, per, half, to_slopes)
@@ -385,23 +315,24 @@ def cubics_of(table, to_powers):
 def interpolated(cubics, place, point):
     """The table at so many steps of the logit from its first point, and at this point of the gain."""
     first = int(clipped(place - 1, 0.0, len(cubics) - 1.0))
-    f, found = place - first, 0.0
-    for g in range(cubics.shape[1] - 1, -1, -1):
+    f, last = place - first, cubics.shape[1] - 1
+    a, b, c, e = cubics[first, last]
+    for g in range(last - 1, -1, -1):
         cell = cubics[first, g]
-        found = found * point + cell[0] + f * (cell[1] + f * (cell[2] + f * cell[3]))
-    return found
+        a, b, c, e = a * point + cell[0], b * point + cell[1], c * point + cell[2], e * point + cell[3]
+    return a + f * (b + f * (c + f * e))
 
 
 # --- the nodes of one fact ----------------------------------------------------------------------------------
 
 @compiled
 def ends_of_noise(low, high, d, T, Q, wider, chi, sphere):
-    """The noise of the own output, of strength T beside others of power Q, at which its logit is `low` and `high`."""
+    """The noise of the own output, of strength T beside others of power Q, at which its logit is `low` and `high`; on
+    the sphere these are cosines."""
     if sphere:
         scale, ratio = peizer_pratt(d), T / math.sqrt(Q * chi)
-        low = score_of_coordinate(beside(coordinate_of_score(low, scale), ratio), scale)
-        high = score_of_coordinate(beside(coordinate_of_score(high, scale), ratio), scale)
-        return low / wider, high / wider
+        return (score_of_coordinate(beside(low, ratio), scale) / wider,
+                score_of_coordinate(beside(high, ratio), scale) / wider)
     whole = math.sqrt(Q + T * T)
     middle, unit = math.sqrt(d * chi) * T / whole, math.sqrt(Q) / whole * wider
     return (low - middle) / unit, (high - middle) / unit
@@ -410,24 +341,27 @@ def ends_of_noise(low, high, d, T, Q, wider, chi, sphere):
 @compiled
 def beside(cosine, ratio):
     """The cosine of an output with the others' sum, from that with the whole, in which it has `ratio` times its
-    length."""
-    angle = math.acos(cosine)
-    return math.cos(min(angle + math.asin(clipped(ratio * math.sin(angle), -1.0, 1.0)), math.pi))
+    length: that of the sum of two angles, at most a straight one."""
+    sine = math.sqrt((1 - cosine) * (1 + cosine))
+    other = clipped(ratio * sine, -1.0, 1.0)
+    if cosine < 0 and other > sine:
+        return -1.0
+    return cosine * math.sqrt(1 - other * other) - sine * other
 
 
 @compiled
 def logits_and_gains(d, T, Q, wider, chi, sphere, logit, gain):
-    """The logits and gains (n,) at the noise that `logit` holds: see the top of this file. On the sphere outputs have
-    length 1, and what they sum to varies by their overlaps."""
+    """The logits and gains (n,) at the noise that `logit` holds: see the top of this file. On the sphere, where outputs
+    have length 1 and what they sum to varies by their overlaps, it holds the noise's cosine and then the logit's."""
     if sphere:
-        scale, rho = peizer_pratt(d), math.sqrt(Q * chi)
+        rho = math.sqrt(Q * chi)
         # d/(d - 1) makes a competitor's cosine exact to first order in its mean
         unit = math.sqrt(d) * d / max(d - 1, 1.0) / math.sqrt(Q)
         for i in range(len(logit)):
-            b = coordinate_of_score(logit[i], scale)
-            size = math.sqrt(max(T * T + 2 * T * rho * b + rho * rho, TINY))
-            cosine = clipped((T + rho * b * wider) / size, -1 + COSINE_ROUNDING, 1 - COSINE_ROUNDING)
-            logit[i], gain[i] = score_of_coordinate(cosine, scale), unit * (rho * rho + T * rho * b) / size
+            b = logit[i]
+            per = 1 / math.sqrt(max(T * T + 2 * T * rho * b + rho * rho, TINY))
+            logit[i] = clipped((T + rho * b * wider) * per, -1 + COSINE_ROUNDING, 1 - COSINE_ROUNDING)
+            gain[i] = unit * (rho * rho + T * rho * b) * per
         return
     root, whole = math.sqrt(d * chi), math.sqrt(Q + T * T)
     cos, sin = T / whole, math.sqrt(Q) / whole
@@ -447,16 +381,19 @@ def lay_out(r, e, lead, wider, rows, facts, kinds):
     w = np.full(1, math.sqrt(d * power / (power + max(usual, 0.0)**2)))
     low, high = logits_that_decide(V, of_kinds(r, e, 1, usual / V, facts, kinds), kinds.near[1, r], math.sqrt(power), w)
     sigma = math.sqrt(1 + w[0]**2 / max(V - 1, 1.0))
-    B, n = rows.chi.shape[2], len(rows.noise)
+    B, n, scale = rows.chi.shape[2], len(rows.noise), peizer_pratt(d)
+    ends = np.array([low * sigma, high * sigma])
+    if rows.sphere:
+        ends = cosines(ends, scale)
     logit, gain, minus, mass = np.empty((4, len(lead), B * (n + 2)))
-    for first in (True, False):  # the noise g and -g^2/2, for all nodes; then what follows from them
+    for step in range(3):  # for all nodes: the noise g and -g^2/2; the weights, of the densities; logits and gains
         for p in range(len(lead)):
             T = lead[p]
             for b in range(B):
                 at = slice(b * (n + 2), (b + 1) * (n + 2))
                 g, Q, chi = logit[p, at], (power + T * T / V) * rows.power[r, e, b], rows.chi[r, e, b]
-                if first:
-                    one, other = ends_of_noise(low * sigma, high * sigma, d, T, Q, wider[p], chi, rows.sphere)
+                if step == 0:
+                    one, other = ends_of_noise(ends[0], ends[1], d, T, Q, wider[p], chi, rows.sphere)
                     one = clipped(one, -NOISE_END, NOISE_END)
                     other = clipped(other, one, NOISE_END)
                     for k in range(n):
@@ -464,20 +401,24 @@ def lay_out(r, e, lead, wider, rows, facts, kinds):
                     g[n], g[n + 1] = one, other
                     for k in range(n + 2):
                         minus[p, at][k] = -g[k] * g[k] / 2
-                    continue
-                share, width, below, above = mass[p, at], g[n + 1] - g[n], upper_tail(-g[n]), upper_tail(g[n + 1])
-                for k in range(n + 2):
-                    share[k] /= math.sqrt(2 * math.pi)
-                g[n], g[n + 1] = -share[n] / below, share[n + 1] / above
-                share[n], share[n + 1], total = below, above, below + above
-                for k in range(n):
-                    share[k] *= width * rows.w_noise[k]
-                    total += share[k]
-                for k in range(n + 2):
-                    share[k] *= rows.w_lengths[r, e, b] / total
-                logits_and_gains(d, T, Q, wider[p], chi, rows.sphere, g, gain[p, at])
-        if first:
+                elif step == 1:
+                    share, width, below, above = mass[p, at], g[n + 1] - g[n], upper_tail(-g[n]), upper_tail(g[n + 1])
+                    for k in range(n + 2):
+                        share[k] /= math.sqrt(2 * math.pi)
+                    g[n], g[n + 1] = -share[n] / below, share[n + 1] / above
+                    share[n], share[n + 1], total = below, above, below + above
+                    for k in range(n):
+                        share[k] *= width * rows.w_noise[k]
+                        total += share[k]
+                    for k in range(n + 2):
+                        share[k] *= rows.w_lengths[r, e, b] / total
+                else:
+                    logits_and_gains(d, T, Q, wider[p], chi, rows.sphere, g, gain[p, at])
+        if step == 0:
             mass[:] = exponentials(minus.ravel()).reshape(mass.shape)
+        elif rows.sphere:
+            turned = cosines(logit.ravel(), scale) if step == 1 else scores(logit.ravel(), scale)
+            logit[:] = turned.reshape(logit.shape)
     return logit, gain, mass
 
 
@@ -524,7 +465,7 @@ def tabulated(r, e, mass, lead, nodes, rows, facts, kinds):
     third = kinds.third[r, e] if kinds.third.shape[2] > 0 else of[2][:0]
     expected_above(rows, r, of, third, kinds.single, u, rate)
     constrain(rate, V, w, half, low, step, facts.loose[r, e], rows.to_slopes)
-    return cubics_of(np.log(np.maximum(rate, TINY)), rows.to_powers), low, high, middle, half
+    return cubics_of(logarithm(rate), rows.to_powers), low, high, middle, half
 
 
 @compiled
@@ -551,13 +492,17 @@ def answers(rows: Rows, facts: Facts, kinds: Competitors) -> tuple[FloatArray, F
             nodes = logit, gain, mass, scaled
             cubics, low, high, middle, half = tabulated(r, e, of_samples, lead, nodes, rows, facts, kinds)
             per_logit, per_half = (rows.points - 1) / (high - low), 1 / half
+            slant = np.abs(gain) * per_many
+            for p in range(len(kept)):
+                for i in range(logit.shape[1]):
+                    slant[p, i] += math.sqrt(1 + slant[p, i] * slant[p, i])
+            asinh = logarithms(slant.ravel(), slant.ravel() - 1).reshape(logit.shape)
             log = np.empty_like(logit)
             for p in range(len(kept)):
                 for i in range(logit.shape[1]):
-                    slant = gain[p, i] * per_many
-                    asinh = math.copysign(math.log(abs(slant) + math.sqrt(1 + slant * slant)), slant)
                     place = clipped((scaled[p, i] - low) * per_logit, 0.0, rows.points - 1.0)
-                    log[p, i] = interpolated(cubics, place, clipped((asinh - middle) * per_half, -1.0, 1.0))
+                    point = clipped((math.copysign(asinh[p, i], gain[p, i]) - middle) * per_half, -1.0, 1.0)
+                    log[p, i] = interpolated(cubics, place, point)
                     minus[p, i] = min(log[p, i], LARGEST_LOG_EXPECTED)
             right = exponentials(-exponentials(minus.ravel())).reshape(log.shape)
             for p in range(len(kept)):

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr
 
+from ...numerics.array_functions import tilted_scores
 from ...numerics.arrays import TINY, FloatArray
 from ...numerics.quadrature import gauss_beta, gauss_gamma
 from ...numerics.thresholds import last_reaching
 from ...numerics.unit_sphere import peizer_pratt_scale, score_of_coordinate
 from ...settings import SettingError
-from ..fact_loops import tilted_scores
 from ..formulas import memory_laws as laws
 
 EMBEDDINGS = ("gaussian", "sphere")
@@ -167,7 +167,8 @@ def sphere_errors(n: float, d: float) -> float:
     others = (along * (1 + along) + across) / length
     gain = (d / (d - 1) * others) ** 2 / (S * (n - 1))  # variance of a competitor's cosine by its own coefficient
     D = peizer_pratt_scale(d)
-    score = tilted_scores(score_of_coordinate(lead, D).ravel(), gain.ravel(), d, TILT_STEPS).reshape(lead.shape)
+    inside, centre = -score_of_coordinate(lead, D).ravel() ** 2 / D, np.zeros(lead.size)
+    score = tilted_scores(lead.ravel(), inside, centre, gain.ravel(), d, TILT_STEPS).reshape(lead.shape)
     wrong = -np.expm1((n - 1) * log_ndtr(score))
     return float(w_total @ (wrong @ w_noise) @ w_square)
 
