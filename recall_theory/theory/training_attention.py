@@ -122,7 +122,8 @@ def summed_by_class(share: FloatArray, weight: FloatArray, n: int) -> Callable[[
     inner = (np.arange(n) + 1 / 2) / n
     edges = np.sort(np.concatenate([inner, END_EDGES]))
     R, C = len(share), len(edges) + 1
-    group = (np.arange(R)[:, None, None] * C + np.searchsorted(edges, share)).ravel()
+    # a share that is an edge, as 1/2 is with two tokens, is above it whatever rounding makes of it
+    group = (np.arange(R)[:, None, None] * C + np.searchsorted(edges, share + SPECK)).ravel()
 
     def total(values: FloatArray) -> FloatArray:
         sums = np.bincount(group, (weight * values).ravel(), minlength=R * C)
