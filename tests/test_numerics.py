@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from recall_theory.expressions import Language, evaluate, exact_number, integer_power, parse
-from recall_theory.numerics import quadrature, unit_sphere
+from recall_theory.numerics import lanczos, quadrature, unit_sphere
 
 PLAIN = Language(("x", "y"), {"exp": (1, 1), "max": (2, 9)}, ValueError, "an expression", "there are x and y",
                  longest=200, largest_number=10**6, largest_power=16)
@@ -100,6 +100,59 @@ def test_gauss_rules_have_the_moments_of_their_laws(rule, moments, tolerance):
     assert w.sum() == pytest.approx(1, rel=1e-12)
     found = [(w * x**k).sum() for k in range(len(moments))]
     assert found == pytest.approx(moments, rel=tolerance, abs=1e-12)
+
+
+def measure(seed, n, M=60):
+    """Points and weights of a drawn measure, and its first 2 n moments about 0."""
+    rng = np.random.default_rng(seed)
+    x, w = rng.normal(size=M), rng.dirichlet(np.ones(M))
+    return x, w, [w @ x**k for k in range(2 * n)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_the_gauss_rule_of_a_discrete_measure_has_its_moments(n):
+    for seed in range(5):
+        x, w, moments = measure(seed, n)
+        nodes, weights = quadrature.condense(x, w, n)
+        assert [weights @ nodes**k for k in range(2 * n)] == pytest.approx(moments, rel=1e-9, abs=1e-9)
+        assert ((weights > 0).all() and x.min() < nodes.min() < nodes.max() < x.max()) or n == 1
+
+
+def test_regression_on_polynomials_is_that_of_least_squares():
+    x, w, _ = measure(7, 4)
+    nodes, weights, operator = quadrature.condensation(x, w, 4)
+    values = np.cos(3 * x)
+    fit = np.polynomial.Polynomial.fit(x, values, 3, w=np.sqrt(w))
+    assert operator @ values == pytest.approx(fit(nodes), abs=1e-10)
+    assert weights @ (operator @ values) == pytest.approx(w @ values)
+
+
+def test_orthonormal_polynomials_are_those_of_a_qr_decomposition():
+    n, M = 12, 40
+    rng = np.random.default_rng(3)
+    t, root = np.sort(rng.normal(size=(3, M))), np.sqrt(rng.dirichlet(np.ones(M), size=3))
+    basis, diagonal, beside = lanczos.recursion(t, root, n)
+    for row in range(3):
+        q, _ = np.linalg.qr(root[row][:, None] * np.polynomial.chebyshev.chebvander(t[row] / 4, n - 1))
+        assert np.abs(basis[row] @ q) == pytest.approx(np.eye(n), abs=1e-9)
+        jacobi = np.diag(diagonal[row]) + np.diag(beside[row], 1) + np.diag(beside[row], -1)
+        assert basis[row] @ (t[row] * basis[row]).T == pytest.approx(jacobi, abs=1e-12)
+
+
+@pytest.mark.parametrize("apart", [0, 1e-12, 1e-9])
+def test_a_rule_of_more_nodes_than_points_has_the_points(apart):
+    x, w = np.array([0.5, 2.0, 2.0 * (1 + apart), 7.0]), np.array([0.25, 0.125, 0.375, 0.25])
+    nodes, weights, operator = quadrature.condensation(x, w, 6)
+    real = weights > 1e-9
+    assert nodes[real] == pytest.approx([0.5, 2, 7], rel=1e-8) and weights[real] == pytest.approx([0.25, 0.5, 0.25])
+    assert weights @ (operator @ x**2) == pytest.approx(w @ x**2)
+    assert np.isfinite(operator).all()
+
+
+def test_a_measure_of_one_point_and_one_without_mass():
+    nodes, weights = quadrature.condense(np.full((2, 3), 3.0), np.array([[0.5, 0.25, 0.25], [0, 0, 0]]), 4)
+    assert nodes[0][weights[0] > 0] == pytest.approx(3) and weights[0].sum() == pytest.approx(1)
+    assert np.isfinite(nodes).all() and np.isfinite(weights).all()
 
 
 @pytest.mark.parametrize("mean", [0.01, 0.7, 2.0, 5.0, 40.0, 1e4, 1e9])

@@ -112,6 +112,15 @@ def upper_tails(z: FloatArray) -> FloatArray:
     return out
 
 
+def normal_below(z: FloatArray) -> FloatArray:
+    """The chances, of any shape, that a normal variable is below z.
+
+    >>> normal_below(np.array([[0.0, -30.0]]))
+    array([[5.0000000e-001, 4.9067139e-198]])
+    """
+    return upper_tails(-z.ravel()).reshape(z.shape)
+
+
 # --- the sphere: cosines and their normal scores, of a scale as `unit_sphere` has them ---------------------
 
 @compiled

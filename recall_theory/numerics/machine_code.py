@@ -17,10 +17,19 @@ def compiled(function: Function) -> Function:
     It may call other compiled functions. Where these are of another module, numba does not see it when that one
     changes: then remove __pycache__ beside the caller. Tests hold machine code against the same code as Python.
     """
+    return _made(function, {"contract"})  # a*b + c may be rounded once
+
+
+def compiled_sums(function: Function) -> Function:
+    """The same for a function whose sums may be added in any order, and several terms at a time."""
+    return _made(function, {"contract", "reassoc"})
+
+
+def _made(function: Function, allowed: set[str]) -> Function:
     from numba import njit
 
     _listen()
-    make = functools.partial(njit, nogil=True, error_model="numpy", fastmath={"contract"})  # a*b + c rounded once
+    make = functools.partial(njit, nogil=True, error_model="numpy", fastmath=allowed)
     try:
         made = make(cache=True)(function)
     except RuntimeError:  # there is no folder that it may write to

@@ -19,7 +19,6 @@ from .arrays import TINY, FloatArray
 
 FINE_NODES = 64  # Legendre nodes that stand for a part of a normal law; its Gauss rule of fewer nodes is made of them
 NORMAL_END = 9.0  # standard deviations at which a normal law ends: beyond lies 1e-19
-LEAST_APART = 2**-26  # relative distance, below which points are one: its square is lost beside 1
 POINT_SPREAD = 2**-44  # relative spread below which a discrete measure is one point
 SYMMETRIC = 1e-4  # half the skewness below which a variable counts as symmetric: a guard against 0/0
 GAMMA_END, GAMMA_FALL = 8.0, 40.0  # where a gamma variable ends: standard deviations, or falls of its logarithm by e
@@ -243,7 +242,8 @@ def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, Floa
 
 def _lanczos(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray, Callable[[], FloatArray]]:
     """`condensation`, its matrix as a function, which costs as much again as the nodes."""
-    diagonal, beside = [], []
+    from .lanczos import recursion  # here: it loads numba, which takes longer than some answers
+
     w = np.where(w > WEIGHTLESS, w, 0)
     size = np.abs(x).max(-1, keepdims=True)  # so that no square underflows
     x = x / np.where(size > 0, size, 1)
@@ -253,23 +253,10 @@ def _lanczos(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArr
     spread = np.sqrt((w * (x - mean)**2).sum(-1, keepdims=True)) + TINY
     t = np.where(spread > POINT_SPREAD * np.abs(mean), (x - mean) / spread, 0)
     root = np.sqrt(w)
-    now, before, b = root, np.zeros_like(w), np.zeros((*w.shape[:-1], 1))
-    basis = np.empty((*w.shape[:-1], n, w.shape[-1]))
-    for k in range(n):
-        basis[..., k, :] = now
-        turned = t * now
-        step = turned - b * before
-        a = (step * now).sum(-1, keepdims=True)
-        step = step - a * now
-        old = basis[..., : k + 1, :]  # rounding would lose the orthogonality
-        step = step - ((step[..., None, :] @ np.swapaxes(old, -1, -2)) @ old)[..., 0, :]
-        b = np.sqrt((step**2).sum(-1, keepdims=True))
-        # no more points than that, as far as floats tell them apart: the rest weigh nothing
-        b = np.where(b > LEAST_APART * np.sqrt((turned**2).sum(-1, keepdims=True)), b, 0)
-        before, now = now, np.where(b > 0, step / np.where(b > 0, b, 1), 0)
-        diagonal.append(a)
-        beside.append(b)
-    nodes, vectors = _eigen(np.concatenate(diagonal, -1), np.concatenate(beside[:-1], -1))
+    M = w.shape[-1]
+    basis, diagonal, beside = recursion(np.array(np.broadcast_to(t, w.shape)).reshape(-1, M), root.reshape(-1, M), n)
+    basis = basis.reshape(*w.shape[:-1], n, M)
+    nodes, vectors = _eigen(diagonal.reshape(*w.shape[:-1], n), beside.reshape(*w.shape[:-1], n - 1))
     first = vectors[..., 0, :]
     real = np.abs(first) > POINT_SPREAD  # the others weigh nothing and lie where rounding puts them: they get means
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 
+from ..numerics.array_functions import normal_below
 from ..numerics.arrays import TINY, FloatArray, copied
 from ..numerics.quadrature import gauss_coordinate, gauss_legendre, gauss_of_gamma
 from . import fact_loops
@@ -168,7 +169,8 @@ def _joint_recall(law: Law, seeds: Seeds, A: FloatArray, overlap: FloatArray, ti
     # of each one (third axis) beside each other (last)
     mixed = (2 * law.pair / seeds.V)[:, None, None] * (law.logit - law.noise)[..., None] * law.noise[:, None]
     variance = np.maximum(left[:, :, None] + mixed[:, None], LEAST_LEFT)
-    alone = log_ndtr((law.logit[:, None, :, None] - moved[:, :, None]) / np.sqrt(variance))
+    alone = normal_below((law.logit[:, None, :, None] - moved[:, :, None]) / np.sqrt(variance))
+    alone = np.log(np.maximum(alone, TINY))
     one, other = np.tril_indices(A.shape[1])
 
     end = np.arcsin(np.clip(f0 + off, -FULL, FULL))[..., None]

@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from ..numerics.array_functions import normal_below
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
 from .accuracy import Accuracy
@@ -96,5 +97,5 @@ def _logits_below(grid: FloatArray, seeds: Seeds, groups: Classes, store: Stored
     middle = gain[..., None, None] * theta
     steep = 1 / np.sqrt(left + (gain**2)[..., None, None] * variance)
     class_weight = w_count[:, None] * store.weight[..., None] + 0 * theta
-    return np.stack([(of_class[..., None, :] @ ndtr((points - at[..., None]) * by[..., None]))[..., 0, :]
+    return np.stack([(of_class[..., None, :] @ normal_below((points - at[..., None]) * by[..., None]))[..., 0, :]
                      for points, of_class, at, by in zip(grid, class_weight, middle, steep, strict=True)])
