@@ -34,7 +34,7 @@ def test_the_package_and_the_help_of_its_commands_are_light(code, allowed):
 
 
 def test_numba_waits_for_a_prediction_or_a_simulation():
-    commands = ("simulate --help", "formulas recall.interference", "geometric capacity --N 4096 --R 8")
+    commands = ("simulate --help", "formulas recall.interference", "bounds --V 256 --L 16 --d 64 --N 16384")
     loaded = in_new_process("import sys\nfrom recall_theory.cli import main\n"
                             f"for line in {commands}:\n    main(line.split())\nprint('numba' in sys.modules)")
     assert loaded.endswith("False")
