@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike
 
 from .arrays import FloatArray
+from .quadrature import gauss_legendre
 from .unit_sphere import split_at
 
 KERNEL_END = 14.0  # standard deviations; the density is 1e-43 there
@@ -67,15 +67,15 @@ def _panels(edges: FloatArray, points: int) -> tuple[FloatArray, FloatArray]:
     lengths = np.diff(edges, axis=-1)  # (..., k-1)
     # every interval is cut alike over the batch, by the longest that occurs there
     longest = lengths.reshape(-1, lengths.shape[-1]).max(axis=0, initial=0.0)
-    t, weight = leggauss(points)
+    t, weight = gauss_legendre(points)
     nodes, weights = [], []
     for i, length in enumerate(longest):
         panels = max(1, int(np.ceil(length / PANEL)))
         width = lengths[..., i, None] / panels
-        middle = edges[..., i, None] + width * (np.arange(panels) + 1 / 2)
-        shape = (*middle.shape[:-1], -1)
-        nodes.append((middle[..., None] + width[..., None] / 2 * t).reshape(shape))
-        weights.append(np.broadcast_to(width[..., None] / 2 * weight, (*middle.shape, points)).reshape(shape))
+        start = edges[..., i, None] + width * np.arange(panels)
+        shape = (*start.shape[:-1], -1)
+        nodes.append((start[..., None] + width[..., None] * t).reshape(shape))
+        weights.append(np.broadcast_to(width[..., None] * weight, (*start.shape, points)).reshape(shape))
     u = np.concatenate(nodes, axis=-1)
     return u, np.concatenate(weights, axis=-1) * normal_density(u)
 

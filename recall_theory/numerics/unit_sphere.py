@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import TINY, FloatArray
-from .quadrature import NORMAL_END, condense, gauss_beta, gauss_coordinate, gauss_gamma
+from .quadrature import NORMAL_END, condense, gauss_beta, gauss_coordinate, gauss_gamma, gauss_legendre
 
 FINE_NODES = 128  # points on one side of 0 from which a Gauss rule is made
 
@@ -31,14 +31,14 @@ def split_at(kinks: FloatArray, d: float, n: int) -> tuple[FloatArray, FloatArra
     >>> round(float(w @ x**2), 9)
     1.0
     """
-    t, weight = np.polynomial.legendre.leggauss(n)
+    t, weight = gauss_legendre(n)
     end = min(NORMAL_END, np.sqrt(d)) if d else NORMAL_END
     edge = np.full((*kinks.shape[:-1], 1), end)
     edges = np.concatenate([-edge, np.sort(np.clip(kinks, -end, end), axis=-1), edge], axis=-1)
-    half = np.diff(edges, axis=-1)[..., None] / 2
-    x = edges[..., :-1, None] + half * (1 + t)
+    width = np.diff(edges, axis=-1)[..., None]
+    x = edges[..., :-1, None] + width * t
     density = np.maximum(1 - x**2 / d, 0)**((d - 3) / 2) if d else np.exp(-x**2 / 2)
-    p = (half * weight * density).reshape(*kinks.shape[:-1], -1)
+    p = (width * weight * density).reshape(*kinks.shape[:-1], -1)
     return x.reshape(p.shape), p / p.sum(-1, keepdims=True)
 
 
