@@ -158,8 +158,7 @@ def tilted_scores(cosine: FloatArray, inside: FloatArray, centre: FloatArray, va
     many steps of Newton's method.
     """
     n, scale, kurtosis = len(cosine), peizer_pratt(d), -6 / (d + 2)
-    m, z, kept, beyond, rest = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    m[:] = centre
+    m, z, kept, beyond, rest = centre.copy(), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     for _ in range(steps):
         for i in range(n):
             m[i] = min(max(m[i], -STEEPEST), STEEPEST)

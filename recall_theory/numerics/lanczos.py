@@ -23,7 +23,8 @@ def recursion(t: FloatArray, root: FloatArray, n: int) -> tuple[FloatArray, Floa
     basis, diagonal, beside = np.zeros((R, n, M)), np.zeros((R, n)), np.zeros((R, n - 1))
     step = np.empty(M)
     for r in range(R):
-        basis[r, 0] = root[r]
+        for i in range(M):
+            basis[r, 0, i] = root[r, i]
         for k in range(n):
             now, whole, on_diagonal = basis[r, k], 0.0, 0.0
             for i in range(M):

@@ -183,9 +183,10 @@ def expected_above(rows, r, of, third, single, u, x):
     G, J = x.shape
     d, others = rows.d[r], max(rows.V[r] - 1, 1.0)
     scale = peizer_pratt(d)
-    cosine, inside, centre, spread = np.empty((4, G * J if rows.sphere else 0))
+    inside, centre, spread = np.empty((3, G * J if rows.sphere else 0))
+    cosine = x.ravel()
     if rows.sphere:
-        cosine[:] = cosines(x.ravel(), scale)
+        cosine = cosines(cosine, scale)
         for g in range(G):
             for j in range(J):
                 inside[g * J + j] = -x[g, j] * x[g, j] / scale
@@ -200,7 +201,7 @@ def expected_above(rows, r, of, third, single, u, x):
                 unit = u[g] / math.sqrt(d)
                 centre[g * J:(g + 1) * J] = unit * strength[k]
                 spread[g * J:(g + 1) * J] = unit * unit * variance[k]
-            z[:] = tilted_scores(cosine, inside, centre, spread, d, TILTS).reshape(G, J)
+            put(tilted_scores(cosine, inside, centre, spread, d, TILTS), z)
         least = np.inf
         for g in range(G):
             steep = 1 / math.sqrt(left[k] + u[g] * u[g] * variance[k])
@@ -226,6 +227,15 @@ def expected_above(rows, r, of, third, single, u, x):
             x[g, j] = -others * math.log1p(-min(above[g, j], BELOW_ONE))
             if single > 0:
                 x[g, j] -= math.log1p(-min(others * alone[g, j], BELOW_ONE))
+
+
+@compiled
+def put(values, out):
+    """Write values (n,) into `out` (P, M), row by row. An assignment to a slice takes numba seconds to compile, for its
+    line on shapes that differ."""
+    for p in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[p, i] = values[p * out.shape[1] + i]
 
 
 @compiled
@@ -415,10 +425,9 @@ def lay_out(r, e, lead, wider, rows, facts, kinds):
                 else:
                     logits_and_gains(d, T, Q, wider[p], chi, rows.sphere, g, gain[p, at])
         if step == 0:
-            mass[:] = exponentials(minus.ravel()).reshape(mass.shape)
+            put(exponentials(minus.ravel()), mass)
         elif rows.sphere:
-            turned = cosines(logit.ravel(), scale) if step == 1 else scores(logit.ravel(), scale)
-            logit[:] = turned.reshape(logit.shape)
+            put(cosines(logit.ravel(), scale) if step == 1 else scores(logit.ravel(), scale), logit)
     return logit, gain, mass
 
 
