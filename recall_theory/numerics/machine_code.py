@@ -16,6 +16,7 @@ def compiled(function: Function) -> Function:
 
     It may call other compiled functions. Where these are of another module, numba does not see it when that one
     changes: then remove __pycache__ beside the caller. Tests hold machine code against the same code as Python.
+    An array assigned to a slice of another takes numba seconds to compile, for its line on shapes that differ: loop.
     """
     return _made(function, {"contract"})  # a*b + c may be rounded once
 

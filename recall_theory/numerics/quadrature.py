@@ -254,7 +254,7 @@ def _lanczos(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArr
     t = np.where(spread > POINT_SPREAD * np.abs(mean), (x - mean) / spread, 0)
     root = np.sqrt(w)
     M = w.shape[-1]
-    basis, diagonal, beside = recursion(np.array(np.broadcast_to(t, w.shape)).reshape(-1, M), root.reshape(-1, M), n)
+    basis, diagonal, beside = recursion(t.reshape(-1, M), root.reshape(-1, M), n)
     basis = basis.reshape(*w.shape[:-1], n, M)
     nodes, vectors = _eigen(diagonal.reshape(*w.shape[:-1], n), beside.reshape(*w.shape[:-1], n - 1))
     first = vectors[..., 0, :]

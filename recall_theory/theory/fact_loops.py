@@ -231,8 +231,7 @@ def expected_above(rows, r, of, third, single, u, x):
 
 @compiled
 def put(values, out):
-    """Write values (n,) into `out` (P, M), row by row. An assignment to a slice takes numba seconds to compile, for its
-    line on shapes that differ."""
+    """Write values (n,) into `out` (P, M), row by row."""
     for p in range(out.shape[0]):
         for i in range(out.shape[1]):
             out[p, i] = values[p * out.shape[1] + i]
