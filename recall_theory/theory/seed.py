@@ -19,7 +19,7 @@ from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.gaussian_kernels import gaussian_rule, hermite_projection
 from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre, gauss_of_gamma
 from ..numerics.unit_sphere import score_of_skewed, skewed_of_score
-from .accuracy import DEFAULT, SEED_ROUNDING, Accuracy
+from .accuracy import DEFAULT, Accuracy
 from .domain import Batch
 from .formulas import score_shape
 from .formulas import step_two as st
@@ -468,8 +468,7 @@ def attention_terms(batch: Batch) -> dict[str, FloatArray]:
     """Contributions (B,) to (noise/signal)^2 of attention, by cause; signal is the mean lead at tau = 1."""
     settings = _without_single_tokens(batch)
     p = _step_two(settings, _moments(settings), 0)
-    lead, usual = st.lead(p), p.A / (p.L**2 * p.V)  # keys only, a single sample leads to nothing but rounding
-    signal = np.maximum(np.where(np.abs(lead) > SEED_ROUNDING * usual, lead, 0)**2, TINY)
+    signal = np.maximum(st.lead(p)**2, TINY)
     terms = {"trigger overlap" if batch.m is None else "attention overlap: trigger": 1 / batch.d}
     for name, (token, _) in _noise(p).items():
         terms[name] = np.broadcast_to(token / signal, batch.V.shape)
