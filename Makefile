@@ -83,7 +83,7 @@ $(VENV)/.made:
 	touch '$@'
 
 # What is compiled to machine code is compiled here, once, and kept beside the sources.
-WARM = $(BIN)/recall-theory simulate --V 32 --L 16 --d 16 --N 200 --embedding sphere --seeds 2 --quiet
+WARM = $(BIN)/recall-theory simulate --V 32 --L 16 --d 16 --N 200 --embedding sphere --m 16 --seeds 2 --quiet
 
 $(RUN_READY): pyproject.toml $(VENV)/.made
 	@$(BIN)/python -m pip install --quiet --editable . >&2

@@ -10,8 +10,8 @@ import pytest
 
 import recall_theory.theory as theory
 
-LAW = ("seed", "training_attention", "kernel", "read_out", "strengths", "correct_label", "competitors", "recall",
-       "variance", "predict", "finite_rates", "soft_attention", "orthogonal", "orthogonal_scores")
+LAW = ("seed", "training_attention", "kernel", "neuron_loops", "read_out", "strengths", "correct_label", "competitors",
+       "recall", "variance", "predict", "finite_rates", "soft_attention", "orthogonal", "orthogonal_scores")
 ROOT = Path(theory.__file__).parent
 WHOLE = (*range(1, 13), 15, 16, 18, 24, 36)
 FORMS = {Fraction(p, q) for q in (1, 2, 3, 4, 6, 8, 12, 16, 24) for whole in WHOLE for p in (-whole, 0, whole)}

@@ -1,16 +1,19 @@
 """What an MLP adds: its terms' rates, its moments against plain sampling."""
 
+import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from support import assert_mean, drawn
 
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
+from recall_theory.numerics.gaussian_kernels import Smoothed
 from recall_theory.simulate.data import draw_mlp
 from recall_theory.simulate.three_step import steps_of_layer
 from recall_theory.theory import formulas, seed
+from recall_theory.theory import neuron_loops as loops
 from recall_theory.theory.accuracy import DEFAULT
 from recall_theory.theory.domain import Batch, batch_of
 from recall_theory.theory.formulas import step_two as mlp_terms
@@ -234,6 +237,102 @@ def test_heavy_tails_of_few_neurons_by_drawing_their_weights(phi, m, d, e):
     law = usual_law(f, m, d, e)
     predicted = (law.excess * law.ratio**2 * (1 + law.ratio_variance))[0, 0]
     assert abs(drawn.mean() - predicted) < 4.5 * drawn.std() / np.sqrt(len(drawn))
+
+
+@pytest.mark.parametrize("ball", [0.0, 1.0])
+def test_a_neurons_sums_are_the_means_of_their_definitions(ball):
+    """Whole arrays at once, of random numbers in the place of nodes; the table holds cubics, which it interpolates
+    exactly."""
+    rng = np.random.default_rng(7)
+    E, Q, X, Y, d, m, f, steps, last = 3, 2, 5, 4, 9.0, 40.0, 1.3, 4, 12
+    cubics = rng.standard_normal((Q, 4, loops.MOMENTS))
+    cubics[..., 5] /= 4  # so that no share exceeds 1
+    table = np.vander(np.arange(-last, last + 1) / steps, 4) @ cubics
+    w, p, v = rng.dirichlet(np.ones(Q * X), E), rng.dirichlet(np.ones(Y)), rng.uniform(-2, 2, (E, Q * X, Y))
+    phi, x, across = rng.standard_normal((3, E, Q * X))
+    unit, tilt, weight = rng.standard_normal(Y), rng.uniform(0, 9, (4, 6)), rng.dirichlet(np.ones(6), 4)
+    q = loops.Neuron(w, p, phi, x, across, unit, v.reshape(E, -1),
+                     Smoothed(table.reshape(-1, loops.MOMENTS), Q, steps, last), m, d, ball, (f, 1.7))
+    found = loops.sums(q, tilt, weight)
+    alone = loops.sums(q, tilt[:, :0], weight[:, :0])
+    assert all((a == b).all() for a, b in zip(found[:5], alone[:5], strict=True))
+
+    cubics = np.repeat(cubics, X, axis=0)
+    powers = np.vander(v.ravel(), 4).reshape(*v.shape, 4)
+    F, G1, G2, G3, G4, C, third, H1, H2, fourth = np.einsum("epyc,pck->kepy", powers, cubics)
+    phi, x, y = (np.broadcast_to(a, v.shape) for a in (phi[..., None], x[..., None], across[..., None] * unit))
+
+    def mean(value, by=1.0):
+        """Over the nodes (E, P, Y) of an array (..., E, P, Y)."""
+        return (w[..., None] * p * by * value).sum((-1, -2))
+
+    def close(a, b):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+    own, rest, each = mean(phi**2), (d - x**2 - y**2) / (d - 2), (slice(None), None, None)
+    slip, gap = F - (mean(phi * F) / own)[each] * phi, phi**2 - phi * F
+    parts = np.stack([phi**2 * C, phi * G1 * x, phi * G1 * y, *(phi * G2 * g for g in (x * x, x * y, y * y, rest, 1)),
+                      phi * slip, phi**2 * slip**2,
+                      *(phi * G3 * g for g in (x**3, x * x * y, x * y * y, y**3, x * rest, y * rest)),
+                      phi**3 * third, phi**4 * fourth, phi**2 * H1 * x, phi**2 * H1 * y,
+                      *(phi**2 * H2 * g for g in (x * x, x * y, y * y, 1))])
+    close(found.own, own)
+    close(found.mean, mean(phi * F))
+    close(found.parts, mean(parts).T)
+    close(found.common, mean(F**2 * C))
+    close(found.together, (mean(C**2) - mean(C)**2) / (mean(gap**2) - mean(gap)**2))
+    for k, (low, high) in enumerate(loops.NEEDED):
+        for t in range(6):
+            damp = np.exp(-tilt[k, t] / (m * own)[each] * phi**2)
+            close(found.divided[:, k, low:high, t], (mean(parts, damp) / mean(damp))[low:high].T)
+            close(found.share[:, k, t], weight[k, t] * np.exp(tilt[k, t]) * mean(damp)**m / (m * own)**(k + 1)
+                  / special.gamma(k + 1))
+
+    damp = np.exp(-loops.TILT / (m * own)[each] * phi**2)
+    damp = damp / mean(damp)[each]
+    B = mean(parts, damp)[..., None, None]
+    first = B[1] * x + B[2] * y
+    second = f / 2 * (B[6] - ball * B[7] + ((B[3] - B[6]) * x**2 + 2 * B[4] * x * y + (B[5] - B[6]) * y**2) / d)
+    total = m * B[0] + m * (m - 1) * loops.pairs_of(B, d, ball, q.bent)
+    part = phi**2 * C + 2 * (m - 1) / d * phi * (G1 * first + G2 * second)
+    part = (part - mean(part, damp)[each]) / total
+    r = part - 2 / m * (phi**2 / mean(phi**2, damp)[each] - 1)
+    a, square = np.stack([phi * G1 * x - B[1], phi * G1 * y - B[2]]), (phi * G1)**2 * rest
+    T = np.array([[mean(one * other, damp) for one in a] for other in a]).T
+    D = np.array([[mean(r * one * other, damp) for one in a] for other in a]).T
+    T0, D0, total = mean(square, damp), mean(r * square, damp), total[:, 0, 0]
+    pairs = m * (m - 1) / (d * total)**2
+    loose = 2 * pairs * (np.trace(T @ T, axis1=1, axis2=2) + (d - 2) * T0**2 + (f * mean((phi * G2)**2, damp))**2 / 2)
+    close(found.scatter, m * mean(part**2, damp) + loose)
+    close(found.bias, m * mean(part * phi * slip, damp))
+    cumulant = (m * mean(r**3, damp) + 6 * m * (m - 1) / (d * total) * sum(mean(r * one, damp)**2 for one in a)
+                + 12 * pairs * (np.trace(D @ T, axis1=1, axis2=2) + (d - 2) * D0 * T0)
+                + 8 * m * (m - 1) * (m - 2) / (d * total)**3 * (np.trace(T @ T @ T, axis1=1, axis2=2) + (d - 2) * T0**3)
+                - 3 * (m * mean(r * part, damp) + loose)**2 + 3 / 2 * (m * mean(r * (part - r), damp))**2)
+    close(found.lopsided, cumulant / (m * mean(r**2, damp) + loose)**1.5)
+    close(found.bent_third, m * (m - 1) * (m - 2) * 3 / d**2
+          * mean(phi * second * (2 * G3 * first + G4 * second), damp))
+
+
+@pytest.mark.parametrize("ball", [0, 1])
+def test_pairs_of_neurons_are_norms_of_tensors_without_trace_on_the_sphere(ball):
+    """Harmonics 1 to 3 as arrays of d, d^2 and d^3 numbers, their traces taken off by projection."""
+    b, d = np.random.default_rng(8).standard_normal(loops.PARTS), 5
+    matrix, cube = np.diag([b[3], b[5], *[b[6]] * (d - 2)]), np.zeros((d, d, d))
+    matrix[0, 1] = matrix[1, 0] = b[4]
+    b[7] = np.trace(matrix) / d
+    for (i, j, k), value in {(0, 0, 0): b[10], (0, 0, 1): b[11], (0, 1, 1): b[12], (1, 1, 1): b[13],
+                             **{(i, r, r): b[14 + i] for i in (0, 1) for r in range(2, d)}}.items():
+        for place in itertools.permutations((i, j, k)):
+            cube[place] = value
+    if ball:
+        matrix -= np.trace(matrix) / d * np.eye(d)
+        beside = np.einsum("ijj,kl->ikl", cube, np.eye(d)) / (d + 2)
+        cube = cube - beside - beside.transpose(1, 0, 2) - beside.transpose(1, 2, 0)
+        assert np.abs(np.einsum("ijj->i", cube)).max() < 1e-12
+    found = loops.pairs_of(b, d, ball, (1.3, 1.7))
+    assert found == pytest.approx((b[1]**2 + b[2]**2) / d + 1.3 / 2 * (matrix**2).sum() / d**2
+                                  + 1.7 / 6 * (cube**2).sum() / d**3, rel=1e-12)
 
 
 def correlation(a, b, mass):

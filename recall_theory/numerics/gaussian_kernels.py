@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from .unit_sphere import split_at
 KERNEL_END = 14.0  # standard deviations; the density is 1e-43 there
 PANEL = 1.0  # longest panel, in standard deviations
 POINTS_A_PANEL = 16  # Gauss-Legendre points a panel
+MOMENTS = 10  # of a smoothed function
 NO_PART = 2**-40  # of the mean size of a function: coefficients below it are rounding, and count as 0
 
 
@@ -122,45 +123,37 @@ def hermite_projection(weighted: FloatArray, u: FloatArray, order: int) -> Float
     return found
 
 
-class SmoothedFunction:
-    """Moments of phi(v + width x) over x, for each of some widths.
-
-    x is normal, or at d > 0 sqrt(d) times a coordinate of a uniform unit vector.
+class Smoothed(NamedTuple):
+    """Moments of phi(v + width x) over x, a row (MOMENTS,) for each v = -last/steps, ..., last/steps (v = 0 alone, for
+    a last of 0), for one of the `widths` after another.
 
     In this order: the mean; the means of (phi - mean) times x's orthogonal polynomials 1 to 4; the variance; the third
     central moment; the means of (phi - mean)^2 times the first two; the fourth cumulant.
     """
 
-    def __init__(self, phi: RealFunction, d: float, widths: tuple[float, ...], n: int, steps: int, reach: int):
-        """`n` nodes on each piece between kinks, `steps` points of the table to a unit of v, up to |v| = reach."""
-        self.steps, self.last = steps, (reach + 1) * steps
-        v = np.arange(-self.last, self.last + 1) / steps if reach else np.zeros(1)
-        width = np.array(widths)[:, None, None]
-        kinks = (np.array(phi.kinks) - v[:, None]) / width if phi.kinks else np.zeros((len(widths), len(v), 0))
-        x, p = split_at(kinks, d, n if phi.kinks else 2 * n)
-        f = phi.phi(v[:, None] + width * x)
-        mean = (p * f).sum(-1, keepdims=True)
-        off = f - mean
-        polynomials = _orthogonal(x, d)
-        square = (p * off**2).sum(-1)
-        moments = [mean[..., 0], *((p * off * h).sum(-1) for h in polynomials), square, (p * off**3).sum(-1),
-                   *((p * off**2 * h).sum(-1) for h in polynomials[:2]), (p * off**4).sum(-1) - 3 * square**2]
-        self.rows = np.stack(moments, axis=-1).reshape(-1, len(moments))
-        self.stride = 0 if len(v) == 1 else len(v)
+    rows: FloatArray
+    widths: int
+    steps: int
+    last: int
 
-    def __call__(self, v: FloatArray) -> FloatArray:
-        """(10, ...) at v (..., widths, n), by the cubic through four points; where v is 0 only, for a reach of 0."""
-        if not self.stride:
-            at_zero = np.moveaxis(self.rows[:, None], -1, 0)  # (10, widths, 1)
-            return np.asarray(at_zero.reshape(len(at_zero), *(1,) * (v.ndim - 2), -1, 1) + 0 * v)
-        u = v * self.steps + self.last
-        i = np.floor(u).astype(np.intp)
-        f = u - i
-        i += self.stride * np.arange(v.shape[-2])[:, None]
-        cubic = (-f * (f - 1) * (f - 2) / 6, (f + 1) * (f - 1) * (f - 2) / 2, -(f + 1) * f * (f - 2) / 2,
-                 (f + 1) * f * (f - 1) / 6)
-        out = sum(weight[..., None] * self.rows.take(i + k, axis=0) for k, weight in enumerate(cubic, start=-1))
-        return np.ascontiguousarray(np.moveaxis(np.asarray(out), -1, 0))
+
+@functools.lru_cache(maxsize=64)
+def smoothed(phi: RealFunction, d: float, widths: tuple[float, ...], n: int, steps: int, reach: int) -> Smoothed:
+    """The table for `n` nodes on each piece between kinks and `steps` points to a unit of v, up to |v| = reach and one
+    unit beyond. x is normal, or at d > 0 sqrt(d) times a coordinate of a uniform unit vector."""
+    last = (reach + 1) * steps if reach else 0
+    v = np.arange(-last, last + 1) / steps
+    width = np.array(widths)[:, None, None]
+    kinks = (np.array(phi.kinks) - v[:, None]) / width if phi.kinks else np.zeros((len(widths), len(v), 0))
+    x, p = split_at(kinks, d, n if phi.kinks else 2 * n)
+    f = phi.phi(v[:, None] + width * x)
+    mean = (p * f).sum(-1, keepdims=True)
+    off = f - mean
+    polynomials = _orthogonal(x, d)
+    square = (p * off**2).sum(-1)
+    moments = [mean[..., 0], *((p * off * h).sum(-1) for h in polynomials), square, (p * off**3).sum(-1),
+               *((p * off**2 * h).sum(-1) for h in polynomials[:2]), (p * off**4).sum(-1) - 3 * square**2]
+    return Smoothed(np.stack(moments, axis=-1).reshape(-1, MOMENTS), len(widths), steps, last)
 
 
 def _orthogonal(x: FloatArray, d: float) -> tuple[FloatArray, ...]:
@@ -168,5 +161,3 @@ def _orthogonal(x: FloatArray, d: float) -> tuple[FloatArray, ...]:
     a, b = (d / (d + 2), d / (d + 4)) if d else (1.0, 1.0)
     return x, x**2 - 1, x**3 - 3 * a * x, x**4 - 6 * b * x**2 + 3 * a * b
 
-
-smoothed = functools.lru_cache(maxsize=64)(SmoothedFunction)  # what it says at a v does not depend on its reach
