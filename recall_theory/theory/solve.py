@@ -19,12 +19,13 @@ from ..numerics.arrays import TINY, FloatArray
 from ..numerics.forced_choice import forced_choice
 from ..numerics.thresholds import Interval, Known, grid, interval_search, known_interval, run_search
 from ..settings import OBSERVABLES, PARAMETERS, SIZES, SettingError, activation_in_use, beta_of, check_proportion
+from .accuracy import DEFAULT
 from .domain import Batch, batch_of
 from .formulas import leading_laws as laws
 from .formulas.finite_rate_formulas import least_rates, logit_lead, typical_weight
 from .formulas.generic import solved
 from .noise_budget import recall_terms, typical_kernel
-from .orthogonal import orthogonal_prediction
+from .orthogonal import orthogonal_attention, orthogonal_prediction
 from .predict import Prediction, Predictions, predictions_at
 from .seed import attention as mean_attention
 
@@ -85,13 +86,13 @@ class Model:
     def attention(self, at: Sizes) -> FloatArray:
         """Predicted attention alone: a small part of what a whole prediction costs."""
         if self.embedding == "orthogonal":
-            return self.estimate(at)["attention"]
+            return orthogonal_attention(self.batch(at))
         return np.where(at["L"] > 1, mean_attention(self.batch(at)), 1)  # a sequence of one token has no rival
 
     def estimate(self, at: Sizes) -> dict[str, FloatArray]:
         """Attention, and a quick guess of recall and accuracy for a search to start from."""
         if self.embedding == "orthogonal":
-            return orthogonal_prediction(self.batch(at))
+            return orthogonal_prediction(self.batch(at), DEFAULT.halved())
         recall, attention = self.estimate_recall(at), self.attention(at)
         # A mixture is answered right while the weight of the right token is not small: sqrt is a guess of how often.
         return {"attention": attention, "recall": recall, "accuracy": recall * attention * np.sqrt(self.weight(at))}
