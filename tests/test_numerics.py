@@ -125,6 +125,7 @@ def test_regression_on_polynomials_is_that_of_least_squares():
     fit = np.polynomial.Polynomial.fit(x, values, 3, w=np.sqrt(w))
     assert operator @ values == pytest.approx(fit(nodes), abs=1e-10)
     assert weights @ (operator @ values) == pytest.approx(w @ values)
+    assert quadrature.condense_with(x, w, values, 4)[2] == pytest.approx(operator @ values, rel=1e-13)
 
 
 def test_orthonormal_polynomials_are_those_of_a_qr_decomposition():
@@ -147,6 +148,7 @@ def test_a_rule_of_more_nodes_than_points_has_the_points(apart):
     assert nodes[real] == pytest.approx([0.5, 2, 7], rel=1e-8) and weights[real] == pytest.approx([0.25, 0.5, 0.25])
     assert weights @ (operator @ x**2) == pytest.approx(w @ x**2)
     assert np.isfinite(operator).all()
+    assert quadrature.condense_with(x, w, x**2, 6)[2] == pytest.approx(operator @ x**2, rel=1e-12)
 
 
 def test_a_measure_of_one_point_and_one_without_mass():

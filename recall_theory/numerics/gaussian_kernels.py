@@ -150,14 +150,16 @@ def smoothed(phi: RealFunction, d: float, widths: tuple[float, ...], n: int, ste
     mean = (p * f).sum(-1, keepdims=True)
     off = f - mean
     polynomials = _orthogonal(x, d)
-    square = (p * off**2).sum(-1)
-    moments = [mean[..., 0], *((p * off * h).sum(-1) for h in polynomials), square, (p * off**3).sum(-1),
-               *((p * off**2 * h).sum(-1) for h in polynomials[:2]), (p * off**4).sum(-1) - 3 * square**2]
+    one, two = p * off, p * off * off
+    square = two.sum(-1)
+    moments = [mean[..., 0], *((one * h).sum(-1) for h in polynomials), square, (two * off).sum(-1),
+               *((two * h).sum(-1) for h in polynomials[:2]), (two * off * off).sum(-1) - 3 * square**2]
     return Smoothed(np.stack(moments, axis=-1).reshape(-1, MOMENTS), len(widths), steps, last)
 
 
 def _orthogonal(x: FloatArray, d: float) -> tuple[FloatArray, ...]:
     """Monic orthogonal polynomials 1 to 4 of a normal x (Hermite), or of a coordinate times sqrt(d) (Gegenbauer)."""
     a, b = (d / (d + 2), d / (d + 4)) if d else (1.0, 1.0)
-    return x, x**2 - 1, x**3 - 3 * a * x, x**4 - 6 * b * x**2 + 3 * a * b
+    square = x * x
+    return x, square - 1, x * (square - 3 * a), square * (square - 6 * b) + 3 * a * b
 

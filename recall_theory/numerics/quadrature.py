@@ -7,7 +7,7 @@ Parameters are arrays (...), nodes and weights (..., n), from the eigenvalues of
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -223,8 +223,7 @@ def _read_only(nodes: FloatArray, weights: FloatArray) -> tuple[FloatArray, Floa
 
 def condense(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     """The n-point Gauss rule (..., n) of a discrete measure (..., M), by the Lanczos recursion."""
-    nodes, weights, _ = _lanczos(x, w, n)
-    return nodes, weights
+    return _lanczos(x, w, n)[:2]
 
 
 def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -236,32 +235,36 @@ def condensation(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, Floa
     >>> bool(np.allclose(operator @ x**2, nodes**2))
     True
     """
-    nodes, weights, operator = _lanczos(x, w, n)
-    return nodes, weights, operator()
+    nodes, weights, basis, root, turn = _lanczos(x, w, n)
+    return nodes, weights, turn @ (basis * root[..., None, :])
 
 
-def _lanczos(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray, Callable[[], FloatArray]]:
-    """`condensation`, its matrix as a function, which costs as much again as the nodes."""
+def condense_with(x: FloatArray, w: FloatArray, values: FloatArray,
+                  n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """`condense`, and what a function of these values (..., M) on the measure is at the nodes (..., n): the same as by
+    the matrix of `condensation`, which costs as much as the nodes."""
+    nodes, weights, basis, root, turn = _lanczos(x, w, n)
+    return nodes, weights, (turn @ (basis @ (root * values)[..., None]))[..., 0]
+
+
+def _lanczos(x: FloatArray, w: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Nodes and weights; orthonormal polynomials (..., n, M) of x, times the roots (..., M) of the points' weights, and
+    these; and the matrix (..., n, n) that takes a function's coefficients to what it is at the nodes."""
     from .lanczos import recursion  # here: it loads numba, which takes longer than some answers
 
     w = np.where(w > WEIGHTLESS, w, 0)
     size = np.abs(x).max(-1, keepdims=True)  # so that no square underflows
     x = x / np.where(size > 0, size, 1)
-    mean = (w * x).sum(-1, keepdims=True)
+    mean, root = (w * x).sum(-1, keepdims=True), np.sqrt(w)
     if n == 1:
-        return size * mean, np.ones_like(mean), lambda: w[..., None, :] + 0 * x[..., None, :]
+        return size * mean, np.ones_like(mean), root[..., None, :], root, np.ones_like(mean)[..., None]
     spread = np.sqrt((w * (x - mean)**2).sum(-1, keepdims=True)) + TINY
     t = np.where(spread > POINT_SPREAD * np.abs(mean), (x - mean) / spread, 0)
-    root = np.sqrt(w)
     M = w.shape[-1]
     basis, diagonal, beside = recursion(t.reshape(-1, M), root.reshape(-1, M), n)
-    basis = basis.reshape(*w.shape[:-1], n, M)
     nodes, vectors = _eigen(diagonal.reshape(*w.shape[:-1], n), beside.reshape(*w.shape[:-1], n - 1))
     first = vectors[..., 0, :]
     real = np.abs(first) > POINT_SPREAD  # the others weigh nothing and lie where rounding puts them: they get means
-
-    def operator() -> FloatArray:
-        found = np.swapaxes(vectors, -1, -2) @ basis * root[..., None, :]
-        return np.where(real[..., None], found / np.where(real, first, 1)[..., None], w[..., None, :])
-
-    return size * (mean + spread * np.where(real, nodes, 0)), np.where(real, first, 0)**2, operator
+    turn = np.where(real[..., None], np.swapaxes(vectors, -1, -2) / np.where(real, first, 1)[..., None], np.eye(n)[0])
+    return (size * (mean + spread * np.where(real, nodes, 0)), np.where(real, first, 0)**2,
+            basis.reshape(*w.shape[:-1], n, M), root, turn)

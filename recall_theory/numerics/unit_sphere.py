@@ -163,7 +163,7 @@ def skewed_of_score(z: Any, skew: Any) -> Any:
     """
     a = skew / 6
     w = z - a
-    return w + a * w**2 + a**2 * w**3 / 3
+    return w * (1 + a * w * (1 + a * w / 3))  # NumPy's third power takes ten times as long
 
 
 def wallace_scale(d: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..numerics.arrays import TINY, FloatArray, Rows
-from ..numerics.quadrature import condensation, gauss_poisson
+from ..numerics.quadrature import condense_with, gauss_poisson
 from .accuracy import Accuracy
 from .formulas import recall_formulas as rf
 from .read_out import Kernel
@@ -70,8 +70,7 @@ def samples_of(seeds: Seeds, attended: Attended, wrong: FloatArray, accuracy: Ac
         weight, part = weight.sum(axis=2), part.sum(axis=2)
         share = part / np.maximum(weight, TINY)
     if right.shape[-1] > accuracy.strength:
-        right, weight, operator = condensation(right, weight, accuracy.strength)
-        share = (operator @ share[..., None])[..., 0]
+        right, weight, share = condense_with(right, weight, share, accuracy.strength)
     return Samples(weight, right, share, wrong)
 
 

@@ -204,7 +204,7 @@ def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None
     V, d, lam = seeds.V[:, None], seeds.d[:, None], seeds.lam[:, None]
     noise, free = stored_noise(softmax, groups, value), value.free
     kinds, mean, square = competing_labels(softmax, groups, value, noise, mixed, accuracy)
-    fourth = kinds.mean**4 + 6 * kinds.mean**2 * kinds.variance
+    fourth = kinds.mean**2 * (kinds.mean**2 + 6 * kinds.variance)
     fourth = fourth + (3 * d / (d + 2) if seeds.sphere else 3 + 0 * d)[..., None] * kinds.variance**2
     walk = np.maximum((kinds.weight * fourth).sum(-1) / square**2 - 1, 0) / V
     zero = np.zeros_like(value.s)
