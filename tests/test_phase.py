@@ -11,12 +11,12 @@ from command_line import answer, call, csv_rows
 from support import stops_after
 
 from recall_theory.errors import Interrupted
-from recall_theory.settings import Setting, SettingError
+from recall_theory.settings import OBSERVABLES, Setting, SettingError
 from recall_theory.simulate import workers
 from recall_theory.simulate.run import one_seed
 from recall_theory.theory.activation_choice import compare_activations, hermite_parts
 from recall_theory.theory.phase import FAMILIES, axis, binding, family, phase, place
-from recall_theory.theory.predict import predict
+from recall_theory.theory.predict import predict, predict_each
 from recall_theory.verification.simulated_alternatives import chosen_cells, with_points
 
 
@@ -46,6 +46,22 @@ def test_m_times_d_sets_the_width():
     assert place("d", "m*d", 32, 4096, {"V": 32, "L": 4, "N": 100}).m == 128
     assert place("m", "m*d", 32, 4096, {"V": 32, "L": 4, "N": 100}).d == 128
     assert place("V", "d", 64, 16, {"L": 4}, ratio=8).N == 512
+
+
+def test_predictions_together_are_those_one_by_one_in_their_order():
+    """Settings of every kind, mixed; among them one without rivals, one at finite rates and one of an MLP."""
+    settings = [Setting(V=V, L=L, d=64, N=N, **more) for (V, L, N) in ((64, 8, 2048), (32, 1, 100), (16, 12, 40))
+                for more in ({}, {"m": 99}, {"embedding": "sphere"}, {"embedding": "orthogonal"},
+                             {"trigger_in_value": False}, {"eta": 1e-6, "gamma": 1e12},
+                             {"m": 50, "activation": "tanh"})]
+    for together, setting in zip(predict_each(settings), settings, strict=True):
+        alone = predict(setting)
+        assert together.setting == setting and together.remarks == alone.remarks
+        assert together.to_dict()["predicted"].keys() == alone.to_dict()["predicted"].keys()
+        for name in OBSERVABLES:
+            assert getattr(together, name) == pytest.approx(getattr(alone, name), rel=1e-12, abs=1e-15), setting
+            assert together.std[name] == pytest.approx(alone.std[name], rel=1e-9, abs=1e-12), setting
+    assert predict_each([]) == []
 
 
 def test_the_boundary_is_where_the_prediction_reaches_the_target(diagram):
@@ -180,7 +196,7 @@ def test_an_interrupted_diagram_keeps_its_rows_and_points(monkeypatch):
     sizes = {"V": 64, "L": 8, "cells": (3, 3), "target": 0.5}
     whole = phase(*plane, **sizes)
     with pytest.raises(Interrupted) as stop:
-        phase(*plane, mapped=lambda work, values: stops_after(7)(work, zip(values, strict=True)), **sizes)
+        phase(*plane, mapped=lambda work, values: stops_after(2)(work, zip(values, strict=True)), **sizes)
     partial = stop.value.partial
     assert partial.accuracy.tolist() == whole.accuracy[:2].tolist()
     assert partial.to_dict()["y_values"] == whole.y_values[:2].tolist()
@@ -198,15 +214,15 @@ def test_an_interrupted_diagram_keeps_its_rows_and_points(monkeypatch):
 def test_the_command_line_draws_what_an_interrupted_run_finished(monkeypatch, tmp_path):
     from recall_theory.theory import phase as theory
 
-    left = [4]
+    left = [1]
 
-    def some(setting):
+    def some(settings):
         left[0] -= 1
         if left[0] < 0:
             raise KeyboardInterrupt
-        return predict(setting)
+        return predict_each(settings)
 
-    monkeypatch.setattr(theory, "predict", some)
+    monkeypatch.setattr(theory, "predict_each", some)
     picture = tmp_path / "part.svg"
     code, out, err = call(*PLANE, "--plot", str(picture), "--json")
     assert code == 130 and "after 1 of 3 rows" in err

@@ -151,7 +151,7 @@ def phase_command(output: Output, *, x: str | None, y: str | None, cells: str, p
         return with_points(diagram, points, seeds, used, jobs=jobs, progress=progress) if points else diagram
 
     diagram = output.measure(
-        "cells" if not points else "cells, then seeds", work,
+        "rows" if not points else "rows, then seeds", work,
         lambda found: f"{len(found.y_values)} of {rows} rows of cells and {len(found.points)} of {points} points")
     return Answer(diagram.to_dict(), diagram.cells(), _blocks(diagram), figure=partial(phase_figure, diagram))
 

@@ -87,7 +87,7 @@ def _summary(output: Output, store: str, at: float, jobs: int, wants_phases: boo
         raise BadInput(f"--store {shown(store)}: {unused or 'it holds no result: nothing to report'}")
     if unused:
         output.say(f"{store}: {unused}")
-    with output.bar("predictions") as progress:
+    with output.bar("parts") as progress:
         return summarise_store(results, at, diagram_cells=DIAGRAM_CELLS if wants_phases else None,
                                mapped=map_with_progress(jobs, progress))
 

@@ -21,7 +21,7 @@ from ..verification.results import Cell
 from .scaling_experiment import CriticalSize, Scaling
 from .scaling_search import Crossing, crossing_between
 from .sweep_grid import Reproduction, reproductions
-from .sweep_results import Results, SettingMap, StoreAnalysis, analyse_cells, beside_defaults
+from .sweep_results import OrderedMap, Results, StoreAnalysis, analyse_cells, beside_defaults
 
 ACROSS = ("N", "d", "m", "V", "L")  # of two sizes the first is drawn across
 MOST_SLICES = 4  # a store of many scans has more
@@ -105,7 +105,7 @@ def slices_of(settings: Sequence[Setting]) -> tuple[list[Slice2D], int]:
 
 
 def phase_diagram_of(of: Slice2D, settings: Sequence[Setting], target: float, *,
-                     cells: tuple[int, int] = DIAGRAM_CELLS, mapped: SettingMap = map) -> PhaseDiagram | str:
+                     cells: tuple[int, int] = DIAGRAM_CELLS, mapped: OrderedMap = map) -> PhaseDiagram | str:
     """The predicted phase diagram around a slice's cells, with a boundary at `target`; or why there is none."""
     ends = []
     for p in (PARAMETERS[of.x], PARAMETERS[of.y]):
@@ -181,7 +181,7 @@ class StoreSummary:
 
 
 def summarise_store(results: Results, at: float = 0.5, *, diagram_cells: tuple[int, int] | None = DIAGRAM_CELLS,
-                    mapped: SettingMap = map) -> StoreSummary:
+                    mapped: OrderedMap = map) -> StoreSummary:
     """What the results of a sweep show: judged cells, slices with phase diagrams and critical sizes, commands.
 
     `at`, above 0 and below 1, is the level whose crossings are critical. Phase diagrams have `diagram_cells` (columns,

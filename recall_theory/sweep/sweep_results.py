@@ -42,7 +42,7 @@ SURE_ATTENTION = 0.9  # predicted attention from which attention counts as sure
 STAGES = 2  # of a sweep that plans its seeds: each has half of the error
 UNJUDGED_SEEDS = 32  # of a cell that the theory doesn't describe: there is no verdict to plan for
 
-SettingMap = Callable[[Callable[[Setting], Any], Sequence[Setting]], Iterable[Any]]  # `map`, or a parallel one
+OrderedMap = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or a parallel one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,7 +253,7 @@ class StoreAnalysis(JudgedCells):
                 for observable, c in cell.comparisons.items()]
 
 
-def analyse_cells(results: Results, *, mapped: SettingMap = map) -> StoreAnalysis:
+def analyse_cells(results: Results, *, mapped: OrderedMap = map) -> StoreAnalysis:
     """Judge the cells of a sweep, and groups of them, by the rules and declared margins of `verify`, as one family.
 
     `mapped` may be a parallel map, which predicts.

@@ -136,7 +136,8 @@ class NeuronKernel:
         smooth = smoothed(self.phi, d if self.sphere else 0.0, tuple(np.sqrt(omega).tolist()), n.neuron_other,
                           n.neuron_steps, int(np.ceil(np.abs(v).max())) if shared else 0)
         X, w = self.phi.phi(u), p_omega[:, None] * p_x
-        itself = (w * X * (self.phi.phi(u[..., None] - v) @ p_y)).sum((-1, -2))
+        removed = self.phi.phi(u[..., None] - v) @ p_y if shared else X  # without the trigger
+        itself = (w * X * removed).sum((-1, -2))
         E = (s.size, -1)
         tilts = [_tilts(n.neuron_laplace, power, n.neuron_tilt) for power in range(POWERS)] if divided else []
         tilt, weight = (np.array([pair[i] for pair in tilts]).reshape(POWERS, -1) for i in (0, 1))

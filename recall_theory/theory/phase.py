@@ -20,7 +20,7 @@ from ..numerics.arrays import FloatArray
 from ..numerics.formatting import SCHEMA_VERSION, cleaned
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
 from .capacity import limiting_term
-from .predict import Prediction, predict
+from .predict import Prediction, predict_each
 
 AXES = ("V", "N", "d", "L", "m", "m*d")
 CELLS = (17, 13)  # along x and along y
@@ -106,6 +106,7 @@ def binding(prediction: Prediction) -> str:
     """The step that falls shorter and the family of terms that is largest in it; "attention: finite rates" where the
     limit of the same sizes misses less than half as much.
 
+    >>> from recall_theory import predict
     >>> binding(predict(Setting(V=1024, L=64, d=256, N=65536)))
     'recall: mean bias'
     >>> binding(predict(Setting(V=128, L=16, d=128, N=16384, eta=1e-8, gamma=3e12)))
@@ -114,10 +115,9 @@ def binding(prediction: Prediction) -> str:
     return limiting_term(prediction, family)
 
 
-def _cell(setting: Setting) -> tuple[Prediction, str]:
-    """What a cell holds: its prediction, and what binds there."""
-    prediction = predict(setting)
-    return prediction, binding(prediction)
+def _row(settings: Sequence[Setting]) -> list[tuple[Prediction, str]]:
+    """What the cells of a row hold: their predictions, and what binds there."""
+    return [(prediction, binding(prediction)) for prediction in predict_each(settings)]
 
 
 def place(x: str, y: str, a: float, b: float, fixed: dict[str, Any], ratio: float | None = None) -> Setting:
@@ -152,13 +152,13 @@ def axis(name: str, low: float, high: float, cells: int) -> FloatArray:
 
 def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, float], *,
           cells: tuple[int, int] = CELLS, target: float = 0.99, ratio: float | None = None,
-          mapped: Callable[[Callable[[Setting], Any], Sequence[Setting]], Iterable[Any]] = map,
+          mapped: Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]] = map,
           **fixed: Any) -> PhaseDiagram:
     """The phase diagram over x and y, two of V, N, d, L, m and m*d; `fixed` gives the other parameters of
     `Setting`, or `ratio` gives N as N/V.
 
-    `mapped` may be a parallel map. Raises `SettingError` for a name or a value outside its domain, and `Interrupted`
-    (a KeyboardInterrupt) with the rows of cells finished by then where Ctrl-C stops it.
+    `mapped`, which is given rows of cells, may be a parallel map. Raises `SettingError` for a name or a value outside
+    its domain, and `Interrupted` (a KeyboardInterrupt) with the rows finished by then where Ctrl-C stops it.
 
     >>> diagram = phase("N", "d", (2**12, 2**16), (32, 128), cells=(3, 3), V=256, L=16)
     >>> diagram.accuracy.shape
@@ -182,12 +182,11 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
     if missing := sorted({"V", "L", "d", "N"} - known):
         raise SettingError(missing[0], f"{' and '.join(missing)} must be given: neither is an axis")
     across, up = axis(x, *x_range, cells[0]), axis(y, *y_range, cells[1])
-    settings = [place(x, y, a, b, fixed, ratio) for b in up.tolist() for a in across.tolist()]
-    width, found = len(across), list[tuple[Prediction, str]]()
+    settings = [[place(x, y, a, b, fixed, ratio) for a in across.tolist()] for b in up.tolist()]
+    rows: list[list[tuple[Prediction, str]]] = []
 
     def diagram() -> PhaseDiagram | None:
-        """Of the rows that are whole; None without any."""
-        rows = [found[i:i + width] for i in range(0, len(found) - width + 1, width)]
+        """Of the rows so far; None without any."""
         seen: dict[str, Any] = {o: np.array([[getattr(p, o) for p, _ in row] for row in rows]) for o in OBSERVABLES}
         return PhaseDiagram(
             x, y, across, up[:len(rows)], fixed | ({} if ratio is None else {"ratio": ratio}), target, **seen,
@@ -196,8 +195,8 @@ def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, fl
             remarks=tuple(tuple(p.remarks for p, _ in row) for row in rows)) if rows else None
 
     with interrupted_with(diagram):
-        for cell in mapped(_cell, settings):
-            found.append(cell)
+        for row in mapped(_row, settings):
+            rows.append(row)
     return cast("PhaseDiagram", diagram())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -150,8 +150,29 @@ def predict(setting: Setting, accuracy: Accuracy = DEFAULT, *, bits: int | None 
     >>> [round(predict(Setting(V=1024, L=64, d=256, N=65536), bits=b).recall, 2) for b in (1, 2, 4)]
     [0.31, 0.35, 0.36]
     """
-    found = _predicted(batch_of(setting, bits), accuracy)
-    return Prediction(setting, **_each(found, lambda x: float(x[0])))
+    return _prediction(setting, _predicted(batch_of(setting, bits), accuracy), 0)
+
+
+def predict_each(settings: Sequence[Setting]) -> list[Prediction]:
+    """`predict` of each of these settings, in about half of the time: those that differ in sizes alone are computed
+    together.
+
+    >>> near, far = predict_each([Setting(V=256, L=16, d=128, N=N) for N in (16384, 65536)])
+    >>> near == predict(near.setting), round(far.recall, 2)
+    (True, 0.8)
+    """
+    alike: dict[tuple[Any, ...], list[int]] = {}
+    for i, s in enumerate(settings):
+        alike.setdefault((s.activation, s.embedding, s.trigger_in_value, s.eta, s.gamma), []).append(i)
+    found: dict[int, Prediction] = {}
+    for members in alike.values():
+        batch = batch_of(settings[members[0]])
+        sizes: dict[str, Any] = {name: np.array([getattr(settings[i], name) for i in members], dtype=float)
+                                 for name in SIZES if getattr(batch, name) is not None}
+        fields = _predicted(dataclasses.replace(batch, **sizes), DEFAULT)
+        for place, i in enumerate(members):
+            found[i] = _prediction(settings[i], fields, place)
+    return [found[i] for i in range(len(settings))]
 
 
 def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: ArrayLike | None = None,
@@ -199,6 +220,11 @@ def predictions_at(batch: Batch, accuracy: Accuracy = DEFAULT, shape: tuple[int,
     arrays = _each(fields, lambda x: x[:number].reshape(shape))
     return Predictions(**{"m": None, **arrays}, activation=batch.activation, embedding=batch.embedding,
                        trigger_in_value=bool(batch.e), beta=batch.beta)
+
+
+def _prediction(setting: Setting, fields: Mapping[str, Any], place: int) -> Prediction:
+    """That of a setting which stands at this place of the arrays."""
+    return Prediction(setting, **_each(fields, lambda x: float(x[place])))
 
 
 def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dict[str, Any]:
