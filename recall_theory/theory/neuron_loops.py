@@ -210,17 +210,15 @@ def scattered(q: Neuron, e: int, cell: FloatArray, ratio: float, damp: FloatArra
 
 
 @compiled_sums
-def divide(q: Neuron, e: int, parts: FloatArray, own: float, tilt: FloatArray, weight: FloatArray, divided: FloatArray,
-           share: FloatArray) -> None:
-    """A fact's means (POWERS, PARTS, n) of its parts at tilts (POWERS, n) of such weights, and these (POWERS, n) with
-    what they are divided by."""
+def divide(q: Neuron, e: int, parts: FloatArray, tilt: FloatArray, weight: FloatArray, out: Sums) -> None:
+    """A fact's `divided` and `share`, of its parts (PARTS, P) at tilts (POWERS, n) of these weights."""
     P = parts.shape[1]
-    damp = np.empty(P)
+    damp, whole = np.empty(P), q.m * out.own[e]
     for k in range(POWERS):
         low, high = NEEDED[k]
         for t in range(tilt.shape[1]):
             for j in range(P):
-                damp[j] = -tilt[k, t] / (q.m * own) * q.X[e, j]**2
+                damp[j] = -tilt[k, t] / whole * q.X[e, j]**2
             exponentials_less_one(damp)
             lost = 0.0
             for j in range(P):
@@ -231,8 +229,8 @@ def divide(q: Neuron, e: int, parts: FloatArray, own: float, tilt: FloatArray, w
                 mean = 0.0
                 for j in range(P):
                     mean += damp[j] * parts[part, j]
-                divided[k, part, t] = mean * math.exp(-log)
-            share[k, t] = weight[k, t] * math.exp(tilt[k, t] + q.m * log) / math.gamma(k + 1) / (q.m * own)**(k + 1)
+                out.divided[e, k, part, t] = mean * math.exp(-log)
+            out.share[e, k, t] = weight[k, t] * math.exp(tilt[k, t] + q.m * log) / math.gamma(k + 1) / whole**(k + 1)
 
 
 @compiled_sums
@@ -269,7 +267,7 @@ def sums(q: Neuron, tilt: FloatArray, weight: FloatArray) -> Sums:
                 out.parts[e, k] += parts[k, j]
         if n == 0:
             continue
-        divide(q, e, parts, own, tilt, weight, out.divided[e], out.share[e])
+        divide(q, e, parts, tilt, weight, out)
         left = 0.0
         for j in range(P):
             damp[j] = math.exp(-TILT / (q.m * own) * q.X[e, j]**2)
