@@ -21,7 +21,11 @@ Real = Any  # a number, an array of numbers or a sympy expression: what closed f
 def _dispatch(name: str, numeric: Callable[[Real], Real]) -> Callable[[Real], Real]:
     def function(x: Real) -> Real:
         sympy = _symbolic(x)
-        return numeric(x) if sympy is None else getattr(sympy, name)(x)
+        if sympy is None:
+            return numeric(x)
+        # Of an exponent that holds the least of long expressions sympy would simplify every factor, for seconds.
+        as_it_stands = name == "exp" and x.has(sympy.Min, sympy.Max)
+        return getattr(sympy, name)(x, evaluate=False) if as_it_stands else getattr(sympy, name)(x)
 
     function.__name__ = name
     function.__doc__ = f"{name}(x) of a number, an array or a sympy expression."

@@ -276,7 +276,10 @@ class Formula:
                    "mpmath": "mpmath", "math": [own, "math"]}.get(backend)
         if modules is None:
             raise ValueError(f"backend={backend!r} is not one of scipy, numpy, mpmath, math")
-        function: Callable[..., Real] = sympy.lambdify(list(self.symbols.values()), self._expression(), modules=modules)
+        expression = self._expression()
+        # common parts are computed once, but for what a case that does not apply has no value of
+        function: Callable[..., Real] = sympy.lambdify(list(self.symbols.values()), expression, modules=modules,
+                                                       cse=not expression.has(sympy.Piecewise))
         return function
 
     def solve_for(self, name: str, value: Any = None) -> list[sympy.Expr]:
