@@ -53,9 +53,13 @@ def orthogonal_prediction(batch: Batch, accuracy: Accuracy = DEFAULT) -> dict[st
 
 def orthogonal_attention(batch: Batch, accuracy: Accuracy = DEFAULT) -> FloatArray:
     """(B,): the mean attention alone, for less than half of what all costs."""
-    sizes = zip(*(x.tolist() for x in (batch.V, batch.L, batch.d, batch.N)), strict=True)
-    return np.array([1.0 if L == 1 else scores.attention(V, int(L), _seeds(V, int(L), d, N, batch.e, accuracy)[0],
-                                                         accuracy)[0] for V, L, d, N in sizes])
+    found = np.ones(len(batch.V))
+    for i, (V, L, d, N) in enumerate(zip(*(x.tolist() for x in (batch.V, batch.L, batch.d, batch.N)), strict=True)):
+        if L > 1:
+            labels = scores.label_counts(V, N, accuracy.orthogonal_cells)
+            seeds, _ = scores.seed_law(V, int(L), d, N, batch.e, labels, accuracy=accuracy)
+            found[i], _ = scores.attention(V, int(L), seeds, accuracy)
+    return found
 
 
 def orthogonal_terms(batch: Batch) -> dict[str, dict[str, FloatArray]]:
@@ -74,20 +78,15 @@ def orthogonal_terms(batch: Batch) -> dict[str, dict[str, FloatArray]]:
     return {"attention": found, "recall": margin}
 
 
-def _seeds(V: float, L: int, d: float, N: float, e: int, accuracy: Accuracy) -> tuple[scores.Seeds, FloatArray]:
-    """`scores.seed_law` of one setting, L >= 2."""
-    labels = scores.label_counts(V, N, accuracy.orthogonal_cells)
-    return scores.seed_law(V, L, d, N, e, labels, accuracy=accuracy)
-
-
 def _one(V: float, L: int, d: float, N: float, e: int, accuracy: Accuracy) -> tuple[float, ...]:
     """The values of `NAMES` in one setting."""
-    few = min(N, ENOUGH * V)
-    labels = scores.label_counts(V, few, accuracy.orthogonal_cells)
+    few, cells = min(N, ENOUGH * V), accuracy.orthogonal_cells
+    labels = scores.label_counts(V, few, cells)
     arena = _Arena(V, e, bool(e and d == V), labels, accuracy)
     mean, std = 1.0, 0.0
     if L > 1:
-        seeds, tilted = _seeds(V, L, d, N, e, accuracy)
+        every = labels if few == N else scores.label_counts(V, N, cells)
+        seeds, tilted = scores.seed_law(V, L, d, N, e, every, accuracy=accuracy)
         mean, std = scores.attention(V, L, seeds, accuracy)
     if mean >= 1 - accuracy.orthogonal_sure:
         return mean, std, *_over_seeds(V, [(_compete(arena, _perfect(V, labels.poisson)), np.ones(1))])
