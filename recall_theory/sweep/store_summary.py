@@ -16,12 +16,12 @@ import numpy as np
 
 from ..numerics.arrays import FloatArray
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_proportion
-from ..theory.phase import PhaseDiagram, phase
+from ..theory.phase import OrderedMap, PhaseDiagram, phase
 from ..verification.results import Cell
 from .scaling_experiment import CriticalSize, Scaling
 from .scaling_search import Crossing, crossing_between
 from .sweep_grid import Reproduction, reproductions
-from .sweep_results import OrderedMap, Results, StoreAnalysis, analyse_cells, beside_defaults
+from .sweep_results import Results, StoreAnalysis, analyse_cells, beside_defaults
 
 ACROSS = ("N", "d", "m", "V", "L")  # of two sizes the first is drawn across
 MOST_SLICES = 4  # a store of many scans has more

@@ -11,7 +11,7 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from ..numerics.arrays import FloatArray, Observable
 from ..numerics.formatting import SCHEMA_VERSION, as_csv, cleaned, write_named
 from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError
 from ..theory.domain import remarks
-from ..theory.phase import binding
+from ..theory.phase import OrderedMap, binding
 from ..theory.predict import LAW, Prediction, predict
 from ..verification.problem import THREE_STEP_RECALL, predict_or_reason
 from ..verification.results import Cell, JudgedCells, PooledTest, compare, pooled_groups, pooled_tests
@@ -41,8 +41,6 @@ EXPORTS = {".csv": (), ".parquet": ("pandas", "pyarrow"), ".nc": ("xarray", "sci
 SURE_ATTENTION = 0.9  # predicted attention from which attention counts as sure
 STAGES = 2  # of a sweep that plans its seeds: each has half of the error
 UNJUDGED_SEEDS = 32  # of a cell that the theory doesn't describe: there is no verdict to plan for
-
-OrderedMap = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or a parallel one
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,6 +22,8 @@ from ..settings import OBSERVABLES, PARAMETERS, Setting, SettingError, check_pro
 from .capacity import limiting_term
 from .predict import Prediction, predict_each
 
+OrderedMap = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or a parallel one
+
 AXES = ("V", "N", "d", "L", "m", "m*d")
 CELLS = (17, 13)  # along x and along y
 MOST_CELLS = 10_000
@@ -152,7 +154,7 @@ def axis(name: str, low: float, high: float, cells: int) -> FloatArray:
 
 def phase(x: str, y: str, x_range: tuple[float, float], y_range: tuple[float, float], *,
           cells: tuple[int, int] = CELLS, target: float = 0.99, ratio: float | None = None,
-          mapped: Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]] = map,
+          mapped: OrderedMap = map,
           **fixed: Any) -> PhaseDiagram:
     """The phase diagram over x and y, two of V, N, d, L, m and m*d; `fixed` gives the other parameters of
     `Setting`, or `ratio` gives N as N/V.
