@@ -23,9 +23,8 @@ def _dispatch(name: str, numeric: Callable[[Real], Real]) -> Callable[[Real], Re
         sympy = _symbolic(x)
         if sympy is None:
             return numeric(x)
-        # Of an exponent that holds the least of long expressions sympy would simplify every factor, for seconds.
-        as_it_stands = name == "exp" and x.has(sympy.Min, sympy.Max)
-        return getattr(sympy, name)(x, evaluate=False) if as_it_stands else getattr(sympy, name)(x)
+        # What holds the least of long expressions stays as it stands: sympy would take seconds to simplify its parts.
+        return getattr(sympy, name)(x, evaluate=not x.has(sympy.Min, sympy.Max))
 
     function.__name__ = name
     function.__doc__ = f"{name}(x) of a number, an array or a sympy expression."
