@@ -14,6 +14,7 @@ import sys
 import time
 
 import numpy as np
+from numba.core import config
 from threadpoolctl import threadpool_limits
 
 from recall_theory import predict_many
@@ -54,5 +55,6 @@ def main(n: int = 120, rounds: int = 3) -> None:
 
 
 if __name__ == "__main__":
+    config.NUMBA_NUM_THREADS = 1
     with threadpool_limits(limits=1):
         main(*(int(x) for x in sys.argv[1:]))

@@ -10,13 +10,18 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 from support import PATIENCE, wait_until
 
+from recall_theory import predict_many
 from recall_theory.errors import Interrupted
+from recall_theory.numerics.machine_code import on_threads
 from recall_theory.settings import SettingError
 from recall_theory.simulate.workers import collect, one_thread, ordered_map, unordered_map
 
@@ -160,3 +165,38 @@ def test_output_and_errors_of_tasks():
         collect(loud, [(i,) for i in range(6)], jobs=2)
     assert error.value.name == "V"
     assert collect(lambda number: loud(number) + 1, [(1,), (2,)], jobs=2) == [2, 3]
+
+
+@pytest.fixture
+def three_threads(monkeypatch):
+    monkeypatch.setattr(numba.core.config, "NUMBA_NUM_THREADS", 3)
+
+
+def test_threads_run_beside_one_another_and_keep_the_order(three_threads):
+    together = threading.Barrier(3, timeout=PATIENCE)  # passes none before three have come
+    assert on_threads(lambda number: (together.wait(), number)[1], [(i,) for i in range(6)]) == list(range(6))
+
+
+def test_what_a_thread_raises_ends_the_rest(three_threads):
+    begun = []
+
+    def first_fails(number):
+        begun.append(number)
+        if number == 0:
+            raise SettingError("V", "V=0 is refused")
+        time.sleep(0.01)
+
+    with pytest.raises(SettingError, match="V=0 is refused"):
+        on_threads(first_fails, [(i,) for i in range(1_000)])
+    assert len(begun) < 500
+
+
+@pytest.mark.parametrize("more", [{}, {"m": 64, "activation": "tanh"}], ids=["attention-only", "MLP"])
+def test_threads_decide_no_bit_of_a_prediction(more, monkeypatch):
+    sizes = {"V": [64, 128, 256, 64], "L": [2, 64, 16, 2], "d": [64, 32, 128, 90], "N": [512, 900, 8192, 600]}
+    found = []
+    for threads in (1, 3):
+        monkeypatch.setattr(numba.core.config, "NUMBA_NUM_THREADS", threads)
+        found.append(predict_many(**sizes, **more).to_dict())
+    for name, values in found[0].items():
+        assert np.array_equal(values, found[1][name]), name

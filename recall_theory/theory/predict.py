@@ -182,7 +182,8 @@ def predict_many(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, *, m: A
     """`predict` for arrays of settings; V, L, d, N and, with an MLP, m broadcast against one another. All have the same
     learning rates, and bits.
 
-    Arrays may be empty. Either all settings have an MLP or none has. Raises `SettingError` where any value lies
+    They are computed on up to four threads, or as many as the environment's NUMBA_NUM_THREADS says, which decides no
+    value. Arrays may be empty. Either all settings have an MLP or none has. Raises `SettingError` where any value lies
     outside its domain.
 
     >>> predict_many(V=[256, 512], L=32, d=128, N=16384).recall.shape

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import pdtrik
 
 from ..numerics.arrays import TINY, FloatArray
+from ..numerics.machine_code import on_threads
 from .accuracy import SEED_ROUNDING, Accuracy
 from .competitors import kinds
 from .correct_label import own_label, samples_of
@@ -30,6 +31,7 @@ __all__ = ["recall_and_accuracy"]
 
 
 ENTRIES_AT_A_TIME = 150_000  # nodes computed at a time: what fits a processor's cache; decides no value
+SETTINGS_AT_A_TIME = 8  # the same of a thread, so that threads end together
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,7 +164,7 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
                           for i in members])
         all_seeds, weights, of = seeds_of(batch.at(where), sure, long, accuracy)
         laws[sure, long] = all_seeds, weights, where[of]
-    for (rules, _), members in groups.items():
+    def computed(rules: Rules, members: list[int]) -> None:
         part = batch.at(np.array(members))
         read_out: ReadOut = InnerProduct()
         if part.phi is not None and part.m is not None:
@@ -179,6 +181,10 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
                                 tops=accuracy.score_top if rules.long else 1)
             for name, value in found.items():
                 out[name][i] = value
+
+    on_threads(computed, [
+        (rules, members[start:start + SETTINGS_AT_A_TIME]) for (rules, _), members in groups.items()
+        for start in range(0, len(members), SETTINGS_AT_A_TIME)])
     return out
 
 
