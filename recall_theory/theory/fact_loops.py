@@ -104,6 +104,57 @@ class Competitors(NamedTuple):
     single: int
 
 
+class OfFact(NamedTuple):
+    """The kinds of one fact's competitors, (K,): weights, strengths less a shift, their variances and third moments
+    (none if all are 0), what is left of their noise beside them, and the scores `far` of one end. The last `single`
+    kinds are those of one label."""
+
+    weight: FloatArray
+    strength: FloatArray
+    variance: FloatArray
+    third: FloatArray
+    left: FloatArray
+    far: FloatArray
+    single: int
+
+
+class Own(NamedTuple):
+    """A fact's own output, as `Rows` and `Facts` have it: its strength beside others of that power."""
+
+    d: float
+    strength: float
+    power: float
+    wider: float
+    chi: float
+    sphere: bool
+
+
+class Nodes(NamedTuple):
+    """Nodes over a fact's samples, (P,): their mass and the own strength there. (P, M), over lengths and noise at each:
+    logits, gains, weights whose rows sum to 1, and logits per standard deviation of a competitor's mean and noise."""
+
+    mass: FloatArray
+    lead: FloatArray
+    logit: FloatArray
+    gain: FloatArray
+    weight: FloatArray
+    scaled: FloatArray
+
+
+class Grid(NamedTuple):
+    """The points of a hazard's table: scaled logits from `first` on at every `step`; gains w (G,), the standard
+    deviations sigma (G,) that they scale by, and half the width of what Chebyshev's points are of; `per`, one over the
+    number of competitors."""
+
+    first: float
+    step: float
+    w: FloatArray
+    sigma: FloatArray
+    half: float
+    per: float
+    to_slopes: FloatArray
+
+
 score_of_coordinate = compiled(unit_sphere.score_of_coordinate)
 score_of_skewed = compiled(unit_sphere.score_of_skewed)
 
@@ -134,14 +185,14 @@ left_of = compiled(left_over)
 
 @compiled
 def of_kinds(r, e, end, shift, facts, kinds):
-    """Of the kinds of a fact's competitors (K,): weights, strengths less a shift, their variances, what is left of
-    their noise beside them, and the scores `far` of that end."""
+    """`OfFact`, its strengths less this shift."""
     of_fact, variance = min(e, kinds.weight.shape[1] - 1), kinds.variance[r, e]
     strength, left = np.empty(len(variance)), np.empty(len(variance))
     for k in range(len(variance)):
         strength[k] = kinds.mean[r, e, k] - shift
         left[k] = left_of(strength[k] * strength[k] + variance[k], facts.power[r, e])
-    return kinds.weight[r, of_fact], strength, variance, left, kinds.far[end, r, of_fact]
+    third = kinds.third[r, e] if kinds.third.shape[2] > 0 else variance[:0]
+    return OfFact(kinds.weight[r, of_fact], strength, variance, third, left, kinds.far[end, r, of_fact], kinds.single)
 
 
 @compiled
@@ -149,9 +200,9 @@ def logits_that_decide(V, of, near, root, w):
     """Scaled logits below which a fact is lost, and above which it is won, at all gains w: at the kinds' own `far`, and
     at `near` of all competitors together, as if their mixture were normal, and the same of the kinds that there are.
 
-    A kind of too few competitors to decide anything has an infinite `far`. of: as `of_kinds` returns it.
+    A kind of too few competitors to decide anything has an infinite `far`.
     """
-    weight, strength, variance, left, far = of
+    weight, strength, far = of.weight, of.strength, of.far
     others = max(V - 1, 1.0)
     low, high = np.inf, -np.inf
     for g in range(len(w)):
@@ -162,7 +213,7 @@ def logits_that_decide(V, of, near, root, w):
                 if others * weight[k] <= least:
                     continue
                 place = u * strength[k] / sigma
-                width = math.sqrt(left[k] + u * u * variance[k]) / sigma
+                width = math.sqrt(of.left[k] + u * u * of.variance[k]) / sigma
                 if far[k] < np.inf:
                     high = max(high, place + far[k] * width)
                 total += weight[k]
@@ -176,10 +227,10 @@ def logits_that_decide(V, of, near, root, w):
 
 
 @compiled
-def expected_above(rows, r, of, third, single, u, x):
+def expected_above(rows, r, of, u, x):
     """Replace the logits x (G, J), which ascend over J, by the expected number of independent competitors above them,
-    at gains u (G,) per root power. of: as `of_kinds` returns it; the last `single` kinds are those of one label."""
-    weight, strength, variance, left, far = of
+    at gains u (G,) per root power."""
+    weight, strength, variance = of.weight, of.strength, of.variance
     G, J = x.shape
     d, others = rows.d[r], max(rows.V[r] - 1, 1.0)
     scale = peizer_pratt(d)
@@ -204,28 +255,28 @@ def expected_above(rows, r, of, third, single, u, x):
             put(tilted_scores(cosine, inside, centre, spread, d, TILTS), z)
         least = np.inf
         for g in range(G):
-            steep = 1 / math.sqrt(left[k] + u[g] * u[g] * variance[k])
+            steep = 1 / math.sqrt(of.left[k] + u[g] * u[g] * variance[k])
             place = u[g] * strength[k] * steep
             for j in range(J):
                 if not rows.sphere:
                     z[g, j] = x[g, j] * steep - place
-                if len(third) > 0:
-                    z[g, j] = score_of_skewed(z[g, j], (u[g] * steep)**3 * third[k])
+                if len(of.third) > 0:
+                    z[g, j] = score_of_skewed(z[g, j], (u[g] * steep)**3 * of.third[k])
                 least = min(least, z[g, j])
-        if least <= far[k] + BEYOND_FAR:
+        if least <= of.far[k] + BEYOND_FAR:
             which[number] = k
             number += 1
     chance = upper_tails(beyond[:number].ravel()).reshape((number, G, J))
     above, alone = np.zeros((G, J)), np.zeros((G, J))
     for n in range(number):
-        into = above if which[n] < len(strength) - single else alone
+        into = above if which[n] < len(strength) - of.single else alone
         for g in range(G):
             for j in range(J):
                 into[g, j] += weight[which[n]] * chance[n, g, j]
     for g in range(G):
         for j in range(J):
             x[g, j] = -others * math.log1p(-min(above[g, j], BELOW_ONE))
-            if single > 0:
+            if of.single > 0:
                 x[g, j] -= math.log1p(-min(others * alone[g, j], BELOW_ONE))
 
 
@@ -256,44 +307,43 @@ def product(matrix, values):
 
 
 @compiled
-def slopes_by_logit(values, step, sigma):
-    """The derivative (G, J) of values by the logit, by central differences; sigma (G,) steps the points."""
+def slopes_by_logit(values, grid):
+    """The derivative (G, J) of values by the logit, by central differences."""
     out, last = np.empty_like(values), values.shape[1] - 1
     for g in range(len(values)):
         for j in range(last + 1):
             low, high = max(j - 1, 0), min(j + 1, last)
-            out[g, j] = (values[g, high] - values[g, low]) / ((high - low) * step * sigma[g])
+            out[g, j] = (values[g, high] - values[g, low]) / ((high - low) * grid.step * grid.sigma[g])
     return out
 
 
 @compiled
-def growth(values, by_logit, first, step, w, sigma, per, half, to_slopes):
+def growth(values, by_logit, grid):
     """The derivative (G, J) of values by the logarithm of the gain at a fixed logit, in place of a fixed scaled one."""
-    out = product(to_slopes, values)
+    out, w, sigma = product(grid.to_slopes, values), grid.w, grid.sigma
     for g in range(len(values)):
         for j in range(values.shape[1]):
-            scaled = first + step * j
-            by_point = out[g, j] * math.sqrt(per) / (half * sigma[g])
-            out[g, j] = w[g] * (by_point - by_logit[g, j] * scaled * w[g] * per / sigma[g])
+            scaled = grid.first + grid.step * j
+            by_point = out[g, j] * math.sqrt(grid.per) / (grid.half * sigma[g])
+            out[g, j] = w[g] * (by_point - by_logit[g, j] * scaled * w[g] * grid.per / sigma[g])
     return out
 
 
 @compiled
-def constrain(rate, V, w, half, first, step, loose, to_slopes):
+def constrain(rate, grid, loose):
     """Turn the rate (G, J) of independent competitors into that of ours: their strengths add up to minus the correct
-    label's, their squares to Q, and their noises are orthogonal to them. The scaled logits begin at `first`.
+    label's, their squares to Q, and their noises are orthogonal to them.
 
     Two strengths have the covariance -E theta^2/(V - 1), two squares one of the relative size -4 loose/V, two noises
     -theta_i theta_j/Q. To first order in each the chance P of a win becomes P less half the second derivative of P in
     what independent strengths would vary together, times that variance: the shift of all strengths, the logarithm of
     their scale (loose its variance), the gain.
     """
-    per = 1 / max(V - 1, 1.0)
-    sigma, log = np.sqrt(1 + w * w * per), logarithm(rate)
-    shift = slopes_by_logit(log, step, sigma)
-    bent = slopes_by_logit(shift, step, sigma)
-    grown = growth(log, shift, first, step, w, sigma, per, half, to_slopes)
-    again = growth(grown, slopes_by_logit(grown, step, sigma), first, step, w, sigma, per, half, to_slopes)
+    w, per, log = grid.w, grid.per, logarithm(rate)
+    shift = slopes_by_logit(log, grid)
+    bent = slopes_by_logit(shift, grid)
+    grown = growth(log, shift, grid)
+    again = growth(grown, slopes_by_logit(grown, grid), grid)
     for g in range(len(rate)):
         kappa = (w[g] * per)**2 * (1 + per)
         together = (1 - per) / max(w[g]**2, LEAST_RANGE)
@@ -335,15 +385,15 @@ def interpolated(cubics, place, point):
 # --- the nodes of one fact ----------------------------------------------------------------------------------
 
 @compiled
-def ends_of_noise(low, high, d, T, Q, wider, chi, sphere):
-    """The noise of the own output, of strength T beside others of power Q, at which its logit is `low` and `high`; on
-    the sphere these are cosines."""
-    if sphere:
-        scale, ratio = peizer_pratt(d), T / math.sqrt(Q * chi)
-        return (score_of_coordinate(beside(low, ratio), scale) / wider,
-                score_of_coordinate(beside(high, ratio), scale) / wider)
+def ends_of_noise(low, high, own):
+    """The noise of the own output at which its logit is `low` and `high`; on the sphere these are cosines."""
+    T, Q = own.strength, own.power
+    if own.sphere:
+        scale, ratio = peizer_pratt(own.d), T / math.sqrt(Q * own.chi)
+        return (score_of_coordinate(beside(low, ratio), scale) / own.wider,
+                score_of_coordinate(beside(high, ratio), scale) / own.wider)
     whole = math.sqrt(Q + T * T)
-    middle, unit = math.sqrt(d * chi) * T / whole, math.sqrt(Q) / whole * wider
+    middle, unit = math.sqrt(own.d * own.chi) * T / whole, math.sqrt(Q) / whole * own.wider
     return (low - middle) / unit, (high - middle) / unit
 
 
@@ -359,37 +409,38 @@ def beside(cosine, ratio):
 
 
 @compiled
-def logits_and_gains(d, T, Q, wider, chi, sphere, logit, gain):
+def logits_and_gains(own, logit, gain):
     """The logits and gains (n,) at the noise that `logit` holds: see the top of this file. On the sphere, where outputs
     have length 1 and what they sum to varies by their overlaps, it holds the noise's cosine and then the logit's."""
-    if sphere:
-        rho = math.sqrt(Q * chi)
+    d, T, Q = own.d, own.strength, own.power
+    if own.sphere:
+        rho = math.sqrt(Q * own.chi)
         # d/(d - 1) makes a competitor's cosine exact to first order in its mean
         unit = math.sqrt(d) * d / max(d - 1, 1.0) / math.sqrt(Q)
         for i in range(len(logit)):
             b = logit[i]
             per = 1 / math.sqrt(max(T * T + 2 * T * rho * b + rho * rho, TINY))
-            logit[i] = clipped((T + rho * b * wider) * per, -1 + COSINE_ROUNDING, 1 - COSINE_ROUNDING)
+            logit[i] = clipped((T + rho * b * own.wider) * per, -1 + COSINE_ROUNDING, 1 - COSINE_ROUNDING)
             gain[i] = unit * (rho * rho + T * rho * b) * per
         return
-    root, whole = math.sqrt(d * chi), math.sqrt(Q + T * T)
+    root, whole = math.sqrt(d * own.chi), math.sqrt(Q + T * T)
     cos, sin = T / whole, math.sqrt(Q) / whole
     for i in range(len(logit)):
         g = logit[i]
-        logit[i], gain[i] = root * cos + g * sin * wider, root * sin - g * cos
+        logit[i], gain[i] = root * cos + g * sin * own.wider, root * sin - g * cos
 
 
 @compiled
-def lay_out(r, e, lead, wider, rows, facts, kinds):
-    """Logits, gains and weights (P, M) over lengths and a fact's noise, at nodes over its samples of these own
-    strengths and noises (P,); weights of a row sum to 1.
+def lay_out(r, e, kept, rows, facts, kinds):
+    """The `Nodes` of a fact at those nodes over its samples that are kept (P,).
 
     Over the noise it is Gauss-Legendre between what loses and what wins, and the mean below and above.
     """
     V, d, power, usual = rows.V[r], rows.d[r], facts.power[r, e], facts.usual[r, e]
+    lead, wider, others = facts.lead[r, e][kept], facts.wider[r, e][kept], max(V - 1, 1.0)
     w = np.full(1, math.sqrt(d * power / (power + max(usual, 0.0)**2)))
     low, high = logits_that_decide(V, of_kinds(r, e, 1, usual / V, facts, kinds), kinds.near[1, r], math.sqrt(power), w)
-    sigma = math.sqrt(1 + w[0]**2 / max(V - 1, 1.0))
+    sigma = math.sqrt(1 + w[0]**2 / others)
     B, n, scale = rows.chi.shape[2], len(rows.noise), peizer_pratt(d)
     ends = np.array([low * sigma, high * sigma])
     if rows.sphere:
@@ -400,9 +451,10 @@ def lay_out(r, e, lead, wider, rows, facts, kinds):
             T = lead[p]
             for b in range(B):
                 at = slice(b * (n + 2), (b + 1) * (n + 2))
-                g, Q, chi = logit[p, at], (power + T * T / V) * rows.power[r, e, b], rows.chi[r, e, b]
+                g, Q = logit[p, at], (power + T * T / V) * rows.power[r, e, b]
+                own = Own(d, T, Q, wider[p], rows.chi[r, e, b], rows.sphere)
                 if step == 0:
-                    one, other = ends_of_noise(ends[0], ends[1], d, T, Q, wider[p], chi, rows.sphere)
+                    one, other = ends_of_noise(ends[0], ends[1], own)
                     one = clipped(one, -NOISE_END, NOISE_END)
                     other = clipped(other, one, NOISE_END)
                     for k in range(n):
@@ -422,20 +474,23 @@ def lay_out(r, e, lead, wider, rows, facts, kinds):
                     for k in range(n + 2):
                         share[k] *= rows.w_lengths[r, e, b] / total
                 else:
-                    logits_and_gains(d, T, Q, wider[p], chi, rows.sphere, g, gain[p, at])
+                    logits_and_gains(own, g, gain[p, at])
         if step == 0:
             put(exponentials(minus.ravel()), mass)
         elif rows.sphere:
             put(cosines(logit.ravel(), scale) if step == 1 else scores(logit.ravel(), scale), logit)
-    return logit, gain, mass
+    scaled = np.empty_like(logit)
+    for p in range(len(lead)):
+        for i in range(logit.shape[1]):
+            scaled[p, i] = logit[p, i] / math.sqrt(1 + gain[p, i] * gain[p, i] / others)
+    return Nodes(facts.mass[r, e][kept], lead, logit, gain, mass, scaled)
 
 
 @compiled
-def tabulated(r, e, mass, lead, nodes, rows, facts, kinds):
+def tabulated(r, e, nodes, rows, facts, kinds):
     """The table of the hazard's logarithm of a fact, as cubics, the ends of its scaled logit, and the middle and half
-    width of its gains' inverse hyperbolic sines. mass, lead (P,): of its nodes over samples; nodes: logits, gains,
-    weights and scaled logits at each, (P, M)."""
-    logit, gain, weight, scaled = nodes
+    width of its gains' inverse hyperbolic sines."""
+    lead, logit, gain, scaled = nodes.lead, nodes.logit, nodes.gain, nodes.scaled
     V, root = rows.V[r], math.sqrt(facts.power[r, e])
     others = max(V - 1, 1.0)
     many = math.sqrt(others)
@@ -444,14 +499,14 @@ def tabulated(r, e, mass, lead, nodes, rows, facts, kinds):
     for p in range(len(lead)):
         by_lead = 0.0
         for i in range(logit.shape[1]):
-            share = mass[p] * weight[p, i]
+            share = nodes.mass[p] * nodes.weight[p, i]
             by_lead += share * logit[p, i]
             varied += share * logit[p, i]**2
             centre += share * gain[p, i]
             square += share * gain[p, i]**2
         usual += by_lead
         both += by_lead * lead[p]
-        mean_lead += mass[p] * lead[p]
+        mean_lead += nodes.mass[p] * lead[p]
     slope = (both - usual * mean_lead) / max(varied - usual**2, LEAST_RANGE)
     spread = math.sqrt(max(square - centre**2, 0.0))
     least = math.asinh(max(gain.min(), centre - GAIN_END * spread) / many)
@@ -470,9 +525,9 @@ def tabulated(r, e, mass, lead, nodes, rows, facts, kinds):
         for j in range(rows.points):
             x = (low + step * j) * math.sqrt(1 + w[g] * w[g] / others)
             rate[g, j] = x + u[g] * slope / V * (x - usual)
-    third = kinds.third[r, e] if kinds.third.shape[2] > 0 else of[2][:0]
-    expected_above(rows, r, of, third, kinds.single, u, rate)
-    constrain(rate, V, w, half, low, step, facts.loose[r, e], rows.to_slopes)
+    expected_above(rows, r, of, u, rate)
+    per = 1 / others
+    constrain(rate, Grid(low, step, w, np.sqrt(1 + w * w * per), half, per, rows.to_slopes), facts.loose[r, e])
     return cubics_of(logarithm(rate), rows.to_powers), low, high, middle, half
 
 
@@ -485,27 +540,21 @@ def answers(rows: Rows, facts: Facts, kinds: Competitors) -> tuple[FloatArray, F
     each, totals = np.zeros((R, E, P)), np.zeros((R, rows.cells, 5))
     per_log = (rows.cells - 1) / (LOG_LOST - LOG_WON)
     for r in range(R):
-        others, per_wide = max(rows.V[r] - 1, 1.0), 1 / rows.wide[r]
-        per_many = 1 / math.sqrt(others)
+        per_wide, per_many = 1 / rows.wide[r], 1 / math.sqrt(max(rows.V[r] - 1, 1.0))
         for e in range(E):
             kept = np.flatnonzero(facts.weight[r, e] * facts.mass[r, e] > rows.negligible)
             if len(kept) == 0:
                 continue
-            of_samples, lead = facts.mass[r, e][kept], facts.lead[r, e][kept]
-            logit, gain, mass = lay_out(r, e, lead, facts.wider[r, e][kept], rows, facts, kinds)
-            scaled, minus = np.empty_like(logit), np.empty_like(logit)
-            for p in range(len(kept)):
-                for i in range(logit.shape[1]):
-                    scaled[p, i] = logit[p, i] / math.sqrt(1 + gain[p, i] * gain[p, i] / others)
-            nodes = logit, gain, mass, scaled
-            cubics, low, high, middle, half = tabulated(r, e, of_samples, lead, nodes, rows, facts, kinds)
+            nodes = lay_out(r, e, kept, rows, facts, kinds)
+            logit, gain, mass, scaled = nodes.logit, nodes.gain, nodes.weight, nodes.scaled
+            cubics, low, high, middle, half = tabulated(r, e, nodes, rows, facts, kinds)
             per_logit, per_half = (rows.points - 1) / (high - low), 1 / half
             slant = np.abs(gain) * per_many
             for p in range(len(kept)):
                 for i in range(logit.shape[1]):
                     slant[p, i] += math.sqrt(1 + slant[p, i] * slant[p, i])
             asinh = logarithms(slant.ravel(), slant.ravel() - 1).reshape(logit.shape)
-            log = np.empty_like(logit)
+            log, minus = np.empty_like(logit), np.empty_like(logit)
             for p in range(len(kept)):
                 for i in range(logit.shape[1]):
                     place = clipped((scaled[p, i] - low) * per_logit, 0.0, rows.points - 1.0)
@@ -514,7 +563,7 @@ def answers(rows: Rows, facts: Facts, kinds: Competitors) -> tuple[FloatArray, F
                     minus[p, i] = min(log[p, i], LARGEST_LOG_EXPECTED)
             right = exponentials(-exponentials(minus.ravel())).reshape(log.shape)
             for p in range(len(kept)):
-                usual, share = 0.0, facts.weight[r, e] * of_samples[p]
+                usual, share = 0.0, facts.weight[r, e] * nodes.mass[p]
                 for i in range(logit.shape[1]):
                     usual += mass[p, i] * logit[p, i]
                 for i in range(logit.shape[1]):
