@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 __all__ = ["DEFAULT", "LAW", "SEED_ROUNDING", "Accuracy"]
 
@@ -131,6 +132,10 @@ class Accuracy:
     last_count: float = 1e-7  # chance of more training samples than are counted each
     sure: float = 1e-4  # share missed by attention below which training counts as attended rightly
     almost: float = 0.025  # share missed below which scores get half their nodes where few tokens are ahead, or none
+
+    def at_logits(self, ratio: float, times: float = 1) -> Accuracy:
+        """With as many points over the logit as d/V = ratio asks for, times that, in fours."""
+        return dataclasses.replace(self, logit=4 * math.ceil(self.logit / 4 * math.sqrt(1 + ratio) * times))
 
     def doubled(self) -> Accuracy:
         """The same with twice as many nodes of every kind."""

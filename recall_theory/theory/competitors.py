@@ -14,7 +14,6 @@ from .correct_label import counts_of
 from .read_out import Kernel
 from .seed import Seeds
 from .strengths import Stored
-from .training_attention import Classes
 
 LEAST_EXPECTED = 1e-6  # competitors expected of a kind that is left out
 LEAST_RANGE = 1e-6  # of an expected number; acts where there is none
@@ -34,16 +33,16 @@ class Kinds:
     single: int = 0
 
 
-def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts: int, accuracy: Accuracy) -> Kinds:
+def kinds(seeds: Seeds, kernel: Kernel, stored: Stored, counts: int, accuracy: Accuracy) -> Kinds:
     """The kinds of competitors: by the number of their rightly attended samples, over the classes of labels, and by
     whether others attended to the value itself; those of a class that is a single label come last.
 
     counts: of samples that are kinds by themselves; if 0, kinds are nodes of a Gauss rule over all classes' counts,
     and a strength is normal at a node, of the mean and variance that the classes have there.
     """
-    C = groups.share.shape[1]
-    ends = (0, C - 1, C) if groups.single else (0, C)
-    parts = [_of_classes(seeds, groups, kernel, stored, slice(*where), counts, accuracy)
+    C = stored.groups.share.shape[1]
+    ends = (0, C - 1, C) if stored.groups.single else (0, C)
+    parts = [_of_classes(seeds, kernel, stored, slice(*where), counts, accuracy)
              for where in itertools.pairwise(ends)]
     weight = np.concatenate([weight for weight, _ in parts], axis=-1)
     moments = [np.concatenate(column, axis=-1) for column in zip(*(column for _, column in parts), strict=True)]
@@ -59,12 +58,12 @@ def kinds(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, counts:
     return _with_tail(found, np.clip(by_kernel, 0, variance), kernel.tail, accuracy.tail)
 
 
-def _of_classes(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, which: slice, counts: int,
+def _of_classes(seeds: Seeds, kernel: Kernel, stored: Stored, which: slice, counts: int,
                 accuracy: Accuracy) -> tuple[FloatArray, list[FloatArray]]:
     """The kinds of some of the classes: weights (R, E or 1, K), and mean, variance, its part by the kernel, picks of
     the value itself and, if there is one, third central moment, (R, E, K) each."""
     R, E = kernel.own.shape
-    share = groups.share[:, which]
+    share, among = stored.groups.share[:, which], stored.groups.weight[:, which]
     bias, spread, rest, rest_variance, picks = (
         of[..., which] for of in (stored.bias, stored.spread, stored.rest, stored.rest_variance, stored.picks))
     n, p = counts_of(seeds.lam[:, None] * share, accuracy.competitor, counts)
@@ -80,8 +79,7 @@ def _of_classes(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, w
     if kernel.skewness.any():
         parts.append(count**3 * (kernel.skewness * kernel.variance**(3 / 2))[..., None, None] + 0 * mean)
     moments: list[FloatArray] = [part.reshape(R, E, -1) for part in parts]
-    among = groups.weight[:, which] / groups.weight[:, which].sum(-1, keepdims=True)
-    weight = (among[..., None] * p).reshape(R, -1)
+    weight = ((among / among.sum(-1, keepdims=True))[..., None] * p).reshape(R, -1)
     classes = share.shape[1]
     if counts and classes > 1:
         whole = np.maximum(weight.reshape(R, classes, counts).sum(axis=1), TINY)

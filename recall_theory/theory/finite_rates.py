@@ -215,16 +215,17 @@ def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None
     kernel = Kernel(1, np.inf, value.weight, share * value.own, usual * value.t, usual * value.t,
                     usual * value.alpha, usual**2 * free, zero, zero, value.alpha, free, value.token, walk,
                     usual**2 * common, zero, zero + usual**2)
-    label = own_label(softmax, groups, value, kernel, noise, mean, accuracy)
-    points = 4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + (seeds.d / seeds.V).max())))
+    label = own_label(softmax, groups, value, kernel, noise, mean)
+    accuracy = accuracy.at_logits(float((seeds.d / seeds.V).max()))
     power = (groups.weight * (groups.a**2 + groups.a2 / lam)).sum(-1)[:, None]
     alone = power * np.maximum(free - common, 0) + (groups.weight[:, None] * noise.drawn).sum(-1)
     shared = 1 - np.minimum(alone / square, 1)
-    store = Stored(**{f.name: zero for f in dataclasses.fields(Stored)} | {"square": square, "shared": shared})
     classes = Classes(groups.weight, groups.a / usual, groups.zeta, groups.astray, groups.varied / usual**2,
                       groups.spread)
+    store = Stored(classes, *(zero for _ in dataclasses.fields(Stored)[1:]))
+    store = dataclasses.replace(store, square=square, shared=shared)
     effective = dataclasses.replace(seeds, N=effective_samples(softmax, groups))
-    each, law = answers(effective, classes, kernel, store, label, kinds, points, accuracy)
+    each, law = answers(effective, kernel, store, label, kinds, accuracy)
     chance = (value.weight * (label.weight * each).sum(-1)).sum(-1)
     return chance, scatter(seeds, law, accuracy) if mixed is None else np.zeros_like(chance)
 
@@ -235,8 +236,8 @@ def effective_samples(softmax: Softmax, groups: Labels) -> FloatArray:
     return np.asarray(softmax.seeds.N * first**2 / second)
 
 
-def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, noise: Noise, mean: FloatArray,
-              accuracy: Accuracy) -> OwnLabel:
+def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, noise: Noise,
+              mean: FloatArray) -> OwnLabel:
     """The correct label's logit: over its count, what the vocabulary makes of its weight, lengths and noise."""
     soft, seeds = softmax.soft, softmax.seeds
     V, lam = (size[:, None, None, None] for size in (seeds.V, seeds.lam))
@@ -246,7 +247,7 @@ def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
     less = np.maximum(1 - a @ softmax.w_vocabulary, SPECK)
     wrong = (astray + softmax.copies(value.zeta) / less * value.token)[..., None, None]
     step, more = fr.jump(a, a2), fr.samples_by_score(soft.tie[:, None], value.zeta, seeds.lam[:, None])
-    n, p = counts_of(lam[..., 0] * more[..., None] * a / step, accuracy.count, 0)
+    n, p = counts_of(lam[..., 0] * more[..., None] * a / step, softmax.accuracy.count, 0)
     c, along = n * step[..., None] / lam, fr.along(a, a2)[..., None]
     usual = a[..., None]
     lead = (1 - 1 / V) * (c * (value.own[..., None, None] + along * wrong) + (1 - usual - along * usual) * wrong

@@ -38,14 +38,13 @@ SETTINGS_AT_A_TIME = 8  # the same of a thread, so that threads end together
 class Rules:
     """Which quadrature a setting gets: one class of attention if it is sure; else, if sequences are long, nodes over
     the top score; so many counts of a competitor, and of the fact itself, each by itself if they are far apart (else
-    0); so many points over the logit, and what `Accuracy` asks for at its size.
+    0); and what `Accuracy` asks for at its size.
     """
 
     sure: bool
     long: bool
     counts: int
     own: int
-    points: int
     accuracy: Accuracy
 
 
@@ -70,7 +69,8 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     wide_own, wide = (float(np.clip(x * spread, 1, accuracy.widest)) for x in (1 + e, 2 * e))
     halved = 2 if not sure and miss < accuracy.almost else 1
     at_size = dataclasses.replace(
-        accuracy, score=-(-accuracy.score // halved), score_below=accuracy.score_below + int(halvings > 0),
+        accuracy.at_logits(d / V, 1 + halvings / 4), score=-(-accuracy.score // halved),
+        score_below=accuracy.score_below + int(halvings > 0),
         score_above=-(-accuracy.score_above // halved) + (halvings + 1) // 2,
         gain=accuracy.gain + halvings + 2 * int(sharp), chi=accuracy.chi + more + int(batch.sphere),
         power=accuracy.power + (more if sure else halvings // 2), length=accuracy.length + aside,
@@ -79,9 +79,8 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
         count=int(np.ceil((accuracy.few_count if few else accuracy.count) * wide_own)),
         competitor=int(np.ceil((accuracy.few_competitor if few else accuracy.competitor) * wide)),
         kind=int(np.ceil(accuracy.kind * wide)))
-    points = 4 * int(np.ceil(accuracy.logit / 4 * np.sqrt(1 + d / V) * (1 + halvings / 4)))
     long = not sure and is_long(V, float(batch.L[i]))
-    return Rules(sure=sure, long=long, counts=counts, own=own, points=points, accuracy=at_size)
+    return Rules(sure=sure, long=long, counts=counts, own=own, accuracy=at_size)
 
 
 def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None = None) -> tuple[FloatArray, ...]:
@@ -116,9 +115,9 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
             store = stored(part, group, of, labels.at(i).repeated(each))
         else:
             of, store = in_few_bits(part, group, of, labels.at(i).repeated(each), bits)
-        others = kinds(part, group, of, store, rules.counts, accuracy)
+        others = kinds(part, of, store, rules.counts, accuracy)
         own = own_label(part, of, store, samples.at(i).repeated(each))
-        each, law = answers(part, group, of, store, own, others, rules.points, accuracy)
+        each, law = answers(part, of, store, own, others, accuracy)
         right = own.weight * each
         recall = (of.weight * right.sum(-1)).sum(-1)
         both = (of.weight * (right * own.share).sum(-1)).sum(-1)

@@ -30,7 +30,7 @@ SCALES = {"own": 1, "usual": 1, "mean": 1, "slope": 1, "bare_mean": 1, "bare_slo
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
-    """The strengths of the other labels by class, fields (R, E, C), and over all of them, (R, E).
+    """The strengths of the other labels by these classes, `groups`, fields (R, E, C), and over all of them, (R, E).
 
     weight (R, E or 1, C): of the classes. A label of count c has the mean c bias + rest - mean and the variance
     (c - taken)^2 spread + rest_variance; beside that, a Poisson number of mean `picks` of its samples attend to the
@@ -40,6 +40,7 @@ class Stored:
     shared: the part of `square` that is the same for all facts.
     """
 
+    groups: Classes
     weight: FloatArray
     bias: FloatArray
     spread: FloatArray
@@ -146,7 +147,7 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Sto
     # nothing attended rightly, and nothing wrongly by chance
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
     alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * (kernel.variance - kernel.common)
-    return Stored(weight, bias, spread, (1 - share) * wrong, rest_variance, picks, pick[..., 0], mean, square,
+    return Stored(groups, weight, bias, spread, (1 - share) * wrong, rest_variance, picks, pick[..., 0], mean, square,
                   best[..., 0], kernel.bare_variance, missed, 1 - alone / square, taken)
 
 

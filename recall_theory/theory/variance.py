@@ -22,7 +22,7 @@ from .formulas import recall_formulas as rf
 from .read_out import LEAST_LEFT, Kernel
 from .seed import Seeds
 from .strengths import Stored
-from .training_attention import SPECK, Classes
+from .training_attention import SPECK
 
 __all__ = ["Law", "answers", "scatter"]
 
@@ -64,11 +64,11 @@ class Law:
     neurons: FloatArray
 
 
-def answers(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: Kinds, points: int,
+def answers(seeds: Seeds, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: Kinds,
             accuracy: Accuracy) -> tuple[FloatArray, Law]:
-    """The chance (R, E, P) that a fact is answered rightly, at each node of its own label, and the law of such facts.
-    points: over the logit, of the hazard's table."""
-    V, d, lam = seeds.V, seeds.d, seeds.lam
+    """The chance (R, E, P) that a fact is answered rightly, at each node of its own label, and the law of such
+    facts."""
+    V, d, lam, groups = seeds.V, seeds.d, seeds.lam, stored.groups
     W = kernel.weight
 
     def mean(a: FloatArray) -> FloatArray:
@@ -84,7 +84,7 @@ def answers(seeds: Seeds, groups: Classes, kernel: Kernel, stored: Stored, own: 
     power, square = kinds.power[..., None], own.lead**2
     power = power + square / V[:, None, None]
     wider = 1 + d[:, None, None] * own.astray / power  # squared: the noise of the own output to a competitor's
-    rows = _rows(seeds, kernel, shared, wide, points, accuracy)
+    rows = _rows(seeds, kernel, shared, wide, accuracy)
     facts = copied(fact_loops.Facts, W, kinds.power, kernel.power_variance / 4, own.usual, own.weight, own.lead,
                    np.sqrt(wider), moved)
     each, totals = fact_loops.answers(rows, facts, _competitors(kinds, V))
@@ -122,8 +122,7 @@ def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
                   kinds.single)
 
 
-def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, points: int,
-          accuracy: Accuracy) -> fact_loops.Rows:
+def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, accuracy: Accuracy) -> fact_loops.Rows:
     """The seeds, with the rules of quadrature over a fact's lengths and noise, and of the hazard's table."""
     gain = np.cos(np.pi * (np.arange(accuracy.gain) + 1 / 2) / accuracy.gain)  # Chebyshev's points
     power, w_power = gauss_of_gamma(kernel.power_variance, accuracy.power, root=True)
@@ -133,7 +132,7 @@ def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, po
         w_power[..., None] * w_chi[:, None, None]))
     return copied(fact_loops.Rows, seeds.V, seeds.d, shared, wide, *lengths,
                   *gauss_legendre(accuracy.noise), gain, np.linalg.inv(np.vander(gain, increasing=True)), _slopes(gain),
-                  points, accuracy.cells * (accuracy.pair - 1) + 1, accuracy.negligible, seeds.sphere)
+                  accuracy.logit, accuracy.cells * (accuracy.pair - 1) + 1, accuracy.negligible, seeds.sphere)
 
 
 def _slopes(x: FloatArray) -> FloatArray:
