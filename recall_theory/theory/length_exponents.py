@@ -110,7 +110,7 @@ class Exponents:
     def _margins(self) -> tuple[tuple[str, tuple[Form, ...]], ...]:
         """By how much twice each form of the lead exceeds each form of the noise, by the noise's cause."""
         return tuple((cause, tuple(tuple(2 * a - b for a, b in zip(lead, noise, strict=True)) for lead in self.lead))
-                     for cause, noise in dict.fromkeys(self.noise))
+                     for cause, noise in self.noise)
 
     def longest(self, nu: Fraction, delta: Fraction, mu: Fraction = Fraction(1)) -> tuple[Fraction, Condition]:
         """The least c at which attention fails, and the condition that fails there.
@@ -196,7 +196,9 @@ def exponents(activation: str | None = None, trigger_in_value: bool = True) -> E
     noise = [(cause, form) for cause, pair in step_two.parts(p).items()
              for seen in pair for form in _powers(seen, symbols)]
     noise += [("trigger overlap", form) for form in _powers(step_two.lead(p)**2 / d, symbols)]
-    noise = [(cause, form) for cause, form in noise if not any(_below(form, other) for _, other in noise)]
+    forms = {form for _, form in noise}
+    highest = {form for form in forms if not any(_below(form, other) for other in forms)}
+    noise = [(cause, form) for cause, form in dict.fromkeys(noise) if form in highest]
     return Exponents(activation, trigger_in_value, tuple(_powers(step_two.lead(p), symbols)), tuple(noise),
                      _recall(activation, trigger_in_value, symbols), _bounds(activation, symbols))
 

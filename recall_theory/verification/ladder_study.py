@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from ..errors import SettingError
 from ..settings import OBSERVABLES, Setting
 from ..simulate.workers import unordered_map
-from ..theory.predict import predict
+from ..theory.predict import predict_each
 from ..training.rungs import RUNGS, check_trainable, rates, train_rung
 
 DIMENSIONS = (8, 12, 16, 24, 32)
@@ -173,13 +172,23 @@ def setting_of_row(row: Mapping[str, Any]) -> Setting:
     return Setting(**row["setting"])
 
 
-@functools.lru_cache(maxsize=1024)
+_laws: dict[Setting, Mapping[str, float]] = {}  # kept, since every rung stands beside the law
+
+
+def laws_of(settings: Sequence[Setting], rung: str = "1") -> list[Mapping[str, float]]:
+    """Rung 0 of each: what the law predicts at the rates of rung 1, in the limit, or of rung 2."""
+    at_rates = []
+    for setting in settings:
+        eta, gamma = rates(RUNGS[rung], setting)
+        at_rates.append(setting.replace(eta=eta, gamma=gamma))
+    for found in predict_each([setting for setting in dict.fromkeys(at_rates) if setting not in _laws]):
+        _laws[found.setting] = {name: float(getattr(found, name)) for name in OBSERVABLES}
+    return [_laws[setting] for setting in at_rates]
+
+
 def law_of(setting: Setting, rung: str = "1") -> Mapping[str, float]:
-    """Rung 0: what the law predicts at the rates of rung 1, in the limit, or of rung 2; kept, since every rung stands
-    beside it."""
-    eta, gamma = rates(RUNGS[rung], setting)
-    found = predict(setting.replace(eta=eta, gamma=gamma))
-    return {name: float(getattr(found, name)) for name in OBSERVABLES}
+    """`laws_of` one setting."""
+    return laws_of([setting], rung)[0]
 
 
 def compare_rungs(rows: Sequence[Row]) -> list[Row]:
@@ -198,7 +207,7 @@ def compare_rungs(rows: Sequence[Row]) -> list[Row]:
             continue
         means = {name: np.array([row["observed"][name]["mean"] for row in mine])
                  for name in (*OBSERVABLES, "training_accuracy")}
-        excess = means["accuracy"] - [law_of(setting_of_row(row))["accuracy"] for row in mine]
+        excess = means["accuracy"] - [law["accuracy"] for law in laws_of([setting_of_row(row) for row in mine])]
         steps, most = np.array([(steps, row.get("most_steps", 0)) for row in mine for steps in row["steps"]]).T
         result.append({
             "rung": rung, "settings": len(mine), **{name: float(values.mean()) for name, values in means.items()},
