@@ -22,6 +22,7 @@ from recall_theory.geometric.geometric_simulation import digit_codes, draw_bijec
 from recall_theory.geometric.superposition import COARSE, FINE, nearest_competitor, signs_recall
 from recall_theory.geometric.superposition import superposition_recall as recall
 from recall_theory.numerics.quadrature import gauss_beta
+from recall_theory.numerics.quantiser import direction_kept, nearest_level
 from recall_theory.numerics.unit_sphere import squared_length_rule
 from recall_theory.settings import SettingError
 from recall_theory.theory import forced_choice
@@ -115,6 +116,55 @@ def test_noise_is_interference_of_another_length():
     assert recall(300, 8, 32, 100, noise=1e-9) == pytest.approx(recall(300, 8, 32, 100), abs=1e-6)
     assert recall(300, 8, 32, 400, noise=math.sqrt(7 / 400)) == pytest.approx(recall(300, 15, 32, 400), abs=2e-3)
     assert recall(10**6, 1, 60, 100, noise=1e-4) == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("loading, bits, d", [(4, 1, 9), (4, 1, 100), (3, 2, 60), (2, 2, 200), (4, 3, 40), (4, 4, 60)])
+def test_what_rounding_keeps_of_a_direction_by_sampling(loading, bits, d):
+    x = np.random.default_rng(11).standard_normal((40_000, d))
+    x *= math.sqrt(d) / np.linalg.norm(x, axis=1, keepdims=True)
+    q = nearest_level(x, loading, bits)
+    seen = np.log((x * q).sum(axis=1) ** 2 / d / (q**2).sum(axis=1))
+    (mean,), (variance,) = direction_kept(np.array([float(loading)]), bits, d)
+    # six standard errors, and terms of the next order in 1/d
+    assert abs(seen.mean() - mean) < 6 * seen.std() / 200 + 2 * variance / d
+    assert seen.var() == pytest.approx(variance, rel=6 * math.sqrt(2 / 40_000) + 4 / d)
+
+
+def test_signs_keep_what_they_do_exactly():
+    """E cos^2 = 2/pi + (1 - 2/pi)/d: E |v_1 v_2| = 2/(pi d) for a uniform direction v."""
+    for d in (4, 30, 1000):
+        (mean,), (variance,) = direction_kept(np.array([4.0]), 1, d)
+        assert math.exp(mean + variance / 2) == pytest.approx(2 / math.pi + (1 - 2 / math.pi) / d, abs=0.15 / d**2)
+
+
+def test_fine_rounding_is_none_and_the_finer_the_better():
+    for words, k, d, noise in ((1, 8, 30, 0.2), (5, 12, 40, 0.0), (3, 20, 20, 0.1)):
+        found = [recall(100, words, k, d, noise=noise, precision=bits) for bits in (1, 2, 3, 5, 9, 16)]
+        assert found == sorted(found)
+        # a number in 16,000 is beyond the range, however fine the cells
+        assert found[-1] == pytest.approx(recall(100, words, k, d, noise=noise), abs=2e-4)
+    assert recall(50, 1, 8, 30, precision=16) == pytest.approx(1, abs=1e-9)
+
+
+ROUNDED_TO_SIGNS = [GeometricSetting(N=N, R=R, d=d, code_length=k, precision=1, noise=noise) for N, R, d, k, noise in (
+    (160, 2, 43, 43, 0.0), (320, 3, 64, 36, 0.0), (450, 1, 36, 7, 0.3), (260, 1, 46, 22, 1.0), (58, 2, 34, 30, 0.0))]
+
+
+def test_what_rounding_adds_is_orthogonal_to_the_embedding():
+    """At a significance of 1e-6 in all: noise of as much power in all directions is rejected, this is not."""
+    z, of_noise = [], []
+    for number, s in enumerate(ROUNDED_TO_SIGNS):
+        seen = simulate(s, seeds=60, seed=1_000 + number).recall
+        noise = math.sqrt((s.noise**2 + (1 + s.noise**2) * (math.pi / 2 - 1)) * s.words / s.width)
+        z.append((seen.mean - predict(s).recall) / seen.se)
+        of_noise.append((seen.mean - recall(s.N, s.words, s.k, s.width, noise=noise)) / seen.se)
+    most = special.chdtri(len(z), 1e-6)
+    assert sum(x**2 for x in z) < most < sum(x**2 for x in of_noise)
+
+
+def test_few_roundings_are_said_to_be_unchecked():
+    few, more = (GeometricSetting(N=128, R=1, d=d, code_length=4, precision=1) for d in (14, 15))
+    assert "off by up to 0.15" in predict(few).to_dict()["remarks"][0] and predict(more).to_dict()["remarks"] == []
 
 
 @pytest.mark.parametrize("N, noise", [(2, 0.5), (3, 0.7), (6, 0.7), (13, 2), (64, 0.6), (100, 0.6), (100, 1.2)])

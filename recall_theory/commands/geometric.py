@@ -79,6 +79,7 @@ def predict_command(output: Output, **values: Any) -> Answer:
         f"{plural(s.hops, 'hop')} in {plural(passes, 'pass', 'passes')}. A subject's embedding superposes "
         f"{plural(s.words, 'code')}; the MLP has {count(s.mlp_width)} hidden units.",
         table(causes, title="What makes seeds differ, in one pass"),
+        *prediction.remarks,
     ])
 
 

@@ -113,6 +113,7 @@ def simulate_command(output: Output, *, seeds: int, seed: int | None, jobs: int,
         Heading(f"What embeddings recalled at {describe(setting)}"),
         f"{finished_seeds(observed, seeds)}.",
         table(rows, MEASURED_COLUMNS),
+        *prediction.remarks,
     ])
 
 

@@ -23,7 +23,7 @@ from scipy.special import betainc
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.quadrature import gauss_beta, gauss_coordinate, gauss_gamma
-from ..numerics.quantiser import noise_at
+from ..numerics.quantiser import direction_kept
 from ..numerics.unit_sphere import RandomWalk, read_length_rule, rule_of_sum
 from ..theory.accuracy import LAW
 from ..theory.formulas.geometric_laws import chain, chain_shared
@@ -49,6 +49,9 @@ MAP_NODES = 10  # of the length of what is read beside it, and of the angle betw
 MAP_GUMBEL_STEP = 1 / 4  # of the nearest competitor there: averages over lengths leave no corners
 CHAIN_NODES = 24  # at most, of what all passes of a seed share
 
+SPARE_BITS = 8  # of a rounded embedding beyond log2 N, below which subjects share roundings, or nearly
+BEYOND_SPARE = 0.15  # the error to expect then
+
 
 @dataclasses.dataclass(frozen=True)
 class GeometricPrediction:
@@ -65,6 +68,11 @@ class GeometricPrediction:
     causes: dict[str, float]
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """Where the law is not known to hold: why, and the error to expect."""
+        return remarks(self.setting)
+
+    @property
     def passes(self) -> int:
         """Passes of a query."""
         return len(self.setting.word_lengths)
@@ -73,7 +81,20 @@ class GeometricPrediction:
         """The JSON contract of `recall-theory geometric predict`."""
         return {"schema_version": SCHEMA_VERSION, "law": LAW, "setting": self.setting.to_dict(),
                 "predicted": {"recall": self.recall, "one_pass": self.one_pass, "std": {"recall": self.std}},
-                "passes": self.passes, "variance": self.causes, "remarks": []}
+                "passes": self.passes, "variance": self.causes, "remarks": list(self.remarks)}
+
+
+def remarks(setting: GeometricSetting) -> tuple[str, ...]:
+    """Why predictions were not checked at a setting and the error to expect; nothing where they were.
+
+    >>> remarks(GeometricSetting(N=100, R=4, d=16, code_length=8, precision=1))
+    ()
+    """
+    s = setting
+    if s.precision is None or s.precision * s.width >= math.log2(s.N) + SPARE_BITS:
+        return ()
+    return (f"Not checked: precision = {s.precision} times d = {s.width} is less than log2 N + {SPARE_BITS}, and "
+            f"subjects may be rounded alike. Expect predictions to be off by up to {BEYOND_SPARE:g}.",)
 
 
 def predict(setting: GeometricSetting) -> GeometricPrediction:
@@ -93,11 +114,14 @@ def predict(setting: GeometricSetting) -> GeometricPrediction:
         one_pass = signs_recall(s.N, noise)  # digits, words and subjects are independent
         causes = {"own": one_pass * (1 - one_pass) / s.N / s.words}
     else:
-        if s.precision is not None:  # coordinates are nearly normal, and what rounding adds is as good as noise
-            power = s.noise**2 + (1 + s.noise**2) * noise_at(ROUNDED, s.precision)
+        one_pass = superposition_recall(s.N, s.words, s.k, s.width, noise=noise, precision=s.precision)
+        if s.precision is not None:  # over seeds, what rounding adds is as good as noise
+            kept, _ = direction_kept(np.array([ROUNDED]), s.precision, s.width)
+            power = s.noise**2 + (1 + s.noise**2) * max(math.expm1(-kept[0]), 0)
             noise = math.sqrt(power * s.words / s.width)
-        one_pass = superposition_recall(s.N, s.words, s.k, s.width, noise=noise)
         causes = variance_by_cause(s.N, s.words, s.k, s.width, noise)
+        if s.precision is not None:
+            causes["own"] = one_pass * (1 - one_pass) / s.N / s.words
     passes, variance = len(s.word_lengths), max(sum(causes.values()), 0.0)
     # Two passes ask two random facts of one seed: their average covariance is the variance of the seed's mean.
     recall = float(chain(one_pass, passes, s.N) + chain_shared(one_pass, passes, s.N, variance))

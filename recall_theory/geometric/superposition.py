@@ -21,9 +21,11 @@ import numpy as np
 from scipy.special import betainc, betaincinv, ndtr
 
 from ..numerics.arrays import FloatArray
+from ..numerics.quadrature import gauss_coordinate, gauss_hermite
+from ..numerics.quantiser import direction_kept
 from ..numerics.thresholds import last_reaching
 from ..numerics.unit_sphere import RandomWalk, random_walk_rule
-from .geometric_setting import GeometricSetting
+from .geometric_setting import ROUNDED, GeometricSetting
 
 MOST_D, MOST_CODE = (int(GeometricSetting.parameters[name].high) for name in ("d", "code_length"))
 GUMBEL_STEP = 1 / 2  # of the grid of log(-log quantile), on which the density of a Gumbel variable is analytic
@@ -34,6 +36,10 @@ LONGEST_CODE = 64  # codes of up to so many times 2 ln N are tried
 DEFICIT_CELLS = 2**11  # of the density of a deficit
 DEFICIT_DEVIATIONS = 9  # of noise beyond a digit, at which that grid ends
 CODE_TOLERANCE = 1 / 1024  # relative width to which the best code length is sought
+KEPT_NODES = 3  # of the share that rounding keeps of an embedding
+ADDED_NODES = 8  # of the direction of what it adds
+ANGLES = 400  # by which interference, noise and rounding turn a code
+COARSE_BITS = 8  # of more bits the range is no matter
 
 
 class Resolution(NamedTuple):
@@ -119,17 +125,58 @@ def recall_given(x: RandomWalk, N: int, k: int, d: float, step: float | None = N
 
 
 def superposition_recall(N: int, words: int, k: int, d: float, resolution: Resolution = FINE, *,
-                         noise: float = 0.0) -> float:
+                         noise: float = 0.0, precision: int | None = None) -> float:
     """Expected recall of one query: `words` codes superposed, N attributes, 2 <= k <= d; `noise` is the standard
-    deviation of Gaussian noise on each coordinate. Noise, like x, has a uniform direction: the law stays exact.
+    deviation of Gaussian noise on each coordinate, `precision` the bits to which coordinates are rounded then. Noise,
+    like x, has a uniform direction: the law stays exact. With rounding it is near.
 
-    >>> round(superposition_recall(100, 4, 16, 64), 4)
-    0.9154
+    >>> round(superposition_recall(100, 4, 16, 64), 4), round(superposition_recall(100, 4, 16, 64, precision=1), 4)
+    (0.9154, 0.7132)
     """
-    if words == 1 and noise == 0:
+    alone = words == 1 and noise == 0
+    if alone and precision is None:
         return 1.0
-    x = interference(words, k, d, resolution, noise)
-    return min(float(x.weights @ recall_given(x, N, k, d)), 1.0)
+    x = RandomWalk(np.zeros(1), np.zeros(1), np.ones(1)) if alone else interference(words, k, d, resolution, noise)
+    if precision is None:
+        return min(float(x.weights @ recall_given(x, N, k, d)), 1.0)
+    angle, weights = turned_by_rounding(x, words + d * noise**2, d, precision)
+    if d == k:  # nothing is hidden
+        return min(float(weights @ (1 - cap_probability(k, angle)) ** (N - 1)), 1.0)
+    return min(float(weights @ recall_given(turned(angle, weights), N, k, d)), 1.0)
+
+
+def turned_by_rounding(x: RandomWalk, power: float, d: float, bits: int) -> tuple[FloatArray, FloatArray]:
+    """The angle (n,) in R^d between the right code c and the embedding, rounded to `bits` a coordinate, and weights;
+    x as in `interference`, `power` the mean square of the embedding e = c + x.
+
+    What rounding adds to the part that it keeps of e is orthogonal to e, of uniform direction there.
+    Derivation: docs/derivations/geometric.md.
+    """
+    square = 1 + 2 * x.along + x.squared
+    deviation = np.sqrt(square / power) if bits <= COARSE_BITS else np.ones(1)
+    mean, variance = direction_kept(ROUNDED / deviation, bits, d)
+    z, z_weights = gauss_hermite(KEPT_NODES)
+    kept = np.minimum(np.exp(mean[:, None] + np.sqrt(variance)[:, None] * z), 1)
+    added = np.sqrt(square[:, None] * (1 / kept - 1))
+    u, u_weights = gauss_coordinate(d - 1, ADDED_NODES, least=2)
+    across = np.sqrt(np.maximum(x.squared - x.along**2, 0) / square)  # the sine of c and e
+    beside = (added * across[:, None])[..., None] * u / math.sqrt(max(d - 1, 2))  # what is added, along c
+    ahead = (1 + x.along)[:, None, None] + beside
+    length = square[:, None, None] + (added**2)[..., None]
+    angle = np.arctan2(np.sqrt(np.maximum(length - ahead**2, 0)), ahead).ravel()
+    weights = (x.weights[:, None, None] * z_weights[:, None] * u_weights).ravel()
+    # equal masses of neighbours count as one
+    order = np.argsort(angle)
+    angle, weights = angle[order], weights[order]
+    part = np.minimum((np.cumsum(weights) - weights / 2) * ANGLES, ANGLES - 1).astype(int)
+    mass, moment = (np.asarray(np.bincount(part, values, ANGLES), dtype=float) for values in (weights, weights * angle))
+    return moment[mass > 0] / mass[mass > 0], mass[mass > 0]
+
+
+def turned(angle: FloatArray, weights: FloatArray) -> RandomWalk:
+    """What turns a unit vector by these angles and leaves its length."""
+    ahead = np.cos(angle)
+    return RandomWalk(2 - 2 * ahead, ahead - 1, weights)
 
 
 def signs_recall(N: int, noise: float) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from ..geometric import geometric_simulation
 from ..geometric.geometric_prediction import GeometricPrediction
 from ..geometric.geometric_prediction import predict as predict_geometric
+from ..geometric.geometric_prediction import remarks as geometric_remarks
 from ..geometric.geometric_setting import GeometricSetting
 from ..settings import N_TEST, OBSERVABLES, BaseSetting, Setting, SettingError
 from ..simulate import workers
@@ -155,6 +156,7 @@ GEOMETRIC_RECALL: Problem[GeometricSetting, GeometricPrediction] = Problem(
     margin=lambda setting: GEOMETRIC,
     facts=lambda setting: setting.N * setting.R,
     group=lambda setting: ("geometric", setting.construction),
+    remarks=geometric_remarks,
 )
 
 
