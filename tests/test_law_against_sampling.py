@@ -117,6 +117,11 @@ LOOPS = {  # slow, and tried where training attended rightly
         peizer_pratt=lambda f: lambda d: f(d - 1),
         tilted_scores=lambda f: lambda *a: f(*a[:-2], a[-2] - 1, a[-1])),
 }
+def of_one_group(kinds):
+    """Kinds as if any label could be any of them."""
+    return dataclasses.replace(kinds, group=0 * kinds.group, labels=kinds.labels[:, :1])
+
+
 MUTATIONS = LOOPS | {
     "no fluctuation of the competitors' power": patched(read_out, "power_variance", lambda f: lambda *a: 0 * f(*a)),
     "the fluctuation of the power halved": patched(read_out, "power_variance", lambda f: lambda *a: f(*a) / 2),
@@ -130,7 +135,7 @@ MUTATIONS = LOOPS | {
         recall, "attended_share", lambda f: lambda seeds, *rest: f(dataclasses.replace(seeds, L=1.2 * seeds.L), *rest)),
     "long sequences as if the top score were any": patched(recall, "is_long", lambda f: lambda V, L: f(V, 0 * L)),
     "the label of the top score as one of many": patched(
-        recall, "kinds", lambda f: lambda *a: dataclasses.replace(f(*a), single=0)),
+        recall, "kinds", lambda f: lambda *a: of_one_group(f(*a))),
     "facts that all overlap alike with the trigger": patched(
         read_out, "gauss_hermite", lambda f: lambda n: (np.zeros(1), np.ones(1)) if n == Accuracy().trigger else f(n)),
 }

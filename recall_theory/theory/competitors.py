@@ -22,15 +22,16 @@ LEAST_RANGE = 1e-6  # of an expected number; acts where there is none
 @dataclasses.dataclass(frozen=True)
 class Kinds:
     """Competitors by class and counts: weight (R, E or 1, K) of a kind; mean, variance and third central moment
-    (R, E, K) of its strength (the last of no K if all are 0); power (R, E) of all V - 1 together. The last `single`
-    kinds are those of one label."""
+    (R, E, K) of its strength (the last of no K if all are 0); power (R, E) of all V - 1 together. Kinds of one `group`
+    (K,) share its `labels` (R, G): a label is one of them, by their weights."""
 
     weight: FloatArray
     mean: FloatArray
     variance: FloatArray
     third: FloatArray
     power: FloatArray
-    single: int = 0
+    group: FloatArray
+    labels: FloatArray
 
 
 def kinds(seeds: Seeds, kernel: Kernel, stored: Stored, counts: int, accuracy: Accuracy) -> Kinds:
@@ -49,9 +50,11 @@ def kinds(seeds: Seeds, kernel: Kernel, stored: Stored, counts: int, accuracy: A
     weight = np.where(weight * seeds.V[:, None, None] > LEAST_EXPECTED, weight, 0)
     keep = (weight > 0).any(axis=(0, 1))
     mean, variance, by_kernel, _, *third = (part[..., keep] for part in moments)
-    single = int(np.asarray(keep)[parts[0][0].shape[-1]:].sum())
+    group = np.repeat(np.arange(len(parts)), [part.shape[-1] for part, _ in parts])[keep]
+    others = np.maximum(seeds.V - 1, 1)
     found = Kinds(weight[..., keep], mean, variance, third[0] if third else np.zeros((*mean.shape[:2], 0)),
-                  np.maximum(seeds.V - 2, 1)[:, None] * stored.square, single)
+                  np.maximum(seeds.V - 2, 1)[:, None] * stored.square, group.astype(float),
+                  np.stack([others, np.ones_like(others)][:len(parts)], axis=-1))
     ratio = float((seeds.d / seeds.V).max())  # one setting's, wherever there is a tail
     if kernel.tail * (ratio / (1 + ratio))**2 < accuracy.tailless:
         return found
@@ -115,7 +118,7 @@ def _with_tail(kinds: Kinds, by_kernel: FloatArray, excess: float, n: int) -> Ki
     varied = varied.reshape(*kinds.variance.shape[:-1], -1)
     each = (kinds.weight[..., None] * weight).reshape(*kinds.weight.shape[:-1], -1)
     return Kinds(each, np.repeat(kinds.mean, n, axis=-1), varied, np.repeat(kinds.third, n, axis=-1), kinds.power,
-                 kinds.single * n)
+                 np.repeat(kinds.group, n), kinds.labels)
 
 
 def _merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *others: FloatArray) -> list[FloatArray]:

@@ -93,7 +93,7 @@ class Competitors(NamedTuple):
     """Kinds of competitors: weight (R, E or 1, K), and mean, variance and third central moment (R, E, K; the last may
     have K = 0) of their strengths. Scores `far` (2, R, E or 1, K) above which a fact is as good as won against a kind,
     and `near` (2, R) below which it is as good as lost to all together: first for the hazard's table, then nearer ones
-    for the nodes over the noise. The last `single` kinds are those of one label."""
+    for the nodes over the noise. Kinds of one `group` (K,) share its `labels` (R, G)."""
 
     weight: FloatArray
     far: FloatArray
@@ -101,13 +101,14 @@ class Competitors(NamedTuple):
     variance: FloatArray
     third: FloatArray
     near: FloatArray
-    single: int
+    group: FloatArray
+    labels: FloatArray
 
 
 class OfFact(NamedTuple):
     """The kinds of one fact's competitors, (K,): weights, strengths less a shift, their variances and third moments
-    (none if all are 0), what is left of their noise beside them, and the scores `far` of one end. The last `single`
-    kinds are those of one label."""
+    (none if all are 0), what is left of their noise beside them, the scores `far` of one end, and their group. (G,):
+    the labels of a group."""
 
     weight: FloatArray
     strength: FloatArray
@@ -115,7 +116,8 @@ class OfFact(NamedTuple):
     third: FloatArray
     left: FloatArray
     far: FloatArray
-    single: int
+    group: FloatArray
+    labels: FloatArray
 
 
 class Own(NamedTuple):
@@ -192,7 +194,8 @@ def of_kinds(r, e, end, shift, facts, kinds):
         strength[k] = kinds.mean[r, e, k] - shift
         left[k] = left_of(strength[k] * strength[k] + variance[k], facts.power[r, e])
     third = kinds.third[r, e] if kinds.third.shape[2] > 0 else variance[:0]
-    return OfFact(kinds.weight[r, of_fact], strength, variance, third, left, kinds.far[end, r, of_fact], kinds.single)
+    return OfFact(kinds.weight[r, of_fact], strength, variance, third, left, kinds.far[end, r, of_fact], kinds.group,
+                  kinds.labels[r])
 
 
 @compiled
@@ -267,17 +270,17 @@ def expected_above(rows, r, of, u, x):
             which[number] = k
             number += 1
     chance = upper_tails(beyond[:number].ravel()).reshape((number, G, J))
-    above, alone = np.zeros((G, J)), np.zeros((G, J))
+    above = np.zeros((len(of.labels), G, J))
     for n in range(number):
-        into = above if which[n] < len(strength) - of.single else alone
+        into = above[int(of.group[which[n]])]
         for g in range(G):
             for j in range(J):
                 into[g, j] += weight[which[n]] * chance[n, g, j]
     for g in range(G):
         for j in range(J):
-            x[g, j] = -others * math.log1p(-min(above[g, j], BELOW_ONE))
-            if of.single > 0:
-                x[g, j] -= math.log1p(-min(others * alone[g, j], BELOW_ONE))
+            x[g, j] = 0.0
+            for i in range(len(of.labels)):
+                x[g, j] -= of.labels[i] * math.log1p(-min(others / of.labels[i] * above[i, g, j], BELOW_ONE))
 
 
 @compiled

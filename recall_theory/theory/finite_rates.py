@@ -161,7 +161,7 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     weight = np.where(weight * V > LEAST_EXPECTED, weight, 0)
     keep = (weight > 0).any(axis=0)
     kinds = Kinds(weight[:, None, keep], strength[..., keep], variance[..., keep], third[..., keep],
-                  np.maximum(V - 2, 1) * square)
+                  np.maximum(V - 2, 1) * square, np.zeros(int(keep.sum())), np.maximum(V - 1, 1))
     return kinds, mean, square
 
 
