@@ -8,9 +8,10 @@ from support import shipped
 
 from recall_theory import Setting, predict, predict_many, simulate
 from recall_theory.settings import SettingError
-from recall_theory.theory import formulas
+from recall_theory.theory import finite_rates, formulas
 from recall_theory.theory.accuracy import DEFAULT
 from recall_theory.theory.domain import Batch
+from recall_theory.theory.finite_rates import competing_labels
 from recall_theory.theory.soft_attention import Softmax, labels, soft_seeds
 
 SIZES = {"V": 96.0, "L": 24.0, "d": 48.0, "N": 2400.0}
@@ -144,3 +145,19 @@ def test_length_costs_what_the_branch_says():
     lead = formulas["finite.lead"](V=V, L=16, beta=1e7, tau=1)
     assert formulas["finite.weight"](L=16, logit=lead, heat=0) == pytest.approx(0.8)
     assert formulas["finite.law.rates"](V=V, L=16, missed=0.2) == pytest.approx(1e7)
+
+
+@pytest.mark.parametrize("sizes, beta", [({"V": 167, "L": 3, "d": 132, "N": 11_883, "embedding": "sphere"}, 290),
+                                         ({"V": 201, "L": 4, "d": 139, "N": 11_485, "embedding": "sphere"}, 168)])
+def test_labels_of_a_sequence_compete_each_by_itself(sizes, beta, monkeypatch):
+    """Where weights are nearly alike. The control takes them for as many among all labels."""
+    setting = Setting(**sizes, trigger_in_value=False, **rates(beta))
+    seen = simulate(setting, seeds=40, seed=5).accuracy
+    assert abs(predict(setting).accuracy - seen.mean) < 6 * seen.se + 0.01
+
+    def of_one_group(*given):
+        kinds, *rest = competing_labels(*given)
+        return dataclasses.replace(kinds, group=0 * kinds.group, labels=kinds.labels[:, :1]), *rest
+
+    monkeypatch.setattr(finite_rates, "competing_labels", of_one_group)
+    assert predict(setting).accuracy - seen.mean > 6 * seen.se + 0.02

@@ -151,17 +151,22 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     centre = c * noise.bias[..., None] + noise.rest[..., None] - mean[..., None, None]
     varies = c**2 * noise.spread[..., None] + noise.fixed[..., None] + noise.drawn[..., None] * grown
     parts = [(groups.weight[..., None] * p, centre, varies, noise.third[..., None] * grown)]
+    group, labels = [np.zeros(parts[0][0][0].size)], [np.maximum(V - 1, 1)]
     if mixed is not None:
         found = _of_the_sequence(softmax, groups, value, noise, mixed, accuracy)
         parts[0] = (parts[0][0] * np.maximum(1 - found[0].sum((1, 2)), 0)[:, None, None], *parts[0][1:])
         parts.append((found[0], found[1] - mean[..., None, None], found[2], np.zeros_like(found[2])))
+        # the greatest is one label, and the others are so many distinct ones
+        group.append(np.repeat([1, 1, *[2] * len(COPIES)], found[0].shape[-1]))
+        distinct = -V * np.expm1(-np.maximum(seeds.L - 2, 0)[:, None] / V)
+        labels += [np.ones_like(V), np.maximum(distinct, 1)]
     weight = np.concatenate([part[0].reshape(R, -1) for part in parts], -1)
     strength, variance, third = (np.concatenate([part[i].reshape(R, E, -1) for part in parts], -1) for i in (1, 2, 3))
     square = np.maximum((weight[:, None] * (strength**2 + variance)).sum(-1), SPECK * value.own**2 / seeds.d[:, None])
     weight = np.where(weight * V > LEAST_EXPECTED, weight, 0)
     keep = (weight > 0).any(axis=0)
     kinds = Kinds(weight[:, None, keep], strength[..., keep], variance[..., keep], third[..., keep],
-                  np.maximum(V - 2, 1) * square, np.zeros(int(keep.sum())), np.maximum(V - 1, 1))
+                  np.maximum(V - 2, 1) * square, np.concatenate(group)[keep], np.concatenate(labels, axis=-1))
     return kinds, mean, square
 
 
