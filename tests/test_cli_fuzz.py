@@ -240,7 +240,7 @@ def quick(monkeypatch):
             (memories.one_hebbian_memory, lambda *given: 0.5), (rungs.train_rung, trained),
             (explore_server.Server, Served),
             (superposition.superposition_recall,
-             lambda N, words, k, d, nodes=None, noise=0: float(d / (d + words + np.log(N) + 9 / k))),
+             lambda N, words, k, d, nodes=None, noise=0, precision=None: float(d / (d + words + np.log(N) + 9 / k))),
             (geometric_prediction.variance_by_cause,
              lambda N, words, k, d, noise=0: {"own": 1 / N, "codes": 0.0, "maps": 0.0, "subjects": 0.0}),
             (geometric_training.train, networks(MEASURES)), (geometric_training.transfer, networks(TRANSFER_MEASURES))):

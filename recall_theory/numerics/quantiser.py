@@ -12,7 +12,7 @@ import functools
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import betainc, gammaln, ndtr
+from scipy.special import betainc, ndtr, poch
 
 from .arrays import FloatArray
 
@@ -52,7 +52,7 @@ def direction_kept(loading: FloatArray, bits: int, d: float) -> tuple[FloatArray
     edge, level = number * step, (number + 1 / 2) * step
     # coordinates of a uniform direction above each edge: their mean, over the density at 0, and their chance
     inside = np.maximum(1 - edge[:, 1:] ** 2 / d, 0)
-    at_0 = np.exp(gammaln(d / 2) - gammaln((d + 1) / 2)) * np.sqrt(d / np.pi) / 2
+    at_0 = np.sqrt(d / np.pi) / 2 / poch(d / 2, 1 / 2)
     product = step[:, 0] * at_0 * (1 + 2 * (inside ** ((d - 1) / 2)).sum(axis=1))
     chance = betainc((d - 1) / 2, 1 / 2, inside) / 2
     square = step[:, 0] ** 2 * (1 / 4 + 4 * (number[1:] * chance).sum(axis=1))
