@@ -27,6 +27,8 @@ INSIDE = {"attention-only": 0.009, "smooth": 0.010, "rough": 0.025,
           "finite": 0.02}  # largest errors in the domain, by class, and at finite rates without an MLP
 
 LEAST_FINITE, LONGEST_FINITE = 64, 1 / 2  # V and L/V of the settings that were drawn at finite rates
+FEW_FINITE, LONG_FINITE = 6, 1 / 8  # N/V below which accuracy at finite rates is too high where the trigger is in keys
+# only and L is at least so many V
 BEYOND_FINITE = 0.1  # error to expect beyond these
 
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
@@ -220,6 +222,10 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
         yield V < LEAST_FINITE, f"V = {{V}} is below {LEAST_FINITE}, the least that was checked at finite rates", soft
         yield L > LONGEST_FINITE * V, f"L/V = {{L/V}} is above {LONGEST_FINITE}, the most that was checked at finite " \
             "rates", soft
+        if not in_value:
+            yield (N < FEW_FINITE * V) & (L >= LONG_FINITE * V), \
+                f"N = {{N}} is below {FEW_FINITE} V while L = {{L}} is {_of_V(LONG_FINITE)} or more, at finite rates " \
+                "with the trigger in keys only", soft
     if activation is not None and batch.m is not None:
         is_even = linear_share(activation) < EVEN
         if is_even:
