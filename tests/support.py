@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import itertools
@@ -24,6 +25,11 @@ from recall_theory.simulate.data import Samples, draw_embeddings, draw_mlp
 ROOT = Path(__file__).parent.parent
 VALIDATION = ROOT / "validation"
 PATIENCE = 120  # seconds after which what has not come never will, on a machine that is busy elsewhere too
+
+
+def of_one_group(kinds):
+    """Kinds of competitors as if any label could be any of them."""
+    return dataclasses.replace(kinds, group=0 * kinds.group, labels=kinds.labels[:, :1])
 
 
 def shipped(name):

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support import shipped
+from support import of_one_group, shipped
 
 from recall_theory import Setting, predict, predict_many, simulate
 from recall_theory.settings import SettingError
@@ -155,9 +155,9 @@ def test_labels_of_a_sequence_compete_each_by_itself(sizes, beta, monkeypatch):
     seen = simulate(setting, seeds=40, seed=5).accuracy
     assert abs(predict(setting).accuracy - seen.mean) < 6 * seen.se + 0.01
 
-    def of_one_group(*given):
+    def among_all(*given):
         kinds, *rest = competing_labels(*given)
-        return dataclasses.replace(kinds, group=0 * kinds.group, labels=kinds.labels[:, :1]), *rest
+        return of_one_group(kinds), *rest
 
-    monkeypatch.setattr(finite_rates, "competing_labels", of_one_group)
+    monkeypatch.setattr(finite_rates, "competing_labels", among_all)
     assert predict(setting).accuracy - seen.mean > 6 * seen.se + 0.02

@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from reference import law as reference
+from support import of_one_group
 
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
@@ -117,11 +118,6 @@ LOOPS = {  # slow, and tried where training attended rightly
         peizer_pratt=lambda f: lambda d: f(d - 1),
         tilted_scores=lambda f: lambda *a: f(*a[:-2], a[-2] - 1, a[-1])),
 }
-def of_one_group(kinds):
-    """Kinds as if any label could be any of them."""
-    return dataclasses.replace(kinds, group=0 * kinds.group, labels=kinds.labels[:, :1])
-
-
 MUTATIONS = LOOPS | {
     "no fluctuation of the competitors' power": patched(read_out, "power_variance", lambda f: lambda *a: 0 * f(*a)),
     "the fluctuation of the power halved": patched(read_out, "power_variance", lambda f: lambda *a: f(*a) / 2),

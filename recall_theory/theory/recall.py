@@ -163,6 +163,7 @@ def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
                           for i in members])
         all_seeds, weights, of = seeds_of(batch.at(where), sure, long, accuracy)
         laws[sure, long] = all_seeds, weights, where[of]
+
     def computed(rules: Rules, members: list[int]) -> None:
         part = batch.at(np.array(members))
         read_out: ReadOut = InnerProduct()
