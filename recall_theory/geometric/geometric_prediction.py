@@ -26,6 +26,7 @@ from ..numerics.quadrature import gauss_beta, gauss_coordinate, gauss_gamma
 from ..numerics.quantiser import direction_kept
 from ..numerics.unit_sphere import RandomWalk, read_length_rule, rule_of_sum
 from ..theory.accuracy import LAW
+from ..theory.domain import not_checked
 from ..theory.formulas.geometric_laws import chain, chain_shared
 from .geometric_setting import ROUNDED, GeometricSetting
 from .geometric_simulation import IntArray
@@ -35,6 +36,7 @@ from .superposition import (
     cap_probability,
     deflection_probability,
     interference,
+    recall_at,
     recall_given,
     signs_recall,
     superposition_recall,
@@ -93,8 +95,8 @@ def remarks(setting: GeometricSetting) -> tuple[str, ...]:
     s = setting
     if s.precision is None or s.precision * s.width >= math.log2(s.N) + SPARE_BITS:
         return ()
-    return (f"Not checked: precision = {s.precision} times d = {s.width} is less than log2 N + {SPARE_BITS}, and "
-            f"subjects may be rounded alike. Expect predictions to be off by up to {BEYOND_SPARE:g}.",)
+    return not_checked([f"precision = {s.precision} times d = {s.width} is less than log2 N + {SPARE_BITS}, and "
+                        "subjects may be rounded alike"], BEYOND_SPARE)
 
 
 def predict(setting: GeometricSetting) -> GeometricPrediction:
@@ -233,11 +235,7 @@ def _sensitivities(N: int, words: int, k: int, d: int, noise: float) -> tuple[fl
     """Recall, and its regression on the interference x of one query: its slopes in the component of x along the right
     code and in |x|^2."""
     x = interference(words, k, d, COARSE, noise)
-    if d == k:  # nothing of x is hidden
-        turned = np.arctan2(np.sqrt(np.maximum(x.squared - x.along**2, 0)), 1 + x.along)
-        given_x = (1 - cap_probability(k, turned)) ** (N - 1)
-    else:
-        given_x = recall_given(x, N, k, d)
+    given_x = recall_at(x, N, k, d)
     lead = float((x.weights * x.along) @ given_x) / ((words - 1) / d + noise**2)
     deviation = x.squared - x.weights @ x.squared
     spread = float(x.weights @ deviation**2)

@@ -124,6 +124,14 @@ def recall_given(x: RandomWalk, N: int, k: int, d: float, step: float | None = N
     return deflection_probability(x, k, d, angles) @ chances
 
 
+def recall_at(x: RandomWalk, N: int, k: int, d: float) -> FloatArray:
+    """`recall_given`, but at each node's own direction of x where d = k and nothing of x is hidden."""
+    if d > k:
+        return recall_given(x, N, k, d)
+    turned = np.arctan2(np.sqrt(np.maximum(x.squared - x.along**2, 0)), 1 + x.along)
+    return np.asarray((1 - cap_probability(k, turned)) ** (N - 1))
+
+
 def superposition_recall(N: int, words: int, k: int, d: float, resolution: Resolution = FINE, *,
                          noise: float = 0.0, precision: int | None = None) -> float:
     """Expected recall of one query: `words` codes superposed, N attributes, 2 <= k <= d; `noise` is the standard
@@ -138,16 +146,16 @@ def superposition_recall(N: int, words: int, k: int, d: float, resolution: Resol
         return 1.0
     x = RandomWalk(np.zeros(1), np.zeros(1), np.ones(1)) if alone else interference(words, k, d, resolution, noise)
     if precision is None:
-        return min(float(x.weights @ recall_given(x, N, k, d)), 1.0)
-    angle, weights = turned_by_rounding(x, words + d * noise**2, d, precision)
-    if d == k:  # nothing is hidden
-        return min(float(weights @ (1 - cap_probability(k, angle)) ** (N - 1)), 1.0)
-    return min(float(weights @ recall_given(turned(angle, weights), N, k, d)), 1.0)
+        given = recall_given(x, N, k, d)
+    else:
+        x = with_rounding(x, words + d * noise**2, d, precision)
+        given = recall_at(x, N, k, d)
+    return min(float(x.weights @ given), 1.0)
 
 
-def turned_by_rounding(x: RandomWalk, power: float, d: float, bits: int) -> tuple[FloatArray, FloatArray]:
-    """The angle (n,) in R^d between the right code c and the embedding, rounded to `bits` a coordinate, and weights;
-    x as in `interference`, `power` the mean square of the embedding e = c + x.
+def with_rounding(x: RandomWalk, power: float, d: float, bits: int) -> RandomWalk:
+    """x and what rounding to `bits` a coordinate adds to the embedding e = c + x, of mean square `power`, with the sum
+    scaled to the length of the right code c: only its angle with c counts.
 
     What rounding adds to the part that it keeps of e is orthogonal to e, of uniform direction there.
     Derivation: docs/derivations/geometric.md.
@@ -170,13 +178,8 @@ def turned_by_rounding(x: RandomWalk, power: float, d: float, bits: int) -> tupl
     angle, weights = angle[order], weights[order]
     part = np.minimum((np.cumsum(weights) - weights / 2) * ANGLES, ANGLES - 1).astype(int)
     mass, moment = (np.asarray(np.bincount(part, values, ANGLES), dtype=float) for values in (weights, weights * angle))
-    return moment[mass > 0] / mass[mass > 0], mass[mass > 0]
-
-
-def turned(angle: FloatArray, weights: FloatArray) -> RandomWalk:
-    """What turns a unit vector by these angles and leaves its length."""
-    ahead = np.cos(angle)
-    return RandomWalk(2 - 2 * ahead, ahead - 1, weights)
+    less = 2 * np.sin(moment[mass > 0] / mass[mass > 0] / 2) ** 2  # 1 - cos
+    return RandomWalk(2 * less, -less, mass[mass > 0])
 
 
 def signs_recall(N: int, noise: float) -> float:

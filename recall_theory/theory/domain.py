@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -268,7 +268,15 @@ def reasons(batch: Batch) -> tuple[list[str], float]:
 
 def remarks_at(batch: Batch) -> tuple[str, ...]:
     """The reasons in one sentence with the error to expect; nothing where there are none."""
-    why, error = reasons(batch)
+    return not_checked(*reasons(batch))
+
+
+def not_checked(why: Sequence[str], error: float) -> tuple[str, ...]:
+    """The remark that a prediction was not checked for these reasons, with the error to expect; none without reasons.
+
+    >>> not_checked(["V = 8 is below 16", "N = 9 is below 32"], 0.2)
+    ('Not checked: V = 8 is below 16; N = 9 is below 32. Expect predictions to be off by up to 0.2.',)
+    """
     return (f"Not checked: {'; '.join(why)}. Expect predictions to be off by up to {error:.2g}.",) if why else ()
 
 
