@@ -15,6 +15,7 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import betainc
 
 from .arrays import TINY, FloatArray
 from .quadrature import NORMAL_END, condense, gauss_beta, gauss_coordinate, gauss_gamma, gauss_legendre
@@ -56,17 +57,28 @@ def split_at_zero(d: float, n: int) -> tuple[FloatArray, FloatArray]:
 
 
 @functools.lru_cache(maxsize=256)
-def equal_steps(d: float, n: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights (n,) at equal steps of the angle whose sine is the coordinate, of density cos^(d - 2).
+def equal_steps(d: float, n: int, end: float = np.inf) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights (n,) at equal steps of the angle whose sine is the coordinate, of density cos^(d - 2): out to
+    `end` standard deviations at most.
 
     >>> x, w = equal_steps(20.0, 32)
     >>> round(float(w @ x**2), 9)
     1.0
     """
-    reach = min(np.sqrt(3 * n / (2 * d)), np.pi / 2)  # standard deviations: balances the ends and the steps
+    reach = min(end / np.sqrt(d), np.sqrt(3 * n / (2 * d)), np.pi / 2)  # standard deviations: balances the ends and the steps
     angle = reach * (2 * np.arange(n) + 1 - n) / n
     p = np.cos(angle)**(d - 2)
     return np.sqrt(d) * np.sin(angle), p / p.sum()
+
+
+def coordinate_above(b: FloatArray, d: float) -> FloatArray:
+    """The chances that the coordinate itself is above b, numbers from -1 to 1.
+
+    >>> float(coordinate_above(np.array(0.5), 3))  # uniform, at d = 3
+    0.25
+    """
+    upper = betainc((d - 1) / 2, 1 / 2, (1 - b) * (1 + b)) / 2
+    return np.where(b > 0, upper, 1 - upper)
 
 
 # --- a sum of independent uniform unit vectors --------------------------------------------------------

@@ -2,8 +2,8 @@
 
 With Gaussian embeddings the scores of all n outputs are, given the value read out, one vector whose length along the
 coefficients is known and which is Gaussian across them. Rotation leaves three independent random numbers, over which
-recall is integrated. On the sphere the same three numbers appear, and competitors follow tilted von Mises-Fisher
-laws. Derivation, with what is dropped: docs/derivations/hebbian.md.
+recall is integrated. On the sphere a competitor's chance is that of a coordinate of a unit vector, given what the other
+facts add. Derivation, with what is dropped: docs/derivations/hebbian.md.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr, ndtr, ndtri
 
-from ...numerics.array_functions import tilted_scores
 from ...numerics.arrays import TINY, FloatArray
-from ...numerics.quadrature import gauss_beta, gauss_gamma
+from ...numerics.quadrature import gauss_beta, gauss_coordinate, gauss_gamma
 from ...numerics.thresholds import last_reaching
-from ...numerics.unit_sphere import peizer_pratt_scale, score_of_coordinate
+from ...numerics.unit_sphere import coordinate_above, equal_steps
 from ...settings import SettingError
 from ..formulas import memory_laws as laws
 
@@ -28,10 +27,9 @@ MOST_FACTS = 10**15  # floats hold every integer up to here
 MOST_STORED = 10**19  # of a search: more than the widest memory holds
 LARGEST_D = 10**9  # the largest d, as in a Setting
 NODES = 12  # of a Gauss rule over a length
-NOISE_STEP, NOISE_END = 1 / 8, 9  # of the trapezoid rule over the right output's own noise, in standard deviations
+NOISE_STEP, NOISE_END = 1 / 8, 9  # of the rule over the right output's own noise, in standard deviations
 OWN_NODES = 5  # of the rule over a competitor's own coefficient, on either side of 0
 BELOW_ONE = 1 - np.finfo(float).eps
-TILT_STEPS = 3  # towards the likeliest mean cosine of a competitor
 
 
 def hebbian_recall(n: ArrayLike, d: ArrayLike, embedding: str = "gaussian",
@@ -44,7 +42,7 @@ def hebbian_recall(n: ArrayLike, d: ArrayLike, embedding: str = "gaussian",
     their shape.
 
     Raises `SettingError` outside these ranges. Provenance: derived, docs/derivations/hebbian.md. Within 0.005 of
-    simulation for d >= 128 and 0.01 for d >= 32, n from d/2 to d^2/4.
+    simulation, on the sphere from d = 8 on, and 0.015 below.
 
     >>> [round(float(hebbian_recall(1024, 128, e)), 3) for e in ("gaussian", "sphere")]
     [0.626, 0.68]
@@ -154,23 +152,29 @@ def _together(lead: FloatArray, along: FloatArray, m: float) -> FloatArray:
 
 
 def sphere_errors(n: float, d: float) -> float:
-    """The same with unit vectors, d at least 2."""
-    spread = 2 * (d - 1) / ((n - 1) * (d + 2))  # relative variance of the others' squared coefficients
-    total, w_total = gauss_gamma(spread, NODES)
-    square, w_square = gauss_gamma(2 / (d - 1), NODES)
-    noise, w_noise = _noise()
-    S = ((n - 1) / d * np.maximum(total, 0))[:, None, None]
-    along = np.sqrt(S / d) * noise  # of the others' sum, to the right output
-    across = S * (d - 1) / d * np.maximum(square, 0)[:, None]  # its square, across
-    length = np.sqrt((1 + along) ** 2 + across)
-    lead = (1 + along) / length  # cosine of the right output with the value read out
-    others = (along * (1 + along) + across) / length
-    gain = (d / (d - 1) * others) ** 2 / (S * (n - 1))  # variance of a competitor's cosine by its own coefficient
-    D = peizer_pratt_scale(d)
-    inside, centre = -score_of_coordinate(lead, D).ravel() ** 2 / D, np.zeros(lead.size)
-    score = tilted_scores(lead.ravel(), inside, centre, gain.ravel(), d, TILT_STEPS).reshape(lead.shape)
-    wrong = -np.expm1((n - 1) * log_ndtr(score))
-    return float(w_total @ (wrong @ w_noise) @ w_square)
+    """The same with unit vectors, d at least 2.
+
+    Output y and the right one differ by (u_y - u_0).(value read out), and that is their difference on the value with
+    the coefficient of u_y subtracted from that of u_0 and its own left out: a vector that doesn't depend on u_y.
+    """
+    others = n - 2  # facts besides the two
+    length, w_length = np.zeros(1), np.ones(1)
+    if others:
+        spread = 2 * (d - 1) / (others * (d + 2)) + 2 * (others - 1) / (others * d)  # relative variance
+        chi, w_length = gauss_gamma(spread, NODES)
+        length = np.sqrt(others / d * np.maximum(chi, 0))
+    cosine, w_cosine = equal_steps(d, round(2 * NOISE_END / NOISE_STEP), NOISE_END)  # with the right output
+    own, w_own = gauss_coordinate(d, NODES, least=2)  # a competitor's coefficient
+    along = 1 + np.outer(length, cosine / np.sqrt(d))
+    across2 = np.maximum(np.square(length)[:, None] - (along - 1) ** 2, 0)
+    lead = along[..., None] - own / np.sqrt(d)
+    above = np.minimum(coordinate_above(lead / np.sqrt(np.maximum(lead**2 + across2[..., None], TINY)), d) @ w_own,
+                       BELOW_ONE)
+    wrong = -np.expm1((n - 1) * np.log1p(-above))
+    # Two competitors that win at once: each one's own coefficient acts on the other through the value read out.
+    both = np.exp(-ndtri(np.maximum(above, TINY)) ** 2) / (2 * math.pi * d * (along**2 + across2 + 1))
+    wrong -= (n - 1) * (n - 2) / 2 * both * np.exp((n - 3) * np.log1p(-above))
+    return float(w_length @ wrong @ w_cosine)
 
 
 def _noise() -> tuple[FloatArray, FloatArray]:
