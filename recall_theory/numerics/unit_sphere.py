@@ -65,7 +65,8 @@ def equal_steps(d: float, n: int, end: float = np.inf) -> tuple[FloatArray, Floa
     >>> round(float(w @ x**2), 9)
     1.0
     """
-    reach = min(end / np.sqrt(d), np.sqrt(3 * n / (2 * d)), np.pi / 2)  # standard deviations: balances the ends and the steps
+    balanced = np.sqrt(3 * n / (2 * d))  # the ends and the steps
+    reach = min(end / np.sqrt(d), balanced, np.pi / 2)
     angle = reach * (2 * np.arange(n) + 1 - n) / n
     p = np.cos(angle)**(d - 2)
     return np.sqrt(d) * np.sin(angle), p / p.sum()
