@@ -24,7 +24,8 @@ from ..numerics.quantiser import FINEST
 from ..settings import MOST_BITS, SIZES, Setting, SettingError, beta_of, check_integer
 
 INSIDE = {"attention-only": 0.009, "smooth": 0.010, "rough": 0.025,
-          "finite": 0.02}  # largest errors in the domain, by class, and at finite rates without an MLP
+          "finite": 0.02, "few bits": 0.013}  # largest errors in the domain, by class, at finite rates, and of Val in
+# few bits
 
 LEAST_FINITE, LONGEST_FINITE = 64, 1 / 2  # V and L/V of the settings that were drawn at finite rates
 FEW_FINITE, LONG_FINITE = 6, 1 / 8  # N/V below which accuracy at finite rates is too high where the trigger is in keys
@@ -261,8 +262,8 @@ def reasons(batch: Batch) -> tuple[list[str], float]:
     ways = [way for way in _outside(batch) if way[0]]
     shown = {name: count(int(size[0])) for name in SIZES if (size := getattr(batch, name)) is not None}
     shown |= {f"{name}/V": number(float(getattr(batch, name)[0] / batch.V[0])) for name in ("N", "d", "L")}
-    error = max((float(error[0]) for _, _, error in ways),
-                default=INSIDE["finite" if batch.beta is not None else class_of(batch.activation)])
+    kind = "finite" if batch.beta is not None else "few bits" if batch.bits else class_of(batch.activation)
+    error = max((float(error[0]) for _, _, error in ways), default=INSIDE[kind])
     return [text.format(**shown) for _, text, _ in ways], min(error, 1.0)
 
 

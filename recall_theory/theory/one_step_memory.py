@@ -37,8 +37,8 @@ LOWEST, HIGHEST = 5, 9  # a score below -5 never wins, one above 9 always does
 BEYOND_TERMS = 3  # times the samples that the terms ask for: about what it takes. It acts on the time of a search alone
 MOST_RAISED = 8  # times the samples that interference at most adds to that guess
 LEAST_V = 64  # from which the law was compared with simulation
-BELOW_IT = ("reading one gradient was compared with simulation from V = 64 on (within 0.02): below, predictions are off "
-            "by up to 0.05, below V = 16 by up to 0.25, most often too low")
+BELOW_IT = ("reading one gradient was compared with simulation from V = 64 on (within 0.02): below, predictions are "
+            "off by up to 0.05, below V = 16 by up to 0.25, most often too low")
 THRESHOLDS = 64  # nodes over a competitor's score
 LIFTS = 8  # nodes over the competitors' share in the winner's direction
 
@@ -100,8 +100,8 @@ def one_step_recall(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embe
 
     V >= 2, L >= 1, d >= 1 (d >= V if orthogonal), N >= 1 broadcast. `embedding` as in `Setting`. `noise` is the
     variance of Gaussian noise added to the gradient, in units of what the noise tokens give it (not for
-    orthogonal embeddings). Derived in docs/derivations/one_step.md, to 0.02 for V of `LEAST_V` and more; `BELOW_IT` says what
-    holds below.
+    orthogonal embeddings). Derived in docs/derivations/one_step.md, to 0.02 for V of `LEAST_V` and more;
+    `BELOW_IT` says what holds below.
 
     >>> one_step_recall(128, 8, 64, [512, 8192]).round(2)
     array([0.34, 0.85])

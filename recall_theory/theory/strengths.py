@@ -4,8 +4,8 @@ Label j is stored with strength theta_j = c_j K(j, k) + ... - mean, K the kernel
 label's count of rightly attended samples per lam. docs/derivations/recall.md has the derivation.
 
 Val's quantisation to a few bits, without an MLP, adds noise to the entries, as strengths that all competitors share,
-and keeps less than their share of what the label counts' noise stores along the trigger. The derivation:
-docs/derivations/quantisation.md.
+and keeps less than their share of what the label counts' noise stores along the trigger, and of the facts'
+interference. The derivation: docs/derivations/quantisation.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.quadrature import condensation
-from ..numerics.quantiser import compression, quantiser_noise
+from ..numerics.quantiser import compression, product_kept, quantiser_noise
 from .formulas import recall_formulas as rf
 from .read_out import Kernel, NeuronDraw
 from .seed import Seeds
@@ -158,11 +158,20 @@ def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others, b
     counts = groups.share / seeds.lam[:, None] + groups.share_variance + (1 - groups.share - missed)**2
     trigger = seeds.e * seeds.tau * (groups.weight * counts).sum(-1)
     entries = (groups.weight * alone).sum(-1) + trigger  # an entry's variance, in units of V/d^2
-    lost = (compression(bits) * trigger / entries)[:, None] * kernel.mean
-    kept = dataclasses.replace(kernel, own=kernel.own - lost, mean=kernel.mean - lost)
+    along = product_kept(trigger / entries, bits)[:, None]  # of what is read out along the trigger
+    lost = (1 - along) * kernel.mean
+    kept = dataclasses.replace(kernel, own=kernel.own - lost, mean=kernel.mean - lost,
+                               variance=kernel.variance * (1 - (1 + along) * lost / kernel.own))
 
     found = stored(seeds, groups, kept, others)
     noise = rf.quantiser_square(seeds.V[:, None], seeds.d[:, None], quantiser_noise(bits), entries[:, None], kernel.own)
-    square = found.square + noise
+    # what is clipped, of the entries where a fact is large
+    clipped = compression(bits) * (groups.weight * alone).sum(-1) / entries / seeds.V
+    samples = np.maximum(seeds.lam * (groups.weight * groups.share).sum(-1), SPECK)
+    at = {"clipped": clipped[:, None], "e": seeds.e, "tau": seeds.tau[:, None]}
+    interference = (others.weight * alone[:, None]).sum(-1) * kept.variance
+    less = (1 - rf.interference_kept(samples=samples[:, None], **at)) * np.minimum(interference, found.square)
+    square = found.square - less + noise
+    found = dataclasses.replace(found, spread=found.spread * rf.token_kept(**at)[..., None])
     own = (1 - found.shared) * found.square + noise * (1 - kernel.mean / kernel.own)  # that two facts do not share
     return kept, dataclasses.replace(found, square=square, shared=1 - own / square)

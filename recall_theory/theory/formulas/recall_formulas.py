@@ -92,6 +92,19 @@ stored_alone = _moment(
 )(lambda share, lam, missed, best: (
     share * (share + 1 / lam) + (1 - share) / lam + (1 - share - missed)**2 * agreement(best)))
 
+count_kurtosis = _moment("stored.count_kurtosis", "E n^4/(E n^2)^2 of a label's count n, a Poisson variable")(
+    lambda samples: (1 + 6 / samples + 7 / samples**2 + 1 / samples**3) / (1 + 1 / samples)**2)
+
+interference_kept = _quantised(
+    "recall.quantisation.interference", "What quantisation leaves of the variance of the facts' interference",
+    regime="leading in 1/V", limits="1 as V -> infinity"
+)(lambda clipped, samples, e, tau: 1 / (1 + 2 * clipped * (1 / (1 + e * tau) + count_kurtosis(samples))))
+
+token_kept = _quantised(
+    "recall.quantisation.token", "What quantisation leaves of the variance of a competitor's own overlap",
+    regime="leading in 1/V", limits="1 as V -> infinity"
+)(lambda clipped, e, tau: 1 / (1 + 2 * clipped / (1 + e * tau)))
+
 lead = _moment(
     "lead", "Strength of the right label"
 )(lambda V, lam, count, share, own, astray, *, average: (
