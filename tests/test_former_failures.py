@@ -23,6 +23,9 @@ SIMULATED = {
     # 2. orthogonal: a mean over seeds that diverges (1500 seeds)
     "orthogonal": ({"V": 32, "L": 64, "d": 37, "N": 40, "embedding": "orthogonal", "trigger_in_value": False},
                    {"attention": (0.17553, 0.00369), "recall": (0.14210, 0.00284), "accuracy": (0.12074, 0.00278)}),
+    # ties of the token of the greatest score: recall was predicted as 1 (3000 seeds)
+    "seven tokens": ({"V": 7, "L": 5, "d": 70, "N": 56, "embedding": "orthogonal"},
+                     {"attention": (0.99963, 0.00014), "recall": (0.74862, 0.00310), "accuracy": (0.74862, 0.00310)}),
     # 3. recall from 0.058 to 0.088 with the number of nodes (1000 seeds)
     "nodes": ({"V": 256, "L": 64, "d": 48, "N": 2048},
               {"attention": (0.98336, 0.00136), "recall": (0.05604, 0.00087), "accuracy": (0.05589, 0.00087)}),

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.special import binom
 from support import assert_mean, drawn, standard_error
 
 from recall_theory.numerics.forced_choice import thinned
@@ -255,3 +256,21 @@ def test_every_count_of_nodes_is_used():
         if field.name.startswith("orthogonal_") and field.type == "int":
             other = dataclasses.replace(DEFAULT, **{field.name: max(2, getattr(DEFAULT, field.name) - 1)})
             assert any(predicted(*a, other) != predicted(*a) for a in at), field.name
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 40])
+def test_shared_ties_by_counting_and_by_quadrature(n):
+    """All ways in which n labels and one more stay below or tie; and, complex as transforms are, the integral."""
+    below, tie, top, top_tie = 0.55, 0.2, 0.3, 0.45
+    ties = orthogonal._Ties.of(np.array([below + tie - 1 + 0j]), np.array([tie + 0j]))
+    k = np.arange(n + 1)
+    chance = binom(n, k) * tie**k * below**(n - k)
+    expected = (chance * (top / (1 + k) + top_tie / (2 + k))).sum()
+    assert ties.credit(n, np.array([top + top_tie - 1 + 0j]), np.array([top_tie + 0j]))[0] == pytest.approx(expected)
+    u, w = np.polynomial.legendre.leggauss(64)
+    v, w = (u + 1) / 2, w / 2
+    for P, equal, P1, equal1 in ((0.3 - 0.4j, 0.1 + 0.1j, 1e-9j, 0.04 - 0.1j), (0.2j, 0.5 - 0.3j, 0.4 + 0j, 0.1j),
+                                 (0.9 + 0.1j, 1e-7j, 0.8 - 0.1j, 1e-8 + 0j), (0.5 + 0j, 1e-5 + 1e-5j, 1 + 0j, 0j)):
+        ties = orthogonal._Ties.of(np.array([P - 1]), np.array([equal]))
+        expected = (w * (P - v * equal)**n * (P1 - v * equal1)).sum()
+        assert ties.credit(n, np.array([P1 - 1]), np.array([equal1]))[0] == pytest.approx(expected, rel=1e-6, abs=1e-15)

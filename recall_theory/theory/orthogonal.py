@@ -28,7 +28,7 @@ NAMES = ("attention", "attention_std", "recall", "accuracy", "recall_std", "accu
 ENOUGH = 1000  # samples a fact above which no count is twice another (e^-0.11 ENOUGH)
 LEAST_SIDE = 1 / 10**4  # seeds of negative leads that are fewer are left out
 LEAST_COUNT = 1e-12  # own counts of less probability are left out
-NO_TIE = 1e-9  # ties that are fewer on average change nothing
+FEW_TIES = 1e-4  # ties on average, below which a series is nearer than differences
 SCORES_END = 7  # standard deviations at which scores end, and a sum of counts' transform
 LOW = 5  # standard deviations below which 3e-7 of the tokens lie
 SWEEPS = 3  # sweeps that restore the law of counts from that given scores: the last moves it by 1e-4
@@ -229,31 +229,46 @@ class _Arena:
         return np.where(rival > 0, above, 0.0), np.repeat(ties * (goal == 0), len(w), axis=0), w
 
 
-def _credit(V: float, below: ComplexArray, equal: ComplexArray, top: ComplexArray, top_equal: ComplexArray,
-            ) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
-    """E[1/(1 + ties); V - 2 others and the greatest stay at or below], and 1/P(one does), P(the greatest does).
+@dataclasses.dataclass(frozen=True)
+class _Ties:
+    """The labels that an own count competes with: `log` of P(one stays at or below), complex as `below`, and `s`, the
+    share of P that a tie has.
 
-    `below` is P(one stays at or below) - 1 and `equal` P(a tie), or these with a factor e^(i omega n); `top` and
-    `top_equal` are those of the token of the greatest score. Were all alike, this is the integral over u from 0 to 1 of
-    (below + 1 - (1 - u) equal)^(V - 1); the greatest is one among many in what ties leave.
+    Of n such labels the mean of 1/(1 + ties), all at or below, is the integral over v from 0 to 1 of P^n (1 - v s)^n.
     """
-    log, first = log_of_one_plus(below), np.exp(log_of_one_plus(top))
-    others, inverse = max(V - 2, 0), np.exp(-log)
-    value = np.exp(others * log) * first
-    near = np.logical_or(*(np.any(a.reshape(-1, a.shape[-1]) != 0, axis=0) for a in (equal, top_equal)))
-    s = (others * equal[..., near] * inverse[..., near] + top_equal[..., near] / first[..., near]) / (others + 1)
-    left = V * log_of_one_plus(-s)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        tied = -np.expm1(np.clip(left.real, LOG_OF_NOTHING, -LOG_OF_NOTHING) + 1j * left.imag) / (V * s)
-    value[..., near] *= np.where(V * np.abs(s) > NO_TIE, tied, 1)
-    return value, inverse, first
+
+    log: ComplexArray
+    s: ComplexArray
+
+    @classmethod
+    def of(cls, below: ComplexArray, equal: ComplexArray) -> _Ties:
+        """Of P - 1 and P(a tie), or of these with a factor e^(i omega n)."""
+        log = log_of_one_plus(below)
+        return cls(log, equal * np.exp(-log))
+
+    def integrals(self, n: float) -> tuple[ComplexArray, ComplexArray]:
+        """The integral, and that with a factor v."""
+        s, t = self.s, (n + 1) * self.s
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            none = np.exp(n * self.log)
+            left = n * self.log + (n + 1) * log_of_one_plus(-s)
+            tied = np.exp(np.maximum(left.real, LOG_OF_NOTHING) + 1j * left.imag)
+            first, second = (none - tied) / t, (none - tied * (1 + t)) / (t * (n + 2) * s)
+        few = np.abs(t) < FEW_TIES
+        return (np.where(few, none * (1 - n * s / 2 + n * (n - 1) * s**2 / 6), first),
+                np.where(few, none * (1 / 2 - n * s / 3 + n * (n - 1) * s**2 / 8), second))
+
+    def credit(self, n: float, top: ComplexArray, top_equal: ComplexArray) -> ComplexArray:
+        """The mean of 1/(1 + ties) where n of them and the token of the greatest score stay at or below: `top` is
+        P(it does) - 1."""
+        usual, lifted = self.integrals(n)
+        return (1 + top) * usual - top_equal * lifted
 
 
 def _plain_credit(V: float, *of: FloatArray) -> FloatArray:
     """The same of plain probabilities: P(one exceeds), P(a tie), and those of the greatest."""
     below, equal, top, top_equal = (np.asarray(x, dtype=complex) for x in (-of[0], of[1], -of[2], of[3]))
-    result: FloatArray = _credit(V, below, equal, top, top_equal)[0].real
-    return result
+    return np.real(_Ties.of(below, equal).credit(max(V - 2, 0), top, top_equal))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -281,8 +296,8 @@ def _compete(arena: _Arena, groups: _Groups) -> _Won:
     own = np.einsum("jn,jnm->jm", law, thinned(n, rivals, step, keep))
     likely = own.max(axis=0) > LEAST_COUNT
     m, own, seen = rivals[likely], own[:, likely], rivals[likely] > 0
-    beats, ties, wt = arena.comparison(rivals, m, e)
-    over_all, tie_all = (np.tensordot(wt, a, 1) for a in (beats, ties))
+    beats, level, wt = arena.comparison(rivals, m, e)
+    over_all, tie_all = (np.tensordot(wt, a, 1) for a in (beats, level))
 
     # Of the lowest rank, from which nothing is taken: transforms over a label's count n, at frequencies up to where the
     # sum's has ended.
@@ -291,15 +306,17 @@ def _compete(arena: _Arena, groups: _Groups) -> _Won:
     w = np.where((omega == 0) | (omega == omega[-1]), 1 / 2, 1)
     turned = law[:, None] * (np.exp(1j * np.outer(omega, n - labels.rate)) - 1)  # (J + 1, omega, K)
     lowest = thinned(n, rivals, step, e * keep)
-    over, tie = (lowest @ np.concatenate(list(a), axis=1) for a in (beats, ties))  # (J + 1, K, T M)
-    changed, level = turned @ (1 - over) - law[:, None] @ over, (turned + law[:, None]) @ tie
+    over, tie = (lowest @ np.concatenate(list(a), axis=1) for a in (beats, level))  # (J + 1, K, T M)
+    changed, tied = turned @ (1 - over) - law[:, None] @ over, (turned + law[:, None]) @ tie
     others, greatest = slice(None, -1), slice(-1, None)
     shape = (-1, len(omega), len(wt), len(m))
-    usual, inverse, first = _credit(V, *(np.tensordot(share[:, of], x[of], 1).reshape(shape)
-                                         for of in (others, greatest) for x in (changed, level)))
-    # Where the fact is the greatest itself, and where there is one label less.
+    below, equal, *top = (np.tensordot(share[:, of], x[of], 1).reshape(shape)
+                          for of in (others, greatest) for x in (changed, tied))
+    ties = _Ties.of(below, equal)
+    # Also where the fact is the greatest itself, and where there is one label less.
     one, one_top, two = (np.einsum("swtm,t->swm", x, wt) for x in (
-        usual, usual / (inverse * first), usual * inverse if V > 2 else usual / first))
+        ties.credit(V - 2, *top), ties.integrals(V - 1)[0],
+        ties.credit(V - 3, *top) if V > 2 else np.ones_like(below)))
     every = [log_of_one_plus(share[:, of] @ turned[of].sum(axis=-1)) for of in (others, greatest)]
     total = (np.exp((V - 1) * every[0] + every[1]) @ w).real[:, None, None]
     # The own label's: what it kept, and a Poisson count of what it lost.
@@ -329,8 +346,6 @@ def _compete(arena: _Arena, groups: _Groups) -> _Won:
     spot = share[:, :-1] @ (law[:, None] @ lowest)[:-1, 0]
     tied = V * (spot @ tie_all) / np.maximum(1 - spot @ over_all, 1 - scores.ALMOST)
     squared, joined = shared_places(tied)
-    log = np.log1p(-np.clip(tied / V, TINY, scores.ALMOST))
-    two = two * (V / (V - 1) * np.expm1((V - 1) * log) / np.expm1(V * log))[:, None]  # ties with one label less
     fraction, moments = groups.overlap.sum(axis=2), []
     for part in (fraction, fraction * keep):
         pair = np.einsum("sj,jm,wjm->swm", part, own * seen, turn, optimize=True)
