@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import pytest
 from command_line import answer, call
@@ -117,3 +118,12 @@ def test_the_command_line():
     assert "next_m" in call(*argv, "--csv")[1]
     sizes = ["--V", "32", "--L", "8", "--d", "32", "--N", "4096"]
     assert "The least m" in call("solve", "--for", "m", *sizes, "--target", "0.3")[1]
+
+
+def test_a_formula_that_leaves_less_than_two_facts_is_not_shown():
+    """Far outside the regime of the branches, without a warning of the logarithms in them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        row, = capacity(L=63, d=21, ratios=(8,), target=0.5).rows
+    assert row.V == 2 and row.branch is row.branch_V is row.branch_numbers is None
+    assert row.length_branch == "mean embedding"

@@ -329,7 +329,8 @@ class LargestV:
                 bound = binding_in(layer, sought, **shared, **at)
             except SettingError:  # an activation without branches
                 return {}
-            if bound is not None and bound[1] < RATIO_OF_LIMIT:
+            # a formula for large V says nothing where it leaves less than two facts
+            if bound is not None and (sought == "L" or bound[1] >= PARAMETERS["V"].low) and bound[1] < RATIO_OF_LIMIT:
                 binds, value, given = bound
                 fields |= {f"{name}_condition": condition(binds, e, has_mlp="m" in self.fixed),
                            f"{name}_{sought}": value}

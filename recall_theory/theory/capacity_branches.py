@@ -44,7 +44,7 @@ def branches(sought: str, **sizes: Real) -> Branches:
     """What each branch allows of V or L, or asks for of N or d, by name; the other sizes, e, the target and, with an
     MLP, m and the moments are those of `formulas.capacity_laws.Layer`. Numbers, or arrays that broadcast.
 
-    Raises `SettingError` for a size that can't be sought.
+    A branch may be NaN outside its regime. Raises `SettingError` for a size that can't be sought.
 
     >>> found = branches("L", V=332.0, d=256.0, N=84992.0, e=1, target=0.99)
     >>> sorted(found)
@@ -52,7 +52,8 @@ def branches(sought: str, **sizes: Real) -> Branches:
     """
     if sought not in SOLVED:
         raise SettingError("sought", f"sought={sought!r} is not one of {', '.join(SOLVED)}")
-    return SOLVED[sought][0](Layer(**{"V": None, "d": None, "N": None, "L": None, **sizes}))
+    with np.errstate(divide="ignore", invalid="ignore"):  # far outside their regime some are no number
+        return SOLVED[sought][0](Layer(**{"V": None, "d": None, "N": None, "L": None, **sizes}))
 
 
 def binding(sought: str, **sizes: Real) -> str:
