@@ -228,7 +228,7 @@ def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None
     classes = Classes(groups.weight, groups.a / usual, groups.zeta, groups.astray, groups.varied / usual**2,
                       groups.spread)
     store = Stored(classes, *(zero for _ in dataclasses.fields(Stored)[1:]))
-    store = dataclasses.replace(store, square=square, shared=shared)
+    store = dataclasses.replace(store, square=square, shared=shared, known=np.ones_like(square))
     effective = dataclasses.replace(seeds, N=effective_samples(softmax, groups))
     each, law = answers(effective, kernel, store, label, kinds, accuracy)
     chance = (value.weight * (label.weight * each).sum(-1)).sum(-1)

@@ -37,7 +37,8 @@ class Stored:
     value itself, and store pick (R, E) each. taken (R, C): the part of a label's overlap with the value that all labels
     store on average, that of the top score's token. square: E theta^2 of one competitor. best (R, 1): chance that one
     token is among a sequence's noise. bare: variance of a wrong pick's overlap. missed (R,): share of wrong attention.
-    shared: the part of `square` that is the same for all facts.
+    shared: the part of `square` that is the same for all facts. known: its part that labels store, 1 but where
+    quantisation adds noise.
     """
 
     groups: Classes
@@ -55,6 +56,7 @@ class Stored:
     missed: FloatArray
     shared: FloatArray
     taken: FloatArray
+    known: FloatArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,7 +150,7 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Sto
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
     alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * (kernel.variance - kernel.common)
     return Stored(groups, weight, bias, spread, (1 - share) * wrong, rest_variance, picks, pick[..., 0], mean, square,
-                  best[..., 0], kernel.bare_variance, missed, 1 - alone / square, taken)
+                  best[..., 0], kernel.bare_variance, missed, 1 - alone / square, taken, np.ones_like(square))
 
 
 def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others, bits: int) -> tuple[Kernel, Stored]:
@@ -173,5 +175,6 @@ def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others, b
     less = (1 - rf.interference_kept(samples=samples[:, None], **at)) * np.minimum(interference, found.square)
     square = found.square - less + noise
     found = dataclasses.replace(found, spread=found.spread * rf.token_kept(**at)[..., None])
-    own = (1 - found.shared) * found.square + noise * (1 - kernel.mean / kernel.own)  # that two facts do not share
-    return kept, dataclasses.replace(found, square=square, shared=1 - own / square)
+    # what two facts do not share
+    own = (1 - found.shared) * found.square - less + noise * (1 - kernel.mean / kernel.own)
+    return kept, dataclasses.replace(found, square=square, shared=1 - own / square, known=1 - noise / square)

@@ -42,8 +42,8 @@ class Law:
     Q/Theta of the lead that the noise's length moves. gain: of a competitor's logit per unit of its strength. cross: of
     a fact's noise per unit of its overlap with another fact. pair, triple, four: means of products of K around a cycle
     of two, three and four facts, relative to a competitor's squared strength to the power 1, 3/2 and 2. mean, token: of
-    the kernel with other values, and its variance. neurons: variance that the neurons' draw brings to all facts
-    together.
+    the kernel with other values, and its variance. spread: variance of a competitor in units of its output's noise.
+    neurons: variance that the neurons' draw brings to all facts together.
     """
 
     mass: FloatArray
@@ -61,6 +61,7 @@ class Law:
     four: FloatArray
     mean: FloatArray
     token: FloatArray
+    spread: FloatArray
     neurons: FloatArray
 
 
@@ -74,7 +75,7 @@ def answers(seeds: Seeds, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: 
     def mean(a: FloatArray) -> FloatArray:
         return np.asarray((W * a).sum(-1))
 
-    wide = np.sqrt(1 + d / V)
+    wide = np.sqrt(1 + d / V * mean(stored.known))
     gain = mean(np.sqrt(d[:, None] / (np.maximum(V - 2, 1)[:, None] * stored.square))) / wide
     shared = np.clip(mean(stored.shared), 0, 1 - SPECK)
     # the fact's label where other facts are read out: K is symmetric, and its mean over them that of the fact itself
@@ -92,6 +93,7 @@ def answers(seeds: Seeds, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: 
     split = np.arange(totals.shape[1])[:, None] / accuracy.cells - np.arange(accuracy.pair)
     at_points = np.moveaxis(totals, 1, 2) @ np.maximum(1 - np.abs(split), 0)
     mass, scaled, noise, shift, shift_square = np.moveaxis(at_points, 1, 0)
+    scaled = scaled * (np.sqrt(1 + d / V) / wide)[:, None]  # there all of a competitor's square is its own strength
     whole = np.maximum(mass, TINY)
     changed = (shared / wide)[:, None, None]**2 * wider * power / (power + square) + moved**2
     changed = mean((own.weight * changed).sum(-1))[:, None]
@@ -108,7 +110,8 @@ def answers(seeds: Seeds, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: 
         surplus=mean((own.weight * each * own.surplus).sum(-1)), shared=shared,
         length=mean(kinds.power / (kinds.power + np.maximum(kernel.own - kernel.mean, 0)**2)), gain=gain * wide,
         cross=unit * mean(kernel.linear) / d, pair=unit / (1 + 1 / lam) * pair, triple=unit * triple / np.sqrt(theta),
-        four=unit**2 * four, mean=mean(kernel.mean), token=mean(kernel.variance + kernel.slope**2), neurons=neurons)
+        four=unit**2 * four, mean=mean(kernel.mean), token=mean(kernel.variance + kernel.slope**2),
+        spread=wide**2, neurons=neurons)
 
 
 def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
@@ -160,7 +163,7 @@ def _joint_recall(law: Law, seeds: Seeds, A: FloatArray, overlap: FloatArray, ti
     """(R,): the chance that two facts are both answered rightly, at own logits that are quantiles A (R, A) of one
     competitor. overlap (R,): mean square of the overlap of two facts' competitors beside `shared`. tie (R,): of a
     fact's label where another is read out, as the facts' overlap K is part of both noises and of that overlap."""
-    V, f0, spread = (a[:, None] for a in (seeds.V, law.shared, 1 + seeds.d / seeds.V))
+    V, f0, spread = (a[:, None] for a in (seeds.V, law.shared, law.spread))
     x, w = gauss_coordinate((1 - law.shared**2)**2 / overlap, accuracy.overlap)  # as two directions' overlap is
     off = np.sqrt(overlap)[:, None] * x
     moved = law.shift[:, None] + off[..., None] * (law.noise + tie[:, None])[:, None]
@@ -195,7 +198,7 @@ def scatter(seeds: Seeds, law: Law, accuracy: Accuracy) -> FloatArray:
     alone = np.exp(pairs * log_below)
     recall = (h * alone).sum(-1)
     f0, kappa, g = law.shared, law.cross, law.gain
-    spread = 1 + d / V  # variance of a competitor in units of its output's noise
+    spread = law.spread
     turn = kappa * (1 + law.mean * d / (lam + 1)) * (1 - f0)  # of f per unit of a fact's z.z_trig
     inputs = law.four + 2 * e * seeds.tau * turn**2 / d + (1 - f0) ** 2 / V
     overlap = (1 - f0**2) ** 2 / d + inputs
