@@ -61,12 +61,12 @@ def bounds_command(output: Output, *, decoders: bool, points: int, seeds: int, s
 def _bounds(bounds: Bounds) -> Answer:
     s, reading, beside = bounds.setting, None, []
     if s["m"] is None and s["V"] is not None and s["N"] is not None:
-        from ..theory.one_step_memory import BELOW_IT, LEAST_V, one_step_recall
+        from ..theory.one_step_memory import one_step_recall, remarks
 
         reading = float(one_step_recall(s["V"], s["L"], s["d"], s["N"])[0])
         beside = ["Beside the gradient bound: reading the first gradient of these samples directly, with no noise "
                   f"added, recalls {probability(reading)} (predicted)."]
-        beside += [Remark(f"Not checked: {BELOW_IT}.")] * (s["V"] < LEAST_V)
+        beside += map(Remark, remarks(s["V"]))
     data = bounds.to_dict() | {"one_step_recall": reading, "paper": PAPER}
     records = [{**data["setting"], "target": bounds.target, "bits": bounds.bits, **b,
                 "formulas": " ".join(b["formulas"])} for b in data["bounds"]]
@@ -92,7 +92,7 @@ def _bounds(bounds: Bounds) -> Answer:
 
 def _decoders(result: Tightness, points: int) -> Answer:
     from ..plots.comparisons import decoder_figure
-    from ..theory.one_step_memory import BELOW_IT, LEAST_V
+    from ..theory.one_step_memory import remarks
 
     s, found = result.setting, result.points
     predicted = [{**vars(p), **{name: p.predicted[name] for name in PREDICTED}} for p in found]
@@ -105,7 +105,7 @@ def _decoders(result: Tightness, points: int) -> Answer:
               labels=2),
         table(simulated, title=f"Simulated on {plural(result.seeds, 'seed')} a point (--seed {result.seed}), "
               "± standard error"),
-        *[Remark(f"Not checked: {BELOW_IT}.")] * (s["V"] < LEAST_V),
+        *map(Remark, remarks(s["V"])),
     ], figure=partial(decoder_figure, result) if len(found) == points else None)
 
 

@@ -24,7 +24,7 @@ from ..numerics.arrays import TINY, FloatArray
 from ..numerics.formatting import SCHEMA_VERSION
 from ..numerics.quadrature import gauss_beta, gauss_coordinate, gauss_gamma
 from ..numerics.quantiser import direction_kept
-from ..numerics.unit_sphere import RandomWalk, read_length_rule, rule_of_sum
+from ..numerics.unit_sphere import RandomWalk, cap_probability, read_length_rule, rule_of_sum
 from ..theory.accuracy import LAW
 from ..theory.domain import not_checked
 from ..theory.formulas.geometric_laws import chain, chain_shared
@@ -33,7 +33,6 @@ from .geometric_simulation import IntArray
 from .superposition import (
     COARSE,
     cap_angle,
-    cap_probability,
     deflection_probability,
     interference,
     recall_at,

@@ -24,7 +24,7 @@ from ..numerics.arrays import FloatArray
 from ..numerics.quadrature import gauss_coordinate, gauss_hermite
 from ..numerics.quantiser import direction_kept
 from ..numerics.thresholds import last_reaching
-from ..numerics.unit_sphere import RandomWalk, random_walk_rule
+from ..numerics.unit_sphere import RandomWalk, cap_probability, random_walk_rule
 from .geometric_setting import ROUNDED, GeometricSetting
 
 MOST_D, MOST_CODE = (int(GeometricSetting.parameters[name].high) for name in ("d", "code_length"))
@@ -53,12 +53,6 @@ class Resolution(NamedTuple):
 
 FINE = Resolution(12, 64, 400)  # within 1e-3 for a handful of attributes and d near k, mostly within 1e-6
 COARSE = Resolution(6, 24, 100)  # for searches: within 1e-3 where recall is high
-
-
-def cap_probability(k: int, angle: FloatArray) -> FloatArray:
-    """The chance that a random direction of R^k is within an angle (radians) of a given one."""
-    cap = betainc((k - 1) / 2, 1 / 2, np.sin(angle) ** 2) / 2
-    return np.where(angle > np.pi / 2, 1 - cap, cap)
 
 
 def cap_angle(k: int, chance: FloatArray) -> FloatArray:

@@ -76,6 +76,11 @@ def direction_kept(loading: FloatArray, bits: int, d: float) -> tuple[FloatArray
             np.maximum(4 * of_product + of_square - 4 * of_both, 0))
 
 
+def edges_of(bits: int) -> FloatArray:
+    """The edges above 0 of the cells of normal numbers."""
+    return 2 * best_loading(bits) / 2**bits * np.arange(1, 2 ** (bits - 1))
+
+
 def compression(bits: int | None) -> float:
     """By how much less than normal numbers a heavier-tailed part of them is kept: -E Q H3/E Q X, H3 = X^3 - 3 X.
 
@@ -87,7 +92,7 @@ def compression(bits: int | None) -> float:
     """
     if bits is None or bits > FINEST:
         return 0.0
-    edges = 2 * best_loading(bits) / 2**bits * np.arange(1, 2 ** (bits - 1))
+    edges = edges_of(bits)
     density = np.exp(-(edges**2) / 2)
     return float((1 + 2 * ((1 - edges**2) * density).sum()) / (1 + 2 * density.sum()))
 
@@ -103,9 +108,8 @@ def product_kept(share: FloatArray, bits: int) -> FloatArray:
     """
     share = np.minimum(share, LARGEST_SHARE)[..., None]
     t = np.arange(0, TRANSFORM_END, TRANSFORM_STEP)
-    edges = 2 * best_loading(bits) / 2**bits * np.arange(1, 2 ** (bits - 1))
     weight = np.exp(-(1 - share) * t**2 / 2) / np.sqrt(1 + share * t**2)
-    weight = weight * (1 + 2 * np.cos(np.outer(t, edges)).sum(axis=1))
+    weight = weight * (1 + 2 * np.cos(np.outer(t, edges_of(bits))).sum(axis=1))
     weight[..., 0] /= 2
     return np.asarray((weight / (1 + share * t**2)).sum(axis=-1) / weight.sum(axis=-1))
 

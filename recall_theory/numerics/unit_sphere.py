@@ -72,14 +72,14 @@ def equal_steps(d: float, n: int, end: float = np.inf) -> tuple[FloatArray, Floa
     return np.sqrt(d) * np.sin(angle), p / p.sum()
 
 
-def coordinate_above(b: FloatArray, d: float) -> FloatArray:
-    """The chances that the coordinate itself is above b, numbers from -1 to 1.
+def cap_probability(d: float, angle: FloatArray) -> FloatArray:
+    """The chance that a random direction of R^d is within an angle (radians) of a given one.
 
-    >>> float(coordinate_above(np.array(0.5), 3))  # uniform, at d = 3
+    >>> round(float(cap_probability(3, np.pi / 3)), 12)  # the coordinate is uniform, at d = 3
     0.25
     """
-    upper = betainc((d - 1) / 2, 1 / 2, (1 - b) * (1 + b)) / 2
-    return np.where(b > 0, upper, 1 - upper)
+    cap = betainc((d - 1) / 2, 1 / 2, np.sin(angle) ** 2) / 2
+    return np.where(angle > np.pi / 2, 1 - cap, cap)
 
 
 # --- a sum of independent uniform unit vectors --------------------------------------------------------

@@ -22,6 +22,7 @@ from ..numerics.arrays import TINY, FloatArray
 from ..numerics.forced_choice import forced_choice_inverse
 from ..numerics.quadrature import gauss_charlier, gauss_hermite
 from ..numerics.unit_sphere import score_of_coordinate, skewed_of_score, wallace_scale
+from .domain import not_checked
 from .formulas.generic import log
 from .formulas.registry import Row, formula
 
@@ -37,8 +38,7 @@ LOWEST, HIGHEST = 5, 9  # a score below -5 never wins, one above 9 always does
 BEYOND_TERMS = 3  # times the samples that the terms ask for: about what it takes. It acts on the time of a search alone
 MOST_RAISED = 8  # times the samples that interference at most adds to that guess
 LEAST_V = 64  # from which the law was compared with simulation
-BELOW_IT = ("reading one gradient was compared with simulation from V = 64 on (within 0.02): below, predictions are "
-            "off by up to 0.05, below V = 16 by up to 0.25, most often too low")
+BELOW_LEAST = {16: 0.05, 2: 0.25}  # error to expect below it, by the least V
 THRESHOLDS = 64  # nodes over a competitor's score
 LIFTS = 8  # nodes over the competitors' share in the winner's direction
 
@@ -92,6 +92,19 @@ def one_step_samples(V: int, L: int, d: int, target: float, *, noise: float = 0)
     return max(1.0, BEYOND_TERMS * float((of_one - in_limit)[0]) / left)
 
 
+def remarks(V: int) -> tuple[str, ...]:
+    """Why a reading was not checked and the error to expect; nothing from `LEAST_V` on.
+
+    >>> remarks(64)
+    ()
+    """
+    if V >= LEAST_V:
+        return ()
+    error = next(error for least, error in BELOW_LEAST.items() if V >= least)
+    return not_checked([f"V = {V} is below {LEAST_V}, from where on reading one gradient was compared with simulation; "
+                        "predictions are too low there, most often"], error)
+
+
 # --- the law of recall --------------------------------------------------------------------------------
 
 def one_step_recall(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embedding: str = "gaussian",
@@ -101,7 +114,7 @@ def one_step_recall(V: ArrayLike, L: ArrayLike, d: ArrayLike, N: ArrayLike, embe
     V >= 2, L >= 1, d >= 1 (d >= V if orthogonal), N >= 1 broadcast. `embedding` as in `Setting`. `noise` is the
     variance of Gaussian noise added to the gradient, in units of what the noise tokens give it (not for
     orthogonal embeddings). Derived in docs/derivations/one_step.md, to 0.02 for V of `LEAST_V` and more;
-    `BELOW_IT` says what holds below.
+    `remarks` say what holds below.
 
     >>> one_step_recall(128, 8, 64, [512, 8192]).round(2)
     array([0.34, 0.85])

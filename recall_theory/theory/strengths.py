@@ -159,7 +159,8 @@ def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others, b
     alone = rf.stored_alone(groups.share, seeds.lam[:, None], missed, best_pick(seeds)[:, None])
     counts = groups.share / seeds.lam[:, None] + groups.share_variance + (1 - groups.share - missed)**2
     trigger = seeds.e * seeds.tau * (groups.weight * counts).sum(-1)
-    entries = (groups.weight * alone).sum(-1) + trigger  # an entry's variance, in units of V/d^2
+    facts = (groups.weight * alone).sum(-1)
+    entries = facts + trigger  # an entry's variance, in units of V/d^2
     along = product_kept(trigger / entries, bits)[:, None]  # of what is read out along the trigger
     lost = (1 - along) * kernel.mean
     kept = dataclasses.replace(kernel, own=kernel.own - lost, mean=kernel.mean - lost,
@@ -168,7 +169,7 @@ def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others, b
     found = stored(seeds, groups, kept, others)
     noise = rf.quantiser_square(seeds.V[:, None], seeds.d[:, None], quantiser_noise(bits), entries[:, None], kernel.own)
     # what is clipped, of the entries where a fact is large
-    clipped = compression(bits) * (groups.weight * alone).sum(-1) / entries / seeds.V
+    clipped = compression(bits) * facts / entries / seeds.V
     samples = np.maximum(seeds.lam * (groups.weight * groups.share).sum(-1), SPECK)
     at = {"clipped": clipped[:, None], "e": seeds.e, "tau": seeds.tau[:, None]}
     interference = (others.weight * alone[:, None]).sum(-1) * kept.variance

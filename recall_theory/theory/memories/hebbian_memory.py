@@ -17,7 +17,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from ...numerics.arrays import TINY, FloatArray
 from ...numerics.quadrature import gauss_beta, gauss_coordinate, gauss_gamma
 from ...numerics.thresholds import last_reaching
-from ...numerics.unit_sphere import coordinate_above, equal_steps
+from ...numerics.unit_sphere import cap_probability, equal_steps
 from ...settings import SettingError
 from ..formulas import memory_laws as laws
 
@@ -168,8 +168,7 @@ def sphere_errors(n: float, d: float) -> float:
     along = 1 + np.outer(length, cosine / np.sqrt(d))
     across2 = np.maximum(np.square(length)[:, None] - (along - 1) ** 2, 0)
     lead = along[..., None] - own / np.sqrt(d)
-    above = np.minimum(coordinate_above(lead / np.sqrt(np.maximum(lead**2 + across2[..., None], TINY)), d) @ w_own,
-                       BELOW_ONE)
+    above = np.minimum(cap_probability(d, np.arctan2(np.sqrt(across2)[..., None], lead)) @ w_own, BELOW_ONE)
     wrong = -np.expm1((n - 1) * np.log1p(-above))
     # Two competitors that win at once: each one's own coefficient acts on the other through the value read out.
     both = np.exp(-ndtri(np.maximum(above, TINY)) ** 2) / (2 * math.pi * d * (along**2 + across2 + 1))
