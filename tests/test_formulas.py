@@ -35,7 +35,7 @@ RANGES: dict[str, tuple[float, float] | list[float]] = {
     "subjects": (50, 1e6), "R": (2, 6), "words": (2, 40), "k": (40, 400), "h": [1, 2, 3],
     "p": [0.2, 0.7, 1], "v": (1e-4, 0.1),
     "n": (2, 1e9), "rank": (1, 512), "alpha": (1.1, 3),
-    "s": [-3, -1, 0, 0.5, 2, 8], "e": [0, 1], "kappa": [0, 1], "errors": [0, 1, 2],
+    "s": [-3, -1, 0, 0.5, 2, 8], "e": [0, 1], "kappa": [0, 1], "errors": [0, 1, 2], "ahead": [0, 1, 2],
 }
 
 # The same for the capacity, whose laws are of large sizes, one of them least; k1 above k0.

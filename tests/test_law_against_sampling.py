@@ -61,8 +61,9 @@ def excess(case, seen, found):
 
 
 SELDOM = pytest.mark.xfail(strict=True, reason="keys only, facts that are seldom attended: what wrong picks share "
-                           "moves labels together; the law has it as noise from label to label (derivations/recall)")
-MISSED = {(80, 40, 32, 800, 0), (60, 30, 30, 900, 0)}  # cases in which that takes more than the margin
+                           "moves labels together, which the law has in long sequences alone, and the power of labels "
+                           "that are attended unequally varies more than it says (derivations/recall)")
+MISSED = {(80, 40, 32, 800, 0), (60, 30, 30, 900, 0), (24, 60, 16, 2400, 0)}  # where that is more than the margin
 
 
 @pytest.mark.parametrize("case, seen", [

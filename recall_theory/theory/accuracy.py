@@ -8,7 +8,7 @@ import math
 __all__ = ["DEFAULT", "LAW", "SEED_ROUNDING", "Accuracy"]
 
 SEED_ROUNDING = 2**-40  # seeds that differ by less, relative to what differs, differ by rounding alone
-LAW = 13  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
+LAW = 14  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Accuracy:
     # a fact
     score: int = 5  # its token's attention score, where a few tokens outrank it
     score_below: int = 1  # the same where many do
-    score_above: int = 4  # and where next to none does
+    score_above: int = 3  # and where next to none does
     score_top: int = 3  # the highest score of all tokens, where sequences are long
     trigger: int = 3  # its overlap with the trigger, or half as many beside its score
     length: int = 2  # the rest of its squared norm, more at `small` sizes as of `chi`, `power`, `overlap` and `gain`
@@ -45,7 +45,8 @@ class Accuracy:
     outranking: int = 6  # tokens that outrank its own
     count: int = 5  # its training samples, of which there are on average `few` or more
     few_count: int = 8  # the same where there are fewer
-    strength: int = 8  # its own strength, which shares and counts of samples decide; counts far apart are nodes each
+    common: int = 3  # its overlap with what most wrong picks attend to, if sequences are long; half with the trigger
+    strength: int = 6  # its own strength, which shares and counts of samples decide; counts far apart are nodes each
     # the kernel of the neurons
     neuron_input: int = 6  # a neuron's input along the value read out, on each side of 0; twice that between kinks
     neuron_smooth: int = 24  # the same in all, for an activation without kinks
@@ -66,7 +67,7 @@ class Accuracy:
     class_score: int = 18  # attention score of a label's token, from which classes are made
     class_above: int = 4  # tokens that outrank it
     competitor: int = 4  # training samples
-    kind: int = 8  # of them, over the classes: means and variances of strengths at so many counts
+    kind: int = 6  # of them, over the classes: means and variances of strengths at so many counts
     few_competitor: int = 6  # the same where there are few
     tail: int = 12  # variance of its strength, a lognormal variable, where single neurons give strengths heavy tails
     logit: int = 12  # points over the correct label's logit
@@ -74,10 +75,10 @@ class Accuracy:
     # the variance over seeds
     overlap: int = 3  # of the overlap of two facts
     angle: int = 8  # of the arc over which a bivariate normal law is summed
-    pair: int = 28  # points over a fact's score
+    pair: int = 20  # points over a fact's score
     cells: int = 4  # into which nodes are sorted, a step between these points
     # what a wrongly attended token answers
-    rank: int = 12  # of the token
+    rank: int = 12  # of the token; all of them in a vocabulary of up to twice as many
     answer: int = 32  # points over the logit that answers
     answer_count: int = 2  # training samples of another label
     answer_trigger: int = 2  # the token's overlap with the trigger

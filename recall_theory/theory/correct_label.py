@@ -79,6 +79,7 @@ def own_label(seeds: Seeds, kernel: Kernel, stored: Stored, samples: Samples) ->
     V, lam = (a[:, None, None] for a in (seeds.V, seeds.lam))
     a, off = samples.share, (kernel.bare_mean + samples.wrong * kernel.bare_slope)[..., None]
     lead = rf.lead(V, lam, lam * samples.right, a, kernel.own[..., None], off, average=stored.mean[..., None])
+    lead = lead + (1 - 1 / V) * (1 - a - stored.missed[:, None, None]) * stored.common[..., None]
     # what the fact's own wrong picks store: the tokens that all labels pick, and others by chance
     astray = rf.own_astray(a, lam, off, stored.bare[..., None], stored.missed[:, None, None], stored.best[..., None])
     usual = (kernel.own - kernel.mean) * (a * samples.weight).sum(-1)

@@ -101,10 +101,12 @@ def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
     at = token_nodes(seeds, u, w_zeta, n_p, free, functools.partial(gauss_of_gamma, n=accuracy.length, root=True))
     above = np.minimum(chance_above(seeds, quantile_of_score(seeds, at.zeta[:, ::at.alike])), BELOW_ONE)
     missing = best_pick(seeds)[:, None]
-    # a token that r others outrank is picked with (1 - missing)^r missing
-    picked = missing * np.exp((seeds.V[:, None] - 1) * np.log1p(-missing * above))
+    # the token is there, and outranks the distinct ones beside it, so many of them but the one of the top score
+    V, L = seeds.V[:, None], seeds.L[:, None]
+    beside = (V - 1 - (seeds.top is not None)) * -np.expm1(np.maximum(L - 2, 0) * np.log1p(-1 / V))
+    picked = missing * np.exp(beside * np.log1p(-above))
     if seeds.top is not None:
-        picked = np.where(top > 0, missing, picked * (1 - missing) / (1 - missing * above))
+        picked = np.where(top > 0, missing, picked * (1 - missing))
     picked, top = (np.repeat(a, at.alike, axis=1) for a in (picked, top))
     d, tau, snr = seeds.d[:, None], seeds.tau[:, None], seeds.bounded_snr[:, None]
     tilt = snr * at.zeta / d + at.across

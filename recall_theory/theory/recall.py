@@ -22,7 +22,7 @@ from .domain import Batch
 from .kernel import NeuronKernel
 from .read_out import InnerProduct, ReadOut, facts
 from .seed import Seeds, nodes_with_weight, seed_law, tau_nodes
-from .strengths import by_signal, in_few_bits, others_of, stored
+from .strengths import at_overlaps, by_signal, in_few_bits, others_of, stored
 from .training_attention import Attended, attended_share, classes, is_long, sure_classes, with_top, wrong_score
 from .variance import answers, scatter
 from .wrong_picks import wrong_answers
@@ -78,7 +78,7 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
         strength=own or int(np.ceil(accuracy.strength * wide_own)),
         count=int(np.ceil((accuracy.few_count if few else accuracy.count) * wide_own)),
         competitor=int(np.ceil((accuracy.few_competitor if few else accuracy.competitor) * wide)),
-        kind=int(np.ceil(accuracy.kind * wide)))
+        kind=int(np.ceil(accuracy.kind * wide)), rank=int(V) if V <= 2 * accuracy.rank else accuracy.rank)
     long = not sure and is_long(V, float(batch.L[i]))
     return Rules(sure=sure, long=long, counts=counts, own=own, accuracy=at_size)
 
@@ -115,6 +115,10 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
             store = stored(part, group, of, labels.at(i).repeated(each))
         else:
             of, store = in_few_bits(part, group, of, labels.at(i).repeated(each), bits)
+        if rules.long:
+            nodes = -(-accuracy.common // (1 + seeds.e))  # with the trigger, only labels that were attended compete
+            of, store = at_overlaps(of, store, nodes)
+            each *= nodes
         others = kinds(part, of, store, rules.counts, accuracy)
         own = own_label(part, of, store, samples.at(i).repeated(each))
         each, law = answers(part, of, store, own, others, accuracy)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..numerics.arrays import TINY, FloatArray, Rows
-from ..numerics.quadrature import condensation
+from ..numerics.quadrature import condensation, gauss_hermite
 from ..numerics.quantiser import compression, product_kept, quantiser_noise
 from .formulas import recall_formulas as rf
 from .read_out import Kernel, NeuronDraw
@@ -29,7 +29,7 @@ SCALES = {"own": 1, "usual": 1, "mean": 1, "slope": 1, "bare_mean": 1, "bare_slo
 
 
 @dataclasses.dataclass(frozen=True)
-class Stored:
+class Stored(Rows):
     """The strengths of the other labels by these classes, `groups`, fields (R, E, C), and over all of them, (R, E).
 
     weight (R, E or 1, C): of the classes. A label of count c has the mean c bias + rest - mean and the variance
@@ -38,7 +38,8 @@ class Stored:
     store on average, that of the top score's token. square: E theta^2 of one competitor. best (R, 1): chance that one
     token is among a sequence's noise. bare: variance of a wrong pick's overlap. missed (R,): share of wrong attention.
     shared: the part of `square` that is the same for all facts. known: its part that labels store, 1 but where
-    quantisation adds noise.
+    quantisation adds noise. common: overlap of the value with what wrong picks attend to, in excess of its mean, where
+    facts have nodes over that; then `best` is 0, as nothing of what wrong picks agree on is left to chance.
     """
 
     groups: Classes
@@ -57,6 +58,7 @@ class Stored:
     shared: FloatArray
     taken: FloatArray
     known: FloatArray
+    common: FloatArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,7 +152,34 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Sto
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
     alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * (kernel.variance - kernel.common)
     return Stored(groups, weight, bias, spread, (1 - share) * wrong, rest_variance, picks, pick[..., 0], mean, square,
-                  best[..., 0], kernel.bare_variance, missed, 1 - alone / square, taken, np.ones_like(square))
+                  best[..., 0], kernel.bare_variance, missed, 1 - alone / square, taken, np.ones_like(square),
+                  np.zeros_like(square))
+
+
+def at_overlaps(kernel: Kernel, stored: Stored, n: int) -> tuple[Kernel, Stored]:
+    """Each fact (R, E) at n nodes in a row over the overlap of its value with what wrong picks attend to.
+
+    Most wrong picks of long sequences attend to one token. Its overlap moves all labels that were attended wrongly
+    together, and against those that were attended rightly: given it, nothing but their mean."""
+    x, w = gauss_hermite(n)
+
+    facts, draw = kernel.own.shape[1], kernel.draw
+    if draw is not None:
+        draw = dataclasses.replace(draw, back=np.repeat(draw.back, n, axis=-1) * np.tile(w, draw.back.shape[-1]))
+    kernel = kernel.repeated_facts(n, facts)
+    kernel = dataclasses.replace(kernel, weight=kernel.weight * np.tile(w, facts), draw=draw)
+    agreed = np.repeat(rf.agreement(stored.best) * stored.bare, n, axis=1)
+    common, share = np.sqrt(agreed) * np.tile(x, facts), stored.groups.share[:, None]
+    before = stored.repeated_facts(n, facts, "taken")
+    missed = stored.missed[:, None, None]
+    deviation = share * before.bias + before.rest + before.picks * before.pick[..., None] - before.mean[..., None]
+    moved = rf.stored_common(share, missed, common[..., None], agreed[..., None], deviation)
+    square = np.maximum(before.square + (before.weight * moved).sum(-1), SPECK * before.square)
+    off = 1 - share - missed
+    return kernel, dataclasses.replace(
+        before, rest=before.rest + off * common[..., None], common=common, square=square, best=0 * before.best,
+        rest_variance=np.maximum(before.rest_variance - off**2 * agreed[..., None], 0),
+        shared=1 - (1 - before.shared) * before.square / square)
 
 
 def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others, bits: int) -> tuple[Kernel, Stored]:

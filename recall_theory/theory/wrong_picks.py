@@ -15,10 +15,11 @@ from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
 from .accuracy import Accuracy
 from .fact_loops import left_over
+from .formulas import recall_formulas
 from .read_out import Facts, ReadOut
 from .seed import Seeds
 from .strengths import Stored, others_of, stored
-from .training_attention import Classes, best_pick, score_of_token
+from .training_attention import Classes, score_of_token
 
 __all__ = ["wrong_answers"]
 
@@ -59,29 +60,32 @@ def _best_noise(seeds: Seeds, accuracy: Accuracy) -> tuple[Facts, FloatArray, Fl
     """The best noise token b as a fact that is read out, at nodes (R, n) over its rank and the trigger's noise; its
     overlap with the trigger; and the share of right attention of the labels that it outranks.
 
-    The rank of b is geometric: with p the chance that one token is among the noise, r tokens outrank b with probability
-    (1 - p)^r p, and b outranks a label whose share of right attention is below (1 - p)^(r + 1/2), since more than r
-    tokens outrank that one.
+    At least r of V tokens outrank b with probability (1 - r/V)^(L - 1). b outranks a label whose share of right
+    attention is below that of r + 1/2, since more than r tokens outrank that one.
     """
     e, n = seeds.e, accuracy.rank
-    u, w_u = gauss_legendre(n)
     p, w_p = gauss_hermite(accuracy.answer_trigger if e else 1)
-    V, d = seeds.V[:, None], seeds.d[:, None]
-    best = best_pick(seeds)[:, None]
-    kept = np.log1p(-best)  # log of the chance that one token is not among the noise
-    rank = np.minimum(np.floor(np.log(u) / kept), V - 1)  # tokens that outrank b
+    V, L, d = seeds.V[:, None], seeds.L[:, None], seeds.d[:, None]
+    if n < V.max():
+        u, w_u = gauss_legendre(n)
+        rank = np.minimum(np.floor(-np.expm1(np.log(u) / np.maximum(L - 1, 1)) * V), V - 1)
+        w_rank = w_u + 0 * rank
+    else:  # each by itself: all settings have this V
+        rank = np.arange(n) + 0 * V
+        w_rank = recall_formulas.ranked(V, L, rank)
     u = -ndtri((rank + 1 / 2) / V)
     if seeds.top is not None:
         highest = seeds.top[:, None]
         below = ndtr(highest) * (1 - (rank - 1 / 2) / np.maximum(V - 1, 1))
         u = np.where(rank == 0, highest, ndtri(np.clip(below, TINY, 1)))
     zeta = np.repeat(score_of_token(seeds, u), len(p), axis=1)
-    rank, p, weight = np.repeat(rank, len(p), axis=1), np.tile(p, n), np.repeat(w_u, len(p)) * np.tile(w_p, n)
+    rank, w_rank = (np.repeat(a, len(p), axis=1) for a in (rank, w_rank))
+    p, weight = np.tile(p, n), w_rank * np.tile(w_p, n)
     tilt = seeds.bounded_snr[:, None] * zeta / d + np.sqrt(seeds.beside[:, None] / d) * p
     norm = np.maximum(1 + (0 if seeds.sphere else 1) * (zeta**2 - 1) / d, 1 / (4 * d))
     read = Facts(1, np.broadcast_to(weight, tilt.shape), zeta, norm, e * tilt, norm, zeta / d,
-                 best * np.exp(rank * kept), np.asarray(rank == 0, dtype=float))
-    return read, tilt, np.exp((rank + 1 / 2) * kept)
+                 recall_formulas.ranked(V, L, rank), np.asarray(rank == 0, dtype=float))
+    return read, tilt, (1 - (rank + 1 / 2) / V) ** (L - 1)
 
 
 def _logits_below(grid: FloatArray, seeds: Seeds, groups: Classes, store: Stored, gain: FloatArray,

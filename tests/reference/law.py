@@ -54,6 +54,8 @@ CASES = (
     Case(26, 79, 66, 64, 1, False, None, None, 1.0, 0.3), Case(19, 120, 225, 387, 0, False, None, None, 1.0, 2.0),
     Case(51, 97, 106, 141, 1, True, None, None, 1.0, 1.0),
     Case(60, 30, 30, 900, 1, False, 120, "relu", 1.0, 1.8), Case(60, 30, 30, 900, 0, False, 120, "tanh", 1.0, 1.5),
+    # many samples in long sequences: labels that were attended wrongly move together
+    Case(24, 60, 16, 2400, 1, False, None, None, 1.0, 1.5), Case(24, 60, 16, 2400, 0, False, None, None, 1.0, 1.5),
 )
 NAMES = ("recall", "attended recall", "accuracy", "attention")
 

@@ -63,6 +63,9 @@ def _moment(name: str, title: str, regime: str = "exact") -> Callable[[Law], Law
 
 agreement = _moment("agreement", "Chance that two wrong picks are the same token")(lambda best: best / (2 - best))
 
+ranked = _moment("rank", "Chance that so many of V tokens outrank the best of a sequence's noise")(
+    lambda V, L, ahead: (1 - ahead / V) ** (L - 1) - (1 - (ahead + 1) / V) ** (L - 1))
+
 stored_mean = _moment(
     "stored", "Mean that a label stores in the value read out, before the mean over labels is taken off"
 )(lambda share, bias, astray: share * bias + (1 - share) * astray)
@@ -82,6 +85,11 @@ stored_square = _moment(
 )(lambda share, lam, bias, astray, variance, average, *, rest, taken: (
     (stored_mean(share, bias, astray) - average)**2 + share * bias**2 / lam
     + ((share - taken)**2 + share / lam) * variance + rest))
+
+stored_common = _moment(
+    "stored.common", "What an overlap that wrong picks have in common adds to the mean square of a label's strength"
+)(lambda share, missed, common, agreed, deviation: (
+    (1 - share - missed)**2 * (common**2 - agreed) + 2 * (1 - share - missed) * common * deviation))
 
 quantiser_square = _quantised(
     "recall.stored.quantised", "What Val's quantisation adds to the mean square of a label's strength", regime="leading"
