@@ -133,6 +133,13 @@ MUTATIONS = LOOPS | {
     "long sequences as if the top score were any": patched(recall, "is_long", lambda f: lambda V, L: f(V, 0 * L)),
     "the label of the top score as one of many": patched(
         recall, "kinds", lambda f: lambda *a: of_one_group(f(*a))),
+    "what wrong picks share as noise from label to label": patched(
+        recall, "at_overlaps", lambda f: lambda kernel, stored, n: (
+            f(kernel, stored, n)[0], stored.repeated_facts(n, kernel.own.shape[1], "taken"))),
+    "an overlap in common that moves no mean square": patched(
+        recall, "at_overlaps", lambda f: lambda kernel, stored, n: (
+            f(kernel, stored, n)[0],
+            dataclasses.replace(f(kernel, stored, n)[1], square=np.repeat(stored.square, n, axis=1)))),
     "facts that all overlap alike with the trigger": patched(
         read_out, "gauss_hermite", lambda f: lambda n: (np.zeros(1), np.ones(1)) if n == Accuracy().trigger else f(n)),
 }

@@ -160,9 +160,8 @@ def at_overlaps(kernel: Kernel, stored: Stored, n: int) -> tuple[Kernel, Stored]
     """Each fact (R, E) at n nodes in a row over the overlap of its value with what wrong picks attend to.
 
     Most wrong picks of long sequences attend to one token. Its overlap moves all labels that were attended wrongly
-    together, and against those that were attended rightly: given it, nothing but their mean."""
+    together against those that were attended rightly; given it, it moves nothing but their means."""
     x, w = gauss_hermite(n)
-
     facts, draw = kernel.own.shape[1], kernel.draw
     if draw is not None:
         draw = dataclasses.replace(draw, back=np.repeat(draw.back, n, axis=-1) * np.tile(w, draw.back.shape[-1]))
@@ -175,11 +174,11 @@ def at_overlaps(kernel: Kernel, stored: Stored, n: int) -> tuple[Kernel, Stored]
     deviation = share * before.bias + before.rest + before.picks * before.pick[..., None] - before.mean[..., None]
     moved = rf.stored_common(share, missed, common[..., None], agreed[..., None], deviation)
     square = np.maximum(before.square + (before.weight * moved).sum(-1), SPECK * before.square)
-    off = 1 - share - missed
+    off, fall = 1 - share - missed, before.square / square
     return kernel, dataclasses.replace(
         before, rest=before.rest + off * common[..., None], common=common, square=square, best=0 * before.best,
         rest_variance=np.maximum(before.rest_variance - off**2 * agreed[..., None], 0),
-        shared=1 - (1 - before.shared) * before.square / square)
+        shared=1 - (1 - before.shared) * fall, known=1 - (1 - before.known) * fall)
 
 
 def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others, bits: int) -> tuple[Kernel, Stored]:
