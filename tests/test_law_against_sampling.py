@@ -135,7 +135,7 @@ MUTATIONS = LOOPS | {
         recall, "kinds", lambda f: lambda *a: of_one_group(f(*a))),
     "what wrong picks share as noise from label to label": patched(
         recall, "at_overlaps", lambda f: lambda kernel, stored, n: (
-            f(kernel, stored, n)[0], stored.repeated_facts(n, kernel.own.shape[1], "taken"))),
+            f(kernel, stored, n)[0], stored.repeated(n, kernel.own.shape[1], "taken"))),
     "an overlap in common that moves no mean square": patched(
         recall, "at_overlaps", lambda f: lambda kernel, stored, n: (
             f(kernel, stored, n)[0],

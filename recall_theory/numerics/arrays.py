@@ -44,7 +44,7 @@ class Rows:
         return dataclasses.replace(self, **{name: value[rows] for name, value in values.items()
                                             if isinstance(value, np.ndarray)})
 
-    def repeated_facts(self, times: int, facts: int, *others: str) -> Self:
+    def repeated(self, times: int, facts: int, *others: str) -> Self:
         """Each of so many facts, the second axis of all arrays that have them there but some others, so many times."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in others}
         return dataclasses.replace(self, **{

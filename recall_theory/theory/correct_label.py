@@ -53,10 +53,6 @@ class Samples(Rows):
     share: FloatArray
     wrong: FloatArray
 
-    def repeated(self, times: int) -> Samples:
-        """Each fact so many times."""
-        return Samples(*(np.repeat(getattr(self, f.name), times, axis=1) for f in dataclasses.fields(self)))
-
 
 def samples_of(seeds: Seeds, attended: Attended, wrong: FloatArray, accuracy: Accuracy, counts: int) -> Samples:
     """The samples of facts whose sequences attend to them so, `wrong` (R, F) as in `Samples`. counts: of samples that

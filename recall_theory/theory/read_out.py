@@ -101,9 +101,9 @@ def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
     at = token_nodes(seeds, u, w_zeta, n_p, free, functools.partial(gauss_of_gamma, n=accuracy.length, root=True))
     above = np.minimum(chance_above(seeds, quantile_of_score(seeds, at.zeta[:, ::at.alike])), BELOW_ONE)
     missing = best_pick(seeds)[:, None]
-    # the token is there, and outranks the distinct ones beside it, so many of them but the one of the top score
-    V, L = seeds.V[:, None], seeds.L[:, None]
-    beside = (V - 1 - (seeds.top is not None)) * -np.expm1(np.maximum(L - 2, 0) * np.log1p(-1 / V))
+    # the token is there, and outranks the distinct ones beside it, but the one of the top score where that is known
+    shorter = dataclasses.replace(seeds, L=np.maximum(seeds.L - 1, 1))
+    beside = ((seeds.V - 1 - (seeds.top is not None)) * best_pick(shorter))[:, None]
     picked = missing * np.exp(beside * np.log1p(-above))
     if seeds.top is not None:
         picked = np.where(top > 0, missing, picked * (1 - missing))

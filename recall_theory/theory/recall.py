@@ -109,18 +109,18 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
         i = slice(start, start + rows)
         part, of, group = seeds.at(i), kernel.at(i), groups.at(i)
         each = of.own.shape[1] // scores
-        of = by_signal(of, stored(part, group, of, labels.at(i).repeated(each)), scores, accuracy.signal)
+        of = by_signal(of, stored(part, group, of, labels.at(i).repeated(each, scores)), scores, accuracy.signal)
         each = of.own.shape[1] // scores
         if bits is None:
-            store = stored(part, group, of, labels.at(i).repeated(each))
+            store = stored(part, group, of, labels.at(i).repeated(each, scores))
         else:
-            of, store = in_few_bits(part, group, of, labels.at(i).repeated(each), bits)
+            of, store = in_few_bits(part, group, of, labels.at(i).repeated(each, scores), bits)
         if rules.long:
             nodes = -(-accuracy.common // (1 + seeds.e))  # with the trigger, only labels that were attended compete
             of, store = at_overlaps(of, store, nodes)
             each *= nodes
         others = kinds(part, of, store, rules.counts, accuracy)
-        own = own_label(part, of, store, samples.at(i).repeated(each))
+        own = own_label(part, of, store, samples.at(i).repeated(each, scores))
         each, law = answers(part, of, store, own, others, accuracy)
         right = own.weight * each
         recall = (of.weight * right.sum(-1)).sum(-1)

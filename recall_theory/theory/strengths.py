@@ -71,12 +71,6 @@ class Others(Rows):
     picked: FloatArray
 
 
-    def repeated(self, times: int) -> Others:
-        """Each fact so many times."""
-        weight = self.weight if self.weight.shape[1] == 1 else np.repeat(self.weight, times, axis=1)
-        return Others(weight, np.repeat(self.picked, times, axis=1))
-
-
 def others_of(seeds: Seeds, groups: Classes, zeta: FloatArray, picked: FloatArray, top: FloatArray) -> Others:
     """The other labels of facts (R, F), whose fields are as in `read_out.Facts`. The label of the token of the highest
     score is one of them, if it is not the fact's own."""
@@ -165,11 +159,11 @@ def at_overlaps(kernel: Kernel, stored: Stored, n: int) -> tuple[Kernel, Stored]
     facts, draw = kernel.own.shape[1], kernel.draw
     if draw is not None:
         draw = dataclasses.replace(draw, back=np.repeat(draw.back, n, axis=-1) * np.tile(w, draw.back.shape[-1]))
-    kernel = kernel.repeated_facts(n, facts)
+    kernel = kernel.repeated(n, facts)
     kernel = dataclasses.replace(kernel, weight=kernel.weight * np.tile(w, facts), draw=draw)
     agreed = np.repeat(rf.agreement(stored.best) * stored.bare, n, axis=1)
     common, share = np.sqrt(agreed) * np.tile(x, facts), stored.groups.share[:, None]
-    before = stored.repeated_facts(n, facts, "taken")
+    before = stored.repeated(n, facts, "taken")
     missed = stored.missed[:, None, None]
     deviation = share * before.bias + before.rest + before.picks * before.pick[..., None] - before.mean[..., None]
     moved = rf.stored_common(share, missed, common[..., None], agreed[..., None], deviation)

@@ -36,7 +36,8 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     kernel = read_out.moments(seeds, read)
     kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger
     D = kernel.nodes
-    store = stored(seeds, groups, kernel, others_of(seeds, groups, read.zeta, read.picked, read.top).repeated(D))
+    others = others_of(seeds, groups, read.zeta, read.picked, read.top).repeated(D, read.zeta.shape[1])
+    store = stored(seeds, groups, kernel, others)
     gain = np.sqrt(seeds.d[:, None] / (np.maximum(seeds.V - 2, 1)[:, None] * store.square))
     top = np.sqrt(2 * np.log(seeds.V)) + BEYOND_LARGEST
     grid = LOWEST_LOGIT + (top - LOWEST_LOGIT)[:, None] * np.linspace(0, 1, accuracy.answer)
@@ -48,9 +49,9 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     step = (grid[:, None, :-1] + grid[:, None, 1:]) / 2
     own = ndtr((step - (gain * (stored_own - store.mean))[..., None]) * steep[..., None])
     log = np.log(np.maximum((below[..., :-1] + below[..., 1:]).sum(2) / 2, TINY))
-    others = seeds.V[:, None, None] - 1
-    of_class = (np.diff(below) * (np.exp((others - 1) * log) * (others + 1) * own)[:, :, None]).sum(-1)
-    total = of_class.sum(-1) + (np.exp(others * log[..., 1:]) * np.diff(own)).sum(-1)
+    V = seeds.V[:, None, None]
+    of_class = (np.diff(below) * (np.exp((V - 2) * log) * V * own)[:, :, None]).sum(-1)
+    total = of_class.sum(-1) + (np.exp((V - 1) * log[..., 1:]) * np.diff(own)).sum(-1)
     outranked = groups.share[:, None] < np.repeat(outranks, D, axis=1)[..., None]
     answer = (of_class * outranked).sum(-1) / np.maximum(total, TINY)
     return np.asarray((kernel.weight * answer).sum(-1) / seeds.V)
