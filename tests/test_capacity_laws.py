@@ -25,7 +25,7 @@ from recall_theory.theory.domain import Batch
 from recall_theory.theory.formulas.capacity_laws import MOMENTS, Layer
 from recall_theory.theory.noise_budget import leading_moments
 from recall_theory.theory.predict import predictions_at
-from recall_theory.theory.seed import attention, attention_terms
+from recall_theory.theory.seed import SeedLaws, attention
 
 laws = importlib.import_module("recall_theory.theory.formulas.capacity_laws")
 ROWS = shipped("capacity_ladder")
@@ -222,7 +222,7 @@ def test_with_an_mlp_branches_of_attention_are_the_prediction_s_noise():
             ("MLP neurons", "tanh", "MLP noise: neurons", (1e9, 1e5, 3e4, 1e10, 100.0), 0.02)):
         found = leading_moments(activation(phi), V, L, d, 0)
         p = Layer(V=V, d=d, N=N, L=L, e=0, target=0.9, m=m, **{key: found[key] for key in MOMENTS.split()})
-        budget = attention_terms(Batch.of(V, L, d, N, m=m, phi=phi, trigger_in_value=False))[term][0]
+        budget = SeedLaws(Batch.of(V, L, d, N, m=m, phi=phi, trigger_in_value=False)).attention_terms()[term][0]
         of_branch = {"noise tokens": V**2 * L**3 / (N**2 * d**4) / p.stored**2,
                      **{key: x * (V * L**2 / (N * d)) ** 2 for key, x in p.by_width.items()}}[name]
         assert of_branch == pytest.approx(budget, rel=rel), name

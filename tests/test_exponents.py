@@ -13,7 +13,7 @@ from command_line import answer, refused
 from recall_theory.theory import formulas
 from recall_theory.theory.domain import Batch
 from recall_theory.theory.length_exponents import exponents
-from recall_theory.theory.seed import attention_terms
+from recall_theory.theory.seed import SeedLaws
 
 HALF = Fraction(1, 2)
 
@@ -43,7 +43,7 @@ def test_the_numbers_of_step_two_cross_there(e, nu, delta):
     c = float(exponents(None, e).longest(Fraction(nu), Fraction(delta))[0])
     V = 1e24
     for step, below in ((-0.05, True), (0.05, False)):
-        terms = attention_terms(Batch.of(V, V ** (c + step), V**delta, V**nu, trigger_in_value=e))
+        terms = SeedLaws(Batch.of(V, V ** (c + step), V**delta, V**nu, trigger_in_value=e)).attention_terms()
         assert (max(float(x[0]) for x in terms.values()) < 1) == below
 
 

@@ -14,13 +14,13 @@ from recall_theory.settings import OBSERVABLES
 from recall_theory.theory.domain import Batch
 from recall_theory.theory.memories import hebbian_recall
 from recall_theory.theory.noise_budget import recall_terms
-from recall_theory.theory.seed import attention_terms
+from recall_theory.theory.seed import SeedLaws
 
 
 @pytest.mark.parametrize("cause, power", [("mean embedding", -2), ("noise tokens", -2), ("informative tokens", -1),
                                           ("trigger overlap", 0)])
 def test_attention_noise_vanishes_with_samples(cause, power):
-    few, many = attention_terms(Batch.of(4096, 64, 512, [1e9, 1e10]))[cause]
+    few, many = SeedLaws(Batch.of(4096, 64, 512, [1e9, 1e10])).attention_terms()[cause]
     assert math.log10(many / few) == pytest.approx(power, abs=0.05)
 
 

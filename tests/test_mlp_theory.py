@@ -29,7 +29,8 @@ SHIPPED = ("identity", "relu", "gelu", "tanh", "erf", "quadratic")
 def terms_of(V, L, d, N, m, phi):
     """All contributions to (noise/signal)^2, of both steps."""
     batch = Batch.of(V, L, d, N, m=m, phi=phi)
-    attention, recall = ({k: float(v[0]) for k, v in of(batch).items()} for of in (seed.attention_terms, recall_terms))
+    budgets = seed.SeedLaws(batch).attention_terms(), recall_terms(batch)
+    attention, recall = ({k: float(v[0]) for k, v in budget.items()} for budget in budgets)
     return {**{f"attention: {k}": v for k, v in attention.items()}, **{f"recall: {k}": v for k, v in recall.items()}}
 
 
@@ -75,8 +76,9 @@ def test_a_constant_part_alone_turns_what_label_noise_shares():
     counted twice, through the neurons or along the trigger, it would be a seventh more."""
     setting = Setting(V=60, L=20, d=40, N=300, m=40, activation="1 + x/100")
     batch = batch_of(setting)
-    nodes = seed.seed_nodes(batch, seed._moments(batch), DEFAULT)
-    weight = nodes.weight * nodes.w_tau.reshape(1, -1, *[1] * (nodes.weight.ndim - 2))
+    tau, w_tau = seed.tau_nodes(batch.d, batch.embedding, DEFAULT.tau_nodes)
+    nodes = seed.seed_nodes(batch, seed._moments(batch), tau, DEFAULT)
+    weight = nodes.weight * w_tau.reshape(1, -1, *[1] * (nodes.weight.ndim - 2))
     law = float((weight * nodes.square).sum() / (weight + 0 * nodes.square).sum())
     found = []
     for index in range(2500):

@@ -23,7 +23,7 @@ from .domain import Batch
 from .formulas import finite_rate_formulas as fr
 from .read_out import Kernel, Tokens, left_open, token_nodes
 from .recall import recall_and_accuracy
-from .seed import Seeds
+from .seed import SeedLaws, Seeds
 from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
 from .strengths import Stored
 from .training_attention import SPECK, Classes
@@ -271,14 +271,15 @@ def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
     return OwnLabel(share, lead, usual, surplus, astray, kernel.own - kernel.mean)
 
 
-def softened(batch: Batch, missed: FloatArray, finite: FloatArray, accuracy: Accuracy) -> dict[str, FloatArray]:
+def softened(laws: SeedLaws, missed: FloatArray, finite: FloatArray) -> dict[str, FloatArray]:
     """Recall, accuracy, their standard deviations over seeds and the informative token's mean attention weight, (B,)
-    each, by the names "recall", "accuracy", "recall_std", "accuracy_std" and "weight", at the batch's beta.
+    each, by the names "recall", "accuracy", "recall_std", "accuracy_std" and "weight", at the beta of the settings.
 
     Embeddings are Gaussian or on the sphere, without an MLP. Where no weight is between 0 and 1, as for sequences of
     one token, it is the limit's law, `recall_and_accuracy` of the same arguments; attention, the chance that the
     informative token has the greatest weight, is the limit's everywhere.
     """
+    batch, accuracy = laws.batch, laws.accuracy
     found = {name: 1 - missed for name in NAMES}  # noqa: C420  # an array each
     hard = []
     near = dataclasses.replace(batch, d=np.minimum(batch.d, accuracy.wide * batch.V))
@@ -290,7 +291,8 @@ def softened(batch: Batch, missed: FloatArray, finite: FloatArray, accuracy: Acc
         for name in NAMES:
             found[name][i] = one[name]
     if hard:
-        for name, values in recall_and_accuracy(batch.at(np.array(hard)), missed[hard], finite[hard], accuracy).items():
+        limit = SeedLaws(batch.at(np.array(hard)), accuracy)
+        for name, values in recall_and_accuracy(limit, missed[hard], finite[hard]).items():
             found[name][hard] = values
     return found
 

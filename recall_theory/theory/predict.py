@@ -36,7 +36,7 @@ from .finite_rates import softened
 from .noise_budget import recall_terms
 from .orthogonal import orthogonal_prediction, orthogonal_terms
 from .recall import recall_and_accuracy
-from .seed import attention_terms, mean_and_std, seed_law
+from .seed import SeedLaws, mean_and_std
 
 # Spreads are roots of differences: below these, of seeds and of an observation, they are rounding, and given as 0.
 RESOLVED, OBSERVABLE = 1 / 2_000_000, 1 / 10**8
@@ -242,14 +242,13 @@ def _predicted(batch: Batch, accuracy: Accuracy) -> dict[str, Any]:
         if batch.sphere:  # a line has no directions to average over: the circle stands in for it
             batch = dataclasses.replace(batch, d=np.maximum(batch.d, 2))
         mean, std, finite = np.ones_like(L), np.zeros_like(L), np.zeros_like(L)
+        laws = SeedLaws(batch, accuracy)
         longer = np.flatnonzero(L > 1)  # a sequence of one token attends to it
         if len(longer):
-            law = seed_law(batch.at(longer), accuracy)
-            mean[longer], std[longer], finite[longer] = mean_and_std(law, accuracy)
-        found = (recall_and_accuracy if batch.beta is None else softened)(batch, 1 - mean, finite, accuracy)
+            mean[longer], std[longer], finite[longer] = mean_and_std(laws.for_attention(longer), accuracy)
+        found = (recall_and_accuracy if batch.beta is None else softened)(laws, 1 - mean, finite)
         found |= {"attention": mean, "attention_std": std}
-        budget = attention_terms(batch)
-        terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in budget.items()},
+        terms = {"attention": {name: np.where(L > 1, term, 0.0) for name, term in laws.attention_terms().items()},
                  "recall": recall_terms(batch)}
     # quadrature weights sum to 1 but for rounding
     means = {o: np.clip(found[o], 0, 1) for o in OBSERVABLES}

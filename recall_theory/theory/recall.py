@@ -21,7 +21,7 @@ from .correct_label import own_label, samples_of
 from .domain import Batch
 from .kernel import NeuronKernel
 from .read_out import InnerProduct, ReadOut, facts
-from .seed import Seeds, nodes_with_weight, seed_law, tau_nodes
+from .seed import SeedLaws, Seeds, nodes_with_weight, tau_nodes
 from .strengths import at_overlaps, by_signal, in_few_bits, others_of, stored
 from .training_attention import Attended, attended_share, classes, is_long, sure_classes, with_top, wrong_score
 from .variance import answers, scatter
@@ -131,50 +131,50 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
     return recall, both, wrong, spread, share
 
 
-def seeds_of(batch: Batch, sure: bool, long: bool, accuracy: Accuracy) -> tuple[Seeds, FloatArray, NDArray[np.intp]]:
-    """The seeds of settings at which recall is computed, (R,), their weights, and which setting each belongs to."""
+def seeds_of(laws: SeedLaws, rows: NDArray[np.intp], sure: bool,
+             long: bool) -> tuple[Seeds, FloatArray, NDArray[np.intp]]:
+    """The seeds of these settings at which recall is computed, (R,), their weights, and which setting each is of."""
+    batch, accuracy = laws.batch.at(rows), laws.accuracy
     if sure:
         tau, weight = tau_nodes(batch.d, batch.embedding, accuracy.seed_tau)
         zero = np.zeros_like(tau)
         law = nodes_with_weight(dataclasses.replace(batch, L=np.ones_like(batch.V)), weight, tau, zero, zero, zero)
     else:
-        fewer = dataclasses.replace(accuracy, tau_nodes=accuracy.seed_tau, behind_nodes=accuracy.seed_behind,
-                                    ahead_nodes=accuracy.seed_ahead * (2 if batch.sphere else 1))
-        law = seed_law(batch, fewer)
-    seeds, weight, of = law.seeds, law.weight, law.of
+        law = laws.for_recall(rows)
+    seeds, weight, of = law.seeds, law.weight, rows[law.of]
+    # larger d acts as this one, embeddings being all but orthogonal
+    seeds = dataclasses.replace(seeds, d=np.minimum(seeds.d, accuracy.wide * seeds.V))
     if long:
         seeds, of_top = with_top(seeds, accuracy.score_top)
         weight, of = (weight[:, None] * of_top).ravel(), np.repeat(of, accuracy.score_top)
     return seeds, weight, of
 
 
-def recall_and_accuracy(batch: Batch, missed: FloatArray, finite: FloatArray,
-                        accuracy: Accuracy) -> dict[str, FloatArray]:
-    """Recall and accuracy with their standard deviations over seeds, each (B,).
+def recall_and_accuracy(laws: SeedLaws, missed: FloatArray, finite: FloatArray) -> dict[str, FloatArray]:
+    """Recall and accuracy of settings, with their standard deviations over seeds, each (B,).
 
     missed (B,): what attention misses. finite (B,): variance of attention at a seed's tau and lead. Settings of the
     same rules are computed together; with an MLP each has neurons of its own.
     """
+    batch, accuracy = laws.batch, laws.accuracy
     out = {name: np.zeros(len(missed)) for name in ("recall", "accuracy", "recall_std", "accuracy_std")}
     groups: dict[tuple[Rules, int], list[int]] = {}
     for i, miss in enumerate(missed.tolist()):
         groups.setdefault((rules_of(batch, i, miss, accuracy), 0 if batch.m is None else i), []).append(i)
-    # larger d acts as this one, embeddings being all but orthogonal
-    batch = dataclasses.replace(batch, d=np.minimum(batch.d, accuracy.wide * batch.V))
-    laws = {}
+    seeds_of_kind = {}
     for sure, long in {(rules.sure, rules.long) for rules, _ in groups}:
         where = np.array([i for (rules, _), members in groups.items() if (rules.sure, rules.long) == (sure, long)
                           for i in members])
-        all_seeds, weights, of = seeds_of(batch.at(where), sure, long, accuracy)
-        laws[sure, long] = all_seeds, weights, where[of]
+        seeds_of_kind[sure, long] = seeds_of(laws, where, sure, long)
 
     def computed(rules: Rules, members: list[int]) -> None:
         part = batch.at(np.array(members))
         read_out: ReadOut = InnerProduct()
         if part.phi is not None and part.m is not None:
             nodes = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
-            read_out = NeuronKernel(part.phi, float(part.m[0]), float(part.d[0]), part.sphere, nodes)
-        all_seeds, weights, of = laws[rules.sure, rules.long]
+            d = min(float(part.d[0]), accuracy.wide * float(part.V[0]))
+            read_out = NeuronKernel(part.phi, float(part.m[0]), d, part.sphere, nodes)
+        all_seeds, weights, of = seeds_of_kind[rules.sure, rules.long]
         rows = np.flatnonzero(np.isin(of, members))
         seeds = all_seeds.at(rows)
         columns = recall_given(seeds, read_out, rules, batch.bits)

@@ -9,6 +9,7 @@ docs/derivations/seed.md has the derivation.
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from .formulas import step_two as st
 from .formulas.generic import Real, power_of_complement
 from .formulas.step_two import StepTwo
 
-__all__ = ["SeedLaw", "SeedNodes", "Seeds", "activation_moments", "attention", "attention_terms", "mean_and_std",
+__all__ = ["SeedLaw", "SeedLaws", "SeedNodes", "Seeds", "activation_moments", "attention", "mean_and_std",
            "nodes_with_weight", "normal_score", "quantile_of_score", "score_cumulants", "score_of_normal", "seed_law",
            "seed_nodes", "shape_score", "tau_nodes"]
 
@@ -209,65 +210,123 @@ def _step_two(batch: Batch, moments: Moments, axes: int, **more: Real) -> StepTw
                    m=None if batch.m is None else batch.m.reshape(shape), **activation, **more)
 
 
-def _without_single_tokens(batch: Batch) -> Batch:
-    """L of at least 2: a sequence of one token has no rival, and its snr does not matter."""
-    return dataclasses.replace(batch, L=np.maximum(batch.L, 2))
-
-
 def _noise(p: StepTwo) -> dict[str, st.Pair]:
     """`step_two.parts`. Expansions in 1/V may turn negative at a vocabulary of a few tokens: cut at 0."""
     return {name: (np.maximum(token, 0), np.maximum(seen, 0)) for name, (token, seen) in st.parts(p).items()}
 
 
-def seed_law(batch: Batch, accuracy: Accuracy = DEFAULT) -> SeedLaw:
-    """Quadrature nodes over seeds for tau and the snr, with their weights."""
-    settings = _without_single_tokens(batch)
-    moments = _moments(settings)
-    of_seeds = seed_nodes(settings, moments, accuracy)
-    tau, w_tau = of_seeds.tau, of_seeds.w_tau
-    # acts on a line at V near 10^15, where products overflow
-    snr = np.nan_to_num(of_seeds.lead / np.sqrt(of_seeds.square))
-    B, n_tau = tau.shape
-    sides = []
-    for side, n in ((0, accuracy.behind_nodes), (1, accuracy.ahead_nodes)):
-        w = of_seeds.weight[..., side, :].reshape(B, n_tau, -1)
-        mass = w.sum(-1, keepdims=True)
-        some = mass > NO_MASS
-        nodes, condensed = condense(snr[..., side, :].reshape(B, n_tau, -1),
-                                    np.where(some, w / np.where(some, mass, 1), 1 / w.shape[-1]), n)
-        sides.append((nodes, condensed * np.where(some, mass, 0)))
-    nodes, weights = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
-
-    skew, excess = score_cumulants(settings, moments, tau, nodes)
-    return nodes_with_weight(batch, w_tau[:, :, None] * weights, tau[:, :, None], nodes, skew, excess)
-
-
 @dataclasses.dataclass(frozen=True)
 class SeedNodes:
-    """Nodes over what differs from seed to seed: tau (B, n) and its weights; given it, the lead, the tokens' squared
-    noise and the weight, which broadcast to (B, n, b0, Q, chi, side, x), the lead being below and above 0."""
+    """Nodes over what differs from seed to seed at each tau (B, n): the lead, the tokens' squared noise and the weight,
+    which broadcast to (B, n, b0, Q, chi, side, x), the lead being below and above 0. By cause, the `noise` of a token's
+    score (B, n + 1) of typical label noise (b0 = Q = 1), at these tau and at 1."""
 
     tau: FloatArray
-    w_tau: FloatArray
     lead: FloatArray
     square: FloatArray
     weight: FloatArray
+    noise: dict[str, FloatArray]
 
 
-def seed_nodes(batch: Batch, moments: Moments, accuracy: Accuracy) -> SeedNodes:
-    """The nodes of settings, with the moments of their activation."""
+def seed_nodes(batch: Batch, moments: Moments, tau: FloatArray, accuracy: Accuracy) -> SeedNodes:
+    """The nodes of settings at these tau (B, n), with the moments of their activation."""
     V, d, N = batch.V, batch.d, batch.N
-    tau, w_tau = tau_nodes(d, batch.embedding, accuracy.tau_nodes)
     tied = (3 + V / N) / V if batch.sphere else 0  # sum delta^4/(sum delta^2)^2, which fixed norms take off
     b0, w_b0 = gauss_of_gamma(2 / d / (1 + tied), accuracy.scale_nodes)
     Q, w_Q = gauss_of_gamma(2 * (1 - 1 / N) / (V - 1), accuracy.spread_nodes)
-    at = _step_two(batch, moments, 3, tau=tau[:, :, None, None], b0=b0[:, None, :, None], Q=Q[:, None, None, :])
+    more = (_and_typical(tau)[:, :, None, None], _and_typical(b0)[:, None, :, None], _and_typical(Q)[:, None, None, :])
+    p = _step_two(batch, moments, 3, **dict(zip(("tau", "b0", "Q"), more, strict=True)))
+    noise = _noise(p)
     z, w_chi = gauss_hermite(accuracy.noise_nodes)
-    width_of_log = np.log1p(_noise_spread(_step_two(batch, moments, 0)))[:, None]
-    T, square, weight = _lead_and_noise(at, np.exp(np.sqrt(width_of_log) * z - width_of_log / 2), accuracy)
+    typical = {name: token[..., -1:, -1:, -1:] for name, (token, _) in noise.items()}
+    width_of_log = np.log1p(_noise_spread(p, typical)).reshape(-1, 1)
+    T, square, weight = _lead_and_noise(p, noise, np.exp(np.sqrt(width_of_log) * z - width_of_log / 2), accuracy)
     weight = (weight * (w_b0[:, :, None] * w_Q[:, None, :])[:, None, :, :, None, None, None]
               * w_chi[:, None, None])
-    return SeedNodes(tau, w_tau, T, square, weight)
+    each = (len(V), tau.shape[1] + 1)
+    return SeedNodes(tau, T, square, weight,
+                     {name: np.broadcast_to(token[:, :, -1, -1], each) for name, (token, _) in noise.items()})
+
+
+def _and_typical(nodes: FloatArray) -> FloatArray:
+    """The nodes (B, n) and, last, the mean of what they are of, 1."""
+    return np.concatenate([nodes, np.ones((len(nodes), 1))], axis=1)
+
+
+def _nodes_alone(value: Real) -> Real:
+    """At the nodes (B, tau, b0, Q) alone, of what also stands there for their mean."""
+    return value[(slice(None), *(slice(max(n - 1, 1)) for n in value.shape[1:]))] if np.ndim(value) else value
+
+
+@dataclasses.dataclass(frozen=True)
+class SeedLaws:
+    """The seeds of settings, at nodes for attention and at fewer for recall; what both want of step two is computed
+    once, when it is first asked for."""
+
+    batch: Batch
+    accuracy: Accuracy = DEFAULT
+
+    @functools.cached_property
+    def _settings(self) -> Batch:
+        """L of at least 2: a sequence of one token has no rival, and its snr does not matter."""
+        return dataclasses.replace(self.batch, L=np.maximum(self.batch.L, 2))
+
+    @functools.cached_property
+    def _moments(self) -> Moments:
+        return _moments(self._settings)
+
+    @functools.cached_property
+    def _taus(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
+        """Nodes and weights (B, n): for attention, and for recall."""
+        return tuple(tau_nodes(self.batch.d, self.batch.embedding, n)
+                     for n in (self.accuracy.tau_nodes, self.accuracy.seed_tau))
+
+    @functools.cached_property
+    def nodes(self) -> SeedNodes:
+        """Those at the nodes over tau for attention, and then at those for recall."""
+        tau = np.concatenate([tau for tau, _ in self._taus], axis=1)
+        return seed_nodes(self._settings, self._moments, tau, self.accuracy)
+
+    def for_attention(self, rows: NDArray[np.intp]) -> SeedLaw:
+        """The law of these settings, of which it holds the places (R,) among them."""
+        n = self._taus[0][0].shape[1]
+        return self._at(rows, slice(n), self._taus[0][1], self.accuracy.behind_nodes, self.accuracy.ahead_nodes)
+
+    def for_recall(self, rows: NDArray[np.intp]) -> SeedLaw:
+        """The same at fewer nodes."""
+        n, ahead = self._taus[0][0].shape[1], self.accuracy.seed_ahead * (2 if self.batch.sphere else 1)
+        return self._at(rows, slice(n, None), self._taus[1][1], self.accuracy.seed_behind, ahead)
+
+    def _at(self, rows: NDArray[np.intp], taus: slice, w_tau: FloatArray, behind: int, ahead: int) -> SeedLaw:
+        """So many nodes of the snr behind and ahead of 0 at each of these tau."""
+        nodes, settings = self.nodes, self._settings.at(rows)
+        tau, lead, square, weight = (x[rows, taus] for x in (nodes.tau, nodes.lead, nodes.square, nodes.weight))
+        # acts on a line at V near 10^15, where products overflow
+        snr = np.nan_to_num(lead / np.sqrt(square))
+        flat, sides = (*tau.shape, -1), []
+        for side, n in ((0, behind), (1, ahead)):
+            w = weight[..., side, :].reshape(flat)
+            mass = w.sum(-1, keepdims=True)
+            some = mass > NO_MASS
+            at, condensed = condense(snr[..., side, :].reshape(flat),
+                                     np.where(some, w / np.where(some, mass, 1), 1 / w.shape[-1]), n)
+            sides.append((at, condensed * np.where(some, mass, 0)))
+        at, weights = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
+        skew, excess = score_cumulants(settings, {name: x[rows] for name, x in self._moments.items()}, tau, at,
+                                       {name: x[rows, :-1][:, taus] for name, x in nodes.noise.items()})
+        return nodes_with_weight(self.batch.at(rows), w_tau[rows][:, :, None] * weights, tau[:, :, None], at, skew,
+                                 excess)
+
+    def attention_terms(self) -> dict[str, FloatArray]:
+        """Contributions (B,) to (noise/signal)^2 of attention, by cause; signal is the mean lead at tau = 1."""
+        signal = np.maximum(st.lead(_step_two(self._settings, self._moments, 0))**2, TINY)
+        terms = {"trigger overlap" if self.batch.m is None else "attention overlap: trigger": 1 / self.batch.d}
+        return terms | {name: token[:, -1] / signal for name, token in self.nodes.noise.items()}
+
+
+def seed_law(batch: Batch, accuracy: Accuracy = DEFAULT) -> SeedLaw:
+    """Quadrature nodes over seeds for tau and the snr, with their weights, as attention wants them."""
+    return SeedLaws(batch, accuracy).for_attention(np.arange(len(batch.V)))
 
 
 def tau_nodes(d: FloatArray, embedding: str, n: int) -> tuple[FloatArray, FloatArray]:
@@ -277,18 +336,20 @@ def tau_nodes(d: FloatArray, embedding: str, n: int) -> tuple[FloatArray, FloatA
     return np.ones((len(d), 1)), np.ones((len(d), 1))
 
 
-def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Leads (B, tau, b0, Q, 1, 2, x) below and above 0, squared noise (B, tau, b0, Q, chi, 2, x), weights like leads.
+def _lead_and_noise(p: StepTwo, noise: dict[str, st.Pair], chi: FloatArray,
+                    accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Leads (B, tau, b0, Q, 1, 2, x) below and above 0, squared noise (B, tau, b0, Q, chi, 2, x), weights like leads,
+    at the nodes alone of p and its noise.
 
     The fluctuation of the lead comes with a tilt of the tokens' scores, by `_turn`: the overlap of a token's score with
     the trigger is (T + d turn (T - T0))^2/(tau d).
     """
-    noise = _noise(p)
     perp, of_lead = (np.maximum(sum(pair[i] for pair in noise.values()), TINY) for i in (0, 1))
-    mean, spread = st.lead(p), np.sqrt(of_lead)
-    skew = np.clip(st.lead_third(p) / spread**3, -MOST_SKEW, MOST_SKEW)
+    lead, spread = st.lead(p), np.sqrt(of_lead)
+    mean, width, skew = (_nodes_alone(x) for x in (
+        lead, spread, np.clip(st.lead_third(p) / spread**3, -MOST_SKEW, MOST_SKEW)))
     nodes, w = gauss_legendre(accuracy.lead_nodes)
-    edge = np.clip(score_of_skewed(-mean / spread, skew), -accuracy.reach, accuracy.reach)[..., None]
+    edge = np.clip(score_of_skewed(-mean / width, skew), -accuracy.reach, accuracy.reach)[..., None]
     edge = np.nan_to_num(edge)  # acts on a line at V near 10^15, where products overflow
     length = np.stack([edge + accuracy.reach, accuracy.reach - edge], axis=-2)
     x = np.concatenate([-accuracy.reach + 0 * edge, edge], axis=-1)[..., None] + length * nodes
@@ -296,18 +357,18 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     weight = weight / weight.sum(axis=(-2, -1), keepdims=True)
 
     def column(value: Real) -> Real:
-        """Beside chi, side and x."""
-        return np.asarray(value)[..., None, None, None] if np.ndim(value) else value
+        """At the nodes alone, beside chi, side and x."""
+        return np.asarray(_nodes_alone(value))[..., None, None, None]
 
-    off = (spread[..., None, None] * skewed_of_score(x, skew[..., None, None]))[..., None, :, :]  # T - T0
-    T = column(mean) + off
+    off = (width[..., None, None] * skewed_of_score(x, skew[..., None, None]))[..., None, :, :]  # T - T0
+    T = column(lead) + off
     turn, turn_again = (value / np.maximum(of_lead, TINY) for value in _turn(p))
     # The stored trigger comes back through the tokens' own overlaps with it, which are the noise as well.
     echo, tau, d = st.echo(p), column(p.tau), column(p.d)
     drawn = column(echo * p.tau / p.d / p.V / of_lead)
     overlap = (T * (1 + drawn * off) + column(turn * p.d) * off)**2 / (tau * d)
     # tokens are V - 1 draws about their mean; on a line they have no other noise than the trigger's
-    plain = np.maximum(perp * p.V / (p.V - 1) * (1 - 1 / p.d), LEAST_NOISE * (mean**2 + of_lead) + TINY)
+    plain = np.maximum(perp * p.V / (p.V - 1) * (1 - 1 / p.d), LEAST_NOISE * (lead**2 + of_lead) + TINY)
     # Fluctuations with the lead are at most half of the noise at one standard deviation: less only at a few tokens.
     along = echo * turn_again * spread + st.lead_with_noise(p, 1) / (2 * spread) + st.echo_by_lead(p) * spread / 2
     along = column(along / np.maximum(plain, 2 * np.abs(along) + TINY) / spread)
@@ -315,13 +376,15 @@ def _lead_and_noise(p: StepTwo, chi: FloatArray, accuracy: Accuracy) -> tuple[Fl
     return T, np.maximum(overlap + scatter, TINY), weight[..., None, :, :]
 
 
-def score_cumulants(batch: Batch, moments: Moments, tau: FloatArray, snr: FloatArray) -> tuple[Real, Real]:
-    """Third and fourth cumulant (B, tau, K) of the standardised scores, of the typical noise at this snr.
+def score_cumulants(batch: Batch, moments: Moments, tau: FloatArray, snr: FloatArray,
+                    typical: dict[str, FloatArray]) -> tuple[Real, Real]:
+    """Third and fourth cumulant (B, tau, K) of the standardised scores at this snr, of the `typical` noise (B, tau) by
+    cause.
 
     That of the linear part of an activation: what the rest adds is taken as normal.
     """
     p = _step_two(batch, moments, 2, tau=tau[:, :, None])
-    noise = {name: token for name, (token, _) in _noise(p).items()}
+    noise = {name: token[:, :, None] for name, token in typical.items()}
     S = np.maximum(sum(noise.values()), TINY)
     # sigma^2 = S + snr^2 sigma^2/(tau d); the tokens' overlap with the trigger is at most 15/16 of it
     left = np.maximum(1 - snr**2 / (p.tau * p.d), LEAST_REST)
@@ -351,16 +414,17 @@ def _composed(skew: FloatArray, excess: FloatArray) -> tuple[FloatArray, FloatAr
     return skew, rest + 3 * skew**2 / 2
 
 
-def _noise_spread(p: StepTwo) -> Real:
-    """Relative variance over seeds of the tokens' squared noise, a quadratic form of a Gaussian g through powers of
-    the tokens' covariance, which fluctuates too, and with an MLP through the draw of its neurons.
+def _noise_spread(p: StepTwo, typical: dict[str, FloatArray]) -> Real:
+    """Relative variance over seeds of the tokens' squared noise, `typical` by cause. It is a quadratic form of a
+    Gaussian g through powers of the tokens' covariance, which fluctuates too, and with an MLP through the draw of its
+    neurons.
 
     Less 2/V, the part that independent tokens show by themselves in a sample of V.
     """
-    noise, m = _noise(p), p.moments
-    share = [(cause.power, noise[name][0], cause.alone is not None) for cause in st.CAUSES
-             if (name := cause.alone if p.m is None else cause.mlp) in noise]
-    total = sum(token for _, token, _ in share)
+    m = p.moments
+    total = np.maximum(sum(typical.values()), TINY)
+    share = [(cause.power, typical[name] / total, cause.alone is not None) for cause in st.CAUSES
+             if (name := cause.alone if p.m is None else cause.mlp) in typical]
     square = sum(a * b / (m[i + 1] * m[j + 1])
                  * (m[i + j + 2] + (i + 1) * (j + 1) / p.V * (m[i + j + 1] - (1 - p.kappa) * m[i + 1] * m[j + 1]))
                  for i, a, _ in share for j, b, _ in share)
@@ -368,8 +432,7 @@ def _noise_spread(p: StepTwo) -> Real:
     stored = [(i, a / m[i + 1]) for i, a, linear in share if linear and i > 1]
     turned = sum(a * m[i + 1] for i, a in stored)**2 + (sum(a * m[i - 2] for i, a in stored)
                                                        * sum(a * m[i + 4] for i, a in stored))
-    out: FloatArray = np.maximum((2 / p.d * square + 4 * p.width * turned) / np.maximum(total, TINY)**2 - 2 / p.V, 0)
-    return out
+    return np.maximum(2 / p.d * square + 4 * p.width * turned - 2 / p.V, 0)
 
 
 def _turn(p: StepTwo) -> tuple[Real, Real]:
@@ -462,14 +525,3 @@ def attention(batch: Batch, accuracy: Accuracy = DEFAULT) -> FloatArray:
     law = seed_law(batch, accuracy)
     u, p = score_grid(accuracy)
     return _over_seeds(law, _given_score(law.seeds, shape_score(law.seeds, u))[0] @ p)
-
-
-def attention_terms(batch: Batch) -> dict[str, FloatArray]:
-    """Contributions (B,) to (noise/signal)^2 of attention, by cause; signal is the mean lead at tau = 1."""
-    settings = _without_single_tokens(batch)
-    p = _step_two(settings, _moments(settings), 0)
-    signal = np.maximum(st.lead(p)**2, TINY)
-    terms = {"trigger overlap" if batch.m is None else "attention overlap: trigger": 1 / batch.d}
-    for name, (token, _) in _noise(p).items():
-        terms[name] = np.broadcast_to(token / signal, batch.V.shape)
-    return terms

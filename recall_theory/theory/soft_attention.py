@@ -18,7 +18,7 @@ from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite, gauss_le
 from .accuracy import Accuracy
 from .domain import Batch
 from .formulas import finite_rate_formulas as fr
-from .seed import Seeds, score_cumulants, seed_nodes, shape_score
+from .seed import Seeds, score_cumulants, seed_nodes, shape_score, tau_nodes
 from .training_attention import BELOW_ONE, EMPTY, summed_by_class
 
 LOWEST_LOG = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
@@ -48,8 +48,8 @@ class SoftSeeds:
 def soft_seeds(batch: Batch, accuracy: Accuracy) -> SoftSeeds:
     """Nodes of one setting over |z_trig|^2, the lead, and |z_EOS|^2, which scales all logits."""
     assert batch.beta is not None
-    of_seeds = seed_nodes(batch, {}, dataclasses.replace(accuracy, tau_nodes=accuracy.soft_tau))
-    tau, w_tau = of_seeds.tau, of_seeds.w_tau
+    tau, w_tau = tau_nodes(batch.d, batch.embedding, accuracy.soft_tau)
+    of_seeds = seed_nodes(batch, {}, tau, accuracy)
     shape, rows = np.broadcast_shapes(of_seeds.weight.shape, of_seeds.square.shape), tau.shape[1]
     T, square, weight = (np.broadcast_to(a, shape)[0].reshape(rows, -1)
                          for a in (of_seeds.lead, of_seeds.square, of_seeds.weight))
@@ -70,7 +70,9 @@ def soft_seeds(batch: Batch, accuracy: Accuracy) -> SoftSeeds:
     t, T, sigma, scale = (np.broadcast_to(a, mass.shape)[used] for a in (
         tau[0][:, None, None], lead[..., None], sigma[..., None], query))
     each = batch.at(np.zeros(len(t), dtype=np.intp))
-    skew, excess = score_cumulants(each, {}, t[:, None], (T / sigma)[:, None, None])
+    typical = {name: np.broadcast_to(x[0, :-1, None, None], mass.shape)[used][:, None]
+               for name, x in of_seeds.noise.items()}
+    skew, excess = score_cumulants(each, {}, t[:, None], (T / sigma)[:, None, None], typical)
     seeds = Seeds(each.V, each.L, each.d, each.N, t, T / sigma, skew.reshape(-1), excess.reshape(-1), batch.e,
                   batch.sphere)
     tie = fr.count_tie(each.V, each.L, each.d, each.N, batch.e, t) / sigma

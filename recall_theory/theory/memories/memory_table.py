@@ -13,7 +13,6 @@ from scipy.special import ndtri
 
 from ...numerics.thresholds import bisect, last_reaching
 from ...settings import SettingError, check_integer, check_proportion
-from ..accuracy import DEFAULT
 from ..bounds import BITS
 from ..domain import Batch
 from ..formulas import memory_laws as laws
@@ -21,6 +20,7 @@ from ..formulas.leading_laws import recall_interference
 from ..formulas.lower_bounds import bits_bound, permutation_bits
 from ..formulas.registry import formulas
 from ..recall import recall_and_accuracy
+from ..seed import SeedLaws
 from ..solve import RATIO_OF_LIMIT
 from .hebbian_memory import LARGEST_D, MOST_FACTS, MOST_STORED, SIZE_PRECISION, hebbian_capacity, hebbian_dimension
 
@@ -209,7 +209,7 @@ def linear_dimension(n: float) -> int:
 def recall_at(V: float, d: float) -> float:
     """Recall of V facts at dimension d, mean over seeds."""
     sure = np.zeros(1)
-    return float(recall_and_accuracy(Batch.of(V, 1, d, RATIO_OF_LIMIT * V), sure, sure, DEFAULT)["recall"][0])
+    return float(recall_and_accuracy(SeedLaws(Batch.of(V, 1, d, RATIO_OF_LIMIT * V)), sure, sure)["recall"][0])
 
 
 def attention_capacity(d: int, target: float, leading: float) -> int | None:
