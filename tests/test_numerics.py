@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from recall_theory.expressions import Language, evaluate, exact_number, integer_power, parse
-from recall_theory.numerics import lanczos, quadrature, unit_sphere
+from recall_theory.numerics import jacobi_matrices, quadrature, unit_sphere
 
 PLAIN = Language(("x", "y"), {"exp": (1, 1), "max": (2, 9)}, ValueError, "an expression", "there are x and y",
                  longest=200, largest_number=10**6, largest_power=16)
@@ -132,12 +132,28 @@ def test_orthonormal_polynomials_are_those_of_a_qr_decomposition():
     n, M = 12, 40
     rng = np.random.default_rng(3)
     t, root = np.sort(rng.normal(size=(3, M))), np.sqrt(rng.dirichlet(np.ones(M), size=3))
-    basis, diagonal, beside = lanczos.recursion(t, root, n)
+    basis, diagonal, beside = jacobi_matrices.recursion(t, root, n)
     for row in range(3):
         q, _ = np.linalg.qr(root[row][:, None] * np.polynomial.chebyshev.chebvander(t[row] / 4, n - 1))
         assert np.abs(basis[row] @ q) == pytest.approx(np.eye(n), abs=1e-9)
         jacobi = np.diag(diagonal[row]) + np.diag(beside[row], 1) + np.diag(beside[row], -1)
         assert basis[row] @ (t[row] * basis[row]).T == pytest.approx(jacobi, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 24])
+@pytest.mark.parametrize("least", [1, 1e-8, 1e-200, 0])
+def test_eigenvectors_of_jacobi_matrices(n, least):
+    """Some falling apart into blocks, and all eigenvalues of some of them alike."""
+    rng = np.random.default_rng()
+    diagonal = rng.normal(size=(50, n)) * rng.choice([0, 1, 1e6], size=(50, 1))
+    beside = rng.random((50, n - 1)) * rng.choice([1, least], size=(50, n - 1))
+    values, vectors = jacobi_matrices.eigen(diagonal, beside)
+    for row in range(50):
+        jacobi = np.diag(diagonal[row]) + np.diag(beside[row], 1) + np.diag(beside[row], -1)
+        size = max(np.abs(jacobi).max(), 1e-100)  # squares of lesser entries are no floats
+        assert values[row] / size == pytest.approx(np.linalg.eigvalsh(jacobi) / size, abs=1e-13)
+        assert vectors[row] @ np.diag(values[row]) @ vectors[row].T / size == pytest.approx(jacobi / size, abs=1e-13)
+        assert vectors[row].T @ vectors[row] == pytest.approx(np.eye(n), abs=1e-13)
 
 
 @pytest.mark.parametrize("apart", [0, 1e-12, 1e-9])
