@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 
 import numpy as np
 import pytest
@@ -126,8 +127,8 @@ COMPANY = {
 
 
 @pytest.mark.parametrize("kind", COMPANY)
-def test_a_prediction_does_not_depend_on_its_company(kind):
-    """Alone, among others, in another order and in a part of the array: the same to 1e-12."""
+def test_a_prediction_does_not_depend_on_its_company(kind, monkeypatch):
+    """Alone, among others, in another order, in a part of the array and a part at a time: the same to 1e-12."""
     shared = dict(COMPANY[kind])
     V, L, d, N = np.array([(256, 5, 293, 374), (20, 5, 293, 374), (64, 12, 72, 900), (100, 1, 110, 3000)]).T
     m = np.array(shared.pop("m")) if "m" in shared else None
@@ -139,6 +140,10 @@ def test_a_prediction_does_not_depend_on_its_company(kind):
         for name in OBSERVABLES:
             assert getattr(part, name) == pytest.approx(getattr(many, name)[order], abs=1e-12)
             assert part.spread[name] == pytest.approx(many.spread[name][order], abs=1e-12)
+    monkeypatch.setattr(importlib.import_module("recall_theory.theory.predict"), "SETTINGS_AT_ONCE", 3)
+    by_threes = predict_many(V, L, d, N, m=m, **shared).to_dict()
+    for name, column in many.to_dict().items():
+        assert list(by_threes[name]) == pytest.approx(list(column), abs=1e-12), name
     for i, p in enumerate(alone):
         for name in OBSERVABLES:
             assert getattr(many, name)[i] == pytest.approx(getattr(p, name), abs=1e-12)

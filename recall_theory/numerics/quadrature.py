@@ -7,7 +7,7 @@ Parameters are arrays (...), nodes and weights (..., n), from the eigenvalues of
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,13 +147,15 @@ def gauss_poisson(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
     w = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
     x, w = np.tile(i, (len(distinct), 1)), w / w.sum(axis=-1, keepdims=True)
     many = pdtrc(n - 1, distinct) >= MASS_LEFT_OUT
-    x[many], w[many] = gauss_charlier(distinct[many], n)
+    x[many], w[many] = gauss_charlier(distinct[many], n, golub_welsch_of_many)
     shape = (*np.shape(mean), n)
     return x[place].reshape(shape), w[place].reshape(shape)
 
 
-def gauss_charlier(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
-    """The n-point Gauss rule of a Poisson variable, its nodes kept from falling below 0.
+def gauss_charlier(mean: Any, n: int, rule: Callable[..., tuple[FloatArray, FloatArray]] = golub_welsch,
+                   ) -> tuple[FloatArray, FloatArray]:
+    """The n-point Gauss rule of a Poisson variable, its nodes kept from falling below 0; `rule` is that of a Jacobi
+    matrix.
 
     >>> x, w = gauss_charlier(2, 6)
     >>> round(float(w @ x**3), 10)
@@ -162,7 +164,7 @@ def gauss_charlier(mean: Any, n: int) -> tuple[FloatArray, FloatArray]:
     mean = np.asarray(mean, dtype=float)[..., None]
     i = np.arange(n)
     scale = np.maximum(np.sqrt(mean), 1)  # so that counts of any size are found to the same digits
-    x, w = golub_welsch_of_many(i / scale, np.sqrt(mean * i[1:]) / scale)
+    x, w = rule(i / scale, np.sqrt(mean * i[1:]) / scale)
     return np.maximum(mean + scale * x, 0), w
 
 

@@ -40,6 +40,7 @@ from .seed import SeedLaws, mean_and_std
 
 # Spreads are roots of differences: below these, of seeds and of an observation, they are rounding, and given as 0.
 RESOLVED, OBSERVABLE = 1 / 2_000_000, 1 / 10**8
+SETTINGS_AT_ONCE = 256  # of which each takes a megabyte; decides no value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -233,8 +234,20 @@ def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dic
     return {name: _each(x, of_array) if isinstance(x, Mapping) else of_array(x) for name, x in tree.items()}
 
 
+def _joined(trees: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One dictionary of dictionaries, with the arrays of all of these, which have the same names, one after another."""
+    return {name: _joined([tree[name] for tree in trees]) if isinstance(first, Mapping)
+            else np.concatenate([tree[name] for tree in trees]) for name, first in trees[0].items()}
+
+
 def _predicted(batch: Batch, accuracy: Accuracy) -> dict[str, Any]:
-    """The fields of `Prediction` for valid sizes."""
+    """The fields of `Prediction` for valid sizes, of which there are some."""
+    return _joined([_predicted_at_once(batch.at(slice(start, start + SETTINGS_AT_ONCE)), accuracy)
+                    for start in range(0, len(batch.V), SETTINGS_AT_ONCE)])
+
+
+def _predicted_at_once(batch: Batch, accuracy: Accuracy) -> dict[str, Any]:
+    """The same of so many settings as there is memory for."""
     L = batch.L
     if batch.embedding == "orthogonal":
         found, terms = orthogonal_prediction(batch, accuracy), orthogonal_terms(batch)
