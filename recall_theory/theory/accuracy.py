@@ -8,7 +8,7 @@ import math
 __all__ = ["DEFAULT", "LAW", "SEED_ROUNDING", "Accuracy"]
 
 SEED_ROUNDING = 2**-40  # seeds that differ by less, relative to what differs, differ by rounding alone
-LAW = 14  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
+LAW = 15  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Accuracy:
     steady: float = 0.25  # relative variance of that power, below which it gets a node less
     many_ahead: float = 8.0  # tokens of a sequence's noise that outrank a score, from which on it is never attended to
     few_ahead: float = 0.02  # the same below which it always is
-    rare: float = 1e-5  # weight of a score below which its node is left out
+    rare: float = 1e-5  # weight of a score, or of a seed at which recall is computed, below which its node is left out
     negligible: float = 1e-8  # weight of a fact and its samples, at a seed, below which the node is left out
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
     widest: float = 8.0  # times as many nodes over counts, at most, where these are spread over several logits

@@ -44,7 +44,7 @@ PER_TOKEN = {"attention-only": 1.6, "smooth": 1.6, "rough": 3.2}  # error to exp
 # without one and the trigger is in keys only; up to V, beyond which the law has the top score (for orthogonal
 # embeddings it has not)
 FEW_SAMPLES = {"attention-only": 36, "orthogonal": 32, "smooth": 56, "rough": 56}
-FEW_FOR_LONG = {"attention-only": 112, "orthogonal": 56, "smooth": 112, "rough": 112}
+FEW_FOR_LONG = {"attention-only": 112, "orthogonal": 56, "smooth": 72, "rough": 112}
 # N/V below which attention is less than predicted where the trigger is in keys only and L is from so many V to V; with
 # an MLP, under activations a share of at least `EVEN_PART` of whose mean square is their squared mean
 FEW_A_TOKEN = {"attention-only": (6, 1 / 2), "smooth": (12, 1 / 4)}

@@ -293,9 +293,12 @@ class SeedLaws:
         return self._at(rows, slice(n), self._taus[0][1], self.accuracy.behind_nodes, self.accuracy.ahead_nodes)
 
     def for_recall(self, rows: NDArray[np.intp]) -> SeedLaw:
-        """The same at fewer nodes."""
+        """The same at fewer nodes, of which rare ones are left out."""
         n, ahead = self._taus[0][0].shape[1], self.accuracy.seed_ahead * (2 if self.batch.sphere else 1)
-        return self._at(rows, slice(n, None), self._taus[1][1], self.accuracy.seed_behind, ahead)
+        law = self._at(rows, slice(n, None), self._taus[1][1], self.accuracy.seed_behind, ahead)
+        kept = law.weight > self.accuracy.rare
+        weight, of = law.weight[kept], law.of[kept]
+        return SeedLaw(law.seeds.at(kept), weight / np.bincount(of, weight)[of], of)
 
     def _at(self, rows: NDArray[np.intp], taus: slice, w_tau: FloatArray, behind: int, ahead: int) -> SeedLaw:
         """So many nodes of the snr behind and ahead of 0 at each of these tau."""
