@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ from .seed import SeedLaws, mean_and_std
 # Spreads are roots of differences: below these, of seeds and of an observation, they are rounding, and given as 0.
 RESOLVED, OBSERVABLE = 1 / 2_000_000, 1 / 10**8
 SETTINGS_AT_ONCE = 256  # of which each takes a megabyte; decides no value
+Fields = dict[str, Any]  # of predictions, by name: arrays, and dictionaries of arrays
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,29 +225,29 @@ def predictions_at(batch: Batch, accuracy: Accuracy = DEFAULT, shape: tuple[int,
                        trigger_in_value=bool(batch.e), beta=batch.beta)
 
 
-def _prediction(setting: Setting, fields: Mapping[str, Any], place: int) -> Prediction:
+def _prediction(setting: Setting, fields: Fields, place: int) -> Prediction:
     """That of a setting which stands at this place of the arrays."""
     return Prediction(setting, **_each(fields, lambda x: float(x[place])))
 
 
-def _each(tree: Mapping[str, Any], of_array: Callable[[FloatArray], Any]) -> dict[str, Any]:
+def _each(tree: Fields, of_array: Callable[[FloatArray], Any]) -> Fields:
     """The same dictionary of dictionaries, with a function of each array in its place."""
-    return {name: _each(x, of_array) if isinstance(x, Mapping) else of_array(x) for name, x in tree.items()}
+    return {name: _each(x, of_array) if isinstance(x, dict) else of_array(x) for name, x in tree.items()}
 
 
-def _joined(trees: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _joined(trees: Sequence[Fields]) -> Fields:
     """One dictionary of dictionaries, with the arrays of all of these, which have the same names, one after another."""
-    return {name: _joined([tree[name] for tree in trees]) if isinstance(first, Mapping)
+    return {name: _joined([tree[name] for tree in trees]) if isinstance(first, dict)
             else np.concatenate([tree[name] for tree in trees]) for name, first in trees[0].items()}
 
 
-def _predicted(batch: Batch, accuracy: Accuracy) -> dict[str, Any]:
+def _predicted(batch: Batch, accuracy: Accuracy) -> Fields:
     """The fields of `Prediction` for valid sizes, of which there are some."""
     return _joined([_predicted_at_once(batch.at(slice(start, start + SETTINGS_AT_ONCE)), accuracy)
                     for start in range(0, len(batch.V), SETTINGS_AT_ONCE)])
 
 
-def _predicted_at_once(batch: Batch, accuracy: Accuracy) -> dict[str, Any]:
+def _predicted_at_once(batch: Batch, accuracy: Accuracy) -> Fields:
     """The same of so many settings as there is memory for."""
     L = batch.L
     if batch.embedding == "orthogonal":

@@ -234,8 +234,8 @@ def seed_nodes(batch: Batch, moments: Moments, tau: FloatArray, accuracy: Accura
     tied = (3 + V / N) / V if batch.sphere else 0  # sum delta^4/(sum delta^2)^2, which fixed norms take off
     b0, w_b0 = gauss_of_gamma(2 / d / (1 + tied), accuracy.scale_nodes)
     Q, w_Q = gauss_of_gamma(2 * (1 - 1 / N) / (V - 1), accuracy.spread_nodes)
-    more = (_and_typical(tau)[:, :, None, None], _and_typical(b0)[:, None, :, None], _and_typical(Q)[:, None, None, :])
-    p = _step_two(batch, moments, 3, **dict(zip(("tau", "b0", "Q"), more, strict=True)))
+    p = _step_two(batch, moments, 3, tau=_and_typical(tau)[:, :, None, None], b0=_and_typical(b0)[:, None, :, None],
+                  Q=_and_typical(Q)[:, None, None, :])
     noise = _noise(p)
     z, w_chi = gauss_hermite(accuracy.noise_nodes)
     typical = {name: token[..., -1:, -1:, -1:] for name, (token, _) in noise.items()}
