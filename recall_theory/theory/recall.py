@@ -168,15 +168,13 @@ def recall_and_accuracy(laws: SeedLaws, missed: FloatArray, finite: FloatArray) 
         seeds_of_kind[sure, long] = seeds_of(laws, where, sure, long)
 
     def computed(rules: Rules, members: list[int]) -> None:
-        part = batch.at(np.array(members))
-        read_out: ReadOut = InnerProduct()
-        if part.phi is not None and part.m is not None:
-            nodes = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
-            d = min(float(part.d[0]), accuracy.wide * float(part.V[0]))
-            read_out = NeuronKernel(part.phi, float(part.m[0]), d, part.sphere, nodes)
         all_seeds, weights, of = seeds_of_kind[rules.sure, rules.long]
         rows = np.flatnonzero(np.isin(of, members))
         seeds = all_seeds.at(rows)
+        read_out: ReadOut = InnerProduct()
+        if batch.phi is not None and batch.m is not None:
+            nodes = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
+            read_out = NeuronKernel(batch.phi, float(batch.m[members[0]]), float(seeds.d[0]), batch.sphere, nodes)
         columns = recall_given(seeds, read_out, rules, batch.bits)
         for i in members:
             mine = of[rows] == i
