@@ -15,6 +15,7 @@ from recall_theory.simulate import three_step as counts
 from recall_theory.theory import seed as law
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.domain import Batch
+from recall_theory.theory.formulas import score_shape as shape
 from recall_theory.theory.formulas import step_two as terms
 from recall_theory.theory.formulas.wishart_moments import along_mean_on_sphere, pairings, wishart
 
@@ -172,6 +173,72 @@ def test_the_mean_embedding_on_the_sphere():
     far = along_mean_on_sphere(1e6 * V, 1e6 * d)
     for draws, leading in zip(found[1:], (far[1] * 1e6**7, far[2] * 1e6**9), strict=True):
         assert abs(leading) > 1.2 * abs(draws.mean()) + 5 * draws.std() / n**0.5
+
+
+@pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
+def test_tokens_drawn_for_two_samples_count_twice(embedding):
+    """The two sums over drawn vocabularies; that the product is d/V, as up to law 15, is rejected."""
+    V, d = 60, 90
+    z = np.random.default_rng().normal(size=(150, V, d)) / np.sqrt(d)
+    if embedding == "sphere":
+        z /= np.linalg.norm(z, axis=-1, keepdims=True)
+    z -= z.mean(axis=1, keepdims=True)
+    G = z @ z.mT
+    again = G @ G / V
+    p = terms.StepTwo(V, 20, d, 600, kappa=int(embedding == "gaussian"))
+    diagonal = np.diagonal(again, axis1=1, axis2=2)
+    square = (d / V)**2 * ((diagonal[:, :, None] * G**2).sum((1, 2)) - np.trace(again @ again, axis1=1, axis2=2))
+    assert_mean(square, terms.drawn_square(p), 5, 0.04 * terms.drawn_square(p))
+    product = (d / V)**2 * (again * G**2).sum((1, 2))
+    assert_mean(product, terms.drawn_product(p), 5, 0.05 * terms.drawn_product(p))
+    assert d / V < 0.6 * product.mean()
+
+
+def test_what_all_values_share_has_its_cumulants():
+    """v h + v q + s with normal v, q and s, of the variances that the formula has; without the product v q, whose
+    fourth cumulant it is, nothing is left."""
+    p, n, rng = terms.StepTwo(34.0, 60.0, 81.0, 386.0, e=0, kappa=0), 4_000_000, np.random.default_rng()
+    known = shape.Scores({}, 0, 0, label=1.3, length=0.8)
+    tight = p.moments[2] / p.d
+    variance = known.label * (terms.noise_strength(p) + terms.fact_strength(p)) / p.V
+    of_q = known.length / known.label * p.c**2 / (p.V * p.d)
+    joint = known.length * terms.mean_pull(p) * p.c * tight / (p.V * p.d)
+    v, q = rng.normal(size=(2, n)) * np.sqrt([[variance], [of_q]])
+    s = joint / of_q * q
+    sigma = np.sqrt(variance) * p.c**2 * tight
+    found = (v * (p.c**2 * tight + q) + s) / sigma
+    third, fourth = shape.shared_values(p, known)
+    for k, told in ((3, third / sigma**3), (4, fourth / sigma**4)):
+        parts = [stats.kstat(part, k) for part in found.reshape(40, -1)]
+        assert_mean(parts, told, 5, 0.01 * told)
+        assert told > 20 * np.std(parts) / 40**0.5
+
+
+def test_the_noise_beside_the_lead():
+    """g of covariance sum_a s_a Sigma^a: the tokens' mean squared noise, and its slope in the squared lead."""
+    V, d, n = 200, 120, 4000
+    rng, p = np.random.default_rng(), terms.StepTwo(200.0, 20.0, 120.0, 800.0, e=0)
+    noise = {"mean embedding": 1.0, "sequence sampling": 0.3}
+    powers = {"mean embedding": 2, "sequence sampling": 1}
+    squares, slopes = [], []
+    for _ in range(60):
+        z = rng.normal(size=(V, d)) / np.sqrt(d)
+        cov = np.cov(z.T, bias=True)
+        value, axes = np.linalg.eigh(cov)
+        M = sum(noise[name] / (p.moments[i + 1] / d**i) * value**i for name, i in powers.items())
+        g = rng.normal(size=(n, d)) * np.sqrt(M) @ axes.T
+        trigger = rng.normal(size=d)
+        trigger /= np.linalg.norm(trigger)
+        T, square = g @ trigger, ((g @ axes)**2 @ value) * V / (V - 1)
+        squares.append(square.mean())
+        slopes.append(np.polynomial.polynomial.polyfit(T**2, square, 1)[1])
+    of_lead = sum(noise[name] * p.moments[i] / p.moments[i + 1] for name, i in powers.items())
+    turn = (sum(noise.values()) - of_lead) / d / of_lead  # z.(Sigma - 1/d) M z over z.M z
+    plain, more = law._beside_lead(p, noise, of_lead, turn)
+    overlap = (1 + d * turn)**2 / d
+    assert_mean(squares, plain + (overlap + more) * of_lead, 5, 0.01)
+    assert_mean(slopes, overlap + more, 5, 0.05 * (overlap + more))
+    assert more > 0.1 * overlap  # which the overlap alone does not show
 
 
 def test_rivals_by_enumeration():

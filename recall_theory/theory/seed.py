@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from ..activations import Activation
 from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.gaussian_kernels import gaussian_rule, hermite_projection
-from ..numerics.quadrature import condense, gauss_hermite, gauss_legendre, gauss_of_gamma
+from ..numerics.quadrature import condense_with, gauss_hermite, gauss_legendre, gauss_of_gamma
 from ..numerics.unit_sphere import score_of_skewed, skewed_of_score
 from .accuracy import DEFAULT, Accuracy
 from .domain import Batch
@@ -39,6 +39,7 @@ TOO_FLAT = 1e-8  # a fourth cumulant or a variance that changes no score, as far
 LEAST_EXCESS = -4 / 3  # guard: acts where scores are flatter than a coordinate in two dimensions, whose excess is -3/2
 OUTSIDE = 1e-16  # guard: acts beyond the sphere, where no token scores
 NO_MASS = 1e-15  # guard: acts where all seeds of a row lead, or none
+LEAST_BESIDE = 1 / 20  # guard: acts at a few tokens or dimensions, where corrections are as large as what they correct
 LEAST_NOISE = 1e-20  # guard: acts on a line, where nothing is left beside the trigger
 RARE = 1e-9  # guard: acts where V is so large that no two draws of a sequence agree
 ORDERS = 24  # of Hermite's polynomials in the kernel's slope, whose terms fall like order^(-3/2) at a kink
@@ -306,17 +307,18 @@ class SeedLaws:
         tau, lead, square, weight = (x[rows, taus] for x in (nodes.tau, nodes.lead, nodes.square, nodes.weight))
         # acts on a line at V near 10^15, where products overflow
         snr = np.nan_to_num(lead / np.sqrt(square))
+        log = np.log(np.broadcast_to(square, snr.shape))
         flat, sides = (*tau.shape, -1), []
         for side, n in ((0, behind), (1, ahead)):
-            w = weight[..., side, :].reshape(flat)
+            x, w, y = (a[..., side, :].reshape(flat) for a in (snr, weight, log))
             mass = w.sum(-1, keepdims=True)
             some = mass > NO_MASS
-            at, condensed = condense(snr[..., side, :].reshape(flat),
-                                     np.where(some, w / np.where(some, mass, 1), 1 / w.shape[-1]), n)
-            sides.append((at, condensed * np.where(some, mass, 0)))
-        at, weights = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
+            at, condensed, there = condense_with(x, np.where(some, w / np.where(some, mass, 1), 1 / w.shape[-1]), y, n)
+            sides.append((at, condensed * np.where(some, mass, 0),
+                          np.clip(there, y.min(-1, keepdims=True), y.max(-1, keepdims=True))))
+        at, weights, log = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
         skew, excess = score_cumulants(settings, {name: x[rows] for name, x in self._moments.items()}, tau, at,
-                                       {name: x[rows, :-1][:, taus] for name, x in nodes.noise.items()})
+                                       np.exp(log), {name: x[rows, :-1][:, taus] for name, x in nodes.noise.items()})
         return nodes_with_weight(self.batch.at(rows), w_tau[rows][:, :, None] * weights, tau[:, :, None], at, skew,
                                  excess)
 
@@ -347,7 +349,7 @@ def _lead_and_noise(p: StepTwo, noise: dict[str, st.Pair], chi: FloatArray,
     The fluctuation of the lead comes with a tilt of the tokens' scores, by `_turn`: the overlap of a token's score with
     the trigger is (T + d turn (T - T0))^2/(tau d).
     """
-    perp, of_lead = (np.maximum(sum(pair[i] for pair in noise.values()), TINY) for i in (0, 1))
+    of_lead = np.maximum(sum(seen for _, seen in noise.values()), TINY)
     lead, spread = st.lead(p), np.sqrt(of_lead)
     mean, width, skew = (_nodes_alone(x) for x in (
         lead, spread, np.clip(st.lead_third(p) / spread**3, -MOST_SKEW, MOST_SKEW)))
@@ -370,34 +372,59 @@ def _lead_and_noise(p: StepTwo, noise: dict[str, st.Pair], chi: FloatArray,
     echo, tau, d = st.echo(p), column(p.tau), column(p.d)
     drawn = column(echo * p.tau / p.d / p.V / of_lead)
     overlap = (T * (1 + drawn * off) + column(turn * p.d) * off)**2 / (tau * d)
-    # tokens are V - 1 draws about their mean; on a line they have no other noise than the trigger's
-    plain = np.maximum(perp * p.V / (p.V - 1) * (1 - 1 / p.d), LEAST_NOISE * (lead**2 + of_lead) + TINY)
+    plain, curved = _beside_lead(p, {name: token for name, (token, _) in noise.items()}, of_lead, turn)
+    plain = np.maximum(plain, LEAST_NOISE * (lead**2 + of_lead) + TINY)
     # Fluctuations with the lead are at most half of the noise at one standard deviation: less only at a few tokens.
     along = echo * turn_again * spread + st.lead_with_noise(p, 1) / (2 * spread) + st.echo_by_lead(p) * spread / 2
     along = column(along / np.maximum(plain, 2 * np.abs(along) + TINY) / spread)
     scatter = column(plain) * chi[:, None, None, None, :, None, None] * (1 + along * off)**2
-    return T, np.maximum(overlap + scatter, TINY), weight[..., None, :, :]
+    return T, np.maximum(overlap + scatter + column(curved) * off**2, TINY), weight[..., None, :, :]
 
 
-def score_cumulants(batch: Batch, moments: Moments, tau: FloatArray, snr: FloatArray,
+def _beside_lead(p: StepTwo, noise: dict[str, Real], of_lead: Real, turn: Real) -> tuple[Real, Real]:
+    """The tokens' squared noise beside their overlap with the trigger, (T0 + k (T - T0))^2/(tau d) with
+    k = 1 + d `turn`: its mean over seeds, and what it is more per (T - T0)^2.
+
+    `noise` S is that of g in all directions, of which the lead has a share f of its variance `of_lead`. So S and
+    T0^2/(tau d) and (1 - f) of_lead/(tau d) are all there is, on average; and where g has a large part along the
+    trigger, tokens see more of it. Tokens are V - 1 draws about their mean.
+    """
+    m, parts = p.moments, [(cause.power, value) for cause, value in _by_cause(p, noise)]
+    S = np.maximum(sum(noise.values()), TINY)
+    seen = np.maximum(sum(a * m[i] / m[i + 1] for i, a in parts), TINY)
+    f = np.minimum(p.tau * seen / of_lead, 1)
+    square = sum(a * b * m[i + j + 1] / (m[i + 1] * m[j + 1]) for i, a in parts for j, b in parts)
+    more = p.V / (p.V - 1) * f * (square - S**2) / (p.d * seen)
+    rest = ((1 - f) - (1 + p.d * turn)**2) * of_lead / (p.tau * p.d)
+    least = LEAST_BESIDE * (1 - 1 / p.d) * S  # on a line there is nothing beside the trigger
+    return np.maximum(p.V / (p.V - 1) * S + rest - more, least), more / of_lead
+
+
+def _by_cause(p: StepTwo, noise: dict[str, Real]) -> list[tuple[st.Cause, Real]]:
+    """The causes of noise, with the value that each has in a dictionary by name."""
+    return [(cause, noise[name]) for cause in st.CAUSES
+            if (name := cause.alone if p.m is None else cause.mlp) in noise]
+
+
+def score_cumulants(batch: Batch, moments: Moments, tau: FloatArray, snr: FloatArray, square: FloatArray,
                     typical: dict[str, FloatArray]) -> tuple[Real, Real]:
-    """Third and fourth cumulant (B, tau, K) of the standardised scores at this snr, of the `typical` noise (B, tau) by
-    cause.
+    """Third and fourth cumulant (B, tau, K) of the standardised scores at this snr and variance, of the `typical` noise
+    (B, tau) by cause.
 
     That of the linear part of an activation: what the rest adds is taken as normal.
     """
     p = _step_two(batch, moments, 2, tau=tau[:, :, None])
     noise = {name: token[:, :, None] for name, token in typical.items()}
-    S = np.maximum(sum(noise.values()), TINY)
-    # sigma^2 = S + snr^2 sigma^2/(tau d); the tokens' overlap with the trigger is at most 15/16 of it
+    # the tokens' overlap with the trigger is snr^2/(tau d) of their variance, at most 15/16
     left = np.maximum(1 - snr**2 / (p.tau * p.d), LEAST_REST)
-    square = S / left
-    third, fourth = score_shape.cumulants(p, noise, square - S, snr * np.sqrt(square))
-    square = square * p.V / (p.V - 1)  # tokens are V - 1 draws about their mean
+    about_mean = square * (p.V - 1) / p.V  # tokens are V - 1 draws about their mean
+    embedding = {name: value for name, value in noise.items() if name.endswith(score_shape.MEAN_EMBEDDING)}
+    scores = score_shape.scores_of_seed(p, noise, about_mean, left, snr * np.sqrt(square), _noise_spread(p, embedding))
+    third, fourth = score_shape.cumulants(p, scores)
     others = sum(third[cause] for cause in ("norms", "shared values", "noise counts"))
     skew = sum(third.values()) / square**(3 / 2)
-    # the fourth cumulant that goes with the others' third one is that of a gamma variable
-    excess = fourth / square**2 + 3 * others**2 / square**3 / 2
+    # the fourth cumulant that goes with the others' third one is that of a gamma variable, where it has no own
+    excess = fourth / square**2 + 3 * (others**2 - third["shared values"]**2) / square**3 / 2
     # guard: acts at a few tokens; V numbers have no greater cumulants
     most = (p.V - 2) / np.sqrt(p.V - 1)
     return _composed(np.clip(skew, -most, most), np.minimum(excess, p.V))
@@ -426,8 +453,7 @@ def _noise_spread(p: StepTwo, typical: dict[str, FloatArray]) -> Real:
     """
     m = p.moments
     total = np.maximum(sum(typical.values()), TINY)
-    share = [(cause.power, typical[name] / total, cause.alone is not None) for cause in st.CAUSES
-             if (name := cause.alone if p.m is None else cause.mlp) in typical]
+    share = [(cause.power, value / total, cause.alone is not None) for cause, value in _by_cause(p, typical)]
     square = sum(a * b / (m[i + 1] * m[j + 1])
                  * (m[i + j + 2] + (i + 1) * (j + 1) / p.V * (m[i + j + 1] - (1 - p.kappa) * m[i + 1] * m[j + 1]))
                  for i, a, _ in share for j, b, _ in share)

@@ -72,7 +72,7 @@ def soft_seeds(batch: Batch, accuracy: Accuracy) -> SoftSeeds:
     each = batch.at(np.zeros(len(t), dtype=np.intp))
     typical = {name: np.broadcast_to(x[0, :-1, None, None], mass.shape)[used][:, None]
                for name, x in of_seeds.noise.items()}
-    skew, excess = score_cumulants(each, {}, t[:, None], (T / sigma)[:, None, None], typical)
+    skew, excess = score_cumulants(each, {}, t[:, None], (T / sigma)[:, None, None], (sigma**2)[:, None, None], typical)
     seeds = Seeds(each.V, each.L, each.d, each.N, t, T / sigma, skew.reshape(-1), excess.reshape(-1), batch.e,
                   batch.sphere)
     tie = fr.count_tie(each.V, each.L, each.d, each.N, batch.e, t) / sigma

@@ -7,9 +7,10 @@ docs/derivations/seed.md, "The shape of the scores".
 
 from __future__ import annotations
 
+import dataclasses
 from math import comb
 
-from .generic import Real, cbrt
+from .generic import Real, cbrt, maximum
 from .step_two import (
     Pair,
     StepTwo,
@@ -26,6 +27,11 @@ from .step_two import (
 )
 from .wishart_moments import along_mean_on_sphere
 
+MEAN_EMBEDDING = "mean embedding"  # ends the name of a cause, with an MLP and without
+OF_MEAN = (MEAN_EMBEDDING, "MLP noise: mean")  # causes that are quadratic in the label noise
+LEAST = 1e-300  # guard: acts where there is no noise
+LEAST_TIMES = 1e-6  # guard: acts where all of a seed's scores are their overlap with the trigger
+
 
 def power_of_norm(k: int, p: StepTwo) -> Real:
     """E |z|^(2k) of a token's embedding."""
@@ -39,6 +45,37 @@ def own_multiplier(k: int, straight: Real, p: StepTwo) -> Real:
     """E h^k of h = z(c^2 Sigma + a)z = rho^2 c^2/V + rho straight, what a token's own coefficient adds to its score."""
     turn = p.c**2 / p.V
     return sum(comb(k, j) * turn**j * straight**(k - j) * power_of_norm(k + j, p) for j in range(k + 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Scores:
+    """The scores of one seed: their `noise` by cause, as `step_two.parts` names it, the variance of their `overlap`
+    with the trigger, and the lead T. As factors of the usual: the `label` noise, and the mean embedding's variance per
+    label noise, `length`, whose squared length has the relative variance `spread` over seeds."""
+
+    noise: dict[str, Real]
+    overlap: Real
+    lead: Real
+    label: Real = 1
+    length: Real = 1
+    spread: Real = 0
+
+
+def scores_of_seed(p: StepTwo, typical: dict[str, Real], square: Real, left: Real, T: Real, spread: Real) -> Scores:
+    """Those of variance `square`, of which a share is `left` beside the trigger, where the `typical` noise is this.
+
+    The variance differs by the label noise r = b0 Q, which counts twice in the mean embedding's part and once in the
+    rest, and by the mean embedding's own spread: given the sum, log r is its regression.
+    """
+    S = maximum(sum(typical.values()), LEAST)
+    share = maximum(sum(value for name, value in typical.items() if name.endswith(OF_MEAN)) / S, LEAST)
+    label_spread = 2 / p.d + 2 * (1 - 1 / p.N) / (p.V - 1)
+    times = maximum(square * left / S, LEAST_TIMES)
+    slope = (1 + share) * label_spread
+    label = times**(slope / ((1 + share) * slope + share**2 * spread))
+    mean = maximum(times - (1 - share) * label, 0) / share
+    noise = {name: value * (mean if name.endswith(OF_MEAN) else label) for name, value in typical.items()}
+    return Scores(noise, square * (1 - left), T, label, mean / label, spread)
 
 
 def by_norm(p: StepTwo, noise: dict[str, Real], overlap: Real) -> tuple[Real, Real, Real]:
@@ -58,7 +95,7 @@ def by_norm(p: StepTwo, noise: dict[str, Real], overlap: Real) -> tuple[Real, Re
     stored_rho = (m[3] + 4 * m[2] * q + 3 * q**2 + 2 * q * (1 + q) * (1 + 2 * q)) / m[4]
     sampled_rho = (m[2] + q) / m[2]
     mean_rho = (m[2] + 4 * q + 3 * q**2) / m[3]
-    embedding = of("mean embedding")
+    embedding = of(MEAN_EMBEDDING)
     rest = sum(noise.values()) - embedding + overlap
     rest = rest + of("noise tokens", "informative tokens") * (stored_rho - 1)
     rest = rest + of("sequence sampling", "class covariance") * (sampled_rho - 1)
@@ -71,7 +108,7 @@ def by_norm(p: StepTwo, noise: dict[str, Real], overlap: Real) -> tuple[Real, Re
     return rest + (shared + along) * (mean_rho - 1) + embedding * mean_rho, embedding * mean_rho, turned
 
 
-def norms(p: StepTwo, slope_of_variance: tuple[Real, Real, Real]) -> Real:
+def norms(p: StepTwo, slope_of_variance: tuple[Real, Real, Real], label: Real = 1) -> Real:
     """Long embeddings score higher and vary more: own coefficients (rho - 1)/(L V)^2 of the classes' own tokens
     and (rho - 1)/(N L V) of the sequences that hold them.
 
@@ -80,7 +117,7 @@ def norms(p: StepTwo, slope_of_variance: tuple[Real, Real, Real]) -> Real:
     """
     whole, embedding, turned = slope_of_variance
     own = (p.within * class_pull(p) + p.h1 * self_pull(p)) * (p.kappa * whole + turned)
-    tied = (1 - p.kappa) * mean_pull(p) / p.V**2 * (p.V / p.d + 1) * (whole - embedding)
+    tied = label * (1 - p.kappa) * mean_pull(p) / p.V**2 * (p.V / p.d + 1) * (whole - embedding)
     return 3 * (2 / p.d) * (own - tied)
 
 
@@ -91,13 +128,21 @@ def directions(p: StepTwo, slope_of_variance: tuple[Real, Real, Real]) -> Real:
     return -(1 - p.kappa) * 6 / (p.d + 2) * (whole**2 - embedding**2)
 
 
-def shared_values(p: StepTwo, T: Real) -> Real:
-    """A token's own coefficient v_b in the value direction enters twice: through h, and times the token's overlap
-    with what all values share, c zbar + e z_trig/L, which its score contains as well."""
-    a, tight = p.e * p.c * p.tau / p.L, p.moments[2] / p.d
-    shared = (mean_pull(p) * p.c * tight / (p.V * p.d) + p.e * T / (p.L * p.d)) * (1 + 6 * p.kappa / p.d)
-    linear = p.K1**2
-    return 6 / p.V * linear * (noise_strength(p) * p.c**2 * tight + fact_strength(p) * (p.c**2 * tight + a)) * shared
+def shared_values(p: StepTwo, scores: Scores) -> Pair:
+    """Third and fourth cumulant: a token's own coefficient v_b in the value direction enters twice, through h, and
+    times the token's overlap q_b with what all values share, c zbar + e z_trig/L, which its score contains as well.
+
+    v_b h + v_b q_b + s_b, v_b normal and q_b and s_b jointly normal, has 6 E[v^2] h E[q s] and
+    12 E[v^2] E[q s]^2 + 12 (E[v^2] h)^2 E[q^2] + 6 (E[v^2] E[q^2])^2, with E|z|^6 and, in its first term, E|z|^8.
+    """
+    a, tight, label = p.e * p.c * p.tau / p.L, p.moments[2] / p.d, scores.label
+    overlap = scores.length * mean_pull(p) * p.c * tight / (p.V * p.d) + p.e * scores.lead / (p.L * p.d)
+    noise, facts = (p.K1**2 / p.V * strength for strength in (noise_strength(p), fact_strength(p)))
+    straight = noise * p.c**2 * tight + facts * (p.c**2 * tight + a)  # E[v^2] h, and this and the next per label noise
+    own = noise + facts
+    square = (scores.length * p.c**2 / p.V + label * p.e * p.tau / p.L**2) / p.d  # E[q^2], times label noise
+    fourth = 12 * label * (own * overlap**2 * (1 + 12 * p.kappa / p.d) + straight**2 * square)
+    return 6 * label * straight * overlap * (1 + 6 * p.kappa / p.d), fourth + 6 * (own * square)**2
 
 
 def own_counts(p: StepTwo) -> tuple[Real, Real, Real]:
@@ -154,15 +199,18 @@ def noise_counts(p: StepTwo) -> Real:
             + rho * h3 * unit**3 * thrice)
 
 
-def cumulants(p: StepTwo, noise: dict[str, Real], overlap: Real, lead: Real) -> tuple[dict[str, Real], Real]:
-    """The third cumulant of a token's score, by cause, and the fourth without what goes with the third ones of others
-    than class counts and mean embedding. Arguments as those of `by_norm`; `lead` is T."""
-    slope, pull = by_norm(p, noise, overlap), mean_pull(p)
-    of_mean = [(1 - p.kappa) * value for value in along_mean_on_sphere(p.V, p.d)[1:]]
+def cumulants(p: StepTwo, scores: Scores) -> tuple[dict[str, Real], Real]:
+    """The third cumulant of a token's score, by cause, and the fourth without what goes with the third ones of norms
+    and noise counts."""
+    slope, pull, mean = by_norm(p, scores.noise, scores.overlap), mean_pull(p), scores.length * scores.label
+    # powers of the mean embedding's length, over their means: of a lognormal variable
+    of_third, of_fourth = mean**(3 / 2) / (1 + scores.spread)**(3 / 8), mean**2 / (1 + scores.spread)
+    embedding = [(1 - p.kappa) * value for value in along_mean_on_sphere(p.V, p.d)[1:]]
     third, fourth = class_counts(p)
-    by_cause = {"norms": norms(p, slope), "mean embedding": pull**3 * of_mean[0],
-                "shared values": shared_values(p, lead), "class counts": third, "noise counts": noise_counts(p)}
-    return by_cause, fourth + directions(p, slope) + pull**4 * of_mean[1]
+    shared, of_shared = shared_values(p, scores)
+    by_cause = {"norms": norms(p, slope, scores.label), "mean embedding": pull**3 * embedding[0] * of_third,
+                "shared values": shared, "class counts": third, "noise counts": noise_counts(p)}
+    return by_cause, fourth + of_shared + directions(p, slope) + pull**4 * embedding[1] * of_fourth
 
 
 record("attention.cumulant.mean_embedding", "Third cumulant of the tokens' products with Sigma zbar on the sphere",
@@ -175,4 +223,6 @@ record("attention.cumulant.class_counts.fourth", "Fourth cumulant of the tokens'
 record("attention.cumulant.class_counts", "Third cumulant of the tokens' scores by their counts as facts",
        "V L d N e tau kappa")(lambda p: class_counts(p)[0])
 record("attention.cumulant.shared_values", "Third cumulant of the tokens' scores by what all values share",
-       "V L d N e tau b0 kappa")(lambda p: shared_values(p, lead(p)))  # at the mean lead
+       "V L d N e tau b0 kappa")(lambda p: shared_values(p, Scores({}, 0, lead(p)))[0])  # at the mean lead
+record("attention.cumulant.shared_values.fourth", "Fourth cumulant of the tokens' scores by what all values share",
+       "V L d N e tau b0 kappa")(lambda p: shared_values(p, Scores({}, 0, lead(p)))[1])

@@ -304,19 +304,19 @@ def echo(p: StepTwo) -> Real:
 @once
 def stored_by_outputs(p: StepTwo) -> tuple[tuple[Real, Real, Real], tuple[Real, Real, Real]]:
     """(strength, a, b) of what informative and what noise tokens add to the value direction: a vector of covariance
-    strength Sigma, which tokens see through c^2 Sigma + a, and the trigger through c^2 Sigma + b."""
+    strength Sigma, which tokens see through c Sigma + a, and the trigger through c Sigma + b."""
     trigger = p.e * p.tau / p.L
     return ((fact_strength(p), trigger * p.c, 3 * trigger * p.c),
             (noise_strength(p), -trigger / p.L, trigger * (p.c - 2 / p.L)))
 
 
 def _turned(p: StepTwo, k: int, first: Real, second: Real) -> Real:
-    """tr Sigma^(k + 2) (c^2 Sigma + first)(c^2 Sigma + second)."""
-    return p.c**4 * p.trace(k + 4) + p.c**2 * (first + second) * p.trace(k + 3) + first * second * p.trace(k + 2)
+    """tr Sigma^(k + 2) (c Sigma + first)(c Sigma + second)."""
+    return p.c**2 * p.trace(k + 4) + p.c * (first + second) * p.trace(k + 3) + first * second * p.trace(k + 2)
 
 
 def _stored(p: StepTwo, strength: Real, a: Real, b: Real) -> Pair:
-    """Variance over tokens of z.(c^2 Sigma + a)v, and of z_trig.(c^2 Sigma + b)v; v has covariance strength Sigma, and
+    """Variance over tokens of z.(c Sigma + a)v, and of z_trig.(c Sigma + b)v; v has covariance strength Sigma, and
     weighs what the outputs store."""
     weight = (1 - p.width) * p.K1**2 * strength
     return weight * _turned(p, 0, a, a), weight * p.tau / p.d * _turned(p, -1, b, b)
@@ -359,9 +359,10 @@ def mean_squared(p: StepTwo) -> Pair:
 
 @once
 def count_overlap(p: StepTwo) -> Real:
-    """2 V Cov of a token's two coefficients, n(n - lam)/(L N^2) as a stored fact and c n(n - 1)/(L N)^2."""
+    """2 V Cov of a token's two coefficients, n(n - lam)/(L N^2) as a stored fact and c n(n - 1)/(L N)^2. On the sphere
+    each of |u|^2, |u|^2 and |z|^2 about the mean is 1 - 1/V; of Gaussian embeddings, norms make up for it."""
     covariance = given_counts(p, 2 * p.lam**3 + 4 * p.lam**2, 2 * p.lam**3 + 12 * p.lam**2 + 4 * p.lam)
-    return 2 * p.V * p.c / (p.L**3 * p.N**4) * covariance
+    return 2 * p.V * p.c / (p.L**3 * p.N**4) * covariance * (1 - 1 / p.V)**(3 * (1 - p.kappa))
 
 
 # --- the noise, by cause: variance of a token's score and, over seeds, of the lead ------------------
@@ -387,8 +388,17 @@ def trigger_echo(p: StepTwo) -> Pair:
 
 
 def noise_tokens(p: StepTwo) -> Pair:
-    """Noise tokens are stored by the correlation of outputs with the label noise."""
-    return _stored(p, *stored_by_outputs(p)[1])
+    """Noise tokens are stored by the correlation of outputs with the label noise.
+
+    What a fact's own samples share is taken off their noise tokens, by |w|^2 p/L^2 (`taken_off`). On the sphere the
+    tokens' norms tie what is stored to the mean embedding (`tied`).
+    """
+    token, seen = _stored(p, *stored_by_outputs(p)[1])
+    m = p.moments
+    tied = (1 - p.kappa) * 4 / p.V * (m[3] + 2 * p.d / p.V * m[2]) / m[4]
+    taken_off = (2 * (1 - p.width) * p.K1 * p.within * p.c**3 * (1 + p.e * p.tau) / (p.L**3 * p.N)
+                 * p.b0 * p.Q * (2 + 1 / p.lam) / (p.N * p.V))
+    return token * (1 - tied) - taken_off * p.trace(3), seen - taken_off * p.along(2)
 
 
 def informative_tokens(p: StepTwo) -> Pair:
@@ -411,21 +421,45 @@ def _squares(p: StepTwo) -> tuple[Real, Real, Real]:
     return pair, fact, Be**2
 
 
+@record("attention.drawn_square", "Square of what the tokens drawn for one sample store for those of another, in units "
+        "of that at V >> d", "V d kappa", regime="V, d large at any ratio d/V", limits="1 at V >> d")
+@once
+def drawn_square(p: StepTwo) -> Real:
+    """(d/V)^2 sum_bb' (y_b.Sigma y_b)(y_b.y_b')^2 - d^2 tr Sigma^4, y the embeddings about their mean: fixed norms take
+    off the second term, and norms that fluctuate make up for it."""
+    return p.moments[2]**2 - (1 - p.kappa) * p.moments[4] / p.d
+
+
+@record("attention.drawn_product", "Product of what the tokens drawn for two samples store for each other, in units of "
+        "attention.drawn_square", "V d kappa", regime="V, d large at any ratio d/V", limits="d/V at V >> d")
+@once
+def drawn_product(p: StepTwo) -> Real:
+    """(d/V)^2 sum_bb' (y_b.Sigma y_b')(y_b.y_b')^2, which b = b' decides."""
+    q, m2 = p.d / p.V, p.moments[2]
+    return q * m2 / (1 + (1 - p.kappa) * (3 + 8 * q + 2 * q**2) / (p.d * m2))
+
+
 def sequence_sampling(p: StepTwo) -> Pair:
-    """Each sequence holds a sample of the noise tokens, not their covariance."""
+    """Each sequence holds a sample of the noise tokens, not their covariance.
+
+    The noise of sample i weighs sample j, and that of j sample i: both hold the same draws (`drawn_product`).
+    """
     V, L, d, N, c, tau, m2 = p.V, p.L, p.d, p.N, p.c, p.tau, p.moments[2]
-    b = 1 / d + squared_counts(p) / V
+    square, swapped = drawn_square(p), drawn_product(p) / m2
+    centred = (1 - 1 / V)**2  # of the squared overlap of two outputs
+    b = centred * (1 / d + squared_counts(p) / V)
     labels = _label_pull(p)
-    facts = m2 / d * (squared_counts(p) / (d * V) + cubed_counts(p) / V**2)
+    facts = centred * (squared_counts(p) / (d * V) + cubed_counts(p) / V**2) * (square / m2 + 2 * swapped) / d
     pull = facts / L**2 + labels
     few, scale, linear = 1 - p.width, c**2 / (N * L), p.K1**2 - p.A**2
     norms = p.h1**2 * p.kappa * 2 * V / d**2 * self_pull(p)**2
     pair, fact, of_norms = _squares(p)
     weight = p.w0 / N * ((pair + of_norms) / (N * L) + fact / (V * L**2))
     token, seen = over_samples(p, 1)
-    return (few * (p.A**2 * scale * (m2 / d * pull + c * b * (m2**2 + d / V) / (N * L * d**2))
+    pairs = c * b / (N * L * d**2)
+    return (few * (p.A**2 * scale * (m2 / d * pull + pairs * (square + m2 * swapped))
                    + weight * token + linear * m2 / d * scale * labels) + norms * m2,
-            few * (p.A**2 * tau * scale * (pull / d + c * b * m2 / (N * L * d**2))
+            few * (p.A**2 * tau * scale * (pull / d + pairs * (m2 + swapped))
                    + weight * seen + linear * tau / d * scale * labels) + tau * norms)
 
 
@@ -542,12 +576,13 @@ def class_covariance(p: StepTwo) -> Pair:
     n2, n3 = squared_counts(p), cubed_counts(p)
     W2, kappa, few = pull_of_facts(p), p.kappa, 1 - p.width
     facts = n2 * (n2 / (V * L**2) + c * m2 / (N * L)) / d**2
-    noise = n3 * c * m2 / (V * N * L * d)
+    noise = n3 * c * m2 / (V * N * L * d) * (1 - 1 / (c * L))**2  # less what is taken off the class's noise tokens
+    # on the sphere |u|^2 and |z|^2 about the mean are 1 - 1/V each; of Gaussian embeddings, norms make up for it
     fluctuation = (given_counts(p, 4 / lam + 2 / lam**2, 4 / lam + 12 / lam**2 + 2 / lam**3)
-                   + kappa * 4 / d * squared_pairs(p))
+                   * (1 - 1 / V)**(4 * (1 - kappa)) + kappa * 4 / d * squared_pairs(p))
     # a token sees one power of Sigma more than the trigger
     own = (c / L)**2 / (V * d)
-    pulls = A**2 * own * (facts + noise + W2 * c**2 / d)
+    pulls = A**2 * own * ((1 - 1 / V)**2 * (facts + noise) + W2 * c**2 / d)
     norms = kappa * 4 / d**2 * class_pull(p) * self_pull(p) * V
     drawn = p.within**2 * own * fluctuation / (V * L)**2 + p.within * p.h1 * norms
     a, overlap = e * c * tau / L, p.K1 * p.within * p.b0 * count_overlap(p)
