@@ -207,10 +207,11 @@ def cumulants(p: StepTwo, scores: Scores) -> tuple[dict[str, Real], Real]:
     of_third, of_fourth = mean**(3 / 2) / (1 + scores.spread)**(3 / 8), mean**2 / (1 + scores.spread)
     embedding = [(1 - p.kappa) * value for value in along_mean_on_sphere(p.V, p.d)[1:]]
     third, fourth = class_counts(p)
+    label = scores.label**(3 / 2)  # counts' own variance goes with the label noise
     shared, of_shared = shared_values(p, scores)
     by_cause = {"norms": norms(p, slope, scores.label), "mean embedding": pull**3 * embedding[0] * of_third,
-                "shared values": shared, "class counts": third, "noise counts": noise_counts(p)}
-    return by_cause, fourth + of_shared + directions(p, slope) + pull**4 * embedding[1] * of_fourth
+                "shared values": shared, "class counts": label * third, "noise counts": label * noise_counts(p)}
+    return by_cause, scores.label**2 * fourth + of_shared + directions(p, slope) + pull**4 * embedding[1] * of_fourth
 
 
 record("attention.cumulant.mean_embedding", "Third cumulant of the tokens' products with Sigma zbar on the sphere",

@@ -248,7 +248,7 @@ def quadratic_lead(p: StepTwo) -> Real:
     of_norms = (kappa + 3 * e * tau) / d + 4 * e * kappa / d**2  # a sample's mean of phi goes with its norm
     echo = e * (1 - 2 / L) * (1 + 2 * p.moments[2] / d) / (d * L**3)
     embedded = (1 + 2 / d) / (V * L**2)  # through the mean embedding
-    return p.c * tau / V * ((1 + 2 * e * tau + drawn + of_norms) / L**4 + embedded + echo)
+    return p.c * tau * (1 - 1 / V) / V * ((1 + 2 * e * tau + drawn + of_norms) / L**4 + embedded + echo)
 
 
 @record("mlp.attention.lead", "The lead T of the informative token, its mean over seeds and weights",
