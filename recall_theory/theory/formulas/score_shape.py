@@ -30,6 +30,7 @@ from .wishart_moments import along_mean_on_sphere
 MEAN_EMBEDDING = "mean embedding"  # ends the name of a cause, with an MLP and without
 OF_MEAN = (MEAN_EMBEDDING, "MLP noise: mean")  # causes that are quadratic in the label noise
 LEAST = 1e-300  # guard: acts where there is no noise
+LEAST_SHARE = 1 / 1000  # guard: of the mean embedding, below which it matters to nothing by how much it is more
 LEAST_TIMES = 1e-6  # guard: acts where all of a seed's scores are their overlap with the trigger
 
 
@@ -68,7 +69,7 @@ def scores_of_seed(p: StepTwo, typical: dict[str, Real], square: Real, left: Rea
     rest, and by the mean embedding's own spread: given the sum, log r is its regression.
     """
     S = maximum(sum(typical.values()), LEAST)
-    share = maximum(sum(value for name, value in typical.items() if name.endswith(OF_MEAN)) / S, LEAST)
+    share = maximum(sum(value for name, value in typical.items() if name.endswith(OF_MEAN)) / S, LEAST_SHARE)
     label_spread = 2 / p.d + 2 * (1 - 1 / p.N) / (p.V - 1)
     times = maximum(square * left / S, LEAST_TIMES)
     slope = (1 + share) * label_spread
