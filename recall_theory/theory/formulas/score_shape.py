@@ -109,7 +109,7 @@ def by_norm(p: StepTwo, noise: dict[str, Real], overlap: Real) -> tuple[Real, Re
     return rest + (shared + along) * (mean_rho - 1) + embedding * mean_rho, embedding * mean_rho, turned
 
 
-def norms(p: StepTwo, slope_of_variance: tuple[Real, Real, Real], label: Real = 1) -> Real:
+def norms(p: StepTwo, slope_of_variance: tuple[Real, Real, Real], label: Real) -> Real:
     """Long embeddings score higher and vary more: own coefficients (rho - 1)/(L V)^2 of the classes' own tokens
     and (rho - 1)/(N L V) of the sequences that hold them.
 
