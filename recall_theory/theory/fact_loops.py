@@ -25,6 +25,7 @@ from ..numerics.array_functions import (
     logarithms,
     peizer_pratt,
     scores,
+    scores_of_skewed,
     tilted_scores,
     upper_tails,
 )
@@ -158,7 +159,6 @@ class Grid(NamedTuple):
 
 
 score_of_coordinate = compiled(unit_sphere.score_of_coordinate)
-score_of_skewed = compiled(unit_sphere.score_of_skewed)
 
 
 @compiled
@@ -260,11 +260,12 @@ def expected_above(rows, r, of, u, x):
         for g in range(G):
             steep = 1 / math.sqrt(of.left[k] + u[g] * u[g] * variance[k])
             place = u[g] * strength[k] * steep
-            for j in range(J):
-                if not rows.sphere:
+            if not rows.sphere:
+                for j in range(J):
                     z[g, j] = x[g, j] * steep - place
-                if len(of.third) > 0:
-                    z[g, j] = score_of_skewed(z[g, j], (u[g] * steep)**3 * of.third[k])
+            if len(of.third) > 0:
+                scores_of_skewed(z[g], (u[g] * steep)**3 * of.third[k])
+            for j in range(J):
                 least = min(least, z[g, j])
         if least <= of.far[k] + BEYOND_FAR:
             which[number] = k
