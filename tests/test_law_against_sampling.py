@@ -48,7 +48,8 @@ def predicted(case, accuracy=None):
     reader = read_out.InnerProduct() if phi is None else kernel.NeuronKernel(one.phi, m, d, sphere, accuracy)
     rules, weight = recall.rules_of(one, 0, 0.5, accuracy), np.ones((1, 1))
     if rules.long:
-        seeds, weight = training_attention.with_top(seeds, accuracy.score_top)
+        top, weight = training_attention.top_nodes(seeds, np.ones(1), accuracy)
+        seeds = dataclasses.replace(seeds.at(np.zeros(top.size, int)), top=top[0])
     right, attended, wrong, variance, attention = (
         float(weight[0] @ a) for a in recall.recall_given(seeds, reader, rules))
     return right, attended, attended + wrong, attention, np.sqrt(variance)

@@ -34,7 +34,8 @@ AT_A_TIME = 512  # numbers whose passes stay in a processor's nearest cache
 STEEPEST = 49 / 50  # cosine between an output and what is read out; acts on the sphere at d of a few
 LEAST_GAP = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
 SCORE_END = 12.0  # standard deviations, as far as tails are corrected
-TWO_THIRDS_OF_ONE = float(np.array(1.0).view(np.int64)) * 2 / 3  # a third of a float's bits and this guess its cube root
+# a third of a float's bits and this guess its cube root
+TWO_THIRDS_OF_ONE = float(np.array(1.0).view(np.int64)) * 2 / 3
 HALLEY = 3  # steps from that guess, off by a twentieth at most, to rounding
 
 peizer_pratt = compiled(unit_sphere.peizer_pratt_scale)

@@ -8,7 +8,7 @@ import math
 __all__ = ["DEFAULT", "LAW", "SEED_ROUNDING", "Accuracy"]
 
 SEED_ROUNDING = 2**-40  # seeds that differ by less, relative to what differs, differ by rounding alone
-LAW = 16  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
+LAW = 17  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Accuracy:
     score_top: int = 3  # the highest score of all tokens, where sequences are long
     trigger: int = 3  # its overlap with the trigger, or half as many beside its score
     length: int = 2  # the rest of its squared norm, more at `small` sizes as of `chi`, `power`, `overlap` and `gain`
-    signal: int = 3  # of facts alike in score and of the neurons' draw, over their signal to noise
+    signal: int = 3  # of facts alike in score and of the neurons' draw, over their signal to noise; one less in long
+    # sequences, which have nodes of their own beside, from a quarter of `small` tokens and dimensions on
     outranking: int = 6  # tokens that outrank its own
     count: int = 5  # its training samples, of which there are on average `few` or more
     few_count: int = 8  # the same where there are fewer
@@ -69,7 +70,8 @@ class Accuracy:
     competitor: int = 4  # training samples
     kind: int = 6  # of them, over the classes: means and variances of strengths at so many counts
     few_competitor: int = 6  # the same where there are few
-    tail: int = 12  # variance of its strength, a lognormal variable, where single neurons give strengths heavy tails
+    tail: int = 12  # variance of its strength, a lognormal variable, where single neurons give strengths heavy tails;
+    # fewer where it is narrow
     logit: int = 12  # points over the correct label's logit
     gain: int = 3  # points over a competitor's gain; two more at `sharp` counts
     # the variance over seeds
@@ -121,6 +123,7 @@ class Accuracy:
     many_ahead: float = 8.0  # tokens of a sequence's noise that outrank a score, from which on it is never attended to
     few_ahead: float = 0.02  # the same below which it always is
     rare: float = 1e-5  # weight of a score, or of a seed at which recall is computed, below which its node is left out
+    light: float = 0.05  # weight of a seed, up to which it has a node less over the top score; two, up to a tenth of it
     negligible: float = 1e-8  # weight of a fact and its samples, at a seed, below which the node is left out
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
     widest: float = 8.0  # times as many nodes over counts, at most, where these are spread over several logits

@@ -111,14 +111,15 @@ def _picked(weight: FloatArray, moments: list[FloatArray], pick: FloatArray) -> 
 def _with_tail(kinds: Kinds, by_kernel: FloatArray, excess: float, n: int) -> Kinds:
     """The kinds as mixtures of n each over the part `by_kernel` (R, E, K) of the variance, lognormal, so that this part
     of a strength has that excess kurtosis."""
-    x, weight = gauss_hermite(n)
-    scale = np.exp(np.sqrt(np.log1p(excess / 3)) * x)
+    spread = np.sqrt(np.log1p(excess / 3))
+    x, weight = gauss_hermite(int(np.ceil(n * (1 + 5 * min(spread, 1)) / 6)))  # nodes as the spread asks for
+    scale = np.exp(spread * x)
     scale = scale / (weight * scale).sum()
     varied = kinds.variance[..., None] + by_kernel[..., None] * (scale - 1)
     varied = varied.reshape(*kinds.variance.shape[:-1], -1)
     each = (kinds.weight[..., None] * weight).reshape(*kinds.weight.shape[:-1], -1)
-    return Kinds(each, np.repeat(kinds.mean, n, axis=-1), varied, np.repeat(kinds.third, n, axis=-1), kinds.power,
-                 np.repeat(kinds.group, n), kinds.labels)
+    mean, third, group = (np.repeat(a, len(x), axis=-1) for a in (kinds.mean, kinds.third, kinds.group))
+    return Kinds(each, mean, varied, third, kinds.power, group, kinds.labels)
 
 
 def _merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *others: FloatArray) -> list[FloatArray]:

@@ -23,7 +23,7 @@ from .kernel import NeuronKernel
 from .read_out import InnerProduct, ReadOut, facts
 from .seed import SeedLaws, Seeds, nodes_with_weight, tau_nodes
 from .strengths import at_overlaps, by_signal, in_few_bits, others_of, stored
-from .training_attention import Attended, attended_share, classes, is_long, sure_classes, with_top, wrong_score
+from .training_attention import Attended, attended_share, classes, is_long, sure_classes, top_nodes, wrong_score
 from .variance import answers, scatter
 from .wrong_picks import wrong_answers
 
@@ -68,18 +68,19 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     spread = np.sqrt(lam) * unit
     wide_own, wide = (float(np.clip(x * spread, 1, accuracy.widest)) for x in (1 + e, 2 * e))
     halved = 2 if not sure and miss < accuracy.almost else 1
+    long = not sure and is_long(V, float(batch.L[i]))
     at_size = dataclasses.replace(
         accuracy.at_logits(d / V, 1 + halvings / 4), score=-(-accuracy.score // halved),
         score_below=accuracy.score_below + int(halvings > 0),
         score_above=-(-accuracy.score_above // halved) + (halvings + 1) // 2,
         gain=accuracy.gain + halvings + 2 * int(sharp), chi=accuracy.chi + more + int(batch.sphere),
         power=accuracy.power + (more if sure else halvings // 2), length=accuracy.length + aside,
+        signal=max(accuracy.signal - int(long and halvings < 3), 1),
         trigger=accuracy.trigger + more // 2, overlap=accuracy.overlap + more,
         strength=own or int(np.ceil(accuracy.strength * wide_own)),
         count=int(np.ceil((accuracy.few_count if few else accuracy.count) * wide_own)),
         competitor=int(np.ceil((accuracy.few_competitor if few else accuracy.competitor) * wide)),
         kind=int(np.ceil(accuracy.kind * wide)), rank=int(V) if V <= 2 * accuracy.rank else accuracy.rank)
-    long = not sure and is_long(V, float(batch.L[i]))
     return Rules(sure=sure, long=long, counts=counts, own=own, accuracy=at_size)
 
 
@@ -131,9 +132,19 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
     return recall, both, wrong, spread, share
 
 
-def seeds_of(laws: SeedLaws, rows: NDArray[np.intp], sure: bool,
-             long: bool) -> tuple[Seeds, FloatArray, NDArray[np.intp]]:
-    """The seeds of these settings at which recall is computed, (R,), their weights, and which setting each is of."""
+@dataclasses.dataclass(frozen=True)
+class WeightedSeeds:
+    """Seeds at which recall is computed, (R,) all: their weight, which setting each is `of`, and which tau and `lead`
+    it has: at one of these there may be nodes over the top score."""
+
+    seeds: Seeds
+    weight: FloatArray
+    of: NDArray[np.intp]
+    lead: NDArray[np.intp]
+
+
+def seeds_of(laws: SeedLaws, rows: NDArray[np.intp], sure: bool, long: bool) -> WeightedSeeds:
+    """The seeds of these settings at which recall is computed."""
     batch, accuracy = laws.batch.at(rows), laws.accuracy
     if sure:
         tau, weight = tau_nodes(batch.d, batch.embedding, accuracy.seed_tau)
@@ -144,10 +155,13 @@ def seeds_of(laws: SeedLaws, rows: NDArray[np.intp], sure: bool,
     seeds, weight, of = law.seeds, law.weight, rows[law.of]
     # larger d acts as this one, embeddings being all but orthogonal
     seeds = dataclasses.replace(seeds, d=np.minimum(seeds.d, accuracy.wide * seeds.V))
+    lead = np.arange(len(weight))
     if long:
-        seeds, of_top = with_top(seeds, accuracy.score_top)
-        weight, of = (weight[:, None] * of_top).ravel(), np.repeat(of, accuracy.score_top)
-    return seeds, weight, of
+        top, of_top = top_nodes(seeds, weight, accuracy)
+        lead, node = np.nonzero(of_top)
+        seeds, weight, of = dataclasses.replace(seeds.at(lead), top=top[lead, node]), weight[lead], of[lead]
+        weight = weight * of_top[lead, node]
+    return WeightedSeeds(seeds, weight, of, lead)
 
 
 def recall_and_accuracy(laws: SeedLaws, missed: FloatArray, finite: FloatArray) -> dict[str, FloatArray]:
@@ -168,19 +182,19 @@ def recall_and_accuracy(laws: SeedLaws, missed: FloatArray, finite: FloatArray) 
         seeds_of_kind[sure, long] = seeds_of(laws, where, sure, long)
 
     def computed(rules: Rules, members: list[int]) -> None:
-        all_seeds, weights, of = seeds_of_kind[rules.sure, rules.long]
-        rows = np.flatnonzero(np.isin(of, members))
-        seeds = all_seeds.at(rows)
+        nodes = seeds_of_kind[rules.sure, rules.long]
+        rows = np.flatnonzero(np.isin(nodes.of, members))
+        seeds = nodes.seeds.at(rows)
         read_out: ReadOut = InnerProduct()
         if batch.phi is not None and batch.m is not None:
-            nodes = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
-            read_out = NeuronKernel(batch.phi, float(batch.m[members[0]]), float(seeds.d[0]), batch.sphere, nodes)
+            of_draw = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
+            read_out = NeuronKernel(batch.phi, float(batch.m[members[0]]), float(seeds.d[0]), batch.sphere, of_draw)
         columns = recall_given(seeds, read_out, rules, batch.bits)
         for i in members:
-            mine = of[rows] == i
-            found = _over_seeds(weights[rows][mine], seeds.tau[mine], [a[mine] for a in columns],
-                                right=1 - missed[i] if rules.sure else 1.0, finite=finite[i],
-                                tops=accuracy.score_top if rules.long else 1)
+            mine = nodes.of[rows] == i
+            found = _over_seeds(nodes.weight[rows][mine], seeds.tau[mine], nodes.lead[rows][mine],
+                                [a[mine] for a in columns], right=1 - missed[i] if rules.sure else 1.0,
+                                finite=finite[i])
             for name, value in found.items():
                 out[name][i] = value
 
@@ -190,10 +204,10 @@ def recall_and_accuracy(laws: SeedLaws, missed: FloatArray, finite: FloatArray) 
     return out
 
 
-def _over_seeds(weight: FloatArray, tau: FloatArray, columns: list[FloatArray], *, right: float,
-                finite: float, tops: int) -> dict[str, float]:
+def _over_seeds(weight: FloatArray, tau: FloatArray, lead: NDArray[np.intp], columns: list[FloatArray], *,
+                right: float, finite: float) -> dict[str, float]:
     """Means over the seeds of a setting, and the variances between them, at them, and through attention's own, but for
-    what is between nodes over the top score, so many in a row; columns as `recall_given` returns them. What attention
+    what is between nodes over the top score at one lead; columns as `recall_given` returns them. What attention
     adds of its own follows the slope in it, which no seeds show where all attend alike: there it moves no recall, and
     answers what is recalled."""
     recall, attended, wrong, own, attention = columns
@@ -203,9 +217,8 @@ def _over_seeds(weight: FloatArray, tau: FloatArray, columns: list[FloatArray], 
     turn = attention - (same @ attention) / same.sum(-1)  # at the same tau
     turn[np.abs(turn) < SEED_ROUNDING] = 0
     turned = weight @ turn**2
-    at_lead, share_of_lead = attention.reshape(-1, tops), weight.reshape(-1, tops)
-    usual = (share_of_lead * at_lead).sum(-1, keepdims=True) / np.maximum(share_of_lead.sum(-1, keepdims=True), TINY)
-    finite = max(finite - float((share_of_lead * (at_lead - usual)**2).sum()), 0)
+    same = (lead[:, None] == lead) * weight
+    finite = max(finite - float(weight @ (attention - (same @ attention) / same.sum(-1))**2), 0)
     out = {}
     for name, value, scale, alike in (("recall", recall, np.ones_like(recall), 0.0),
                                       ("accuracy", attended + wrong, share, weight @ attended)):

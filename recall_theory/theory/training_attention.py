@@ -36,12 +36,17 @@ def is_long(V: float, L: float) -> bool:
     return L > V * LONG
 
 
-def with_top(seeds: Seeds, n: int) -> tuple[Seeds, FloatArray]:
-    """The seeds at n nodes each over the highest of V scores, (R n) rows, and the nodes' weights (R, n)."""
+def top_nodes(seeds: Seeds, weight: FloatArray, accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights (R, n) over the highest of V scores, fewer of them at seeds of little weight (R,); one that is
+    not used has the weight 0."""
     q, w = gauss_legendre(FINE_NODES)
     u = ndtri(np.exp(np.log(q) / seeds.V[:, None]))
-    top, weight = condense(u, w + 0 * u, n)
-    return dataclasses.replace(seeds.at(np.repeat(np.arange(len(top)), n)), top=top.ravel()), weight
+    n, less = accuracy.score_top, (weight <= accuracy.light) + 1 * (weight <= accuracy.light / 10)
+    number = np.maximum(n - less, 1)
+    top, of_top = np.zeros((2, len(u), n))
+    for k in range(1, n + 1):
+        top[number == k, :k], of_top[number == k, :k] = condense(u[number == k], w + 0 * u[number == k], k)
+    return top, of_top
 
 
 def chance_above(seeds: Seeds, u: FloatArray) -> FloatArray:
