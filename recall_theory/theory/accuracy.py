@@ -135,7 +135,9 @@ class Accuracy:
     sharp: float = 1.0  # logits between a fact's own neighbouring counts, the same where there are `few`
     last_count: float = 1e-7  # chance of more training samples than are counted each
     sure: float = 1e-4  # share missed by attention below which training counts as attended rightly
-    almost: float = 0.025  # share missed below which scores get half their nodes where few tokens are ahead, or none
+    almost: float = 0.025  # share missed below which scores get half their nodes where few tokens are ahead, or none,
+    # and what wrong picks answer
+    nearly: float = 0.005  # share missed below which the lead ahead of 0 gets half its nodes where recall is computed
 
     def at_logits(self, ratio: float, times: float = 1) -> Accuracy:
         """With as many points over the logit as d/V = ratio asks for, times that, in fours."""

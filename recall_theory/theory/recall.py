@@ -36,16 +36,22 @@ SETTINGS_AT_A_TIME = 8  # the same of a thread, so that threads end together
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """Which quadrature a setting gets: one class of attention if it is sure; else, if sequences are long, nodes over
-    the top score; so many counts of a competitor, and of the fact itself, each by itself if they are far apart (else
-    0); and what `Accuracy` asks for at its size.
+    """Which quadrature a setting gets: one class of attention if it is sure; else so many nodes of the lead `ahead` of
+    0 and, if sequences are long, nodes over the top score; so many counts of a competitor, and of the fact itself, each
+    by itself if they are far apart (else 0); and what `Accuracy` asks for at its size.
     """
 
     sure: bool
     long: bool
+    ahead: int
     counts: int
     own: int
     accuracy: Accuracy
+
+    @property
+    def seeds(self) -> tuple[bool, bool, int]:
+        """What decides which seeds recall is computed at."""
+        return self.sure, self.long, self.ahead
 
 
 def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
@@ -68,6 +74,7 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     spread = np.sqrt(lam) * unit
     wide_own, wide = (float(np.clip(x * spread, 1, accuracy.widest)) for x in (1 + e, 2 * e))
     halved = 2 if not sure and miss < accuracy.almost else 1
+    rank = -(-accuracy.rank // halved)
     long = not sure and is_long(V, float(batch.L[i]))
     at_size = dataclasses.replace(
         accuracy.at_logits(d / V, 1 + halvings / 4), score=-(-accuracy.score // halved),
@@ -80,8 +87,10 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
         strength=own or int(np.ceil(accuracy.strength * wide_own)),
         count=int(np.ceil((accuracy.few_count if few else accuracy.count) * wide_own)),
         competitor=int(np.ceil((accuracy.few_competitor if few else accuracy.competitor) * wide)),
-        kind=int(np.ceil(accuracy.kind * wide)), rank=int(V) if V <= 2 * accuracy.rank else accuracy.rank)
-    return Rules(sure=sure, long=long, counts=counts, own=own, accuracy=at_size)
+        kind=int(np.ceil(accuracy.kind * wide)), rank=int(V) if V <= 2 * rank else rank,
+        answer_trigger=-(-accuracy.answer_trigger // halved))
+    ahead = -(-accuracy.seed_ahead // (2 if miss < accuracy.nearly else 1))
+    return Rules(sure=sure, long=long, ahead=ahead, counts=counts, own=own, accuracy=at_size)
 
 
 def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None = None) -> tuple[FloatArray, ...]:
@@ -143,7 +152,7 @@ class WeightedSeeds:
     lead: NDArray[np.intp]
 
 
-def seeds_of(laws: SeedLaws, rows: NDArray[np.intp], sure: bool, long: bool) -> WeightedSeeds:
+def seeds_of(laws: SeedLaws, rows: NDArray[np.intp], sure: bool, long: bool, ahead: int) -> WeightedSeeds:
     """The seeds of these settings at which recall is computed."""
     batch, accuracy = laws.batch.at(rows), laws.accuracy
     if sure:
@@ -151,7 +160,7 @@ def seeds_of(laws: SeedLaws, rows: NDArray[np.intp], sure: bool, long: bool) -> 
         zero = np.zeros_like(tau)
         law = nodes_with_weight(dataclasses.replace(batch, L=np.ones_like(batch.V)), weight, tau, zero, zero, zero)
     else:
-        law = laws.for_recall(rows)
+        law = laws.for_recall(rows, ahead)
     seeds, weight, of = law.seeds, law.weight, rows[law.of]
     # larger d acts as this one, embeddings being all but orthogonal
     seeds = dataclasses.replace(seeds, d=np.minimum(seeds.d, accuracy.wide * seeds.V))
@@ -175,14 +184,13 @@ def recall_and_accuracy(laws: SeedLaws, missed: FloatArray, finite: FloatArray) 
     groups: dict[tuple[Rules, int], list[int]] = {}
     for i, miss in enumerate(missed.tolist()):
         groups.setdefault((rules_of(batch, i, miss, accuracy), 0 if batch.m is None else i), []).append(i)
-    seeds_of_kind = {}
-    for sure, long in {(rules.sure, rules.long) for rules, _ in groups}:
-        where = np.array([i for (rules, _), members in groups.items() if (rules.sure, rules.long) == (sure, long)
-                          for i in members])
-        seeds_of_kind[sure, long] = seeds_of(laws, where, sure, long)
+    of_kind: dict[tuple[bool, bool, int], list[int]] = {}
+    for (rules, _), members in groups.items():
+        of_kind.setdefault(rules.seeds, []).extend(members)
+    seeds_of_kind = {kind: seeds_of(laws, np.array(members), *kind) for kind, members in of_kind.items()}
 
     def computed(rules: Rules, members: list[int]) -> None:
-        nodes = seeds_of_kind[rules.sure, rules.long]
+        nodes = seeds_of_kind[rules.seeds]
         rows = np.flatnonzero(np.isin(nodes.of, members))
         seeds = nodes.seeds.at(rows)
         read_out: ReadOut = InnerProduct()

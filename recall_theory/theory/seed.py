@@ -293,9 +293,9 @@ class SeedLaws:
         n = self._taus[0][0].shape[1]
         return self._at(rows, slice(n), self._taus[0][1], self.accuracy.behind_nodes, self.accuracy.ahead_nodes)
 
-    def for_recall(self, rows: NDArray[np.intp]) -> SeedLaw:
-        """The same at fewer nodes, of which rare ones are left out."""
-        n, ahead = self._taus[0][0].shape[1], self.accuracy.seed_ahead * (2 if self.batch.sphere else 1)
+    def for_recall(self, rows: NDArray[np.intp], ahead: int) -> SeedLaw:
+        """The same at fewer nodes, of which rare ones are left out: so many where the lead is positive."""
+        n, ahead = self._taus[0][0].shape[1], ahead * (2 if self.batch.sphere else 1)
         law = self._at(rows, slice(n, None), self._taus[1][1], self.accuracy.seed_behind, ahead)
         kept = law.weight > self.accuracy.rare
         weight, of = law.weight[kept], law.of[kept]
