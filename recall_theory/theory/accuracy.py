@@ -137,7 +137,8 @@ class Accuracy:
     sure: float = 1e-4  # share missed by attention below which training counts as attended rightly
     almost: float = 0.025  # share missed below which scores get half their nodes where few tokens are ahead, or none,
     # and what wrong picks answer
-    nearly: float = 0.005  # share missed below which the lead ahead of 0 gets half its nodes where recall is computed
+    nearly: float = 0.005  # share missed below which the lead ahead of 0 gets half its nodes where recall is computed,
+    # but in long sequences, where few seeds may miss all of it
 
     def at_logits(self, ratio: float, times: float = 1) -> Accuracy:
         """With as many points over the logit as d/V = ratio asks for, times that, in fours."""

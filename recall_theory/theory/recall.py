@@ -89,7 +89,7 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
         competitor=int(np.ceil((accuracy.few_competitor if few else accuracy.competitor) * wide)),
         kind=int(np.ceil(accuracy.kind * wide)), rank=int(V) if V <= 2 * rank else rank,
         answer_trigger=-(-accuracy.answer_trigger // halved))
-    ahead = -(-accuracy.seed_ahead // (2 if miss < accuracy.nearly else 1))
+    ahead = -(-accuracy.seed_ahead // (2 if miss < accuracy.nearly and not long else 1))
     return Rules(sure=sure, long=long, ahead=ahead, counts=counts, own=own, accuracy=at_size)
 
 
