@@ -21,7 +21,7 @@ from .correct_label import own_label, samples_of
 from .domain import Batch
 from .kernel import NeuronKernel
 from .read_out import InnerProduct, ReadOut, facts
-from .seed import SeedLaws, Seeds, nodes_with_weight, tau_nodes
+from .seed import SeedLaw, SeedLaws, Seeds, nodes_with_weight, tau_nodes
 from .strengths import at_overlaps, by_signal, in_few_bits, others_of, stored
 from .training_attention import Attended, attended_share, classes, is_long, sure_classes, top_nodes, wrong_score
 from .variance import answers, scatter
@@ -142,17 +142,14 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
 
 
 @dataclasses.dataclass(frozen=True)
-class WeightedSeeds:
-    """Seeds at which recall is computed, (R,) all: their weight, which setting each is `of`, and which tau and `lead`
-    it has: at one of these there may be nodes over the top score."""
+class RecallSeeds(SeedLaw):
+    """Seeds at which recall is computed, and which tau and `lead` (R,) each has: at one of these there may be nodes
+    over the top score."""
 
-    seeds: Seeds
-    weight: FloatArray
-    of: NDArray[np.intp]
     lead: NDArray[np.intp]
 
 
-def seeds_of(laws: SeedLaws, rows: NDArray[np.intp], sure: bool, long: bool, ahead: int) -> WeightedSeeds:
+def seeds_of(laws: SeedLaws, rows: NDArray[np.intp], sure: bool, long: bool, ahead: int) -> RecallSeeds:
     """The seeds of these settings at which recall is computed."""
     batch, accuracy = laws.batch.at(rows), laws.accuracy
     if sure:
@@ -170,7 +167,7 @@ def seeds_of(laws: SeedLaws, rows: NDArray[np.intp], sure: bool, long: bool, ahe
         lead, node = np.nonzero(of_top)
         seeds, weight, of = dataclasses.replace(seeds.at(lead), top=top[lead, node]), weight[lead], of[lead]
         weight = weight * of_top[lead, node]
-    return WeightedSeeds(seeds, weight, of, lead)
+    return RecallSeeds(seeds, weight, of, lead)
 
 
 def recall_and_accuracy(laws: SeedLaws, missed: FloatArray, finite: FloatArray) -> dict[str, FloatArray]:
@@ -221,12 +218,10 @@ def _over_seeds(weight: FloatArray, tau: FloatArray, lead: NDArray[np.intp], col
     recall, attended, wrong, own, attention = columns
     attended = attended * right
     share = np.minimum(attended / np.maximum(recall, TINY), 1)
-    same = (tau[:, None] == tau) * weight
-    turn = attention - (same @ attention) / same.sum(-1)  # at the same tau
+    turn = _beside_alike(attention, weight, tau)
     turn[np.abs(turn) < SEED_ROUNDING] = 0
     turned = weight @ turn**2
-    same = (lead[:, None] == lead) * weight
-    finite = max(finite - float(weight @ (attention - (same @ attention) / same.sum(-1))**2), 0)
+    finite = max(finite - float(weight @ _beside_alike(attention, weight, lead)**2), 0)
     out = {}
     for name, value, scale, alike in (("recall", recall, np.ones_like(recall), 0.0),
                                       ("accuracy", attended + wrong, share, weight @ attended)):
@@ -235,3 +230,9 @@ def _over_seeds(weight: FloatArray, tau: FloatArray, lead: NDArray[np.intp], col
         out[name] = float(mean)
         out[name + "_std"] = float(np.sqrt(weight @ (value - mean)**2 + weight @ (own * scale**2) + slope**2 * finite))
     return out
+
+
+def _beside_alike(values: FloatArray, weight: FloatArray, by: FloatArray | NDArray[np.intp]) -> FloatArray:
+    """Values (R,) less their mean over the seeds that are alike in `by` (R,)."""
+    alike = (by[:, None] == by) * weight
+    return np.asarray(values - (alike @ values) / alike.sum(-1))
