@@ -52,7 +52,10 @@ def test_many_samples_remove_the_gradient_noise(phi):
         if ": gradient noise" in name:
             assert many[name] < 0.2 * few[name] or many[name] < 1e-12, name
         if ": mean bias" in name and "echo" not in name:
-            assert abs(many[name]) < 1e-6
+            # what samples of one fact store of the mean embedding, through a curved kernel, stays: of relu, x^2 - 1
+            stays = name.startswith("attention") and phi in ("relu", "quadratic")
+            assert abs(many[name]) < (1e-3 if stays else 1e-6)
+            assert not stays or many[name] == pytest.approx(few[name], rel=1e-4)
 
 
 def test_the_scale_and_the_name_of_the_activation_are_immaterial():
@@ -69,6 +72,21 @@ def test_slope_of_the_kernel_at_the_overlap_of_two_samples(phi, exact, t):
     s = 0.05
     found = float(seed.activation_moments(activation(phi), s, t * s)["K1"])
     assert found == pytest.approx(float(exact(t)), rel=1e-4)
+
+
+@pytest.mark.parametrize("t", [0.1, 0.5, 0.8])
+def test_moments_at_the_overlap_of_samples_of_one_fact(t):
+    """The chords of the kernel's slope, and the slope of what stands beside it, for |x|; without overlap, of any phi,
+    products of derivatives' means."""
+    s, fact = 0.05, 0.004
+    found = seed.activation_moments(activation("abs(x)"), s, t * s, fact)
+    for name, overlap in (("C0", t * s), ("C1", t * s + fact)):
+        assert float(found[name]) == pytest.approx(2 / np.pi * np.arcsin(overlap / s) / overlap, rel=2e-3)
+    middle = (t * s + fact / 2) / s
+    assert float(found["D1"]) == pytest.approx(-2 / np.pi * middle / np.sqrt(1 - middle**2) / s, rel=1e-2)
+    k = seed.activation_moments(activation("tanh(x) + x**2"), s)
+    assert [k["C0"], k["C1"]] == pytest.approx([k["A2"]] * 2, rel=1e-12)
+    assert k["D1"] == pytest.approx(k["A3"], rel=1e-12)
 
 
 def test_a_constant_part_alone_turns_what_label_noise_shares():
@@ -387,9 +405,93 @@ def test_the_quadratic_lead_is_the_mean_of_its_definition(e):
         found.append((pull(same) * (h * same).sum(1) - pull(foreign) * (h * foreign).sum(1)
                       + pull(h) * ((same**2).sum(1) - (foreign**2).sum(1)) / 2).mean())
     V = 10.0**9
-    predicted = V * mlp_terms.quadratic_lead(mlp_terms.StepTwo(V, float(L), float(d), 1.0, e))
+    predicted = V * mlp_terms.curved_lead(mlp_terms.StepTwo(V, float(L), float(d), 1.0, e, A2=1, C0=1, C1=1))
     se = np.std(found, ddof=1) / np.sqrt(len(found))
     assert se < 0.02 * predicted
     assert abs(np.mean(found) - predicted) < 6 * se
     # Negative control: without its terms in 1/d.
     assert abs(np.mean(found) - (1 - 1 / L) * (1 + 2 * e) / L**4) > 6 * se or e == 0
+
+
+def slopes_of_modulus(of, other):
+    """At infinite width, phi = |x|: what multiplies `other` and `of` in the gradient of the kernel by `of`, (..., d)
+    each: (2/pi) arcsin of their cosine, and (2/pi) of its sine times the ratio of lengths."""
+    lengths = [np.linalg.norm(h, axis=-1) for h in (of, other)]
+    cosine = np.clip((of * other).sum(-1) / (lengths[0] * lengths[1]), -1, 1)
+    return 2 / np.pi * np.arcsin(cosine), 2 / np.pi * np.sqrt(1 - cosine**2) * lengths[1] / lengths[0]
+
+
+def law_of_modulus(V, L, d, N, e, embedding, **more):
+    """`StepTwo` of |x| at infinite width."""
+    batch = batch_of(Setting(V=V, L=L, d=d, N=N, m=10**9, activation="abs(x)", embedding=embedding,
+                             trigger_in_value=bool(e)))
+    moments = {name: float(value[0]) for name, value in seed._moments(batch).items()}
+    return mlp_terms.StepTwo(V, L, d, N, e=e, kappa=int(embedding == "gaussian"), m=1e9, **moments | more)
+
+
+@pytest.mark.parametrize(("V", "L", "d", "e", "embedding"), [
+    (100, 12, 10, 0, "gaussian"), (60, 8, 8, 1, "sphere")])
+def test_the_lead_of_a_kink(V, L, d, e, embedding):
+    """Pairs of samples of one fact less pairs of two, through the kernel itself. Without what the spread of samples'
+    lengths and overlaps does in few dimensions, as up to law 17, the lead is a fifth to a third more."""
+    rng, pairs, found = np.random.default_rng(), 400, []
+    for _ in range(600):
+        z, trigger = (rng.standard_normal(shape) / np.sqrt(d) for shape in ((V, d), d))
+        if embedding == "sphere":
+            z, trigger = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (z, trigger))
+        fact = rng.integers(V, size=pairs)
+
+        def sample(fact, z=z, trigger=trigger):
+            """Tokens (pairs, L), the informative one first, and the mean value (pairs, d)."""
+            tokens = rng.integers(V, size=(pairs, L))
+            tokens[:, 0] = fact
+            return tokens, z[tokens].mean(1) + e * trigger / L
+
+        (tokens, h), (_, same), (_, foreign) = (sample(fact), sample(fact),
+                                                sample((fact + rng.integers(1, V, size=pairs)) % V))
+        along = (z @ trigger)[tokens]
+        along[:, 0] += trigger @ trigger
+        along -= along.mean(1, keepdims=True)
+        seen = (np.einsum("pl,pld->pd", along, z[tokens]) + e * along[:, :1] * trigger) / L  # z_trig.C_i
+        leads = []
+        for other in (same, foreign):
+            slope, own = slopes_of_modulus(h, other)
+            leads.append((seen * (slope[:, None] * other + own[:, None] * h)).sum(1).mean())
+        found.append((leads[0] - leads[1]) * (1 - 1 / V) / V)
+    mean, se = np.mean(found), np.std(found) / len(found)**0.5
+    law = law_of_modulus(V, L, d, 10**9, e, embedding)
+    assert abs(mlp_terms.curved_lead(law) - mean) < 0.05 * mean + 4 * se
+    s = mlp_terms.input_power(V, L, e)
+    first = 2 / np.pi / s
+    linear = law_of_modulus(V, L, d, 10**9, e, embedding, A2=first, C0=first, C1=first, D1=0, A4=0)
+    assert abs(mlp_terms.curved_lead(linear) - mean) > 0.05 * mean + 4 * se
+
+
+@pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
+def test_what_samples_of_one_fact_store_of_the_mean_embedding(embedding):
+    """g along Sigma zbar in whole gradients at infinite width, beside the trigger. Without what a kernel steeper
+    between samples of one fact adds there, a third is missing."""
+    V, L, d, N, rng, above, below = 60, 10, 60, 600, np.random.default_rng(), [], []
+    for _ in range(150):
+        z, trigger, out = (rng.standard_normal(shape) / np.sqrt(d) for shape in ((V, d), d, (V, d)))
+        if embedding == "sphere":
+            z, trigger, out = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (z, trigger, out))
+        tokens = rng.integers(V, size=(N, L))
+        residuals = (out - out.mean(0))[tokens[:, 0]]
+        h = z[tokens].mean(1)
+        slope, own = slopes_of_modulus(h[:, None], h[None])
+        pull = residuals @ residuals.T
+        v = (pull * slope) @ h + (pull * own).sum(1, keepdims=True) * h
+        weights = np.take_along_axis(v @ z.T, tokens, 1)
+        weights -= weights.mean(1, keepdims=True)
+        g = (np.bincount(tokens.ravel(), weights.ravel(), V) @ z + weights[:, 0].sum() * trigger) / (L * N**2)
+        centred = z - z.mean(0)
+        mean = centred.T @ (centred @ z.mean(0)) / V
+        above.append((g - (g @ trigger) / (trigger @ trigger) * trigger) @ mean)
+        below.append(mean @ mean)
+    found = np.sum(above) / np.sum(below)
+    se = np.std(np.array(above) - found * np.array(below)) * len(above)**0.5 / np.sum(below)
+    law = law_of_modulus(V, L, d, N, 0, embedding)
+    assert abs(mlp_terms.mean_pull(law) - found) < 0.06 * found + 4 * se
+    even = law_of_modulus(V, L, d, N, 0, embedding, C0=0, C1=0, D1=0)
+    assert mlp_terms.mean_pull(even) < found - 5 * se

@@ -37,9 +37,9 @@ STEP = Fraction(1, 24)  # of delta, along the edge: its corners are farther apar
 # kinked activation phi(sqrt(s) x) = sqrt(s) phi(x); of an odd smooth one even moments vanish, and are left out; else by
 # Taylor's series.
 MOMENTS = {
-    "relu": {"A": 0, "B": 0, "A2": 2, "h0": -1, "h1": 0, "h2": 1, "h3": 1, "h4": 3, "h5": 3, "K1": 0, "A0": -2,
-             "P0": -2, "P2": 0},
-    "tanh": {"A": 0, "h1": 0, "K1": 0, "h6": 0, "P0": -2, "P2": 0},
+    "relu": {"A": 0, "B": 0, "A2": 2, "A4": 4, "C0": 2, "C1": 2, "h0": -1, "h1": 0, "h2": 1, "h3": 1,
+             "h4": 3, "h5": 3, "K1": 0, "A0": -2, "P0": -2, "P2": 0},
+    "tanh": {"A": 0, "A3": 0, "D1": 0, "h1": 0, "K1": 0, "h6": 0, "P0": -2, "P2": 0},
 }
 SHARE = {None: False, "relu": True, "tanh": False}  # whether all values share something without the trigger
 

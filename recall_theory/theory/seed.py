@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,9 +168,12 @@ def _symmetric_inverse(x: Real, excess: Real) -> Real:
 
 # --- the law over seeds ----------------------------------------------------------------------------
 
-def activation_moments(phi: Activation, s: Real, overlap: Real = 0) -> Moments:
-    """The moments of phi at input power s and at this overlap of two samples, numbers or arrays, that step two needs,
-    by parts: phi's own derivative is not asked for.
+def activation_moments(phi: Activation, s: Real, overlap: Real = 0, fact: Real = 0, spread: Real = 0) -> Moments:
+    """The moments of phi that step two needs, at input power s and at this overlap of two samples, which is larger by
+    `fact` where they are of one fact; numbers or arrays. By parts: phi's own derivative is not asked for.
+
+    Of A and A2, and so of C0 and C1, to first order in `spread` = 1/d: samples are vectors of so many dimensions, whose
+    powers and overlaps spread.
 
     >>> from recall_theory.activations import activation
     >>> k = activation_moments(activation("relu"), 1.0)
@@ -182,12 +186,25 @@ def activation_moments(phi: Activation, s: Real, overlap: Real = 0) -> Moments:
     u = x / np.sqrt(s)[..., None]
     c = hermite_projection(w * f, u, ORDERS)
     g = hermite_projection(w * f * slope, u, 4)
-    first, second = c[..., 1] / np.sqrt(s), c[..., 2] * np.sqrt(2) / s
-    third, fourth = c[..., 3] * np.sqrt(6) / s**(3 / 2), c[..., 4] * np.sqrt(24) / s**2
-    n = np.arange(ORDERS - 1)
-    powers = np.asarray(overlap / s)[..., None]**n
-    slopes = (n + 1) * c[..., 1:-1]**2 + np.sqrt((n + 1) * (n + 2)) * c[..., :-2] * c[..., 2:]
-    return {"A": first**2, "B": c[..., 0] * second, "A2": second**2, "K1": (slopes * powers).sum(-1) / s,
+    first, second, third, fourth, fifth, sixth = (
+        c[..., n] * np.sqrt(float(math.factorial(n))) / s**(n / 2) for n in range(1, 7))
+    n = np.arange(1, ORDERS - 1)
+
+    def series(terms: FloatArray, overlap: Real) -> FloatArray:
+        """Of a function of the overlap, term by term over (overlap/s)^n: itself, less that at none, over the overlap.
+        """
+        powers = np.asarray(np.minimum(overlap / s, 1))[..., None]**(n - 1)
+        return np.asarray((terms[..., 1:] * powers).sum(-1) / s**2)
+
+    slopes = np.arange(1, ORDERS) * c[..., 1:-1]**2
+    beside = np.sqrt(np.arange(1, ORDERS) * np.arange(2, ORDERS + 1)) * c[..., :-2] * c[..., 2:]
+    linear = np.maximum(spread * (2 * first * third * s + (first * fifth + third**2) * s**2 / 2), -first**2)
+    quadratic = np.maximum(spread * (4 * second * fourth * s + (second * sixth + fourth**2) * s**2 / 2), -second**2)
+    return {"A": first**2 + linear, "B": c[..., 0] * second, "A2": second**2 + quadratic, "A3": first * third,
+            "A4": second * fourth, "C0": series(slopes, overlap) + quadratic,
+            "C1": series(slopes, overlap + fact) + quadratic,
+            "D1": series(np.arange(ORDERS - 1) * beside, overlap + fact / 2),
+            "K1": first**2 + linear + c[..., 0] * second + overlap * (series(slopes + beside, overlap) + quadratic),
             "h0": g[..., 0], "h1": g[..., 1] / np.sqrt(s), "h2": g[..., 2] * np.sqrt(2) / s, "h3": first * second,
             "h4": g[..., 4] * np.sqrt(24) / s**2, "h5": (third * second + first * fourth) / 2,
             "h6": g[..., 3] * np.sqrt(6) / s**(3 / 2), "A0": c[..., 0]**2, "P0": (w * f**2).sum(-1),
@@ -199,7 +216,8 @@ def _moments(batch: Batch) -> Moments:
     if batch.phi is None:
         return {}
     power = st.input_power(batch.V, batch.L, batch.e)
-    return activation_moments(batch.phi, power, st.input_overlap(batch.V, batch.L, batch.e))
+    return activation_moments(batch.phi, power, st.input_overlap(batch.V, batch.L, batch.e), 1 / batch.L**2,
+                              1 / batch.d)
 
 
 def _step_two(batch: Batch, moments: Moments, axes: int, **more: Real) -> StepTwo:

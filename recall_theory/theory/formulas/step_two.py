@@ -25,7 +25,7 @@ _WHERE = "docs/derivations/seed.md"
 _REGIME = "V, d large at any ratio d/V; L and N/V at least 2"
 _MLP_REGIME = "V, d, m large; L at least 8; N/V at least 2"
 _ALONE = "V L d N e tau b0 Q kappa"
-_NEURONS = "A B A2 K1 h0 h1 h2 h3 h4 h5 h6 A0 P0 P2"
+_NEURONS = "A B A2 A3 A4 C0 C1 D1 K1 h0 h1 h2 h3 h4 h5 h6 A0 P0 P2"
 _exact: Row = functools.partial(formula, reference=_WHERE, regime="exact")
 
 
@@ -43,6 +43,9 @@ class StepTwo:
     A           (E phi')^2, the linear part;
     B           E phi E phi'', norms of the averaged embeddings, through the mean of phi;
     A2          (E phi'')^2, the quadratic part;
+    A3, A4      E phi' E phi''' and E phi'' E phi'''', by which these two change with a sample's norm;
+    C0, C1      (E phi'(u) phi'(v) - A)/rho at the overlap rho = eta of samples of two facts, and of one: A2 at none;
+    D1          the slope over rho of E phi(u) phi''(v), between these two;
     K1          E phi'(u) phi'(v) + E phi(u) phi''(v) of two samples' inputs, of covariance eta: A + B at none;
     h0, h1, h2  E phi phi', and the mean of its first and second derivative (the self pull);
     h3          E phi' E phi'': what facts add to h0;
@@ -63,6 +66,11 @@ class StepTwo:
     A: Real = 1
     B: Real = 0
     A2: Real = 0
+    A3: Real = 0
+    A4: Real = 0
+    C0: Real = 0
+    C1: Real = 0
+    D1: Real = 0
     K1: Real = 1
     h0: Real = 0
     h1: Real = 1
@@ -104,6 +112,13 @@ class StepTwo:
     def within(self) -> Real:
         """The kernel's slope between two samples of a fact, which overlap by the informative embedding too."""
         return self.A + self.A2 * (self.eta + (1 + self.e * self.tau) / self.L**2)
+
+    @functools.cached_property
+    def rise(self) -> Real:
+        """By what the kernel's slope is steeper between samples of one fact than between others; what it adds to all
+        that they share, per mean embedding."""
+        slope = self.C1 * (self.eta + 1 / self.L**2) - self.C0 * self.eta + self.D1 / self.L**2
+        return slope * (1 - 1 / self.V) * (1 / self.V + (self.Q - 1) / self.N)
 
     @functools.cached_property
     def width(self) -> Real:
@@ -240,25 +255,40 @@ def stored_lead(p: StepTwo) -> Real:
     return p.c * (1 - 1 / V) * p.tau * stored
 
 
-@record("mlp.attention.quadratic_lead", "The lead that the quadratic part of the activation adds, per A2",
-        "V L d e tau kappa", mlp=True, limits="tau (1 + 2 tau)/(V L^4) at V >> L^2")
-def quadratic_lead(p: StepTwo) -> Real:
+@record("mlp.attention.curved_lead", "The lead that the curvature of the activation adds",
+        "V L d e tau kappa A2 A3 A4 C0 C1 D1", mlp=True, limits="A2 tau (1 + 2 tau)/(V L^4) at V >> L^2, d >> 1")
+@once
+def curved_lead(p: StepTwo) -> Real:
     d, e, kappa, tau, L, V = p.d, p.e, p.kappa, p.tau, p.L, p.V
-    drawn = (2 * kappa - 1 + 4 * e * (1 + tau)) / d + 4 * e * kappa / d**2
-    of_norms = (kappa + 3 * e * tau) / d + 4 * e * kappa / d**2  # a sample's mean of phi goes with its norm
-    echo = e * (1 - 2 / L) * (1 + 2 * p.moments[2] / d) / (d * L**3)
-    embedded = (1 + 2 / d) / (V * L**2)  # through the mean embedding
-    return p.c * tau * (1 - 1 / V) / V * ((1 + 2 * e * tau + drawn + of_norms) / L**4 + embedded + echo)
+    fact, trigger = 1 / L**2, e * tau / L**2  # what samples of one fact, and any two, overlap by
+    shared = p.eta + fact
+    mean = p.C1 * shared * (fact + trigger) - p.C0 * p.eta * trigger + p.D1 * fact * trigger
+    first = fact * (shared + trigger)  # the same to first order in the overlap, per A2
+    drawn = (2 * kappa - 1 + 4 * e * (1 + tau) + 4 * e * kappa / d) * fact**2
+    of_norms = (kappa + 3 * e * tau + 4 * e * kappa / d) * fact**2  # a sample's mean of phi goes with its norm
+    echo = e * (1 - 2 / L) * (1 + 2 * p.moments[2] / d) / L**3
+    quadratic = p.A2 * (drawn + of_norms + echo + 2 * fact / V)
+    # samples' norms hold the informative token, and go with their overlap with it
+    own = 4 * (e * tau + kappa) * p.A3 * fact**2
+    own += p.A4 * (6 * e * tau * (2 + tau) + 6 * kappa * (1 + e * tau)) * fact**3
+    short = 2 * p.A4 * input_power(V, L, e) * first / (p.c * L)
+    return p.c * tau * (1 - 1 / V) / V * (mean + (quadratic + own - short) / d)
+
+
+def lead_by_mean(p: StepTwo) -> Real:
+    """The part of the lead that goes with the mean embedding's squared length, of relative variance 2/d."""
+    return p.c * p.tau * (1 - 1 / p.V) * p.C1 / (p.V * p.L)**2
 
 
 @record("mlp.attention.lead", "The lead T of the informative token, its mean over seeds and weights",
-        "V L d N e tau b0 Q kappa A A2 h1", mlp=True, limits="A times the Attention-only lead where A2 = 0 and h1 = A")
+        "V L d N e tau b0 Q kappa A A2 A3 A4 C0 C1 D1 h1", mlp=True,
+        limits="A times the Attention-only lead where A2 = 0 and h1 = A")
 @record("attention.lead", "The lead T = z_trig.g of the informative token, its mean over seeds at given tau, b0 and Q",
         "V L d N e tau b0 Q", regime="exact at any size (b0 = Q = 1: the mean over both)",
         limits="tau/(L^2 V) at large L, V, N")
 @once
 def lead(p: StepTwo) -> Real:
-    return p.A * stored_lead(p) + p.h1 * self_lead(p) + p.A2 * quadratic_lead(p)
+    return p.A * stored_lead(p) + p.h1 * self_lead(p) + curved_lead(p)
 
 
 # --- building blocks -----------------------------------------------------------------------------
@@ -291,14 +321,14 @@ def mean_pull(p: StepTwo) -> Real:
     """
     m = p.moments
     longer = m[4] / (m[3] * p.d * p.L) + 1 / (p.V * p.d)
-    stored = (p.h1 + p.h6 * longer) * p.c**2 * (1 + 1 / p.L) * p.rr
+    stored = p.c**2 * ((1 + 1 / p.L) * (p.h1 + p.h6 * longer) * p.rr + (1 + (1 + p.e * p.tau) / p.L) * p.rise)
     return stored - (1 - p.kappa) * 2 * p.V * (p.h1 * self_pull(p) + p.within * class_pull(p))
 
 
 @once
 def echo(p: StepTwo) -> Real:
     """The coefficient of Sigma z_trig in g: through the label noise, and through the classes' own tokens."""
-    return p.e * (p.h1 * p.c**2 * p.rr / p.L + p.within * p.c / p.L**2 * (1 / p.V + (p.Q - 1) / p.N))
+    return p.e * ((p.h1 * p.c * p.rr + p.rise) * p.c / p.L + p.within * p.c / p.L**2 * (1 / p.V + (p.Q - 1) / p.N))
 
 
 @once
@@ -369,7 +399,7 @@ def count_overlap(p: StepTwo) -> Real:
 
 def mean_embedding(p: StepTwo) -> Pair:
     """The mean embedding is not zero, and label noise stores it."""
-    pulled, turned = mean_pull(p), p.h1 * p.rr * p.e * p.c * p.tau / p.L
+    pulled, turned = mean_pull(p), (p.h1 * p.rr + p.rise) * p.e * p.c * p.tau / p.L
     seen = pulled**2 * along_mean(2, p) + 2 * pulled * turned * along_mean(1, p) + turned**2 / p.V
     square = p.kappa * along_mean(3, p) + (1 - p.kappa) * along_mean_on_sphere(p.V, p.d)[0]
     return pulled**2 * square, p.tau / p.d * seen
@@ -494,6 +524,7 @@ def lead_with_noise(p: StepTwo, k: int) -> Real:
     together, tokens = _by_shared_values(p, k)
     scale = p.kappa * 2 * (k + 5) / (d * V)
     norms = scale * lead(p) * c**4 * ((p.h1 * p.rr)**2 / V * p.moments[k + 2] / d**(k + 2) + tokens)
+    norms += 2 / d * lead_by_mean(p) * mean_pull(p)**2 * along_mean(k + 2, p)
     return together + _by_trigger_value(p, k) + _by_class(p, k) + norms
 
 
@@ -595,12 +626,13 @@ def class_covariance(p: StepTwo) -> Pair:
     token, seen = over_facts(p, 1)
     labels = (p.K1**2 - A**2) * own * W2 * c**2 / d
     weight_pair, weight_fact = p.w0 / (N * V * L) * pair, p.w0 / (V * L)**2 * Ae
-    curved = p.w0 / V**2 * Ae * c**2 / L**4 * m2 / d  # along z_trig: on the lead alone
-    quadratic = p.A2 * quadratic_lead(p)
-    of_counts = (4 / lam + 6 / lam**2 + 1 / lam**3) / V * (quadratic**2 + 2 * quadratic * A * c * tau / (V * L**2))
+    turned = p.w0 / V**2 * Ae * c**2 / L**4 * m2 / d  # along z_trig: on the lead alone
+    curved = curved_lead(p)
+    of_counts = (4 / lam + 6 / lam**2 + 1 / lam**3) / V * (curved**2 + 2 * curved * A * c * tau / (V * L**2))
     # a fact's own |x|^2 and x.z_trig tilt phi' by B/L^2
     tilt = p.w0 / (N * V) * (c * tau)**2 * ((4 * p.K1**2 - 4 * A**2) * e * tau / d + 2 * p.B**2 / d) / L**4
-    extra = (weight_pair + weight_fact) * seen + tau * m1 * labels + tau**2 * curved + of_counts + tilt
+    of_mean = 2 / d * lead_by_mean(p)**2
+    extra = (weight_pair + weight_fact) * seen + tau * m1 * labels + tau**2 * turned + of_counts + tilt + of_mean
     return (few * (linear + (weight_pair + weight_fact) * token + m2 * (1 + e * tau) * labels),
             few * (linear_seen + extra) + stored_variance(p))
 
