@@ -20,6 +20,7 @@ from .competitors import kinds
 from .correct_label import own_label, samples_of
 from .domain import Batch
 from .kernel import NeuronKernel
+from .noise_budget import typical_kernel
 from .read_out import InnerProduct, ReadOut, facts
 from .seed import SeedLaw, SeedLaws, Seeds, nodes_with_weight, tau_nodes
 from .strengths import at_overlaps, by_signal, in_few_bits, others_of, stored
@@ -58,21 +59,25 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     """The rules of setting i, whose attention misses so much."""
     V, N, e = float(batch.V[i]), float(batch.N[i]), batch.e
     d, lam = min(float(batch.d[i]), accuracy.wide * V), N / V
-    power = (V - 1) * (e / lam + (1 + 1 / lam) * (1 + e) / d)
-    unit = np.sqrt(d / power) / lam  # logits between two counts of a competitor that stores e, of the fact 1 + e
+    own, mean, variance = 1.0 + e, float(e), (1 + e) / d  # of the kernel, of the fact with itself and over the others
+    if batch.phi is not None and batch.m is not None:
+        kernel = typical_kernel(batch.phi, d, e)
+        own, mean = float(kernel.own), float(kernel.mean)
+        variance = float(kernel.variance + (kernel.noise - kernel.variance) / batch.m[i])
+    power = (V - 1) * (mean**2 / lam + (1 + 1 / lam) * variance)
+    of_fact, of_other = (stored * np.sqrt(d / power) / lam for stored in (own, mean))  # logits between two counts
     sure = bool(miss < accuracy.sure)
     halvings = max(int(np.ceil(np.log2(accuracy.small / min(V, d)))), 0)
     more = (halvings + 1) // 2 if sure else int(halvings > 0)
     aside = more if sure else 0  # elsewhere scores have nodes of their own beside
     most = np.nan_to_num(pdtrik(1 - accuracy.last_count, lam))  # NaN from lambda = 10^11 on, where none counts
     every = 4 * int(np.ceil((most + 1) / 4))
-    sharp = (1 + e) * unit > accuracy.sharp and lam < accuracy.few
-    counts = every if sharp or e * unit > accuracy.apart else 0
+    sharp = of_fact > accuracy.sharp and lam < accuracy.few
+    counts = every if sharp or of_other > accuracy.apart else 0
     few = lam < accuracy.few or counts > 0
-    own = every if sharp or (sure and counts) else 0
+    each = every if sharp or (sure and counts) else 0
     # nodes over counts as their spread in logits asks for
-    spread = np.sqrt(lam) * unit
-    wide_own, wide = (float(np.clip(x * spread, 1, accuracy.widest)) for x in (1 + e, 2 * e))
+    wide_own, wide = (float(np.clip(x * np.sqrt(lam), 1, accuracy.widest)) for x in (of_fact, 2 * of_other))
     halved = 2 if not sure and miss < accuracy.almost else 1
     rank = -(-accuracy.rank // halved)
     long = not sure and is_long(V, float(batch.L[i]))
@@ -84,13 +89,13 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
         power=accuracy.power + (more if sure else halvings // 2), length=accuracy.length + aside,
         signal=max(accuracy.signal - int(long and halvings < 3), 1),
         trigger=accuracy.trigger + more // 2, overlap=accuracy.overlap + more,
-        strength=own or int(np.ceil(accuracy.strength * wide_own)),
+        strength=each or int(np.ceil(accuracy.strength * wide_own)),
         count=int(np.ceil((accuracy.few_count if few else accuracy.count) * wide_own)),
         competitor=int(np.ceil((accuracy.few_competitor if few else accuracy.competitor) * wide)),
         kind=int(np.ceil(accuracy.kind * wide)), rank=int(V) if V <= 2 * rank else rank,
         answer_trigger=-(-accuracy.answer_trigger // halved))
     ahead = -(-accuracy.seed_ahead // (2 if miss < accuracy.nearly and not long else 1))
-    return Rules(sure=sure, long=long, ahead=ahead, counts=counts, own=own, accuracy=at_size)
+    return Rules(sure=sure, long=long, ahead=ahead, counts=counts, own=each, accuracy=at_size)
 
 
 def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None = None) -> tuple[FloatArray, ...]:

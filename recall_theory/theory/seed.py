@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import factorial, ndtr
 
 from ..activations import Activation
 from ..numerics.arrays import TINY, FloatArray, Rows
@@ -186,8 +185,9 @@ def activation_moments(phi: Activation, s: Real, overlap: Real = 0, fact: Real =
     u = x / np.sqrt(s)[..., None]
     c = hermite_projection(w * f, u, ORDERS)
     g = hermite_projection(w * f * slope, u, 4)
-    first, second, third, fourth, fifth, sixth = (
-        c[..., n] * np.sqrt(float(math.factorial(n))) / s**(n / 2) for n in range(1, 7))
+    orders = np.arange(ORDERS + 1)
+    derivatives = np.moveaxis(c * np.sqrt(factorial(orders)) / s[..., None]**(orders / 2), -1, 0)
+    _, first, second, third, fourth, fifth, sixth, *_ = derivatives
     n = np.arange(1, ORDERS - 1)
 
     def series(terms: FloatArray, overlap: Real) -> FloatArray:
