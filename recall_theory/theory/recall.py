@@ -81,13 +81,14 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     halved = 2 if not sure and miss < accuracy.almost else 1
     rank = -(-accuracy.rank // halved)
     long = not sure and is_long(V, float(batch.L[i]))
+    alike = long and halvings < 3 and (batch.phi is None or d <= V)
     at_size = dataclasses.replace(
         accuracy.at_logits(d / V, 1 + halvings / 4), score=-(-accuracy.score // halved),
         score_below=accuracy.score_below + int(halvings > 0),
         score_above=-(-accuracy.score_above // halved) + (halvings + 1) // 2,
         gain=accuracy.gain + halvings + 2 * int(sharp), chi=accuracy.chi + more + int(batch.sphere),
         power=accuracy.power + (more if sure else halvings // 2), length=accuracy.length + aside,
-        signal=max(accuracy.signal - int(long and halvings < 3), 1),
+        signal=max(accuracy.signal - int(alike), 1),
         trigger=accuracy.trigger + more // 2, overlap=accuracy.overlap + more,
         strength=each or int(np.ceil(accuracy.strength * wide_own)),
         count=int(np.ceil((accuracy.few_count if few else accuracy.count) * wide_own)),
