@@ -40,9 +40,9 @@ class StepTwo:
     b0          the squared length of the output embeddings' projection on the label frequencies' noise, in
                 units of its mean: |rbar|^2 = b0 Q (1 - 1/V)/N (1 on average, relative variance 2/d);
     m           the width of the MLP, None without one; then moments over a neuron's input u ~ N(0, s):
-    A           (E phi')^2, the linear part;
+    A           (E phi')^2, and what the spread of inputs adds: the linear part;
     B           E phi E phi'', norms of the averaged embeddings, through the mean of phi;
-    A2          (E phi'')^2, the quadratic part;
+    A2          (E phi'')^2, and the same: the quadratic part;
     A3, A4      E phi' E phi''' and E phi'' E phi'''', by which these two change with a sample's norm;
     C0, C1      (E phi'(u) phi'(v) - A)/rho at the overlap rho = eta of samples of two facts, and of one: A2 at none;
     D1          the slope over rho of E phi(u) phi''(v), between these two;
@@ -112,13 +112,6 @@ class StepTwo:
     def within(self) -> Real:
         """The kernel's slope between two samples of a fact, which overlap by the informative embedding too."""
         return self.A + self.A2 * (self.eta + (1 + self.e * self.tau) / self.L**2)
-
-    @functools.cached_property
-    def rise(self) -> Real:
-        """By what the kernel's slope is steeper between samples of one fact than between others; what it adds to all
-        that they share, per mean embedding."""
-        slope = self.C1 * (self.eta + 1 / self.L**2) - self.C0 * self.eta + self.D1 / self.L**2
-        return slope * (1 - 1 / self.V) * (1 / self.V + (self.Q - 1) / self.N)
 
     @functools.cached_property
     def width(self) -> Real:
@@ -275,8 +268,10 @@ def curved_lead(p: StepTwo) -> Real:
     return p.c * tau * (1 - 1 / V) / V * (mean + (quadratic + own - short) / d)
 
 
+@record("mlp.attention.lead_by_mean_embedding", "What of the lead goes with the mean embedding's length, squared",
+        "V L tau C1", mlp=True)
 def lead_by_mean(p: StepTwo) -> Real:
-    """The part of the lead that goes with the mean embedding's squared length, of relative variance 2/d."""
+    """The squared length has the relative variance 2/d."""
     return p.c * p.tau * (1 - 1 / p.V) * p.C1 / (p.V * p.L)**2
 
 
@@ -311,6 +306,15 @@ def class_pull(p: StepTwo) -> Real:
     return p.c / (p.L * p.V)**2
 
 
+@record("mlp.attention.rise", "What samples of one fact store of the mean embedding and of the trigger's echo",
+        "V L N e tau Q C0 C1 D1", mlp=True, limits="A2/(V L^2) at V >> L^2")
+@once
+def rise(p: StepTwo) -> Real:
+    """The kernel is steeper between samples of one fact than between others: by how much, per mean embedding."""
+    steeper = p.C1 * (p.eta + 1 / p.L**2) - p.C0 * p.eta + p.D1 / p.L**2
+    return steeper * (1 - 1 / p.V) * (1 / p.V + (p.Q - 1) / p.N)
+
+
 @once
 def mean_pull(p: StepTwo) -> Real:
     """The coefficient of Sigma zbar in g.
@@ -321,14 +325,14 @@ def mean_pull(p: StepTwo) -> Real:
     """
     m = p.moments
     longer = m[4] / (m[3] * p.d * p.L) + 1 / (p.V * p.d)
-    stored = p.c**2 * ((1 + 1 / p.L) * (p.h1 + p.h6 * longer) * p.rr + (1 + (1 + p.e * p.tau) / p.L) * p.rise)
+    stored = p.c**2 * ((1 + 1 / p.L) * (p.h1 + p.h6 * longer) * p.rr + (1 + (1 + p.e * p.tau) / p.L) * rise(p))
     return stored - (1 - p.kappa) * 2 * p.V * (p.h1 * self_pull(p) + p.within * class_pull(p))
 
 
 @once
 def echo(p: StepTwo) -> Real:
     """The coefficient of Sigma z_trig in g: through the label noise, and through the classes' own tokens."""
-    return p.e * ((p.h1 * p.c * p.rr + p.rise) * p.c / p.L + p.within * p.c / p.L**2 * (1 / p.V + (p.Q - 1) / p.N))
+    return p.e * ((p.h1 * p.c * p.rr + rise(p)) * p.c / p.L + p.within * p.c / p.L**2 * (1 / p.V + (p.Q - 1) / p.N))
 
 
 @once
@@ -399,7 +403,7 @@ def count_overlap(p: StepTwo) -> Real:
 
 def mean_embedding(p: StepTwo) -> Pair:
     """The mean embedding is not zero, and label noise stores it."""
-    pulled, turned = mean_pull(p), (p.h1 * p.rr + p.rise) * p.e * p.c * p.tau / p.L
+    pulled, turned = mean_pull(p), (p.h1 * p.rr + rise(p)) * p.e * p.c * p.tau / p.L
     seen = pulled**2 * along_mean(2, p) + 2 * pulled * turned * along_mean(1, p) + turned**2 / p.V
     square = p.kappa * along_mean(3, p) + (1 - p.kappa) * along_mean_on_sphere(p.V, p.d)[0]
     return pulled**2 * square, p.tau / p.d * seen
