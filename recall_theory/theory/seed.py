@@ -171,8 +171,8 @@ def activation_moments(phi: Activation, s: Real, overlap: Real = 0, fact: Real =
     """The moments of phi that step two needs, at input power s and at this overlap of two samples, which is larger by
     `fact` where they are of one fact; numbers or arrays. By parts: phi's own derivative is not asked for.
 
-    Of A and A2, and so of C0 and C1, to first order in `spread` = 1/d: samples are vectors of so many dimensions, whose
-    powers and overlaps spread.
+    A, C0, C1 and K1 have the first order in `spread` = 1/d: samples are vectors of so many dimensions, whose powers and
+    overlaps spread.
 
     >>> from recall_theory.activations import activation
     >>> k = activation_moments(activation("relu"), 1.0)
@@ -200,7 +200,7 @@ def activation_moments(phi: Activation, s: Real, overlap: Real = 0, fact: Real =
     beside = np.sqrt(np.arange(1, ORDERS) * np.arange(2, ORDERS + 1)) * c[..., :-2] * c[..., 2:]
     linear = np.maximum(spread * (2 * first * third * s + (first * fifth + third**2) * s**2 / 2), -first**2)
     quadratic = np.maximum(spread * (4 * second * fourth * s + (second * sixth + fourth**2) * s**2 / 2), -second**2)
-    return {"A": first**2 + linear, "B": c[..., 0] * second, "A2": second**2 + quadratic, "A3": first * third,
+    return {"A": first**2 + linear, "B": c[..., 0] * second, "A2": second**2, "A3": first * third,
             "A4": second * fourth, "C0": series(slopes, overlap) + quadratic,
             "C1": series(slopes, overlap + fact) + quadratic,
             "D1": series(np.arange(ORDERS - 1) * beside, overlap + fact / 2),

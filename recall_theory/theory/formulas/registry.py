@@ -72,7 +72,7 @@ SYMBOLS = {name: SymbolInfo(*info) for name, info in {
     "kappa": (r"\kappa", "1 for Gaussian embeddings, 0 on the unit sphere", "0 or 1"),
     "A": ("A", "(E phi')^2 over the MLP's inputs in step two, with their spread: its linear part", "positive"),
     "B": ("B", "E phi E phi'' over the MLP's inputs in step two", "real"),
-    "A2": ("A_2", "(E phi'')^2 over the MLP's inputs in step two, with their spread: its quadratic part", "at least 0"),
+    "A2": ("A_2", "(E phi'')^2 over the MLP's inputs in step two: its quadratic part", "at least 0"),
     "A3": ("A_3", "E phi' E phi''' over the MLP's inputs in step two", "real"),
     "A4": ("A_4", "E phi'' E phi'''' over the MLP's inputs in step two", "real"),
     "C0": ("C_0", "(E phi'(u) phi'(v) - A)/Cov(u, v) over the inputs of samples of two facts in step two", "real"),

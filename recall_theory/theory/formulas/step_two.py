@@ -42,7 +42,7 @@ class StepTwo:
     m           the width of the MLP, None without one; then moments over a neuron's input u ~ N(0, s):
     A           (E phi')^2, and what the spread of inputs adds: the linear part;
     B           E phi E phi'', norms of the averaged embeddings, through the mean of phi;
-    A2          (E phi'')^2, and the same: the quadratic part;
+    A2          (E phi'')^2, the quadratic part;
     A3, A4      E phi' E phi''' and E phi'' E phi'''', by which these two change with a sample's norm;
     C0, C1      (E phi'(u) phi'(v) - A)/rho at the overlap rho = eta of samples of two facts, and of one: A2 at none;
     D1          the slope over rho of E phi(u) phi''(v), between these two;
