@@ -10,7 +10,7 @@ from support import assert_mean, drawn
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
 from recall_theory.numerics.gaussian_kernels import Smoothed
-from recall_theory.simulate.data import draw_mlp
+from recall_theory.simulate.data import draw_embeddings, draw_mlp
 from recall_theory.simulate.three_step import steps_of_layer
 from recall_theory.theory import formulas, seed
 from recall_theory.theory import neuron_loops as loops
@@ -435,10 +435,10 @@ def test_the_lead_of_a_kink(V, L, d, e, embedding):
     """Pairs of samples of one fact less pairs of two, through the kernel itself. Without what the spread of samples'
     lengths and overlaps does in few dimensions, as up to law 17, the lead is a fifth to a third more."""
     rng, pairs, found = np.random.default_rng(), 400, []
+    setting = Setting(V=V, L=L, d=d, N=1, embedding=embedding)
     for _ in range(2400):
-        z, trigger = (rng.standard_normal(shape) / np.sqrt(d) for shape in ((V, d), d))
-        if embedding == "sphere":
-            z, trigger = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (z, trigger))
+        emb = draw_embeddings(setting, rng)
+        z, trigger = emb.z_in, emb.z_trig
         fact = rng.integers(V, size=pairs)
 
         def sample(fact, z=z, trigger=trigger):
@@ -472,10 +472,10 @@ def test_what_samples_of_one_fact_store_of_the_mean_embedding(embedding):
     """g along Sigma zbar in whole gradients at infinite width, beside the trigger. Without what a kernel steeper
     between samples of one fact adds there, a third is missing."""
     V, L, d, N, rng, above, below = 60, 10, 60, 600, np.random.default_rng(), [], []
+    setting = Setting(V=V, L=L, d=d, N=N, embedding=embedding)
     for _ in range(100):
-        z, trigger, out = (rng.standard_normal(shape) / np.sqrt(d) for shape in ((V, d), d, (V, d)))
-        if embedding == "sphere":
-            z, trigger, out = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (z, trigger, out))
+        emb = draw_embeddings(setting, rng)
+        z, trigger, out = emb.z_in, emb.z_trig, emb.z_out
         tokens = rng.integers(V, size=(N, L))
         residuals = (out - out.mean(0))[tokens[:, 0]]
         h = z[tokens].mean(1)

@@ -184,11 +184,12 @@ def activation_moments(phi: Activation, s: Real, overlap: Real = 0, fact: Real =
     s = np.asarray(s, dtype=float)
     u = x / np.sqrt(s)[..., None]
     c = hermite_projection(w * f, u, ORDERS)
-    g = hermite_projection(w * f * slope, u, 4)
-    orders = np.arange(ORDERS + 1)
-    derivatives = np.moveaxis(c * np.sqrt(factorial(orders)) / s[..., None]**(orders / 2), -1, 0)
-    _, first, second, third, fourth, fifth, sixth, *_ = derivatives
     n = np.arange(1, ORDERS - 1)
+
+    def derivatives(projection: FloatArray) -> FloatArray:
+        """The means of a function's derivatives, order by order on the first axis."""
+        order = np.arange(projection.shape[-1])
+        return np.moveaxis(projection * np.sqrt(factorial(order)) / s[..., None]**(order / 2), -1, 0)
 
     def series(terms: FloatArray, overlap: Real) -> FloatArray:
         """Of a function of the overlap, term by term over (overlap/s)^n: itself, less that at none, over the overlap.
@@ -196,6 +197,8 @@ def activation_moments(phi: Activation, s: Real, overlap: Real = 0, fact: Real =
         powers = np.asarray(np.minimum(overlap / s, 1))[..., None]**(n - 1)
         return np.asarray((terms[..., 1:] * powers).sum(-1) / s**2)
 
+    _, first, second, third, fourth, fifth, sixth, *_ = derivatives(c)
+    h0, h1, h2, h6, h4 = derivatives(hermite_projection(w * f * slope, u, 4))
     slopes = np.arange(1, ORDERS) * c[..., 1:-1]**2
     beside = np.sqrt(np.arange(1, ORDERS) * np.arange(2, ORDERS + 1)) * c[..., :-2] * c[..., 2:]
     linear = np.maximum(spread * (2 * first * third * s + (first * fifth + third**2) * s**2 / 2), -first**2)
@@ -205,10 +208,8 @@ def activation_moments(phi: Activation, s: Real, overlap: Real = 0, fact: Real =
             "C1": series(slopes, overlap + fact) + quadratic,
             "D1": series(np.arange(ORDERS - 1) * beside, overlap + fact / 2),
             "K1": first**2 + linear + c[..., 0] * second + overlap * (series(slopes + beside, overlap) + quadratic),
-            "h0": g[..., 0], "h1": g[..., 1] / np.sqrt(s), "h2": g[..., 2] * np.sqrt(2) / s, "h3": first * second,
-            "h4": g[..., 4] * np.sqrt(24) / s**2, "h5": (third * second + first * fourth) / 2,
-            "h6": g[..., 3] * np.sqrt(6) / s**(3 / 2), "A0": c[..., 0]**2, "P0": (w * f**2).sum(-1),
-            "P2": (w * slope**2).sum(-1)}
+            "h0": h0, "h1": h1, "h2": h2, "h3": first * second, "h4": h4, "h5": (third * second + first * fourth) / 2,
+            "h6": h6, "A0": c[..., 0]**2, "P0": (w * f**2).sum(-1), "P2": (w * slope**2).sum(-1)}
 
 
 def _moments(batch: Batch) -> Moments:

@@ -317,7 +317,7 @@ def rise(p: StepTwo) -> Real:
 
 @once
 def mean_pull(p: StepTwo) -> Real:
-    """The coefficient of Sigma zbar in g.
+    """The coefficient of Sigma zbar in g: through the label noise, and through samples of one fact.
 
     On the sphere the norms about the mean are |z - zbar|^2 = const - 2 z.zbar: the pulls of long embeddings
     then add up along the mean, against it. With an MLP a sample that lies along the mean, or all samples where the mean
@@ -331,7 +331,7 @@ def mean_pull(p: StepTwo) -> Real:
 
 @once
 def echo(p: StepTwo) -> Real:
-    """The coefficient of Sigma z_trig in g: through the label noise, and through the classes' own tokens."""
+    """The coefficient of Sigma z_trig in g: through the label noise, samples of one fact, and classes' own tokens."""
     return p.e * ((p.h1 * p.c * p.rr + rise(p)) * p.c / p.L + p.within * p.c / p.L**2 * (1 / p.V + (p.Q - 1) / p.N))
 
 
