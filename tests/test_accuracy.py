@@ -150,12 +150,26 @@ def test_a_prediction_does_not_depend_on_its_company(kind, monkeypatch):
             assert many.spread[name][i] == pytest.approx(p.spread[name], abs=1e-12)
 
 
+@pytest.mark.parametrize("n", [2, 5, 8, 14])
+def test_points_between_are_those_of_a_polynomial(n):
+    """The one through the eight nearest points over the logit, or all: exact up to its degree, and not beyond."""
+    to_points = importlib.import_module("recall_theory.theory.variance")._to_points(n)
+    every = np.arange(2 * n - 1) / 2
+    degree = min(n, 8) - 1
+    for power, exact in ((degree, True), (degree + 1, False)):
+        found = ((every[::2] - 1)**power) @ to_points
+        off = np.abs(found - (every - 1)**power)
+        assert off[::2] == pytest.approx(0, abs=1e-9) and bool(off.max() < 1e-10 * (every.max() + 1)**power) is exact
+
+
 def test_drawn_settings_do_not_depend_on_their_company():
     """Ten settings where attention is hardly sure or not, whose seeds need different nodes, drawn afresh each time."""
     seed = int(np.random.SeedSequence().generate_state(1)[0])
     sizes = np.rint(np.exp(np.random.default_rng(seed).uniform(
         np.log((60, 8, 24, 2000)), np.log((400, 150, 60, 80000)), (10, 4)))).astype(int)
-    sizes = np.concatenate([sizes, [(99, 60, 44, 37642), (239, 138, 52, 18321)]])  # the latter once moved the former
+    # of either pair the latter once moved the former
+    sizes = np.concatenate([sizes, [(99, 60, 44, 37642), (239, 138, 52, 18321), (54, 240, 24, 4914),
+                                    (73, 120, 23, 10001)]])
     together = predict_many(*sizes.T)
     for i, (V, L, d, N) in enumerate(sizes.tolist()):
         alone = predict(Setting(V=V, L=L, d=d, N=N))

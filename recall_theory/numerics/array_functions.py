@@ -116,12 +116,13 @@ def upper_tails(z: FloatArray) -> FloatArray:
 
 
 @compiled
-def scores_of_skewed(x: FloatArray, skew: float) -> None:
-    """x (n,) made their normal scores as standardised gamma variables, as `unit_sphere.score_of_skewed` has them."""
-    a, cube, size = skew / 6, np.empty(len(x)), np.empty(len(x))
+def scores_of_skewed(x: FloatArray, skew: FloatArray) -> None:
+    """x (n,) made their normal scores as standardised gamma variables of that skewness (n,), as
+    `unit_sphere.score_of_skewed` has them."""
+    cube, size = np.empty(len(x)), np.empty(len(x))
     bits, guess = size.view(np.int64), np.empty(len(x), np.int64)
     for i in range(len(x)):
-        cube[i] = 1 + 3 * a * x[i]
+        cube[i] = 1 + skew[i] / 2 * x[i]
         size[i] = max(abs(cube[i]), TINY)
     for i in range(len(x)):
         guess[i] = int(bits[i] / 3 + TWO_THIRDS_OF_ONE)
@@ -132,7 +133,7 @@ def scores_of_skewed(x: FloatArray, skew: float) -> None:
             third = r * r * r
             r *= (third + 2 * size[i]) / (2 * third + size[i])
         r = math.copysign(r, cube[i])
-        x[i] = a + 3 * x[i] / (r * (r + 1) + 1)
+        x[i] = skew[i] / 6 + 3 * x[i] / (r * (r + 1) + 1)
 
 
 def normal_below(z: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ import math
 __all__ = ["DEFAULT", "LAW", "SEED_ROUNDING", "Accuracy"]
 
 SEED_ROUNDING = 2**-40  # seeds that differ by less, relative to what differs, differ by rounding alone
-LAW = 21  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
+LAW = 22  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +73,8 @@ class Accuracy:
     few_competitor: int = 6  # the same where there are few
     tail: int = 12  # variance of its strength, a lognormal variable, where single neurons give strengths heavy tails;
     # fewer where it is narrow
-    logit: int = 12  # points over the correct label's logit
+    logit: int = 6  # points over the correct label's logit, twice that where competitors have tails; between any two
+    # there is one more by interpolation
     gain: int = 3  # points over a competitor's gain; two more at `sharp` counts
     # the variance over seeds
     overlap: int = 3  # of the overlap of two facts
@@ -133,7 +134,8 @@ class Accuracy:
     # a half and a quarter of it
     tailless: float = 0.02  # excess kurtosis of a competitor's logit below which there is one variance
     apart: float = 0.5  # logits between a competitor's neighbouring counts, from which on each count is a kind
-    sharp: float = 1.0  # logits between a fact's own neighbouring counts, the same where there are `few`
+    sharp: float = 1.0  # logits between a fact's own neighbouring counts, the same where there are `few`; between a
+    # competitor's, from which on there are twice as many points over the logit
     last_count: float = 1e-7  # chance of more training samples than are counted each
     sure: float = 1e-4  # share missed by attention below which training counts as attended rightly
     almost: float = 0.025  # share missed below which scores get half their nodes where few tokens are ahead, or none,
@@ -142,8 +144,8 @@ class Accuracy:
     # but in long sequences, where few seeds may miss all of it
 
     def at_logits(self, ratio: float, times: float = 1) -> Accuracy:
-        """With as many points over the logit as d/V = ratio asks for, times that, in fours."""
-        return dataclasses.replace(self, logit=4 * math.ceil(self.logit / 4 * math.sqrt(1 + ratio) * times))
+        """With as many points over the logit as d/V = ratio asks for, times that, in twos."""
+        return dataclasses.replace(self, logit=2 * math.ceil(self.logit / 2 * math.sqrt(1 + ratio) * times))
 
     def doubled(self) -> Accuracy:
         """The same with twice as many nodes of every kind."""

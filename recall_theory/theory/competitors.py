@@ -16,6 +16,7 @@ from .seed import Seeds
 from .strengths import Stored
 
 LEAST_EXPECTED = 1e-6  # competitors expected of a kind that is left out
+SYMMETRIC = 1e-12  # a kernel's skewness that is rounding, as of odd activations
 LEAST_RANGE = 1e-6  # of an expected number; acts where there is none
 
 
@@ -55,10 +56,15 @@ def kinds(seeds: Seeds, kernel: Kernel, stored: Stored, counts: int, accuracy: A
     found = Kinds(weight[..., keep], mean, variance, third[0] if third else np.zeros((*mean.shape[:2], 0)),
                   np.maximum(seeds.V - 2, 1)[:, None] * stored.square, group.astype(float),
                   np.stack([others, np.ones_like(others)][:len(parts)], axis=-1))
-    ratio = float((seeds.d / seeds.V).max())  # one setting's, wherever there is a tail
-    if kernel.tail * (ratio / (1 + ratio))**2 < accuracy.tailless:
+    if not have_tails(seeds, kernel, accuracy):
         return found
     return _with_tail(found, np.clip(by_kernel, 0, variance), kernel.tail, accuracy.tail)
+
+
+def have_tails(seeds: Seeds, kernel: Kernel, accuracy: Accuracy) -> bool:
+    """Whether competitors' logits have tails that a normal law has not."""
+    ratio = float((seeds.d / seeds.V).max())  # one setting's, wherever there is a tail
+    return bool(kernel.tail * (ratio / (1 + ratio))**2 >= accuracy.tailless)
 
 
 def _of_classes(seeds: Seeds, kernel: Kernel, stored: Stored, which: slice, counts: int,
@@ -79,7 +85,7 @@ def _of_classes(seeds: Seeds, kernel: Kernel, stored: Stored, which: slice, coun
     by_kernel = (count - stored.taken[:, None, which, None])**2 * spread[..., None]
     parts: list[FloatArray] = [mean, by_kernel + rest_variance[..., None], by_kernel,
                                np.where(few, picks, 0)[..., None] + 0 * mean]
-    if kernel.skewness.any():
+    if (np.abs(kernel.skewness) > SYMMETRIC).any():
         parts.append(count**3 * (kernel.skewness * kernel.variance**(3 / 2))[..., None, None] + 0 * mean)
     moments: list[FloatArray] = [part.reshape(R, E, -1) for part in parts]
     weight = ((among / among.sum(-1, keepdims=True))[..., None] * p).reshape(R, -1)

@@ -8,7 +8,8 @@ score of the output's cosine. docs/derivations/recall.md has the derivation.
 
 The hazard, the expected number of competitors above a logit, is tabulated for each fact: on a few gains w, Chebyshev
 points of asinh(w/sqrt(V - 1)) (as a function of it a competitor's standard deviation has its singularities far away),
-and at even steps of the logit over that standard deviation.
+and at even steps of the logit over that standard deviation. Its logarithm is so smooth in the logit that every second
+point comes from a polynomial through its neighbours.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ class Rows(NamedTuple):
 
     Nodes over the competitors' power and the outputs' length (R, E, n), both as factors of mean 1, and their weights;
     nodes and weights of the noise between two ends (n,); Chebyshev's points of the gain (G,), the matrix that takes
-    values there to the coefficients of powers, and that to slopes; points over the logit; cells of the hazard's
-    logarithm; the weight of a node of a fact and its samples that is left out."""
+    values there to the coefficients of powers, and that to slopes; the matrix (n, J) that takes values at every second
+    point over the logit to those at all; cells of the hazard's logarithm; the weight of a node of a fact and its
+    samples that is left out."""
 
     V: FloatArray
     d: FloatArray
@@ -68,7 +70,7 @@ class Rows(NamedTuple):
     gain: FloatArray
     to_powers: FloatArray
     to_slopes: FloatArray
-    points: int
+    to_points: FloatArray
     cells: int
     negligible: float
     sphere: bool
@@ -237,51 +239,58 @@ def expected_above(rows, r, of, u, x):
     G, J = x.shape
     d, others = rows.d[r], max(rows.V[r] - 1, 1.0)
     scale = peizer_pratt(d)
-    inside, centre, spread = np.empty((3, G * J if rows.sphere else 0))
+    size = G * J if rows.sphere else 0
+    inside, centre, spread = np.empty(size), np.empty(size), np.empty(size)  # arrays apart: else no vectors
+    skew = np.empty(G * J if len(of.third) > 0 else 0)
     cosine = x.ravel()
     if rows.sphere:
         cosine = cosines(cosine, scale)
         for g in range(G):
             for j in range(J):
                 inside[g * J + j] = -x[g, j] * x[g, j] / scale
-    beyond, which = np.empty((len(strength), G, J)), np.empty(len(strength), np.int64)
+    beyond, which = np.empty((len(strength), G * J)), np.empty(len(strength), np.int64)
     number = 0
     for k in range(len(strength)):
         if weight[k] == 0:  # a place that this fact has no kind for: half of them, where attention is not sure
             continue
         z = beyond[number]
-        if rows.sphere:
-            for g in range(G):
+        for g in range(G):
+            steep = 1 / math.sqrt(of.left[k] + u[g] * u[g] * variance[k])
+            if rows.sphere:
                 unit = u[g] / math.sqrt(d)
                 centre[g * J:(g + 1) * J] = unit * strength[k]
                 spread[g * J:(g + 1) * J] = unit * unit * variance[k]
-            put(tilted_scores(cosine, inside, centre, spread, d, TILTS), z)
-        least = np.inf
-        for g in range(G):
-            steep = 1 / math.sqrt(of.left[k] + u[g] * u[g] * variance[k])
-            place = u[g] * strength[k] * steep
-            if not rows.sphere:
+            else:
+                place = u[g] * strength[k] * steep
                 for j in range(J):
-                    z[g, j] = x[g, j] * steep - place
+                    z[g * J + j] = x[g, j] * steep - place
             if len(of.third) > 0:
-                scores_of_skewed(z[g], (u[g] * steep)**3 * of.third[k])
-            for j in range(J):
-                least = min(least, z[g, j])
-        if least <= of.far[k] + BEYOND_FAR:
+                skew[g * J:(g + 1) * J] = (u[g] * steep)**3 * of.third[k]
+        if rows.sphere:
+            tilted = tilted_scores(cosine, inside, centre, spread, d, TILTS)
+            for i in range(G * J):
+                z[i] = tilted[i]
+        if len(of.third) > 0:
+            scores_of_skewed(z, skew)
+        if z.min() <= of.far[k] + BEYOND_FAR:
             which[number] = k
             number += 1
-    chance = upper_tails(beyond[:number].ravel()).reshape((number, G, J))
-    above = np.zeros((len(of.labels), G, J))
+    above, chance = np.zeros((len(of.labels), G * J)), upper_tails(beyond[:number].ravel())
     for n in range(number):
-        into = above[int(of.group[which[n]])]
-        for g in range(G):
-            for j in range(J):
-                into[g, j] += weight[which[n]] * chance[n, g, j]
-    for g in range(G):
-        for j in range(J):
-            x[g, j] = 0.0
-            for i in range(len(of.labels)):
-                x[g, j] -= of.labels[i] * math.log1p(-min(others / of.labels[i] * above[i, g, j], BELOW_ONE))
+        into, share = above[int(of.group[which[n]])], weight[which[n]] * others
+        each = chance[n * G * J:(n + 1) * G * J]
+        for i in range(G * J):
+            into[i] += share * each[i]
+    expected, left = np.zeros(G * J), np.empty(G * J)
+    for n in range(len(of.labels)):  # minus the logarithm of the chance that none of them is above
+        lost = above[n]
+        for i in range(G * J):
+            lost[i] = -min(lost[i] / of.labels[n], BELOW_ONE)
+            left[i] = 1 + lost[i]
+        log = logarithms(left, lost)
+        for i in range(G * J):
+            expected[i] -= of.labels[n] * log[i]
+    put(expected, x)
 
 
 @compiled
@@ -304,9 +313,10 @@ def product(matrix, values):
     """The matrix product, of few rows."""
     out = np.zeros((len(matrix), values.shape[1]))
     for i in range(len(matrix)):
-        for j in range(values.shape[1]):
-            for k in range(len(values)):
-                out[i, j] += matrix[i, k] * values[k, j]
+        row = out[i]
+        for k in range(len(values)):
+            for j in range(values.shape[1]):
+                row[j] += matrix[i, k] * values[k, j]
     return out
 
 
@@ -334,31 +344,36 @@ def growth(values, by_logit, grid):
 
 
 @compiled
-def constrain(rate, grid, loose):
-    """Turn the rate (G, J) of independent competitors into that of ours: their strengths add up to minus the correct
-    label's, their squares to Q, and their noises are orthogonal to them.
+def constrain(log, grid, loose):
+    """Turn the logarithm (G, J) of independent competitors' rate into that of ours: their strengths add up to minus the
+    correct label's, their squares to Q, and their noises are orthogonal to them.
 
     Two strengths have the covariance -E theta^2/(V - 1), two squares one of the relative size -4 loose/V, two noises
     -theta_i theta_j/Q. To first order in each the chance P of a win becomes P less half the second derivative of P in
     what independent strengths would vary together, times that variance: the shift of all strengths, the logarithm of
     their scale (loose its variance), the gain.
     """
-    w, per, log = grid.w, grid.per, logarithm(rate)
+    w, per = grid.w, grid.per
     shift = slopes_by_logit(log, grid)
     bent = slopes_by_logit(shift, grid)
     grown = growth(log, shift, grid)
     again = growth(grown, slopes_by_logit(grown, grid), grid)
-    for g in range(len(rate)):
+    alone, fewer, kept = np.empty_like(log), np.empty_like(log), np.empty_like(log)
+    rate = exponentials(np.minimum(log, LARGEST_LOG_EXPECTED).ravel()).reshape(log.shape)
+    for g in range(len(log)):
         kappa = (w[g] * per)**2 * (1 + per)
         together = (1 - per) / max(w[g]**2, LEAST_RANGE)
-        for j in range(rate.shape[1]):
+        for j in range(log.shape[1]):
             by_gain, by_shift = grown[g, j]**2, shift[g, j]**2
-            alone = loose * (again[g, j] + by_gain) + kappa * (bent[g, j] + by_shift)
-            pairs = (loose + together) * by_gain + kappa * by_shift
+            alone[g, j] = loose * (again[g, j] + by_gain) + kappa * (bent[g, j] + by_shift)
+            fewer[g, j] = -abs(alone[g, j]) / 2
+            kept[g, j] = rate[g, j] / 2 * ((loose + together) * by_gain + kappa * by_shift)
+    exponentials(fewer.ravel())
+    for g in range(len(log)):
+        for j in range(log.shape[1]):
             # the first order, 1 - alone/2, kept between 0 and 2 (at V of a few tokens)
-            fewer = math.exp(-abs(alone) / 2)
-            kept = fewer if alone > 0 else 2 - fewer
-            rate[g, j] = rate[g, j] * kept + rate[g, j]**2 / 2 * pairs
+            kept[g, j] += fewer[g, j] if alone[g, j] > 0 else 2 - fewer[g, j]
+    log += logarithm(kept)
 
 
 @compiled
@@ -449,7 +464,8 @@ def lay_out(r, e, kept, rows, facts, kinds):
     ends = np.array([low * sigma, high * sigma])
     if rows.sphere:
         ends = cosines(ends, scale)
-    logit, gain, minus, mass = np.empty((4, len(lead), B * (n + 2)))
+    size = len(lead), B * (n + 2)
+    logit, gain, minus, mass = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     for step in range(3):  # for all nodes: the noise g and -g^2/2; the weights, of the densities; logits and gains
         for p in range(len(lead)):
             T = lead[p]
@@ -523,16 +539,18 @@ def tabulated(r, e, nodes, rows, facts, kinds):
     low, high = logits_that_decide(V, of, kinds.near[0, r], root, w)
     low = clipped(low, scaled.min(), last)
     high = max(min(high, last), low + LEAST_TABLE)
-    step = (high - low) / (rows.points - 1)
-    rate = np.empty((len(w), rows.points))
+    some, points = rows.to_points.shape
+    step = (high - low) / (points - 1)
+    rate = np.empty((len(w), some))
     for g in range(len(w)):
-        for j in range(rows.points):
-            x = (low + step * j) * math.sqrt(1 + w[g] * w[g] / others)
+        for j in range(some):
+            x = (low + 2 * step * j) * math.sqrt(1 + w[g] * w[g] / others)
             rate[g, j] = x + u[g] * slope / V * (x - usual)
     expected_above(rows, r, of, u, rate)
     per = 1 / others
-    constrain(rate, Grid(low, step, w, np.sqrt(1 + w * w * per), half, per, rows.to_slopes), facts.loose[r, e])
-    return cubics_of(logarithm(rate), rows.to_powers), low, high, middle, half
+    log = product(logarithm(rate), rows.to_points)
+    constrain(log, Grid(low, step, w, np.sqrt(1 + w * w * per), half, per, rows.to_slopes), facts.loose[r, e])
+    return cubics_of(log, rows.to_powers), low, high, middle, half
 
 
 @compiled
@@ -552,7 +570,8 @@ def answers(rows: Rows, facts: Facts, kinds: Competitors) -> tuple[FloatArray, F
             nodes = lay_out(r, e, kept, rows, facts, kinds)
             logit, gain, mass, scaled = nodes.logit, nodes.gain, nodes.weight, nodes.scaled
             cubics, low, high, middle, half = tabulated(r, e, nodes, rows, facts, kinds)
-            per_logit, per_half = (rows.points - 1) / (high - low), 1 / half
+            last = rows.to_points.shape[1] - 1.0
+            per_logit, per_half = last / (high - low), 1 / half
             slant = np.abs(gain) * per_many
             for p in range(len(kept)):
                 for i in range(logit.shape[1]):
@@ -561,7 +580,7 @@ def answers(rows: Rows, facts: Facts, kinds: Competitors) -> tuple[FloatArray, F
             log, minus = np.empty_like(logit), np.empty_like(logit)
             for p in range(len(kept)):
                 for i in range(logit.shape[1]):
-                    place = clipped((scaled[p, i] - low) * per_logit, 0.0, rows.points - 1.0)
+                    place = clipped((scaled[p, i] - low) * per_logit, 0.0, last)
                     point = clipped((math.copysign(asinh[p, i], gain[p, i]) - middle) * per_half, -1.0, 1.0)
                     log[p, i] = interpolated(cubics, place, point)
                     minus[p, i] = min(log[p, i], LARGEST_LOG_EXPECTED)

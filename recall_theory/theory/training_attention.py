@@ -153,10 +153,9 @@ def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
     mass = np.maximum(total(1 + 0 * share), TINY)
     z = zeta[..., None] + 0 * share
     a, zm = total(share) / mass, total(z) / mass
-    used = (mass > EMPTY).any(axis=0)
-    parts = (mass, a, zm, wrong_score(seeds, zm, accuracy), np.maximum(total(share**2) / mass - a * a, 0),
-             np.maximum(total(z * z) / mass - zm * zm, 0))
-    rest = Classes(*(part[:, used] for part in parts))
+    # empty ones stay, so that a setting's sums round alike whatever it is computed with
+    rest = Classes(np.where(mass > EMPTY, mass, 0), a, zm, wrong_score(seeds, zm, accuracy),
+                   np.maximum(total(share**2) / mass - a * a, 0), np.maximum(total(z * z) / mass - zm * zm, 0))
     if seeds.top is None:
         return rest
     zeta = shape_score(seeds, seeds.top[:, None])

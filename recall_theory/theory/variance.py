@@ -7,6 +7,7 @@ competitor, the lengths of their noise move together, and so do neurons. docs/de
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -16,7 +17,7 @@ from ..numerics.arrays import TINY, FloatArray, copied
 from ..numerics.quadrature import gauss_coordinate, gauss_legendre, gauss_of_gamma
 from . import fact_loops
 from .accuracy import Accuracy
-from .competitors import Kinds
+from .competitors import Kinds, have_tails
 from .correct_label import OwnLabel
 from .formulas import recall_formulas as rf
 from .read_out import LEAST_LEFT, Kernel
@@ -28,6 +29,7 @@ __all__ = ["Law", "answers", "scatter"]
 
 EXPECTED_IF_LOST, EXPECTED_IF_WON = 12.0, 1e-4  # competitors above: with so many (few) a fact is as good as lost (won)
 NEARLY_LOST, NEARLY_WON = 5.0, 1e-2  # the same for the nodes over the noise, which have one each beyond
+NEAREST = 8  # points over the logit, through which a polynomial gives the one in their middle
 FULL = 1 - 1e-6  # greatest correlation of two facts' competitors; acts where nearly all noise is shared
 LEAST_CHANCE = 1 / 100  # of a competitor to stay below, where so few labels are left that no fact is ever lost
 
@@ -133,9 +135,22 @@ def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, ac
     lengths = (a.reshape(*power.shape[:2], -1) for a in (
         power[..., None] + 0 * chi[:, None, None], 0 * power[..., None] + chi[:, None, None],
         w_power[..., None] * w_chi[:, None, None]))
-    return copied(fact_loops.Rows, seeds.V, seeds.d, shared, wide, *lengths,
-                  *gauss_legendre(accuracy.noise), gain, np.linalg.inv(np.vander(gain, increasing=True)), _slopes(gain),
-                  accuracy.logit, accuracy.cells * (accuracy.pair - 1) + 1, accuracy.negligible, seeds.sphere)
+    points = accuracy.logit * (2 if have_tails(seeds, kernel, accuracy) else 1)
+    return copied(fact_loops.Rows, seeds.V, seeds.d, shared, wide, *lengths, *gauss_legendre(accuracy.noise), gain,
+                  np.linalg.inv(np.vander(gain, increasing=True)), _slopes(gain), _to_points(points),
+                  accuracy.cells * (accuracy.pair - 1) + 1, accuracy.negligible, seeds.sphere)
+
+
+@functools.cache
+def _to_points(n: int) -> FloatArray:
+    """(n, 2 n - 1): values at n even points, and in the middle of any two by the polynomial through the nearest."""
+    out, points = np.zeros((n, 2 * n - 1)), np.arange(n)
+    for j in range(2 * n - 1):
+        first = int(np.clip((j - NEAREST) // 2 + 1, 0, max(n - NEAREST, 0)))
+        near = points[first:first + NEAREST]
+        gap = near[:, None] - near + np.eye(len(near))
+        out[near, j] = [np.prod((j / 2 - np.delete(near, i)) / np.delete(gap[i], i)) for i in range(len(near))]
+    return out
 
 
 def _slopes(x: FloatArray) -> FloatArray:
