@@ -1,6 +1,7 @@
 """What an MLP adds: its terms' rates, its moments against plain sampling."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from recall_theory.activations import activation
 from recall_theory.numerics.gaussian_kernels import Smoothed
 from recall_theory.simulate.data import draw_embeddings, draw_mlp
 from recall_theory.simulate.three_step import steps_of_layer
-from recall_theory.theory import formulas, seed
+from recall_theory.theory import competitors, formulas, seed, variance
 from recall_theory.theory import neuron_loops as loops
 from recall_theory.theory.accuracy import DEFAULT
 from recall_theory.theory.domain import Batch, batch_of
@@ -257,6 +258,41 @@ def test_heavy_tails_of_few_neurons_by_drawing_their_weights(phi, m, d, e):
     law = usual_law(f, m, d, e)
     predicted = (law.excess * law.ratio**2 * (1 + law.ratio_variance))[0, 0]
     assert abs(drawn.mean() - predicted) < 4.5 * drawn.std() / np.sqrt(len(drawn))
+
+
+@pytest.mark.parametrize("V, excess", [(10, 9.0), (51, 20.0), (250, 20.0)])
+def test_what_heavy_tails_add_to_the_power_of_all(V, excess, monkeypatch):
+    """The mean of 1/sqrt(Q) over 20,000 draws is that of a gamma variable of this variance, not of Q's own."""
+    monkeypatch.setattr(competitors, "have_tails", lambda *_: True)
+    added = competitors.tails_in_power(SimpleNamespace(V=np.array([V])), SimpleNamespace(tail=excess), DEFAULT)
+    rng, spread = np.random.default_rng(9), np.sqrt(np.log1p(excess / 3))
+    squares = np.exp(spread * rng.standard_normal((20_000, V - 1)) - spread**2 / 2)
+    root = np.mean(squares * rng.standard_normal(squares.shape)**2, axis=1)**-0.5
+
+    def of_gamma(variance):
+        return np.exp(special.gammaln(1 / variance - 1 / 2) - special.gammaln(1 / variance)) / np.sqrt(variance)
+
+    error = 4.5 * root.std() / np.sqrt(len(root))
+    assert abs(of_gamma(2 / (V - 1) + added) - root.mean()) < error + (root.mean() - 1) / 20
+    assert abs(of_gamma((2 + excess) / (V - 1)) - root.mean()) > error or V > 200
+
+
+def test_recall_through_a_kernel_of_heavy_tails(monkeypatch):
+    """300 drawn networks that attend rightly, within four standard errors and 0.006; further off where tails do not
+    move the power of all competitors."""
+    V, d, N, m = 51, 12, 7391, 41
+    rng, f, found = np.random.default_rng(10), activation("x**3 - 3*x"), []
+    for _ in range(300):
+        features = f.phi(rng.standard_normal((V, d)) / np.sqrt(d) @ rng.standard_normal((d, m)))
+        stored = rng.multinomial(N, np.full(V, 1 / V))[:, None] * (features @ features.T)
+        outputs = rng.standard_normal((V, d))
+        logits = outputs @ (outputs.T @ (stored - stored.mean(axis=0)))
+        found.append(np.mean(logits.argmax(axis=0) == np.arange(V)))
+    setting = Setting(V=V, L=1, d=d, N=N, m=m, activation=f, trigger_in_value=False)
+    allowed = 4 * np.std(found) / np.sqrt(len(found)) + 0.006
+    assert abs(predict(setting).recall - np.mean(found)) < allowed
+    monkeypatch.setattr(variance, "tails_in_power", lambda *_: 0.0)
+    assert abs(predict(setting).recall - np.mean(found)) > allowed
 
 
 @pytest.mark.parametrize("ball", [0.0, 1.0])

@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 
 from ..numerics.arrays import TINY, FloatArray
-from ..numerics.quadrature import condensation, gauss_hermite
+from ..numerics.quadrature import FINE_NODES, condensation, gauss_hermite, gauss_legendre
 from .accuracy import Accuracy
 from .correct_label import counts_of
 from .read_out import Kernel
@@ -16,6 +16,7 @@ from .seed import Seeds
 from .strengths import Stored
 
 LEAST_EXPECTED = 1e-6  # competitors expected of a kind that is left out
+FEWEST = 3.0  # guard: competitors, below which the mean of one over the root of their squares has no bound
 SYMMETRIC = 1e-12  # a kernel's skewness that is rounding, as of odd activations
 LEAST_RANGE = 1e-6  # of an expected number; acts where there is none
 
@@ -114,18 +115,44 @@ def _picked(weight: FloatArray, moments: list[FloatArray], pick: FloatArray) -> 
     return np.concatenate([weight * np.exp(-picks), weight * -np.expm1(-picks)], axis=-1), both
 
 
-def _with_tail(kinds: Kinds, by_kernel: FloatArray, excess: float, n: int) -> Kinds:
-    """The kinds as mixtures of n each over the part `by_kernel` (R, E, K) of the variance, lognormal, so that this part
-    of a strength has that excess kurtosis."""
+def _scales(excess: float, n: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of a lognormal variable of mean 1, times which the variance of a normal variable gives it that
+    excess kurtosis."""
     spread = np.sqrt(np.log1p(excess / 3))
     x, weight = gauss_hermite(int(np.ceil(n * (1 + 5 * min(spread, 1)) / 6)))  # nodes as the spread asks for
     scale = np.exp(spread * x)
-    scale = scale / (weight * scale).sum()
-    varied = kinds.variance[..., None] + by_kernel[..., None] * (scale - 1)
+    return scale / (weight * scale).sum(), weight
+
+
+def _with_tail(kinds: Kinds, by_kernel: FloatArray, excess: float, n: int) -> Kinds:
+    """The kinds as mixtures of n each over the part `by_kernel` (R, E, K) of the variance, lognormal, so that this part
+    of a strength has that excess kurtosis. What is read out counts in units of all strengths together, of which a
+    competitor's own square is a part."""
+    scale, weight = _scales(excess, n)
+    more = by_kernel[..., None] * (scale - 1)
+    alone = np.maximum(kinds.variance, TINY)
+    together = np.maximum(kinds.power[..., None], alone)
+    times = (1 + more / alone[..., None]) / (1 + more / together[..., None])
+    varied = kinds.variance[..., None] * times / (weight * times).sum(-1, keepdims=True)
     varied = varied.reshape(*kinds.variance.shape[:-1], -1)
     each = (kinds.weight[..., None] * weight).reshape(*kinds.weight.shape[:-1], -1)
-    mean, third, group = (np.repeat(a, len(x), axis=-1) for a in (kinds.mean, kinds.third, kinds.group))
+    mean, third, group = (np.repeat(a, len(scale), axis=-1) for a in (kinds.mean, kinds.third, kinds.group))
     return Kinds(each, mean, varied, third, kinds.power, group, kinds.labels)
+
+
+def tails_in_power(seeds: Seeds, kernel: Kernel, accuracy: Accuracy) -> float:
+    """What tails add to the relative variance of Q, all competitors' squared strengths together: rare ones make most of
+    it, so that a gamma variable has the variance at which its mean of 1/sqrt(Q) is theirs."""
+    if not have_tails(seeds, kernel, accuracy):
+        return 0.0
+    others = max(float(seeds.V[0]) - 1, FEWEST)
+    scale, weight = _scales(kernel.tail, accuracy.tail)
+    u, w = gauss_legendre(FINE_NODES)
+    x = u / (1 - u)
+    # E e^(-x^2 Q) of so many squares; its integral over all x is sqrt(pi)/2 E 1/sqrt(Q)
+    laplace = (weight / np.sqrt(1 + 2 * x[:, None]**2 * scale / others)).sum(-1)**others
+    root = 2 / np.sqrt(np.pi) * float((w / (1 - u)**2 * laplace).sum())
+    return 4 / 3 * (1 - 1 / root**2) - 2 / others  # E 1/sqrt(Q) = 1/sqrt(1 - 3 v/4) for a gamma variable, nearly
 
 
 def _merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *others: FloatArray) -> list[FloatArray]:

@@ -17,7 +17,7 @@ from ..numerics.arrays import TINY, FloatArray, copied
 from ..numerics.quadrature import gauss_coordinate, gauss_legendre, gauss_of_gamma
 from . import fact_loops
 from .accuracy import Accuracy
-from .competitors import Kinds, have_tails
+from .competitors import Kinds, have_tails, tails_in_power
 from .correct_label import OwnLabel
 from .formulas import recall_formulas as rf
 from .read_out import LEAST_LEFT, Kernel
@@ -130,7 +130,8 @@ def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
 def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, accuracy: Accuracy) -> fact_loops.Rows:
     """The seeds, with the rules of quadrature over a fact's lengths and noise, and of the hazard's table."""
     gain = np.cos(np.pi * (np.arange(accuracy.gain) + 1 / 2) / accuracy.gain)  # Chebyshev's points
-    power, w_power = gauss_of_gamma(kernel.power_variance, accuracy.power, root=True)
+    varied = kernel.power_variance + tails_in_power(seeds, kernel, accuracy)
+    power, w_power = gauss_of_gamma(varied, accuracy.power, root=True)
     chi, w_chi = gauss_of_gamma(2 / seeds.d, accuracy.chi, root=True)
     lengths = (a.reshape(*power.shape[:2], -1) for a in (
         power[..., None] + 0 * chi[:, None, None], 0 * power[..., None] + chi[:, None, None],
