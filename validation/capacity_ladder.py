@@ -33,7 +33,7 @@ from recall_theory.theory.formulas.capacity_laws import (
 )
 from recall_theory.theory.formulas.generic import lambert_w
 from recall_theory.theory.formulas.step_two import input_power
-from recall_theory.theory.noise_budget import typical_kernel
+from recall_theory.theory.kernel import typical_kernel
 from recall_theory.theory.predict import predictions_at
 from recall_theory.theory.seed import activation_moments, attention
 

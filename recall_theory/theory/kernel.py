@@ -21,8 +21,9 @@ import dataclasses
 import functools
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..activations import Activation
+from ..activations import Activation, gaussian_mean
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.gaussian_kernels import smoothed
 from ..numerics.quadrature import (
@@ -42,11 +43,12 @@ from .read_out import Facts, Kernel, left_open, power_variance
 from .seed import Seeds
 from .training_attention import SPECK
 
-__all__ = ["KernelLaw", "NeuronKernel"]
+__all__ = ["KernelLaw", "NeuronKernel", "TypicalKernel", "typical_kernel"]
 
 MOST_SKEW = 0.5  # guard: of log R, where few neurons of a heavy-tailed activation decide and its expansion fails
 FEWEST = 3.0  # guard: the least dimension that directions of weights have; in one or two the rest of them has no length
 ALONG = 1e-7  # guard: share of the trigger beside h_k below which it is rounding, and counts as none
+WIDE = 1e6  # neurons at which the kernel of infinite width is taken, and what one neuron adds to it
 CUBIC = 3  # degree from which on polynomials get no more nodes
 
 
@@ -233,6 +235,42 @@ class KernelLaw:
     covariance: FloatArray
     skewness: FloatArray
     excess: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class TypicalKernel:
+    """The kernel of a fact of typical norms: with itself, its mean and variance over the others, the part of the mean
+    that is the activation's; the noise and the spread of own - mean that a neuron adds. Arrays of the shape of d."""
+
+    own: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    of_mean: FloatArray
+    noise: FloatArray
+    spread: FloatArray
+
+    @property
+    def lead(self) -> FloatArray:
+        """What the fact's own class has over the others."""
+        return self.own - self.mean
+
+
+def typical_kernel(phi: Activation, d: ArrayLike, e: int) -> TypicalKernel:
+    """The kernel at |h_k|^2 = 1 + e and |z_trig| = 1, for each d."""
+    d = np.asarray(d, dtype=float)
+    different, place = np.unique(d, return_inverse=True)
+    rows = np.array([_typical(phi, float(one), e) for one in different])
+    return TypicalKernel(*(column[place].reshape(d.shape) for column in rows.T))
+
+
+@functools.lru_cache(maxsize=1024)
+def _typical(phi: Activation, d: float, e: int) -> tuple[float, ...]:
+    s, t = np.array([1.0 + e]), np.array([float(e)])
+    law = NeuronKernel(phi, WIDE, d, False, DEFAULT).law(s, t, t)
+    own, noise = float(law.own[0]), float(law.noise[0])
+    variance = (float(law.power[0]) - noise / WIDE) / (1 - 1 / WIDE)
+    of_mean = float(gaussian_mean(phi, phi.phi, 1 + e)) ** 2
+    return own, float(law.mean[0]), variance, of_mean, noise, float(law.slant_variance[0]) * own**2 * WIDE
 
 
 def _nodes(law: KernelLaw, n_ratio: int, n_mean: int) -> tuple[FloatArray, FloatArray, FloatArray]:

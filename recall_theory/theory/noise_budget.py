@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import math
 import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ..activations import Activation, activation, gaussian_mean
+from ..activations import Activation, activation
 from ..numerics.arrays import FloatArray
 from ..numerics.quantiser import compression, quantiser_noise
 from ..settings import PARAMETERS, Setting
-from .accuracy import DEFAULT
 from .domain import Batch, sizes_of
 from .formulas import recall_formulas as rt
 from .formulas.leading_laws import STATED
 from .formulas.step_two import input_power
-from .kernel import NeuronKernel
+from .kernel import TypicalKernel, typical_kernel
 from .seed import activation_moments
 
 HARDLY_EVER = 1 / 10**12  # of what hardly ever fails, one step as little as the other
-WIDE = 1e6  # neurons at which the kernel of infinite width is taken, and what one neuron adds to it
 
 
 def recall_terms(batch: Batch) -> dict[str, FloatArray]:
@@ -48,42 +44,6 @@ def recall_terms(batch: Batch) -> dict[str, FloatArray]:
         if e:
             terms["mean bias"] = terms["mean bias"] * rt.trigger_kept(V, N, e, 1, compression(bits))**2
     return {k: np.broadcast_to(v, V.shape) for k, v in terms.items()}
-
-
-@dataclasses.dataclass(frozen=True)
-class TypicalKernel:
-    """The kernel of a fact of typical norms: with itself, its mean and variance over the others, the part of the mean
-    that is the activation's; the noise and the spread of own - mean that a neuron adds. Arrays of the shape of d."""
-
-    own: FloatArray
-    mean: FloatArray
-    variance: FloatArray
-    of_mean: FloatArray
-    noise: FloatArray
-    spread: FloatArray
-
-    @property
-    def lead(self) -> FloatArray:
-        """What the fact's own class has over the others."""
-        return self.own - self.mean
-
-
-def typical_kernel(phi: Activation, d: ArrayLike, e: int) -> TypicalKernel:
-    """The kernel at |h_k|^2 = 1 + e and |z_trig| = 1, for each d."""
-    d = np.asarray(d, dtype=float)
-    different, place = np.unique(d, return_inverse=True)
-    rows = np.array([_typical(phi, float(one), e) for one in different])
-    return TypicalKernel(*(column[place].reshape(d.shape) for column in rows.T))
-
-
-@functools.lru_cache(maxsize=1024)
-def _typical(phi: Activation, d: float, e: int) -> tuple[float, ...]:
-    s, t = np.array([1.0 + e]), np.array([float(e)])
-    law = NeuronKernel(phi, WIDE, d, False, DEFAULT).law(s, t, t)
-    own, noise = float(law.own[0]), float(law.noise[0])
-    variance = (float(law.power[0]) - noise / WIDE) / (1 - 1 / WIDE)
-    of_mean = float(gaussian_mean(phi, phi.phi, 1 + e)) ** 2
-    return own, float(law.mean[0]), variance, of_mean, noise, float(law.slant_variance[0]) * own**2 * WIDE
 
 
 def _mlp_terms(k: TypicalKernel, V: FloatArray, d: FloatArray, N: FloatArray, m: FloatArray) -> dict[str, FloatArray]:

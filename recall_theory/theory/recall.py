@@ -19,8 +19,7 @@ from .accuracy import SEED_ROUNDING, Accuracy
 from .competitors import kinds
 from .correct_label import own_label, samples_of
 from .domain import Batch
-from .kernel import NeuronKernel
-from .noise_budget import typical_kernel
+from .kernel import NeuronKernel, typical_kernel
 from .read_out import InnerProduct, ReadOut, facts
 from .seed import SeedLaw, SeedLaws, Seeds, nodes_with_weight, tau_nodes
 from .strengths import at_overlaps, by_signal, in_few_bits, others_of, stored

@@ -24,7 +24,8 @@ from .domain import Batch, batch_of
 from .formulas import leading_laws as laws
 from .formulas.finite_rate_formulas import least_rates, logit_lead, typical_weight
 from .formulas.generic import solved
-from .noise_budget import recall_terms, typical_kernel
+from .kernel import typical_kernel
+from .noise_budget import recall_terms
 from .orthogonal import orthogonal_attention, orthogonal_prediction
 from .predict import Prediction, Predictions, predictions_at
 from .seed import attention as mean_attention
