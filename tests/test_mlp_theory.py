@@ -277,22 +277,29 @@ def test_what_heavy_tails_add_to_the_power_of_all(V, excess, monkeypatch):
     assert abs(of_gamma((2 + excess) / (V - 1)) - root.mean()) > error or V > 200
 
 
-def test_recall_through_a_kernel_of_heavy_tails(monkeypatch):
-    """300 drawn networks that attend rightly, within four standard errors and 0.006; further off where tails do not
-    move the power of all competitors."""
-    V, d, N, m = 51, 12, 7391, 41
-    rng, f, found = np.random.default_rng(10), activation("x**3 - 3*x"), []
-    for _ in range(300):
+def recall_of_networks(V, d, N, m, phi, number):
+    """Mean and standard error over drawn networks that attend rightly and read keys alone."""
+    rng, f, found = np.random.default_rng(10), activation(phi), []
+    for _ in range(number):
         features = f.phi(rng.standard_normal((V, d)) / np.sqrt(d) @ rng.standard_normal((d, m)))
         stored = rng.multinomial(N, np.full(V, 1 / V))[:, None] * (features @ features.T)
         outputs = rng.standard_normal((V, d))
         logits = outputs @ (outputs.T @ (stored - stored.mean(axis=0)))
         found.append(np.mean(logits.argmax(axis=0) == np.arange(V)))
-    setting = Setting(V=V, L=1, d=d, N=N, m=m, activation=f, trigger_in_value=False)
-    allowed = 4 * np.std(found) / np.sqrt(len(found)) + 0.006
-    assert abs(predict(setting).recall - np.mean(found)) < allowed
-    monkeypatch.setattr(variance, "tails_in_power", lambda *_: 0.0)
-    assert abs(predict(setting).recall - np.mean(found)) > allowed
+    return np.mean(found), np.std(found) / np.sqrt(number)
+
+
+@pytest.mark.parametrize("V, d, N, m, phi, number, without", [
+    (51, 12, 7391, 41, "x**3 - 3*x", 300, (variance, "tails_in_power", lambda *_: 0.0)),
+    (143, 133, 3620, 43, "quadratic", 300, (competitors, "SYMMETRIC", np.inf))])
+def test_recall_through_a_kernel_of_heavy_tails(V, d, N, m, phi, number, without, monkeypatch):
+    """Within four standard errors and 0.006 of drawn networks; further off where tails do not move the power of all
+    competitors, or where the kernel counts as symmetric."""
+    setting = Setting(V=V, L=1, d=d, N=N, m=m, activation=phi, trigger_in_value=False)
+    drawn, error = recall_of_networks(V, d, N, m, phi, number)
+    assert abs(predict(setting).recall - drawn) < 4 * error + 0.006
+    monkeypatch.setattr(*without)
+    assert abs(predict(setting).recall - drawn) > 4 * error + 0.006
 
 
 @pytest.mark.parametrize("ball", [0.0, 1.0])

@@ -34,9 +34,6 @@ AT_A_TIME = 512  # numbers whose passes stay in a processor's nearest cache
 STEEPEST = 49 / 50  # cosine between an output and what is read out; acts on the sphere at d of a few
 LEAST_GAP = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
 SCORE_END = 12.0  # standard deviations, as far as tails are corrected
-# a third of a float's bits and this guess its cube root
-TWO_THIRDS_OF_ONE = float(np.array(1.0).view(np.int64)) * 2 / 3
-HALLEY = 3  # steps from that guess, off by a twentieth at most, to rounding
 
 peizer_pratt = compiled(unit_sphere.peizer_pratt_scale)
 
@@ -116,24 +113,35 @@ def upper_tails(z: FloatArray) -> FloatArray:
 
 
 @compiled
-def scores_of_skewed(x: FloatArray, skew: FloatArray) -> None:
-    """x (n,) made their normal scores as standardised gamma variables of that skewness (n,), as
-    `unit_sphere.score_of_skewed` has them."""
-    cube, size = np.empty(len(x)), np.empty(len(x))
-    bits, guess = size.view(np.int64), np.empty(len(x), np.int64)
-    for i in range(len(x)):
-        cube[i] = 1 + skew[i] / 2 * x[i]
-        size[i] = max(abs(cube[i]), TINY)
-    for i in range(len(x)):
-        guess[i] = int(bits[i] / 3 + TWO_THIRDS_OF_ONE)
-    root = guess.view(np.float64)
-    for i in range(len(x)):
-        r = root[i]
-        for _ in range(HALLEY):
-            third = r * r * r
-            r *= (third + 2 * size[i]) / (2 * third + size[i])
-        r = math.copysign(r, cube[i])
-        x[i] = skew[i] / 6 + 3 * x[i] / (r * (r + 1) + 1)
+def scores_of_sums(x: FloatArray, share: FloatArray, bend: FloatArray) -> None:
+    """x (n,) made their normal scores as standardised sums of a gamma and a normal variable. share (n,): the gamma
+    variable's part of the variance; bend (n,): the root of that times half of its skewness.
+
+    Barndorff-Nielsen's r + ln(q/r)/r at the saddle point t, where the slope of the sum's cumulants, (1 - share) t
+    + share t/(1 - bend t), is x.
+    """
+    n = len(x)
+    t, beyond, rest, square = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        whole = 1 + x[i] * bend[i]
+        root = math.sqrt(max(whole * whole - 4 * (1 - share[i]) * bend[i] * x[i], 0.0))
+        t[i] = 2 * x[i] / max(whole + root, LEAST_GAP)
+        beyond[i] = -bend[i] * t[i]
+        rest[i] = max(1 + beyond[i], TINY)
+    log = logarithms(rest, beyond)
+    for i in range(n):
+        other, per = 1 - share[i], 1 / rest[i]
+        # (ln(1 - bend t) + bend t)/bend^2
+        far = abs(beyond[i]) > LEAST_GAP
+        curved = (log[i] - beyond[i]) / (bend[i] * bend[i]) if far else t[i] * t[i] * (beyond[i] / 3 - 1 / 2)
+        square[i] = max(2 * t[i] * x[i] - other * t[i] * t[i] + 2 * share[i] * curved, TINY)
+        rest[i] = max(t[i] * t[i] * (other + share[i] * per * per) / square[i], TINY)
+        beyond[i] = rest[i] - 1
+    log = logarithms(rest, beyond)
+    for i in range(n):
+        r = math.copysign(math.sqrt(square[i]), x[i])
+        away = abs(x[i]) > LEAST_GAP
+        x[i] = r + log[i] / (2 * r) if away else x[i] + bend[i] * share[i] / 3
 
 
 def normal_below(z: FloatArray) -> FloatArray:

@@ -23,17 +23,20 @@ LEAST_RANGE = 1e-6  # of an expected number; acts where there is none
 
 @dataclasses.dataclass(frozen=True)
 class Kinds:
-    """Competitors by class and counts: weight (R, E or 1, K) of a kind; mean, variance and third central moment
-    (R, E, K) of its strength (the last of no K if all are 0); power (R, E) of all V - 1 together. Kinds of one `group`
-    (K,) share its `labels` (R, G): a label is one of them, by their weights."""
+    """Competitors by class and counts: weight (R, E or 1, K) of a kind; mean and variance (R, E, K) of its strength;
+    the part of the variance `by_kernel` that is skewed, and its skewness (R, E, K or 1), 0 where that is rounding, as a
+    gamma variable `broader` times as wide has it; power (R, E) of all V - 1 together. Kinds of one `group` (K,) share
+    its `labels` (R, G): a label is one of them, by their weights."""
 
     weight: FloatArray
     mean: FloatArray
     variance: FloatArray
-    third: FloatArray
+    by_kernel: FloatArray
+    skewness: FloatArray
     power: FloatArray
     group: FloatArray
     labels: FloatArray
+    broader: float = np.inf
 
 
 def kinds(seeds: Seeds, kernel: Kernel, stored: Stored, counts: int, accuracy: Accuracy) -> Kinds:
@@ -51,15 +54,19 @@ def kinds(seeds: Seeds, kernel: Kernel, stored: Stored, counts: int, accuracy: A
     moments = [np.concatenate(column, axis=-1) for column in zip(*(column for _, column in parts), strict=True)]
     weight = np.where(weight * seeds.V[:, None, None] > LEAST_EXPECTED, weight, 0)
     keep = (weight > 0).any(axis=(0, 1))
-    mean, variance, by_kernel, _, *third = (part[..., keep] for part in moments)
+    mean, variance, by_kernel, _ = (part[..., keep] for part in moments)
     group = np.repeat(np.arange(len(parts)), [part.shape[-1] for part, _ in parts])[keep]
     others = np.maximum(seeds.V - 1, 1)
-    found = Kinds(weight[..., keep], mean, variance, third[0] if third else np.zeros((*mean.shape[:2], 0)),
+    # of the kernel at a given score, which is a part of what it varies by
+    spread = np.maximum((stored.weight * stored.spread).sum(-1), kernel.variance)
+    skewness = kernel.skewness * (kernel.variance / spread)**(3 / 2)
+    found = Kinds(weight[..., keep], mean, variance, np.clip(by_kernel, 0, variance),
+                  np.where(np.abs(skewness) > SYMMETRIC, skewness, 0)[..., None],
                   np.maximum(seeds.V - 2, 1)[:, None] * stored.square, group.astype(float),
-                  np.stack([others, np.ones_like(others)][:len(parts)], axis=-1))
+                  np.stack([others, np.ones_like(others)][:len(parts)], axis=-1), kernel.broader)
     if not have_tails(seeds, kernel, accuracy):
         return found
-    return _with_tail(found, np.clip(by_kernel, 0, variance), kernel.tail, accuracy.tail)
+    return _with_tail(found, kernel.tail, accuracy.tail)
 
 
 def have_tails(seeds: Seeds, kernel: Kernel, accuracy: Accuracy) -> bool:
@@ -70,8 +77,8 @@ def have_tails(seeds: Seeds, kernel: Kernel, accuracy: Accuracy) -> bool:
 
 def _of_classes(seeds: Seeds, kernel: Kernel, stored: Stored, which: slice, counts: int,
                 accuracy: Accuracy) -> tuple[FloatArray, list[FloatArray]]:
-    """The kinds of some of the classes: weights (R, E or 1, K), and mean, variance, its part by the kernel, picks of
-    the value itself and, if there is one, third central moment, (R, E, K) each."""
+    """The kinds of some of the classes: weights (R, E or 1, K), and mean, variance, its part by the kernel and picks of
+    the value itself, (R, E, K) each."""
     R, E = kernel.own.shape
     share, among = stored.groups.share[:, which], stored.groups.weight[:, which]
     bias, spread, rest, rest_variance, picks = (
@@ -86,8 +93,6 @@ def _of_classes(seeds: Seeds, kernel: Kernel, stored: Stored, which: slice, coun
     by_kernel = (count - stored.taken[:, None, which, None])**2 * spread[..., None]
     parts: list[FloatArray] = [mean, by_kernel + rest_variance[..., None], by_kernel,
                                np.where(few, picks, 0)[..., None] + 0 * mean]
-    if (np.abs(kernel.skewness) > SYMMETRIC).any():
-        parts.append(count**3 * (kernel.skewness * kernel.variance**(3 / 2))[..., None, None] + 0 * mean)
     moments: list[FloatArray] = [part.reshape(R, E, -1) for part in parts]
     weight = ((among / among.sum(-1, keepdims=True))[..., None] * p).reshape(R, -1)
     classes = share.shape[1]
@@ -106,12 +111,12 @@ def _of_classes(seeds: Seeds, kernel: Kernel, stored: Stored, which: slice, coun
 def _picked(weight: FloatArray, moments: list[FloatArray], pick: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
     """The kinds without a pick of the value itself, and those with one or more, which store `pick` (R, E) each: their
     number is Poisson distributed, given that it is not 0."""
-    mean, variance, by_kernel, picks, *third = moments
+    mean, variance, by_kernel, picks = moments
     picks = np.maximum(picks, LEAST_EXPECTED * LEAST_RANGE)
     pick, number = pick[..., None], picks / -np.expm1(-picks)
     again = mean + number * pick, variance + np.maximum(number * (1 + picks - number), 0) * pick**2
     both = [np.concatenate(pair, axis=-1) for pair in zip(
-        (mean, variance, by_kernel, picks, *third), (*again, by_kernel, picks, *third), strict=True)]
+        (mean, variance, by_kernel, picks), (*again, by_kernel, picks), strict=True)]
     return np.concatenate([weight * np.exp(-picks), weight * -np.expm1(-picks)], axis=-1), both
 
 
@@ -124,20 +129,20 @@ def _scales(excess: float, n: int) -> tuple[FloatArray, FloatArray]:
     return scale / (weight * scale).sum(), weight
 
 
-def _with_tail(kinds: Kinds, by_kernel: FloatArray, excess: float, n: int) -> Kinds:
-    """The kinds as mixtures of n each over the part `by_kernel` (R, E, K) of the variance, lognormal, so that this part
-    of a strength has that excess kurtosis. What is read out counts in units of all strengths together, of which a
+def _with_tail(kinds: Kinds, excess: float, n: int) -> Kinds:
+    """The kinds as mixtures of n each over the part `by_kernel` of the variance, lognormal, so that this part of a
+    strength has that excess kurtosis. What is read out counts in units of all strengths together, of which a
     competitor's own square is a part."""
     scale, weight = _scales(excess, n)
-    more = by_kernel[..., None] * (scale - 1)
+    rest, by_kernel = (kinds.variance - kinds.by_kernel)[..., None], kinds.by_kernel[..., None] * scale
     alone = np.maximum(kinds.variance, TINY)
     together = np.maximum(kinds.power[..., None], alone)
-    times = (1 + more / alone[..., None]) / (1 + more / together[..., None])
-    varied = kinds.variance[..., None] * times / (weight * times).sum(-1, keepdims=True)
-    varied = varied.reshape(*kinds.variance.shape[:-1], -1)
-    each = (kinds.weight[..., None] * weight).reshape(*kinds.weight.shape[:-1], -1)
-    mean, third, group = (np.repeat(a, len(scale), axis=-1) for a in (kinds.mean, kinds.third, kinds.group))
-    return Kinds(each, mean, varied, third, kinds.power, group, kinds.labels)
+    times = 1 / (1 + kinds.by_kernel[..., None] * (scale - 1) / together[..., None])
+    times = times * (alone / (weight * times * (rest + by_kernel)).sum(-1).clip(TINY))[..., None]
+    each, varied, by_kernel = (a.reshape(*a.shape[:2], -1) for a in (
+        kinds.weight[..., None] * weight, times * (rest + by_kernel), times * by_kernel))
+    mean, group = (np.repeat(a, len(scale), axis=-1) for a in (kinds.mean, kinds.group))
+    return dataclasses.replace(kinds, weight=each, mean=mean, variance=varied, by_kernel=by_kernel, group=group)
 
 
 def tails_in_power(seeds: Seeds, kernel: Kernel, accuracy: Accuracy) -> float:

@@ -26,7 +26,7 @@ from ..numerics.array_functions import (
     logarithms,
     peizer_pratt,
     scores,
-    scores_of_skewed,
+    scores_of_sums,
     tilted_scores,
     upper_tails,
 )
@@ -93,34 +93,40 @@ class Facts(NamedTuple):
 
 
 class Competitors(NamedTuple):
-    """Kinds of competitors: weight (R, E or 1, K), and mean, variance and third central moment (R, E, K; the last may
-    have K = 0) of their strengths. Scores `far` (2, R, E or 1, K) above which a fact is as good as won against a kind,
-    and `near` (2, R) below which it is as good as lost to all together: first for the hazard's table, then nearer ones
-    for the nodes over the noise. Kinds of one `group` (K,) share its `labels` (R, G)."""
+    """Kinds of competitors: weight (R, E or 1, K), and mean, variance and its part `by_kernel` (R, E, K) of their
+    strengths, which has that skewness (R, E, K or 1), as a gamma variable `broader` times as wide in variance has, or
+    as wide as all of a logit. Scores `far` (2, R, E or 1, K) above which a fact is as good as won against a
+    kind, and `near` (2, R) below which it is as good as lost to all together: first for the hazard's table, then nearer
+    ones for the nodes over the noise. Kinds of one `group` (K,) share its `labels` (R, G).
+    """
 
     weight: FloatArray
     far: FloatArray
     mean: FloatArray
     variance: FloatArray
-    third: FloatArray
+    by_kernel: FloatArray
+    skewness: FloatArray
+    broader: float
     near: FloatArray
     group: FloatArray
     labels: FloatArray
 
 
 class OfFact(NamedTuple):
-    """The kinds of one fact's competitors, (K,): weights, strengths less a shift, their variances and third moments
-    (none if all are 0), what is left of their noise beside them, the scores `far` of one end, and their group. (G,):
-    the labels of a group."""
+    """The kinds of one fact's competitors, (K,): weights, strengths less a shift, their variances and the kernel's part
+    of these, what is left of their noise beside them, the scores `far` of one end, their group, and (K or 1,) skewness.
+    (G,): the labels of a group."""
 
     weight: FloatArray
     strength: FloatArray
     variance: FloatArray
-    third: FloatArray
+    by_kernel: FloatArray
     left: FloatArray
     far: FloatArray
     group: FloatArray
     labels: FloatArray
+    skewness: FloatArray
+    broader: float
 
 
 class Own(NamedTuple):
@@ -195,9 +201,8 @@ def of_kinds(r, e, end, shift, facts, kinds):
     for k in range(len(variance)):
         strength[k] = kinds.mean[r, e, k] - shift
         left[k] = left_of(strength[k] * strength[k] + variance[k], facts.power[r, e])
-    third = kinds.third[r, e] if kinds.third.shape[2] > 0 else variance[:0]
-    return OfFact(kinds.weight[r, of_fact], strength, variance, third, left, kinds.far[end, r, of_fact], kinds.group,
-                  kinds.labels[r])
+    return OfFact(kinds.weight[r, of_fact], strength, variance, kinds.by_kernel[r, e], left,
+                  kinds.far[end, r, of_fact], kinds.group, kinds.labels[r], kinds.skewness[r, e], kinds.broader)
 
 
 @compiled
@@ -241,7 +246,9 @@ def expected_above(rows, r, of, u, x):
     scale = peizer_pratt(d)
     size = G * J if rows.sphere else 0
     inside, centre, spread = np.empty(size), np.empty(size), np.empty(size)  # arrays apart: else no vectors
-    skew = np.empty(G * J if len(of.third) > 0 else 0)
+    skewed = (of.skewness != 0).any()
+    size = G * J if skewed else 0
+    share, bend = np.empty(size), np.empty(size)
     cosine = x.ravel()
     if rows.sphere:
         cosine = cosines(cosine, scale)
@@ -264,23 +271,26 @@ def expected_above(rows, r, of, u, x):
                 place = u[g] * strength[k] * steep
                 for j in range(J):
                     z[g * J + j] = x[g, j] * steep - place
-            if len(of.third) > 0:
-                skew[g * J:(g + 1) * J] = (u[g] * steep)**3 * of.third[k]
+            if skewed:
+                root = u[g] * steep * math.sqrt(of.by_kernel[k])
+                times = max(min(of.broader, 1 / max(root * root, TINY)), 1.0)
+                share[g * J:(g + 1) * J] = times * root * root
+                bend[g * J:(g + 1) * J] = root * of.skewness[min(k, len(of.skewness) - 1)] / (2 * times)
         if rows.sphere:
             tilted = tilted_scores(cosine, inside, centre, spread, d, TILTS)
             for i in range(G * J):
                 z[i] = tilted[i]
-        if len(of.third) > 0:
-            scores_of_skewed(z, skew)
+        if skewed:
+            scores_of_sums(z, share, bend)
         if z.min() <= of.far[k] + BEYOND_FAR:
             which[number] = k
             number += 1
     above, chance = np.zeros((len(of.labels), G * J)), upper_tails(beyond[:number].ravel())
     for n in range(number):
-        into, share = above[int(of.group[which[n]])], weight[which[n]] * others
+        into, per = above[int(of.group[which[n]])], weight[which[n]] * others
         each = chance[n * G * J:(n + 1) * G * J]
         for i in range(G * J):
-            into[i] += share * each[i]
+            into[i] += per * each[i]
     expected, left = np.zeros(G * J), np.empty(G * J)
     for n in range(len(of.labels)):  # minus the logarithm of the chance that none of them is above
         lost = above[n]

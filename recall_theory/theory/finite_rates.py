@@ -165,7 +165,10 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     square = np.maximum((weight[:, None] * (strength**2 + variance)).sum(-1), SPECK * value.own**2 / seeds.d[:, None])
     weight = np.where(weight * V > LEAST_EXPECTED, weight, 0)
     keep = (weight > 0).any(axis=0)
-    kinds = Kinds(weight[:, None, keep], strength[..., keep], variance[..., keep], third[..., keep],
+    variance, third = variance[..., keep], third[..., keep]
+    cube = variance**(3 / 2)
+    skewness = np.where(cube > TINY, third / np.maximum(cube, TINY), 0)
+    kinds = Kinds(weight[:, None, keep], strength[..., keep], variance, variance, skewness,
                   np.maximum(V - 2, 1) * square, np.concatenate(group)[keep], np.concatenate(labels, axis=-1))
     return kinds, mean, square
 

@@ -101,7 +101,8 @@ class NeuronKernel:
             power_variance=power_variance(seeds, flat(mean), power),
             common=common[:, None] + 0 * own, together=flat(neuron.sums.together),
             linear=flat((pull - np.where(has_rest, rest_pull * neuron.along, 0) / rest)**2 / s),
-            tail=max(float((usual.excess - 3 / 2 * usual.skewness**2).max()), 0))
+            tail=max(float((usual.excess - 3 / 2 * usual.skewness**2).max()), 0),
+            broader=float((3 / 2 * usual.skewness**2 / np.maximum(usual.excess, SPECK)).min()))
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """E phi(u) phi(v) over a neuron's weights."""

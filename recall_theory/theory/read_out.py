@@ -152,7 +152,8 @@ class Kernel(Rows):
     power_variance: of the competitors' total strength, a gamma variable, over the draw of labels, relative.
     common: the part of the variance, beside that by scores, which is the same for all facts k. together: correlation
     of two facts over the draw of the neurons. linear: squared slope of K in the overlap of two values. tail: excess
-    kurtosis of K(j, k) over tokens j that single neurons add; 0 without an MLP.
+    kurtosis of K(j, k) over tokens j that single neurons add beyond a gamma variable's of that skewness; 0 without an
+    MLP. broader: what a gamma variable of that skewness has of such a kurtosis, in units of theirs.
     """
 
     nodes: int
@@ -173,6 +174,7 @@ class Kernel(Rows):
     together: FloatArray
     linear: FloatArray
     tail: float = 0.0
+    broader: float = 1.0
     draw: NeuronDraw | None = None
 
 

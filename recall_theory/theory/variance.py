@@ -123,8 +123,8 @@ def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
     far = np.stack([np.where(expected > 2 * won, -ndtri(won / np.maximum(expected, 2 * won)), np.inf)
                     for won in (EXPECTED_IF_WON, NEARLY_WON)])
     near = np.stack([-ndtri(np.minimum(lost / others, 1 - LEAST_CHANCE)) for lost in (EXPECTED_IF_LOST, NEARLY_LOST)])
-    return copied(fact_loops.Competitors, kinds.weight, far, kinds.mean, kinds.variance, kinds.third, near,
-                  kinds.group, kinds.labels)
+    return copied(fact_loops.Competitors, kinds.weight, far, kinds.mean, kinds.variance, kinds.by_kernel,
+                  kinds.skewness, kinds.broader, near,                  kinds.group, kinds.labels)
 
 
 def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, accuracy: Accuracy) -> fact_loops.Rows:
