@@ -11,12 +11,13 @@ from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import FINE_NODES, condensation, gauss_hermite, gauss_legendre
 from .accuracy import Accuracy
 from .correct_label import counts_of
+from .formulas import recall_formulas as rf
 from .read_out import Kernel
 from .seed import Seeds
 from .strengths import Stored
 
 LEAST_EXPECTED = 1e-6  # competitors expected of a kind that is left out
-FEWEST = 3.0  # guard: competitors, below which the mean of one over the root of their squares has no bound
+FEWEST = 4.0  # guard: tokens, below which the mean of one over the root of all competitors' squares has no bound
 SYMMETRIC = 1e-12  # a kernel's skewness that is rounding, as of odd activations
 LEAST_RANGE = 1e-6  # of an expected number; acts where there is none
 
@@ -150,14 +151,13 @@ def tails_in_power(seeds: Seeds, kernel: Kernel, accuracy: Accuracy) -> float:
     it, so that a gamma variable has the variance at which its mean of 1/sqrt(Q) is theirs."""
     if not have_tails(seeds, kernel, accuracy):
         return 0.0
-    others = max(float(seeds.V[0]) - 1, FEWEST)
+    V = max(float(seeds.V[0]), FEWEST)
     scale, weight = _scales(kernel.tail, accuracy.tail)
     u, w = gauss_legendre(FINE_NODES)
     x = u / (1 - u)
-    # E e^(-x^2 Q) of so many squares; its integral over all x is sqrt(pi)/2 E 1/sqrt(Q)
-    laplace = (weight / np.sqrt(1 + 2 * x[:, None]**2 * scale / others)).sum(-1)**others
-    root = 2 / np.sqrt(np.pi) * float((w / (1 - u)**2 * laplace).sum())
-    return 4 / 3 * (1 - 1 / root**2) - 2 / others  # E 1/sqrt(Q) = 1/sqrt(1 - 3 v/4) for a gamma variable, nearly
+    # E e^(-x^2 Q), whose integral over all x is sqrt(pi)/2 E 1/sqrt(Q)
+    laplace = (weight * rf.tail_decay(V, scale, x[:, None]**2)).sum(-1)**(V - 1)
+    return float(rf.tail_power(2 / np.sqrt(np.pi) * (w / (1 - u)**2 * laplace).sum())) - 2 / (V - 1)
 
 
 def _merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *others: FloatArray) -> list[FloatArray]:

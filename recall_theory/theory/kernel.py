@@ -38,6 +38,7 @@ from ..numerics.quadrature import (
 from ..numerics.unit_sphere import equal_steps, split_at, split_at_zero
 from . import neuron_loops
 from .accuracy import DEFAULT, Accuracy
+from .formulas import recall_formulas as rf
 from .neuron_loops import DEAD, POWERS, Sums, pairs_of
 from .read_out import Facts, Kernel, left_open, power_variance
 from .seed import Seeds
@@ -102,7 +103,7 @@ class NeuronKernel:
             common=common[:, None] + 0 * own, together=flat(neuron.sums.together),
             linear=flat((pull - np.where(has_rest, rest_pull * neuron.along, 0) / rest)**2 / s),
             tail=max(float((usual.excess - 3 / 2 * usual.skewness**2).max()), 0),
-            broader=float((3 / 2 * usual.skewness**2 / np.maximum(usual.excess, SPECK)).min()))
+            broader=float(rf.broader(usual.skewness, np.maximum(usual.excess, SPECK)).min()))
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """E phi(u) phi(v) over a neuron's weights."""

@@ -133,6 +133,18 @@ def power_variance(V: Real, lam: Real, mean: Real, variance: Real, fourth: Real)
     return (quartic / (t2 * i + variance * (1 + i))**2 - 1) / V
 
 
+tail_decay = _moment(
+    "tails.decay", "Mean of e^(-t Q) over what one competitor adds to all competitors' power Q", "counts that are alike"
+)(lambda V, scaled, dual: 1 / sqrt(1 + 2 * dual * scaled / (V - 1)))
+
+tail_power = _moment(
+    "tails.power", "Relative variance v of a gamma variable of this mean of one over its root", "leading; to v^2/32"
+)(lambda inverse_root: 4 * (1 - 1 / inverse_root**2) / 3)
+
+broader = _moment(
+    "skewness.broader", "Variance of a gamma variable that beside a normal one has the kernel's skewness and kurtosis"
+)(lambda skewness, excess: 3 * skewness**2 / (2 * excess))
+
 cycle_two = _moment("cycle.two", "Mean square of the kernel, apart from what all facts share", "leading")(
     lambda slope, d, variance: slope**2 / d + variance)
 
