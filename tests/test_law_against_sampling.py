@@ -14,7 +14,7 @@ from support import of_one_group
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
 from recall_theory.numerics import machine_code
-from recall_theory.theory import fact_loops, kernel, read_out, recall, seed, training_attention, variance
+from recall_theory.theory import competitors, fact_loops, kernel, read_out, recall, seed, training_attention, variance
 from recall_theory.theory.accuracy import Accuracy
 from recall_theory.theory.domain import Batch
 
@@ -144,6 +144,20 @@ MUTATIONS = LOOPS | {
     "facts that all overlap alike with the trigger": patched(
         read_out, "gauss_hermite", lambda f: lambda n: (np.zeros(1), np.ones(1)) if n == Accuracy().trigger else f(n)),
 }
+
+
+@pytest.mark.parametrize("case, without", [
+    (reference.Case(51, 1, 12, 7391, 0, False, 41, "x**3 - 3*x"),
+     patched(variance, "tails_in_power", lambda f: lambda *a: 0.0)),
+    (reference.Case(143, 1, 133, 3620, 0, False, 43, "x**2 - 1"), patched(competitors, "SYMMETRIC", lambda f: np.inf))])
+def test_recall_through_a_kernel_of_heavy_tails(case, without, monkeypatch):
+    """Within four standard errors and 0.006 of 300 networks; further off where tails do not move the power of all
+    competitors, or where the kernel counts as symmetric."""
+    seen = reference.sampled(case, 300)
+    allowed = 4 * seen["se"][0] + 0.006
+    assert abs(predicted(case)[0] - seen["mean"][0]) < allowed
+    without(monkeypatch)
+    assert abs(predicted(case)[0] - seen["mean"][0]) > allowed
 
 
 @pytest.mark.parametrize("name", MUTATIONS)

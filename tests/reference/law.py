@@ -18,7 +18,8 @@ SEEDS = 8000
 TEST = 400  # fresh sequences a seed, where attention fails
 ACTIVATIONS = {
     "relu": lambda x: np.maximum(x, 0), "identity": lambda x: x, "tanh": np.tanh, "abs(x)": np.abs,
-    "x**2": lambda x: x * x, "x/(1 + abs(x))": lambda x: x / (1 + np.abs(x)),
+    "x**2": lambda x: x * x, "x**2 - 1": lambda x: x * x - 1, "x**3 - 3*x": lambda x: x**3 - 3 * x,
+    "x/(1 + abs(x))": lambda x: x / (1 + np.abs(x)),
 }
 
 
