@@ -95,10 +95,9 @@ class Facts(NamedTuple):
 class Competitors(NamedTuple):
     """Kinds of competitors: weight (R, E or 1, K), and mean, variance and its part `by_kernel` (R, E, K) of their
     strengths, which has that skewness (R, E, K or 1), as a gamma variable `broader` times as wide in variance has, or
-    as wide as all of a logit. Scores `far` (2, R, E or 1, K) above which a fact is as good as won against a
-    kind, and `near` (2, R) below which it is as good as lost to all together: first for the hazard's table, then nearer
-    ones for the nodes over the noise. Kinds of one `group` (K,) share its `labels` (R, G).
-    """
+    as wide as all of a logit. Scores `far` (2, R, E or 1, K) above which a fact is as good as won against a kind, and
+    `near` (2, R) below which it is as good as lost to all together: first for the hazard's table, then nearer ones for
+    the nodes over the noise. Kinds of one `group` (K,) share its `labels` (R, G)."""
 
     weight: FloatArray
     far: FloatArray

@@ -93,6 +93,7 @@ class NeuronKernel:
         power, bare = ratio * own**2, flat(free.power / law.ratio) * ratio
         variance = left_open(power, slope)
         trigger, length, neurons = ((facts.weight * part).sum(-1) for part in neuron.common)
+        broader = rf.broader(usual.skewness, np.maximum(usual.excess, SPECK))
         common = trigger**2 * (1 - e * snr**2 / (seeds.tau * seeds.d)) + length**2 + neurons
         return Kernel(
             D, self.m, weight=flat(facts.weight[..., None] * weight), own=own, usual=flat((weight * mean).sum(-1)),
@@ -102,8 +103,7 @@ class NeuronKernel:
             power_variance=power_variance(seeds, flat(mean), power),
             common=common[:, None] + 0 * own, together=flat(neuron.sums.together),
             linear=flat((pull - np.where(has_rest, rest_pull * neuron.along, 0) / rest)**2 / s),
-            tail=max(float((usual.excess - 3 / 2 * usual.skewness**2).max()), 0),
-            broader=float(rf.broader(usual.skewness, np.maximum(usual.excess, SPECK)).min()))
+            tail=max(float((usual.excess * (1 - broader)).max()), 0), broader=float(broader.min()))
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """E phi(u) phi(v) over a neuron's weights."""

@@ -174,7 +174,7 @@ class Kernel(Rows):
     together: FloatArray
     linear: FloatArray
     tail: float = 0.0
-    broader: float = 1.0
+    broader: float = np.inf
     draw: NeuronDraw | None = None
 
 

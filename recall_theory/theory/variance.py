@@ -124,7 +124,7 @@ def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
                     for won in (EXPECTED_IF_WON, NEARLY_WON)])
     near = np.stack([-ndtri(np.minimum(lost / others, 1 - LEAST_CHANCE)) for lost in (EXPECTED_IF_LOST, NEARLY_LOST)])
     return copied(fact_loops.Competitors, kinds.weight, far, kinds.mean, kinds.variance, kinds.by_kernel,
-                  kinds.skewness, kinds.broader, near,                  kinds.group, kinds.labels)
+                  kinds.skewness, kinds.broader, near, kinds.group, kinds.labels)
 
 
 def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, accuracy: Accuracy) -> fact_loops.Rows:
@@ -145,22 +145,29 @@ def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, ac
 @functools.cache
 def _to_points(n: int) -> FloatArray:
     """(n, 2 n - 1): values at n even points, and in the middle of any two by the polynomial through the nearest."""
-    out, points = np.zeros((n, 2 * n - 1)), np.arange(n)
-    for j in range(2 * n - 1):
-        first = int(np.clip((j - NEAREST) // 2 + 1, 0, max(n - NEAREST, 0)))
-        near = points[first:first + NEAREST]
-        gap = near[:, None] - near + np.eye(len(near))
-        out[near, j] = [np.prod((j / 2 - np.delete(near, i)) / np.delete(gap[i], i)) for i in range(len(near))]
+    out, points = np.zeros((n, 2 * n - 1)), np.arange(float(n))
+    out[:, ::2] = np.eye(n)
+    for i in range(n - 1):
+        first = min(max(i + 1 - NEAREST // 2, 0), max(n - NEAREST, 0))
+        near = slice(first, first + NEAREST)
+        weight = _barycentric(points[near])[1] / (i + 1 / 2 - points[near])
+        out[near, 2 * i + 1] = weight / weight.sum()
     return out
 
 
 def _slopes(x: FloatArray) -> FloatArray:
     """(n, n): the derivative at the points x (n,) of the polynomial through values at them."""
-    gap = x[:, None] - x + np.eye(len(x))
-    weight = 1 / gap.prod(axis=1)
+    gap, weight = _barycentric(x)
     slopes = weight / weight[:, None] / gap
     np.fill_diagonal(slopes, 0)
     return np.asarray(slopes - np.diag(slopes.sum(axis=1)))
+
+
+def _barycentric(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The gaps (n, n) between points x (n,), 1 from one to itself, and the weights (n,) of the polynomial through them.
+    """
+    gap = x[:, None] - x + np.eye(len(x))
+    return gap, 1 / gap.prod(axis=1)
 
 
 def _cycles(variance: FloatArray, linear: FloatArray, d: FloatArray,
