@@ -178,13 +178,15 @@ def test_drawn_settings_do_not_depend_on_their_company():
             assert together.spread[name][i] == pytest.approx(alone.spread[name], abs=1e-12), seed
 
 
-@pytest.mark.parametrize("V, L, d, N", [(10, 16, 128, 640), (64, 4, 64, 4096), (70, 12, 96, 900)])
-def test_rounding_moves_no_spread_where_attention_is_sure(V, L, d, N):
-    """Seeds that attend alike but for rounding once had a slope of recall in attention of 0 or 1, by chance."""
+@pytest.mark.parametrize("V, L, d, N", [(10, 16, 128, 640), (64, 4, 64, 4096), (70, 12, 96, 900), (2, 7, 22, 300),
+                                        (2, 4, 22, 1079)])
+def test_rounding_moves_no_spread(V, L, d, N):
+    """Seeds that attend alike but for rounding once had a slope of recall in attention of 0 or 1, by chance. Of two
+    tokens the other one can be above with a chance that rounds to 1, and the hazard of it once was that rounding."""
     several = N * (1 + np.finfo(float).eps * np.arange(8))
     found = predictions_at(Batch.of(V, L, d, several))
     for name in ("recall", "accuracy"):
-        assert np.ptp(found.std[name]) < 1e-6 * found.std[name][0], name
+        assert np.ptp(found.std[name]) < 1e-8 * found.std[name][0], name
 
 
 @pytest.mark.parametrize("sizes", [

@@ -64,7 +64,7 @@ def excess(case, seen, found):
 SELDOM = pytest.mark.xfail(strict=True, reason="keys only, facts that are seldom attended: what wrong picks share "
                            "moves labels together, which the law has in long sequences alone, and the power of labels "
                            "that are attended unequally varies more than it says (derivations/recall)")
-MISSED = {(80, 40, 32, 800, 0), (60, 30, 30, 900, 0), (24, 60, 16, 2400, 0)}  # where that is more than the margin
+MISSED = {(24, 60, 16, 2400, 0)}  # where that is more than the margin
 
 
 @pytest.mark.parametrize("case, seen", [
@@ -136,7 +136,7 @@ MUTATIONS = LOOPS | {
         recall, "kinds", lambda f: lambda *a: of_one_group(f(*a))),
     "what wrong picks share as noise from label to label": patched(
         recall, "at_overlaps", lambda f: lambda kernel, stored, n: (
-            f(kernel, stored, n)[0], stored.repeated(n, kernel.own.shape[1], "taken"))),
+            f(kernel, stored, n)[0], stored.repeated(n, kernel.own.shape[1]))),
     "an overlap in common that moves no mean square": patched(
         recall, "at_overlaps", lambda f: lambda kernel, stored, n: (
             f(kernel, stored, n)[0],
@@ -144,6 +144,28 @@ MUTATIONS = LOOPS | {
     "facts that all overlap alike with the trigger": patched(
         read_out, "gauss_hermite", lambda f: lambda n: (np.zeros(1), np.ones(1)) if n == Accuracy().trigger else f(n)),
 }
+
+
+def test_what_all_labels_store_of_a_token_is_taken_from_its_own_label():
+    """Mean square of what a label stores of its own token, by right picks, less what all labels store of that by wrong
+    ones. 1,600 networks at one seed; without what is taken it is rejected."""
+    V, L, N, snr = 80.0, 40.0, 800, 1.0
+    rng, squares = np.random.default_rng(), []
+    for _ in range(1600):
+        score = rng.standard_normal(80)
+        x, noise = rng.integers(80, size=N), rng.integers(80, size=(N, 39))
+        best = noise[np.arange(N), score[noise].argmax(axis=1)]
+        right = score[x] + snr >= score[best]
+        own, picked = (np.bincount(token, minlength=80) / (N / V) for token in (x[right], best[~right]))
+        squares.append(((own - (own + picked) / V)**2).mean())
+    row = (np.array([a]) for a in (V, L, 1e6, float(N), 1.0, snr, 0.0, 0.0))
+    groups = training_attention.classes(seed.Seeds(*row, 0, False), Accuracy())
+    a, weight = groups.share[0], groups.weight[0]
+    assert weight @ groups.taken[0] * V == pytest.approx(1 - weight @ a, rel=0.03)
+    kept, whole = (weight @ ((a - taken)**2 + a / (N / V)) for taken in (groups.taken[0], 0))
+    mean, error = np.mean(squares), np.std(squares) / 40
+    assert abs(kept - mean) < 5 * error
+    assert abs(whole - mean) > 5 * error
 
 
 @pytest.mark.parametrize("case, without", [

@@ -91,7 +91,7 @@ def _of_classes(seeds: Seeds, kernel: Kernel, stored: Stored, which: slice, coun
     few, pick = seeds.lam[:, None, None] < accuracy.few, stored.pick[..., None]
     rest, rest_variance = (q + np.where(few, 0, picks * by) for q, by in ((rest, pick), (rest_variance, pick**2)))
     mean = count * bias[..., None] + rest[..., None] - stored.mean[..., None, None]
-    by_kernel = (count - stored.taken[:, None, which, None])**2 * spread[..., None]
+    by_kernel = (count - stored.groups.taken[:, None, which, None])**2 * spread[..., None]
     parts: list[FloatArray] = [mean, by_kernel + rest_variance[..., None], by_kernel,
                                np.where(few, picks, 0)[..., None] + 0 * mean]
     moments: list[FloatArray] = [part.reshape(R, E, -1) for part in parts]

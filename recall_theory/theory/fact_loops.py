@@ -41,7 +41,7 @@ TILTS = 2  # steps of Newton's method to the likeliest mean cosine of a competit
 GAIN_END = 4.0  # standard deviations of the gain within which it has points: beyond, the nearest one serves
 LEAST_RANGE = 1e-6  # of a gain or logit; acts where nodes coincide
 LEAST_TABLE = 1 / 8  # of logits, or of gains' inverse hyperbolic sines: derivatives of a narrower table are rounding
-BELOW_ONE = 1 - 1e-15  # the greatest chance whose complement has a logarithm worth taking
+BELOW_ONE = 1 - 1e-8  # of a label's chance to be above: where it rounds to 1, the table's derivatives would be noise
 LOG_WON, LOG_LOST = -9.0, 2.5  # logarithms of the expected competitors above, beyond which a fact is won, or lost
 LARGEST_LOG_EXPECTED = 5.0  # logarithm of the expected number of competitors above, from where on e^-e^x is 0
 # coefficients of powers (rows) of a cubic through values at 0, 1, 2, 3
@@ -294,7 +294,7 @@ def expected_above(rows, r, of, u, x):
     for n in range(len(of.labels)):  # minus the logarithm of the chance that none of them is above
         lost = above[n]
         for i in range(G * J):
-            lost[i] = -min(lost[i] / of.labels[n], BELOW_ONE)
+            lost[i] *= -BELOW_ONE / of.labels[n]
             left[i] = 1 + lost[i]
         log = logarithms(left, lost)
         for i in range(G * J):

@@ -229,7 +229,7 @@ def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None
     alone = power * np.maximum(free - common, 0) + (groups.weight[:, None] * noise.drawn).sum(-1)
     shared = 1 - np.minimum(alone / square, 1)
     classes = Classes(groups.weight, groups.a / usual, groups.zeta, groups.astray, groups.varied / usual**2,
-                      groups.spread)
+                      groups.spread, 0 * groups.a)
     store = Stored(classes, *(zero for _ in dataclasses.fields(Stored)[1:]))
     store = dataclasses.replace(store, square=square, shared=shared, known=np.ones_like(square))
     effective = dataclasses.replace(seeds, N=effective_samples(softmax, groups))

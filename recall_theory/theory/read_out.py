@@ -17,8 +17,8 @@ from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.quadrature import gauss_coordinate, gauss_hermite, gauss_of_gamma
 from .accuracy import Accuracy
 from .formulas import recall_formulas
-from .seed import Seeds, quantile_of_score
-from .training_attention import BELOW_ONE, SPECK, best_pick, chance_above, score_nodes, score_of_token
+from .seed import Seeds
+from .training_attention import SPECK, best_of_noise, score_nodes, score_of_token
 
 Rule = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # nodes and weights at these relative variances
 
@@ -99,14 +99,7 @@ def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
     n_p = 1 if not e else accuracy.trigger if n_zeta == 1 else -(-accuracy.trigger // 2)
     free = (n_zeta > 1) + (n_p > 1)  # coordinates of z that have nodes of their own
     at = token_nodes(seeds, u, w_zeta, n_p, free, functools.partial(gauss_of_gamma, n=accuracy.length, root=True))
-    above = np.minimum(chance_above(seeds, quantile_of_score(seeds, at.zeta[:, ::at.alike])), BELOW_ONE)
-    missing = best_pick(seeds)[:, None]
-    # the token is there, and outranks the distinct ones beside it, but the one of the top score where that is known
-    shorter = dataclasses.replace(seeds, L=np.maximum(seeds.L - 1, 1))
-    beside = ((seeds.V - 1 - (seeds.top is not None)) * best_pick(shorter))[:, None]
-    picked = missing * np.exp(beside * np.log1p(-above))
-    if seeds.top is not None:
-        picked = np.where(top > 0, missing, picked * (1 - missing))
+    picked = best_of_noise(seeds, at.zeta[:, ::at.alike], top)
     picked, top = (np.repeat(a, at.alike, axis=1) for a in (picked, top))
     d, tau, snr = seeds.d[:, None], seeds.tau[:, None], seeds.bounded_snr[:, None]
     tilt = snr * at.zeta / d + at.across

@@ -33,13 +33,12 @@ class Stored(Rows):
     """The strengths of the other labels by these classes, `groups`, fields (R, E, C), and over all of them, (R, E).
 
     weight (R, E or 1, C): of the classes. A label of count c has the mean c bias + rest - mean and the variance
-    (c - taken)^2 spread + rest_variance; beside that, a Poisson number of mean `picks` of its samples attend to the
-    value itself, and store pick (R, E) each. taken (R, C): the part of a label's overlap with the value that all labels
-    store on average, that of the top score's token. square: E theta^2 of one competitor. best (R, 1): chance that one
-    token is among a sequence's noise. bare: variance of a wrong pick's overlap. missed (R,): share of wrong attention.
-    shared: the part of `square` that is the same for all facts. known: its part that labels store, 1 but where
-    quantisation adds noise. common: overlap of the value with what wrong picks attend to, in excess of its mean, where
-    facts have nodes over that; then `best` is 0, as nothing of what wrong picks agree on is left to chance.
+    (c - taken)^2 spread + rest_variance, taken that of `groups`; beside that, a Poisson number of mean `picks` of its
+    samples attend to the value itself, and store pick (R, E) each. square: E theta^2 of one competitor. best (R, 1):
+    chance that one token is among a sequence's noise. bare: variance of a wrong pick's overlap. missed (R,): share of
+    wrong attention. shared: the part of `square` that is the same for all facts. known: its part that labels store, 1
+    but where quantisation adds noise. common: overlap of the value with what wrong picks attend to, in excess of its
+    mean, where facts have nodes over that; then `best` is 0, as nothing of what wrong picks agree on is left to chance.
     """
 
     groups: Classes
@@ -56,7 +55,6 @@ class Stored(Rows):
     bare: FloatArray
     missed: FloatArray
     shared: FloatArray
-    taken: FloatArray
     known: FloatArray
     common: FloatArray
 
@@ -100,7 +98,11 @@ def by_signal(kernel: Kernel, stored: Stored, scores: int, n: int) -> Kernel:
     def at_nodes(values: FloatArray) -> FloatArray:
         values = values.reshape(R, scores, each)
         found = (operator @ values[..., None])[..., 0]
-        return np.clip(found, values.min(-1, keepdims=True), values.max(-1, keepdims=True)).reshape(R, -1)
+        # guard: a regression on few values may leave their range, by which an identity of many neurons would differ
+        least, most = values.min(-1, keepdims=True), values.max(-1, keepdims=True)
+        room = (most - least) / 2
+        least = np.where(least > 0, np.maximum(least - room, least / 2), least - room)
+        return np.clip(found, least, most + room).reshape(R, -1)
 
     # each moment in units of the noise, whose scale is no matter of its own
     scale = np.sqrt(stored.square)
@@ -135,18 +137,15 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Sto
                                    groups.share_variance[:, None], missed=every, best=best)
     pick, picks = itself / lam, rf.stored_picks(share, lam, picked / some)
     mean = (weight * rf.stored_mean(share, bias, mean_wrong)).sum(-1)
-    # what the label of the top score stores, all that are attended wrongly store too
-    taken = np.zeros_like(groups.share)
-    if groups.single:
-        taken[:, -1] = (groups.weight * np.minimum(best_pick(seeds)[:, None], 1 - groups.share)).sum(-1)
     square = rf.stored_square(share, lam, bias, mean_wrong, spread, mean[..., None],
-                              rest=rest_variance + picks * pick**2, taken=taken[:, None])
+                              rest=rest_variance + picks * pick**2, taken=groups.taken[:, None])
     square = (weight * square).sum(-1)
     # nothing attended rightly, and nothing wrongly by chance
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
-    alone = (weight * rf.stored_alone(share, lam, every, best)).sum(-1) * (kernel.variance - kernel.common)
+    alone = (weight * rf.stored_alone(share, lam, every, best, taken=groups.taken[:, None])).sum(-1)
+    alone = alone * (kernel.variance - kernel.common)
     return Stored(groups, weight, bias, spread, (1 - share) * wrong, rest_variance, picks, pick[..., 0], mean, square,
-                  best[..., 0], kernel.bare_variance, missed, 1 - alone / square, taken, np.ones_like(square),
+                  best[..., 0], kernel.bare_variance, missed, 1 - alone / square, np.ones_like(square),
                   np.zeros_like(square))
 
 
@@ -163,7 +162,7 @@ def at_overlaps(kernel: Kernel, stored: Stored, n: int) -> tuple[Kernel, Stored]
     kernel = dataclasses.replace(kernel, weight=kernel.weight * np.tile(w, facts), draw=draw)
     agreed = np.repeat(rf.agreement(stored.best) * stored.bare, n, axis=1)
     common, share = np.sqrt(agreed) * np.tile(x, facts), stored.groups.share[:, None]
-    before = stored.repeated(n, facts, "taken")
+    before = stored.repeated(n, facts)
     missed = stored.missed[:, None, None]
     deviation = share * before.bias + before.rest + before.picks * before.pick[..., None] - before.mean[..., None]
     moved = rf.stored_common(share, missed, common[..., None], agreed[..., None], deviation)
@@ -178,7 +177,7 @@ def at_overlaps(kernel: Kernel, stored: Stored, n: int) -> tuple[Kernel, Stored]
 def in_few_bits(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others, bits: int) -> tuple[Kernel, Stored]:
     """The kernel and `strengths.stored` with Val's entries quantised to `bits`; kernel fields are (R, E)."""
     missed = (groups.weight * (1 - groups.share)).sum(-1)[:, None]
-    alone = rf.stored_alone(groups.share, seeds.lam[:, None], missed, best_pick(seeds)[:, None])
+    alone = rf.stored_alone(groups.share, seeds.lam[:, None], missed, best_pick(seeds)[:, None], taken=groups.taken)
     counts = groups.share / seeds.lam[:, None] + groups.share_variance + (1 - groups.share - missed)**2
     trigger = seeds.e * seeds.tau * (groups.weight * counts).sum(-1)
     facts = (groups.weight * alone).sum(-1)

@@ -101,14 +101,15 @@ def few_of(trials: FloatArray, chance: FloatArray, n: int) -> tuple[FloatArray, 
 def sure_classes(seeds: Seeds) -> Classes:
     """All labels in one class whose training attended rightly."""
     one, zero = np.ones((len(seeds.V), 1)), np.zeros((len(seeds.V), 1))
-    return Classes(one, one, zero, zero, zero, zero)
+    return Classes(one, one, zero, zero, zero, zero, zero)
 
 
 @dataclasses.dataclass(frozen=True)
 class Classes(Rows):
     """Groups (R, C) of labels by their share of right attention in training, with within-group variances.
 
-    weight, share, zeta (their tokens' score), wrong (mean score of what their other sequences attend to). If `single`,
+    weight, share, zeta (their tokens' score), wrong (mean score of what their other sequences attend to), taken (what
+    all labels store of their tokens on average, as wrong picks, and thus is taken from what they store). If `single`,
     the last class is the one label of the token of the top score.
     """
 
@@ -118,6 +119,7 @@ class Classes(Rows):
     wrong: FloatArray
     share_variance: FloatArray
     zeta_variance: FloatArray
+    taken: FloatArray
     single: bool = dataclasses.field(default=False, kw_only=True)
 
 
@@ -155,14 +157,16 @@ def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
     a, zm = total(share) / mass, total(z) / mass
     # empty ones stay, so that a setting's sums round alike whatever it is computed with
     rest = Classes(np.where(mass > EMPTY, mass, 0), a, zm, wrong_score(seeds, zm, accuracy),
-                   np.maximum(total(share**2) / mass - a * a, 0), np.maximum(total(z * z) / mass - zm * zm, 0))
+                   np.maximum(total(share**2) / mass - a * a, 0), np.maximum(total(z * z) / mass - zm * zm, 0),
+                   total(taken_as_wrong(seeds, zeta, 0 * zeta)[..., None] + 0 * share) / mass)
     if seeds.top is None:
         return rest
     zeta = shape_score(seeds, seeds.top[:, None])
     attended = attended_share(seeds, zeta, accuracy.class_above, 1 + 0 * zeta)
     share = (attended.share * attended.weight).sum(-1)
     varied = np.maximum((attended.share**2 * attended.weight).sum(-1) - share**2, 0)
-    single = Classes(1 / seeds.V[:, None], share, zeta, wrong_score(seeds, zeta, accuracy), varied, 0 * zeta)
+    single = Classes(1 / seeds.V[:, None], share, zeta, wrong_score(seeds, zeta, accuracy), varied, 0 * zeta,
+                     taken_as_wrong(seeds, zeta, 1 + 0 * zeta))
     columns = {f.name: np.concatenate([getattr(rest, f.name), getattr(single, f.name)], axis=1)
                for f in dataclasses.fields(Classes) if f.name != "single"}
     return dataclasses.replace(rest, **columns, single=True)
@@ -171,6 +175,24 @@ def classes(seeds: Seeds, accuracy: Accuracy) -> Classes:
 def best_pick(seeds: Seeds) -> FloatArray:
     """(R,): the chance that the token of the highest score is among the L - 1 noise tokens of a sequence."""
     return np.asarray(np.minimum(-np.expm1((seeds.L - 1) * np.log1p(-1 / seeds.V)), BELOW_ONE))
+
+
+def best_of_noise(seeds: Seeds, zeta: FloatArray, top: FloatArray) -> FloatArray:
+    """The chance (R, n) that a token of score zeta (R, n) is the best of a sequence's noise: it is there, and outranks
+    the distinct ones beside it, but the one of the top score where that is known; that one's `top` (R, n) is 1."""
+    above = np.minimum(chance_above(seeds, quantile_of_score(seeds, zeta)), BELOW_ONE)
+    missing = best_pick(seeds)[:, None]
+    shorter = dataclasses.replace(seeds, L=np.maximum(seeds.L - 1, 1))
+    beside = ((seeds.V - 1 - (seeds.top is not None)) * best_pick(shorter))[:, None]
+    best = missing * np.exp(beside * np.log1p(-above))
+    return np.asarray(best if seeds.top is None else np.where(top > 0, missing, best * (1 - missing)))
+
+
+def taken_as_wrong(seeds: Seeds, zeta: FloatArray, top: FloatArray) -> FloatArray:
+    """The chance (R, n) that a sequence attends to a token of score zeta (R, n), as in `best_of_noise`, wrongly: it
+    outranks the informative one, too."""
+    ahead = chance_above(seeds, quantile_of_score(seeds, zeta - seeds.snr[:, None]))
+    return best_of_noise(seeds, zeta, top) * np.maximum(1 - ahead, 0)
 
 
 def wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArray:

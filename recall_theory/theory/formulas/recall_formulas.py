@@ -97,8 +97,8 @@ quantiser_square = _quantised(
 
 stored_alone = _moment(
     "stored.alone", "Weight of a value's own overlap in the square of its label's strength", "leading"
-)(lambda share, lam, missed, best: (
-    share * (share + 1 / lam) + (1 - share) / lam + (1 - share - missed)**2 * agreement(best)))
+)(lambda share, lam, missed, best, *, taken: (
+    (share - taken)**2 + 1 / lam + (1 - share - missed)**2 * agreement(best)))
 
 count_kurtosis = _moment("stored.count_kurtosis", "E n^4/(E n^2)^2 of a label's count n, a Poisson variable")(
     lambda samples: (1 + 6 / samples + 7 / samples**2 + 1 / samples**3) / (1 + 1 / samples)**2)
