@@ -101,6 +101,13 @@ def test_fewer_nodes_are_seen():
         assert mean > 1e-4, name
 
 
+def test_facts_that_weigh_little_are_computed_coarsely():
+    setting = Setting(V=95, L=139, d=118, N=6705, m=72, activation="relu", trigger_in_value=False)
+    fine, coarse = dataclasses.replace(QUICK, slight=0.0), dataclasses.replace(QUICK, slight=1.0)
+    exact, usual, rough = (predict(setting, accuracy).recall for accuracy in (fine, QUICK, coarse))
+    assert 0 < abs(usual - exact) < 3e-4 < abs(rough - exact)
+
+
 EXTREME = [(79, 149, 145, 428), (452, 160, 57, 2851), (92, 20, 17, 744), (1057, 180, 76, 4396), (64, 64, 1400, 64)]
 
 

@@ -51,7 +51,7 @@ def predicted(case, accuracy=None):
         top, weight = training_attention.top_nodes(seeds, np.ones(1), accuracy)
         seeds = dataclasses.replace(seeds.at(np.zeros(top.size, int)), top=top[0])
     right, attended, wrong, variance, attention = (
-        float(weight[0] @ a) for a in recall.recall_given(seeds, reader, rules))
+        float(weight[0] @ a) for a in recall.recall_given(seeds, weight[0], reader, rules))
     return right, attended, attended + wrong, attention, np.sqrt(variance)
 
 

@@ -8,7 +8,7 @@ import math
 __all__ = ["DEFAULT", "LAW", "SEED_ROUNDING", "Accuracy"]
 
 SEED_ROUNDING = 2**-40  # seeds that differ by less, relative to what differs, differ by rounding alone
-LAW = 25  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
+LAW = 26  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +126,8 @@ class Accuracy:
     few_ahead: float = 0.02  # the same below which it always is
     rare: float = 1e-5  # weight of a score, or of a seed at which recall is computed, below which its node is left out
     light: float = 0.05  # weight of a seed, up to which it has a node less over the top score; two, up to a tenth of it
-    negligible: float = 1e-8  # weight of a fact and its samples, at a seed, below which the node is left out
+    slight: float = 5e-4  # weight of a fact and its seed, below which the fact's table and lengths are `coarse`
+    negligible: float = 3e-8  # the same with a node over its samples, below which that node is left out
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
     widest: float = 8.0  # times as many nodes over counts, at most, where these are spread over several logits
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three
@@ -146,6 +147,11 @@ class Accuracy:
     def at_logits(self, ratio: float, times: float = 1) -> Accuracy:
         """With as many points over the logit as d/V = ratio asks for, times that, in twos."""
         return dataclasses.replace(self, logit=2 * math.ceil(self.logit / 2 * math.sqrt(1 + ratio) * times))
+
+    def coarse(self) -> Accuracy:
+        """The same with half as many points over the logit, and two thirds over the gain and of nodes over lengths."""
+        fewer = {name: math.ceil(getattr(self, name) * 2 / 3) for name in ("gain", "chi", "power")}
+        return dataclasses.replace(self, logit=math.ceil(self.logit / 2), **fewer)
 
     def doubled(self) -> Accuracy:
         """The same with twice as many nodes of every kind."""

@@ -55,8 +55,8 @@ class Rows(NamedTuple):
     Nodes over the competitors' power and the outputs' length (R, E, n), both as factors of mean 1, and their weights;
     nodes and weights of the noise between two ends (n,); Chebyshev's points of the gain (G,), the matrix that takes
     values there to the coefficients of powers, and that to slopes; the matrix (n, J) that takes values at every second
-    point over the logit to those at all; cells of the hazard's logarithm; the weight of a node of a fact and its
-    samples that is left out."""
+    point over the logit to those at all; cells of the hazard's logarithm; the weight of a fact that is `slight`, and
+    of a node of it and its samples that is left out."""
 
     V: FloatArray
     d: FloatArray
@@ -72,6 +72,7 @@ class Rows(NamedTuple):
     to_slopes: FloatArray
     to_points: FloatArray
     cells: int
+    slight: float
     negligible: float
     sphere: bool
 
@@ -80,9 +81,10 @@ class Facts(NamedTuple):
     """Facts, (R, E): weight; power of all competitors together; variance `loose` of the logarithm of the strengths'
     scale that independent competitors would have; its `usual` strength less the mean. (R, E, P), at nodes over its
     samples: weight `mass`, the own strength `lead`, by how much its output's noise is `wider` than a competitor's, and
-    the `shift` of its label's logit where other facts are read."""
+    the `shift` of its label's logit where other facts are read. in_all (R, E): its weight and its seed's."""
 
     weight: FloatArray
+    in_all: FloatArray
     power: FloatArray
     loose: FloatArray
     usual: FloatArray
@@ -563,23 +565,24 @@ def tabulated(r, e, nodes, rows, facts, kinds):
 
 
 @compiled
-def answers(rows: Rows, facts: Facts, kinds: Competitors) -> tuple[FloatArray, FloatArray]:
+def answers(rows: Rows, coarse: Rows, facts: Facts, kinds: Competitors) -> tuple[FloatArray, FloatArray]:
     """each (R, E, P): the chance that a fact is answered rightly, given the node over its samples; and totals
     (R, cells, 5) over facts by the logarithm of the hazard: of their mass, and of that times their scaled logit, its
-    noise, the shift and the shift's square."""
+    noise, the shift and the shift's square. `coarse` is for facts that weigh little."""
     R, E, P = facts.mass.shape
     each, totals = np.zeros((R, E, P)), np.zeros((R, rows.cells, 5))
     per_log = (rows.cells - 1) / (LOG_LOST - LOG_WON)
     for r in range(R):
         per_wide, per_many = 1 / rows.wide[r], 1 / math.sqrt(max(rows.V[r] - 1, 1.0))
         for e in range(E):
-            kept = np.flatnonzero(facts.weight[r, e] * facts.mass[r, e] > rows.negligible)
+            kept = np.flatnonzero(facts.in_all[r, e] * facts.mass[r, e] > rows.negligible)
             if len(kept) == 0:
                 continue
-            nodes = lay_out(r, e, kept, rows, facts, kinds)
+            rules = coarse if facts.in_all[r, e] < rows.slight else rows
+            nodes = lay_out(r, e, kept, rules, facts, kinds)
             logit, gain, mass, scaled = nodes.logit, nodes.gain, nodes.weight, nodes.scaled
-            cubics, low, high, middle, half = tabulated(r, e, nodes, rows, facts, kinds)
-            last = rows.to_points.shape[1] - 1.0
+            cubics, low, high, middle, half = tabulated(r, e, nodes, rules, facts, kinds)
+            last = rules.to_points.shape[1] - 1.0
             per_logit, per_half = last / (high - low), 1 / half
             slant = np.abs(gain) * per_many
             for p in range(len(kept)):

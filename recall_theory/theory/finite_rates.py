@@ -233,7 +233,7 @@ def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None
     store = Stored(classes, *(zero for _ in dataclasses.fields(Stored)[1:]))
     store = dataclasses.replace(store, square=square, shared=shared, known=np.ones_like(square))
     effective = dataclasses.replace(seeds, N=effective_samples(softmax, groups))
-    each, law = answers(effective, kernel, store, label, kinds, accuracy)
+    each, law = answers(effective, kernel, store, label, kinds, accuracy, weight=np.ones_like(seeds.V))
     chance = (value.weight * (label.weight * each).sum(-1)).sum(-1)
     return chance, scatter(seeds, law, accuracy) if mixed is None else np.zeros_like(chance)
 

@@ -98,9 +98,10 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     return Rules(sure=sure, long=long, ahead=ahead, counts=counts, own=each, accuracy=at_size)
 
 
-def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None = None) -> tuple[FloatArray, ...]:
-    """(R,) each: recall, E[share recall] over facts, accuracy from wrong picks, variance of recall at the row, and the
-    attention of training, E share."""
+def recall_given(seeds: Seeds, weight: FloatArray, read_out: ReadOut, rules: Rules,
+                 bits: int | None = None) -> tuple[FloatArray, ...]:
+    """(R,) each, at seeds of this weight (R,): recall, E[share recall] over facts, accuracy from wrong picks, variance
+    of recall at the row, and the attention of training, E share."""
     accuracy = rules.accuracy
     if rules.sure:
         groups = sure_classes(seeds)
@@ -136,7 +137,7 @@ def recall_given(seeds: Seeds, read_out: ReadOut, rules: Rules, bits: int | None
             each *= nodes
         others = kinds(part, of, store, rules.counts, accuracy)
         own = own_label(part, of, store, samples.at(i).repeated(each, scores))
-        each, law = answers(part, of, store, own, others, accuracy)
+        each, law = answers(part, of, store, own, others, accuracy, weight=weight[i])
         right = own.weight * each
         recall = (of.weight * right.sum(-1)).sum(-1)
         both = (of.weight * (right * own.share).sum(-1)).sum(-1)
@@ -199,7 +200,7 @@ def recall_and_accuracy(laws: SeedLaws, missed: FloatArray, finite: FloatArray) 
         if batch.phi is not None and batch.m is not None:
             of_draw = accuracy if rules.sure else dataclasses.replace(accuracy, narrow=0.0)
             read_out = NeuronKernel(batch.phi, float(batch.m[members[0]]), float(seeds.d[0]), batch.sphere, of_draw)
-        columns = recall_given(seeds, read_out, rules, batch.bits)
+        columns = recall_given(seeds, nodes.weight[rows], read_out, rules, batch.bits)
         for i in members:
             mine = nodes.of[rows] == i
             found = _over_seeds(nodes.weight[rows][mine], seeds.tau[mine], nodes.lead[rows][mine],

@@ -67,10 +67,10 @@ class Law:
     neurons: FloatArray
 
 
-def answers(seeds: Seeds, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: Kinds,
-            accuracy: Accuracy) -> tuple[FloatArray, Law]:
-    """The chance (R, E, P) that a fact is answered rightly, at each node of its own label, and the law of such
-    facts."""
+def answers(seeds: Seeds, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: Kinds, accuracy: Accuracy, *,
+            weight: FloatArray) -> tuple[FloatArray, Law]:
+    """The chance (R, E, P) that a fact is answered rightly, at each node of its own label, and the law of such facts.
+    weight (R,): of the seeds."""
     V, d, lam, groups = seeds.V, seeds.d, seeds.lam, stored.groups
     W = kernel.weight
 
@@ -87,10 +87,12 @@ def answers(seeds: Seeds, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: 
     power, square = kinds.power[..., None], own.lead**2
     power = power + square / V[:, None, None]
     wider = 1 + d[:, None, None] * own.astray / power  # squared: the noise of the own output to a competitor's
+    in_all = weight[:, None] * W
     rows = _rows(seeds, kernel, shared, wide, accuracy)
-    facts = copied(fact_loops.Facts, W, kinds.power, kernel.power_variance / 4, own.usual, own.weight, own.lead,
+    coarse = _rows(seeds, kernel, shared, wide, accuracy.coarse()) if in_all.min() < accuracy.slight else rows
+    facts = copied(fact_loops.Facts, W, in_all, kinds.power, kernel.power_variance / 4, own.usual, own.weight, own.lead,
                    np.sqrt(wider), moved)
-    each, totals = fact_loops.answers(rows, facts, _competitors(kinds, V))
+    each, totals = fact_loops.answers(rows, coarse, facts, _competitors(kinds, V))
 
     split = np.arange(totals.shape[1])[:, None] / accuracy.cells - np.arange(accuracy.pair)
     at_points = np.moveaxis(totals, 1, 2) @ np.maximum(1 - np.abs(split), 0)
@@ -139,7 +141,8 @@ def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, ac
     points = accuracy.logit * (2 if have_tails(seeds, kernel, accuracy) else 1)
     return copied(fact_loops.Rows, seeds.V, seeds.d, shared, wide, *lengths, *gauss_legendre(accuracy.noise), gain,
                   np.linalg.inv(np.vander(gain, increasing=True)), _slopes(gain), _to_points(points),
-                  accuracy.cells * (accuracy.pair - 1) + 1, accuracy.negligible, seeds.sphere)
+                  accuracy.cells * (accuracy.pair - 1) + 1, accuracy.slight,
+                  accuracy.negligible, seeds.sphere)
 
 
 @functools.cache
