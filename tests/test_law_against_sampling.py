@@ -14,9 +14,11 @@ from support import of_one_group
 from recall_theory import Setting, predict
 from recall_theory.activations import activation
 from recall_theory.numerics import machine_code
+from recall_theory.simulate import three_step
+from recall_theory.simulate.data import Samples, draw_embeddings, draw_mlp
 from recall_theory.theory import competitors, fact_loops, kernel, read_out, recall, seed, training_attention, variance
 from recall_theory.theory.accuracy import Accuracy
-from recall_theory.theory.domain import Batch
+from recall_theory.theory.domain import Batch, batch_of
 
 # What a prediction may be off by beside three standard errors: attention right, with an MLP, attention given wrongly,
 # the same in sequences longer than the vocabulary.
@@ -43,7 +45,7 @@ def predicted(case, accuracy=None):
     one = Batch(*(np.array([float(a)]) for a in (V, L, d, N)), neurons, None if phi is None else activation(phi),
                 embedding, e)
     flat = -6 / (d + 2) if sphere else 0.0
-    row = (np.array([float(a)]) for a in (V, L, d, N, case.tau, case.snr, 0.0, flat))
+    row = (np.array([float(a)]) for a in (V, L, d, N, case.tau, case.snr, 0.0, flat, 1.0, 0.0))
     seeds = seed.Seeds(*row, e, sphere)
     reader = read_out.InnerProduct() if phi is None else kernel.NeuronKernel(one.phi, m, d, sphere, accuracy)
     rules, weight = recall.rules_of(one, 0, 0.5, accuracy), np.ones((1, 1))
@@ -158,7 +160,7 @@ def test_what_all_labels_store_of_a_token_is_taken_from_its_own_label():
         right = score[x] + snr >= score[best]
         own, picked = (np.bincount(token, minlength=80) / (N / V) for token in (x[right], best[~right]))
         squares.append(((own - (own + picked) / V)**2).mean())
-    row = (np.array([a]) for a in (V, L, 1e6, float(N), 1.0, snr, 0.0, 0.0))
+    row = (np.array([a]) for a in (V, L, 1e6, float(N), 1.0, snr, 0.0, 0.0, 1.0, 0.0))
     groups = training_attention.classes(seed.Seeds(*row, 0, False), Accuracy())
     a, weight = groups.share[0], groups.weight[0]
     assert weight @ groups.taken[0] * V == pytest.approx(1 - weight @ a, rel=0.03)
@@ -204,3 +206,28 @@ def test_machine_code_is_what_the_loops_say(monkeypatch):
 def test_a_fluctuation_left_out_is_seen(nodes):
     wrong = dataclasses.replace(Accuracy(), **nodes)
     assert any((excess(case, seen, predicted(case, wrong)) > 0).any() for case, seen in KEPT if case.L == 1)
+
+
+@pytest.mark.parametrize("more", [{}, {"m": 80, "activation": "relu"}], ids=["inner product", "neurons"])
+def test_the_kernel_rises_with_the_scores(more):
+    """The direction of attention is made of tokens and neurons, along which these vary most: two tokens of high score
+    are more alike than if it knew nothing of them."""
+    setting = Setting(V=60, L=60, d=60, N=600, trigger_in_value=False, **more)
+    rises, overlaps = [], []
+    for _ in range(120):
+        rng, samples = np.random.default_rng(), Samples(setting, np.random.SeedSequence())
+        emb = draw_embeddings(setting, rng)
+        layer = draw_mlp(setting, rng) if more else None
+        scores = three_step.train(setting, emb, samples, layer).scores
+        z = (scores - scores.mean()) / scores.std()
+        weights = np.eye(60) if layer is None else layer.W_in / np.sqrt(len(layer.W_in))
+        inputs = emb.z_in @ weights.T
+        products = inputs @ inputs.T
+        rises.append((z @ products @ z - z**2 @ products.diagonal()) * 60 / (60 * 59))
+        overlaps.append(z @ inputs.mean(axis=1) / 60 / inputs.mean(axis=1).std())
+    law = seed.seed_law(batch_of(setting))
+    rise, aligned = (law.weight @ a for a in (law.seeds.rise, law.seeds.aligned))
+    for values, expected, otherwise in ((rises, rise, 1), (overlaps, aligned, 0))[:1 + len(more)]:
+        mean, error = np.mean(values), np.std(values) / len(values)**0.5
+        assert abs(mean - expected) < 4.5 * error + 0.04 * expected, (mean, error, expected)
+        assert abs(mean - otherwise) > 4.5 * error + 0.04 * expected

@@ -126,7 +126,7 @@ def test_the_lead_of_an_even_activation_fluctuates_by_neurons_and_facts(e):
     draw out; with it there too the law's spread would be twice what is seen."""
     setting = Setting(V=128, L=8, d=128, N=4096, m=100, activation="quadratic", embedding="sphere", trigger_in_value=e)
     batch = batch_of(setting)
-    p = seed._step_two(batch, seed._moments(batch), 0)
+    p = seed.step_two_of(batch, seed._moments(batch), 0)
     law = float(sum(of_lead for _, of_lead in mlp_terms.parts(p).values())[0] ** 0.5 / mlp_terms.lead(p)[0])
     found = []
     for index in range(200):
@@ -163,8 +163,8 @@ def test_the_kernel_by_sampling(phi):
     h = own + trigger
     zero, one = np.zeros(1), np.ones(1)
     seeds = Seeds(V=1000 * one, L=2 * one, d=d * one, N=10**4 * one, tau=trigger @ trigger * one, snr=zero, skew=zero,
-                  excess=zero, e=1, sphere=False)
-    rest = dict.fromkeys(("zeta", "own", "alpha", "picked", "top"), zero[:, None])
+                  excess=zero, rise=one, aligned=zero, e=1, sphere=False)
+    rest = dict.fromkeys(("zeta", "own", "alpha", "alone", "picked", "top"), zero[:, None])
     read = Facts(1, weight=one[:, None], s=np.array([[h @ h]]), t=np.array([[trigger @ h]]), **rest)
     found = NeuronKernel(f, m, d).moments(seeds, read)
     z = rng.standard_normal((others, d)) / np.sqrt(d) + trigger

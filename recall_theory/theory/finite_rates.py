@@ -93,8 +93,9 @@ def read(soft: SoftSeeds, at: Tokens, mixed: Mixture | None) -> Value:
     s = token**2 * at.norm + e * a * (a * tau + 2 * token * with_fact + 2 * with_noise) + 2 * token * joint + noise
     t = e * (a * tau + snr * (token * zeta + tilt) / d + across * size)
     overlap = token * at.norm + e * a * with_fact + joint
-    s, alpha = np.maximum(s + tilt**2 / d, SPECK), (token * zeta + e * a * snr + tilt) / d
-    return Value(at.weight, zeta, t, s, alpha, left_open(s / d, alpha),
+    s, alone = np.maximum(s + tilt**2 / d, SPECK), (token * zeta + e * a * snr + tilt) / d
+    alpha = alone + (seeds.rise[:, None] - 1) * (token * zeta + tilt) / d
+    return Value(at.weight, zeta, t, s, alpha, left_open(s / d, alone, token**2 * seeds.risen[:, None] / d**2),
                  overlap + e * (a * tau + token * with_fact + with_noise), overlap, noise, noise / d,
                  (top + rest) / V, top, rest, squares)
 
@@ -149,7 +150,9 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     c = (n * step[..., None] / lam[..., None])[:, None]
     grown = 1 + np.maximum(noise.grows[..., None] * (c / groups.a[:, None, :, None] - 1), -1)
     centre = c * noise.bias[..., None] + noise.rest[..., None] - mean[..., None, None]
-    varies = c**2 * noise.spread[..., None] + noise.fixed[..., None] + noise.drawn[..., None] * grown
+    # guard: acts at counts far below their mean, where scores and weights that go together leave less than nothing
+    fixed = np.maximum(c**2 * noise.spread[..., None] + noise.fixed[..., None], 0)
+    varies = fixed + noise.drawn[..., None] * grown
     parts = [(groups.weight[..., None] * p, centre, varies, noise.third[..., None] * grown)]
     group, labels = [np.zeros(parts[0][0][0].size)], [np.maximum(V - 1, 1)]
     if mixed is not None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,7 +45,7 @@ from .read_out import Facts, Kernel, left_open, power_variance
 from .seed import Seeds
 from .training_attention import SPECK
 
-__all__ = ["KernelLaw", "NeuronKernel", "TypicalKernel", "typical_kernel"]
+__all__ = ["KernelLaw", "MeanPulls", "NeuronKernel", "TypicalKernel", "mean_pulls", "typical_kernel"]
 
 MOST_SKEW = 0.5  # guard: of log R, where few neurons of a heavy-tailed activation decide and its expansion fails
 FEWEST = 3.0  # guard: the least dimension that directions of weights have; in one or two the rest of them has no length
@@ -83,23 +84,36 @@ class NeuronKernel:
 
         # slopes in a token's score of unit vectors along h_k and along the rest of the trigger
         root = np.sqrt(self.d)
-        along = facts.alpha * root / np.sqrt(s)
+        along, alone = (slope * root / np.sqrt(s) for slope in (facts.alpha, facts.alone))
         has_rest = neuron.rest > ALONG * np.sqrt(tau)
         rest = np.where(has_rest, neuron.rest, 1)
-        beside = np.where(has_rest, (e * snr / seeds.d)[:, None] * root - neuron.along * along, 0) / rest
+        trigger = (e * snr / seeds.d)[:, None] * root
         pull, rest_pull = neuron.pull
-        slope, bare_slope = flat((pull * along + rest_pull * beside) / root), flat(free.pull[0] * along / root)
-        own, ratio, mean = flat(law.own), flat(ratio), lead * law.own[..., None]
+
+        def slopes(along: FloatArray) -> tuple[FloatArray, FloatArray]:
+            """In a token's score, of the kernel with its value and with that without the trigger."""
+            beside = np.where(has_rest, trigger - neuron.along * along, 0) / rest
+            return flat((pull * along + rest_pull * beside) / root), flat(free.pull[0] * along / root)
+
+        pulls = MeanPulls(*(seeds.aligned[:, None] / np.sqrt(self.m) * pull for pull in mean_pulls(self.phi, e)))
+        (slope, bare_slope), (slope_alone, bare_alone) = slopes(along), slopes(alone)
+        slope, bare_slope = slope + pulls.mean, bare_slope + pulls.bare_slope
+        own, ratio = flat(law.own), flat(ratio)
         power, bare = ratio * own**2, flat(free.power / law.ratio) * ratio
-        variance = left_open(power, slope)
-        trigger, length, neurons = ((facts.weight * part).sum(-1) for part in neuron.common)
+        risen = seeds.risen[:, None] / (self.d**2 * s)
+        variance = left_open(power, np.sqrt(slope_alone**2 + pulls.mean**2), flat(pull**2 * risen))
+        bare_variance = left_open(bare, np.sqrt(bare_alone**2 + pulls.bare_slope**2), flat(free.pull[0]**2 * risen))
+        mean = lead * law.own[..., None] + (facts.zeta * pulls.mean)[..., None]
+        own = own * np.exp(flat(facts.zeta * pulls.own) / own)  # a sum of squares: above 0
+        by_trigger, length, neurons = ((facts.weight * part).sum(-1) for part in neuron.common)
         broader = rf.broader(usual.skewness, np.maximum(usual.excess, SPECK))
-        common = trigger**2 * (1 - e * snr**2 / (seeds.tau * seeds.d)) + length**2 + neurons
+        common = by_trigger**2 * (1 - e * snr**2 / (seeds.tau * seeds.d)) + length**2 + neurons
         return Kernel(
             D, self.m, weight=flat(facts.weight[..., None] * weight), own=own, usual=flat((weight * mean).sum(-1)),
             mean=flat(mean), slope=slope, variance=variance, skewness=flat(law.skewness) * (power / variance)**(3 / 2),
-            bare_mean=flat(free.sums.mean), bare_slope=bare_slope, bare_variance=left_open(bare, bare_slope),
-            bare_own=flat(neuron.itself if e else law.own),
+            bare_mean=flat(free.sums.mean + facts.zeta * pulls.bare_mean), bare_slope=bare_slope,
+            bare_variance=bare_variance,
+            bare_own=flat(neuron.itself + facts.zeta * pulls.bare_own) if e else own,
             power_variance=power_variance(seeds, flat(mean), power),
             common=common[:, None] + 0 * own, together=flat(neuron.sums.together),
             linear=flat((pull - np.where(has_rest, rest_pull * neuron.along, 0) / rest)**2 / s),
@@ -255,6 +269,35 @@ class TypicalKernel:
     def lead(self) -> FloatArray:
         """What the fact's own class has over the others."""
         return self.own - self.mean
+
+
+class MeanPulls(NamedTuple):
+    """What moves with a token's overlap with the neurons' mean weights W'1/m, in units of |W'1/m|: the kernel's mean
+    over other values, or its slope in their tokens, which is the same; that slope for values without the trigger;
+    K(h_k, h_k); and of values without the trigger the mean and K(z_k, h_k)."""
+
+    mean: FloatArray | float
+    bare_slope: FloatArray | float
+    own: FloatArray | float
+    bare_mean: FloatArray | float
+    bare_own: FloatArray | float
+
+
+@functools.lru_cache(maxsize=64)
+def mean_pulls(phi: Activation, e: int) -> MeanPulls:
+    """E F F' and its like, F the mean of phi over tokens at a neuron's input from the trigger; by parts.
+
+    >>> from recall_theory.activations import activation
+    >>> round(mean_pulls(activation("relu"), 0).own, 3)  # 2 E phi phi'
+    0.798
+    """
+    x, p = gauss_hermite(FINE_NODES)
+    u, q = (x, p) if e else (np.zeros(1), np.ones(1))
+    value, bare = phi.phi(x + u[:, None]), phi.phi(x)
+    means, slopes = value @ p, value @ (p * x)
+    return MeanPulls(mean=float(q @ (means * slopes)), bare_slope=float((q @ means) * (bare @ (p * x))),
+                     own=float(q @ (value**2 @ (p * x))), bare_mean=float((bare @ p) * (q @ slopes)),
+                     bare_own=float(q @ ((value * bare) @ (p * x))))
 
 
 def typical_kernel(phi: Activation, d: ArrayLike, e: int) -> TypicalKernel:

@@ -30,7 +30,8 @@ class Facts(Rows):
     """Nodes over facts, fields (R, F): a row a seed. z is the token's embedding, w = z + e z_trig the value read out.
 
     weight: of a row it sums to 1. zeta: the token's standardised attention score. s = |w|^2, t = e z_trig.w,
-    own = z.w. alpha: overlap of w with a token per unit of that token's score.
+    own = z.w. alpha: overlap of w with a token per unit of that token's score; alone: what it is if the direction of
+    attention knows nothing of tokens.
     picked: chance that a sequence of another label, attended wrongly, attends to this token. top: 1 where its score is
     known to be the highest, else 0. alike: so many facts in a row have the same score.
     """
@@ -42,6 +43,7 @@ class Facts(Rows):
     t: FloatArray
     own: FloatArray
     alpha: FloatArray
+    alone: FloatArray
     picked: FloatArray
     top: FloatArray
 
@@ -105,8 +107,8 @@ def facts(seeds: Seeds, accuracy: Accuracy, *, scores: bool) -> Facts:
     tilt = snr * at.zeta / d + at.across
     # s is a square, which in one and two dimensions the rules over its parts may take below zero
     s = np.maximum(at.norm + e * (2 * tilt + tau), SPECK)
-    return Facts(at.alike, at.weight, at.zeta, s, e * (tau + tilt), at.norm + e * tilt, (at.zeta + e * snr) / d, picked,
-                 top)
+    alpha, alone = ((rise * at.zeta + e * snr) / d for rise in (seeds.rise[:, None], 1))
+    return Facts(at.alike, at.weight, at.zeta, s, e * (tau + tilt), at.norm + e * tilt, alpha, alone, picked, top)
 
 
 # --- the kernel -------------------------------------------------------------------------------------------
@@ -181,9 +183,10 @@ class ReadOut(Protocol):
         """The kernel, averaged over neurons, of values of these squared norms and this inner product."""
 
 
-def left_open(variance: FloatArray, slope: FloatArray) -> FloatArray:
-    """What a variable of slope 1 in the attention score leaves of a variance; at least a small share of it."""
-    return np.asarray(np.maximum(variance - slope**2, LEAST_LEFT * variance))
+def left_open(variance: FloatArray, slope: FloatArray, risen: FloatArray | float = 0.0) -> FloatArray:
+    """What a variable of slope 1 in the attention score leaves of a variance, and of what it is less where slopes have
+    `risen` by so much in the mean square; at least a small share of it."""
+    return np.asarray(np.maximum(variance / (1 + risen / variance) - slope**2, LEAST_LEFT * variance))
 
 
 def power_variance(seeds: Seeds, mean: FloatArray, variance: FloatArray) -> FloatArray:
@@ -203,7 +206,7 @@ class InnerProduct:
     def moments(self, seeds: Seeds, facts: Facts) -> Kernel:
         """Exact: given w, the overlaps z_j.w are independent N(0, s/d)."""
         d = seeds.d[:, None]
-        token = left_open(facts.s / d, facts.alpha)
+        token = left_open(facts.s / d, facts.alone, seeds.risen[:, None] / d**2)
         zero = np.zeros_like(facts.s)
         walk = power_variance(seeds, facts.t, facts.s / d)
         trigger = seeds.e * seeds.beside / seeds.d

@@ -160,8 +160,9 @@ def seeds_of(laws: SeedLaws, rows: NDArray[np.intp], sure: bool, long: bool, ahe
     batch, accuracy = laws.batch.at(rows), laws.accuracy
     if sure:
         tau, weight = tau_nodes(batch.d, batch.embedding, accuracy.seed_tau)
-        zero = np.zeros_like(tau)
-        law = nodes_with_weight(dataclasses.replace(batch, L=np.ones_like(batch.V)), weight, tau, zero, zero, zero)
+        one, zero = np.ones_like(tau), np.zeros_like(tau)
+        law = nodes_with_weight(dataclasses.replace(batch, L=np.ones_like(batch.V)), weight, tau, zero,
+                                (zero, zero, one, zero))
     else:
         law = laws.for_recall(rows, ahead)
     seeds, weight, of = law.seeds, law.weight, rows[law.of]

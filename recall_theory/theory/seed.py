@@ -28,8 +28,8 @@ from .formulas.generic import Real, power_of_complement
 from .formulas.step_two import StepTwo
 
 __all__ = ["SeedLaw", "SeedLaws", "SeedNodes", "Seeds", "activation_moments", "attention", "mean_and_std",
-           "nodes_with_weight", "normal_score", "quantile_of_score", "score_cumulants", "score_of_normal", "seed_law",
-           "seed_nodes", "shape_score", "tau_nodes"]
+           "kernel_by_scores", "nodes_with_weight", "normal_score", "quantile_of_score", "score_cumulants",
+           "score_of_normal", "seed_law", "seed_nodes", "shape_score", "step_two_of", "tau_nodes"]
 
 Moments = dict[str, FloatArray]  # of the activation, by the names of `StepTwo`; empty without an MLP
 
@@ -50,6 +50,9 @@ LEAST_REST = 1 / 16  # guard: acts where the overlap with the trigger is nearly 
 class Seeds(Rows):
     """Rows: sizes, the seed's tau and snr, and the shape of its token scores. All fields (R,).
 
+    rise: slope of the kernel of two tokens in the product of their scores, in units of what it is if the direction of
+    attention knows nothing of tokens and neurons. aligned: correlation of scores with the overlaps with the neurons'
+    mean weights, of the sign that the activation's mean slope and mean have; 0 without an MLP.
     top: normal quantile of the highest score of all tokens, which decides much where sequences are long; else None.
     """
 
@@ -61,6 +64,8 @@ class Seeds(Rows):
     snr: FloatArray
     skew: FloatArray
     excess: FloatArray
+    rise: FloatArray
+    aligned: FloatArray
     e: int
     sphere: bool
     top: FloatArray | None = None
@@ -74,6 +79,11 @@ class Seeds(Rows):
         """(R,): the snr, no more than |z_trig| allows."""
         most = np.sqrt(self.tau * self.d)
         return np.asarray(np.clip(self.snr, -most, most))
+
+    @property
+    def risen(self) -> FloatArray:
+        """(R,): by how much the kernel's squared slope in two scores is larger, in the units of `rise`."""
+        return np.asarray(np.maximum(self.rise**2 - 1, 0))
 
     @property
     def beside(self) -> FloatArray:
@@ -90,13 +100,14 @@ class SeedLaw:
     of: NDArray[np.intp]
 
 
-def nodes_with_weight(batch: Batch, weight: FloatArray, tau: FloatArray, snr: FloatArray, skew: FloatArray,
-                      excess: FloatArray) -> SeedLaw:
-    """The nodes (B, ...) over the seeds of settings that have a weight."""
+def nodes_with_weight(batch: Batch, weight: FloatArray, tau: FloatArray, snr: FloatArray,
+                      scores: tuple[Real, ...]) -> SeedLaw:
+    """The nodes (B, ...) over the seeds of settings that have a weight; `scores` are skew, excess, rise and aligned."""
     used = weight > 0
     of = np.nonzero(used)[0]
-    tau, snr, skew, excess = (np.broadcast_to(a, weight.shape)[used] for a in (tau, snr, skew, excess))
-    seeds = Seeds(batch.V[of], batch.L[of], batch.d[of], batch.N[of], tau, snr, skew, excess, batch.e, batch.sphere)
+    tau, snr, skew, excess, rise, aligned = (np.broadcast_to(a, weight.shape)[used] for a in (tau, snr, *scores))
+    seeds = Seeds(batch.V[of], batch.L[of], batch.d[of], batch.N[of], tau, snr, skew, excess, rise, aligned, batch.e,
+                  batch.sphere)
     return SeedLaw(seeds, weight[used], of)
 
 
@@ -221,7 +232,7 @@ def _moments(batch: Batch) -> Moments:
                               1 / batch.d)
 
 
-def _step_two(batch: Batch, moments: Moments, axes: int, **more: Real) -> StepTwo:
+def step_two_of(batch: Batch, moments: Moments, axes: int, **more: Real) -> StepTwo:
     """What step two depends on, with so many axes after that of settings, for quadrature nodes."""
     shape = (-1,) + (1,) * axes
     V, L, d, N = (a.reshape(shape) for a in (batch.V, batch.L, batch.d, batch.N))
@@ -254,7 +265,7 @@ def seed_nodes(batch: Batch, moments: Moments, tau: FloatArray, accuracy: Accura
     tied = (3 + V / N) / V if batch.sphere else 0  # sum delta^4/(sum delta^2)^2, which fixed norms take off
     b0, w_b0 = gauss_of_gamma(2 / d / (1 + tied), accuracy.scale_nodes)
     Q, w_Q = gauss_of_gamma(2 * (1 - 1 / N) / (V - 1), accuracy.spread_nodes)
-    p = _step_two(batch, moments, 3, tau=_and_typical(tau)[:, :, None, None], b0=_and_typical(b0)[:, None, :, None],
+    p = step_two_of(batch, moments, 3, tau=_and_typical(tau)[:, :, None, None], b0=_and_typical(b0)[:, None, :, None],
                   Q=_and_typical(Q)[:, None, None, :])
     noise = _noise(p)
     z, w_chi = gauss_hermite(accuracy.noise_nodes)
@@ -336,14 +347,14 @@ class SeedLaws:
             sides.append((at, condensed * np.where(some, mass, 0),
                           np.clip(there, y.min(-1, keepdims=True), y.max(-1, keepdims=True))))
         at, weights, log = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
-        skew, excess = score_cumulants(settings, {name: x[rows] for name, x in self._moments.items()}, tau, at,
-                                       np.exp(log), {name: x[rows, :-1][:, taus] for name, x in nodes.noise.items()})
-        return nodes_with_weight(self.batch.at(rows), w_tau[rows][:, :, None] * weights, tau[:, :, None], at, skew,
-                                 excess)
+        p = step_two_of(settings, {name: x[rows] for name, x in self._moments.items()}, 2, tau=tau[:, :, None])
+        noise = {name: x[rows, :-1][:, taus][:, :, None] for name, x in nodes.noise.items()}
+        scores = *score_cumulants(p, noise, at, np.exp(log)), *kernel_by_scores(p, noise, at)
+        return nodes_with_weight(self.batch.at(rows), w_tau[rows][:, :, None] * weights, tau[:, :, None], at, scores)
 
     def attention_terms(self) -> dict[str, FloatArray]:
         """Contributions (B,) to (noise/signal)^2 of attention, by cause; signal is the mean lead at tau = 1."""
-        signal = np.maximum(st.lead(_step_two(self._settings, self._moments, 0))**2, TINY)
+        signal = np.maximum(st.lead(step_two_of(self._settings, self._moments, 0))**2, TINY)
         terms = {"trigger overlap" if self.batch.m is None else "attention overlap: trigger": 1 / self.batch.d}
         return terms | {name: token[:, -1] / signal for name, token in self.nodes.noise.items()}
 
@@ -425,17 +436,13 @@ def _by_cause(p: StepTwo, noise: dict[str, Real]) -> list[tuple[st.Cause, Real]]
             if (name := cause.alone if p.m is None else cause.mlp) in noise]
 
 
-def score_cumulants(batch: Batch, moments: Moments, tau: FloatArray, snr: FloatArray, square: FloatArray,
-                    typical: dict[str, FloatArray]) -> tuple[Real, Real]:
-    """Third and fourth cumulant (B, tau, K) of the standardised scores at this snr and variance, of the `typical` noise
-    (B, tau) by cause.
+def score_cumulants(p: StepTwo, noise: dict[str, Real], snr: FloatArray, square: FloatArray) -> tuple[Real, Real]:
+    """Third and fourth cumulant (B, tau, K) of the standardised scores at this snr and variance, of typical `noise`
+    (B, tau, 1) by cause.
 
     That of the linear part of an activation: what the rest adds is taken as normal.
     """
-    p = _step_two(batch, moments, 2, tau=tau[:, :, None])
-    noise = {name: token[:, :, None] for name, token in typical.items()}
-    # the tokens' overlap with the trigger is snr^2/(tau d) of their variance, at most 15/16
-    left = np.maximum(1 - snr**2 / (p.tau * p.d), LEAST_REST)
+    left = _beside_trigger(p, snr)
     about_mean = square * (p.V - 1) / p.V  # tokens are V - 1 draws about their mean
     embedding = {name: value for name, value in noise.items() if name.endswith(score_shape.MEAN_EMBEDDING)}
     scores = score_shape.scores_of_seed(p, noise, about_mean, left, snr * np.sqrt(square), _noise_spread(p, embedding))
@@ -447,6 +454,25 @@ def score_cumulants(batch: Batch, moments: Moments, tau: FloatArray, snr: FloatA
     # guard: acts at a few tokens; V numbers have no greater cumulants
     most = (p.V - 2) / np.sqrt(p.V - 1)
     return _composed(np.clip(skew, -most, most), np.minimum(excess, p.V))
+
+
+def _beside_trigger(p: StepTwo, snr: FloatArray) -> Real:
+    """What the overlap with the trigger leaves of the variance of the tokens' scores; at least 1/16."""
+    return np.maximum(1 - snr**2 / (p.tau * p.d), LEAST_REST)
+
+
+def kernel_by_scores(p: StepTwo, noise: dict[str, Real], snr: FloatArray) -> tuple[Real, Real]:
+    """`rise` and `aligned` (B, tau, K) of `Seeds`: the direction of attention is made of tokens and neurons, and lies
+    where they vary most."""
+    causes, left = _by_cause(p, noise), _beside_trigger(p, snr)
+    whole = np.maximum(sum(noise.values()), TINY)
+    full = sum(value * st.kernel_slope(p, cause) for cause, value in causes) / whole
+    # a token's overlap with itself is in that, and is none of two tokens'
+    rise = 1 + left * ((full - (p.d + 2 * p.kappa) / p.V) * p.V / (p.V - 1) - 1)
+    if p.m is None:
+        return rise, 0 * left
+    share = noise[st.NEURON_MEAN.mlp] / whole * np.abs(st.mean_weights(p))
+    return rise, np.sign(st.mean_weights(p)) * np.sqrt(left * np.minimum(share, 1))
 
 
 def _composed(skew: FloatArray, excess: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -18,7 +18,7 @@ from ..numerics.quadrature import condense, gauss_gamma, gauss_hermite, gauss_le
 from .accuracy import Accuracy
 from .domain import Batch
 from .formulas import finite_rate_formulas as fr
-from .seed import Seeds, score_cumulants, seed_nodes, shape_score, tau_nodes
+from .seed import Seeds, kernel_by_scores, score_cumulants, seed_nodes, shape_score, step_two_of, tau_nodes
 from .training_attention import BELOW_ONE, EMPTY, summed_by_class
 
 LOWEST_LOG = -30.0  # logarithm of an argument below which the exponential integral is minus Euler's number less it
@@ -70,11 +70,12 @@ def soft_seeds(batch: Batch, accuracy: Accuracy) -> SoftSeeds:
     t, T, sigma, scale = (np.broadcast_to(a, mass.shape)[used] for a in (
         tau[0][:, None, None], lead[..., None], sigma[..., None], query))
     each = batch.at(np.zeros(len(t), dtype=np.intp))
-    typical = {name: np.broadcast_to(x[0, :-1, None, None], mass.shape)[used][:, None]
+    typical = {name: np.broadcast_to(x[0, :-1, None, None], mass.shape)[used][:, None, None]
                for name, x in of_seeds.noise.items()}
-    skew, excess = score_cumulants(each, {}, t[:, None], (T / sigma)[:, None, None], (sigma**2)[:, None, None], typical)
-    seeds = Seeds(each.V, each.L, each.d, each.N, t, T / sigma, skew.reshape(-1), excess.reshape(-1), batch.e,
-                  batch.sphere)
+    p, snr = step_two_of(each, {}, 2, tau=t[:, None, None]), (T / sigma)[:, None, None]
+    skew, excess, rise, aligned = (a.reshape(-1) for a in (
+        *score_cumulants(p, typical, snr, (sigma**2)[:, None, None]), *kernel_by_scores(p, typical, snr)))
+    seeds = Seeds(each.V, each.L, each.d, each.N, t, T / sigma, skew, excess, rise, aligned, batch.e, batch.sphere)
     tie = fr.count_tie(each.V, each.L, each.d, each.N, batch.e, t) / sigma
     return SoftSeeds(seeds, mass[used] / mass[used].sum(), batch.beta * scale * sigma, tie)
 

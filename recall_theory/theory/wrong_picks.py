@@ -84,8 +84,8 @@ def _best_noise(seeds: Seeds, accuracy: Accuracy) -> tuple[Facts, FloatArray, Fl
     p, weight = np.tile(p, n), w_rank * np.tile(w_p, n)
     tilt = seeds.bounded_snr[:, None] * zeta / d + np.sqrt(seeds.beside[:, None] / d) * p
     norm = np.maximum(1 + (0 if seeds.sphere else 1) * (zeta**2 - 1) / d, 1 / (4 * d))
-    read = Facts(1, np.broadcast_to(weight, tilt.shape), zeta, norm, e * tilt, norm, zeta / d,
-                 recall_formulas.ranked(V, L, rank), np.asarray(rank == 0, dtype=float))
+    read = Facts(1, np.broadcast_to(weight, tilt.shape), zeta, norm, e * tilt, norm, seeds.rise[:, None] * zeta / d,
+                 zeta / d, recall_formulas.ranked(V, L, rank), np.asarray(rank == 0, dtype=float))
     return read, tilt, (1 - (rank + 1 / 2) / V) ** (L - 1)
 
 

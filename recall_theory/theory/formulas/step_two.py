@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable
 from typing import TypeVar, cast
 
-from .generic import Real, maximum, minimum, power_of_complement, power_of_complement_less_one, sqrt
+from .generic import Real, maximum, minimum, power_of_complement, power_of_complement_less_one, sign, sqrt
 from .registry import Row, formula
 from .wishart_moments import all_moments, along_mean_on_sphere
 
@@ -651,12 +651,17 @@ def mlp_mean_squares(p: StepTwo) -> tuple[Real, Real]:
     """
     m, s = p.moments, input_power(p.V, p.L, p.e)
     own, facts = p.b0 * p.Q / p.N, 1 / (p.V * p.L**2)
-    c = own * p.h0 + facts * p.h3
+    c = _of_mean_weights(p)
     first = own * s * p.h2 / 2 + facts * (p.h3 + s * p.h5)  # d h0/ds = h2/2, d h3/ds = h5
     second = own * s**2 * p.h4 / 4 + facts * 2 * s * p.h5
     along, spread = 2 * m[4] / (m[3] * p.d), 2 * m[2] / p.d
     return ((c**2 + 2 * c * first * along + (first**2 + c * second) * spread) * p.width,
             own**2 * (p.h1**2 * p.eta + p.h2**2 * p.eta**2 / 2) * p.width)
+
+
+def _of_mean_weights(p: StepTwo) -> Real:
+    """The coefficient of W'1/m: each sample with itself, and facts with themselves."""
+    return p.b0 * p.Q / p.N * p.h0 + p.h3 / (p.V * p.L**2)
 
 
 def mlp_mean(p: StepTwo) -> Pair:
@@ -698,9 +703,38 @@ CAUSES = (
     Cause(informative_tokens, "informative tokens", "gradient noise: informative tokens", 3),
     Cause(sequence_sampling, "sequence sampling", "gradient noise: sequence sampling", 1),
     Cause(class_covariance, "class covariance", "interference: class covariance", 1),
-    Cause(mlp_mean, None, "MLP noise: mean", 2),
+    (NEURON_MEAN := Cause(mlp_mean, None, "MLP noise: mean", 2)),
     Cause(mlp_noise, None, "MLP noise: neurons", 1),
 )
+
+
+def kernel_slope(p: StepTwo, cause: Cause) -> Real:
+    """d |Sigma g|^2/(g.Sigma g) of a direction g of that cause, and with an MLP d g.Sigma M Sigma g/(g.Sigma g), with
+    M = W'W/m: the slope of the kernel of two tokens, or one, in the product of their scores.
+
+    What is stored for all passes the neurons: g = Sigma M x, and their mean Sigma W'1/m; free moments of M.
+    """
+    m, i, c = p.moments, cause.power, p.d * p.width
+    if cause is NEURON_MEAN:
+        mean = (m[4] + c * m[2]**2) / m[3]
+    elif cause.alone and i > 1:
+        mean = ((m[i + 2] + c * (m[i - 2] * m[4] + 2 * m[2] * m[i]) + c**2 * m[i - 2] * m[2]**2)
+                / (m[i + 1] + c * m[i - 2] * m[3]))
+    else:
+        mean = m[i + 2] / m[i + 1]
+    # of the ratio, from the ratio of means: both are quadratic forms of a random vector in d dimensions
+    both = m[2 * i + 3] if 2 * i + 3 in m else m[2 * i + 2]**2 / m[2 * i + 1]
+    return mean / (1 + 2 / p.d * (both / (m[i + 1] * m[i + 2]) - m[2 * i + 2] / m[i + 1]**2))
+
+
+def mean_weights(p: StepTwo) -> Real:
+    """Squared correlation, with its sign, of the score that the neurons' mean makes with overlaps with W'1/m."""
+    first, second = mlp_mean_squares(p)
+    return sign(_of_mean_weights(p)) * first / (first + second) * p.moments[2]**2 / p.moments[3]
+
+
+record("mlp.attention.mean_weights", "Squared correlation of the score that the neurons' mean makes with a token's "
+       "overlap with the mean weights", f"{_ALONE} m {_NEURONS}", mlp=True)(mean_weights)
 
 
 def _on_record(cause: Cause, i: int, noise: str, subject: str) -> None:
@@ -713,7 +747,18 @@ def _on_record(cause: Cause, i: int, noise: str, subject: str) -> None:
            mlp=True)(lambda p: cause.pair(p)[i])
 
 
+def _slope_on_record(cause: Cause) -> None:
+    """Register the slope of the kernel for a cause."""
+    name = cause.mlp.split(": ")[-1].replace(" ", "_")
+    title = f"Slope of the kernel in two tokens' scores: {cause.mlp.split(': ')[-1]}"
+    if cause.alone:
+        record(f"attention.kernel_slope.{name}", title, "V d kappa")(lambda p: kernel_slope(p, cause))
+    record(f"mlp.attention.kernel_slope.{name if cause.alone else 'mlp_' + name}", title, "V d m kappa", mlp=True)(
+        lambda p: kernel_slope(p, cause))
+
+
 for _cause in CAUSES:
+    _slope_on_record(_cause)
     _on_record(_cause, 0, "variance", "Token noise")
     _on_record(_cause, 1, "lead_variance", "Variance of the lead over seeds")
 
