@@ -225,7 +225,7 @@ def test_the_kernel_rises_with_the_scores(more):
         products = inputs @ inputs.T
         rises.append((z @ products @ z - z**2 @ products.diagonal()) * 60 / (60 * 59))
         overlaps.append(z @ inputs.mean(axis=1) / 60 / inputs.mean(axis=1).std())
-    law = seed.seed_law(batch_of(setting))
+    law = seed.SeedLaws(batch_of(setting)).for_recall(np.arange(1), 4)
     rise, aligned = (law.weight @ a for a in (law.seeds.rise, law.seeds.aligned))
     for values, expected, otherwise in ((rises, rise, 1), (overlaps, aligned, 0))[:1 + len(more)]:
         mean, error = np.mean(values), np.std(values) / len(values)**0.5

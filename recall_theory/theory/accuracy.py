@@ -144,9 +144,9 @@ class Accuracy:
     nearly: float = 0.005  # share missed below which the lead ahead of 0 gets half its nodes where recall is computed,
     # but in long sequences, where few seeds may miss all of it
 
-    def at_logits(self, ratio: float, times: float = 1) -> Accuracy:
-        """With as many points over the logit as d/V = ratio asks for, times that, in twos."""
-        return dataclasses.replace(self, logit=2 * math.ceil(self.logit / 2 * math.sqrt(1 + ratio) * times))
+    def points_over_logit(self, ratio: float, times: float = 1) -> int:
+        """As many as d/V = ratio asks for, times that, in twos."""
+        return 2 * math.ceil(self.logit / 2 * math.sqrt(1 + ratio) * times)
 
     def coarse(self) -> Accuracy:
         """The same with half as many points over the logit, and two thirds over the gain and of nodes over lengths."""

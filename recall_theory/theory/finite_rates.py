@@ -227,7 +227,8 @@ def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None
                     usual * value.alpha, usual**2 * free, zero, zero, value.alpha, free, value.token, walk,
                     usual**2 * common, zero, zero + usual**2)
     label = own_label(softmax, groups, value, kernel, noise, mean)
-    accuracy = accuracy.at_logits(float((seeds.d / seeds.V).max()))
+    points = accuracy.points_over_logit(float((seeds.d / seeds.V).max()))
+    accuracy = dataclasses.replace(accuracy, logit=points)
     power = (groups.weight * (groups.a**2 + groups.a2 / lam)).sum(-1)[:, None]
     alone = power * np.maximum(free - common, 0) + (groups.weight[:, None] * noise.drawn).sum(-1)
     shared = 1 - np.minimum(alone / square, 1)

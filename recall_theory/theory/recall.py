@@ -82,7 +82,7 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     long = not sure and is_long(V, float(batch.L[i]))
     alike = long and halvings < 3 and (batch.phi is None or d <= V)
     at_size = dataclasses.replace(
-        accuracy.at_logits(d / V, (1 + halvings / 4) * (2 if of_other > accuracy.sharp else 1)),
+        accuracy, logit=accuracy.points_over_logit(d / V, (1 + halvings / 4) * (2 if of_other > accuracy.sharp else 1)),
         score=-(-accuracy.score // halved), score_below=accuracy.score_below + int(halvings > 0),
         score_above=-(-accuracy.score_above // halved) + (halvings + 1) // 2,
         gain=accuracy.gain + halvings + 2 * int(sharp), chi=accuracy.chi + more + int(batch.sphere),

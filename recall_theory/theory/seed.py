@@ -228,15 +228,16 @@ def _moments(batch: Batch) -> Moments:
     if batch.phi is None:
         return {}
     power = st.input_power(batch.V, batch.L, batch.e)
-    return activation_moments(batch.phi, power, st.input_overlap(batch.V, batch.L, batch.e), 1 / batch.L**2,
-                              1 / batch.d)
+    moments = activation_moments(batch.phi, power, st.input_overlap(batch.V, batch.L, batch.e), 1 / batch.L**2,
+                                 1 / batch.d)
+    return {name: np.broadcast_to(value, batch.V.shape) for name, value in moments.items()}
 
 
 def step_two_of(batch: Batch, moments: Moments, axes: int, **more: Real) -> StepTwo:
     """What step two depends on, with so many axes after that of settings, for quadrature nodes."""
     shape = (-1,) + (1,) * axes
     V, L, d, N = (a.reshape(shape) for a in (batch.V, batch.L, batch.d, batch.N))
-    activation = {name: np.broadcast_to(value, batch.V.shape).reshape(shape) for name, value in moments.items()}
+    activation = {name: value.reshape(shape) for name, value in moments.items()}
     return StepTwo(V, L, d, N, e=batch.e, kappa=int(batch.embedding == "gaussian"),
                    m=None if batch.m is None else batch.m.reshape(shape), **activation, **more)
 
@@ -326,13 +327,14 @@ class SeedLaws:
     def for_recall(self, rows: NDArray[np.intp], ahead: int) -> SeedLaw:
         """The same at fewer nodes, of which rare ones are left out: so many where the lead is positive."""
         n, ahead = self._taus[0][0].shape[1], ahead * (2 if self.batch.sphere else 1)
-        law = self._at(rows, slice(n, None), self._taus[1][1], self.accuracy.seed_behind, ahead)
+        law = self._at(rows, slice(n, None), self._taus[1][1], self.accuracy.seed_behind, ahead, kernel=True)
         kept = law.weight > self.accuracy.rare
         weight, of = law.weight[kept], law.of[kept]
         return SeedLaw(law.seeds.at(kept), weight / np.bincount(of, weight)[of], of)
 
-    def _at(self, rows: NDArray[np.intp], taus: slice, w_tau: FloatArray, behind: int, ahead: int) -> SeedLaw:
-        """So many nodes of the snr behind and ahead of 0 at each of these tau."""
+    def _at(self, rows: NDArray[np.intp], taus: slice, w_tau: FloatArray, behind: int, ahead: int, *,
+            kernel: bool = False) -> SeedLaw:
+        """So many nodes of the snr behind and ahead of 0 at each of these tau; with what the `kernel` rises by."""
         nodes, settings = self.nodes, self._settings.at(rows)
         tau, lead, square, weight = (x[rows, taus] for x in (nodes.tau, nodes.lead, nodes.square, nodes.weight))
         # acts on a line at V near 10^15, where products overflow
@@ -349,7 +351,8 @@ class SeedLaws:
         at, weights, log = (np.concatenate(parts, axis=-1) for parts in zip(*sides, strict=True))
         p = step_two_of(settings, {name: x[rows] for name, x in self._moments.items()}, 2, tau=tau[:, :, None])
         noise = {name: x[rows, :-1][:, taus][:, :, None] for name, x in nodes.noise.items()}
-        scores = *score_cumulants(p, noise, at, np.exp(log)), *kernel_by_scores(p, noise, at)
+        rise = kernel_by_scores(p, noise, at) if kernel else (np.ones_like(at), np.zeros_like(at))
+        scores = *score_cumulants(p, noise, at, np.exp(log)), *rise
         return nodes_with_weight(self.batch.at(rows), w_tau[rows][:, :, None] * weights, tau[:, :, None], at, scores)
 
     def attention_terms(self) -> dict[str, FloatArray]:

@@ -131,7 +131,6 @@ def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
 
 def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, accuracy: Accuracy) -> fact_loops.Rows:
     """The seeds, with the rules of quadrature over a fact's lengths and noise, and of the hazard's table."""
-    gain = np.cos(np.pi * (np.arange(accuracy.gain) + 1 / 2) / accuracy.gain)  # Chebyshev's points
     varied = kernel.power_variance + tails_in_power(seeds, kernel, accuracy)
     power, w_power = gauss_of_gamma(varied, accuracy.power, root=True)
     chi, w_chi = gauss_of_gamma(2 / seeds.d, accuracy.chi, root=True)
@@ -139,10 +138,9 @@ def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, ac
         power[..., None] + 0 * chi[:, None, None], 0 * power[..., None] + chi[:, None, None],
         w_power[..., None] * w_chi[:, None, None]))
     points = accuracy.logit * (2 if have_tails(seeds, kernel, accuracy) else 1)
-    return copied(fact_loops.Rows, seeds.V, seeds.d, shared, wide, *lengths, *gauss_legendre(accuracy.noise), gain,
-                  np.linalg.inv(np.vander(gain, increasing=True)), _slopes(gain), _to_points(points),
-                  accuracy.cells * (accuracy.pair - 1) + 1, accuracy.slight,
-                  accuracy.negligible, seeds.sphere)
+    return copied(fact_loops.Rows, seeds.V, seeds.d, shared, wide, *lengths, *gauss_legendre(accuracy.noise),
+                  *_points_of_gain(accuracy.gain), _to_points(points), accuracy.cells * (accuracy.pair - 1) + 1,
+                  accuracy.slight, accuracy.negligible, seeds.sphere)
 
 
 @functools.cache
@@ -158,12 +156,15 @@ def _to_points(n: int) -> FloatArray:
     return out
 
 
-def _slopes(x: FloatArray) -> FloatArray:
-    """(n, n): the derivative at the points x (n,) of the polynomial through values at them."""
+@functools.cache
+def _points_of_gain(n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Chebyshev's points (n,), and of the polynomial through values there what takes these to the coefficients of
+    powers, and to its derivative at the points (n, n)."""
+    x = np.cos(np.pi * (np.arange(n) + 1 / 2) / n)
     gap, weight = _barycentric(x)
     slopes = weight / weight[:, None] / gap
     np.fill_diagonal(slopes, 0)
-    return np.asarray(slopes - np.diag(slopes.sum(axis=1)))
+    return x, np.linalg.inv(np.vander(x, increasing=True)), slopes - np.diag(slopes.sum(axis=1))
 
 
 def _barycentric(x: FloatArray) -> tuple[FloatArray, FloatArray]:
