@@ -88,8 +88,11 @@ def answers(seeds: Seeds, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: 
     power = power + square / V[:, None, None]
     wider = 1 + d[:, None, None] * own.astray / power  # squared: the noise of the own output to a competitor's
     in_all = weight[:, None] * W
-    rows = _rows(seeds, kernel, shared, wide, accuracy)
-    coarse = _rows(seeds, kernel, shared, wide, accuracy.coarse()) if in_all.min() < accuracy.slight else rows
+    if have_tails(seeds, kernel, accuracy):
+        accuracy = dataclasses.replace(accuracy, logit=2 * accuracy.logit)
+    varied = kernel.power_variance + tails_in_power(seeds, kernel, accuracy)
+    rows = _rows(seeds, varied, shared, wide, accuracy)
+    coarse = _rows(seeds, varied, shared, wide, accuracy.coarse()) if in_all.min() < accuracy.slight else rows
     facts = copied(fact_loops.Facts, W, in_all, kinds.power, kernel.power_variance / 4, own.usual, own.weight, own.lead,
                    np.sqrt(wider), moved)
     each, totals = fact_loops.answers(rows, coarse, facts, _competitors(kinds, V))
@@ -129,17 +132,17 @@ def _competitors(kinds: Kinds, V: FloatArray) -> fact_loops.Competitors:
                   kinds.skewness, kinds.broader, near, kinds.group, kinds.labels)
 
 
-def _rows(seeds: Seeds, kernel: Kernel, shared: FloatArray, wide: FloatArray, accuracy: Accuracy) -> fact_loops.Rows:
-    """The seeds, with the rules of quadrature over a fact's lengths and noise, and of the hazard's table."""
-    varied = kernel.power_variance + tails_in_power(seeds, kernel, accuracy)
+def _rows(seeds: Seeds, varied: FloatArray, shared: FloatArray, wide: FloatArray,
+          accuracy: Accuracy) -> fact_loops.Rows:
+    """The seeds, with the rules of quadrature over a fact's lengths, the relative variance of the competitors' power
+    being `varied` (R, E), and over its noise, and of the hazard's table."""
     power, w_power = gauss_of_gamma(varied, accuracy.power, root=True)
     chi, w_chi = gauss_of_gamma(2 / seeds.d, accuracy.chi, root=True)
     lengths = (a.reshape(*power.shape[:2], -1) for a in (
         power[..., None] + 0 * chi[:, None, None], 0 * power[..., None] + chi[:, None, None],
         w_power[..., None] * w_chi[:, None, None]))
-    points = accuracy.logit * (2 if have_tails(seeds, kernel, accuracy) else 1)
     return copied(fact_loops.Rows, seeds.V, seeds.d, shared, wide, *lengths, *gauss_legendre(accuracy.noise),
-                  *_points_of_gain(accuracy.gain), _to_points(points), accuracy.cells * (accuracy.pair - 1) + 1,
+                  *_points_of_gain(accuracy.gain), _to_points(accuracy.logit), accuracy.cells * (accuracy.pair - 1) + 1,
                   accuracy.slight, accuracy.negligible, seeds.sphere)
 
 
