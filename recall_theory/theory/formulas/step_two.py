@@ -737,30 +737,28 @@ record("mlp.attention.mean_weights", "Squared correlation of the score that the 
        "overlap with the mean weights", f"{_ALONE} m {_NEURONS}", mlp=True)(mean_weights)
 
 
-def _on_record(cause: Cause, i: int, noise: str, subject: str) -> None:
-    """Register a variance of a cause, for the model without an MLP and with one."""
-    what = (cause.pair.__doc__ or "").split(":")[0].replace("\n", " ").strip(" .")
-    name, title = cause.mlp.split(": ")[-1].replace(" ", "_"), f"{subject}: {what[0].lower() + what[1:]}"
+def _on_record(cause: Cause, what: str, title: str, law: Law, arguments: tuple[str, str]) -> None:
+    """Register what a function of `StepTwo` gives for a cause, without an MLP and with one, of these arguments."""
+    name, (alone, mlp) = cause.mlp.split(": ")[-1].replace(" ", "_"), arguments
     if cause.alone:
-        record(f"attention.{noise}.{name}", title)(lambda p: cause.pair(p)[i])
-    record(f"mlp.attention.{noise}.{name if cause.alone else 'mlp_' + name}", title, f"{_ALONE} m {_NEURONS}",
-           mlp=True)(lambda p: cause.pair(p)[i])
+        record(f"attention.{what}.{name}", title, alone)(law)
+    record(f"mlp.attention.{what}.{name if cause.alone else 'mlp_' + name}", title, mlp, mlp=True)(law)
 
 
-def _slope_on_record(cause: Cause) -> None:
-    """Register the slope of the kernel for a cause."""
-    name = cause.mlp.split(": ")[-1].replace(" ", "_")
-    title = f"Slope of the kernel in two tokens' scores: {cause.mlp.split(': ')[-1]}"
-    if cause.alone:
-        record(f"attention.kernel_slope.{name}", title, "V d kappa")(lambda p: kernel_slope(p, cause))
-    record(f"mlp.attention.kernel_slope.{name if cause.alone else 'mlp_' + name}", title, "V d m kappa", mlp=True)(
-        lambda p: kernel_slope(p, cause))
+def _all_on_record(cause: Cause) -> None:
+    """Register the slope of the kernel for a cause, and its two variances."""
+    of_noise = (cause.pair.__doc__ or "").split(":")[0].replace("\n", " ").strip(" .")
+    of_noise, name = of_noise[0].lower() + of_noise[1:], cause.mlp.split(": ")[-1]
+    every = (_ALONE, f"{_ALONE} m {_NEURONS}")
+    _on_record(cause, "kernel_slope", f"Slope of the kernel in two tokens' scores: {name}",
+               lambda p: kernel_slope(p, cause), ("V d kappa", "V d m kappa"))
+    _on_record(cause, "variance", f"Token noise: {of_noise}", lambda p: cause.pair(p)[0], every)
+    _on_record(cause, "lead_variance", f"Variance of the lead over seeds: {of_noise}",
+               lambda p: cause.pair(p)[1], every)
 
 
 for _cause in CAUSES:
-    _slope_on_record(_cause)
-    _on_record(_cause, 0, "variance", "Token noise")
-    _on_record(_cause, 1, "lead_variance", "Variance of the lead over seeds")
+    _all_on_record(_cause)
 
 
 def parts(p: StepTwo) -> dict[str, Pair]:
