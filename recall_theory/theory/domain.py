@@ -35,7 +35,8 @@ BEYOND_FINITE = 0.1  # error to expect beyond these
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
 LARGEST = {"d/V": 24, "L/V": 16}  # likewise: the largest ratios to V
 FEWEST_FOR_LONG = 19  # V below which sequences of V/2 or more hold too many of the tokens, but under rough activations
-LONG, FEW_FOR_LONGER = 8, 3  # L/V above which sequences need more samples than so many times their length
+ENOUGH_FOR_LONG = 64  # and without an MLP where there are so many samples, unless embeddings are orthogonal
+LONG, FEW_FOR_LONGER = 8, 1 / 2  # L/V above which sequences need more samples than so many times their length
 BEYOND = 0.08  # error to expect below and beyond these, or where few neurons decide
 PER_TOKEN = {"attention-only": 1.6, "smooth": 1.6, "rough": 3.2}  # error to expect times V below the least V, and where
 # there are few samples or numbers
@@ -195,12 +196,14 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
                 by_tokens if name == "V" else beyond
     for name, most in LARGEST.items():
         yield sizes[name] > most, f"{name} = {{{name}}} is above {most}, the most that was checked", beyond
-    if kind != "rough":
-        yield (V >= LEAST["V"]) & (V < FEWEST_FOR_LONG) & (L >= V / 2), \
-            f"V = {{V}} is below {FEWEST_FOR_LONG} while L = {{L}} is V/2 or more", by_tokens
-    yield (L > LONG * V) & (N < FEW_FOR_LONGER * L), \
-        f"N = {{N}} is below {FEW_FOR_LONGER} L while L/V = {{L/V}} is above {LONG}", by_tokens
     which = "orthogonal" if batch.embedding == "orthogonal" else kind
+    if kind != "rough":
+        enough, fewer = (ENOUGH_FOR_LONG, f" and N = {{N}} below {ENOUGH_FOR_LONG}") if which == "attention-only" \
+            else (np.inf, "")
+        yield (V >= LEAST["V"]) & (V < FEWEST_FOR_LONG) & (L >= V / 2) & (N < enough), \
+            f"V = {{V}} is below {FEWEST_FOR_LONG}{fewer} while L = {{L}} is V/2 or more", by_tokens
+    yield (L > LONG * V) & (N < FEW_FOR_LONGER * L), \
+        f"N = {{N}} is below L/2 while L/V = {{L/V}} is above {LONG}", by_tokens
     samples, more = FEW_SAMPLES[which], FEW_FOR_LONG[which]
     yield N < samples, f"N = {{N}} is below {samples}", by_tokens
     if activation is not None or not in_value:
