@@ -113,7 +113,7 @@ def test_the_noise_of_a_vocabulary_and_its_neurons_varies(V, d, m):
         seen[i] = np.sum((E @ (E.T @ (E @ v)))**2)
     batch = Batch.of(V, 10**6, d, 10**6, m=m, phi=None if m is None else "identity", trigger_in_value=False)
     p = law.step_two_of(batch, law._moments(batch), 0)
-    told = law._noise_spread(p, {name: token for name, (token, _) in law._noise(p).items()})[0] + 2 / V
+    told = law._noise_spread(p, {name: token for name, (token, _) in law._noise(p).items()}) + 2 / V
     assert_mean(((seen - seen.mean()) / seen.mean())**2, told, 4, 0.08 * told)
 
 

@@ -127,7 +127,7 @@ def test_the_lead_of_an_even_activation_fluctuates_by_neurons_and_facts(e):
     setting = Setting(V=128, L=8, d=128, N=4096, m=100, activation="quadratic", embedding="sphere", trigger_in_value=e)
     batch = batch_of(setting)
     p = seed.step_two_of(batch, seed._moments(batch), 0)
-    law = float(sum(of_lead for _, of_lead in mlp_terms.parts(p).values())[0] ** 0.5 / mlp_terms.lead(p)[0])
+    law = float(sum(of_lead for _, of_lead in mlp_terms.parts(p).values()) ** 0.5 / mlp_terms.lead(p))
     found = []
     for index in range(200):
         emb, samples = drawn(setting, None, index)

@@ -236,10 +236,15 @@ def _moments(batch: Batch) -> Moments:
 def step_two_of(batch: Batch, moments: Moments, axes: int, **more: Real) -> StepTwo:
     """What step two depends on, with so many axes after that of settings, for quadrature nodes."""
     shape = (-1,) + (1,) * axes
-    V, L, d, N = (a.reshape(shape) for a in (batch.V, batch.L, batch.d, batch.N))
-    activation = {name: value.reshape(shape) for name, value in moments.items()}
+
+    def each(a: FloatArray) -> Real:
+        """Of one setting a number, with which formulas compute several times as fast as with an array of one."""
+        return a[0] if len(a) == 1 else a.reshape(shape)
+
+    V, L, d, N = (each(a) for a in (batch.V, batch.L, batch.d, batch.N))
+    activation = {name: each(value) for name, value in moments.items()}
     return StepTwo(V, L, d, N, e=batch.e, kappa=int(batch.embedding == "gaussian"),
-                   m=None if batch.m is None else batch.m.reshape(shape), **activation, **more)
+                   m=None if batch.m is None else each(batch.m), **activation, **more)
 
 
 def _noise(p: StepTwo) -> dict[str, st.Pair]:
