@@ -8,7 +8,7 @@ import math
 __all__ = ["DEFAULT", "LAW", "SEED_ROUNDING", "Accuracy"]
 
 SEED_ROUNDING = 2**-40  # seeds that differ by less, relative to what differs, differ by rounding alone
-LAW = 27  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
+LAW = 28  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,10 +124,10 @@ class Accuracy:
     steady: float = 0.25  # relative variance of that power, below which it gets a node less
     many_ahead: float = 8.0  # tokens of a sequence's noise that outrank a score, from which on it is never attended to
     few_ahead: float = 0.02  # the same below which it always is
-    rare: float = 1e-5  # weight of a score, or of a seed at which recall is computed, below which its node is left out
+    rare: float = 1e-4  # weight of a score, or of a seed at which recall is computed, below which its node is left out
     light: float = 0.05  # weight of a seed, up to which it has a node less over the top score; two, up to a tenth of it
-    slight: float = 5e-4  # weight of a fact and its seed, below which the fact's table and lengths are `coarse`
-    negligible: float = 3e-8  # the same with a node over its samples, below which that node is left out
+    slight: float = 1e-3  # weight of a fact and its seed, below which the fact's table and lengths are `coarse`
+    negligible: float = 3e-7  # the same with a node over its samples, below which that node is left out
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
     widest: float = 8.0  # times as many nodes over counts, at most, where these are spread over several logits
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three

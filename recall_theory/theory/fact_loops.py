@@ -612,4 +612,9 @@ def answers(rows: Rows, coarse: Rows, facts: Facts, kinds: Competitors) -> tuple
                     total[2] += share * mass[p, i] * noise
                     total[3] += share * mass[p, i] * shift
                     total[4] += share * mass[p, i] * shift * shift
+            nearest = 0
+            for p in range(P):  # counts far out answer as the nearest one that is not negligible
+                while nearest < len(kept) - 1 and abs(kept[nearest + 1] - p) < abs(kept[nearest] - p):
+                    nearest += 1
+                each[r, e, p] = each[r, e, kept[nearest]]
     return each, totals

@@ -128,6 +128,11 @@ class NeuronKernel:
         beside = (self.phi.phi(along * x[:, None] + aside * x) * p).sum(-1)
         return np.asarray((self.phi.phi(np.sqrt(s1)[..., None] * x) * beside * p).sum(-1))
 
+    def averaged(self) -> NeuronKernel:
+        """At the mean of what differs from draw to draw."""
+        return dataclasses.replace(self, accuracy=dataclasses.replace(
+            self.accuracy, neuron_ratio=1, neuron_mean=1, narrow=0.0))
+
     def _usual(self, e: float) -> KernelLaw:
         """The law for a value of usual length, which no other row has a part in."""
         with_trigger = np.array([[e]])
@@ -320,6 +325,8 @@ def _typical(phi: Activation, d: float, e: int) -> tuple[float, ...]:
 
 def _nodes(law: KernelLaw, n_ratio: int, n_mean: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weights, R and M at nodes (..., D): log R is a gamma variable; with A = 1/sqrt(R), M A is normal, linear in A."""
+    if n_ratio == n_mean == 1:
+        return np.ones((*law.ratio.shape, 1)), law.ratio[..., None], law.slant[..., None]
     g, p = gauss_skewed(law.ratio_skewness, n_ratio)
     log = np.log1p(law.ratio_variance)  # the variance of log R and its third cumulant
     bend = np.abs(law.ratio_skewness) * np.sqrt(log)

@@ -182,6 +182,9 @@ class ReadOut(Protocol):
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """The kernel, averaged over neurons, of values of these squared norms and this inner product."""
 
+    def averaged(self) -> ReadOut:
+        """The same at a single node over the draw of the neurons, for what that draw moves little."""
+
 
 def left_open(variance: FloatArray, slope: FloatArray, risen: FloatArray | float = 0.0) -> FloatArray:
     """What a variable of slope 1 in the attention score leaves of a variance, and of what it is less where slopes have
@@ -216,3 +219,7 @@ class InnerProduct:
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """The inner product itself."""
         return product
+
+    def averaged(self) -> InnerProduct:
+        """It has no neurons."""
+        return self

@@ -33,18 +33,16 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     outranks it: if its share of right attention is below `outranks`.
     """
     read, tilt, outranks = _best_noise(seeds, accuracy)
-    kernel = read_out.moments(seeds, read)
+    kernel = read_out.averaged().moments(seeds, read)
     kernel = dataclasses.replace(kernel, bare_own=kernel.own)  # what is read out lacks the trigger
-    D = kernel.nodes
-    others = others_of(seeds, groups, read.zeta, read.picked, read.top).repeated(D, read.zeta.shape[1])
-    store = stored(seeds, groups, kernel, others)
+    store = stored(seeds, groups, kernel, others_of(seeds, groups, read.zeta, read.picked, read.top))
     gain = np.sqrt(seeds.d[:, None] / (np.maximum(seeds.V - 2, 1)[:, None] * store.square))
     top = np.sqrt(2 * np.log(seeds.V)) + BEYOND_LARGEST
     grid = LOWEST_LOGIT + (top - LOWEST_LOGIT)[:, None] * np.linspace(0, 1, accuracy.answer)
     below = _logits_below(grid, seeds, groups, store, gain, accuracy)
     # the token itself as a label, in the middle of each step: it scored high, and its own sequences attended
     e, tau, norm = seeds.e, seeds.tau[:, None], read.own
-    stored_own = np.repeat(read_out.between(norm + e * (2 * tilt + tau), norm, norm + e * tilt), D, axis=1)
+    stored_own = read_out.between(norm + e * (2 * tilt + tau), norm, norm + e * tilt)
     steep = 1 / np.sqrt(1 + gain**2 * stored_own**2 / seeds.lam[:, None])
     step = (grid[:, None, :-1] + grid[:, None, 1:]) / 2
     own = ndtr((step - (gain * (stored_own - store.mean))[..., None]) * steep[..., None])
@@ -52,7 +50,7 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     V = seeds.V[:, None, None]
     of_class = (np.diff(below) * (np.exp((V - 2) * log) * V * own)[:, :, None]).sum(-1)
     total = of_class.sum(-1) + (np.exp((V - 1) * log[..., 1:]) * np.diff(own)).sum(-1)
-    outranked = groups.share[:, None] < np.repeat(outranks, D, axis=1)[..., None]
+    outranked = groups.share[:, None] < outranks[..., None]
     answer = (of_class * outranked).sum(-1) / np.maximum(total, TINY)
     return np.asarray((kernel.weight * answer).sum(-1) / seeds.V)
 
