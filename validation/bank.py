@@ -17,8 +17,8 @@ from recall_theory.simulate.workers import collect
 from recall_theory.verification.problem import load_grid
 
 HERE = Path(__file__).parent
-SEEDS = 3000
-SEED = 20261122
+SEEDS = 8000
+SEED = 20261129
 SCALE = 2**16 - 1
 
 

@@ -325,10 +325,13 @@ def main() -> None:
         print(json.dumps(found, indent=1), flush=True)
         if options.write:
             kept = json.loads(path.read_text()) if path.exists() else {}
-            if kept.get("law") != LAW:  # what another law was found to be says nothing of this one
-                kept = {"law": LAW}
-            kept |= {"terms": models_of_terms(it.grid, it.theory)}
-            kept |= {"cells": len(it.grid), "seeds": sum(it.plan), "bank": len(it.bank[0]), **found}
+            # parts take minutes to hours: each says which law it is of, and how many seeds a cell the bank had
+            kept["of"] = kept.get("of", {}) | {part: {"law": LAW, "bank": len(it.bank[0])}}
+            if part == "wrong":
+                kept["terms"] = models_of_terms(it.grid, it.theory)
+            if part == "theory":
+                kept |= {"cells": len(it.grid), "seeds": sum(it.plan)}
+            kept |= found
             path.write_text(json.dumps(kept, indent=1) + "\n")
 
 
