@@ -56,6 +56,8 @@ FEW_NUMBERS = {"attention-only": (200, 1.0), "smooth": (360, 1.0), "rough": (360
 EVEN = 1 / 1000  # `linear_share` below which an activation counts as even: with d below this attention's scores are far
 LEAST_EVEN = {"the trigger in values": 16, "the trigger in keys only": 24, "short sequences": 40}  # from normal,
 SHORT = 8  # L below which sequences with the trigger in values are short in this respect;
+WIDE_EVEN, LONG_EVEN = 6, 1 / 8  # d/V above which, where L is so many V or more and the trigger in the values, tokens
+# of few samples score high, and more is stored of them than the law has (x^2 - 1)
 FEWEST_EVEN = 80  # neurons of an even activation and the trigger in values, below which its noise varies more than that
 BEYOND_EVEN = 0.2  # and this error is to be expected
 MOST_OF_FEW = {"even": 0.4, "other": 2.4}  # `share_of_few` above which a few neurons decide
@@ -239,6 +241,9 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
                 least = LEAST_EVEN[where]
                 yield applies & (d < least), f"d = {{d}} is below {least} with {where}, under an activation " \
                     "without a linear part", np.full(V.shape, BEYOND_EVEN)
+            yield in_value & (d > WIDE_EVEN * V) & (L >= LONG_EVEN * V), \
+                f"d/V = {{d/V}} is above {WIDE_EVEN} while L = {{L}} is {_of_V(LONG_EVEN)} or more, with {trigger}, " \
+                "under an activation without a linear part", beyond
             yield in_value & (batch.m < FEWEST_EVEN), \
                 f"m = {{m}} is below {FEWEST_EVEN} with {trigger}, under an activation without a linear part", beyond
         most_share = MOST_OF_FEW["even" if is_even else "other"]
