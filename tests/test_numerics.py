@@ -173,13 +173,21 @@ def test_a_measure_of_one_point_and_one_without_mass():
     assert np.isfinite(nodes).all() and np.isfinite(weights).all()
 
 
+@pytest.mark.parametrize("mean", [0.3, 1.5, 4.0, 14.6, 30.0])
+def test_no_number_of_nodes_cuts_a_tail_of_counts_off(mean):
+    """At 32 nodes of a mean of 14.6 counts from 32 on were left out: .004 of 67 labels, which moved recall by .001."""
+    for n in range(4, 60):
+        x, w = quadrature.gauss_poisson(mean, n)
+        assert [float(w @ x**k) for k in range(4)] == pytest.approx(poisson_moments(mean), rel=1e-5, abs=1e-9)
+
+
 @pytest.mark.parametrize("mean", [0.01, 0.7, 2.0, 5.0, 40.0, 1e4, 1e9])
 def test_gauss_poisson(mean):
     """It takes the counts themselves where nearly all are small, and then leaves out what exceeds 11."""
     x, w = quadrature.gauss_poisson(mean, 12)
     assert w.sum() == pytest.approx(1, rel=1e-5)
-    assert (w * x).sum() == pytest.approx(mean, rel=1e-4 if mean < 3 else 1e-9)
-    assert (w * (x - mean) ** 2).sum() == pytest.approx(mean, rel=1e-3 if mean < 3 else 1e-9)
+    assert (w * x).sum() == pytest.approx(mean, rel=1e-7)
+    assert (w * (x - mean) ** 2).sum() == pytest.approx(mean, rel=1e-6)
 
 
 @given(st.floats(-3, 3), st.floats(0.5, 3))
