@@ -27,7 +27,7 @@ GAMMA_STEPS = 400  # of a gamma variable's logarithm, from which its Gauss rule 
 LEAST_VARIANCE = 1e-8  # below it a gamma variable moves nothing, as far as floats tell
 MOST_VARIANCE = 64.0  # above it a gamma variable is 0, as good as always: its logarithm has no rule in floats
 WEIGHTLESS = 1e-60  # weight of a point that moves no mean, and whose distance in standard deviations has no square
-MASS_LEFT_OUT = 1e-9  # mass that a rule of explicit counts leaves out, and shares among them: few of V labels have these
+MASS_LEFT_OUT = 1e-9  # mass that a rule of explicit counts leaves out, and shares among them; V labels hold V times it
 
 
 def golub_welsch(diagonal: FloatArray, beside: FloatArray) -> tuple[FloatArray, FloatArray]:
