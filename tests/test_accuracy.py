@@ -111,6 +111,17 @@ def test_facts_that_weigh_little_are_computed_coarsely():
 EXTREME = [(79, 149, 145, 428), (452, 160, 57, 2851), (92, 20, 17, 744), (1057, 180, 76, 4396), (64, 64, 1400, 64)]
 
 
+@pytest.mark.parametrize("sizes", [{}, {"m": 96, "activation": "relu"}])
+def test_seeds_and_counts_that_weigh_little_move_little(sizes):
+    """All are computed where nothing is rare. Nodes over samples that are negligible answer as the next one: at some
+    hundred times the weight they are missed."""
+    setting = Setting(V=48, L=64, d=64, N=1500, **sizes)
+    every = predict(setting, dataclasses.replace(QUICK, rare=0.0, negligible=0.0))
+    usual, fewer = predict(setting), predict(setting, dataclasses.replace(QUICK, negligible=1e-4))
+    assert all(getattr(usual, o) == pytest.approx(getattr(every, o), abs=3e-4) for o in OBSERVABLES)
+    assert abs(fewer.recall - every.recall) > 3e-3
+
+
 @pytest.mark.parametrize("m", [None, 300])
 def test_attention_converges_at_any_size(m):
     """At twenty drawn settings, each of one model in turn; `validation` has all kinds. The spread where it was hard."""

@@ -127,7 +127,7 @@ class Accuracy:
     rare: float = 1e-4  # weight of a score, or of a seed at which recall is computed, below which its node is left out
     light: float = 0.05  # weight of a seed, up to which it has a node less over the top score; two, up to a tenth of it
     slight: float = 1e-3  # weight of a fact and its seed, below which the fact's table and lengths are `coarse`
-    negligible: float = 3e-7  # the same with a node over its samples, below which that node is left out
+    negligible: float = 3e-7  # the same with a node over its samples, below which that node answers as a heavier one
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`
     widest: float = 8.0  # times as many nodes over counts, at most, where these are spread over several logits
     wide: float = 1024.0  # dimensions a token, beyond which embeddings are as good as orthogonal in step three

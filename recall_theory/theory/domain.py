@@ -205,7 +205,7 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
         yield (V >= LEAST["V"]) & (V < FEWEST_FOR_LONG) & (L >= V / 2) & (N < enough), \
             f"V = {{V}} is below {FEWEST_FOR_LONG}{fewer} while L = {{L}} is V/2 or more", by_tokens
     yield (L > LONG * V) & (N < FEW_FOR_LONGER * L), \
-        f"N = {{N}} is below L/2 while L/V = {{L/V}} is above {LONG}", by_tokens
+        f"N = {{N}} is below L/{1 / FEW_FOR_LONGER:.0f} while L/V = {{L/V}} is above {LONG}", by_tokens
     samples, more = FEW_SAMPLES[which], FEW_FOR_LONG[which]
     yield N < samples, f"N = {{N}} is below {samples}", by_tokens
     if activation is not None or not in_value:

@@ -56,7 +56,7 @@ class Rows(NamedTuple):
     nodes and weights of the noise between two ends (n,); Chebyshev's points of the gain (G,), the matrix that takes
     values there to the coefficients of powers, and that to slopes; the matrix (n, J) that takes values at every second
     point over the logit to those at all; cells of the hazard's logarithm; the weight of a fact that is `slight`, and
-    of a node of it and its samples that is left out."""
+    of a node of it and its samples that answers as a heavier one does."""
 
     V: FloatArray
     d: FloatArray

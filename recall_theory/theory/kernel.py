@@ -324,7 +324,8 @@ def _typical(phi: Activation, d: float, e: int) -> tuple[float, ...]:
 
 
 def _nodes(law: KernelLaw, n_ratio: int, n_mean: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weights, R and M at nodes (..., D): log R is a gamma variable; with A = 1/sqrt(R), M A is normal, linear in A."""
+    """Weights, R and M at nodes (..., D): log R is a gamma variable; with A = 1/sqrt(R), M A is normal, linear in A. At
+    a single node they are their means."""
     if n_ratio == n_mean == 1:
         return np.ones((*law.ratio.shape, 1)), law.ratio[..., None], law.slant[..., None]
     g, p = gauss_skewed(law.ratio_skewness, n_ratio)
