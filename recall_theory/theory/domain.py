@@ -205,24 +205,24 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
         yield (V >= LEAST["V"]) & (V < FEWEST_FOR_LONG) & (L >= V / 2) & (N < enough), \
             f"V = {{V}} is below {FEWEST_FOR_LONG}{fewer} while L = {{L}} is V/2 or more", by_tokens
     yield (L > LONG * V) & (N < FEW_FOR_LONGER * L), \
-        f"N = {{N}} is below L/{1 / FEW_FOR_LONGER:.0f} while L/V = {{L/V}} is above {LONG}", by_tokens
+        f"N = {{N}} is below {_part(FEW_FOR_LONGER, 'L')} while L/V = {{L/V}} is above {LONG}", by_tokens
     samples, more = FEW_SAMPLES[which], FEW_FOR_LONG[which]
     yield N < samples, f"N = {{N}} is below {samples}", by_tokens
     if activation is not None or not in_value:
         length = 1 / 2 if activation is None else 1 / 3
         end = np.inf if which == "orthogonal" else V
         yield (N >= samples) & (N < more) & (L >= length * V) & (L <= end), \
-            f"N = {{N}} is below {more} while L = {{L}} is {_of_V(length)} or more" \
+            f"N = {{N}} is below {more} while L = {{L}} is {_part(length)} or more" \
             + ("" if which == "orthogonal" else " and at most V"), by_tokens
     if which in FEW_A_TOKEN and not in_value and (activation is None or mean_share(activation) >= EVEN_PART):
         most, length = FEW_A_TOKEN[which]
         yield (N < most * V) & (L >= length * V) & (L <= V), \
-            f"N = {{N}} is below {most} V while L = {{L}} is {_of_V(length)} or more and at most V, with the trigger " \
+            f"N = {{N}} is below {most} V while L = {{L}} is {_part(length)} or more and at most V, with the trigger " \
             "in keys only", beyond
     if which != "orthogonal":
         few, length = FEW_NUMBERS[kind]
         yield (V * d < few) & (L >= length * V), \
-            f"V d is below {few} while L = {{L}} is {_of_V(length)} or more", by_tokens
+            f"V d is below {few} while L = {{L}} is {_part(length)} or more", by_tokens
     if batch.beta is not None:
         soft = np.full(V.shape, BEYOND_FINITE)
         yield V < LEAST_FINITE, f"V = {{V}} is below {LEAST_FINITE}, the least that was checked at finite rates", soft
@@ -230,7 +230,7 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
             "rates", soft
         if not in_value:
             yield (N < FEW_FINITE * V) & (L >= LONG_FINITE * V), \
-                f"N = {{N}} is below {FEW_FINITE} V while L = {{L}} is {_of_V(LONG_FINITE)} or more, at finite rates " \
+                f"N = {{N}} is below {FEW_FINITE} V while L = {{L}} is {_part(LONG_FINITE)} or more, at finite rates " \
                 "with the trigger in keys only", soft
     if activation is not None and batch.m is not None:
         is_even = linear_share(activation) < EVEN
@@ -242,7 +242,7 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
                 yield applies & (d < least), f"d = {{d}} is below {least} with {where}, under an activation " \
                     "without a linear part", np.full(V.shape, BEYOND_EVEN)
             yield in_value & (d > WIDE_EVEN * V) & (L >= LONG_EVEN * V), \
-                f"d/V = {{d/V}} is above {WIDE_EVEN} while L = {{L}} is {_of_V(LONG_EVEN)} or more, with {trigger}, " \
+                f"d/V = {{d/V}} is above {WIDE_EVEN} while L = {{L}} is {_part(LONG_EVEN)} or more, with {trigger}, " \
                 "under an activation without a linear part", beyond
             yield in_value & (batch.m < FEWEST_EVEN), \
                 f"m = {{m}} is below {FEWEST_EVEN} with {trigger}, under an activation without a linear part", beyond
@@ -251,8 +251,8 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
             "few of the m = {m} neurons decide under this activation", beyond
 
 
-def _of_V(length: float) -> str:
-    return "V" if length == 1 else f"V/{1 / length:.0f}"
+def _part(length: float, of: str = "V") -> str:
+    return of if length == 1 else f"{of}/{1 / length:.0f}"
 
 
 def is_checked(batch: Batch) -> BoolArray:

@@ -479,8 +479,9 @@ def kernel_by_scores(p: StepTwo, noise: dict[str, Real], snr: FloatArray) -> tup
     rise = 1 + left * ((full - (p.d + 2 * p.kappa) / p.V) * p.V / (p.V - 1) - 1)
     if p.m is None:
         return rise, 0 * left
-    share = noise[st.NEURON_MEAN.mlp] / whole * np.abs(st.mean_weights(p))
-    return rise, np.sign(st.mean_weights(p)) * np.sqrt(left * np.minimum(share, 1))
+    square = st.mean_weights(p)
+    share = noise[st.NEURON_MEAN.mlp] / whole * np.abs(square)
+    return rise, np.sign(square) * np.sqrt(left * np.minimum(share, 1))
 
 
 def _composed(skew: FloatArray, excess: FloatArray) -> tuple[FloatArray, FloatArray]:
