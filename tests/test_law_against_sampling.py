@@ -137,12 +137,12 @@ MUTATIONS = LOOPS | {
     "the label of the top score as one of many": patched(
         recall, "kinds", lambda f: lambda *a: of_one_group(f(*a))),
     "what wrong picks share as noise from label to label": patched(
-        recall, "at_overlaps", lambda f: lambda kernel, stored, n: (
-            f(kernel, stored, n)[0], stored.repeated(n, kernel.own.shape[1]))),
+        recall, "at_overlaps", lambda f: lambda kernel, stored, n, lone: (
+            f(kernel, stored, n, lone)[0], stored.repeated(n, kernel.own.shape[1]))),
     "an overlap in common that moves no mean square": patched(
-        recall, "at_overlaps", lambda f: lambda kernel, stored, n: (
-            f(kernel, stored, n)[0],
-            dataclasses.replace(f(kernel, stored, n)[1], square=np.repeat(stored.square, n, axis=1)))),
+        recall, "at_overlaps", lambda f: lambda kernel, stored, n, lone: (
+            f(kernel, stored, n, lone)[0],
+            dataclasses.replace(f(kernel, stored, n, lone)[1], square=np.repeat(stored.square, n, axis=1)))),
     "facts that all overlap alike with the trigger": patched(
         read_out, "gauss_hermite", lambda f: lambda n: (np.zeros(1), np.ones(1)) if n == Accuracy().trigger else f(n)),
 }

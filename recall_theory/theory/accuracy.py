@@ -8,7 +8,7 @@ import math
 __all__ = ["DEFAULT", "LAW", "SEED_ROUNDING", "Accuracy"]
 
 SEED_ROUNDING = 2**-40  # seeds that differ by less, relative to what differs, differ by rounding alone
-LAW = 29  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
+LAW = 30  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Accuracy:
     seed_ahead: int = 4  # of the snr at each tau, where the lead is positive; on the sphere, of one tau, twice as many
     seed_behind: int = 1  # of the snr at each tau, where it is negative
     # a fact
-    score: int = 5  # its token's attention score, where a few tokens outrank it
+    score: int = 5  # its token's attention score, where a few tokens outrank it; half in long sequences
     score_below: int = 1  # the same where many do
-    score_above: int = 3  # and where next to none does
+    score_above: int = 3  # and where next to none does; half in long sequences
     score_top: int = 3  # the highest score of all tokens, where sequences are long
     trigger: int = 3  # its overlap with the trigger, or half as many beside its score
     length: int = 2  # the rest of its squared norm, more at `small` sizes as of `chi`, `power`, `overlap` and `gain`
@@ -126,6 +126,7 @@ class Accuracy:
     few_ahead: float = 0.02  # the same below which it always is
     rare: float = 1e-4  # weight of a score, or of a seed at which recall is computed, below which its node is left out
     light: float = 0.05  # weight of a seed, up to which it has a node less over the top score; two, up to a tenth of it
+    lone: float = 3e-4  # weight of facts of one score and their seed, below which they are one fact, at one overlap
     slight: float = 1e-3  # weight of a fact and its seed, below which the fact's table and lengths are `coarse`
     negligible: float = 3e-7  # the same with a node over its samples, below which that node answers as a heavier one
     few: float = 24.0  # training samples of a fact, below which counts get the nodes of `few_count`

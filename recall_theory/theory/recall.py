@@ -80,11 +80,12 @@ def rules_of(batch: Batch, i: int, miss: float, accuracy: Accuracy) -> Rules:
     halved = 2 if not sure and miss < accuracy.almost else 1
     rank = -(-accuracy.rank // halved)
     long = not sure and is_long(V, float(batch.L[i]))
+    fewer = 2 if long else halved
     alike = long and halvings < 3 and (batch.phi is None or d <= V)
     at_size = dataclasses.replace(
         accuracy, logit=accuracy.points_over_logit(d / V, (1 + halvings / 4) * (2 if of_other > accuracy.sharp else 1)),
-        score=-(-accuracy.score // halved), score_below=accuracy.score_below + int(halvings > 0),
-        score_above=-(-accuracy.score_above // halved) + (halvings + 1) // 2,
+        score=-(-accuracy.score // fewer), score_below=accuracy.score_below + int(halvings > 0),
+        score_above=-(-accuracy.score_above // fewer) + (halvings + 1) // 2,
         gain=accuracy.gain + halvings + 2 * int(sharp), chi=accuracy.chi + more + int(batch.sphere),
         power=accuracy.power + (more if sure else halvings // 2), length=accuracy.length + aside,
         signal=max(accuracy.signal - int(alike), 1),
@@ -123,9 +124,10 @@ def recall_given(seeds: Seeds, weight: FloatArray, read_out: ReadOut, rules: Rul
     parts = []
     for start in range(0, len(seeds.V), rows):
         i = slice(start, start + rows)
-        part, of, group = seeds.at(i), kernel.at(i), groups.at(i)
+        part, of, group, lone = seeds.at(i), kernel.at(i), groups.at(i), accuracy.lone / weight[i]
         each = of.own.shape[1] // scores
-        of = by_signal(of, stored(part, group, of, labels.at(i).repeated(each, scores)), scores, accuracy.signal)
+        of = by_signal(of, stored(part, group, of, labels.at(i).repeated(each, scores)), scores, accuracy.signal,
+                       lone)
         each = of.own.shape[1] // scores
         if bits is None:
             store = stored(part, group, of, labels.at(i).repeated(each, scores))
@@ -133,7 +135,7 @@ def recall_given(seeds: Seeds, weight: FloatArray, read_out: ReadOut, rules: Rul
             of, store = in_few_bits(part, group, of, labels.at(i).repeated(each, scores), bits)
         if rules.long:
             nodes = -(-accuracy.common // (1 + seeds.e))  # with the trigger, only labels that were attended compete
-            of, store = at_overlaps(of, store, nodes)
+            of, store = at_overlaps(of, store, nodes, lone)
             each *= nodes
         others = kinds(part, of, store, rules.counts, accuracy)
         own = own_label(part, of, store, samples.at(i).repeated(each, scores))

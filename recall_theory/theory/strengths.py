@@ -83,9 +83,10 @@ def others_of(seeds: Seeds, groups: Classes, zeta: FloatArray, picked: FloatArra
     return Others(weight, np.minimum(picked[..., None] * chance, 1 - groups.share[:, None]))
 
 
-def by_signal(kernel: Kernel, stored: Stored, scores: int, n: int) -> Kernel:
+def by_signal(kernel: Kernel, stored: Stored, scores: int, n: int, lone: FloatArray) -> Kernel:
     """The kernel at n nodes over the facts of each of so many scores and the draw of the neurons: over their signal to
-    noise (own - mean)/sqrt(square), which decides whether they are recalled; what else differs is regressed on it."""
+    noise (own - mean)/sqrt(square), which decides whether they are recalled; what else differs is regressed on it.
+    Facts that weigh less than `lone` (R,) together are one, the mean of all."""
     R, each = len(kernel.own), kernel.own.shape[1] // scores
     if kernel.nodes == 1 and each <= n:
         return kernel
@@ -94,6 +95,9 @@ def by_signal(kernel: Kernel, stored: Stored, scores: int, n: int) -> Kernel:
     weight = kernel.weight.reshape(R, scores, each)
     total = np.maximum(weight.sum(-1, keepdims=True), TINY)
     _, mass, operator = condensation(signal, weight / total, min(n, each))
+    few = total < lone[:, None, None]
+    operator = np.where(few[..., None], (weight / total)[:, :, None], operator)
+    mass = np.where(few, np.eye(1, mass.shape[-1])[0], mass)
 
     def at_nodes(values: FloatArray) -> FloatArray:
         values = values.reshape(R, scores, each)
@@ -149,19 +153,23 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Sto
                   np.zeros_like(square))
 
 
-def at_overlaps(kernel: Kernel, stored: Stored, n: int) -> tuple[Kernel, Stored]:
+def at_overlaps(kernel: Kernel, stored: Stored, n: int, lone: FloatArray) -> tuple[Kernel, Stored]:
     """Each fact (R, E) at n nodes in a row over the overlap of its value with what wrong picks attend to.
 
     Most wrong picks of long sequences attend to one token. Its overlap moves all labels that were attended wrongly
-    together against those that were attended rightly; given it, it moves nothing but their means."""
+    together against those that were attended rightly; given it, it moves nothing but their means. A fact that weighs
+    less than `lone` (R,) has the mean alone, at the first of its nodes."""
     x, w = gauss_hermite(n)
     facts, draw = kernel.own.shape[1], kernel.draw
+    few = (kernel.weight < lone[:, None])[..., None]
+    x, w = (np.where(few, alone, a).reshape(len(lone), -1) for alone, a in ((0 * x, x), (np.eye(1, n)[0], w)))
     if draw is not None:
-        draw = dataclasses.replace(draw, back=np.repeat(draw.back, n, axis=-1) * np.tile(w, draw.back.shape[-1]))
+        scores = draw.back.shape[1]
+        draw = dataclasses.replace(draw, back=np.repeat(draw.back, n, axis=-1) * w.reshape(len(w), scores, 1, -1))
     kernel = kernel.repeated(n, facts)
-    kernel = dataclasses.replace(kernel, weight=kernel.weight * np.tile(w, facts), draw=draw)
+    kernel = dataclasses.replace(kernel, weight=kernel.weight * w, draw=draw)
     agreed = np.repeat(rf.agreement(stored.best) * stored.bare, n, axis=1)
-    common, share = np.sqrt(agreed) * np.tile(x, facts), stored.groups.share[:, None]
+    common, share = np.sqrt(agreed) * x, stored.groups.share[:, None]
     before = stored.repeated(n, facts)
     missed = stored.missed[:, None, None]
     deviation = share * before.bias + before.rest + before.picks * before.pick[..., None] - before.mean[..., None]
