@@ -63,14 +63,17 @@ def excess(case, seen, found):
     return off - MARGINS[kind_of(case)]
 
 
-SELDOM = pytest.mark.xfail(strict=True, reason="keys only, facts that are seldom attended: what wrong picks share "
-                           "moves labels together, which the law has in long sequences alone, and the power of labels "
-                           "that are attended unequally varies more than it says (derivations/recall)")
-MISSED = {(24, 60, 16, 2400, 0)}  # where that is more than the margin
+MISSED = {  # by more than the margin, and why (derivations/recall, "What is modelled")
+    (24, 60, 16, 2400, 1): "with the trigger and many samples, facts of middle scores are recalled 7 % too often",
+    (17, 153, 89, 155, 0): "noise of a label's own output is taken at the mean power of the others, which few samples "
+                           "in many dimensions scatter: recall is 9 % too low where all labels are alike",
+}
 
 
 @pytest.mark.parametrize("case, seen", [
-    pytest.param(case, seen, marks=SELDOM if case[:5] in MISSED else (), id=str(tuple(case))) for case, seen in KEPT])
+    pytest.param(case, seen, id=str(tuple(case)),
+                 marks=pytest.mark.xfail(strict=True, reason=MISSED[case[:5]]) if case[:5] in MISSED else ())
+    for case, seen in KEPT])
 def test_the_law_is_what_networks_do(case, seen):
     found = predicted(case)
     assert (excess(case, seen, found) < 0).all(), (found, seen)
@@ -143,6 +146,12 @@ MUTATIONS = LOOPS | {
         recall, "at_overlaps", lambda f: lambda kernel, stored, n, lone: (
             f(kernel, stored, n, lone)[0],
             dataclasses.replace(f(kernel, stored, n, lone)[1], square=np.repeat(stored.square, n, axis=1)))),
+    "no copy of a token among its own noise": patched(
+        training_attention, "taken_as_wrong", lambda f: lambda seeds, *rest: f(
+            dataclasses.replace(seeds, snr=np.abs(seeds.snr)), *rest)),
+    "own samples that attend to no copy of their token": patched(
+        recall, "samples_of", lambda f: lambda seeds, attended, wrong, copied, *rest: f(
+            seeds, attended, wrong, 0 * copied, *rest)),
     "facts that all overlap alike with the trigger": patched(
         read_out, "gauss_hermite", lambda f: lambda n: (np.zeros(1), np.ones(1)) if n == Accuracy().trigger else f(n)),
 }
@@ -231,3 +240,22 @@ def test_the_kernel_rises_with_the_scores(more):
         mean, error = np.mean(values), np.std(values) / len(values)**0.5
         assert abs(mean - expected) < 4.5 * error + 0.04 * expected, (mean, error, expected)
         assert abs(mean - otherwise) > 4.5 * error + 0.04 * expected
+
+
+@pytest.mark.parametrize("sizes", [
+    {"V": 47, "d": 30, "N": 470}, {"V": 23, "d": 15, "N": 1380}, {"V": 30, "d": 30, "N": 900, "m": 60}])
+@pytest.mark.parametrize("trigger_in_value", [False, True])
+def test_labels_are_alike_where_the_triggers_score_is_negative(sizes, trigger_in_value):
+    """Long sequences then attend to a token of their noise whatever they hold of their own, so that no label has an
+    advantage: accuracy is 1/V, and recall, whose competitors are worked out apart, within a few percent."""
+    setting = Setting(**sizes, L=8 * sizes["V"], trigger_in_value=trigger_in_value,
+                      activation="relu" if "m" in sizes else None)
+    batch, accuracy = batch_of(setting), Accuracy()
+    law = recall.seeds_of(seed.SeedLaws(batch, accuracy), np.arange(1), False, True, accuracy.seed_ahead)
+    negative = law.seeds.snr < 0
+    reader = read_out.InnerProduct() if batch.phi is None else kernel.NeuronKernel(batch.phi, 60, 30, False, accuracy)
+    right, attended, wrong, _, share = recall.recall_given(
+        law.seeds.at(negative), law.weight[negative], reader, recall.rules_of(batch, 0, 0.9, accuracy))
+    assert negative.any() and share.max() < 1e-4
+    assert np.allclose((attended + wrong) * setting.V, 1, atol=1e-3)
+    assert np.allclose(right * setting.V, 1, atol=0.03)

@@ -45,18 +45,22 @@ def counts_of(mean: FloatArray, n: int, each: int) -> tuple[FloatArray, FloatArr
 @dataclasses.dataclass(frozen=True)
 class Samples(Rows):
     """A fact's training samples that were attended rightly, per their mean number if all were: nodes (R, F, P) of that
-    `right` with weights, and the share that is expected of them. wrong (R, F): mean score of what the others attend to.
+    `right` with weights, and the share that is expected of them. (R, F): mean score `wrong` of what the others attend
+    to, and the share `copied` of samples that attend to a copy of the fact's own token among their noise, which of two
+    copies scores the highest where the trigger's score is negative.
     """
 
     weight: FloatArray
     right: FloatArray
     share: FloatArray
     wrong: FloatArray
+    copied: FloatArray
 
 
-def samples_of(seeds: Seeds, attended: Attended, wrong: FloatArray, accuracy: Accuracy, counts: int) -> Samples:
-    """The samples of facts whose sequences attend to them so, `wrong` (R, F) as in `Samples`. counts: of samples that
-    are summed over, each by itself; if 0, there are nodes over them."""
+def samples_of(seeds: Seeds, attended: Attended, wrong: FloatArray, copied: FloatArray, accuracy: Accuracy,
+               counts: int) -> Samples:
+    """The samples of facts whose sequences attend to them so, `wrong` and `copied` (R, F) as in `Samples`. counts: of
+    samples that are summed over, each by itself; if 0, there are nodes over them."""
     count, weight = counts_of(seeds.lam[:, None, None] * attended.share, accuracy.count, counts)
     right, share, weight = (np.broadcast_to(a, count.shape).reshape(*count.shape[:2], -1) for a in (
         count / seeds.lam[:, None, None, None], attended.share[..., None], attended.weight[..., None] * weight))
@@ -67,16 +71,19 @@ def samples_of(seeds: Seeds, attended: Attended, wrong: FloatArray, accuracy: Ac
         share = part / np.maximum(weight, TINY)
     if right.shape[-1] > accuracy.strength:
         right, weight, share = condense_with(right, weight, share, accuracy.strength)
-    return Samples(weight, right, share, wrong)
+    return Samples(weight, right, share, wrong, copied)
 
 
 def own_label(seeds: Seeds, kernel: Kernel, stored: Stored, samples: Samples) -> OwnLabel:
     """The right label at the nodes over each fact's samples."""
     V, lam = (a[:, None, None] for a in (seeds.V, seeds.lam))
     a, off = samples.share, (kernel.bare_mean + samples.wrong * kernel.bare_slope)[..., None]
-    lead = rf.lead(V, lam, lam * samples.right, a, kernel.own[..., None], off, average=stored.mean[..., None])
-    lead = lead + (1 - 1 / V) * (1 - a - stored.missed[:, None, None]) * stored.common[..., None]
+    stays, copy = a + samples.copied[..., None], (samples.copied * kernel.bare_own)[..., None]
+    missed, itself = stored.missed[:, None, None], kernel.bare_own[..., None]
+    lead = rf.lead(V, lam, lam * samples.right, stays, kernel.own[..., None], off, average=stored.mean[..., None])
+    lead = lead + (1 - 1 / V) * ((1 - a - missed) * stored.common[..., None] + copy)
     # what the fact's own wrong picks store: the tokens that all labels pick, and others by chance
-    astray = rf.own_astray(a, lam, off, stored.bare[..., None], stored.missed[:, None, None], stored.best[..., None])
+    astray = rf.own_astray(stays, lam, off, stored.bare[..., None], missed, stored.best[..., None])
+    astray = astray + copy * itself / lam
     usual = (kernel.own - kernel.mean) * (a * samples.weight).sum(-1)
     return OwnLabel(samples.weight, lead, a, lam * (samples.right - a), np.maximum(astray, 0), usual)

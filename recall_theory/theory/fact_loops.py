@@ -419,23 +419,31 @@ def ends_of_noise(low, high, own):
     """The noise of the own output at which its logit is `low` and `high`; on the sphere these are cosines."""
     T, Q = own.strength, own.power
     if own.sphere:
-        scale, ratio = peizer_pratt(own.d), T / math.sqrt(Q * own.chi)
-        return (score_of_coordinate(beside(low, ratio), scale) / own.wider,
-                score_of_coordinate(beside(high, ratio), scale) / own.wider)
+        scale = peizer_pratt(own.d)
+        return (score_of_coordinate(noise_of(low, own), scale), score_of_coordinate(noise_of(high, own), scale))
     whole = math.sqrt(Q + T * T)
     middle, unit = math.sqrt(own.d * own.chi) * T / whole, math.sqrt(Q) / whole * own.wider
     return (low - middle) / unit, (high - middle) / unit
 
 
 @compiled
-def beside(cosine, ratio):
-    """The cosine of an output with the others' sum, from that with the whole, in which it has `ratio` times its
-    length: that of the sum of two angles, at most a straight one."""
-    sine = math.sqrt((1 - cosine) * (1 + cosine))
-    other = clipped(ratio * sine, -1.0, 1.0)
-    if cosine < 0 and other > sine:
+def lengthened(own):
+    """On the sphere, what the noise x of an own output adds to the square of the whole's length, in units of the
+    others': this times x^2, less this. Of x, 1 - 1/wider^2 is its strength's and moves it along itself."""
+    kept = 1 / (own.wider * own.wider)
+    return 1 - kept * kept, (1 - kept) / own.d
+
+
+@compiled
+def noise_of(cosine, own):
+    """The cosine of an output with the others' sum at which it has this one with the whole."""
+    ratio, square = own.strength / math.sqrt(own.power * own.chi), cosine * cosine
+    bent, less = lengthened(own)
+    beside, steep = ratio * (1 - square), 1 - bent * square
+    root = beside * beside - steep * (ratio * ratio * (1 - square) - square * (1 - less))
+    if root < 0:
         return -1.0
-    return cosine * math.sqrt(1 - other * other) - sine * other
+    return clipped((math.copysign(math.sqrt(root), cosine) - beside) / (steep * own.wider), -1.0, 1.0)
 
 
 @compiled
@@ -447,11 +455,13 @@ def logits_and_gains(own, logit, gain):
         rho = math.sqrt(Q * own.chi)
         # d/(d - 1) makes a competitor's cosine exact to first order in its mean
         unit = math.sqrt(d) * d / max(d - 1, 1.0) / math.sqrt(Q)
+        kept, (bent, less) = 1 / (own.wider * own.wider), lengthened(own)
+        others = rho * rho * (1 - less)
         for i in range(len(logit)):
-            b = logit[i]
-            per = 1 / math.sqrt(max(T * T + 2 * T * rho * b + rho * rho, TINY))
-            logit[i] = clipped((T + rho * b * own.wider) * per, -1 + COSINE_ROUNDING, 1 - COSINE_ROUNDING)
-            gain[i] = unit * (rho * rho + T * rho * b) * per
+            x = rho * logit[i] * own.wider
+            per = 1 / math.sqrt(max(T * T + 2 * T * x + bent * x * x + others, TINY))
+            logit[i] = clipped((T + x) * per, -1 + COSINE_ROUNDING, 1 - COSINE_ROUNDING)
+            gain[i] = unit * (others + T * x * kept + (1 - kept) * kept * x * x) * per
         return
     root, whole = math.sqrt(d * own.chi), math.sqrt(Q + T * T)
     cos, sin = T / whole, math.sqrt(Q) / whole

@@ -115,9 +115,11 @@ def recall_given(seeds: Seeds, weight: FloatArray, read_out: ReadOut, rules: Rul
         attended, wrong = Attended(one, one), np.zeros_like(zeta)
     else:
         attended, wrong = attended_share(seeds, zeta, accuracy.outranking, top), wrong_score(seeds, zeta, accuracy)
-    samples = samples_of(seeds, attended, wrong, accuracy, rules.own)
+    picked = read.picked[:, ::read.alike]
+    copied = np.where(seeds.snr[:, None] < 0, picked, 0)
+    samples = samples_of(seeds, attended, wrong, copied, accuracy, rules.own)
     share = (read.weight * np.repeat((samples.share * samples.weight).sum(-1), read.alike, axis=1)).sum(-1)
-    labels = others_of(seeds, groups, zeta, read.picked[:, ::read.alike], top)
+    labels = others_of(seeds, groups, zeta, picked, top)
     kernel, scores = read_out.moments(seeds, read), zeta.shape[1]
     each_row = kernel.own.shape[1] * max(accuracy.strength, accuracy.kind)
     rows = max(1, ENTRIES_AT_A_TIME // each_row)

@@ -34,7 +34,7 @@ class Stored(Rows):
 
     weight (R, E or 1, C): of the classes. A label of count c has the mean c bias + rest - mean and the variance
     (c - taken)^2 spread + rest_variance, taken that of `groups`; beside that, a Poisson number of mean `picks` of its
-    samples attend to the value itself, and store pick (R, E) each. square: E theta^2 of one competitor. best (R, 1):
+    samples attend to the value itself, and store pick (R, E) each. square: E theta^2 of one competitor. best (R, E):
     chance that one token is among a sequence's noise. bare: variance of a wrong pick's overlap. missed (R,): share of
     wrong attention. shared: the part of `square` that is the same for all facts. known: its part that labels store, 1
     but where quantisation adds noise. common: overlap of the value with what wrong picks attend to, in excess of its
@@ -63,10 +63,12 @@ class Stored(Rows):
 class Others(Rows):
     """The other labels as a fact sees them, by class: weight (R, E or 1, C) of a class, and the chance picked (R, E, C)
     that a sequence of it attends to the fact's own token, which stands among its noise and ahead of its informative
-    one: at most the class's share of wrong attention, of which it is a part."""
+    one: at most the class's share of wrong attention, of which it is a part. best (R, E): chance that the token which
+    most wrong picks attend to is among a sequence's noise; 0 where it is the fact's own."""
 
     weight: FloatArray
     picked: FloatArray
+    best: FloatArray
 
 
 def others_of(seeds: Seeds, groups: Classes, zeta: FloatArray, picked: FloatArray, top: FloatArray) -> Others:
@@ -80,7 +82,8 @@ def others_of(seeds: Seeds, groups: Classes, zeta: FloatArray, picked: FloatArra
         one = ((1 - top) / np.maximum(seeds.V - 1, 1)[:, None])[..., None]
         rest = weight[..., :-1] / weight[..., :-1].sum(-1, keepdims=True) * (1 - one)
         weight = np.concatenate([rest, one], axis=-1)
-    return Others(weight, np.minimum(picked[..., None] * chance, 1 - groups.share[:, None]))
+    return Others(weight, np.minimum(picked[..., None] * chance, 1 - groups.share[:, None]),
+                  best_pick(seeds)[:, None] * (1 - top))
 
 
 def by_signal(kernel: Kernel, stored: Stored, scores: int, n: int, lone: FloatArray) -> Kernel:
@@ -132,13 +135,14 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Sto
     bias = kernel.mean[..., None] + groups.zeta[:, None] * slope
     wrong = kernel.bare_mean[..., None] + groups.wrong[:, None] * bare
     itself, some = kernel.bare_own[..., None], np.maximum(1 - share, SPECK)
-    mean_wrong = wrong + picked / some * itself
+    elsewhere = 1 - picked / some
+    mean_wrong = elsewhere * wrong + (1 - elsewhere) * itself
     spread = kernel.variance[..., None] + groups.zeta_variance[:, None] * slope**2
     missed = (groups.weight * (1 - groups.share)).sum(-1)
     # Wrong picks fall on few tokens, so that their overlap with w is common to all labels.
-    best, every = best_pick(seeds)[:, None, None], missed[:, None, None]
+    best, every = others.best[..., None], missed[:, None, None]
     rest_variance = rf.stored_rest(share, lam, bias, wrong, kernel.bare_variance[..., None],
-                                   groups.share_variance[:, None], missed=every, best=best)
+                                   groups.share_variance[:, None], missed=every, best=best, elsewhere=elsewhere)
     pick, picks = itself / lam, rf.stored_picks(share, lam, picked / some)
     mean = (weight * rf.stored_mean(share, bias, mean_wrong)).sum(-1)
     square = rf.stored_square(share, lam, bias, mean_wrong, spread, mean[..., None],
@@ -148,8 +152,8 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Sto
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
     alone = (weight * rf.stored_alone(share, lam, every, best, taken=groups.taken[:, None])).sum(-1)
     alone = alone * (kernel.variance - kernel.common)
-    return Stored(groups, weight, bias, spread, (1 - share) * wrong, rest_variance, picks, pick[..., 0], mean, square,
-                  best[..., 0], kernel.bare_variance, missed, 1 - alone / square, np.ones_like(square),
+    return Stored(groups, weight, bias, spread, (1 - share) * elsewhere * wrong, rest_variance, picks, pick[..., 0],
+                  mean, square, others.best, kernel.bare_variance, missed, 1 - alone / square, np.ones_like(square),
                   np.zeros_like(square))
 
 

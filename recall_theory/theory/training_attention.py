@@ -190,9 +190,10 @@ def best_of_noise(seeds: Seeds, zeta: FloatArray, top: FloatArray) -> FloatArray
 
 def taken_as_wrong(seeds: Seeds, zeta: FloatArray, top: FloatArray) -> FloatArray:
     """The chance (R, n) that a sequence attends to a token of score zeta (R, n), as in `best_of_noise`, wrongly: it
-    outranks the informative one, too."""
+    outranks the informative one, too; less that of the token's own sequences, whose copy of it outranks it where the
+    trigger's score is negative."""
     ahead = chance_above(seeds, quantile_of_score(seeds, zeta - seeds.snr[:, None]))
-    return best_of_noise(seeds, zeta, top) * np.maximum(1 - ahead, 0)
+    return best_of_noise(seeds, zeta, top) * ((seeds.snr[:, None] >= 0) - ahead)
 
 
 def wrong_score(seeds: Seeds, zeta: FloatArray, accuracy: Accuracy) -> FloatArray:

@@ -30,7 +30,8 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     """(R,): the part of accuracy that comes from sequences attended wrongly.
 
     The answer of the best noise token b is right if the informative token is the one that b's value yields and b
-    outranks it: if its share of right attention is below `outranks`.
+    outranks it: if its share of right attention is below `outranks`, or if it is b itself and the trigger's score is
+    negative.
     """
     read, tilt, outranks = _best_noise(seeds, accuracy)
     kernel = read_out.averaged().moments(seeds, read)
@@ -49,9 +50,10 @@ def wrong_answers(seeds: Seeds, groups: Classes, read_out: ReadOut, accuracy: Ac
     log = np.log(np.maximum((below[..., :-1] + below[..., 1:]).sum(2) / 2, TINY))
     V = seeds.V[:, None, None]
     of_class = (np.diff(below) * (np.exp((V - 2) * log) * V * own)[:, :, None]).sum(-1)
-    total = of_class.sum(-1) + (np.exp((V - 1) * log[..., 1:]) * np.diff(own)).sum(-1)
+    itself = (np.exp((V - 1) * log[..., 1:]) * np.diff(own)).sum(-1)
     outranked = groups.share[:, None] < outranks[..., None]
-    answer = (of_class * outranked).sum(-1) / np.maximum(total, TINY)
+    right = (of_class * outranked).sum(-1) + np.where(seeds.snr[:, None] < 0, itself, 0)
+    answer = right / np.maximum(of_class.sum(-1) + itself, TINY)
     return np.asarray((kernel.weight * answer).sum(-1) / seeds.V)
 
 

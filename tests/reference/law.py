@@ -57,6 +57,9 @@ CASES = (
     Case(60, 30, 30, 900, 1, False, 120, "relu", 1.0, 1.8), Case(60, 30, 30, 900, 0, False, 120, "tanh", 1.0, 1.5),
     # many samples in long sequences: labels that were attended wrongly move together
     Case(24, 60, 16, 2400, 1, False, None, None, 1.0, 1.5), Case(24, 60, 16, 2400, 0, False, None, None, 1.0, 1.5),
+    # the trigger's score is negative: copies of the informative token win, and all labels are alike
+    Case(17, 153, 89, 155, 0, False, None, None, 1.0, -0.2), Case(23, 230, 15, 1351, 1, False, None, None, 1.0, -0.4),
+    Case(47, 221, 30, 632, 1, True, None, None, 1.0, -0.3), Case(24, 60, 24, 600, 0, False, 60, "relu", 1.0, -0.3),
 )
 NAMES = ("recall", "attended recall", "accuracy", "attention")
 

@@ -72,8 +72,8 @@ stored_mean = _moment(
 
 stored_rest = _moment(
     "stored.rest", "Variance of what a label's picks of other tokens store", "leading; a class of labels"
-)(lambda share, lam, bias, astray, bare, varied, *, missed, best: (
-    (1 - share) / lam * (astray**2 + bare) + varied * (bias - astray)**2
+)(lambda share, lam, bias, astray, bare, varied, *, missed, best, elsewhere: (
+    (1 - share) * elsewhere / lam * (astray**2 + bare) + varied * (bias - astray)**2
     + (1 - share - missed)**2 * agreement(best) * bare))
 
 stored_picks = _moment(

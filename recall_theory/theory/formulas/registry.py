@@ -126,6 +126,7 @@ SYMBOLS = {name: SymbolInfo(*info) for name, info in {
     "dual": ("t", "argument of a Laplace transform", "positive"),
     "inverse_root": (r"\varrho", "mean of one over the root of a variable of mean 1", "at least 1"),
     "bias": ("b", "mean overlap that a right pick of a label brings", "real"),
+    "elsewhere": ("o", "share of wrong picks that attend to other tokens than the one read out", "from 0 to 1"),
     "astray": (r"b^\ast", "mean overlap that a wrong pick brings", "real"),
     "bare": (r"\mathsf{v}_0", "variance of the kernel with values without the trigger", "positive"),
     "share": ("a", "share of a label's sequences that are attended rightly", "from 0 to 1"),
