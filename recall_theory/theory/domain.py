@@ -35,7 +35,7 @@ BEYOND_FINITE = 0.1  # error to expect beyond these
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
 LARGEST = {"d/V": 24, "L/V": 16}  # likewise: the largest ratios to V
 FEWEST_FOR_LONG = 19  # V below which sequences of V/2 or more hold too many of the tokens, but under rough activations
-ENOUGH_FOR_LONG = 64  # and without an MLP where there are so many samples, unless embeddings are orthogonal
+ENOUGH_FOR_LONG = 64  # unless there are so many samples, and embeddings are not orthogonal
 LONG, FEW_FOR_LONGER = 8, 1 / 2  # L/V above which sequences need more samples than so many times their length
 BEYOND = 0.08  # error to expect below and beyond these, or where few neurons decide
 PER_TOKEN = {"attention-only": 1.6, "smooth": 1.6, "rough": 3.2}  # error to expect times V below the least V, and where
@@ -51,15 +51,14 @@ FEW_FOR_LONG = {"attention-only": 112, "orthogonal": 56, "smooth": 72, "rough": 
 FEW_A_TOKEN = {"attention-only": (6, 1 / 2), "smooth": (12, 1 / 4)}
 EVEN_PART = 1 / 20
 # V d below which attention is not that of many tokens where L is so many V or more
-FEW_NUMBERS = {"attention-only": (200, 1.0), "smooth": (360, 1.0), "rough": (360, 0.25)}
+FEW_NUMBERS = {"attention-only": (200, 1.0), "smooth": (250, 1.0), "rough": (360, 0.25)}
 
 EVEN = 1 / 1000  # `linear_share` below which an activation counts as even: with d below this attention's scores are far
 LEAST_EVEN = {"the trigger in values": 16, "the trigger in keys only": 24, "short sequences": 40}  # from normal,
 SHORT = 8  # L below which sequences with the trigger in values are short in this respect;
 WIDE_EVEN, LONG_EVEN = 6, 1 / 8  # d/V above which, where L is so many V or more and the trigger in the values, tokens
 # of few samples score high, and more is stored of them than the law has (x^2 - 1)
-FEWEST_EVEN = 80  # neurons of an even activation and the trigger in values, below which its noise varies more than that
-BEYOND_EVEN = 0.2  # and this error is to be expected
+BEYOND_EVEN = 0.2  # error to expect below these dimensions
 MOST_OF_FEW = {"even": 0.4, "other": 2.4}  # `share_of_few` above which a few neurons decide
 LINEAR = 1 / 2  # share of an activation's variance that is linear, below which it counts as rough
 
@@ -200,8 +199,8 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
         yield sizes[name] > most, f"{name} = {{{name}}} is above {most}, the most that was checked", beyond
     which = "orthogonal" if batch.embedding == "orthogonal" else kind
     if kind != "rough":
-        enough, fewer = (ENOUGH_FOR_LONG, f" and N = {{N}} below {ENOUGH_FOR_LONG}") if which == "attention-only" \
-            else (np.inf, "")
+        enough, fewer = (np.inf, "") if which == "orthogonal" else (
+            ENOUGH_FOR_LONG, f" and N = {{N}} below {ENOUGH_FOR_LONG}")
         yield (V >= LEAST["V"]) & (V < FEWEST_FOR_LONG) & (L >= V / 2) & (N < enough), \
             f"V = {{V}} is below {FEWEST_FOR_LONG}{fewer} while L = {{L}} is V/2 or more", by_tokens
     yield (L > LONG * V) & (N < FEW_FOR_LONGER * L), \
@@ -244,8 +243,6 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
             yield in_value & (d > WIDE_EVEN * V) & (L >= LONG_EVEN * V), \
                 f"d/V = {{d/V}} is above {WIDE_EVEN} while L = {{L}} is {_part(LONG_EVEN)} or more, with {trigger}, " \
                 "under an activation without a linear part", beyond
-            yield in_value & (batch.m < FEWEST_EVEN), \
-                f"m = {{m}} is below {FEWEST_EVEN} with {trigger}, under an activation without a linear part", beyond
         most_share = MOST_OF_FEW["even" if is_even else "other"]
         yield share_of_few(batch.m, activation) > most_share * (1 + 1 / 10**9), \
             "few of the m = {m} neurons decide under this activation", beyond
