@@ -259,3 +259,25 @@ def test_labels_are_alike_where_the_triggers_score_is_negative(sizes, trigger_in
     assert negative.any() and share.max() < 1e-4
     assert np.allclose((attended + wrong) * setting.V, 1, atol=1e-3)
     assert np.allclose(right * setting.V, 1, atol=0.03)
+
+
+def test_what_tokens_of_high_scores_store_varies_more():
+    """The variance over other values, given the scores, rises with a token's score as its square does: within a fifth of
+    that, and not without it."""
+    setting = Setting(V=60, L=60, d=60, N=600, trigger_in_value=False, m=40, activation="relu")
+    others, slopes = ~np.eye(60, dtype=bool), []
+    for _ in range(150):
+        rng = np.random.default_rng()
+        emb, layer = draw_embeddings(setting, rng), draw_mlp(setting, rng)
+        scores = three_step.train(setting, emb, Samples(setting, np.random.SeedSequence()), layer).scores
+        z = (scores - scores.mean()) / scores.std()
+        features = np.maximum(emb.z_in @ layer.W_in.T, 0)
+        rows = [(z[k], row[k]) for row, k in zip(features @ features.T, others, strict=True)]
+        left = np.array([np.var(row - np.polyval(np.polyfit(x, row, 1), x)) for x, row in rows])
+        slopes.append(np.polyfit(z, left / left.mean(), 1)[0])
+    law = seed.SeedLaws(batch_of(setting)).for_recall(np.arange(1), 4)
+    pulls = kernel.mean_pulls(activation("relu"), 0)
+    expected = float(law.weight @ law.seeds.aligned) * pulls.bare_swell / np.sqrt(40)
+    mean, error = np.mean(slopes), np.std(slopes) / np.sqrt(150)
+    assert abs(mean - expected) < 4.5 * error + 0.2 * expected, (mean, error, expected)
+    assert mean > 4.5 * error + 0.2 * expected

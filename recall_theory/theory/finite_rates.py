@@ -224,7 +224,7 @@ def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None
     usual = (groups.weight * groups.a).sum(-1)[:, None]
     share = softmax.weights(softmax.soft.at(value.zeta))[0] @ softmax.w_vocabulary
     kernel = Kernel(1, np.inf, value.weight, share * value.own, usual * value.t, usual * value.t,
-                    usual * value.alpha, usual**2 * free, zero, zero, value.alpha, free, value.token, walk,
+                    usual * value.alpha, usual**2 * free, zero, zero, value.alpha, free, value.token, zero, zero, walk,
                     usual**2 * common, zero, zero + usual**2)
     label = own_label(softmax, groups, value, kernel, noise, mean)
     points = accuracy.points_over_logit(float((seeds.d / seeds.V).max()))

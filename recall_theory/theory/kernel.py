@@ -41,7 +41,7 @@ from . import neuron_loops
 from .accuracy import DEFAULT, Accuracy
 from .formulas import recall_formulas as rf
 from .neuron_loops import DEAD, POWERS, Sums, pairs_of
-from .read_out import Facts, Kernel, left_open, power_variance
+from .read_out import Facts, Kernel, left_open, power_variance, swelling
 from .seed import Seeds
 from .training_attention import SPECK
 
@@ -99,12 +99,13 @@ class NeuronKernel:
         (slope, bare_slope), (slope_alone, bare_alone) = slopes(along), slopes(alone)
         slope, bare_slope = slope + pulls.mean, bare_slope + pulls.bare_slope
         own, ratio = flat(law.own), flat(ratio)
-        power, bare = ratio * own**2, flat(free.power / law.ratio) * ratio
+        swell = swelling(flat(facts.zeta * pulls.own) / own)
+        power, bare = ratio * own**2 * swell, flat(free.power / law.ratio) * ratio * swell
         risen = seeds.risen[:, None] / (self.d**2 * s)
         variance = left_open(power, np.sqrt(slope_alone**2 + pulls.mean**2), flat(pull**2 * risen))
         bare_variance = left_open(bare, np.sqrt(bare_alone**2 + pulls.bare_slope**2), flat(free.pull[0]**2 * risen))
         mean = lead * law.own[..., None] + (facts.zeta * pulls.mean)[..., None]
-        own = own * np.exp(flat(facts.zeta * pulls.own) / own)  # a sum of squares: above 0
+        own = own * swell  # a sum of squares: above 0
         by_trigger, length, neurons = ((facts.weight * part).sum(-1) for part in neuron.common)
         broader = rf.broader(usual.skewness, np.maximum(usual.excess, SPECK))
         common = by_trigger**2 * (1 - e * snr**2 / (seeds.tau * seeds.d)) + length**2 + neurons
@@ -114,6 +115,7 @@ class NeuronKernel:
             bare_mean=flat(free.sums.mean + facts.zeta * pulls.bare_mean), bare_slope=bare_slope,
             bare_variance=bare_variance,
             bare_own=flat(neuron.itself + facts.zeta * pulls.bare_own) if e else own,
+            swell=pulls.swell + 0 * own, bare_swell=pulls.bare_swell + 0 * own,
             power_variance=power_variance(seeds, flat(mean), power),
             common=common[:, None] + 0 * own, together=flat(neuron.sums.together),
             linear=flat((pull - np.where(has_rest, rest_pull * neuron.along, 0) / rest)**2 / s),
@@ -279,13 +281,16 @@ class TypicalKernel:
 class MeanPulls(NamedTuple):
     """What moves with a token's overlap with the neurons' mean weights W'1/m, in units of |W'1/m|: the kernel's mean
     over other values, or its slope in their tokens, which is the same; that slope for values without the trigger;
-    K(h_k, h_k); and of values without the trigger the mean and K(z_k, h_k)."""
+    K(h_k, h_k); of values without the trigger the mean and K(z_k, h_k); and K(h_k, h_k) per unit of itself, with the
+    trigger and without."""
 
     mean: FloatArray | float
     bare_slope: FloatArray | float
     own: FloatArray | float
     bare_mean: FloatArray | float
     bare_own: FloatArray | float
+    swell: FloatArray | float
+    bare_swell: FloatArray | float
 
 
 @functools.lru_cache(maxsize=64)
@@ -300,9 +305,11 @@ def mean_pulls(phi: Activation, e: int) -> MeanPulls:
     u, q = (x, p) if e else (np.zeros(1), np.ones(1))
     value, bare = phi.phi(x + u[:, None]), phi.phi(x)
     means, slopes = value @ p, value @ (p * x)
+    own = float(q @ (value**2 @ (p * x)))
     return MeanPulls(mean=float(q @ (means * slopes)), bare_slope=float((q @ means) * (bare @ (p * x))),
-                     own=float(q @ (value**2 @ (p * x))), bare_mean=float((bare @ p) * (q @ slopes)),
-                     bare_own=float(q @ ((value * bare) @ (p * x))))
+                     own=own, bare_mean=float((bare @ p) * (q @ slopes)),
+                     bare_own=float(q @ ((value * bare) @ (p * x))), swell=own / float(q @ (value**2 @ p)),
+                     bare_swell=float(bare**2 @ (p * x) / (bare**2 @ p)))
 
 
 def typical_kernel(phi: Activation, d: ArrayLike, e: int) -> TypicalKernel:

@@ -22,6 +22,7 @@ from .training_attention import SPECK, best_of_noise, score_nodes, score_of_toke
 
 Rule = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # nodes and weights at these relative variances
 
+MOST_SWELL = 1.0  # guard: acts at a few neurons, where tokens of high scores would be another scale
 LEAST_LEFT = 1 / 20  # share of a variance that what is known of it leaves open; acts at d of a few
 
 
@@ -144,6 +145,7 @@ class Kernel(Rows):
     draw. mean, slope, variance, skewness: of K(j, k) over tokens j, whose mean rises by `slope` per unit of the token's
     attention score; variance and skewness are those left at a given score.
     bare_mean, bare_slope, bare_variance: the same for values without the trigger; bare_own: K(z_k, k).
+    swell, bare_swell: slope of the logarithm of that variance in the token's score, as of K(j, j).
     power_variance: of the competitors' total strength, a gamma variable, over the draw of labels, relative.
     common: the part of the variance, beside that by scores, which is the same for all facts k. together: correlation
     of two facts over the draw of the neurons. linear: squared slope of K in the overlap of two values. tail: excess
@@ -164,6 +166,8 @@ class Kernel(Rows):
     bare_slope: FloatArray
     bare_variance: FloatArray
     bare_own: FloatArray
+    swell: FloatArray
+    bare_swell: FloatArray
     power_variance: FloatArray
     common: FloatArray
     together: FloatArray
@@ -184,6 +188,11 @@ class ReadOut(Protocol):
 
     def averaged(self) -> ReadOut:
         """The same at a single node over the draw of the neurons, for what that draw moves little."""
+
+
+def swelling(exponent: FloatArray) -> FloatArray:
+    """By how much a score that moves the logarithm of a square by this makes it larger."""
+    return np.asarray(np.exp(np.clip(exponent, -MOST_SWELL, MOST_SWELL)))
 
 
 def left_open(variance: FloatArray, slope: FloatArray, risen: FloatArray | float = 0.0) -> FloatArray:
@@ -214,7 +223,7 @@ class InnerProduct:
         walk = power_variance(seeds, facts.t, facts.s / d)
         trigger = seeds.e * seeds.beside / seeds.d
         return Kernel(1, np.inf, facts.weight, facts.s, facts.t, facts.t, facts.alpha, token, zero, zero, facts.alpha,
-                      token, facts.own, walk, zero + trigger[:, None], zero, zero + 1)
+                      token, facts.own, zero, zero, walk, zero + trigger[:, None], zero, zero + 1)
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """The inner product itself."""

@@ -19,13 +19,14 @@ from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.quadrature import condensation, gauss_hermite
 from ..numerics.quantiser import compression, product_kept, quantiser_noise
 from .formulas import recall_formulas as rf
-from .read_out import Kernel, NeuronDraw
+from .read_out import Kernel, NeuronDraw, swelling
 from .seed import Seeds
 from .training_attention import SPECK, Classes, best_pick
 
 # powers of a value's scale in the moments of its kernel
 SCALES = {"own": 1, "usual": 1, "mean": 1, "slope": 1, "bare_mean": 1, "bare_slope": 1, "bare_own": 1, "variance": 2,
-          "bare_variance": 2, "common": 2, "linear": 2, "skewness": 0, "power_variance": 0, "together": 0}
+          "bare_variance": 2, "common": 2, "linear": 2, "skewness": 0, "power_variance": 0, "together": 0, "swell": 0,
+          "bare_swell": 0}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,11 +138,14 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Sto
     itself, some = kernel.bare_own[..., None], np.maximum(1 - share, SPECK)
     elsewhere = 1 - picked / some
     mean_wrong = elsewhere * wrong + (1 - elsewhere) * itself
-    spread = kernel.variance[..., None] + groups.zeta_variance[:, None] * slope**2
+    variance, bare_variance = (
+        of[..., None] * swelling(per[..., None] * score[:, None]) for of, per, score in (
+            (kernel.variance, kernel.swell, groups.zeta), (kernel.bare_variance, kernel.bare_swell, groups.wrong)))
+    spread = variance + groups.zeta_variance[:, None] * slope**2
     missed = (groups.weight * (1 - groups.share)).sum(-1)
     # Wrong picks fall on few tokens, so that their overlap with w is common to all labels.
     best, every = others.best[..., None], missed[:, None, None]
-    rest_variance = rf.stored_rest(share, lam, bias, wrong, kernel.bare_variance[..., None],
+    rest_variance = rf.stored_rest(share, lam, bias, wrong, bare_variance,
                                    groups.share_variance[:, None], missed=every, best=best, elsewhere=elsewhere)
     pick, picks = itself / lam, rf.stored_picks(share, lam, picked / some)
     mean = (weight * rf.stored_mean(share, bias, mean_wrong)).sum(-1)
@@ -152,8 +156,10 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Sto
     square = np.maximum(square, SPECK * kernel.own**2 / seeds.d[:, None])
     alone = (weight * rf.stored_alone(share, lam, every, best, taken=groups.taken[:, None])).sum(-1)
     alone = alone * (kernel.variance - kernel.common)
+    astray = weight * np.maximum(1 - share, SPECK)
+    bare_variance = (astray * bare_variance).sum(-1) / astray.sum(-1)
     return Stored(groups, weight, bias, spread, (1 - share) * elsewhere * wrong, rest_variance, picks, pick[..., 0],
-                  mean, square, others.best, kernel.bare_variance, missed, 1 - alone / square, np.ones_like(square),
+                  mean, square, others.best, bare_variance, missed, 1 - alone / square, np.ones_like(square),
                   np.zeros_like(square))
 
 
