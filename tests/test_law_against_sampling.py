@@ -262,8 +262,8 @@ def test_labels_are_alike_where_the_triggers_score_is_negative(sizes, trigger_in
 
 
 def test_what_tokens_of_high_scores_store_varies_more():
-    """The variance over other values, given the scores, rises with a token's score as its square does: within a fifth of
-    that, and not without it."""
+    """The variance over other values, given the scores, rises with a token's score as its square does: within a fifth
+    of that, and not without it."""
     setting = Setting(V=60, L=60, d=60, N=600, trigger_in_value=False, m=40, activation="relu")
     others, slopes = ~np.eye(60, dtype=bool), []
     for _ in range(150):
