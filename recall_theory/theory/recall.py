@@ -116,7 +116,8 @@ def recall_given(seeds: Seeds, weight: FloatArray, read_out: ReadOut, rules: Rul
     else:
         attended, wrong = attended_share(seeds, zeta, accuracy.outranking, top), wrong_score(seeds, zeta, accuracy)
     picked = read.picked[:, ::read.alike]
-    copied = np.where(seeds.snr[:, None] < 0, picked, 0)
+    # less than one copy on average is rare and brings much, which a normal law of its number has not
+    copied = np.where((seeds.snr[:, None] < 0) & (seeds.lam[:, None] * picked >= 1), picked, 0)
     samples = samples_of(seeds, attended, wrong, copied, accuracy, rules.own)
     share = (read.weight * np.repeat((samples.share * samples.weight).sum(-1), read.alike, axis=1)).sum(-1)
     labels = others_of(seeds, groups, zeta, picked, top)
