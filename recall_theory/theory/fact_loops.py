@@ -429,16 +429,17 @@ def ends_of_noise(low, high, own):
 @compiled
 def lengthened(own):
     """On the sphere, what the noise x of an own output adds to the square of the whole's length, in units of the
-    others': this times x^2, less this. Of x, 1 - 1/wider^2 is its strength's and moves it along itself."""
+    others': this times x^2, less this. Last, the part 1/wider^2 of x that is not its strength's, which moves it along
+    itself."""
     kept = 1 / (own.wider * own.wider)
-    return 1 - kept * kept, (1 - kept) / own.d
+    return 1 - kept * kept, (1 - kept) / own.d, kept
 
 
 @compiled
 def noise_of(cosine, own):
     """The cosine of an output with the others' sum at which it has this one with the whole."""
     ratio, square = own.strength / math.sqrt(own.power * own.chi), cosine * cosine
-    bent, less = lengthened(own)
+    bent, less, _ = lengthened(own)
     beside, steep = ratio * (1 - square), 1 - bent * square
     root = beside * beside - steep * (ratio * ratio * (1 - square) - square * (1 - less))
     if root < 0:
@@ -455,7 +456,7 @@ def logits_and_gains(own, logit, gain):
         rho = math.sqrt(Q * own.chi)
         # d/(d - 1) makes a competitor's cosine exact to first order in its mean
         unit = math.sqrt(d) * d / max(d - 1, 1.0) / math.sqrt(Q)
-        kept, (bent, less) = 1 / (own.wider * own.wider), lengthened(own)
+        bent, less, kept = lengthened(own)
         others = rho * rho * (1 - less)
         for i in range(len(logit)):
             x = rho * logit[i] * own.wider

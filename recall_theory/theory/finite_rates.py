@@ -223,9 +223,11 @@ def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None
     # in units of the mean weight counts are Poisson and have mean 1, as in the limit
     usual = (groups.weight * groups.a).sum(-1)[:, None]
     share = softmax.weights(softmax.soft.at(value.zeta))[0] @ softmax.w_vocabulary
-    kernel = Kernel(1, np.inf, value.weight, share * value.own, usual * value.t, usual * value.t,
-                    usual * value.alpha, usual**2 * free, zero, zero, value.alpha, free, value.token, zero, zero, walk,
-                    usual**2 * common, zero, zero + usual**2)
+    kernel = Kernel(
+        1, np.inf, weight=value.weight, own=share * value.own, usual=usual * value.t, mean=usual * value.t,
+        slope=usual * value.alpha, variance=usual**2 * free, skewness=zero, bare_mean=zero, bare_slope=value.alpha,
+        bare_variance=free, bare_own=value.token, swell=0 * seeds.V, bare_swell=0 * seeds.V, power_variance=walk,
+        common=usual**2 * common, together=zero, linear=zero + usual**2)
     label = own_label(softmax, groups, value, kernel, noise, mean)
     points = accuracy.points_over_logit(float((seeds.d / seeds.V).max()))
     accuracy = dataclasses.replace(accuracy, logit=points)

@@ -57,13 +57,14 @@ CUBIC = 3  # degree from which on polynomials get no more nodes
 @dataclasses.dataclass(frozen=True)
 class NeuronKernel:
     """The read-out through m random neurons of activation phi, on values of d dimensions; on the sphere all tokens have
-    length 1."""
+    length 1. `typical`: at the mean of what differs from draw to draw."""
 
     phi: Activation
     m: float
     d: float
     sphere: bool = False
     accuracy: Accuracy = DEFAULT
+    typical: bool = False
 
     def moments(self, seeds: Seeds, facts: Facts) -> Kernel:
         """The moments at nodes over the draw of the neurons; all seeds of one setting."""
@@ -71,10 +72,11 @@ class NeuronKernel:
         tau = e * seeds.tau[:, None] + 0 * s  # of what all values share
         neuron = self._neuron(s, facts.t, tau)
         free = self._neuron(s, 0 * s, 0 * s, divided=False) if e else neuron
-        law, usual = _law(neuron), self._usual(float(e))
+        law, usual = _law(neuron), _usual(dataclasses.replace(self, typical=False), float(e))
         more, less = int(self.m < self.accuracy.narrow), int(usual.ratio_variance.max() < self.accuracy.steady)
         n_ratio = max(self.accuracy.neuron_ratio + more - less, 1)
-        weight, ratio, lead = _nodes(law, n_ratio, self.accuracy.neuron_mean + more)
+        n_ratio, n_mean = (1, 1) if self.typical else (n_ratio, self.accuracy.neuron_mean + more)
+        weight, ratio, lead = _nodes(law, n_ratio, n_mean)
         R, F, D = weight.shape
 
         def flat(a: FloatArray) -> FloatArray:
@@ -115,7 +117,7 @@ class NeuronKernel:
             bare_mean=flat(free.sums.mean + facts.zeta * pulls.bare_mean), bare_slope=bare_slope,
             bare_variance=bare_variance,
             bare_own=flat(neuron.itself + facts.zeta * pulls.bare_own) if e else own,
-            swell=pulls.swell + 0 * own, bare_swell=pulls.bare_swell + 0 * own,
+            swell=np.asarray(pulls.swell)[:, 0], bare_swell=np.asarray(pulls.bare_swell)[:, 0],
             power_variance=power_variance(seeds, flat(mean), power),
             common=common[:, None] + 0 * own, together=flat(neuron.sums.together),
             linear=flat((pull - np.where(has_rest, rest_pull * neuron.along, 0) / rest)**2 / s),
@@ -132,13 +134,7 @@ class NeuronKernel:
 
     def averaged(self) -> NeuronKernel:
         """At the mean of what differs from draw to draw."""
-        return dataclasses.replace(self, accuracy=dataclasses.replace(
-            self.accuracy, neuron_ratio=1, neuron_mean=1, narrow=0.0))
-
-    def _usual(self, e: float) -> KernelLaw:
-        """The law for a value of usual length, which no other row has a part in."""
-        with_trigger = np.array([[e]])
-        return self.law(1 + with_trigger, with_trigger, with_trigger)
+        return dataclasses.replace(self, typical=True)
 
     def law(self, s: FloatArray, t: FloatArray, tau: FloatArray) -> KernelLaw:
         """The law over the weights for squared norms s, overlaps t with z and tau = |z|^2, all (...)."""
@@ -310,6 +306,13 @@ def mean_pulls(phi: Activation, e: int) -> MeanPulls:
                      own=own, bare_mean=float((bare @ p) * (q @ slopes)),
                      bare_own=float(q @ ((value * bare) @ (p * x))), swell=own / float(q @ (value**2 @ p)),
                      bare_swell=float(bare**2 @ (p * x) / (bare**2 @ p)))
+
+
+@functools.lru_cache(maxsize=64)
+def _usual(kernel: NeuronKernel, e: float) -> KernelLaw:
+    """The law for a value of usual length, which no other row has a part in."""
+    with_trigger = np.array([[e]])
+    return kernel.law(1 + with_trigger, with_trigger, with_trigger)
 
 
 def typical_kernel(phi: Activation, d: ArrayLike, e: int) -> TypicalKernel:

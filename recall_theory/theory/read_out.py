@@ -145,7 +145,7 @@ class Kernel(Rows):
     draw. mean, slope, variance, skewness: of K(j, k) over tokens j, whose mean rises by `slope` per unit of the token's
     attention score; variance and skewness are those left at a given score.
     bare_mean, bare_slope, bare_variance: the same for values without the trigger; bare_own: K(z_k, k).
-    swell, bare_swell: slope of the logarithm of that variance in the token's score, as of K(j, j).
+    swell, bare_swell (R,): slope of the logarithm of that variance in the token's score, as of K(j, j).
     power_variance: of the competitors' total strength, a gamma variable, over the draw of labels, relative.
     common: the part of the variance, beside that by scores, which is the same for all facts k. together: correlation
     of two facts over the draw of the neurons. linear: squared slope of K in the overlap of two values. tail: excess
@@ -222,8 +222,11 @@ class InnerProduct:
         zero = np.zeros_like(facts.s)
         walk = power_variance(seeds, facts.t, facts.s / d)
         trigger = seeds.e * seeds.beside / seeds.d
-        return Kernel(1, np.inf, facts.weight, facts.s, facts.t, facts.t, facts.alpha, token, zero, zero, facts.alpha,
-                      token, facts.own, zero, zero, walk, zero + trigger[:, None], zero, zero + 1)
+        return Kernel(
+            1, np.inf, weight=facts.weight, own=facts.s, usual=facts.t, mean=facts.t, slope=facts.alpha,
+            variance=token, skewness=zero, bare_mean=zero, bare_slope=facts.alpha, bare_variance=token,
+            bare_own=facts.own, swell=0 * seeds.V, bare_swell=0 * seeds.V, power_variance=walk,
+            common=zero + trigger[:, None], together=zero, linear=zero + 1)
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """The inner product itself."""

@@ -25,8 +25,7 @@ from .training_attention import SPECK, Classes, best_pick
 
 # powers of a value's scale in the moments of its kernel
 SCALES = {"own": 1, "usual": 1, "mean": 1, "slope": 1, "bare_mean": 1, "bare_slope": 1, "bare_own": 1, "variance": 2,
-          "bare_variance": 2, "common": 2, "linear": 2, "skewness": 0, "power_variance": 0, "together": 0, "swell": 0,
-          "bare_swell": 0}
+          "bare_variance": 2, "common": 2, "linear": 2, "skewness": 0, "power_variance": 0, "together": 0}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +138,7 @@ def stored(seeds: Seeds, groups: Classes, kernel: Kernel, others: Others) -> Sto
     elsewhere = 1 - picked / some
     mean_wrong = elsewhere * wrong + (1 - elsewhere) * itself
     variance, bare_variance = (
-        of[..., None] * swelling(per[..., None] * score[:, None]) for of, per, score in (
+        of[..., None] * swelling(per[:, None] * score)[:, None] for of, per, score in (
             (kernel.variance, kernel.swell, groups.zeta), (kernel.bare_variance, kernel.bare_swell, groups.wrong)))
     spread = variance + groups.zeta_variance[:, None] * slope**2
     missed = (groups.weight * (1 - groups.share)).sum(-1)
