@@ -288,11 +288,11 @@ def test_a_neurons_sums_are_the_means_of_their_definitions(ball):
     table = np.vander(np.arange(-last, last + 1) / steps, 4) @ cubics
     w, p, v = rng.dirichlet(np.ones(Q * X), E), rng.dirichlet(np.ones(Y)), rng.uniform(-2, 2, (E, Q * X, Y))
     phi, x, across = rng.standard_normal((3, E, Q * X))
-    unit, tilt, weight = rng.standard_normal(Y), rng.uniform(0, 9, (4, 6)), rng.dirichlet(np.ones(6), 4)
+    unit, tilt, weight = rng.standard_normal(Y), rng.uniform(0, 9, 6), rng.dirichlet(np.ones(6))
     q = loops.Neuron(w, p, phi, x, across, unit, v.reshape(E, -1),
                      Smoothed(table.reshape(-1, loops.MOMENTS), Q, steps, last), m, d, ball, (f, 1.7))
     found = loops.sums(q, tilt, weight)
-    alone = loops.sums(q, tilt[:, :0], weight[:, :0])
+    alone = loops.sums(q, tilt[:0], weight[:0])
     assert all((a == b).all() for a, b in zip(found[:5], alone[:5], strict=True))
 
     cubics = np.repeat(cubics, X, axis=0)
@@ -319,12 +319,12 @@ def test_a_neurons_sums_are_the_means_of_their_definitions(ball):
     close(found.parts, mean(parts).T)
     close(found.common, mean(F**2 * C))
     close(found.together, (mean(C**2) - mean(C)**2) / (mean(gap**2) - mean(gap)**2))
-    for k, (low, high) in enumerate(loops.NEEDED):
-        for t in range(6):
-            damp = np.exp(-tilt[k, t] / (m * own)[each] * phi**2)
-            close(found.divided[:, k, low:high, t], (mean(parts, damp) / mean(damp))[low:high].T)
-            close(found.share[:, k, t], weight[k, t] * np.exp(tilt[k, t]) * mean(damp)**m / (m * own)**(k + 1)
-                  / special.gamma(k + 1))
+    for t in range(6):
+        damp = np.exp(-tilt[t] / (m * own)[each] * phi**2)
+        close(found.divided[..., t], (mean(parts, damp) / mean(damp)).T)
+        for k in range(loops.POWERS):
+            power = tilt[t]**k / special.gamma(k + 1) / (m * own)**(k + 1)
+            close(found.share[:, k, t], weight[t] * np.exp(tilt[t]) * mean(damp)**m * power)
 
     damp = np.exp(-loops.TILT / (m * own)[each] * phi**2)
     damp = damp / mean(damp)[each]

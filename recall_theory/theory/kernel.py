@@ -40,7 +40,7 @@ from ..numerics.unit_sphere import equal_steps, split_at, split_at_zero
 from . import neuron_loops
 from .accuracy import DEFAULT, Accuracy
 from .formulas import recall_formulas as rf
-from .neuron_loops import DEAD, POWERS, Sums, pairs_of
+from .neuron_loops import DEAD, Sums, pairs_of
 from .read_out import Facts, Kernel, left_open, power_variance, swelling
 from .seed import Seeds
 from .training_attention import SPECK
@@ -160,15 +160,14 @@ class NeuronKernel:
         removed = self.phi.phi(u[..., None] - v) @ p_y if shared else X  # without the trigger
         itself = (w * X * removed).sum((-1, -2))
         E = (s.size, -1)
-        tilts = [_tilts(n.neuron_laplace, power, n.neuron_tilt) for power in range(POWERS)] if divided else []
-        tilt, weight = (np.array([pair[i] for pair in tilts]).reshape(POWERS, -1) for i in (0, 1))
+        tilt, weight = _tilts(n.neuron_laplace, n.neuron_tilt) if divided else (np.empty(0), np.empty(0))
         bent = (d * (d + 2) / (d - 1)**2, (d + 2)**3 * (d + 4) / (d * (d - 1))**2) if self.sphere else (1.0, 1.0)
         sums = neuron_loops.sums(neuron_loops.Neuron(
             w.reshape(E), p_y, X.reshape(E), x.reshape(E), across.reshape(E), y, v.reshape(E), smooth, self.m, d,
             float(self.sphere), bent), tilt, weight)
         sums = Sums(*(a.reshape(*s.shape, *a.shape[1:]) for a in sums))
         sums = sums._replace(parts=np.moveaxis(sums.parts, -1, 0), share=np.moveaxis(sums.share, -2, 0),
-                             divided=np.moveaxis(sums.divided, (-3, -2), (0, 1)))
+                             divided=np.moveaxis(sums.divided, -2, 0))
         return _Neuron(self.m, d, self.sphere, bent, along, rest, itself, sums)
 
     def _inputs(self, s: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -189,7 +188,7 @@ class NeuronKernel:
 @dataclasses.dataclass(frozen=True)
 class _Neuron:
     """One neuron for facts (...), on the average over its weights. along, rest: z along h_k and beside it; itself:
-    K(z_k, h_k). Of `sums` parts are (part, ...), divided is (power, part, ..., tilt), share is (power, ..., tilt)."""
+    K(z_k, h_k). Of `sums` parts are (part, ...), divided is (part, ..., tilt), share is (power, ..., tilt)."""
 
     m: float
     d: float
@@ -361,22 +360,22 @@ def _nodes(law: KernelLaw, n_ratio: int, n_mean: int) -> tuple[FloatArray, Float
 
 def _law(q: _Neuron) -> KernelLaw:
     """The law of M and R over m neurons."""
-    m, of = q.m, q.sums
-    (b1, p1), (b2, p2), (b3, p3), (b4, p4) = zip(of.divided, of.share, strict=True)
-    power2, power3, power4 = (m * b[0] + m * (m - 1) * q.pairs_of(b) for b in (b2, b3, b4))
-    shift = (p1 * m * b1[8]).sum(-1)
-    square = (p2 * (m * b2[9] + m * (m - 1) * b2[8]**2)).sum(-1)
-    ratio = np.maximum((p2 * power2).sum(-1), DEAD)
-    variance = np.maximum((p4 * power4**2).sum(-1) / ratio**2 * (1 + of.scatter) - 1, 0)
-    covariance = (p3 * power3 * m * b3[8]).sum(-1) / ratio - shift + of.bias * (p3 * power3).sum(-1) / ratio
+    m, of, b = q.m, q.sums, q.sums.divided
+    p1, p2, p3, p4 = of.share
+    power = m * b[0] + m * (m - 1) * q.pairs_of(b)
+    shift = (p1 * m * b[8]).sum(-1)
+    square = (p2 * (m * b[9] + m * (m - 1) * b[8]**2)).sum(-1)
+    ratio = np.maximum((p2 * power).sum(-1), DEAD)
+    variance = np.maximum((p4 * power**2).sum(-1) / ratio**2 * (1 + of.scatter) - 1, 0)
+    covariance = (p3 * power * m * b[8]).sum(-1) / ratio - shift + of.bias * (p3 * power).sum(-1) / ratio
     bound = np.sqrt(variance * np.maximum(square - shift**2, 0))  # Cauchy-Schwarz, which rounding may break at large m
-    third = (p3 * q.third_of(b3)).sum(-1) + of.bent_third * p3.sum(-1)
+    third = (p3 * q.third_of(b)).sum(-1) + of.bent_third * p3.sum(-1)
     skewness = third / (ratio**(3 / 2) * (1 + 3 / 8 * variance))  # E R^(3/2), to second order
     return KernelLaw(
         own=of.own, mean=of.mean, power=q.power, noise=of.parts[0], ratio=ratio, ratio_variance=variance,
         ratio_skewness=np.clip(of.lopsided, -MOST_SKEW, MOST_SKEW), slant=of.mean / of.own + shift,
         slant_variance=np.maximum(square - shift**2, 0), covariance=np.clip(covariance, -bound, bound),
-        skewness=skewness, excess=np.maximum((p4 * m * b4[17]).sum(-1) / (ratio**2 * (1 + variance)), 0))
+        skewness=skewness, excess=np.maximum((p4 * m * b[17]).sum(-1) / (ratio**2 * (1 + variance)), 0))
 
 
 def _third_of_many(q: _Neuron, B: FloatArray) -> FloatArray:
@@ -393,10 +392,9 @@ def _third_of_many(q: _Neuron, B: FloatArray) -> FloatArray:
 
 
 @functools.lru_cache(maxsize=64)
-def _tilts(n: int, power: int, end: float) -> tuple[FloatArray, FloatArray]:
-    """Gauss nodes and weights of x^power e^-x on 0 < x < end."""
+def _tilts(n: int, end: float) -> tuple[FloatArray, FloatArray]:
+    """Gauss nodes and weights of e^-x on 0 < x < end."""
     x, w = gauss_legendre(FINE_NODES)
-    x, w = end * x, end * w
-    weight = w * x**power * np.exp(-x)
-    nodes, weights = condense(x, weight / weight.sum(), n)
+    weight = end * w * np.exp(-end * x)
+    nodes, weights = condense(end * x, weight / weight.sum(), n)
     return nodes, weights * weight.sum()

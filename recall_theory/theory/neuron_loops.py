@@ -21,7 +21,6 @@ GONE = -1 + 1e-15  # guard: the most that a tilt may take away, where rounding w
 TILT = 4  # of the measure in which fluctuations are taken, in units of 1/own: the mean of x^3 e^-x, that of E R^2
 POWERS = 4  # of sum X^2, over which means are taken
 PARTS = 24  # of one neuron, as `Sums` has them
-NEEDED = ((8, 9), (0, 16), (0, PARTS), (0, 18))  # parts whose means over each power are asked for
 
 
 class Neuron(NamedTuple):
@@ -55,8 +54,8 @@ class Sums(NamedTuple):
     x r^2, y r^2. 16, 17: X^3 times the third, X^4 times the fourth cumulant. 18, 19: X^2 H1 x, X^2 H1 y. 20 to 23:
     X^2 H2 times x^2, x y, y^2, and 1. common: F^2 C. together: the part of Var(X^2 - X F) that w.z_trig decides.
 
-    divided (E, POWERS, PARTS, n): for means of sums over a power of sum X^2, those of the parts at n tilts, with
-    weights `share` (E, POWERS, n). Over the weights at a typical tilt: relative variance `scatter` of sum X X C, its
+    divided (E, PARTS, n): for means of sums over a power of sum X^2, those of the parts at n tilts, with weights
+    `share` (E, POWERS, n). Over the weights at a typical tilt: relative variance `scatter` of sum X X C, its
     covariance `bias` with sum X slip (per its mean), skewness `lopsided` of log R; and `bent_third`, what the second
     harmonics of many neurons add to the third central moment of sum X phi over the others, with the third and fourth.
     """
@@ -211,34 +210,36 @@ def scattered(q: Neuron, e: int, cell: FloatArray, ratio: float, damp: FloatArra
 
 @compiled_sums
 def divide(q: Neuron, e: int, parts: FloatArray, tilt: FloatArray, weight: FloatArray, out: Sums) -> None:
-    """A fact's `divided` and `share`, of its parts (PARTS, P) at tilts (POWERS, n) of these weights."""
+    """A fact's `divided` and `share`, of its parts (PARTS, P) at tilts (n,) of these weights."""
     P = parts.shape[1]
     damp, whole = np.empty(P), q.m * out.own[e]
-    for k in range(POWERS):
-        low, high = NEEDED[k]
-        for t in range(tilt.shape[1]):
+    for t in range(len(tilt)):
+        for j in range(P):
+            damp[j] = -tilt[t] / whole * q.X[e, j]**2
+        exponentials_less_one(damp)
+        lost = 0.0
+        for j in range(P):
+            lost += damp[j] * q.w[e, j]
+            damp[j] += 1
+        log = math.log1p(max(lost, GONE))
+        for part in range(PARTS):
+            mean = 0.0
             for j in range(P):
-                damp[j] = -tilt[k, t] / whole * q.X[e, j]**2
-            exponentials_less_one(damp)
-            lost = 0.0
-            for j in range(P):
-                lost += damp[j] * q.w[e, j]
-                damp[j] += 1
-            log = math.log1p(max(lost, GONE))
-            for part in range(low, high):
-                mean = 0.0
-                for j in range(P):
-                    mean += damp[j] * parts[part, j]
-                out.divided[e, k, part, t] = mean * math.exp(-log)
-            out.share[e, k, t] = weight[k, t] * math.exp(tilt[k, t] + q.m * log) / math.gamma(k + 1) / whole**(k + 1)
+                mean += damp[j] * parts[part, j]
+            out.divided[e, part, t] = mean * math.exp(-log)
+        share = weight[t] * math.exp(tilt[t] + q.m * log)
+        for k in range(POWERS):  # the mean of x^k e^(-x sum X^2) over k!
+            share /= whole
+            out.share[e, k, t] = share
+            share *= tilt[t] / (k + 1)
 
 
 @compiled_sums
 def sums(q: Neuron, tilt: FloatArray, weight: FloatArray) -> Sums:
-    """All of `Sums`; with no tilts (POWERS, 0) the first five alone."""
-    (E, P), Y, n = q.X.shape, len(q.p), tilt.shape[1]
+    """All of `Sums`; with no tilts (0,) the first five alone."""
+    (E, P), Y, n = q.X.shape, len(q.p), len(tilt)
     out = Sums(np.zeros(E), np.zeros(E), np.zeros((E, PARTS)), np.zeros(E), np.zeros(E),
-               np.zeros((E, POWERS, PARTS, n)), np.zeros((E, POWERS, n)), np.zeros(E), np.zeros(E), np.zeros(E),
+               np.zeros((E, PARTS, n)), np.zeros((E, POWERS, n)), np.zeros(E), np.zeros(E), np.zeros(E),
                np.zeros(E))
     cell, parts, damp, B = np.empty((MOMENTS, P * Y)), np.empty((PARTS, P)), np.empty(P), np.empty(PARTS)
     for e in range(E):
