@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, roots_jacobi
 from scipy.stats import gamma
 
 from recall_theory.numerics import array_functions as af
@@ -132,19 +132,33 @@ def test_the_score_of_a_tilted_cosine_is_that_of_its_law(d, mean):
     assert np.abs(tilted(cosine, 0.0, 0.0, d) - fixed).max() > 0.1 or mean == 0  # without its mean it is not
 
 
-def tilted(cosine, mean, variance, d, steps=2):
+def tilted(cosine, mean, spread, d, narrow=1.0):
     n = len(cosine)
-    return af.tilted_scores(cosine, np.log1p(-cosine**2), np.full(n, mean), np.full(n, variance), float(d), steps)
+    return af.tilted_scores(cosine, np.log1p(-cosine**2), *(np.full(n, a) for a in (mean, spread, narrow)), float(d))
 
 
-def test_a_random_mean_is_averaged_over():
-    d, variance, cosine = 40, 0.01, np.array([0.1, 0.3, 0.5])
-    x, w = np.polynomial.hermite_e.hermegauss(24)
-    fixed = np.array([ndtr(tilted(cosine, m, 0.0, d)) for m in math.sqrt(variance) * x])
-    assert tilted(cosine, 0.0, variance, d) == pytest.approx(ndtri(w @ fixed / w.sum()), abs=0.05)
+def averaged(cosine, mean, spread, d, normal=False):
+    """The score by quadrature over what the mean cosine varies by: a coordinate, or a normal variable."""
+    x, w = np.polynomial.hermite_e.hermegauss(60) if normal else roots_jacobi(60, (d - 3) / 2, (d - 3) / 2)
+    means = np.clip(mean + spread * (x if normal else math.sqrt(d) * x), -0.95, 0.95)
+    return ndtri(w @ np.array([ndtr(tilted(cosine, m, 0.0, d)) for m in means]) / w.sum())
+
+
+@pytest.mark.parametrize("mean", [-0.05, 0.0, 0.1])
+@pytest.mark.parametrize(("d", "spread", "error"), [(17, 0.2, 0.025), (40, 0.1, 0.003), (40, 0.2, 0.008)])
+def test_a_mean_cosine_that_is_a_coordinate_is_averaged_over(d, spread, error, mean):
+    cosine = mean + np.linspace(-2, 2, 9) * math.sqrt(1 / d + spread**2)
+    right = averaged(cosine, mean, spread, d)
+    assert tilted(cosine, mean, spread, d) == pytest.approx(right, abs=error)
+    assert np.abs(averaged(cosine, mean, spread, d, normal=True) - right).max() > 1.5 * error or spread < 0.2 or d < 40
+
+
+def test_a_law_of_more_dimensions_is_narrower():
+    cosine = np.array([-0.2, 0.1, 0.5])
+    assert tilted(cosine, 0.1, 0.0, 30, narrow=1.44) == pytest.approx(1.2 * tilted(cosine, 0.1, 0.0, 30), abs=1e-12)
 
 
 def test_scores_of_tilted_cosines_are_smooth_where_the_cosine_is_the_mean():
     cosine = 0.2 + np.linspace(-5, 5, 101) * af.LEAST_GAP
-    rise = np.diff(tilted(cosine, 0.2, 0.002, 30))
+    rise = np.diff(tilted(cosine, 0.2, 0.045, 30))
     assert rise == pytest.approx(rise.mean(), rel=1e-3)

@@ -123,7 +123,7 @@ LOOPS = {  # slow, and tried where training attended rightly
     "a floor that always acts": interpreted(left_of=lambda f: lambda *a: 1.1),
     "a sphere with one dimension less": interpreted(
         peizer_pratt=lambda f: lambda d: f(d - 1),
-        tilted_scores=lambda f: lambda *a: f(*a[:-2], a[-2] - 1, a[-1])),
+        tilted_scores=lambda f: lambda *a: f(*a[:-1], a[-1] - 1)),
 }
 MUTATIONS = LOOPS | {
     "no fluctuation of the competitors' power": patched(read_out, "power_variance", lambda f: lambda *a: 0 * f(*a)),

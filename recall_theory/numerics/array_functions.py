@@ -33,7 +33,10 @@ TAIL_HIGH, TAIL_LOW = tuple(TAIL[:12]), tuple(TAIL[12:])  # loops over so few ar
 AT_A_TIME = 512  # numbers whose passes stay in a processor's nearest cache
 STEEPEST = 49 / 50  # cosine between an output and what is read out; acts on the sphere at d of a few
 LEAST_GAP = 1e-5  # a gap whose square is lost beside 1, where a quotient becomes a derivative
-SCORE_END = 12.0  # standard deviations, as far as tails are corrected
+LEAST_CURVED = 1e-4  # the same for a second derivative
+MOST_BENT = -4 / 5  # guard: acts at a few labels, where a score that is random by itself bends too much for its tail
+TILTS = 2  # steps of Newton's method to the likeliest mean cosine of a competitor
+LARGEST_SCORE = 4.0  # of what the mean cosine varies by; beyond, its cubic law may turn back at d of a few
 
 peizer_pratt = compiled(unit_sphere.peizer_pratt_scale)
 
@@ -181,32 +184,47 @@ def scores(cosine: FloatArray, scale: float) -> FloatArray:
 
 
 @compiled
-def tilted_scores(cosine: FloatArray, inside: FloatArray, centre: FloatArray, variance: FloatArray, d: float,
-                  steps: int) -> FloatArray:
+def tilted_scores(cosine: FloatArray, inside: FloatArray, centre: FloatArray, spread: FloatArray, narrow: FloatArray,
+                  d: float) -> FloatArray:
     """The normal scores (n,) of cosines (n,) below which a competitor on the sphere stays; inside = ln(1 - cosine^2).
 
-    Given the value read out, an output embedding follows a von Mises-Fisher law with mean cosine `centre`, itself
-    random with `variance`, (n,) both; its signed root 2 (psi(x) - psi(m)) is linearised at the likeliest m, after so
-    many steps of Newton's method.
+    Given the value read out, an output embedding follows a von Mises-Fisher law of `narrow` times as many dimensions,
+    with mean cosine m = centre + spread b of a coordinate b in units of its spread, (n,) each, which has the normal
+    score y. The law's signed root is taken to second order about the likeliest y, and so is the chance beyond that
+    curve (Tvedt's form).
     """
-    n, scale, kurtosis = len(cosine), peizer_pratt(d), -6 / (d + 2)
-    m, z, kept, beyond, rest = centre.copy(), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    for _ in range(steps):
+    n, scale, thin = len(cosine), peizer_pratt(d), 1 / (4 * (d + 2))
+    y, z, bent, m, beyond, rest = np.zeros(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    for _ in range(TILTS):
         for i in range(n):
+            m[i] = centre[i] + spread[i] * (y[i] - thin * (y[i] * y[i] - 3) * y[i])
             m[i] = min(max(m[i], -STEEPEST), STEEPEST)
             beyond[i] = -m[i] * m[i]
             rest[i] = 1 + beyond[i]
         log = logarithms(rest, beyond)
         for i in range(n):
-            gap, per, curve = cosine[i] - m[i], 1 / rest[i], scale * (1 - beyond[i])
-            square = scale * (log[i] - inside[i] - 2 * m[i] * gap * per)
-            root = math.sqrt(max(square, 0.0))
-            away = abs(gap)
-            slope = math.sqrt(curve) * per if away < LEAST_GAP else away * curve * per * per / (root if root > 0 else 1)
-            kept[i] = 1 / math.sqrt(1 + slope * slope * variance[i])
-            z[i] = (math.copysign(root, gap) + slope * (m[i] - centre[i])) * kept[i]
-            m[i] = centre[i] + variance[i] * slope * kept[i] * z[i]
+            gap, per, whole = cosine[i] - m[i], 1 / rest[i], scale * narrow[i]
+            curve = whole * (1 - beyond[i]) * per * per  # half the second derivative of the root's square by the cosine
+            root = math.sqrt(max(whole * (log[i] - inside[i] - 2 * m[i] * gap * per), 0.0))
+            steep, turn = math.sqrt(curve), whole * 2 * m[i] * (3 - beyond[i]) * per**3
+            if abs(gap) < LEAST_CURVED:
+                slope, second = steep - gap * turn / (6 * steep), -2 / 3 * turn / steep
+            else:
+                slope = abs(gap) * curve / root
+                second = math.copysign(1.0, gap) / root * (curve - gap * turn - slope * slope)
+            # of the law's skewness, which `centre` has to first order in m
+            less = m[i] / d * (1 - (1 - beyond[i] / 3) * rest[i] / (1 - beyond[i])**2)
+            by_y = spread[i] * (1 - 3 * thin * (y[i] * y[i] - 1))
+            along = slope * by_y
+            kept = 1 / math.sqrt(1 + along * along)
+            z[i] = (math.copysign(root, gap) + slope * less + along * y[i]) * kept
+            bent[i] = (second * by_y * by_y + 6 * thin * slope * spread[i] * y[i]) * kept**3
+            y[i] = min(max(along * kept * z[i], -LARGEST_SCORE), LARGEST_SCORE)
     for i in range(n):
-        t, part = min(max(z[i], -SCORE_END), SCORE_END), 1 - kept[i] * kept[i]
-        z[i] = t - kurtosis * part * part / 24 * (t * t - 3) * t
+        beyond[i] = max(z[i] * bent[i], MOST_BENT)
+        rest[i] = 1 + beyond[i]
+    log = logarithms(rest, beyond)
+    for i in range(n):
+        away = abs(z[i]) > LEAST_GAP
+        z[i] += log[i] / (2 * z[i]) if away else bent[i] / 2
     return z

@@ -37,7 +37,6 @@ NOISE_END = 4.0  # standard deviations of noise, beyond which none is
 COSINE_ROUNDING = 1e-12  # of a squared cosine to 1, which has no normal score
 BEYOND_FAR = 4.0  # scores beyond that of 1e-4 expected competitors, where one in 10^9 of these is left
 ROOM = 1 / 4  # standard deviations of a competitor beyond the logits where a fact is lost or won
-TILTS = 2  # steps of Newton's method to the likeliest mean cosine of a competitor
 GAIN_END = 4.0  # standard deviations of the gain within which it has points: beyond, the nearest one serves
 LEAST_RANGE = 1e-6  # of a gain or logit; acts where nodes coincide
 LEAST_TABLE = 1 / 8  # of logits, or of gains' inverse hyperbolic sines: derivatives of a narrower table are rounding
@@ -238,7 +237,7 @@ def logits_that_decide(V, of, near, root, w):
 
 
 @compiled
-def expected_above(rows, r, of, u, x):
+def expected_above(rows, r, of, power, u, x):
     """Replace the logits x (G, J), which ascend over J, by the expected number of independent competitors above them,
     at gains u (G,) per root power."""
     weight, strength, variance = of.weight, of.strength, of.variance
@@ -246,7 +245,7 @@ def expected_above(rows, r, of, u, x):
     d, others = rows.d[r], max(rows.V[r] - 1, 1.0)
     scale = peizer_pratt(d)
     size = G * J if rows.sphere else 0
-    inside, centre, spread = np.empty(size), np.empty(size), np.empty(size)  # arrays apart: else no vectors
+    inside, centre, spread, narrow = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     skewed = (of.skewness != 0).any()
     size = G * J if skewed else 0
     share, bend = np.empty(size), np.empty(size)
@@ -267,7 +266,9 @@ def expected_above(rows, r, of, u, x):
             if rows.sphere:
                 unit = u[g] / math.sqrt(d)
                 centre[g * J:(g + 1) * J] = unit * strength[k]
-                spread[g * J:(g + 1) * J] = unit * unit * variance[k]
+                spread[g * J:(g + 1) * J] = unit * math.sqrt(variance[k])
+                aside = max(1 - u[g] * u[g] * power * ((d - 1) / d)**2 / d, 0.0)
+                narrow[g * J:(g + 1) * J] = 1 + (1 / of.left[k] - 1) * aside
             else:
                 place = u[g] * strength[k] * steep
                 for j in range(J):
@@ -278,7 +279,7 @@ def expected_above(rows, r, of, u, x):
                 share[g * J:(g + 1) * J] = times * root * root
                 bend[g * J:(g + 1) * J] = root * of.skewness[min(k, len(of.skewness) - 1)] / (2 * times)
         if rows.sphere:
-            tilted = tilted_scores(cosine, inside, centre, spread, d, TILTS)
+            tilted = tilted_scores(cosine, inside, centre, spread, narrow, d)
             for i in range(G * J):
                 z[i] = tilted[i]
         if skewed:
@@ -568,7 +569,7 @@ def tabulated(r, e, nodes, rows, facts, kinds):
         for j in range(some):
             x = (low + 2 * step * j) * math.sqrt(1 + w[g] * w[g] / others)
             rate[g, j] = x + u[g] * slope / V * (x - usual)
-    expected_above(rows, r, of, u, rate)
+    expected_above(rows, r, of, facts.power[r, e], u, rate)
     per = 1 / others
     log = product(logarithm(rate), rows.to_points)
     constrain(log, Grid(low, step, w, np.sqrt(1 + w * w * per), half, per, rows.to_slopes), facts.loose[r, e])
