@@ -78,12 +78,11 @@ def own_label(seeds: Seeds, kernel: Kernel, stored: Stored, samples: Samples) ->
     """The right label at the nodes over each fact's samples."""
     V, lam = (a[:, None, None] for a in (seeds.V, seeds.lam))
     a, off = samples.share, (kernel.bare_mean + samples.wrong * kernel.bare_slope)[..., None]
-    stays, copy = a + samples.copied[..., None], (samples.copied * kernel.bare_own)[..., None]
-    missed, itself = stored.missed[:, None, None], kernel.bare_own[..., None]
-    lead = rf.lead(V, lam, lam * samples.right, stays, kernel.own[..., None], off, average=stored.mean[..., None])
-    lead = lead + (1 - 1 / V) * ((1 - a - missed) * stored.common[..., None] + copy)
-    # what the fact's own wrong picks store: the tokens that all labels pick, and others by chance
-    astray = rf.own_astray(stays, lam, off, stored.bare[..., None], missed, stored.best[..., None])
-    astray = astray + copy * itself / lam
+    missed = stored.missed[:, None, None]
+    copies = {"copied": samples.copied[..., None], "itself": kernel.bare_own[..., None]}
+    lead = rf.lead(V, lam, lam * samples.right, a, kernel.own[..., None], off, average=stored.mean[..., None],
+                   missed=missed, common=stored.common[..., None], **copies)
+    # what the fact's own wrong picks store: the tokens that all labels pick, others by chance, and copies of its own
+    astray = rf.own_astray(a, lam, off, stored.bare[..., None], missed, stored.best[..., None], **copies)
     usual = (kernel.own - kernel.mean) * (a * samples.weight).sum(-1)
     return OwnLabel(samples.weight, lead, a, lam * (samples.right - a), np.maximum(astray, 0), usual)

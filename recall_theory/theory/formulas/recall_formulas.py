@@ -115,13 +115,15 @@ token_kept = _quantised(
 
 lead = _moment(
     "lead", "Strength of the right label"
-)(lambda V, lam, count, share, own, astray, *, average: (
-    (count / lam * own + (1 - share) * astray - average) * (1 - 1 / V)))
+)(lambda V, lam, count, share, own, astray, *, average, missed, common, copied, itself: (
+    (count / lam * own + (1 - share - copied) * astray + (1 - share - missed) * common + copied * itself - average)
+    * (1 - 1 / V)))
 
 own_astray = _moment(
     "astray", "Noise along a label's own output, by what its wrong picks store", "leading"
-)(lambda share, lam, astray, bare, missed, best: (
-    agreement(best) * bare * (1 - share - missed)**2 + (1 - share) / lam * (astray**2 + bare)))
+)(lambda share, lam, astray, bare, missed, best, *, copied, itself: (
+    agreement(best) * bare * (1 - share - copied - missed)**2 + (1 - share - copied) / lam * (astray**2 + bare)
+    + copied * itself**2 / lam))
 
 
 @_moment("power_variance", "Relative variance of the sum of the competitors' squared strengths", "attention right")

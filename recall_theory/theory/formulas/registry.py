@@ -138,6 +138,8 @@ SYMBOLS = {name: SymbolInfo(*info) for name, info in {
     "average": (r"\bar\theta", "mean of what labels store", "real"),
     "deviation": (r"\delta", "mean of what a label stores, less that of all labels", "real"),
     "common": (r"\xi", "overlap of a value with what wrong picks attend to, less its mean", "real"),
+    "copied": (r"\mathsf{p}_0", "share of a label's samples that attend to a copy of its own token", "from 0 to 1"),
+    "itself": ("K_0", "kernel of the value read out with itself without the trigger", "real"),
     "agreed": (r"\mathsf{v}_\xi", "variance of that overlap", "at least 0"),
     "ahead": ("r", "tokens that outrank the best of a sequence's noise", "integer from 0 to V - 1"),
     "rest": (r"\rho^2", "variance of what a label's wrong picks store", "positive"),
