@@ -16,8 +16,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize, special
+from scipy import special
 
 from .errors import SettingError, brief_repr
 from .expressions import Language, depends_on, evaluate, exact_number, parse, real_power
@@ -272,8 +273,9 @@ def _check_range(rule: str, node: ast.expr, text: str) -> None:
     if rule == "not zero" and len(crossed):
         low, where = 0.0, float(GRID[crossed[0] + 1])
     elif 0 < i < len(GRID) - 1 and low > 0:
-        least = optimize.minimize_scalar(lambda x: float(size(_value(node, x))), bounds=(GRID[i - 1], GRID[i + 1]),
-                                         method="bounded", options={"xatol": 1e-12})
+        around = GRID[i - 1], GRID[i + 1]
+        least = scipy.optimize.minimize_scalar(lambda x: float(size(_value(node, x))), bounds=around, method="bounded",
+                                               options={"xatol": 1e-12})
         low, where = min((low, where), (float(least.fun), float(least.x)))
     if rule == "not negative":
         if low < -1e-12:
@@ -293,7 +295,7 @@ def _zeros(node: ast.expr, text: str) -> set[float]:
     if len(crossed) + len(zeros) > MOST_KINKS:
         raise _refused(text, f"it has more than {MOST_KINKS} kinks")
     for i in crossed:
-        zeros.add(float(optimize.brentq(lambda x: float(_value(node, x)), GRID[i], GRID[i + 1], xtol=1e-15)))
+        zeros.add(float(scipy.optimize.brentq(lambda x: float(_value(node, x)), GRID[i], GRID[i + 1], xtol=1e-15)))
     return zeros
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 from scipy.special import betainc, ndtr, poch
 
 from .arrays import FloatArray
@@ -123,7 +123,7 @@ def best_loading(bits: int) -> float:
     """
     if bits == 1:
         return 1.0
-    return float(minimize_scalar(noise_at, args=(bits,), bounds=(1, WIDEST_RANGE), method="bounded").x)
+    return float(scipy.optimize.minimize_scalar(noise_at, args=(bits,), bounds=(1, WIDEST_RANGE), method="bounded").x)
 
 
 def quantiser_noise(bits: int | None) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 from scipy.special import logsumexp
 
 from ..numerics.arrays import FloatArray, Observable
@@ -149,7 +149,7 @@ def _whitened(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _assign(score: FloatArray) -> IntArray:
     """The assignment p of the greatest sum of score[j, p[j]]."""
-    return linear_sum_assignment(score, maximize=True)[1]
+    return scipy.optimize.linear_sum_assignment(score, maximize=True)[1]
 
 
 def _iterated(whitened: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:

@@ -14,8 +14,8 @@ import dataclasses
 import functools
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.ndimage import map_coordinates
 from scipy.special import gammaln, ndtr
 
 from ..numerics.arrays import TINY, FloatArray
@@ -224,7 +224,7 @@ class Reading:
         above = ndtr((g * mean - threshold) / sd) @ weight  # (LIFTS, THRESHOLDS)
         wins = np.exp((self.V - 1) * np.log1p(-np.minimum(above, 1 - np.finfo(float).eps)))
         places = (lift - low) / max(high - low, TINY) * (LIFTS - 1), (lead - a[0, 0]) / (a[1, 0] - a[0, 0])
-        return map_coordinates(wins, np.broadcast_arrays(*places), order=1, mode="nearest")
+        return scipy.ndimage.map_coordinates(wins, np.broadcast_arrays(*places), order=1, mode="nearest")
 
 
 def _orthogonal(V: float, L: float, d: float, N: float, e: int) -> float:
