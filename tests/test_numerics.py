@@ -11,6 +11,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
+from scipy.interpolate import CubicSpline
 
 from recall_theory.expressions import Language, evaluate, exact_number, integer_power, parse
 from recall_theory.numerics import jacobi_matrices, quadrature, unit_sphere
@@ -67,6 +68,17 @@ def test_gauss_rules_are_those_of_numpy_and_scipy(n):
         scale = rule[0].max() / x.max() if x.max() > 1e-9 else 1
         assert rule[0] == pytest.approx(x * scale, abs=1e-13 * max(1, scale))
         assert rule[1] == pytest.approx(w / w.sum(), rel=1e-10)
+
+
+@pytest.mark.parametrize("root", [False, True])
+def test_rules_of_a_gamma_variable_are_joined_as_scipy_does(root):
+    rules, _ = quadrature._gamma_rules(4, root)
+    ends = np.log(quadrature.LEAST_VARIANCE), np.log(quadrature.MOST_VARIANCE)
+    variance = np.exp(np.concatenate([ends, np.random.default_rng(1).uniform(*ends, 300)]))
+    spline = CubicSpline(np.linspace(*ends, quadrature.GAMMA_RULES), rules)
+    x, w = quadrature.gauss_of_gamma(variance, 4, root=root)
+    log = (np.sqrt(x) - 1 if root else np.log(x)) / np.sqrt(variance)[:, None]
+    assert np.concatenate([log, w], axis=-1) == pytest.approx(spline(np.log(variance)), rel=1e-7, abs=1e-9)
 
 
 def gamma_moments(variance, n):
