@@ -92,7 +92,7 @@ def test_the_kept_simulations_are_todays():
     ("pull", lambda right: lambda *a: right(*a) * 0.9, (40, 183, 149, 217, 1)),
     ("lead_given", lambda right: lambda *a: right(*a) * 0.93, (24, 100, 98, 106, 0)),
     ("lead_noise_given", lambda right: lambda *a: 4 * right(*a), (40, 183, 149, 217, 1)),
-    ("trigger_weight_noise_given", lambda right: lambda *a, **k: (0.0, 0.0), (37, 20, 37, 45, 1)),
+    ("trigger_weight_noise_given", lambda right: lambda *a, nx2, xn2: (0 * nx2, 0 * xn2), (37, 20, 37, 45, 1)),
     ("wallace_scale", lambda right: lambda d: 1 / orthogonal_scores.FLAT_SPHERE, (17, 18, 17, 1894, 0)),
     ("skewed_of_score", lambda right: lambda z, skew: z, (24, 100, 98, 106, 0)),
     ("distinct_trials", lambda right: lambda V, n: (n, 1.0), (24, 100, 98, 106, 0)),

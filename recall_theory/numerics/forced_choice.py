@@ -20,7 +20,7 @@ from scipy.special import erfcx, expi, gammaln, log_ndtr, ndtr, ndtri, xlog1py
 from .arrays import BoolArray, FloatArray
 from .thresholds import bisect_arrays
 
-ComplexArray = NDArray[np.complex128]
+RealOrComplex = NDArray[np.float64 | np.complex128]
 
 DEPTH = 40  # nats below its peak at which the integrand is cut: e^-40 is a hundredth of a rounding
 NODES_PER_EDGE = 3  # nodes in 1/sqrt(2 ln K), the width over which Phi^(K-1) climbs from 0 to 1
@@ -272,7 +272,9 @@ def thinned(n: FloatArray, m: FloatArray, step: int, chance: FloatArray) -> Floa
     [[0.25, 0.5, 0.25]]
     """
     p = np.asarray(np.clip(chance, 0, 1))[..., None, None]
-    n, m = n[:, None], m[None, :]
+    if ((p == 0) | (p == 1)).all():
+        return (n[:, None] * p == m).astype(float)
+    counts, n, m = (n, m), n[:, None], m[None, :]
     if step > 1:  # none at all is a cell of its own
         sd = np.maximum(np.sqrt(n * p * (1 - p)), FEW_TIES * step)
         none = np.exp(xlog1py(n, -p))
@@ -280,15 +282,18 @@ def thinned(n: FloatArray, m: FloatArray, step: int, chance: FloatArray) -> Floa
         return np.maximum(upper - np.where(m > 0, lower, 0.0), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.where(m > 0, m * np.log(p), 0.0) + np.where(n > m, (n - m) * np.log1p(-p), 0.0)
-    ways = gammaln(n + 1) - gammaln(m + 1) - gammaln(np.maximum(n - m, 0) + 1)
+    trials, successes = (x.astype(int) for x in counts)
+    factorials = gammaln(np.arange(max(trials.max(), successes.max()) + 1) + 1)
+    ways = (factorials[trials][:, None] - factorials[successes]
+            - factorials[np.maximum(trials[:, None] - successes, 0)])
     return np.where(m <= n, np.exp(ways + np.where(m <= n, log, 0.0)), 0.0)
 
 
-def log_of_one_plus(z: ComplexArray) -> ComplexArray:
+def log_of_one_plus(z: RealOrComplex) -> RealOrComplex:
     """ln(1 + z) to full precision where z is small, and finite at -1."""
     square = 2 * z.real + z.real**2 + z.imag**2
-    result: ComplexArray = np.log1p(np.maximum(square, -1 + 2**-53)) / 2 + 1j * np.arctan2(z.imag, 1 + z.real)
-    return result
+    size = np.log1p(np.maximum(square, -1 + 2**-53)) / 2
+    return size + 1j * np.arctan2(z.imag, 1 + z.real) if np.iscomplexobj(z) else size
 
 
 def shared_places(ties: FloatArray) -> tuple[FloatArray, FloatArray]:

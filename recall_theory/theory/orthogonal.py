@@ -9,20 +9,18 @@ outrank it. Proofs: docs/derivations/orthogonal.md.
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri
 
 from ..numerics.arrays import TINY, FloatArray
-from ..numerics.forced_choice import log_of_one_plus, shared_places, thinned
+from ..numerics.forced_choice import RealOrComplex, log_of_one_plus, shared_places, thinned
 from ..numerics.quadrature import gauss_hermite, gauss_legendre
 from . import orthogonal_scores as scores
 from .accuracy import DEFAULT, Accuracy
 from .domain import Batch
 from .formulas import orthogonal_formulas as terms
-
-ComplexArray = NDArray[np.complex128]
 
 NAMES = ("attention", "attention_std", "recall", "accuracy", "recall_std", "accuracy_std")
 ENOUGH = 1000  # samples a fact above which no count is twice another (e^-0.11 ENOUGH)
@@ -180,7 +178,7 @@ def _ranked(V: float, L: int, seeds: scores.Seeds, behind: int, labels: scores.L
         log = np.log(np.maximum(counts, TINY) / at.spread)[:, None] - far**2 / 2
         post = np.exp(log - log.max(axis=-1, keepdims=True))
         post = post / post.sum(axis=-1, keepdims=True)
-        law_of[:-1] = np.einsum("s,szj,sz,szk->jk", weight, chances, wz, post[:, :-1], optimize=True)
+        law_of[:-1] = np.tensordot(chances * (weight[:, None] * wz)[..., None], post[:, :-1], ((0, 1), (0, 1)))
         law_of[-1] = weight @ post[:, -1]
         law_of = law_of / np.maximum(law_of.sum(axis=1, keepdims=True), TINY)
         total = weight @ share * np.append(np.full(ranks, 1 - 1 / V), 1 / V)
@@ -237,28 +235,33 @@ class _Ties:
     Of n such labels the mean of 1/(1 + ties), all at or below, is the integral over v from 0 to 1 of P^n (1 - v s)^n.
     """
 
-    log: ComplexArray
-    s: ComplexArray
+    log: RealOrComplex
+    s: RealOrComplex
 
     @classmethod
-    def of(cls, below: ComplexArray, equal: ComplexArray) -> _Ties:
+    def of(cls, below: RealOrComplex, equal: RealOrComplex) -> _Ties:
         """Of P - 1 and P(a tie), or of these with a factor e^(i omega n)."""
         log = log_of_one_plus(below)
         return cls(log, equal * np.exp(-log))
 
-    def integrals(self, n: float) -> tuple[ComplexArray, ComplexArray]:
+    @functools.cached_property
+    def untied(self) -> RealOrComplex:
+        """The logarithm of the share of P without a tie."""
+        return log_of_one_plus(-self.s)
+
+    def integrals(self, n: float) -> tuple[RealOrComplex, RealOrComplex]:
         """The integral, and that with a factor v."""
         s, t = self.s, (n + 1) * self.s
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             none = np.exp(n * self.log)
-            left = n * self.log + (n + 1) * log_of_one_plus(-s)
-            tied = np.exp(np.maximum(left.real, LOG_OF_NOTHING) + 1j * left.imag)
+            left = n * self.log + (n + 1) * self.untied
+            tied = np.exp(np.where(left.real > LOG_OF_NOTHING, left, LOG_OF_NOTHING))
             first, second = (none - tied) / t, (none - tied * (1 + t)) / (t * (n + 2) * s)
         few = np.abs(t) < FEW_TIES
         return (np.where(few, none * (1 - n * s / 2 + n * (n - 1) * s**2 / 6), first),
                 np.where(few, none * (1 / 2 - n * s / 3 + n * (n - 1) * s**2 / 8), second))
 
-    def credit(self, n: float, top: ComplexArray, top_equal: ComplexArray) -> ComplexArray:
+    def credit(self, n: float, top: RealOrComplex, top_equal: RealOrComplex) -> RealOrComplex:
         """The mean of 1/(1 + ties) where n of them and the token of the greatest score stay at or below: `top` is
         P(it does) - 1."""
         usual, lifted = self.integrals(n)
@@ -267,8 +270,8 @@ class _Ties:
 
 def _plain_credit(V: float, *of: FloatArray) -> FloatArray:
     """The same of plain probabilities: P(one exceeds), P(a tie), and those of the greatest."""
-    below, equal, top, top_equal = (np.asarray(x, dtype=complex) for x in (-of[0], of[1], -of[2], of[3]))
-    return np.real(_Ties.of(below, equal).credit(max(V - 2, 0), top, top_equal))
+    over, equal, top_over, top_equal = of
+    return np.real(_Ties.of(-over, equal).credit(max(V - 2, 0), -top_over, top_equal))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -306,7 +309,9 @@ def _compete(arena: _Arena, groups: _Groups) -> _Won:
     w = np.where((omega == 0) | (omega == omega[-1]), 1 / 2, 1)
     turned = law[:, None] * (np.exp(1j * np.outer(omega, n - labels.rate)) - 1)  # (J + 1, omega, K)
     lowest = thinned(n, rivals, step, e * keep)
-    over, tie = (lowest @ np.concatenate(list(a), axis=1) for a in (beats, level))  # (J + 1, K, T M)
+    over, tie = (np.concatenate(list(a), axis=1) for a in (beats, level))  # (R, T M)
+    if not (e * keep == 1).all():
+        over, tie = lowest @ over, lowest @ tie  # (J + 1, K, T M)
     changed, tied = turned @ (1 - over) - law[:, None] @ over, (turned + law[:, None]) @ tie
     others, greatest = slice(None, -1), slice(-1, None)
     shape = (-1, len(omega), len(wt), len(m))
@@ -323,7 +328,7 @@ def _compete(arena: _Arena, groups: _Groups) -> _Won:
     lost = labels.rate * (1 - keep)
     turn = np.exp(1j * omega[:, None, None] * (m - labels.rate * keep[:, None])
                   + (lost * (np.exp(1j * omega[:, None]) - 1 - 1j * omega[:, None]))[..., None])
-    chance = np.concatenate([np.einsum("w,swm,wjm->sjm", w, credit, turn[:, of], optimize=True).real
+    chance = np.concatenate([np.einsum("swm,wjm->sjm", credit, turn[:, of] * w[:, None, None]).real
                              for credit, of in ((one, others), (one_top, greatest))], axis=1) / total
     won = own * np.maximum(chance, 0)  # a chance over 1 is that a count of m makes the sum likelier
 
@@ -348,7 +353,7 @@ def _compete(arena: _Arena, groups: _Groups) -> _Won:
     squared, joined = shared_places(tied)
     fraction, moments = groups.overlap.sum(axis=2), []
     for part in (fraction, fraction * keep):
-        pair = np.einsum("sj,jm,wjm->swm", part, own * seen, turn, optimize=True)
+        pair = np.einsum("sj,wjm->swm", part, own * seen * turn)
         other = 2 * pair @ may.T + 2 * (pair @ even.T) * joined[:, None] + pair * squared[:, None]
         moments.append((np.einsum("sj,sjm,sm->s", part**2 / np.maximum(fraction, TINY), won, squared),
                         ((two * pair * other).sum(axis=2) @ w).real / total[:, 0, 0],

@@ -8,6 +8,7 @@ stands there, a binomial count. Proofs: docs/derivations/orthogonal.md. All in u
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, ndtr
@@ -120,17 +121,22 @@ class Seeds(Rows):
         return ScoreLaw(self.skew[:, None], self.flat[:, None])
 
 
-def condensed(seeds: Seeds, n: int) -> Seeds:
-    """A Gauss rule of n leads in the place of all; the rest is averaged, and `changed` regressed on the lead."""
-    mass = seeds.weight.sum()
-    mean = seeds.weight / mass
-    lead, weight = condense(seeds.lead, mean, n)
-    lead, weight = lead[weight > SMALL], weight[weight > SMALL]
-    skew, flat, centre, spread, changed = (np.tile(mean @ x, (len(lead),) + (1,) * (x.ndim - 1)) for x in (
-        seeds.skew, seeds.flat, seeds.centre, seeds.spread, seeds.changed))
-    off = seeds.lead - mean @ seeds.lead
-    slope = mean @ (off * seeds.changed) / np.maximum(mean @ off**2, TINY)
-    return Seeds(weight * mass, lead, skew, flat, centre, spread, changed + slope * (lead - mean @ seeds.lead))
+def condensed(seeds: Seeds, n: int, parts: FloatArray | None = None) -> Seeds:
+    """A Gauss rule of n leads in the place of all; the rest is averaged, and `changed` regressed on the lead.
+
+    One rule for each of `parts` (P, S), weights of the seeds in it, that has any; all are one part by default."""
+    parts = seeds.weight[None] if parts is None else parts[parts.sum(axis=1) > SMALL**2]
+    mass = parts.sum(axis=1, keepdims=True)
+    mean = parts / mass
+    leads, weights = condense(np.broadcast_to(seeds.lead, mean.shape), mean, n)
+    skew, flat, centre, spread, changed, middle = (mean @ x for x in (
+        seeds.skew, seeds.flat, seeds.centre, seeds.spread, seeds.changed, seeds.lead))
+    off = seeds.lead - middle[:, None]
+    slope = (mean * off) @ seeds.changed / np.maximum((mean * off**2).sum(axis=1), TINY)
+    part, node = np.nonzero(weights > SMALL)
+    lead = leads[part, node]
+    return Seeds((mass * weights)[part, node], lead, skew[part], flat[part], centre[part], spread[part],
+                 changed[part] + slope[part] * (lead - middle[part]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,42 +186,39 @@ def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, *,
     skewness = np.clip(p0 @ change**3 / np.sqrt(V), min(positive, MOST_SKEW), MOST_SKEW)
     changed, weight = gauss_skewed(skewness, accuracy.orthogonal_labels * (4 if V < accuracy.small / 4 else 1))
 
-    parts: list[tuple[float, float, float, float, FloatArray, FloatArray]] = []
-    totals: list[float] = []
-    thirds: list[float] = []
-    for by in (0.0, *changed):
-        p = p0 * (1 + change * by / np.sqrt(V))  # by regression, for means only: negative where a count is rare
-        x2, n2, n3, nx2, xn2 = (float(V * p @ f) for f in (x * x, n * n, n**3, n * x * x, (x * n) ** 2))
-        s1, s2 = rho * N, rho**2 * n2
-        common = (float(V * p @ (rest + other.linear / (V - 1))) + 2 * (c / V) ** 2 * max(s1**2 - s2, 0)
-                  + terms.shared_sequences_given(V, L, n2 - N))
-        spread = np.maximum(common - rest + beside, max(common * LEAST_PART, TINY))
-        middle = centre - p @ centre
-        third = V * p @ other.third + 8 * c**3 * (3 * s2 * s1 / V**2 - s1**3 / V**3) - other.third + own.third
-        totals.append(max(float(p @ (spread + middle**2)), totals[0] * LEAST_PART if totals else TINY**0.5))
-        thirds.append(float(p @ (third + 3 * middle * spread + middle**3)))
-        # How the variance over tokens moves with the lead: both hold the counts of a token beside its own label.
-        slope = (1 - 2 / L) * (1 - 1 / V) * n
-        both = slope * own.with_count
-        moved = float(p @ (2 * middle * (both - p @ both) + slope * own.square_with_count)) * V / (V - 1)
-        lead = terms.lead_given(V, L, N, e, x2)
-        noise = (max(terms.lead_noise_given(V, L, N, n2, n3), parts[0][1] * LEAST_PART if parts else TINY**0.5)
-                 + free * (terms.lead_given(V, L, N, e, x2 + 1) - lead) ** 2)
-        extra, shared = terms.trigger_weight_noise_given(V, L, N, e, x2, nx2=nx2, xn2=xn2) if d == V else (0.0, 0.0)
-        parts.append((lead + (e * c * rho * x2 if d == V else 0), noise + max(extra, 0), moved, shared, middle, spread))
+    by = np.append(0.0, changed)
+    p = p0 * (1 + change * by[:, None] / np.sqrt(V))  # by regression, for means only: negative where a count is rare
+    x2, n2, n3, nx2, xn2 = (V * p @ f for f in (x * x, n * n, n**3, n * x * x, (x * n) ** 2))
+    s1, s2 = rho * N, rho**2 * n2
+    common = (V * p @ (rest + other.linear / (V - 1)) + 2 * (c / V) ** 2 * np.maximum(s1**2 - s2, 0)
+              + terms.shared_sequences_given(V, L, n2 - N))[:, None]
+    spread = np.maximum(common - rest + beside, np.maximum(common * LEAST_PART, TINY))
+    middle = centre - (p @ centre)[:, None]
+    third = (V * p @ other.third + 8 * c**3 * (3 * s2 * s1 / V**2 - s1**3 / V**3))[:, None] - other.third + own.third
+    total = _parts_of_first((p * (spread + middle**2)).sum(axis=1), np.zeros(len(by)))
     # The skewness hardly moves with the sum: the line alone would turn the third cumulant negative.
-    skew = thirds[0] / float(weight @ np.array(totals[1:]) ** (3 / 2))
-    seeds = [_nodes(V if d == V else np.inf, accuracy, skew, total, part)
-             for total, part in zip(totals[1:], parts[1:], strict=True)]
-    seeds = [dataclasses.replace(s, weight=s.weight * f, changed=s.weight * 0 + by)
-             for s, f, by in zip(seeds, weight, changed, strict=True)]
+    skew = float((p * (third + 3 * middle * spread + middle**3))[0].sum() / (weight @ total[1:] ** (3 / 2)))
+    # How the variance over tokens moves with the lead: both hold the counts of a token beside its own label.
+    slope = (1 - 2 / L) * (1 - 1 / V) * n
+    both = slope * own.with_count
+    moved = (p * (2 * middle * (both - (p @ both)[:, None]) + slope * own.square_with_count)).sum(axis=1) * V / (V - 1)
+    lead = terms.lead_given(V, L, N, e, x2)
+    more, shared = free * (terms.lead_given(V, L, N, e, x2 + 1) - lead) ** 2, 0 * lead
     if d == V:
-        sides = [s.at(side) for s in seeds for side in (s.lead < 0, s.lead >= 0)]
-        seeds = [condensed(s, accuracy.orthogonal_lead) for s in sides if s.weight.sum() > SMALL**2]
+        extra, shared = terms.trigger_weight_noise_given(V, L, N, e, x2, nx2=nx2, xn2=xn2)
+        lead, more = lead + e * c * rho * x2, more + np.maximum(extra, 0)
+    noise = _parts_of_first(terms.lead_noise_given(V, L, N, n2, n3), more)
+    given = _Given(*(value[1:] for value in (lead, noise, total, moved, shared, middle, spread)))
+    seeds = _nodes(V if d == V else np.inf, accuracy, skew, given)
+    at = np.repeat(np.arange(len(changed)), len(seeds.weight) // len(changed))
+    seeds = dataclasses.replace(seeds, weight=seeds.weight * weight[at], changed=changed[at])
+    if d == V:
+        parts = [seeds.weight * ((at == i) & side) for i in range(len(changed))
+                 for side in (seeds.lead < 0, seeds.lead >= 0)]
+        seeds = condensed(seeds, accuracy.orthogonal_lead, np.array(parts))
     change = change - labels.poisson @ change
-    tilted = [labels.poisson * np.maximum(1 + change * by / np.sqrt(V), 0) for by in (-1, 1)]
-    return (Seeds(*(np.concatenate([getattr(s, field.name) for s in seeds]) for field in dataclasses.fields(Seeds))),
-            np.array([law / law.sum() for law in tilted]))
+    tilted = [labels.poisson * np.maximum(1 + change * sign / np.sqrt(V), 0) for sign in (-1, 1)]
+    return seeds, np.array([law / law.sum() for law in tilted])
 
 
 def _given_sum(f: FloatArray, x: FloatArray, p: FloatArray) -> FloatArray:
@@ -224,13 +227,31 @@ def _given_sum(f: FloatArray, x: FloatArray, p: FloatArray) -> FloatArray:
     return result
 
 
-def _nodes(V: float, accuracy: Accuracy, skew: float, total: float, given: tuple[
-        float, float, float, float, FloatArray, FloatArray]) -> Seeds:
-    """Seeds of one sum over the label counts. V is infinite where the trigger lies beside the tokens (d > V)."""
-    lead, noise, moved, shared, centre, spread = given
-    count = accuracy.orthogonal_lead
+def _parts_of_first(values: FloatArray, more: FloatArray) -> FloatArray:
+    """values + more (A,), no value below a part of the first sum, that at the mean."""
+    return np.asarray(np.maximum(values, max(float(values[0] + more[0]), TINY**0.5) * LEAST_PART) + more)
+
+
+class _Given(NamedTuple):
+    """At sums (A,) over the label counts: mean and variance of the lead, the variance over tokens and how it moves with
+    the lead, the covariance of the trigger's weight with the lead, and mean and variance (A, K) of a token's score by
+    its count."""
+
+    lead: FloatArray
+    noise: FloatArray
+    total: FloatArray
+    moved: FloatArray
+    shared: FloatArray
+    centre: FloatArray
+    spread: FloatArray
+
+
+def _nodes(V: float, accuracy: Accuracy, skew: float, given: _Given) -> Seeds:
+    """As many seeds at each sum over the label counts. V is infinite where the trigger lies beside the tokens."""
+    lead, noise, total, moved, shared = (x[:, None, None] for x in given[:5])
+    counts = (accuracy.orthogonal_lead,) * 2
     if np.isinf(V):
-        x, weight = gauss_parts_of_normal((-lead / np.sqrt(noise))[..., None], (count, count))
+        x, weight = gauss_parts_of_normal(-lead / np.sqrt(noise), counts)
         leads = big = lead + np.sqrt(noise) * x
     else:
         x, weight = (a[:, None] for a in gauss_hermite(accuracy.orthogonal_trigger, symmetric=True))
@@ -241,14 +262,16 @@ def _nodes(V: float, accuracy: Accuracy, skew: float, total: float, given: tuple
         # of S_b is orthogonal to t.
         rest = np.sqrt(np.maximum(own - shared**2 / noise, own * LEAST_PART))
         middle = big + shared / noise * (big - lead)
-        z, w = gauss_parts_of_normal(-(middle / rest), (count, count))
+        z, w = gauss_parts_of_normal(-(middle / rest), counts)
         leads, weight, own = middle + rest * z, weight * w, (1 - 1 / V) * own + 0 * z
     variance = own + leads**2 / V
     leads, share, own, variance, weight = (np.ravel(a) for a in (leads, leads**2 / V / variance, own, variance, weight))
     part = own / variance
+    at = np.repeat(np.arange(len(total)), len(leads) // len(total))
+    kept = (part / given.total[at])[:, None]
     return Seeds(weight, leads / np.sqrt(variance), np.clip(skew * part ** (3 / 2), LEAST_SKEW, MOST_SKEW),
-                 np.maximum(share**2 / (V + 2 - 2 * share**2), FLAT_SPHERE), np.sqrt(part / total)[:, None] * centre,
-                 np.sqrt((part / total)[:, None] * spread + share[:, None]), leads)
+                 np.maximum(share**2 / (V + 2 - 2 * share**2), FLAT_SPHERE), np.sqrt(kept) * given.centre[at],
+                 np.sqrt(kept * given.spread[at] + share[:, None]), leads)
 
 
 def distinct_trials(V: float, n: float) -> tuple[float, float]:
