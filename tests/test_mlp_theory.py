@@ -431,12 +431,11 @@ def test_the_quadratic_lead_is_the_mean_of_its_definition(e):
     assert abs(np.mean(found) - (1 - 1 / L) * (1 + 2 * e) / L**4) > 6 * se or e == 0
 
 
-def slopes_of_modulus(of, other):
-    """At infinite width, phi = |x|: what multiplies `other` and `of` in the gradient of the kernel by `of`, (..., d)
-    each: (2/pi) arcsin of their cosine, and (2/pi) of its sine times the ratio of lengths."""
-    lengths = [np.linalg.norm(h, axis=-1) for h in (of, other)]
-    cosine = np.clip((of * other).sum(-1) / (lengths[0] * lengths[1]), -1, 1)
-    return 2 / np.pi * np.arcsin(cosine), 2 / np.pi * np.sqrt(1 - cosine**2) * lengths[1] / lengths[0]
+def slopes_of_modulus(product, of, other):
+    """At infinite width, phi = |x|: what multiplies another value and the one in the gradient of their kernel by the one:
+    (2/pi) arcsin of their cosine, and (2/pi) of its sine times the ratio of lengths. Of their product and lengths."""
+    cosine = np.clip(product / (of * other), -1, 1)
+    return 2 / np.pi * np.arcsin(cosine), 2 / np.pi * np.sqrt(1 - cosine**2) * other / of
 
 
 def law_of_modulus(V, L, d, N, e, embedding, **more):
@@ -473,7 +472,7 @@ def test_the_lead_of_a_kink(V, L, d, e, embedding):
         seen = (np.einsum("pl,pld->pd", along, z[tokens]) + e * along[:, :1] * trigger) / L  # z_trig.C_i
         leads = []
         for other in (same, foreign):
-            slope, own = slopes_of_modulus(h, other)
+            slope, own = slopes_of_modulus((h * other).sum(1), *(np.linalg.norm(x, axis=1) for x in (h, other)))
             leads.append((seen * (slope[:, None] * other + own[:, None] * h)).sum(1).mean())
         found.append((leads[0] - leads[1]) * (1 - 1 / V) / V)
     mean, se = np.mean(found), np.std(found) / len(found)**0.5
@@ -497,7 +496,8 @@ def test_what_samples_of_one_fact_store_of_the_mean_embedding(embedding):
         tokens = rng.integers(V, size=(N, L))
         residuals = (out - out.mean(0))[tokens[:, 0]]
         h = z[tokens].mean(1)
-        slope, own = slopes_of_modulus(h[:, None], h[None])
+        length = np.linalg.norm(h, axis=1)
+        slope, own = slopes_of_modulus(h @ h.T, length[:, None], length)
         pull = residuals @ residuals.T
         v = (pull * slope) @ h + (pull * own).sum(1, keepdims=True) * h
         weights = np.take_along_axis(v @ z.T, tokens, 1)
