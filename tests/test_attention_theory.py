@@ -32,9 +32,8 @@ def scores(setting, seed, index):
 def test_mean_lead_is_exact_at_any_size(embedding, e):
     V, L, d, N = 7, 4, 6, 12
     setting = Setting(V=V, L=L, d=d, N=N, embedding=embedding, trigger_in_value=e)
-    draws = [scores(setting, 5, i) for i in range(6000)]
-    gap = [T - terms.lead(terms.StepTwo(V, L, d, N, int(e), tau=tau)) for T, _, tau in draws]
-    assert_mean(gap, 0, 4)
+    T, _, tau = (np.array(x) for x in zip(*(scores(setting, 5, i) for i in range(6000)), strict=True))
+    assert_mean(T - terms.lead(terms.StepTwo(V, L, d, N, int(e), tau=tau)), 0, 4)
 
 
 @pytest.mark.parametrize("embedding", ["gaussian", "sphere"])
@@ -166,7 +165,7 @@ def test_the_mean_embedding_on_the_sphere():
     z -= mean
     along = (z @ mean.mT)[..., 0]
     s = np.einsum("nbd,ncd,nc->nb", z, z, along, optimize=True) / V
-    found = np.transpose([[stats.kstat(row, k) for k in (2, 3, 4)] for row in s])
+    found = [stats.kstat(s, k, axis=1) for k in (2, 3, 4)]
     square, third, fourth = along_mean_on_sphere(float(V), float(d))
     for draws, told, margin in zip(found, (square * V / (V - 1), third, fourth), (0, 0.02, 0.08), strict=True):
         assert_mean(draws, told, 5, margin * abs(told))
