@@ -432,8 +432,9 @@ def test_the_quadratic_lead_is_the_mean_of_its_definition(e):
 
 
 def slopes_of_modulus(product, of, other):
-    """At infinite width, phi = |x|: what multiplies another value and the one in the gradient of their kernel by the one:
-    (2/pi) arcsin of their cosine, and (2/pi) of its sine times the ratio of lengths. Of their product and lengths."""
+    """At infinite width, phi = |x|: what multiplies the other value and the one in the gradient of their kernel by the
+    one: (2/pi) arcsin of their cosine, and (2/pi) of its sine times the ratio of lengths. Of their product and
+    lengths."""
     cosine = np.clip(product / (of * other), -1, 1)
     return 2 / np.pi * np.arcsin(cosine), 2 / np.pi * np.sqrt(1 - cosine**2) * other / of
 
