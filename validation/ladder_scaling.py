@@ -51,10 +51,12 @@ def ladder_scaling(rows: Sequence[Row], rung: str, of: str, along: str, at: floa
     fixed_V, fixed_d = (32, 48 if of == "N" else 64) if few else (64, 32 if of == "N" else 16)
     chosen: dict[int, dict[int, FloatArray]] = {}
     for row in rows:
+        if row["rung"] != source or row["part"] not in parts:
+            continue
         s = setting_of_row(row)
         usual = s.N == RATIO * s.V if of == "V" else s.V == fixed_V
         shape = s.L == 8 if along == "d" else s.d == fixed_d
-        if row["rung"] == source and row["part"] in parts and usual and shape:
+        if usual and shape:
             values = [law_of(s, source)["accuracy"]] if rung in LAWS else row["observed"]["accuracy"]["values"]
             chosen.setdefault(getattr(s, along), {})[getattr(s, of)] = np.array(values)
 

@@ -194,15 +194,15 @@ left_of = compiled(left_over)
 # --- the hazard of one fact --------------------------------------------------------------------------------
 
 @compiled
-def of_kinds(r, e, end, shift, facts, kinds):
-    """`OfFact`, its strengths less this shift."""
+def of_kinds(r, e, far, shift, facts, kinds):
+    """`OfFact`, its strengths less this shift, of one end's scores `far` (R, E or 1, K)."""
     of_fact, variance = min(e, kinds.weight.shape[1] - 1), kinds.variance[r, e]
     strength, left = np.empty(len(variance)), np.empty(len(variance))
     for k in range(len(variance)):
         strength[k] = kinds.mean[r, e, k] - shift
         left[k] = left_of(strength[k] * strength[k] + variance[k], facts.power[r, e])
     return OfFact(kinds.weight[r, of_fact], strength, variance, kinds.by_kernel[r, e], left,
-                  kinds.far[end, r, of_fact], kinds.group, kinds.labels[r], kinds.skewness[r, e], kinds.broader)
+                  far[r, of_fact], kinds.group, kinds.labels[r], kinds.skewness[r, e], kinds.broader)
 
 
 @compiled
@@ -481,7 +481,8 @@ def lay_out(r, e, kept, rows, facts, kinds):
     V, d, power, usual = rows.V[r], rows.d[r], facts.power[r, e], facts.usual[r, e]
     lead, wider, others = facts.lead[r, e][kept], facts.wider[r, e][kept], max(V - 1, 1.0)
     w = np.full(1, math.sqrt(d * power / (power + max(usual, 0.0)**2)))
-    low, high = logits_that_decide(V, of_kinds(r, e, 1, usual / V, facts, kinds), kinds.near[1, r], math.sqrt(power), w)
+    of = of_kinds(r, e, kinds.far[1], usual / V, facts, kinds)
+    low, high = logits_that_decide(V, of, kinds.near[1, r], math.sqrt(power), w)
     sigma = math.sqrt(1 + w[0]**2 / others)
     B, n, scale = rows.chi.shape[2], len(rows.noise), peizer_pratt(d)
     ends = np.array([low * sigma, high * sigma])
@@ -558,7 +559,7 @@ def tabulated(r, e, nodes, rows, facts, kinds):
     w = many * np.sinh(middle + half * rows.gain)
     u = w / root
 
-    of, last = of_kinds(r, e, 0, mean_lead / V, facts, kinds), scaled.max()
+    of, last = of_kinds(r, e, kinds.far[0], mean_lead / V, facts, kinds), scaled.max()
     low, high = logits_that_decide(V, of, kinds.near[0, r], root, w)
     low = clipped(low, scaled.min(), last)
     high = max(min(high, last), low + LEAST_TABLE)
