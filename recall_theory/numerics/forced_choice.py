@@ -274,7 +274,7 @@ def thinned(n: FloatArray, m: FloatArray, step: int, chance: FloatArray) -> Floa
     p = np.asarray(np.clip(chance, 0, 1))[..., None, None]
     if ((p == 0) | (p == 1)).all():
         return (n[:, None] * p == m).astype(float)
-    counts, n, m = (n, m), n[:, None], m[None, :]
+    n, m = n[:, None], m[None, :]
     if step > 1:  # none at all is a cell of its own
         sd = np.maximum(np.sqrt(n * p * (1 - p)), FEW_TIES * step)
         none = np.exp(xlog1py(n, -p))
@@ -282,10 +282,9 @@ def thinned(n: FloatArray, m: FloatArray, step: int, chance: FloatArray) -> Floa
         return np.maximum(upper - np.where(m > 0, lower, 0.0), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.where(m > 0, m * np.log(p), 0.0) + np.where(n > m, (n - m) * np.log1p(-p), 0.0)
-    trials, successes = (x.astype(int) for x in counts)
-    factorials = gammaln(np.arange(max(trials.max(), successes.max()) + 1) + 1)
-    ways = (factorials[trials][:, None] - factorials[successes]
-            - factorials[np.maximum(trials[:, None] - successes, 0)])
+    factorials = gammaln(np.arange(max(n.max(), m.max()) + 1) + 1)
+    trials, successes, failures = (factorials[x.astype(int)] for x in (n, m, np.maximum(n - m, 0)))
+    ways = trials - successes - failures
     return np.where(m <= n, np.exp(ways + np.where(m <= n, log, 0.0)), 0.0)
 
 

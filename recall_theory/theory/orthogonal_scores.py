@@ -208,12 +208,10 @@ def seed_law(V: float, L: int, d: float, N: float, e: int, labels: Labels, *,
         extra, shared = terms.trigger_weight_noise_given(V, L, N, e, x2, nx2=nx2, xn2=xn2)
         lead, more = lead + e * c * rho * x2, more + np.maximum(extra, 0)
     noise = _parts_of_first(terms.lead_noise_given(V, L, N, n2, n3), more)
-    given = _Given(*(value[1:] for value in (lead, noise, total, moved, shared, middle, spread)))
+    given = _Given(changed, weight, *(value[1:] for value in (lead, noise, total, moved, shared, middle, spread)))
     seeds = _nodes(V if d == V else np.inf, accuracy, skew, given)
-    at = np.repeat(np.arange(len(changed)), len(seeds.weight) // len(changed))
-    seeds = dataclasses.replace(seeds, weight=seeds.weight * weight[at], changed=changed[at])
     if d == V:
-        parts = [seeds.weight * ((at == i) & side) for i in range(len(changed))
+        parts = [seeds.weight * ((seeds.changed == one) & side) for one in np.unique(changed)
                  for side in (seeds.lead < 0, seeds.lead >= 0)]
         seeds = condensed(seeds, accuracy.orthogonal_lead, np.array(parts))
     change = change - labels.poisson @ change
@@ -233,10 +231,12 @@ def _parts_of_first(values: FloatArray, more: FloatArray) -> FloatArray:
 
 
 class _Given(NamedTuple):
-    """At sums (A,) over the label counts: mean and variance of the lead, the variance over tokens and how it moves with
-    the lead, the covariance of the trigger's weight with the lead, and mean and variance (A, K) of a token's score by
-    its count."""
+    """At standardised sums `changed` (A,) over the label counts, of that weight: mean and variance of the lead, the
+    variance over tokens and how it moves with the lead, the covariance of the trigger's weight with the lead, and mean
+    and variance (A, K) of a token's score by its count."""
 
+    changed: FloatArray
+    weight: FloatArray
     lead: FloatArray
     noise: FloatArray
     total: FloatArray
@@ -248,7 +248,7 @@ class _Given(NamedTuple):
 
 def _nodes(V: float, accuracy: Accuracy, skew: float, given: _Given) -> Seeds:
     """As many seeds at each sum over the label counts. V is infinite where the trigger lies beside the tokens."""
-    lead, noise, total, moved, shared = (x[:, None, None] for x in given[:5])
+    of_sum, lead, noise, total, moved, shared = (x[:, None, None] for x in given[1:7])
     counts = (accuracy.orthogonal_lead,) * 2
     if np.isinf(V):
         x, weight = gauss_parts_of_normal(-lead / np.sqrt(noise), counts)
@@ -265,13 +265,14 @@ def _nodes(V: float, accuracy: Accuracy, skew: float, given: _Given) -> Seeds:
         z, w = gauss_parts_of_normal(-(middle / rest), counts)
         leads, weight, own = middle + rest * z, weight * w, (1 - 1 / V) * own + 0 * z
     variance = own + leads**2 / V
-    leads, share, own, variance, weight = (np.ravel(a) for a in (leads, leads**2 / V / variance, own, variance, weight))
+    leads, share, own, variance, weight = (
+        np.ravel(a) for a in (leads, leads**2 / V / variance, own, variance, weight * of_sum))
     part = own / variance
-    at = np.repeat(np.arange(len(total)), len(leads) // len(total))
+    at = np.repeat(np.arange(len(total)), len(leads) // len(total))  # the sum of each
     kept = (part / given.total[at])[:, None]
     return Seeds(weight, leads / np.sqrt(variance), np.clip(skew * part ** (3 / 2), LEAST_SKEW, MOST_SKEW),
                  np.maximum(share**2 / (V + 2 - 2 * share**2), FLAT_SPHERE), np.sqrt(kept) * given.centre[at],
-                 np.sqrt(kept * given.spread[at] + share[:, None]), leads)
+                 np.sqrt(kept * given.spread[at] + share[:, None]), given.changed[at])
 
 
 def distinct_trials(V: float, n: float) -> tuple[float, float]:
