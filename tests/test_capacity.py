@@ -46,9 +46,9 @@ def test_what_twice_the_facts_take_is_enough_and_little_more(found):
 
 
 def test_the_dimension_for_twice_the_facts_may_be_more_than_twice_as_large():
-    row, = capacity(d=12, L=1, m=64, ratios=(64,), target=0.8).rows
+    row, = capacity(d=12, L=1, m=48, ratios=(64,), target=0.8).rows
     assert (row.V, row.next["V"]) == (2, 4) and row.next["d"] > 24
-    reached = [predict(Setting(V=4, L=1, d=d, N=256, m=64)).accuracy for d in (20, row.next["d"])]
+    reached = [predict(Setting(V=4, L=1, d=d, N=256, m=48)).accuracy for d in (20, row.next["d"])]
     assert reached[0] < 0.8 <= reached[1]
 
 

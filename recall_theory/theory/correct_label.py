@@ -23,7 +23,8 @@ __all__ = ["OwnLabel", "Samples", "counts_of", "own_label", "samples_of"]
 class OwnLabel:
     """The right label before its noise, at nodes (R, E, P) over its samples: their weight, its strength `lead`, the
     `share` of right attention, the `surplus` of right picks over their mean, and the variance `astray` along its own
-    output of what its other tokens store. usual (R, E): the strength less that of other labels, at a typical count."""
+    output of what its other tokens store, and of the mean of all labels, which is taken off. usual (R, E): the strength
+    less that of other labels, at a typical count."""
 
     weight: FloatArray
     lead: FloatArray
@@ -85,4 +86,5 @@ def own_label(seeds: Seeds, kernel: Kernel, stored: Stored, samples: Samples) ->
     # what the fact's own wrong picks store: the tokens that all labels pick, others by chance, and copies of its own
     astray = rf.own_astray(a, lam, off, stored.bare[..., None], missed, stored.best[..., None], **copies)
     usual = (kernel.own - kernel.mean) * (a * samples.weight).sum(-1)
-    return OwnLabel(samples.weight, lead, a, lam * (samples.right - a), np.maximum(astray, 0), usual)
+    astray = np.maximum(astray, 0) + (stored.square / seeds.V[:, None])[..., None]
+    return OwnLabel(samples.weight, lead, a, lam * (samples.right - a), astray, usual)

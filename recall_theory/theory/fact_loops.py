@@ -78,14 +78,16 @@ class Rows(NamedTuple):
 
 class Facts(NamedTuple):
     """Facts, (R, E): weight; power of all competitors together; variance `loose` of the logarithm of the strengths'
-    scale that independent competitors would have; its `usual` strength less the mean. (R, E, P), at nodes over its
-    samples: weight `mass`, the own strength `lead`, by how much its output's noise is `wider` than a competitor's, and
-    the `shift` of its label's logit where other facts are read. in_all (R, E): its weight and its seed's."""
+    scale that independent competitors would have; `lean`, what their power in excess of its mean, per that, takes from
+    the right label's strength; its `usual` strength less the mean. (R, E, P), at nodes over its samples: weight `mass`,
+    the own strength `lead`, by how much its output's noise is `wider` than a competitor's, and the `shift` of its
+    label's logit where other facts are read. in_all (R, E): its weight and its seed's."""
 
     weight: FloatArray
     in_all: FloatArray
     power: FloatArray
     loose: FloatArray
+    lean: FloatArray
     usual: FloatArray
     mass: FloatArray
     lead: FloatArray
@@ -114,14 +116,14 @@ class Competitors(NamedTuple):
 
 class OfFact(NamedTuple):
     """The kinds of one fact's competitors, (K,): weights, strengths less a shift, their variances and the kernel's part
-    of these, what is left of their noise beside them, the scores `far` of one end, their group, and (K or 1,) skewness.
-    (G,): the labels of a group."""
+    of these, the share of all competitors' power that one has, the scores `far` of one end, their group, and (K or 1,)
+    skewness. (G,): the labels of a group."""
 
     weight: FloatArray
     strength: FloatArray
     variance: FloatArray
     by_kernel: FloatArray
-    left: FloatArray
+    share: FloatArray
     far: FloatArray
     group: FloatArray
     labels: FloatArray
@@ -181,27 +183,17 @@ def clipped(x, low, high):
     return min(max(x, low), high)
 
 
-def left_over(square: FloatArray, power: FloatArray) -> FloatArray:
-    """The part of a label's noise beside its own strength, of that square, among all labels' power: 1 - share to third
-    order in the share, and above 0 where a label alone stores most of what is read out (V of a few tokens)."""
-    share = square / power
-    return 1 / (1 + share + share * share)
-
-
-left_of = compiled(left_over)
-
-
 # --- the hazard of one fact --------------------------------------------------------------------------------
 
 @compiled
 def of_kinds(r, e, far, shift, facts, kinds):
     """`OfFact`, its strengths less this shift, of one end's scores `far` (R, E or 1, K)."""
     of_fact, variance = min(e, kinds.weight.shape[1] - 1), kinds.variance[r, e]
-    strength, left = np.empty(len(variance)), np.empty(len(variance))
+    strength, share = np.empty(len(variance)), np.empty(len(variance))
     for k in range(len(variance)):
         strength[k] = kinds.mean[r, e, k] - shift
-        left[k] = left_of(strength[k] * strength[k] + variance[k], facts.power[r, e])
-    return OfFact(kinds.weight[r, of_fact], strength, variance, kinds.by_kernel[r, e], left,
+        share[k] = (strength[k] * strength[k] + variance[k]) / facts.power[r, e]
+    return OfFact(kinds.weight[r, of_fact], strength, variance, kinds.by_kernel[r, e], share,
                   far[r, of_fact], kinds.group, kinds.labels[r], kinds.skewness[r, e], kinds.broader)
 
 
@@ -223,7 +215,7 @@ def logits_that_decide(V, of, near, root, w):
                 if others * weight[k] <= least:
                     continue
                 place = u * strength[k] / sigma
-                width = math.sqrt(of.left[k] + u * u * of.variance[k]) / sigma
+                width = math.sqrt(1 + u * u * of.variance[k]) / sigma
                 if far[k] < np.inf:
                     high = max(high, place + far[k] * width)
                 total += weight[k]
@@ -262,13 +254,13 @@ def expected_above(rows, r, of, power, u, x):
             continue
         z = beyond[number]
         for g in range(G):
-            steep = 1 / math.sqrt(of.left[k] + u[g] * u[g] * variance[k])
+            steep = 1 / math.sqrt(1 + u[g] * u[g] * variance[k])
             if rows.sphere:
                 unit = u[g] / math.sqrt(d)
                 centre[g * J:(g + 1) * J] = unit * strength[k]
                 spread[g * J:(g + 1) * J] = unit * math.sqrt(variance[k])
-                aside = max(1 - u[g] * u[g] * power * ((d - 1) / d)**2 / d, 0.0)
-                narrow[g * J:(g + 1) * J] = 1 + (1 / of.left[k] - 1) * aside
+                along = min(u[g] * u[g] * power * ((d - 1) / d)**2 / d, 1.0)
+                narrow[g * J:(g + 1) * J] = 1 / (1 + of.share[k] * along)
             else:
                 place = u[g] * strength[k] * steep
                 for j in range(J):
@@ -344,42 +336,42 @@ def slopes_by_logit(values, grid):
 
 
 @compiled
-def growth(values, by_logit, grid):
-    """The derivative (G, J) of values by the logarithm of the gain at a fixed logit, in place of a fixed scaled one."""
+def slopes_by_gain(values, by_logit, grid):
+    """The derivative (G, J) of values by the gain at a fixed logit, in place of a fixed scaled one."""
     out, w, sigma = product(grid.to_slopes, values), grid.w, grid.sigma
     for g in range(len(values)):
+        per_point = math.sqrt(grid.per) / (grid.half * sigma[g])
         for j in range(values.shape[1]):
             scaled = grid.first + grid.step * j
-            by_point = out[g, j] * math.sqrt(grid.per) / (grid.half * sigma[g])
-            out[g, j] = w[g] * (by_point - by_logit[g, j] * scaled * w[g] * grid.per / sigma[g])
+            out[g, j] = out[g, j] * per_point - by_logit[g, j] * scaled * w[g] * grid.per / sigma[g]
     return out
 
 
 @compiled
 def constrain(log, grid, loose):
     """Turn the logarithm (G, J) of independent competitors' rate into that of ours: their strengths add up to minus the
-    correct label's, their squares to Q, and their noises are orthogonal to them.
+    correct label's, their squares to Q, and their noises times the strengths to 0.
 
-    Two strengths have the covariance -E theta^2/(V - 1), two squares one of the relative size -4 loose/V, two noises
-    -theta_i theta_j/Q. To first order in each the chance P of a win becomes P less half the second derivative of P in
-    what independent strengths would vary together, times that variance: the shift of all strengths, the logarithm of
-    their scale (loose its variance), the gain.
+    Independent ones would vary in three things together: a shift of all strengths, the logarithm of their scale (of
+    variance `loose`, and of minus that in the mean, as the mean of the squares is Q), the gain (of variance 1). To
+    second order in these the chance P of a win is what P would be on average over them.
     """
     w, per = grid.w, grid.per
     shift = slopes_by_logit(log, grid)
     bent = slopes_by_logit(shift, grid)
-    grown = growth(log, shift, grid)
-    again = growth(grown, slopes_by_logit(grown, grid), grid)
+    slope = slopes_by_gain(log, shift, grid)
+    curve = slopes_by_gain(slope, slopes_by_logit(slope, grid), grid)
     alone, fewer, kept = np.empty_like(log), np.empty_like(log), np.empty_like(log)
     rate = exponentials(np.minimum(log, LARGEST_LOG_EXPECTED).ravel()).reshape(log.shape)
     for g in range(len(log)):
+        gain = 1 + loose * w[g]**2
         kappa = (w[g] * per)**2 * (1 + per)
-        together = (1 - per) / max(w[g]**2, LEAST_RANGE)
         for j in range(log.shape[1]):
-            by_gain, by_shift = grown[g, j]**2, shift[g, j]**2
-            alone[g, j] = loose * (again[g, j] + by_gain) + kappa * (bent[g, j] + by_shift)
+            by_gain, by_shift = slope[g, j]**2, shift[g, j]**2
+            alone[g, j] = (gain * (curve[g, j] + by_gain) - loose * w[g] * slope[g, j]
+                           + kappa * (bent[g, j] + by_shift))
             fewer[g, j] = -abs(alone[g, j]) / 2
-            kept[g, j] = rate[g, j] / 2 * ((loose + together) * by_gain + kappa * by_shift)
+            kept[g, j] = rate[g, j] / 2 * (gain * by_gain + kappa * by_shift)
     exponentials(fewer.ravel())
     for g in range(len(log)):
         for j in range(log.shape[1]):
@@ -481,7 +473,7 @@ def lay_out(r, e, kept, rows, facts, kinds):
     V, d, power, usual = rows.V[r], rows.d[r], facts.power[r, e], facts.usual[r, e]
     lead, wider, others = facts.lead[r, e][kept], facts.wider[r, e][kept], max(V - 1, 1.0)
     w = np.full(1, math.sqrt(d * power / (power + max(usual, 0.0)**2)))
-    of = of_kinds(r, e, kinds.far[1], usual / V, facts, kinds)
+    of = of_kinds(r, e, kinds.far[1], usual / others, facts, kinds)
     low, high = logits_that_decide(V, of, kinds.near[1, r], math.sqrt(power), w)
     sigma = math.sqrt(1 + w[0]**2 / others)
     B, n, scale = rows.chi.shape[2], len(rows.noise), peizer_pratt(d)
@@ -492,10 +484,11 @@ def lay_out(r, e, kept, rows, facts, kinds):
     logit, gain, minus, mass = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     for step in range(3):  # for all nodes: the noise g and -g^2/2; the weights, of the densities; logits and gains
         for p in range(len(lead)):
-            T = lead[p]
             for b in range(B):
+                T = lead[p]
                 at = slice(b * (n + 2), (b + 1) * (n + 2))
-                g, Q = logit[p, at], (power + T * T / V) * rows.power[r, e, b]
+                g, Q = logit[p, at], (power + T * T / others) * rows.power[r, e, b]
+                T -= facts.lean[r, e] * (rows.power[r, e, b] - 1)
                 own = Own(d, T, Q, wider[p], rows.chi[r, e, b], rows.sphere)
                 if step == 0:
                     one, other = ends_of_noise(ends[0], ends[1], own)
@@ -535,11 +528,11 @@ def tabulated(r, e, nodes, rows, facts, kinds):
     """The table of the hazard's logarithm of a fact, as cubics, the ends of its scaled logit, and the middle and half
     width of its gains' inverse hyperbolic sines."""
     lead, logit, gain, scaled = nodes.lead, nodes.logit, nodes.gain, nodes.scaled
-    V, root = rows.V[r], math.sqrt(facts.power[r, e])
+    V = rows.V[r]
     others = max(V - 1, 1.0)
     many = math.sqrt(others)
     # moments: the correct label's strength is taken from all others, and its logit tells of it
-    centre = square = usual = varied = mean_lead = both = 0.0
+    centre = square = usual = varied = mean_lead = lead_square = both = 0.0
     for p in range(len(lead)):
         by_lead = 0.0
         for i in range(logit.shape[1]):
@@ -551,15 +544,17 @@ def tabulated(r, e, nodes, rows, facts, kinds):
         usual += by_lead
         both += by_lead * lead[p]
         mean_lead += nodes.mass[p] * lead[p]
+        lead_square += nodes.mass[p] * lead[p]**2
     slope = (both - usual * mean_lead) / max(varied - usual**2, LEAST_RANGE)
     spread = math.sqrt(max(square - centre**2, 0.0))
     least = math.asinh(max(gain.min(), centre - GAIN_END * spread) / many)
     most = math.asinh(min(gain.max(), centre + GAIN_END * spread) / many)
     middle, half = (least + most) / 2, max((most - least) / 2, LEAST_TABLE)
     w = many * np.sinh(middle + half * rows.gain)
+    root = math.sqrt(facts.power[r, e] + lead_square / others)
     u = w / root
 
-    of, last = of_kinds(r, e, kinds.far[0], mean_lead / V, facts, kinds), scaled.max()
+    of, last = of_kinds(r, e, kinds.far[0], mean_lead / others, facts, kinds), scaled.max()
     low, high = logits_that_decide(V, of, kinds.near[0, r], root, w)
     low = clipped(low, scaled.min(), last)
     high = max(min(high, last), low + LEAST_TABLE)
@@ -569,7 +564,7 @@ def tabulated(r, e, nodes, rows, facts, kinds):
     for g in range(len(w)):
         for j in range(some):
             x = (low + 2 * step * j) * math.sqrt(1 + w[g] * w[g] / others)
-            rate[g, j] = x + u[g] * slope / V * (x - usual)
+            rate[g, j] = x + u[g] * slope / others * (x - usual)
     expected_above(rows, r, of, facts.power[r, e], u, rate)
     per = 1 / others
     log = product(logarithm(rate), rows.to_points)

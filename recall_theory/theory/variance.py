@@ -85,16 +85,19 @@ def answers(seeds: Seeds, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: 
     strength = strength - mean((own.weight * strength).sum(-1))[:, None, None]
     moved = gain[:, None, None] * strength
     power, square = kinds.power[..., None], own.lead**2
-    power = power + square / V[:, None, None]
+    power = power + square / np.maximum(V - 1, 1)[:, None, None]
     wider = 1 + d[:, None, None] * own.astray / power  # squared: the noise of the own output to a competitor's
+    third = kinds.mean**3 + 3 * kinds.mean * kinds.variance + kinds.by_kernel**1.5 * kinds.skewness
+    lean = rf.power_lean((groups.weight * groups.share).sum(-1, keepdims=True), (kinds.weight * third).sum(-1),
+                         stored.square, np.maximum(kernel.power_variance * V[:, None], 2))
     in_all = weight[:, None] * W
     if have_tails(seeds, kernel, accuracy):
         accuracy = dataclasses.replace(accuracy, logit=2 * accuracy.logit)
     varied = kernel.power_variance + tails_in_power(seeds, kernel, accuracy)
     rows = _rows(seeds, varied, shared, wide, accuracy)
     coarse = _rows(seeds, varied, shared, wide, accuracy.coarse()) if in_all.min() < accuracy.slight else rows
-    facts = copied(fact_loops.Facts, W, in_all, kinds.power, kernel.power_variance / 4, own.usual, own.weight, own.lead,
-                   np.sqrt(wider), moved)
+    facts = copied(fact_loops.Facts, W, in_all, kinds.power, kernel.power_variance / 4, lean, own.usual, own.weight,
+                   own.lead, np.sqrt(wider), moved)
     each, totals = fact_loops.answers(rows, coarse, facts, _competitors(kinds, V))
 
     split = np.arange(totals.shape[1])[:, None] / accuracy.cells - np.arange(accuracy.pair)

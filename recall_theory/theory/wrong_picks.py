@@ -14,7 +14,6 @@ from ..numerics.array_functions import normal_below
 from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_hermite, gauss_legendre, gauss_poisson
 from .accuracy import Accuracy
-from .fact_loops import left_over
 from .formulas import recall_formulas
 from .read_out import Facts, ReadOut
 from .seed import Seeds
@@ -98,7 +97,8 @@ def _logits_below(grid: FloatArray, seeds: Seeds, groups: Classes, store: Stored
     right, again = (count / seeds.lam[:, None, None])[:, None], store.picks * store.pick[..., None]
     theta = right * store.bias[..., None] + (store.rest + again - store.mean[..., None])[..., None]
     variance = right**2 * store.spread[..., None] + (store.rest_variance + again * store.pick[..., None])[..., None]
-    left = left_over(theta**2 + variance, noise[..., None, None])
+    part = (theta**2 + variance) / noise[..., None, None]
+    left = 1 / (1 + part + part**2)  # of its noise beside its own strength: 1 - part to third order, and above 0
     middle = gain[..., None, None] * theta
     steep = 1 / np.sqrt(left + (gain**2)[..., None, None] * variance)
     class_weight = w_count[:, None] * store.weight[..., None] + 0 * theta

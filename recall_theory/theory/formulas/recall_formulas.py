@@ -135,6 +135,11 @@ def power_variance(V: Real, lam: Real, mean: Real, variance: Real, fourth: Real)
     return (quartic / (t2 * i + variance * (1 + i))**2 - 1) / V
 
 
+power_lean = _moment(
+    "power.lean", "What the right label's strength loses per relative excess of the competitors' power",
+    "leading in the skewness of strengths; modelled where attention is not right"
+)(lambda share, third, square, walk: 2 * share * third / (square * walk**2))
+
 tail_decay = _moment(
     "tails.decay", "Mean of e^(-t Q) over what one competitor adds to all competitors' power Q", "counts that are alike"
 )(lambda V, scaled, dual: 1 / sqrt(1 + 2 * dual * scaled / (V - 1)))
