@@ -197,12 +197,16 @@ def test_recall_through_a_kernel_of_heavy_tails(case, without, monkeypatch):
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_wrong_law_is_seen(name, monkeypatch):
-    """Each mutation is off, beyond its error and margin, in one of the cases, which the law itself passes."""
-    MUTATIONS[name](monkeypatch)
+    """Each mutation is off, beyond its error and margin, in one of the cases; where the law is too, by half a margin
+    more than the law."""
     cases = [(case, seen) for case, seen in KEPT
-             if (case.m is None or not case.e or case.L == 1) and case[:5] not in MISSED
+             if (case.m is None or not case.e or case.L == 1)
              and (name not in LOOPS or (case.L == 1 and case.m is None))]
-    assert any((excess(case, seen, predicted(case)) > 0).any() for case, seen in cases)
+    allowed = [np.maximum(excess(case, seen, predicted(case)), 0) + MARGINS[kind_of(case)] / 2
+               if case[:5] in MISSED else 0 for case, seen in cases]
+    MUTATIONS[name](monkeypatch)
+    assert any((excess(case, seen, predicted(case)) > most).any()
+               for (case, seen), most in zip(cases, allowed, strict=True))
 
 
 def test_machine_code_is_what_the_loops_say(monkeypatch):

@@ -352,9 +352,9 @@ def constrain(log, grid, loose):
     """Turn the logarithm (G, J) of independent competitors' rate into that of ours: their strengths add up to minus the
     correct label's, their squares to Q, and their noises times the strengths to 0.
 
-    Independent ones would vary in three things together: a shift of all strengths, the logarithm of their scale (of
-    variance `loose`, and of minus that in the mean, as the mean of the squares is Q), the gain (of variance 1). To
-    second order in these the chance P of a win is what P would be on average over them.
+    Independent ones vary in three things together: a shift of all strengths, the logarithm of their scale (of variance
+    `loose`, and of minus that in the mean, as their squares are Q on average), the gain (of variance 1). Their chance
+    of a win is the mean of ours over these, which is undone to second order.
     """
     w, per = grid.w, grid.per
     shift = slopes_by_logit(log, grid)

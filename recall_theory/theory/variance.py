@@ -87,7 +87,7 @@ def answers(seeds: Seeds, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: 
     power, square = kinds.power[..., None], own.lead**2
     power = power + square / np.maximum(V - 1, 1)[:, None, None]
     wider = 1 + d[:, None, None] * own.astray / power  # squared: the noise of the own output to a competitor's
-    third = kinds.mean**3 + 3 * kinds.mean * kinds.variance + kinds.by_kernel**1.5 * kinds.skewness
+    third = kinds.mean**3 + 3 * kinds.mean * kinds.variance + np.maximum(kinds.by_kernel, 0)**1.5 * kinds.skewness
     lean = rf.power_lean((groups.weight * groups.share).sum(-1, keepdims=True), (kinds.weight * third).sum(-1),
                          stored.square, np.maximum(kernel.power_variance * V[:, None], 2))
     in_all = weight[:, None] * W
