@@ -39,7 +39,7 @@ def capacity_by_bits(L: int, d: int, target: float = 0.99, bits: int | None = No
     """A row for each of `WIDTHS`, and for `bits`: an Attention-only layer without orthogonal embeddings.
 
     >>> [(row.bits, row.V) for row in capacity_by_bits(4, 64, 0.9)][:3]
-    [(1, 47), (2, 57), (3, 60)]
+    [(1, 47), (2, 58), (3, 61)]
     """
     model = {"embedding": embedding, "trigger_in_value": trigger_in_value}
     return tuple(_row(b, LargestV(Model(**model, bits=b), {"d": float(d), "L": float(L)}, target))  # type: ignore[arg-type]

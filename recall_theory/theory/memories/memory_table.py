@@ -216,7 +216,7 @@ def attention_capacity(d: int, target: float, leading: float) -> int | None:
     """The most facts of which a share `target` is recalled at dimension d; None below 2. `leading` is a law's answer.
 
     >>> attention_capacity(256, 0.99, 2136)
-    703
+    704
     """
     unit = 10 ** max(0, math.floor(math.log10(max(leading, 1))) - DIGITS_OF_CAPACITY)
     most = last_reaching(lambda n: recall_at(n * unit, d), target, 2, math.ceil(max(FAR * leading / unit, 16)),
