@@ -86,5 +86,5 @@ def own_label(seeds: Seeds, kernel: Kernel, stored: Stored, samples: Samples) ->
     # what the fact's own wrong picks store: the tokens that all labels pick, others by chance, and copies of its own
     astray = rf.own_astray(a, lam, off, stored.bare[..., None], missed, stored.best[..., None], **copies)
     usual = (kernel.own - kernel.mean) * (a * samples.weight).sum(-1)
-    astray = np.maximum(astray, 0) + (stored.square / seeds.V[:, None])[..., None]
+    astray = np.maximum(astray, 0) + stored.square[..., None] / V
     return OwnLabel(samples.weight, lead, a, lam * (samples.right - a), astray, usual)

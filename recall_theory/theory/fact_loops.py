@@ -116,14 +116,12 @@ class Competitors(NamedTuple):
 
 class OfFact(NamedTuple):
     """The kinds of one fact's competitors, (K,): weights, strengths less a shift, their variances and the kernel's part
-    of these, the share of all competitors' power that one has, the scores `far` of one end, their group, and (K or 1,)
-    skewness. (G,): the labels of a group."""
+    of these, the scores `far` of one end, their group, and (K or 1,) skewness. (G,): the labels of a group."""
 
     weight: FloatArray
     strength: FloatArray
     variance: FloatArray
     by_kernel: FloatArray
-    share: FloatArray
     far: FloatArray
     group: FloatArray
     labels: FloatArray
@@ -186,14 +184,10 @@ def clipped(x, low, high):
 # --- the hazard of one fact --------------------------------------------------------------------------------
 
 @compiled
-def of_kinds(r, e, far, shift, facts, kinds):
+def of_kinds(r, e, far, shift, kinds):
     """`OfFact`, its strengths less this shift, of one end's scores `far` (R, E or 1, K)."""
-    of_fact, variance = min(e, kinds.weight.shape[1] - 1), kinds.variance[r, e]
-    strength, share = np.empty(len(variance)), np.empty(len(variance))
-    for k in range(len(variance)):
-        strength[k] = kinds.mean[r, e, k] - shift
-        share[k] = (strength[k] * strength[k] + variance[k]) / facts.power[r, e]
-    return OfFact(kinds.weight[r, of_fact], strength, variance, kinds.by_kernel[r, e], share,
+    of_fact = min(e, kinds.weight.shape[1] - 1)
+    return OfFact(kinds.weight[r, of_fact], kinds.mean[r, e] - shift, kinds.variance[r, e], kinds.by_kernel[r, e],
                   far[r, of_fact], kinds.group, kinds.labels[r], kinds.skewness[r, e], kinds.broader)
 
 
@@ -260,7 +254,7 @@ def expected_above(rows, r, of, power, u, x):
                 centre[g * J:(g + 1) * J] = unit * strength[k]
                 spread[g * J:(g + 1) * J] = unit * math.sqrt(variance[k])
                 along = min(u[g] * u[g] * power * ((d - 1) / d)**2 / d, 1.0)
-                narrow[g * J:(g + 1) * J] = 1 / (1 + of.share[k] * along)
+                narrow[g * J:(g + 1) * J] = 1 / (1 + (strength[k] * strength[k] + variance[k]) / power * along)
             else:
                 place = u[g] * strength[k] * steep
                 for j in range(J):
@@ -473,7 +467,7 @@ def lay_out(r, e, kept, rows, facts, kinds):
     V, d, power, usual = rows.V[r], rows.d[r], facts.power[r, e], facts.usual[r, e]
     lead, wider, others = facts.lead[r, e][kept], facts.wider[r, e][kept], max(V - 1, 1.0)
     w = np.full(1, math.sqrt(d * power / (power + max(usual, 0.0)**2)))
-    of = of_kinds(r, e, kinds.far[1], usual / others, facts, kinds)
+    of = of_kinds(r, e, kinds.far[1], usual / others, kinds)
     low, high = logits_that_decide(V, of, kinds.near[1, r], math.sqrt(power), w)
     sigma = math.sqrt(1 + w[0]**2 / others)
     B, n, scale = rows.chi.shape[2], len(rows.noise), peizer_pratt(d)
@@ -554,7 +548,7 @@ def tabulated(r, e, nodes, rows, facts, kinds):
     root = math.sqrt(facts.power[r, e] + lead_square / others)
     u = w / root
 
-    of, last = of_kinds(r, e, kinds.far[0], mean_lead / others, facts, kinds), scaled.max()
+    of, last = of_kinds(r, e, kinds.far[0], mean_lead / others, kinds), scaled.max()
     low, high = logits_that_decide(V, of, kinds.near[0, r], root, w)
     low = clipped(low, scaled.min(), last)
     high = max(min(high, last), low + LEAST_TABLE)
