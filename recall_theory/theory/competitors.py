@@ -20,14 +20,16 @@ LEAST_EXPECTED = 1e-6  # competitors expected of a kind that is left out
 FEWEST = 4.0  # guard: tokens, below which the mean of one over the root of all competitors' squares has no bound
 SYMMETRIC = 1e-12  # a kernel's skewness that is rounding, as of odd activations
 LEAST_RANGE = 1e-6  # of an expected number; acts where there is none
+NOTHING = 1e-100  # guard: of a mean square, where nothing is stored
 
 
 @dataclasses.dataclass(frozen=True)
 class Kinds:
     """Competitors by class and counts: weight (R, E or 1, K) of a kind; mean and variance (R, E, K) of its strength;
     the part of the variance `by_kernel` that is skewed, and its skewness (R, E, K or 1), 0 where that is rounding, as a
-    gamma variable `broader` times as wide has it; power (R, E) of all V - 1 together. Kinds of one `group` (K,) share
-    its `labels` (R, G): a label is one of them, by their weights."""
+    gamma variable `broader` times as wide has it; power (R, E) of all V - 1 together, and its relative variance
+    `varied`, without what tails add. Kinds of one `group` (K,) share its `labels` (R, G): a label is one of them, by
+    their weights."""
 
     weight: FloatArray
     mean: FloatArray
@@ -35,6 +37,7 @@ class Kinds:
     by_kernel: FloatArray
     skewness: FloatArray
     power: FloatArray
+    varied: FloatArray
     group: FloatArray
     labels: FloatArray
     broader: float = np.inf
@@ -63,11 +66,22 @@ def kinds(seeds: Seeds, kernel: Kernel, stored: Stored, counts: int, accuracy: A
     skewness = kernel.skewness * (kernel.variance / spread)**(3 / 2)
     found = Kinds(weight[..., keep], mean, variance, np.clip(by_kernel, 0, variance),
                   np.where(np.abs(skewness) > SYMMETRIC, skewness, 0)[..., None],
-                  np.maximum(seeds.V - 2, 1)[:, None] * stored.square, group.astype(float),
+                  np.maximum(seeds.V - 2, 1)[:, None] * stored.square,
+                  power_variance(seeds, weight[..., keep], mean, variance), group.astype(float),
                   np.stack([others, np.ones_like(others)][:len(parts)], axis=-1), kernel.broader)
     if not have_tails(seeds, kernel, accuracy):
         return found
     return _with_tail(found, kernel.tail, accuracy.tail)
+
+
+def power_variance(seeds: Seeds, weight: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Relative variance (R, E) of sum_j theta_j^2 over the draw of V - 1 independent labels of kinds of this weight
+    (R, E or 1, K), mean and variance (R, E, K), with the kurtosis of an overlap."""
+    V, d, whole = seeds.V[:, None], seeds.d[:, None, None], weight.sum(-1)
+    kurtosis = 3 * d / (d + 2) if seeds.sphere else 3
+    square = np.maximum((weight * (mean**2 + variance)).sum(-1) / whole, NOTHING)
+    fourth = (weight * rf.fourth(mean, variance, kurtosis)).sum(-1) / whole
+    return np.asarray(np.maximum(rf.power_variance(V, square, fourth), 0))
 
 
 def have_tails(seeds: Seeds, kernel: Kernel, accuracy: Accuracy) -> bool:

@@ -17,7 +17,7 @@ from ..numerics.arrays import TINY, FloatArray
 from ..numerics.quadrature import gauss_gamma, gauss_hermite
 from ..settings import SettingError
 from .accuracy import Accuracy
-from .competitors import LEAST_EXPECTED, Kinds
+from .competitors import LEAST_EXPECTED, Kinds, power_variance
 from .correct_label import OwnLabel, counts_of
 from .domain import Batch
 from .formulas import finite_rate_formulas as fr
@@ -171,8 +171,10 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     variance, third = variance[..., keep], third[..., keep]
     cube = variance**(3 / 2)
     skewness = np.where(cube > TINY, third / np.maximum(cube, TINY), 0)
-    kinds = Kinds(weight[:, None, keep], strength[..., keep], variance, variance, skewness,
-                  np.maximum(V - 2, 1) * square, np.concatenate(group)[keep], np.concatenate(labels, axis=-1))
+    weight, strength = weight[:, None, keep], strength[..., keep]
+    kinds = Kinds(weight, strength, variance, variance, skewness, np.maximum(V - 2, 1) * square,
+                  power_variance(seeds, weight, strength, variance), np.concatenate(group)[keep],
+                  np.concatenate(labels, axis=-1))
     return kinds, mean, square
 
 
@@ -212,22 +214,19 @@ def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None
     """(R,) each: the chance that what is read out is answered by the fact's label, and its variance over seeds at a
     row, which is found for facts alone."""
     seeds, value = softmax.seeds, read(softmax.soft, at, mixed)
-    V, d, lam = seeds.V[:, None], seeds.d[:, None], seeds.lam[:, None]
+    lam = seeds.lam[:, None]
     noise, free = stored_noise(softmax, groups, value), value.free
     kinds, mean, square = competing_labels(softmax, groups, value, noise, mixed, accuracy)
-    fourth = kinds.mean**2 * (kinds.mean**2 + 6 * kinds.variance)
-    fourth = fourth + (3 * d / (d + 2) if seeds.sphere else 3 + 0 * d)[..., None] * kinds.variance**2
-    walk = np.maximum((kinds.weight * fourth).sum(-1) / square**2 - 1, 0) / V
     zero = np.zeros_like(value.s)
-    common = zero + seeds.e * seeds.beside[:, None] / d
+    common = zero + (seeds.e * seeds.beside / seeds.d)[:, None]
     # in units of the mean weight counts are Poisson and have mean 1, as in the limit
     usual = (groups.weight * groups.a).sum(-1)[:, None]
     share = softmax.weights(softmax.soft.at(value.zeta))[0] @ softmax.w_vocabulary
     kernel = Kernel(
         1, np.inf, weight=value.weight, own=share * value.own, usual=usual * value.t, mean=usual * value.t,
         slope=usual * value.alpha, variance=usual**2 * free, skewness=zero, bare_mean=zero, bare_slope=value.alpha,
-        bare_variance=free, bare_own=value.token, swell=0 * seeds.V, bare_swell=0 * seeds.V, power_variance=walk,
-        common=usual**2 * common, together=zero, linear=zero + usual**2)
+        bare_variance=free, bare_own=value.token, swell=0 * seeds.V, bare_swell=0 * seeds.V,
+        common=usual**2 * common, together=zero, linear=zero + usual**2, tied=zero + 1)
     label = own_label(softmax, groups, value, kernel, noise, mean)
     points = accuracy.points_over_logit(float((seeds.d / seeds.V).max()))
     accuracy = dataclasses.replace(accuracy, logit=points)

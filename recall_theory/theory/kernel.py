@@ -41,7 +41,7 @@ from . import neuron_loops
 from .accuracy import DEFAULT, Accuracy
 from .formulas import recall_formulas as rf
 from .neuron_loops import DEAD, Sums, pairs_of
-from .read_out import Facts, Kernel, left_open, power_variance, swelling
+from .read_out import Facts, Kernel, left_open, swelling
 from .seed import Seeds
 from .training_attention import SPECK
 
@@ -118,9 +118,9 @@ class NeuronKernel:
             bare_variance=bare_variance,
             bare_own=flat(neuron.itself + facts.zeta * pulls.bare_own) if e else own,
             swell=np.asarray(pulls.swell)[:, 0], bare_swell=np.asarray(pulls.bare_swell)[:, 0],
-            power_variance=power_variance(seeds, flat(mean), power),
             common=common[:, None] + 0 * own, together=flat(neuron.sums.together),
             linear=flat((pull - np.where(has_rest, rest_pull * neuron.along, 0) / rest)**2 / s),
+            tied=flat(np.clip(pull * free.pull[0] / np.maximum(free.pull[0]**2, SPECK * self.d * free.power), 0, 1)),
             tail=max(float((usual.excess * (1 - broader)).max()), 0), broader=float(broader.min()))
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:

@@ -16,7 +16,6 @@ import numpy as np
 from ..numerics.arrays import TINY, FloatArray, Rows
 from ..numerics.quadrature import gauss_coordinate, gauss_hermite, gauss_of_gamma
 from .accuracy import Accuracy
-from .formulas import recall_formulas
 from .seed import Seeds
 from .training_attention import SPECK, best_of_noise, score_nodes, score_of_token
 
@@ -146,9 +145,9 @@ class Kernel(Rows):
     attention score; variance and skewness are those left at a given score.
     bare_mean, bare_slope, bare_variance: the same for values without the trigger; bare_own: K(z_k, k).
     swell, bare_swell (R,): slope of the logarithm of that variance in the token's score, as of K(j, j).
-    power_variance: of the competitors' total strength, a gamma variable, over the draw of labels, relative.
     common: the part of the variance, beside that by scores, which is the same for all facts k. together: correlation
-    of two facts over the draw of the neurons. linear: squared slope of K in the overlap of two values. tail: excess
+    of two facts over the draw of the neurons. linear: squared slope of K in the overlap of two values. tied: slope of
+    K(j, k) in what it is for the same token's value without the trigger, at most 1. tail: excess
     kurtosis of K(j, k) over tokens j that single neurons add beyond a gamma variable's of that skewness; 0 without an
     MLP. broader: what a gamma variable of that skewness has of such a kurtosis, in units of theirs.
     """
@@ -168,10 +167,10 @@ class Kernel(Rows):
     bare_own: FloatArray
     swell: FloatArray
     bare_swell: FloatArray
-    power_variance: FloatArray
     common: FloatArray
     together: FloatArray
     linear: FloatArray
+    tied: FloatArray
     tail: float = 0.0
     broader: float = np.inf
     draw: NeuronDraw | None = None
@@ -201,17 +200,6 @@ def left_open(variance: FloatArray, slope: FloatArray, risen: FloatArray | float
     return np.asarray(np.maximum(variance / (1 + risen / variance) - slope**2, LEAST_LEFT * variance))
 
 
-def power_variance(seeds: Seeds, mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """Relative variance (R, E) of sum_j theta_j^2 over the draw of V - 1 independent labels of Poisson counts.
-
-    (E theta^4/(E theta^2)^2 - 1)/V at right attention, for kernels of these moments, with the kurtosis of an overlap.
-    """
-    d = seeds.d[:, None]
-    kurtosis = 3 * d / (d + 2) if seeds.sphere else 3
-    relative = recall_formulas.power_variance(seeds.V[:, None], seeds.lam[:, None], mean, variance, kurtosis)
-    return np.asarray(np.maximum(relative, 0))
-
-
 class InnerProduct:
     """Val reads values out as they are: K(h, h') = h.h', normal over the other values."""
 
@@ -220,13 +208,12 @@ class InnerProduct:
         d = seeds.d[:, None]
         token = left_open(facts.s / d, facts.alone, seeds.risen[:, None] / d**2)
         zero = np.zeros_like(facts.s)
-        walk = power_variance(seeds, facts.t, facts.s / d)
         trigger = seeds.e * seeds.beside / seeds.d
         return Kernel(
             1, np.inf, weight=facts.weight, own=facts.s, usual=facts.t, mean=facts.t, slope=facts.alpha,
             variance=token, skewness=zero, bare_mean=zero, bare_slope=facts.alpha, bare_variance=token,
-            bare_own=facts.own, swell=0 * seeds.V, bare_swell=0 * seeds.V, power_variance=walk,
-            common=zero + trigger[:, None], together=zero, linear=zero + 1)
+            bare_own=facts.own, swell=0 * seeds.V, bare_swell=0 * seeds.V,
+            common=zero + trigger[:, None], together=zero, linear=zero + 1, tied=zero + 1)
 
     def between(self, s1: FloatArray, s2: FloatArray, product: FloatArray) -> FloatArray:
         """The inner product itself."""

@@ -153,7 +153,7 @@ def solve_for(unknown: str, target: float = 0.99, observable: str = "accuracy", 
     Raises `SettingError` for a value outside its domain and for a missing or superfluous size.
 
     >>> solve_for("N", 0.5, V=256, L=16, d=128).low
-    12271
+    12269
     >>> solve_for("L", 0.9, "attention", V=256, d=128, ratio=64).high
     431
     """

@@ -25,7 +25,7 @@ from .training_attention import SPECK, Classes, best_pick
 
 # powers of a value's scale in the moments of its kernel
 SCALES = {"own": 1, "usual": 1, "mean": 1, "slope": 1, "bare_mean": 1, "bare_slope": 1, "bare_own": 1, "variance": 2,
-          "bare_variance": 2, "common": 2, "linear": 2, "skewness": 0, "power_variance": 0, "together": 0}
+          "bare_variance": 2, "common": 2, "linear": 2, "skewness": 0, "together": 0, "tied": 0}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,8 +166,9 @@ def at_overlaps(kernel: Kernel, stored: Stored, n: int, lone: FloatArray) -> tup
     """Each fact (R, E) at n nodes in a row over the overlap of its value with what wrong picks attend to.
 
     Most wrong picks of long sequences attend to one token. Its overlap moves all labels that were attended wrongly
-    together against those that were attended rightly; given it, it moves nothing but their means. A fact that weighs
-    less than `lone` (R,) has the mean alone, at the first of its nodes."""
+    together against those that were attended rightly; given it, it moves nothing but their means. The last class is the
+    label of that token, whose own strength it is, too. A fact that weighs less than `lone` (R,) has the mean alone, at
+    the first of its nodes."""
     x, w = gauss_hermite(n)
     facts, draw = kernel.own.shape[1], kernel.draw
     few = (kernel.weight < lone[:, None])[..., None]
@@ -177,17 +178,23 @@ def at_overlaps(kernel: Kernel, stored: Stored, n: int, lone: FloatArray) -> tup
         draw = dataclasses.replace(draw, back=np.repeat(draw.back, n, axis=-1) * w.reshape(len(w), scores, 1, -1))
     kernel = kernel.repeated(n, facts)
     kernel = dataclasses.replace(kernel, weight=kernel.weight * w, draw=draw)
-    agreed = np.repeat(rf.agreement(stored.best) * stored.bare, n, axis=1)
-    common, share = np.sqrt(agreed) * x, stored.groups.share[:, None]
-    before = stored.repeated(n, facts)
+    before, share = stored.repeated(n, facts), stored.groups.share[:, None]
+    agreed = rf.agreement(before.best) * before.bare
+    common, token = np.sqrt(agreed) * x, kernel.tied * np.sqrt(before.bare) * x
+    last, kept = np.arange(share.shape[-1]) == share.shape[-1] - 1, share - stored.groups.taken[:, None]
     missed = stored.missed[:, None, None]
     deviation = share * before.bias + before.rest + before.picks * before.pick[..., None] - before.mean[..., None]
-    moved = rf.stored_common(share, missed, common[..., None], agreed[..., None], deviation)
+    off = 1 - share - missed
+    along = np.where(last, kept * token[..., None], off * common[..., None])
+    rest_given = off**2 * agreed[..., None]
+    given = last * (kernel.tied**2 * before.bare)[..., None]
+    moved = rf.stored_common(along, rest_given + kept**2 * given, deviation)
     square = np.maximum(before.square + (before.weight * moved).sum(-1), SPECK * before.square)
-    off, fall = 1 - share - missed, before.square / square
+    fall, token = before.square / square, last * token[..., None]
     return kernel, dataclasses.replace(
-        before, rest=before.rest + off * common[..., None], common=common, square=square, best=0 * before.best,
-        rest_variance=np.maximum(before.rest_variance - off**2 * agreed[..., None], 0),
+        before, bias=before.bias + token, rest=before.rest + along - share * token, common=common, square=square,
+        best=0 * before.best, spread=np.maximum(before.spread - given, 0),
+        rest_variance=np.maximum(before.rest_variance - rest_given, 0),
         shared=1 - (1 - before.shared) * fall, known=1 - (1 - before.known) * fall)
 
 

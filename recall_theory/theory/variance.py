@@ -87,16 +87,16 @@ def answers(seeds: Seeds, kernel: Kernel, stored: Stored, own: OwnLabel, kinds: 
     power, square = kinds.power[..., None], own.lead**2
     power = power + square / np.maximum(V - 1, 1)[:, None, None]
     wider = 1 + d[:, None, None] * own.astray / power  # squared: the noise of the own output to a competitor's
-    third = kinds.mean**3 + 3 * kinds.mean * kinds.variance + np.maximum(kinds.by_kernel, 0)**1.5 * kinds.skewness
+    third = rf.third(kinds.mean, kinds.variance, np.maximum(kinds.by_kernel, 0)**1.5 * kinds.skewness)
     lean = rf.power_lean((groups.weight * groups.share).sum(-1, keepdims=True), (kinds.weight * third).sum(-1),
-                         stored.square, np.maximum(kernel.power_variance * V[:, None], 2))
+                         stored.square, np.maximum(kinds.varied * V[:, None], 2))
     in_all = weight[:, None] * W
     if have_tails(seeds, kernel, accuracy):
         accuracy = dataclasses.replace(accuracy, logit=2 * accuracy.logit)
-    varied = kernel.power_variance + tails_in_power(seeds, kernel, accuracy)
+    varied = kinds.varied + tails_in_power(seeds, kernel, accuracy)
     rows = _rows(seeds, varied, shared, wide, accuracy)
     coarse = _rows(seeds, varied, shared, wide, accuracy.coarse()) if in_all.min() < accuracy.slight else rows
-    facts = copied(fact_loops.Facts, W, in_all, kinds.power, kernel.power_variance / 4, lean, own.usual, own.weight,
+    facts = copied(fact_loops.Facts, W, in_all, kinds.power, kinds.varied / 4, lean, own.usual, own.weight,
                    own.lead, np.sqrt(wider), moved)
     each, totals = fact_loops.answers(rows, coarse, facts, _competitors(kinds, V))
 
@@ -143,7 +143,7 @@ def _rows(seeds: Seeds, varied: FloatArray, shared: FloatArray, wide: FloatArray
     chi, w_chi = gauss_of_gamma(2 / seeds.d, accuracy.chi, root=True)
     lengths = (a.reshape(*power.shape[:2], -1) for a in (
         power[..., None] + 0 * chi[:, None, None], 0 * power[..., None] + chi[:, None, None],
-        w_power[..., None] * w_chi[:, None, None]))
+        np.maximum(w_power, 0)[..., None] * w_chi[:, None, None]))  # joined by splines, they may be just below 0
     return copied(fact_loops.Rows, seeds.V, seeds.d, shared, wide, *lengths, *gauss_legendre(accuracy.noise),
                   *_points_of_gain(accuracy.gain), _to_points(accuracy.logit), accuracy.cells * (accuracy.pair - 1) + 1,
                   accuracy.slight, accuracy.negligible, seeds.sphere)

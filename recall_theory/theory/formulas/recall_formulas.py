@@ -88,8 +88,7 @@ stored_square = _moment(
 
 stored_common = _moment(
     "stored.common", "What an overlap that wrong picks have in common adds to the mean square of a label's strength"
-)(lambda share, missed, common, agreed, deviation: (
-    (1 - share - missed)**2 * (common**2 - agreed) + 2 * (1 - share - missed) * common * deviation))
+)(lambda common, agreed, deviation: common**2 - agreed + 2 * common * deviation)
 
 quantiser_square = _quantised(
     "recall.stored.quantised", "What Val's quantisation adds to the mean square of a label's strength", regime="leading"
@@ -126,13 +125,15 @@ own_astray = _moment(
     + copied * itself**2 / lam))
 
 
-@_moment("power_variance", "Relative variance of the sum of the competitors' squared strengths", "attention right")
-def power_variance(V: Real, lam: Real, mean: Real, variance: Real, fourth: Real) -> Real:
-    """(E theta^4/(E theta^2)^2 - 1)/V."""
-    i, t2 = 1 / lam, mean**2
-    quartic = (t2**2 * (3 * i**2 + i**3) + 6 * t2 * variance * (i + 4 * i**2 + i**3)
-               + fourth * variance**2 * (1 + 6 * i + 7 * i**2 + i**3))
-    return (quartic / (t2 * i + variance * (1 + i))**2 - 1) / V
+third = _moment("competitor.third", "Third moment of a kind's strength")(
+    lambda mean, variance, cumulant: mean**3 + 3 * mean * variance + cumulant)
+
+fourth = _moment("competitor.fourth", "Mean fourth power of a kind's strength")(
+    lambda mean, variance, kurtosis: mean**4 + 6 * mean**2 * variance + kurtosis * variance**2)
+
+power_variance = _moment(
+    "power_variance", "Relative variance of the sum of the competitors' squared strengths"
+)(lambda V, square, fourth: (fourth / square**2 - 1) / V)
 
 
 power_lean = _moment(
