@@ -135,7 +135,6 @@ power_variance = _moment(
     "power_variance", "Relative variance of the sum of the competitors' squared strengths"
 )(lambda V, square, fourth: (fourth / square**2 - 1) / V)
 
-
 power_lean = _moment(
     "power.lean", "What the right label's strength loses per relative excess of the competitors' power",
     "leading in the skewness of strengths; modelled where attention is not right"
