@@ -179,18 +179,19 @@ def at_overlaps(kernel: Kernel, stored: Stored, n: int, lone: FloatArray) -> tup
     kernel = kernel.repeated(n, facts)
     kernel = dataclasses.replace(kernel, weight=kernel.weight * w, draw=draw)
     before, share = stored.repeated(n, facts), stored.groups.share[:, None]
-    agreed = rf.agreement(before.best) * before.bare
-    common, token = np.sqrt(agreed) * x, kernel.tied * np.sqrt(before.bare) * x
-    last, kept = np.arange(share.shape[-1]) == share.shape[-1] - 1, share - stored.groups.taken[:, None]
     missed = stored.missed[:, None, None]
-    deviation = share * before.bias + before.rest + before.picks * before.pick[..., None] - before.mean[..., None]
-    off = 1 - share - missed
-    along = np.where(last, kept * token[..., None], off * common[..., None])
+    agreed = rf.agreement(before.best) * before.bare
+    common, off = np.sqrt(agreed) * x, 1 - share - missed
     rest_given = off**2 * agreed[..., None]
-    given = last * (kernel.tied**2 * before.bare)[..., None]
+    # the token's own label, the last class: its right picks store the overlap, less what all labels store of it
+    last, kept = np.arange(share.shape[-1]) == share.shape[-1] - 1, share - stored.groups.taken[:, None]
+    token, given = (last * a[..., None] for a in (
+        kernel.tied * np.sqrt(before.bare) * x, kernel.tied**2 * before.bare))
+    along = np.where(last, kept * token, off * common[..., None])
+    deviation = share * before.bias + before.rest + before.picks * before.pick[..., None] - before.mean[..., None]
     moved = rf.stored_common(along, rest_given + kept**2 * given, deviation)
     square = np.maximum(before.square + (before.weight * moved).sum(-1), SPECK * before.square)
-    fall, token = before.square / square, last * token[..., None]
+    fall = before.square / square
     return kernel, dataclasses.replace(
         before, bias=before.bias + token, rest=before.rest + along - share * token, common=common, square=square,
         best=0 * before.best, spread=np.maximum(before.spread - given, 0),
