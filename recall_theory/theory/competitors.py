@@ -58,16 +58,16 @@ def kinds(seeds: Seeds, kernel: Kernel, stored: Stored, counts: int, accuracy: A
     moments = [np.concatenate(column, axis=-1) for column in zip(*(column for _, column in parts), strict=True)]
     weight = np.where(weight * seeds.V[:, None, None] > LEAST_EXPECTED, weight, 0)
     keep = (weight > 0).any(axis=(0, 1))
-    mean, variance, by_kernel, _ = (part[..., keep] for part in moments)
+    weight, mean, variance, by_kernel, _ = (part[..., keep] for part in (weight, *moments))
     group = np.repeat(np.arange(len(parts)), [part.shape[-1] for part, _ in parts])[keep]
     others = np.maximum(seeds.V - 1, 1)
     # of the kernel at a given score, which is a part of what it varies by
     spread = np.maximum((stored.weight * stored.spread).sum(-1), kernel.variance)
     skewness = kernel.skewness * (kernel.variance / spread)**(3 / 2)
-    found = Kinds(weight[..., keep], mean, variance, np.clip(by_kernel, 0, variance),
+    found = Kinds(weight, mean, variance, np.clip(by_kernel, 0, variance),
                   np.where(np.abs(skewness) > SYMMETRIC, skewness, 0)[..., None],
                   np.maximum(seeds.V - 2, 1)[:, None] * stored.square,
-                  power_variance(seeds, weight[..., keep], mean, variance), group.astype(float),
+                  power_variance(seeds, weight, mean, variance), group.astype(float),
                   np.stack([others, np.ones_like(others)][:len(parts)], axis=-1), kernel.broader)
     if not have_tails(seeds, kernel, accuracy):
         return found
