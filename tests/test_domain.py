@@ -105,8 +105,10 @@ def test_what_is_asked_for_is_seldom_outside():
     ({"d": 385, "L": 8, "m": 80, "activation": "x**2 - 1", "trigger_in_value": False}, None),
     ({"L": 2000}, "L/V = 31.2 is above 16"),
     ({"eta": 1.0, "gamma": 1e4}, "leave logits of up to"),
-    ({"V": 48, "eta": 1e-6, "gamma": 1e9}, "V = 48 is below 64, the least that was checked at finite rates"),
-    ({"L": 40, "eta": 1e-6, "gamma": 1e9}, "L/V = 0.625 is above 0.5, the most that was checked at finite rates"),
+    ({"V": 24, "eta": 1e-6, "gamma": 1e9}, "V = 24 is below 32, the least that was checked at finite rates"),
+    ({"L": 80, "eta": 1e-6, "gamma": 1e9}, "L/V = 1.25 is above 1, the most that was checked at finite rates"),
+    ({"L": 40, "eta": 1e-6, "gamma": 1e9, "trigger_in_value": False}, "L/V = 0.625 is above 0.5"),
+    ({"L": 40, "eta": 1e-6, "gamma": 1e9}, None),
     ({"eta": 1e-6, "gamma": 1e9}, None),
     ({"m": 64, "embedding": "orthogonal"}, "no prediction for orthogonal embeddings with an MLP"),
 ])

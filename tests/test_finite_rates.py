@@ -7,18 +7,22 @@ import pytest
 from support import of_one_group, shipped
 
 from recall_theory import Setting, predict, predict_many, simulate
+from recall_theory.numerics.quadrature import gauss_hermite
 from recall_theory.settings import SettingError
+from recall_theory.simulate.data import Samples, draw_embeddings
+from recall_theory.simulate.three_step import train
 from recall_theory.theory import finite_rates, formulas
 from recall_theory.theory.accuracy import DEFAULT
 from recall_theory.theory.domain import Batch
 from recall_theory.theory.finite_rates import competing_labels
+from recall_theory.theory.seed import shape_score
 from recall_theory.theory.soft_attention import Softmax, labels, soft_seeds
 
 SIZES = {"V": 96.0, "L": 24.0, "d": 48.0, "N": 2400.0}
 
 
-def softmax(beta, embedding="sphere"):
-    return Softmax(soft_seeds(Batch.of(**SIZES, embedding=embedding, beta=beta), DEFAULT), DEFAULT)
+def softmax(beta, embedding="sphere", **sizes):
+    return Softmax(soft_seeds(Batch.of(**(SIZES | sizes), embedding=embedding, beta=beta), DEFAULT), DEFAULT)
 
 
 def rates(beta):
@@ -50,6 +54,73 @@ def test_moments_of_the_weights_by_sampling(beta):
         assert abs(score - (w * noise).sum() / w.sum()) < 0.1
 
 
+@pytest.mark.parametrize("beta", [1e5, 1e7])
+def test_the_weights_in_long_sequences_of_a_small_vocabulary(beta):
+    """Of which the noise holds nearly all tokens: V = 18, L = 120. The law has a vocabulary's sum in two moments."""
+    found = softmax(beta, V=18.0, L=120.0, d=164.0, N=412.0)
+    heat, snr = found.soft.heat[-1], found.seeds.snr[-1]  # a large lead
+    rng = np.random.default_rng(2)
+    for zeta in (0.0, 1.0):
+        u = np.broadcast_to(rng.standard_normal((1, 68000)), (len(found.soft.heat), 68000))
+        scores = np.append(shape_score(found.seeds, u)[-1].reshape(4000, 17), np.full((4000, 1), zeta), axis=1)
+        counts = rng.multinomial(119, np.full(18, 1 / 18), size=4000)
+        a = 1 / (1 + (counts * np.exp(heat * (scores - zeta - snr))).sum(-1))
+        one, two = ((x[-1, 0] @ found.w_vocabulary)
+                    for x in found.weights(found.soft.at(np.full((len(found.soft.heat), 1), zeta))))
+        assert abs(one - a.mean()) < 0.02 + 5 * a.std() / 4000**0.5
+        assert abs(two - (a**2).mean()) < 0.02 + 5 * (a**2).std() / 4000**0.5
+
+
+def test_counts_and_scores_are_tied_as_in_the_simulator():
+    """Their correlation over a seed's labels, with few samples each and the trigger in the values. One that pulled
+    three times as much on a label's token, as up to law 36, is rejected."""
+    setting = Setting(V=57, L=3, d=202, N=163)
+    seen = []
+    for seed in np.random.SeedSequence(5).spawn(60):
+        embeddings, drawn = seed.spawn(2)
+        samples = Samples(setting, drawn)
+        trained = train(setting, draw_embeddings(setting, np.random.default_rng(embeddings)), samples)
+        seen.append(np.corrcoef(trained.scores, samples.counts)[0, 1])
+    error = np.std(seen) / 60**0.5
+    soft = soft_seeds(Batch.of(57.0, 3.0, 202.0, 163.0, beta=1e3), DEFAULT)
+    law = soft.weight @ soft.tie
+    assert abs(law - np.mean(seen)) < 0.02 + 4 * error  # a false alarm in 10,000
+    assert 1.5 * law - np.mean(seen) > 0.02 + 4 * error
+
+
+def test_the_tie_to_scores_leaves_counts_as_they_are():
+    """Over all scores they are as before in mean and variance, and go with the scores as they are tied; so too where
+    scores are told apart by classes."""
+    found = softmax(2e3, "gaussian", V=57.0, L=3.0, d=202.0, N=163.0)
+    found.counts = (40, 40)
+    rows, lam = len(found.soft.heat), 163 / 57
+    u, w = gauss_hermite(24)
+    for between in (0.0, 0.5):  # the variance within a class; that of their means is the rest
+        quantile = np.sqrt(1 - between) * u + np.zeros((rows, 1))
+        a, a2 = (x + np.zeros_like(quantile) for x in (0.6, 0.42))
+        c, p = finite_rates.summed_weights(found, quantile, between + 0 * a, a, a2)
+        weight = w[:, None] * p
+        mean, square = (weight * c).sum((1, 2)), (weight * c**2).sum((1, 2))
+        assert mean == pytest.approx(np.full(rows, 0.6), rel=1e-3)
+        assert square - mean**2 == pytest.approx(np.full(rows, 0.42 / lam), rel=2e-3)
+        tied = (weight * c * quantile[..., None]).sum((1, 2)) / np.sqrt(0.42 / lam)
+        assert tied == pytest.approx((1 - between) * found.soft.tie * 0.6 / np.sqrt(0.42), rel=0.05)
+
+
+# of the stored simulations, those that law 36 missed by 0.02 to 0.1: a trigger that tied counts to scores too tightly,
+# a dimension lost with keys only, weights on the noise of a small vocabulary
+FORMERLY_OFF = [("fresh", 22, "recall"), ("test", 57, "recall"), ("test", 43, "recall"), ("fresh", 17, "recall"),
+                ("test", 18, "attention_weight"), ("test", 26, "recall"), ("fresh", 60, "recall")]
+
+
+@pytest.mark.parametrize("of, V, observable", FORMERLY_OFF)
+def test_what_was_off_at_few_tokens(of, V, observable):
+    row = next(row for row in shipped(f"finite_rates_{of}")
+               if row["setting"]["V"] == V and row["setting"].get("m") is None)
+    seen, found = row["observed"][observable], getattr(predict(Setting(**row["setting"])), observable)
+    assert abs(found - seen["mean"]) < 0.01 + 2 * seen["se"]
+
+
 def test_a_softmax_that_is_not_heated_is_uniform_and_a_hot_one_an_argmax():
     cold, hot = softmax(1e-3), softmax(1e12)
     assert np.allclose(labels(cold, DEFAULT).missed, 1 - 1 / 24, atol=1e-5)
@@ -57,15 +128,17 @@ def test_a_softmax_that_is_not_heated_is_uniform_and_a_hot_one_an_argmax():
     assert (groups.weight * (groups.a - groups.a2 - groups.varied)).sum(-1).max() < 1e-6
 
 
-@pytest.mark.parametrize("changed", [{}, {"embedding": "sphere"}, {"trigger_in_value": False}])
+@pytest.mark.parametrize("changed", [
+    {}, {"embedding": "sphere"}, {"trigger_in_value": False}, {"V": 57, "L": 3, "d": 202, "N": 163},
+    {"V": 43, "L": 2, "d": 14, "N": 6028, "trigger_in_value": False}])
 def test_the_limit_is_the_limit(changed):
     """To 1e-6 as beta grows, where the limit's code takes over; and just before, by this law's own nodes."""
     sizes = {"V": 96, "L": 12, "d": 48, "N": 4800} | changed
     limit, far = predict(Setting(**sizes)), predict(Setting(**sizes, **rates(1e12)))
     assert abs(far.recall - limit.recall) < 1e-6 and abs(far.accuracy - limit.accuracy) < 1e-6
     assert far.attention == limit.attention and abs(far.attention_weight - limit.attention) < 1e-6
-    near = predict(Setting(**sizes, **rates(15 * 96 * 144)))
-    assert abs(near.recall - limit.recall) < 0.03 and near.recall != limit.recall
+    near = predict(Setting(**sizes, **rates(25 * sizes["V"] * sizes["L"]**2)))
+    assert abs(near.recall - limit.recall) < 0.004 and near.recall != limit.recall
 
 
 def test_cold_attention_is_the_mean_of_a_sequence():

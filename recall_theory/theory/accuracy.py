@@ -8,7 +8,7 @@ import math
 __all__ = ["DEFAULT", "LAW", "SEED_ROUNDING", "Accuracy"]
 
 SEED_ROUNDING = 2**-40  # seeds that differ by less, relative to what differs, differ by rounding alone
-LAW = 36  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
+LAW = 37  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,12 +89,13 @@ class Accuracy:
 
     # finite rates: a setting's seeds, their softmax, and what is read out
     soft_tau: int = 2  # of |z_trig|^2
-    soft_lead: int = 2  # of the lead at each of them
+    soft_lead: int = 2  # of the lead at each of them; twice as many where attention is not sure
     soft_query: int = 2  # of |z_EOS|^2, which scales all attention logits
     soft_cells: int = 96  # of a token's score, on each of which its density is constant
     soft_table: int = 200  # points over the logarithm of a rate, between which tables are linear
     soft_gumbel: int = 40  # points over a Gumbel variable
     soft_vocabulary: int = 3  # of the sum over the vocabulary, which differs from seed to seed
+    soft_others: int = 64  # tokens that outdo a logit, each counted where there are few
     soft_classes: int = 20  # of labels by their mean weight, which is spread where attention is soft
     soft_score: int = 4  # a fact's attention score
     soft_trigger: int = 2  # its overlap with the trigger

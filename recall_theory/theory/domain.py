@@ -24,10 +24,11 @@ from ..numerics.quantiser import FINEST
 from ..settings import MOST_BITS, SIZES, Setting, SettingError, beta_of, check_integer
 
 INSIDE = {"attention-only": 0.009, "smooth": 0.010, "rough": 0.025,
-          "finite": 0.02, "few bits": 0.013}  # largest errors in the domain, by class, at finite rates, and of Val in
+          "finite": 0.025, "few bits": 0.013}  # largest errors in the domain, by class, at finite rates, and of Val in
 # few bits
 
-LEAST_FINITE, LONGEST_FINITE = 64, 1 / 2  # V and L/V of the settings that were drawn at finite rates
+LEAST_FINITE = 32  # V at finite rates, and L/V by whether the trigger is in the values
+LONGEST_FINITE = {True: 1, False: 1 / 2}
 FEW_FINITE, LONG_FINITE = 6, 1 / 8  # N/V below which accuracy at finite rates is too high where the trigger is in keys
 # only and L is at least so many V
 BEYOND_FINITE = 0.1  # error to expect beyond these
@@ -225,8 +226,9 @@ def _outside(batch: Batch) -> Iterator[tuple[BoolArray, str, FloatArray]]:
     if batch.beta is not None:
         soft = np.full(V.shape, BEYOND_FINITE)
         yield V < LEAST_FINITE, f"V = {{V}} is below {LEAST_FINITE}, the least that was checked at finite rates", soft
-        yield L > LONGEST_FINITE * V, f"L/V = {{L/V}} is above {LONGEST_FINITE}, the most that was checked at finite " \
-            "rates", soft
+        longest = LONGEST_FINITE[in_value]
+        yield L > longest * V, f"L/V = {{L/V}} is above {longest}, the most that was checked at finite rates" \
+            + (" with the trigger in keys only" if not in_value else ""), soft
         if not in_value:
             yield (N < FEW_FINITE * V) & (L >= LONG_FINITE * V), \
                 f"N = {{N}} is below {FEW_FINITE} V while L = {{L}} is {_part(LONG_FINITE)} or more, at finite rates " \

@@ -11,10 +11,10 @@ import dataclasses
 import functools
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, ndtr, ndtri
 
 from ..numerics.arrays import TINY, FloatArray
-from ..numerics.quadrature import gauss_gamma, gauss_hermite
+from ..numerics.quadrature import gauss_hermite, gauss_of_gamma
 from ..settings import SettingError
 from .accuracy import Accuracy
 from .competitors import LEAST_EXPECTED, Kinds, power_variance
@@ -22,16 +22,17 @@ from .correct_label import OwnLabel, counts_of
 from .domain import Batch
 from .formulas import finite_rate_formulas as fr
 from .read_out import Kernel, Tokens, left_open, token_nodes
-from .recall import recall_and_accuracy
-from .seed import SeedLaws, Seeds
+from .recall import recall_and_accuracy, rules_of
+from .seed import SeedLaws, Seeds, quantile_of_score
 from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
 from .strengths import Stored
 from .training_attention import SPECK, Classes
 from .variance import answers, scatter
 
+MOST_TIED = 0.95  # guard: of a correlation that is known to leading order in V
 LARGEST_LOGIT = 300.0  # guard: acts on logits beyond which a softmax is an argmax, as far as floats tell
 NAMES = ("recall", "accuracy", "recall_std", "accuracy_std", "weight")
-COPIES = np.array([1, 2, 3])  # how often a noise token stands in a fresh sequence: more hardly ever
+COPIES = np.array([1.0, 2.0, 3.0])  # how often a noise token stands in a fresh sequence: more hardly ever up to L = V
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,9 +41,9 @@ class Value:
 
     weight: of the entry. zeta: the token's score. t = e z_trig.h, s = |h|^2, alpha: overlap of h with a token per unit
     of that token's score, own = (z_k + e z_trig).h, token = z_k.h. free: variance of a token's overlap with h that its
-    score leaves open. noise: squared norm of the noise. wobble: variance of `own`. copies: mean overlap of h with the
-    noise's tokens, per label's unit of noise. top, rest, squares: weight of the greatest noise token, of all others,
-    and the sum of their squares.
+    score leaves open. noise: squared norm of the noise. wobble: variance of `own`. copies: mean overlap of h with a
+    noise token of training that is among its own, and met: that of the square. top, rest, squares: weight of the
+    greatest noise token, of all others, and the sum of their squares.
     """
 
     weight: FloatArray
@@ -56,6 +57,7 @@ class Value:
     noise: FloatArray
     wobble: FloatArray
     copies: FloatArray
+    met: FloatArray
     top: FloatArray
     rest: FloatArray
     squares: FloatArray
@@ -65,7 +67,7 @@ def facts(seeds: Seeds, accuracy: Accuracy) -> Tokens:
     """Nodes over a fact's token."""
     u, w = (a + np.zeros((len(seeds.V), 1)) for a in gauss_hermite(accuracy.soft_score))
     n = accuracy.soft_trigger if seeds.e else 1
-    return token_nodes(seeds, u, w, n, 2, functools.partial(gauss_gamma, n=accuracy.length))
+    return token_nodes(seeds, u, w, n, 1 + seeds.e, functools.partial(gauss_of_gamma, n=accuracy.length, root=True))
 
 
 def read(soft: SoftSeeds, at: Tokens, mixed: Mixture | None) -> Value:
@@ -73,16 +75,18 @@ def read(soft: SoftSeeds, at: Tokens, mixed: Mixture | None) -> Value:
     seeds, zeta, nothing = soft.seeds, at.zeta, np.zeros_like(at.zeta)
     V, d, tau, e = seeds.V[:, None], seeds.d[:, None], seeds.tau[:, None], seeds.e
     snr, across = seeds.bounded_snr[:, None], at.across
-    a, again, top, rest, squares, tilt = 1 + nothing, nothing, nothing, nothing, nothing, nothing
+    a, again, top, rest, squares, tilt, copies, met = 1 + nothing, *[nothing] * 7
     if mixed is not None:
         # all in units of the greatest noise token's exponential
         own = soft.heat[:, None] * (zeta + snr - mixed.top[:, None])
         again = mixed.copies * np.exp(np.clip(own - soft.heat[:, None] * snr, -LARGEST_LOGIT, LARGEST_LOGIT))
         own = np.exp(np.clip(own, -LARGEST_LOGIT, LARGEST_LOGIT))
-        total = own + again + 1 + mixed.rest[:, None]
-        a, again, top, rest = own / total, again / total, 1 / total, mixed.rest[:, None] / total
+        total = own + again + mixed.often + mixed.rest[:, None]
+        a, again, top, rest = own / total, again / total, mixed.often / total, mixed.rest[:, None] / total
         squares = mixed.squares[:, None] / total**2
         tilt = top * mixed.top[:, None] + rest * mixed.score[:, None]
+        of_top, of_rest, of_squares = (share[:, None] for share in mixed.met)
+        copies, met = top * of_top + rest * of_rest, top**2 * of_top + squares * of_squares
     alike = top**2 + squares
     noise = alike + np.maximum((top + rest)**2 - alike, 0) / V  # tokens drawn twice add up
     token = a + again  # of z_k in the mixture
@@ -97,7 +101,7 @@ def read(soft: SoftSeeds, at: Tokens, mixed: Mixture | None) -> Value:
     alpha = alone + (seeds.rise[:, None] - 1) * (token * zeta + tilt) / d
     return Value(at.weight, zeta, t, s, alpha, left_open(s / d, alone, token**2 * seeds.risen[:, None] / d**2),
                  overlap + e * (a * tau + token * with_fact + with_noise), overlap, noise, noise / d,
-                 (top + rest) / V, top, rest, squares)
+                 copies, met, top, rest, squares)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,16 +128,18 @@ def stored_noise(softmax: Softmax, groups: Labels, value: Value) -> Noise:
         "a", "a2", "zeta", "varied", "spread", "tied", "astray", "squares"))
     alpha, token, free = value.alpha[..., None], value.token[..., None], value.free[..., None]
     along = fr.along(a, a2)
-    wrong = (softmax.picked(value.zeta) * value.token + value.copies)[..., None] + astray * alpha
+    picked = softmax.picked(value.zeta)
+    wrong = (picked * value.token + value.copies)[..., None] + astray * alpha
     missed = 1 - 2 * a + a2
-    drawn = (np.maximum(missed - along**2 * a2, 0) * wrong**2 + missed * free / V
-             + squares * (free + (token**2 + value.noise[..., None]) / V)) / lam
+    met = picked * value.token**2 + value.met
+    drawn = (np.maximum(missed - along**2 * a2, 0) * wrong**2 + missed * free * softmax.agreement[:, None, None]
+             + squares * (free + met[..., None])) / lam
     common = (1 - a - groups.missed[:, None, None])**2 * softmax.agreement[:, None, None] * free
     bias = value.t[..., None] + zeta * alpha + along * wrong
     slope = value.t[..., None] + zeta * alpha - wrong
     fixed = varied * slope**2 + 2 * tied * a * alpha * slope + common
     grows = np.clip(along * a / np.maximum(1 - a, TINY), 0, 1)
-    third = token**3 / V * squares**2 / np.maximum(1 - a, SPECK) / lam**2
+    third = picked[..., None] * token**3 * squares**2 / np.maximum(1 - a, SPECK) / lam**2
     spread = free + spread * alpha**2
     return Noise(wrong, bias, (1 - a - along * a) * wrong, spread, fixed, drawn, grows, third)
 
@@ -142,16 +148,15 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
                 accuracy: Accuracy) -> tuple[Kinds, FloatArray, FloatArray]:
     """Kinds of competitors, the mean (R, E) over labels that is taken from all, and E theta^2 (R, E)."""
     seeds, (R, E) = softmax.seeds, value.s.shape
-    V, lam = seeds.V[:, None], seeds.lam[:, None]
-    mean = (groups.weight[:, None] * (groups.a * groups.more)[:, None] * noise.bias
-            + groups.weight[:, None] * noise.rest).sum(-1)
-    step = fr.jump(groups.a, groups.a2)
-    n, p = counts_of(lam * groups.more * groups.a / step, accuracy.competitor, 0)
-    c = (n * step[..., None] / lam[..., None])[:, None]
+    V = seeds.V[:, None]
+    counted, p = summed_weights(softmax, groups.quantile, groups.between, groups.a, groups.a2)
+    mean = (groups.weight[:, None] * ((p * counted).sum(-1)[:, None] * noise.bias + noise.rest)).sum(-1)
+    c = counted[:, None]
     grown = 1 + np.maximum(noise.grows[..., None] * (c / groups.a[:, None, :, None] - 1), -1)
     centre = c * noise.bias[..., None] + noise.rest[..., None] - mean[..., None, None]
     # guard: acts at counts far below their mean, where scores and weights that go together leave less than nothing
-    fixed = np.maximum(c**2 * noise.spread[..., None] + noise.fixed[..., None], 0)
+    kept = c - groups.taken[:, None, :, None]  # of its own token
+    fixed = np.maximum(kept**2 * noise.spread[..., None] + noise.fixed[..., None], 0)
     varies = fixed + noise.drawn[..., None] * grown
     parts = [(groups.weight[..., None] * p, centre, varies, noise.third[..., None] * grown)]
     group, labels = [np.zeros(parts[0][0][0].size)], [np.maximum(V - 1, 1)]
@@ -160,7 +165,7 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
         parts[0] = (parts[0][0] * np.maximum(1 - found[0].sum((1, 2)), 0)[:, None, None], *parts[0][1:])
         parts.append((found[0], found[1] - mean[..., None, None], found[2], np.zeros_like(found[2])))
         # the greatest is one label, and the others are so many distinct ones
-        group.append(np.repeat([1, 1, *[2] * len(COPIES)], found[0].shape[-1]))
+        group.append(np.repeat([1, *[2] * len(COPIES)], found[0].shape[-1]))
         distinct = -V * np.expm1(-np.maximum(seeds.L - 2, 0)[:, None] / V)
         labels += [np.ones_like(V), np.maximum(distinct, 1)]
     weight = np.concatenate([part[0].reshape(R, -1) for part in parts], -1)
@@ -181,31 +186,31 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
 def _of_the_sequence(softmax: Softmax, groups: Labels, value: Value, noise: Noise, mixed: Mixture,
                      accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weight (R, K, counts), mean and variance (R, E, K, counts) of the labels whose tokens are the noise of the
-    sequence: that of the greatest weight, alone or twice, and the others, once, twice and three times."""
+    sequence: that of the greatest weight, and the others, as often as they stand there."""
     seeds, soft = softmax.seeds, softmax.soft
-    V, lam, others = seeds.V[:, None], seeds.lam[:, None], np.maximum(seeds.L - 2, 0)[:, None]
+    V, others = seeds.V[:, None], np.maximum(seeds.L - 2, 0)[:, None]
     once = others / V
-    often = np.exp(COPIES * np.log(np.maximum(once, TINY)) - once - gammaln(COPIES + 1)) * V
-    number = np.concatenate([np.exp(-once), -np.expm1(-once), often], -1) / np.maximum(V - 1, 1)
-    zeta = np.stack([mixed.top, mixed.top, *[mixed.plain] * len(COPIES)], -1)
+    often = np.exp(COPIES * np.log(np.maximum(once, TINY)) - once - gammaln(COPIES + 1))
+    number = np.concatenate([1 + 0 * once, often * np.maximum(V - 2, 0)], -1) / np.maximum(V - 1, 1)
+    zeta = np.stack([mixed.top, *[mixed.plain] * len(COPIES)], -1)
     a, a2 = ((w @ softmax.w_vocabulary) for w in softmax.weights(soft.at(zeta)))
-    step = fr.jump(a, a2)
-    n, p = counts_of(lam * a / step, accuracy.competitor, 0)
-    c = (n * step[..., None] / lam[..., None])[:, None]
+    c, p = summed_weights(softmax, quantile_of_score(seeds, zeta), 0 * zeta, a, a2)
+    c = c[:, None]
     each = value.rest / np.maximum(others, 1)
     spread = np.maximum(value.squares / np.maximum(others, 1) - each**2, 0)
-    weight = np.stack([value.top, value.top + each, *[k * each for k in COPIES]], -1)
+    weight = np.concatenate([value.top[..., None], each[..., None] * COPIES], -1)
     # a token's score moves its weight here and in training, and its overlap with the value
     heat = (soft.heat * mixed.spread)[:, None, None] * (1 - a[:, None])
-    spread = np.sqrt(np.stack([0 * spread, spread, *[k**2 * spread for k in COPIES]], -1)) * (2 - a[:, None])
-    spread[..., 2:] += (heat * value.t[..., None] + (mixed.spread[:, None] * value.alpha)[..., None])[..., 2:]
+    spread = np.sqrt(spread)[..., None] * np.append(0, COPIES) * (2 - a[:, None])
+    spread[..., 1:] += (heat * value.t[..., None] + (mixed.spread[:, None] * value.alpha)[..., None])[..., 1:]
     wrong = (groups.weight[:, None] * noise.wrong).sum(-1, keepdims=True)
     along = fr.along(a, a2)
     bias = value.t[..., None] + zeta[:, None] * value.alpha[..., None] + weight + along[:, None] * wrong
     rest = (1 - a - along * a)[:, None] * wrong
     fixed = (groups.weight[:, None] * noise.drawn).sum(-1, keepdims=True)
     norms = 0 if seeds.sphere else 2 / seeds.d[:, None, None]
-    varies = c**2 * (value.free[..., None] + spread**2 + norms * weight**2)[..., None] + fixed[..., None]
+    kept = c - softmax.taken(zeta, groups.missed)[:, None, :, None]
+    varies = kept**2 * (value.free[..., None] + spread**2 + norms * weight**2)[..., None] + fixed[..., None]
     return number[..., None] * p, c * bias[..., None] + rest[..., None], varies
 
 
@@ -228,9 +233,7 @@ def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None
         bare_variance=free, bare_own=value.token, swell=0 * seeds.V, bare_swell=0 * seeds.V,
         common=usual**2 * common, together=zero, linear=zero + usual**2, tied=zero + 1)
     label = own_label(softmax, groups, value, kernel, noise, mean)
-    points = accuracy.points_over_logit(float((seeds.d / seeds.V).max()))
-    accuracy = dataclasses.replace(accuracy, logit=points)
-    power = (groups.weight * (groups.a**2 + groups.a2 / lam)).sum(-1)[:, None]
+    power = (groups.weight * ((groups.a - groups.taken)**2 + groups.a2 / lam)).sum(-1)[:, None]
     alone = power * np.maximum(free - common, 0) + (groups.weight[:, None] * noise.drawn).sum(-1)
     shared = 1 - np.minimum(alone / square, 1)
     classes = Classes(groups.weight, groups.a / usual, groups.zeta, groups.astray, groups.varied / usual**2,
@@ -249,19 +252,33 @@ def effective_samples(softmax: Softmax, groups: Labels) -> FloatArray:
     return np.asarray(softmax.seeds.N * first**2 / second)
 
 
+def summed_weights(softmax: Softmax, quantile: FloatArray, between: FloatArray, a: FloatArray, a2: FloatArray,
+                   *, own: bool = False) -> tuple[FloatArray, FloatArray]:
+    """Sums (R, ..., nodes) of the weights of a label's samples, in units of N/V, and how likely each is. (R, ...): mean
+    of the normal quantiles of the scores of such labels' tokens, and what they vary by `between` them; two moments of
+    the samples' weights. own: of the right label, which has counts or nodes of its own."""
+    lam, tie = (x.reshape(-1, *[1] * (a.ndim - 1)) for x in (softmax.seeds.lam, softmax.soft.tie))
+    step, tie = fr.jump(a, a2), np.minimum(tie * a / np.sqrt(a2), MOST_TIED)
+    usual = lam * a / step
+    nodes = softmax.accuracy.count if own else softmax.accuracy.competitor
+    n, p = counts_of(usual, nodes, softmax.counts[0 if own else 1])
+    below = ndtri(np.clip(np.cumsum(p[..., :-1], axis=-1), TINY, 1 - SPECK))  # of a count, at any score
+    below = ndtr(fr.count_by_score(below, tie[..., None], quantile[..., None], np.minimum(between, 1)[..., None]))
+    return n * (step / lam)[..., None], np.diff(below, axis=-1, prepend=0, append=1)
+
+
 def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, noise: Noise,
               mean: FloatArray) -> OwnLabel:
     """The correct label's logit: over its count, what the vocabulary makes of its weight, lengths and noise."""
     soft, seeds = softmax.soft, softmax.seeds
-    V, lam = (size[:, None, None, None] for size in (seeds.V, seeds.lam))
+    V = seeds.V[:, None, None, None]
     logit = soft.at(value.zeta)
     a, a2 = softmax.weights(logit)
     astray = softmax.noise(logit)[0] * value.alpha + value.copies
     less = np.maximum(1 - a @ softmax.w_vocabulary, SPECK)
     wrong = (astray + softmax.copies(value.zeta) / less * value.token)[..., None, None]
-    step, more = fr.jump(a, a2), fr.samples_by_score(soft.tie[:, None], value.zeta, seeds.lam[:, None])
-    n, p = counts_of(lam[..., 0] * more[..., None] * a / step, softmax.accuracy.count, 0)
-    c, along = n * step[..., None] / lam, fr.along(a, a2)[..., None]
+    c, p = summed_weights(softmax, quantile_of_score(seeds, value.zeta)[..., None], 0 * a, a, a2, own=True)
+    along = fr.along(a, a2)[..., None]
     usual = a[..., None]
     lead = (1 - 1 / V) * (c * (value.own[..., None, None] + along * wrong) + (1 - usual - along * usual) * wrong
                           - mean[..., None, None])
@@ -273,7 +290,7 @@ def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, no
     shape = (*value.s.shape, -1)
     mean = (groups.weight * groups.a).sum(-1)[:, None, None, None]
     surplus = (effective_samples(softmax, groups) / seeds.V)[:, None, None, None] * (
-        c - usual * more[..., None, None]) / mean
+        c - (p * c).sum(-1, keepdims=True)) / mean
     share, lead, usual, surplus, astray = (
         np.broadcast_to(q, c.shape).reshape(shape) for q in (share, lead, usual / mean, surplus, astray))
     return OwnLabel(share, lead, usual, surplus, astray, kernel.own - kernel.mean)
@@ -292,7 +309,7 @@ def softened(laws: SeedLaws, missed: FloatArray, finite: FloatArray) -> dict[str
     hard = []
     near = dataclasses.replace(batch, d=np.minimum(batch.d, accuracy.wide * batch.V))
     for i, L in enumerate(batch.L):
-        one = None if L == 1 else _one(near.at(np.array([i])), accuracy)
+        one = None if L == 1 else _one(near.at(np.array([i])), float(missed[i]), accuracy)
         if one is None:
             hard.append(i)
             continue
@@ -305,17 +322,18 @@ def softened(laws: SeedLaws, missed: FloatArray, finite: FloatArray) -> dict[str
     return found
 
 
-def _one(batch: Batch, accuracy: Accuracy) -> dict[str, float] | None:
-    """One setting; None where the mean of a (1 - a) says that no weight is between 0 and 1."""
-    if batch.N[0] / batch.V[0] < accuracy.few:
-        accuracy = dataclasses.replace(accuracy, count=accuracy.few_count, competitor=accuracy.few_competitor)
-    if batch.sphere:
-        accuracy = dataclasses.replace(accuracy, chi=accuracy.chi + 1)
+def _one(batch: Batch, missed: float, accuracy: Accuracy) -> dict[str, float] | None:
+    """One setting, whose attention misses so much in the limit; None where the mean of a (1 - a) says that no weight is
+    between 0 and 1."""
+    rules = rules_of(batch, 0, missed, accuracy)
+    accuracy = rules.accuracy
+    if missed > accuracy.almost:
+        accuracy = dataclasses.replace(accuracy, soft_lead=2 * accuracy.soft_lead)
     soft = soft_seeds(batch, accuracy)
     if not np.isfinite(soft.heat).all() or not np.isfinite(soft.tie).all():
         given = ", ".join(f"{name}={getattr(batch, name)[0]:g}" for name in "VLdN")
         raise SettingError("eta", f"{given}: too far apart for the law at finite rates; leave eta and gamma out")
-    softmax = Softmax(soft, accuracy)
+    softmax = Softmax(soft, accuracy, own=rules.own, others=rules.counts)
     groups, at, weight = labels(softmax, accuracy), facts(soft.seeds, accuracy), soft.weight
     soft_share = (groups.weight * (groups.a - groups.a2 - groups.varied)).sum(-1)
     if weight @ soft_share <= accuracy.hard:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 
 import numpy as np
 from scipy.special import exp1, ndtr, ndtri
@@ -27,6 +28,7 @@ LOWEST_LOG_RATE, HIGHEST_LOG_RATE = -16.0, 5.0  # logarithms of a rate: outside,
 LEAST_RISE = 1e-10  # guard: acts where scores have an end, as on a circle, so that no cell is empty
 LEAST_SUM = 2.0**-500  # guard: acts on sums whose square would be no number
 LEAST_WEIGHT = 1e-20  # guard: keeps attention above 0, so that high powers of it are numbers
+FEW_OF = 2.5  # times the mean of a binomial number, up to which it is counted
 RARE = 1e-6  # weight of a seed below which it is left out
 
 
@@ -110,11 +112,13 @@ class Softmax:
     With X the sum of the others' exponentials in units of one's own, a = 1/(1 + X) = integral of exp(-u - u X) du, and
     exp(-u X) is a product over the tokens of a sequence: `mean` is its factor's mean over the vocabulary, from a score
     density that is constant on cells, which the exponential integral integrates exactly.
+
+    own, others: samples of the right label, and of another, that are counted each by itself; if 0, there are nodes.
     """
 
-    def __init__(self, soft: SoftSeeds, accuracy: Accuracy):
+    def __init__(self, soft: SoftSeeds, accuracy: Accuracy, *, own: int = 0, others: int = 0):
         seeds, heat = soft.seeds, soft.heat[:, None]
-        self.soft, self.seeds, self.accuracy = soft, seeds, accuracy
+        self.soft, self.seeds, self.accuracy, self.counts = soft, seeds, accuracy, (own, others)
         u = accuracy.reach * np.linspace(-1, 1, accuracy.soft_cells + 1)
         self.mass = np.diff(ndtr(u)) / (ndtr(u[-1]) - ndtr(u[0]))
         edge = shape_score(seeds, u + np.zeros((len(heat), 1))) + LEAST_RISE * u
@@ -133,15 +137,39 @@ class Softmax:
         self.scored = (falls * self.score[:, None]) @ self.mass
         slope = np.exp(np.minimum(x, HIGHEST_LOG_RATE + 1)) * f
         self.second = self.first - (np.diff(slope) / wide) @ self.mass
-        V, L = seeds.V[:, None], seeds.L[:, None]
-        self.others = np.exp((L - 2) * np.log(np.maximum(self.mean, TINY)))
-        # the sum over a vocabulary of V tokens differs from seed to seed
-        total = (V - 1) * np.clip(1 - self.mean, LEAST_SUM, 1)
+        self.others = np.exp((seeds.L[:, None] - 2) * np.log(np.maximum(self.mean, TINY)))
+        _, self.w_vocabulary = gauss_hermite(accuracy.soft_vocabulary)
+        self.rate = self._rate(square)  # (R, J, vocabulary)
+
+    def _rate(self, square: FloatArray) -> FloatArray:
+        """(R, J, vocabulary): logarithms of the rate at which a sequence's noise outdoes a logit. Of the V - 1 other
+        tokens each does by 1 - f, f of mean `mean` and E f^2 `square` (R, J); their sum differs from seed to seed.
+
+        In two moments it is a binomial number of equal parts, as it is where f is 0 or 1. Where that is too large to be
+        counted it is lognormal.
+        """
+        V, each = self.seeds.V[:, None], (self.seeds.L - 1)[:, None, None]
+        first = np.clip(1 - self.mean, LEAST_SUM, 1)
+        part = np.minimum(fr.jump(first, np.maximum(1 - 2 * self.mean + square, first**2)), 1)
+        chance, total = np.minimum(first / part, BELOW_ONE), (V - 1) * first
         log = np.log1p(np.maximum(square - self.mean**2, 0) * (V - 1) / total**2)[..., None]
-        z, self.w_vocabulary = gauss_hermite(accuracy.soft_vocabulary)
-        drawn = np.minimum(total[..., None] * np.exp(np.sqrt(log) * z - log / 2), V[..., None] - 1)
-        rate = -(L - 1)[..., None] * np.log1p(-drawn / V[..., None])
-        self.rate = np.log(np.maximum(rate, TINY))  # (R, J, vocabulary)
+        z, weight = gauss_hermite(self.accuracy.soft_vocabulary)
+        many = np.minimum(total[..., None] * np.exp(np.sqrt(log) * z - log / 2), V[..., None] - 1)
+        rate = -each * np.log1p(-many / V[..., None])
+
+        most = self.accuracy.soft_others
+        n = np.arange(min(float(V.max()) - 1, most) + 1)
+        ways = np.cumsum(np.log(np.append(1, (V[0] - n[1:]) / n[1:])))
+        among = np.exp(ways + n * np.log(chance)[..., None] + (V[..., None] - 1 - n) * np.log1p(-chance)[..., None])
+        below = np.cumsum(among, axis=-1)
+        none = np.exp(each * np.log1p(-part[..., None] * n / V[..., None]))
+        ends = np.concatenate([[0], np.cumsum(weight)])
+        for v in range(len(weight)):  # a vocabulary's quantile is the same for all logits
+            inside = np.maximum(np.minimum(below, ends[v + 1]) - np.maximum(below - among, ends[v]), 0)
+            share = (inside * none).sum(-1) / np.maximum(inside.sum(-1), TINY)
+            few = chance * (V - 1) < most / FEW_OF
+            rate[..., v] = np.where(few, -np.log(np.clip(share, TINY, 1)), rate[..., v])
+        return np.log(np.maximum(rate, TINY))
 
     def _gumbel(self, order: int) -> tuple[FloatArray, FloatArray]:
         """Logarithms of u and weights of a gamma variable of that order."""
@@ -201,6 +229,11 @@ class Softmax:
         none = np.exp((V - 1)[..., None] * np.log1p(-found))
         return np.asarray(there * (none @ w))
 
+    @functools.cached_property
+    def picks(self) -> FloatArray:
+        """(R, cells): `picked` of the cells' scores."""
+        return self.picked(self.score)
+
     def copies(self, zeta: FloatArray) -> FloatArray:
         """(R, F): the weight in a fact's own sequences of other copies of its token."""
         z, w = self._gumbel(1)
@@ -208,13 +241,19 @@ class Softmax:
         own = np.exp(-np.exp(np.minimum(log + self.soft.at(zeta)[..., None], HIGHEST_LOG_RATE + 1)))
         return np.asarray(((self.seeds.L - 1) / self.seeds.V)[:, None] * ((self._at(self.others, log) * own) @ w))
 
+    def taken(self, zeta: FloatArray, missed: FloatArray) -> FloatArray:
+        """(R, F): what all labels store of tokens of these scores on average, as noise, less what these tokens' own do;
+        missed (R,): their mean weight on noise."""
+        return np.asarray(missed[:, None] * self.picked(zeta) - self.copies(zeta))
+
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
     """Classes (R, C) of labels by their weight. a, a2: E a and E a^2 over sequences; zeta: their tokens' score; varied,
     spread, tied: variances of a and of zeta within a class, and their covariance; astray: mean score of the noise;
-    squares: of its squared weights. more: samples of a label in units of N/V, which go with the score. missed (R,):
-    weight on noise, over all."""
+    squares: of its squared weights. taken: what all labels store of their tokens on average, as noise, less what they
+    do themselves. quantile, between: mean and variance of their scores' normal quantiles. missed (R,): weight on noise,
+    over all."""
 
     weight: FloatArray
     a: FloatArray
@@ -225,7 +264,9 @@ class Labels:
     tied: FloatArray
     astray: FloatArray
     squares: FloatArray
-    more: FloatArray
+    taken: FloatArray
+    quantile: FloatArray
+    between: FloatArray
     missed: FloatArray
 
 
@@ -239,21 +280,22 @@ def labels(softmax: Softmax, accuracy: Accuracy) -> Labels:
     heat = soft.heat[:, None]
     top = softmax.weights(soft.at(3 + heat**2 / 4))[0].max(-1, keepdims=True)
     total = summed_by_class(a / top, w[:, None] * softmax.w_vocabulary + 0 * a, accuracy.soft_classes)
-    mass, z = total(np.ones(1)), zeta[..., None] + 0 * a
+    mass, z, u = total(np.ones(1)), zeta[..., None] + 0 * a, u[:, None] + 0 * a
     some = mass > EMPTY
     used = some.any(axis=0)
 
     def mean(values: FloatArray, empty: float) -> FloatArray:
         return np.asarray(np.where(some, total(values) / np.maximum(mass, EMPTY), empty))
 
-    share, score = mean(a, 1 / 2), mean(z, 0)
+    share, score, quantile = mean(a, 1 / 2), mean(z, 0), mean(u, 0)
     varied = np.maximum(mean(a * a, 1 / 4) - share**2, 0)
     second = np.maximum(mean(a2, 1 / 4) - varied, share**2)
     astray, squares = softmax.noise(soft.at(score))
-    more = fr.samples_by_score(soft.tie[:, None], score, seeds.lam[:, None])
     missed = (mass * (1 - share)).sum(-1)
+    taken = mean(softmax.taken(zeta, missed)[..., None] + 0 * a, 0)
     spread = np.maximum(mean(z * z, 0) - score**2, 0)
-    parts = (mass, share, second, score, varied, spread, mean(a * z, 0) - share * score, astray, squares, more)
+    parts = (mass, share, second, score, varied, spread, mean(a * z, 0) - share * score, astray, squares, taken,
+             quantile, np.maximum(mean(u * u, 0) - quantile**2, 0))
     names = [f.name for f in dataclasses.fields(Labels)]
     return Labels(**{name: part[:, used] for name, part in zip(names, parts, strict=False)}, missed=missed)
 
@@ -261,9 +303,9 @@ def labels(softmax: Softmax, accuracy: Accuracy) -> Labels:
 @dataclasses.dataclass(frozen=True)
 class Mixture:
     """The noise tokens of a fresh sequence, (R,): the greatest score, the sum of exponentials of all others' logits in
-    units of its own, that of their squares, the mean score by the first, and their plain mean score with its
-    standard deviation; `weight` and
-    `copies`, of the informative token among them, are numbers."""
+    units of its own, that of their squares, the mean score by the first, and their plain mean score with its standard
+    deviation; `met`, the shares of other sequences' noise of the greatest, of the others by their exponentials, and by
+    the squares of these. Numbers: `weight`, `copies` of the informative token, how `often` the greatest is there."""
 
     weight: float
     copies: float
@@ -273,6 +315,8 @@ class Mixture:
     score: FloatArray
     plain: FloatArray
     spread: FloatArray
+    met: tuple[FloatArray, FloatArray, FloatArray]
+    often: float
 
 
 def mixtures(softmax: Softmax, accuracy: Accuracy) -> list[Mixture]:
@@ -288,9 +332,13 @@ def _mixtures(softmax: Softmax, nodes: int, chance: float, copies: float, accura
     """Those of so many copies, which have this chance."""
     seeds, heat = softmax.seeds, softmax.soft.heat[:, None]
     R, L = len(heat), seeds.L
+    distinct = -seeds.V * np.expm1((L - 1) * np.log1p(-1 / seeds.V))
+    once = max(float(L[0]) - 2, 0.0) / float(seeds.V[0])
+    alone = np.exp(-once)
+    cases = [(1.0, alone), (1 + once / (1 - alone), 1 - alone)] if once > 0 else [(1.0, 1.0)]
     out = []
-    for level, weight in zip(*gauss_legendre(nodes), strict=True):
-        quantile = np.minimum(ndtri(level**(1 / np.maximum(L - 1, 1))), accuracy.reach)
+    for (level, weight), (often, of) in itertools.product(zip(*gauss_legendre(nodes), strict=True), cases):
+        quantile = np.minimum(ndtri(level**(1 / np.maximum(distinct, 1))), accuracy.reach)
         top = shape_score(seeds, quantile[:, None])[:, 0]
         below = (softmax.score < top[:, None]) * softmax.mass
         power = np.exp(np.minimum(heat * (softmax.score - top[:, None]), 0))
@@ -298,10 +346,13 @@ def _mixtures(softmax: Softmax, nodes: int, chance: float, copies: float, accura
         first, second, scored, plain = ((below * f).sum(-1) for f in (power, power**2, power * softmax.score,
                                                                       softmax.score))
         spread = np.sqrt(np.maximum((below * softmax.score**2).sum(-1) - plain**2, 0))
-        mean, score = (L - 2) * first, scored / np.maximum(first, TINY)
-        variance = (L - 2) * np.maximum(second - first**2, 0) / np.maximum(mean, LEAST_SUM)**2
+        met = (softmax.picked(top[:, None])[:, 0], *(
+            (below * f * softmax.picks).sum(-1) / np.maximum((below * f).sum(-1), TINY) for f in (power, power**2)))
+        others = np.maximum(L - 1 - often, 0)
+        mean, score = others * first, scored / np.maximum(first, TINY)
+        variance = others * np.maximum(second - first**2, 0) / np.maximum(mean, LEAST_SUM)**2
         x, w = gauss_gamma(np.minimum(variance, R), accuracy.soft_rest)
-        out += [Mixture(float(chance * weight * w[:, j].mean()), copies, top, mean * x[:, j],
-                        (L - 2) * second * x[:, j], score, plain, spread)
+        out += [Mixture(float(chance * weight * of * w[:, j].mean()), copies, top, mean * x[:, j],
+                        others * second * x[:, j], score, plain, spread, met, often)
                 for j in range(accuracy.soft_rest)]
     return out

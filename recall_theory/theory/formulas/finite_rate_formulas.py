@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 
 from ...settings import power_of_mean, square_of_logits
-from .generic import Real, exp, log, maximum, sqrt, whole
+from .generic import Real, exp, log, sqrt
 from .registry import Row, formula
 
 _finite: Row = functools.partial(formula, reference="docs/derivations/finite_rates.md")
 _SMALL = "V, d, L large; the lead far above the noise of the scores"
-_LEAST = 8  # one over the least share of a label's samples in units of N/V: acts at a few samples
 
 
 logit_lead = _finite(
@@ -57,15 +56,16 @@ along = _finite(
 @_finite("finite.count_tie", "Correlation of a label's count with its token's score, times the scores' deviation",
          regime="leading")
 def count_tie(V: Real, L: Real, d: Real, N: Real, e: Real, tau: Real) -> Real:
-    """c (2 + 3 e tau + c L (1/V + 1/d))/(V L)^2/sqrt(N/V), c = 1 - 1/L: a label of more samples pulls on its token."""
+    """c (2 + e tau + c L (1/V + 1/d))/(V L)^2/sqrt(N/V), c = 1 - 1/L: a label of more samples pulls on its token."""
     c = 1 - 1 / L
-    return c * (2 + 3 * e * tau + c * L * (1 / V + 1 / d)) / (V * L)**2 / sqrt(N / V)
+    return c * (2 + e * tau + c * L * (1 / V + 1 / d)) / (V * L)**2 / sqrt(N / V)
 
 
-@_finite("finite.samples_by_score", "Samples of a label whose token scores zeta, in units of N/V", regime="regression")
-def samples_by_score(tie: Real, zeta: Real, lam: Real) -> Real:
-    """1 + rho zeta/sqrt(lam), rho the correlation; at least 1/8."""
-    return maximum(1 + tie * zeta / sqrt(lam), whole(1, lam) / _LEAST)
+count_by_score = _finite(
+    "finite.count_by_score", "Normal quantile of a label's count, given its token's mean score",
+    regime="scores and quantiles of counts are jointly normal",
+    limits="x where they are not tied, or the class is all labels"
+)(lambda counted, tie, zeta, between: (counted - tie * zeta) / sqrt(1 - (1 - between) * tie**2))
 
 
 length_branch = _finite(
