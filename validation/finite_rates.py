@@ -6,10 +6,10 @@
 Two sets are drawn before any prediction of finite rates is looked at: one of 40 settings to develop with, one of 80
 that nobody looks at until the law is written down. The first look at those showed an error, which was mended; the
 fresh set of 60 was drawn after that, and the latest after law 11. The first under law 37 showed one more error, in long
-sequences; the last, drawn after it was mended, is what says how good the law is. Sizes are log-uniform: V 16 to 1,024, L 2 to 256, d 8 to 384, N/V 1 to 500 and, in one setting of five, m 32 to 1,024;
-embeddings are gaussian or sphere in turn,
-with the trigger in the values or in the keys alone; beta*T is log-uniform from 0.5 to 15, T being the leading term of
-the trigger's score.
+sequences; the last, drawn after it was mended, is what says how good the law is. Sizes are log-uniform: V 16 to 1,024,
+L 2 to 256, d 8 to 384, N/V 1 to 500 and, in one setting of five, m 32 to 1,024; embeddings are gaussian or sphere in
+turn, with the trigger in the values or in the keys alone; beta*T is log-uniform from 0.5 to 15, T being the leading
+term of the trigger's score.
 A setting whose recall in the limit is predicted within 0.03 of 0 or 1 says little and is drawn again, and so is one
 that takes long (N L above 2 10^6, N L d above 6 10^8 or N m d above 3 10^8).
 

@@ -122,8 +122,7 @@ class Noise:
 
 def stored_noise(softmax: Softmax, groups: Labels, value: Value) -> Noise:
     """What each class of labels stores, as the values (R, E) read it."""
-    seeds = softmax.seeds
-    V, lam = seeds.V[:, None, None], seeds.lam[:, None, None]
+    lam = softmax.seeds.lam[:, None, None]
     a, a2, zeta, varied, spread, tied, astray, squares = (getattr(groups, name)[:, None] for name in (
         "a", "a2", "zeta", "varied", "spread", "tied", "astray", "squares"))
     alpha, token, free = value.alpha[..., None], value.token[..., None], value.free[..., None]

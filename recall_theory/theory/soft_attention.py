@@ -334,8 +334,10 @@ def _mixtures(softmax: Softmax, nodes: int, chance: float, copies: float, accura
     R, L = len(heat), seeds.L
     distinct = -seeds.V * np.expm1((L - 1) * np.log1p(-1 / seeds.V))
     once = max(float(L[0]) - 2, 0.0) / float(seeds.V[0])
-    alone = np.exp(-once)
-    cases = [(1.0, alone), (1 + once / (1 - alone), 1 - alone)] if once > 0 else [(1.0, 1.0)]
+    again = -np.expm1(-once)
+    cases = [(1 + once, 1.0)]  # copies of the greatest, on average
+    if not copies and again > accuracy.almost:
+        cases = [(1.0, 1 - again), (1 + once / again, again)]
     out = []
     for (level, weight), (often, of) in itertools.product(zip(*gauss_legendre(nodes), strict=True), cases):
         quantile = np.minimum(ndtri(level**(1 / np.maximum(distinct, 1))), accuracy.reach)
