@@ -123,8 +123,8 @@ def test_what_was_off_at_few_tokens(of, V, observable):
 
 def test_a_softmax_that_is_not_heated_is_uniform_and_a_hot_one_an_argmax():
     cold, hot = softmax(1e-3), softmax(1e12)
-    assert np.allclose(labels(cold, DEFAULT).missed, 1 - 1 / 24, atol=1e-5)
-    groups = labels(hot, DEFAULT)
+    assert np.allclose(labels(cold).missed, 1 - 1 / 24, atol=1e-5)
+    groups = labels(hot)
     assert (groups.weight * (groups.a - groups.a2 - groups.varied)).sum(-1).max() < 1e-6
 
 

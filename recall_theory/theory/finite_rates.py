@@ -143,8 +143,8 @@ def stored_noise(softmax: Softmax, groups: Labels, value: Value) -> Noise:
     return Noise(wrong, bias, (1 - a - along * a) * wrong, spread, fixed, drawn, grows, third)
 
 
-def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Noise, mixed: Mixture | None,
-                accuracy: Accuracy) -> tuple[Kinds, FloatArray, FloatArray]:
+def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Noise,
+                     mixed: Mixture | None) -> tuple[Kinds, FloatArray, FloatArray]:
     """Kinds of competitors, the mean (R, E) over labels that is taken from all, and E theta^2 (R, E)."""
     seeds, (R, E) = softmax.seeds, value.s.shape
     V = seeds.V[:, None]
@@ -160,7 +160,7 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     parts = [(groups.weight[..., None] * p, centre, varies, noise.third[..., None] * grown)]
     group, labels = [np.zeros(parts[0][0][0].size)], [np.maximum(V - 1, 1)]
     if mixed is not None:
-        found = _of_the_sequence(softmax, groups, value, noise, mixed, accuracy)
+        found = _of_the_sequence(softmax, groups, value, noise, mixed)
         parts[0] = (parts[0][0] * np.maximum(1 - found[0].sum((1, 2)), 0)[:, None, None], *parts[0][1:])
         parts.append((found[0], found[1] - mean[..., None, None], found[2], np.zeros_like(found[2])))
         # the greatest is one label, and the others are so many distinct ones
@@ -182,8 +182,8 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     return kinds, mean, square
 
 
-def _of_the_sequence(softmax: Softmax, groups: Labels, value: Value, noise: Noise, mixed: Mixture,
-                     accuracy: Accuracy) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _of_the_sequence(softmax: Softmax, groups: Labels, value: Value, noise: Noise,
+                     mixed: Mixture) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weight (R, K, counts), mean and variance (R, E, K, counts) of the labels whose tokens are the noise of the
     sequence: that of the greatest weight, and the others, as often as they stand there."""
     seeds, soft = softmax.seeds, softmax.soft
@@ -213,14 +213,13 @@ def _of_the_sequence(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     return number[..., None] * p, c * bias[..., None] + rest[..., None], varies
 
 
-def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None,
-             accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
+def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None) -> tuple[FloatArray, FloatArray]:
     """(R,) each: the chance that what is read out is answered by the fact's label, and its variance over seeds at a
     row, which is found for facts alone."""
-    seeds, value = softmax.seeds, read(softmax.soft, at, mixed)
+    seeds, accuracy, value = softmax.seeds, softmax.accuracy, read(softmax.soft, at, mixed)
     lam = seeds.lam[:, None]
     noise, free = stored_noise(softmax, groups, value), value.free
-    kinds, mean, square = competing_labels(softmax, groups, value, noise, mixed, accuracy)
+    kinds, mean, square = competing_labels(softmax, groups, value, noise, mixed)
     zero = np.zeros_like(value.s)
     common = zero + (seeds.e * seeds.beside / seeds.d)[:, None]
     # in units of the mean weight counts are Poisson and have mean 1, as in the limit
@@ -333,13 +332,12 @@ def _one(batch: Batch, missed: float, accuracy: Accuracy) -> dict[str, float] | 
         given = ", ".join(f"{name}={getattr(batch, name)[0]:g}" for name in "VLdN")
         raise SettingError("eta", f"{given}: too far apart for the law at finite rates; leave eta and gamma out")
     softmax = Softmax(soft, accuracy, own=rules.own, others=rules.counts)
-    groups, at, weight = labels(softmax, accuracy), facts(soft.seeds, accuracy), soft.weight
+    groups, at, weight = labels(softmax), facts(soft.seeds, accuracy), soft.weight
     soft_share = (groups.weight * (groups.a - groups.a2 - groups.varied)).sum(-1)
     if weight @ soft_share <= accuracy.hard:
         return None
-    recall, own = answered(softmax, groups, at, None, accuracy)
-    right = sum(mixed.weight * answered(softmax, groups, at, mixed, accuracy)[0]
-                for mixed in mixtures(softmax, accuracy))
+    recall, own = answered(softmax, groups, at, None)
+    right = sum(mixed.weight * answered(softmax, groups, at, mixed)[0] for mixed in mixtures(softmax))
     found = {"weight": float(weight @ (1 - groups.missed))}
     for name, value, scale in (("recall", recall, 1.0), ("accuracy", right, np.minimum(right / np.maximum(recall, TINY),
                                                                                       1))):

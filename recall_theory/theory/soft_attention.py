@@ -270,9 +270,9 @@ class Labels:
     missed: FloatArray
 
 
-def labels(softmax: Softmax, accuracy: Accuracy) -> Labels:
+def labels(softmax: Softmax) -> Labels:
     """The labels grouped by the weight that their sequences attend to them with, in units of the greatest."""
-    soft, seeds = softmax.soft, softmax.seeds
+    soft, seeds, accuracy = softmax.soft, softmax.seeds, softmax.accuracy
     R = len(soft.heat)
     u, w = gauss_hermite(accuracy.class_score)
     zeta = shape_score(seeds, u + np.zeros((R, 1)))
@@ -319,18 +319,18 @@ class Mixture:
     often: float
 
 
-def mixtures(softmax: Softmax, accuracy: Accuracy) -> list[Mixture]:
+def mixtures(softmax: Softmax) -> list[Mixture]:
     """Nodes over what stands beside the informative token: copies of it or none, the greatest score, and the sum of the
     rest given that."""
     often = float((softmax.seeds.L[0] - 1) / softmax.seeds.V[0])  # copies on average
     some = -np.expm1(-often)
-    return (_mixtures(softmax, accuracy.soft_top, 1 - some, 0.0, accuracy)
-            + _mixtures(softmax, -(-accuracy.soft_top // 2), some, often / some, accuracy))
+    n = softmax.accuracy.soft_top
+    return _mixtures(softmax, n, 1 - some, 0.0) + _mixtures(softmax, -(-n // 2), some, often / some)
 
 
-def _mixtures(softmax: Softmax, nodes: int, chance: float, copies: float, accuracy: Accuracy) -> list[Mixture]:
+def _mixtures(softmax: Softmax, nodes: int, chance: float, copies: float) -> list[Mixture]:
     """Those of so many copies, which have this chance."""
-    seeds, heat = softmax.seeds, softmax.soft.heat[:, None]
+    seeds, accuracy, heat = softmax.seeds, softmax.accuracy, softmax.soft.heat[:, None]
     R, L = len(heat), seeds.L
     distinct = -seeds.V * np.expm1((L - 1) * np.log1p(-1 / seeds.V))
     once = max(float(L[0]) - 2, 0.0) / float(seeds.V[0])
