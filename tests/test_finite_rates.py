@@ -1,7 +1,5 @@
 """The law at finite rates: against sampling of its own hierarchy, the simulator, its limits and finer nodes."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from support import of_one_group, shipped
@@ -183,8 +181,7 @@ def test_recall_and_its_spread_near_uniform_attention(number):
 def test_twice_as_many_nodes_move_little():
     """Of those that are of soft attention alone; the others are the limit's."""
     setting = Setting(V=96, L=12, d=48, N=2400, embedding="sphere", **rates(3.0 * 96 * 144))
-    soft = {name: n for name, n in dataclasses.asdict(DEFAULT.doubled()).items() if name.startswith("soft_")}
-    few, many = predict(setting), predict(setting, dataclasses.replace(DEFAULT, **soft))
+    few, many = predict(setting), predict(setting, DEFAULT.doubled("soft_"))
     assert abs(few.recall - many.recall) < 2e-3 and abs(few.accuracy - many.accuracy) < 2e-3
 
 

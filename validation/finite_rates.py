@@ -101,13 +101,13 @@ def compare(name: str) -> None:
     rows = json.loads((FOLDER / f"finite_rates_{name}.json").read_text())
     differences: dict[str, list[float]] = {o: [] for o in OBSERVED}
     errors: dict[str, list[float]] = {o: [] for o in OBSERVED}
-    inside: list[bool] = []
+    checked: list[bool] = []
     for row in rows:
         setting = Setting(**row["setting"])
         if setting.m is not None:
             continue
         p = predict(setting)
-        inside.append(p.checked)
+        checked.append(p.checked)
         for o in OBSERVED:
             seen, expected = row["observed"][o], getattr(p, o)
             differences[o].append(expected - seen["mean"])
@@ -116,7 +116,7 @@ def compare(name: str) -> None:
                   f"{setting.describe()}, beta T = {row['beta_lead']:.3g}")
     path = FOLDER / "finite_rates_compared.json"
     compared = json.loads(path.read_text()) if path.exists() else {}
-    for where, chosen in (("checked", np.array(inside)), ("elsewhere", ~np.array(inside))):
+    for where, chosen in (("checked", np.array(checked)), ("elsewhere", ~np.array(checked))):
         compared[f"{name}, {where}"] = {o: {
             "settings": int(chosen.sum()), "bias": round(float(np.array(differences[o])[chosen].mean()), 4),
             "mean_excess": round(float(np.array(errors[o])[chosen].mean()), 4),

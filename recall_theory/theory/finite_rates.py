@@ -41,9 +41,9 @@ class Value:
 
     weight: of the entry. zeta: the token's score. t = e z_trig.h, s = |h|^2, alpha: overlap of h with a token per unit
     of that token's score, own = (z_k + e z_trig).h, token = z_k.h. free: variance of a token's overlap with h that its
-    score leaves open. noise: squared norm of the noise. wobble: variance of `own`. copies: mean overlap of h with a
-    noise token of training that is among its own, and met: that of the square. top, rest, squares: weight of the
-    greatest noise token, of all others, and the sum of their squares.
+    score leaves open. wobble: variance of `own`. copies: mean overlap of h with a noise token of training that is among
+    its own, and met: that of the square. top, rest, squares: weight of the greatest noise token, of all others, and the
+    sum of their squares.
     """
 
     weight: FloatArray
@@ -54,7 +54,6 @@ class Value:
     free: FloatArray
     own: FloatArray
     token: FloatArray
-    noise: FloatArray
     wobble: FloatArray
     copies: FloatArray
     met: FloatArray
@@ -100,7 +99,7 @@ def read(soft: SoftSeeds, at: Tokens, mixed: Mixture | None) -> Value:
     s, alone = np.maximum(s + tilt**2 / d, SPECK), (token * zeta + e * a * snr + tilt) / d
     alpha = alone + (seeds.rise[:, None] - 1) * (token * zeta + tilt) / d
     return Value(at.weight, zeta, t, s, alpha, left_open(s / d, alone, token**2 * seeds.risen[:, None] / d**2),
-                 overlap + e * (a * tau + token * with_fact + with_noise), overlap, noise, noise / d,
+                 overlap + e * (a * tau + token * with_fact + with_noise), overlap, noise / d,
                  copies, met, top, rest, squares)
 
 
@@ -331,7 +330,7 @@ def _one(batch: Batch, missed: float, accuracy: Accuracy) -> dict[str, float] | 
     if not np.isfinite(soft.heat).all() or not np.isfinite(soft.tie).all():
         given = ", ".join(f"{name}={getattr(batch, name)[0]:g}" for name in "VLdN")
         raise SettingError("eta", f"{given}: too far apart for the law at finite rates; leave eta and gamma out")
-    softmax = Softmax(soft, accuracy, own=rules.own, others=rules.counts)
+    softmax = Softmax(soft, accuracy, (rules.own, rules.counts))
     groups, at, weight = labels(softmax), facts(soft.seeds, accuracy), soft.weight
     soft_share = (groups.weight * (groups.a - groups.a2 - groups.varied)).sum(-1)
     if weight @ soft_share <= accuracy.hard:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 
 import numpy as np
 from scipy.special import exp1, ndtr, ndtri
@@ -113,12 +112,12 @@ class Softmax:
     exp(-u X) is a product over the tokens of a sequence: `mean` is its factor's mean over the vocabulary, from a score
     density that is constant on cells, which the exponential integral integrates exactly.
 
-    own, others: samples of the right label, and of another, that are counted each by itself; if 0, there are nodes.
+    counts: of samples of the right label, and of another, that are summed over each by itself; if 0, there are nodes.
     """
 
-    def __init__(self, soft: SoftSeeds, accuracy: Accuracy, *, own: int = 0, others: int = 0):
+    def __init__(self, soft: SoftSeeds, accuracy: Accuracy, counts: tuple[int, int] = (0, 0)):
         seeds, heat = soft.seeds, soft.heat[:, None]
-        self.soft, self.seeds, self.accuracy, self.counts = soft, seeds, accuracy, (own, others)
+        self.soft, self.seeds, self.accuracy, self.counts = soft, seeds, accuracy, counts
         u = accuracy.reach * np.linspace(-1, 1, accuracy.soft_cells + 1)
         self.mass = np.diff(ndtr(u)) / (ndtr(u[-1]) - ndtr(u[0]))
         edge = shape_score(seeds, u + np.zeros((len(heat), 1))) + LEAST_RISE * u
@@ -138,22 +137,21 @@ class Softmax:
         slope = np.exp(np.minimum(x, HIGHEST_LOG_RATE + 1)) * f
         self.second = self.first - (np.diff(slope) / wide) @ self.mass
         self.others = np.exp((seeds.L[:, None] - 2) * np.log(np.maximum(self.mean, TINY)))
-        _, self.w_vocabulary = gauss_hermite(accuracy.soft_vocabulary)
-        self.rate = self._rate(square)  # (R, J, vocabulary)
+        z, self.w_vocabulary = gauss_hermite(accuracy.soft_vocabulary)
+        self.rate = self._rate(square, z)  # (R, J, vocabulary)
 
-    def _rate(self, square: FloatArray) -> FloatArray:
+    def _rate(self, square: FloatArray, z: FloatArray) -> FloatArray:
         """(R, J, vocabulary): logarithms of the rate at which a sequence's noise outdoes a logit. Of the V - 1 other
         tokens each does by 1 - f, f of mean `mean` and E f^2 `square` (R, J); their sum differs from seed to seed.
 
         In two moments it is a binomial number of equal parts, as it is where f is 0 or 1. Where that is too large to be
-        counted it is lognormal.
+        counted it is lognormal, at normal quantiles z (vocabulary,).
         """
         V, each = self.seeds.V[:, None], (self.seeds.L - 1)[:, None, None]
         first = np.clip(1 - self.mean, LEAST_SUM, 1)
         part = np.minimum(fr.jump(first, np.maximum(1 - 2 * self.mean + square, first**2)), 1)
         chance, total = np.minimum(first / part, BELOW_ONE), (V - 1) * first
         log = np.log1p(np.maximum(square - self.mean**2, 0) * (V - 1) / total**2)[..., None]
-        z, weight = gauss_hermite(self.accuracy.soft_vocabulary)
         many = np.minimum(total[..., None] * np.exp(np.sqrt(log) * z - log / 2), V[..., None] - 1)
         rate = -each * np.log1p(-many / V[..., None])
 
@@ -163,11 +161,11 @@ class Softmax:
         among = np.exp(ways + n * np.log(chance)[..., None] + (V[..., None] - 1 - n) * np.log1p(-chance)[..., None])
         below = np.cumsum(among, axis=-1)
         none = np.exp(each * np.log1p(-part[..., None] * n / V[..., None]))
-        ends = np.concatenate([[0], np.cumsum(weight)])
-        for v in range(len(weight)):  # a vocabulary's quantile is the same for all logits
+        few = chance * (V - 1) < most / FEW_OF
+        ends = np.concatenate([[0], np.cumsum(self.w_vocabulary)])
+        for v in range(len(z)):  # a vocabulary's quantile is the same for all logits
             inside = np.maximum(np.minimum(below, ends[v + 1]) - np.maximum(below - among, ends[v]), 0)
             share = (inside * none).sum(-1) / np.maximum(inside.sum(-1), TINY)
-            few = chance * (V - 1) < most / FEW_OF
             rate[..., v] = np.where(few, -np.log(np.clip(share, TINY, 1)), rate[..., v])
         return np.log(np.maximum(rate, TINY))
 
@@ -339,7 +337,7 @@ def _mixtures(softmax: Softmax, nodes: int, chance: float, copies: float) -> lis
     if not copies and again > accuracy.almost:
         cases = [(1.0, 1 - again), (1 + once / again, again)]
     out = []
-    for (level, weight), (often, of) in itertools.product(zip(*gauss_legendre(nodes), strict=True), cases):
+    for level, weight in zip(*gauss_legendre(nodes), strict=True):
         quantile = np.minimum(ndtri(level**(1 / np.maximum(distinct, 1))), accuracy.reach)
         top = shape_score(seeds, quantile[:, None])[:, 0]
         below = (softmax.score < top[:, None]) * softmax.mass
@@ -350,11 +348,13 @@ def _mixtures(softmax: Softmax, nodes: int, chance: float, copies: float) -> lis
         spread = np.sqrt(np.maximum((below * softmax.score**2).sum(-1) - plain**2, 0))
         met = (softmax.picked(top[:, None])[:, 0], *(
             (below * f * softmax.picks).sum(-1) / np.maximum((below * f).sum(-1), TINY) for f in (power, power**2)))
-        others = np.maximum(L - 1 - often, 0)
-        mean, score = others * first, scored / np.maximum(first, TINY)
-        variance = others * np.maximum(second - first**2, 0) / np.maximum(mean, LEAST_SUM)**2
-        x, w = gauss_gamma(np.minimum(variance, R), accuracy.soft_rest)
-        out += [Mixture(float(chance * weight * of * w[:, j].mean()), copies, top, mean * x[:, j],
-                        others * second * x[:, j], score, plain, spread, met, often)
-                for j in range(accuracy.soft_rest)]
+        score = scored / np.maximum(first, TINY)
+        for often, of in cases:
+            others = np.maximum(L - 1 - often, 0)
+            mean = others * first
+            variance = others * np.maximum(second - first**2, 0) / np.maximum(mean, LEAST_SUM)**2
+            x, w = gauss_gamma(np.minimum(variance, R), accuracy.soft_rest)
+            out += [Mixture(float(chance * weight * of * w[:, j].mean()), copies, top, mean * x[:, j],
+                            others * second * x[:, j], score, plain, spread, met, often)
+                    for j in range(accuracy.soft_rest)]
     return out
