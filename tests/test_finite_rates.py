@@ -137,6 +137,17 @@ def test_the_limit_is_the_limit(changed):
     assert far.attention == limit.attention and abs(far.attention_weight - limit.attention) < 1e-6
     near = predict(Setting(**sizes, **rates(25 * sizes["V"] * sizes["L"]**2)))
     assert abs(near.recall - limit.recall) < 0.004 and near.recall != limit.recall
+    assert abs(near.accuracy - limit.accuracy) < 0.006
+
+
+@pytest.mark.parametrize("V, L, d, N", [(32, 64, 32, 3200), (43, 17, 17, 1100), (64, 20, 16, 2000)])
+def test_hot_attention_that_is_not_sure_is_the_limits_too(V, L, d, N):
+    """Up to law 37 accuracy fell the further the hotter the softmax was: to 0.25 for 0.58 at the first of these."""
+    sizes = {"V": V, "L": L, "d": d, "N": N}
+    limit = predict(Setting(**sizes))
+    hot, hotter = (predict(Setting(**sizes, **rates(times * V * L**2))) for times in (1e2, 1e5))
+    assert limit.attention < 0.98
+    assert abs(hot.accuracy - limit.accuracy) < 0.012 and abs(hotter.accuracy - limit.accuracy) < 0.012
 
 
 def test_cold_attention_is_the_mean_of_a_sequence():

@@ -8,7 +8,7 @@ import math
 __all__ = ["DEFAULT", "LAW", "SEED_ROUNDING", "Accuracy"]
 
 SEED_ROUNDING = 2**-40  # seeds that differ by less, relative to what differs, differ by rounding alone
-LAW = 37  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
+LAW = 38  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,14 +24,14 @@ from ..numerics.quantiser import FINEST
 from ..settings import MOST_BITS, SIZES, Setting, SettingError, beta_of, check_integer
 
 INSIDE = {"attention-only": 0.009, "smooth": 0.010, "rough": 0.025,
-          "finite": 0.025, "few bits": 0.013}  # largest errors in the domain, by class, at finite rates, and of Val in
+          "finite": 0.03, "few bits": 0.013}  # largest errors in the domain, by class, at finite rates, and of Val in
 # few bits
 
 LEAST_FINITE = 32  # V at finite rates, and L/V by whether the trigger is in the values
 LONGEST_FINITE = {True: 1, False: 1 / 2}
 FEW_FINITE, LONG_FINITE = 6, 1 / 8  # N/V below which accuracy at finite rates is too high where the trigger is in keys
 # only and L is at least so many V
-BEYOND_FINITE = 0.1  # error to expect beyond these
+BEYOND_FINITE = 0.15  # error to expect beyond these
 
 LEAST = {"V": 16, "d": 8, "m": 32, "N/V": 1}  # of the settings that were drawn
 LARGEST = {"d/V": 24, "L/V": 16}  # likewise: the largest ratios to V

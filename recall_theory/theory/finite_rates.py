@@ -198,8 +198,9 @@ def _of_the_sequence(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     spread = np.maximum(value.squares / np.maximum(others, 1) - each**2, 0)
     weight = np.concatenate([value.top[..., None], each[..., None] * COPIES], -1)
     # a token's score moves its weight here and in training, and its overlap with the value
-    heat = (soft.heat * mixed.spread)[:, None, None] * (1 - a[:, None])
-    spread = np.sqrt(spread)[..., None] * np.append(0, COPIES) * (2 - a[:, None])
+    steep = (1 - a2 / a)[:, None]
+    heat = (soft.heat * mixed.spread)[:, None, None] * steep
+    spread = np.sqrt(spread)[..., None] * np.append(0, COPIES) * (1 + steep)
     spread[..., 1:] += (heat * value.t[..., None] + (mixed.spread[:, None] * value.alpha)[..., None])[..., 1:]
     wrong = (groups.weight[:, None] * noise.wrong).sum(-1, keepdims=True)
     along = fr.along(a, a2)
