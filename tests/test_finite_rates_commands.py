@@ -9,6 +9,7 @@ from recall_theory import Setting, predict
 from recall_theory.commands.capacity import _rates as rates_in_words
 from recall_theory.settings import N_TEST
 from recall_theory.simulate import run
+from recall_theory.theory import solve
 from recall_theory.theory.capacity import capacity
 from recall_theory.theory.solve import WITHIN, rates_of_limit
 from recall_theory.verification.problem import THREE_STEP_RECALL, observe_exactly
@@ -56,6 +57,21 @@ def test_the_limit_holds_from_there_on_and_not_before():
     assert gap(least) == pytest.approx(WITHIN, rel=0.5)
     assert rates_of_limit(predict(setting.replace(L=1))) == 0
     assert rates_of_limit(predict(setting.replace(m=64))) is None
+
+
+def test_rates_are_not_sought_for_ever_where_the_two_laws_differ(monkeypatch):
+    """At V = 14 no rate brings them within 0.01: that is seen from the first steps, and is so at the last one."""
+    at, asked = solve.predictions_at, []
+
+    def counted(batch):
+        asked.append(batch.beta)
+        return at(batch)
+
+    monkeypatch.setattr(solve, "predictions_at", counted)
+    in_limit = predict(Setting(V=14, L=8, d=5, N=2743, trigger_in_value=False))
+    assert rates_of_limit(in_limit) is None and len(asked) < solve.MOST_RATE_STEPS / 2
+    last = predict(in_limit.setting.replace(eta=1e-9, gamma=asked[0] * 1e9 * solve.RATE_STEP**solve.MOST_RATE_STEPS))
+    assert max(abs(last.recall - in_limit.recall), abs(last.accuracy - in_limit.accuracy)) > WITHIN
 
 
 def test_capacity_falls_with_the_length_at_finite_rates_only():

@@ -44,6 +44,7 @@ SOUGHT_LARGEST = ("V", "L")  # sizes whose largest value is sought
 WITHIN = 1 / 100  # of the limit's recall and accuracy: what counts as its holding
 CLEAR, LITTLE = 1 / 50, 4  # of WITHIN, and of the gap before: one that the next step is not expected to raise to it
 RATE_STEP, MOST_RATE_STEPS = 2, 12  # in eta*gamma, on the way to where the limit holds
+STEPS_TO_FALL, FALLEN = 3, 0.9  # so many steps that leave more than this part of a gap will not close it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,7 +200,8 @@ def rates_of_limit(in_limit: Prediction) -> float | None:
     """About the least eta*gamma from which on recall and accuracy are within 0.01 of their limits `in_limit`, as
     eta -> 0; 0 where that is so at uniform attention, as of one token, and None where finite rates have no law.
 
-    It is sought from the formula `least_rates` by factors of two, and interpolated between the last two. Where the
+    It is sought from the formula `least_rates` by factors of two, and interpolated between the last two; where a factor
+    of eight leaves more than 0.9 of the distance the two laws differ by more than 0.01 and it is None too. Where the
     second is far closer than 0.01 too, or hardly less close than the first, and the last of all is closer than 0.005,
     those between are taken to be within 0.01.
 
@@ -218,18 +220,20 @@ def rates_of_limit(in_limit: Prediction) -> float | None:
         return 0.0
     try:
         beta = float(least_rates(s.V, s.L, WITHIN))
-        new = gap(beta)
+        gaps = [new := gap(beta)]
         rising = new > WITHIN
         for taken in range(1, MOST_RATE_STEPS + 1):
             before, old = beta, new
             beta *= RATE_STEP if rising else 1 / RATE_STEP
-            new = gap(beta)
+            gaps.append(new := gap(beta))
             if (new > WITHIN) != rising:  # straight in the logarithms
                 share = math.log(old / WITHIN) / math.log(old / new) if min(old, new) > 0 else old > WITHIN
                 return before * (beta / before) ** share
             if taken == 1 and not rising and new < max(CLEAR * WITHIN, LITTLE * old):
                 if gap(beta / RATE_STEP**(MOST_RATE_STEPS - 1)) < WITHIN / 2:
                     return 0.0
+            if rising and taken >= STEPS_TO_FALL and new > FALLEN * gaps[taken - STEPS_TO_FALL]:
+                return None
     except SettingError:
         return None
     return None if rising else 0.0
