@@ -24,7 +24,7 @@ from .formulas import finite_rate_formulas as fr
 from .read_out import Kernel, Tokens, left_open, token_nodes
 from .recall import recall_and_accuracy, rules_of
 from .seed import SeedLaws, Seeds, quantile_of_score
-from .soft_attention import Labels, Mixture, Softmax, SoftSeeds, labels, mixtures, soft_seeds
+from .soft_attention import Labels, Mixture, Softmax, labels, mixtures, soft_seeds
 from .strengths import Stored
 from .training_attention import SPECK, Classes
 from .variance import answers, scatter
@@ -39,7 +39,7 @@ COPIES = np.array([1.0, 2.0, 3.0])  # how often a noise token stands in a fresh 
 class Value:
     """What is read out for a fact, (R, E): h = a (z_k + e z_trig) + noise, a = 1 and no noise for recall.
 
-    weight: of the entry. zeta: the token's score. t = e z_trig.h, s = |h|^2, alpha: overlap of h with a token per unit
+    weight: of the entry. t = e z_trig.h, s = |h|^2, alpha: overlap of h with a token per unit
     of that token's score, own = (z_k + e z_trig).h, token = z_k.h. free: variance of a token's overlap with h that its
     score leaves open. wobble: variance of `own`. copies: mean overlap of h with a noise token of training that is among
     its own, and met: that of the square. top, rest, squares: weight of the greatest noise token, of all others, and the
@@ -47,7 +47,6 @@ class Value:
     """
 
     weight: FloatArray
-    zeta: FloatArray
     t: FloatArray
     s: FloatArray
     alpha: FloatArray
@@ -62,6 +61,53 @@ class Value:
     squares: FloatArray
 
 
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """What training leaves behind, whatever is read out: classes of labels, and nodes (R, E) over a fact's token, with
+    what its label and the others store of that token."""
+
+    softmax: Softmax
+    groups: Labels
+    at: Tokens
+
+    @functools.cached_property
+    def logit(self) -> FloatArray:
+        """(R, E): of the fact's token."""
+        return self.softmax.soft.at(self.at.zeta)
+
+    @functools.cached_property
+    def weights(self) -> tuple[FloatArray, FloatArray]:
+        """E a and E a^2 (R, E, vocabulary) over the fact's sequences."""
+        return self.softmax.weights(self.logit)
+
+    @functools.cached_property
+    def astray(self) -> FloatArray:
+        """(R, E): mean score of the noise beside the fact's token."""
+        return self.softmax.noise(self.logit)[0]
+
+    @functools.cached_property
+    def picked(self) -> FloatArray:
+        """(R, E): the share of the fact's token in the noise of another label."""
+        return self.softmax.picked(self.at.zeta)
+
+    @functools.cached_property
+    def copies(self) -> FloatArray:
+        """(R, E): the weight of other copies of the fact's token in its own sequences."""
+        return self.softmax.copies(self.at.zeta)
+
+    @functools.cached_property
+    def counted(self) -> tuple[FloatArray, FloatArray]:
+        """`summed_weights` of the classes, (R, C, nodes)."""
+        groups = self.groups
+        return summed_weights(self.softmax, groups.quantile, groups.between, groups.a, groups.a2)
+
+    @functools.cached_property
+    def own_counted(self) -> tuple[FloatArray, FloatArray]:
+        """The same of the fact, (R, E, vocabulary, nodes)."""
+        (a, a2), quantile = self.weights, quantile_of_score(self.softmax.seeds, self.at.zeta)
+        return summed_weights(self.softmax, quantile[..., None], 0 * a, a, a2, own=True)
+
+
 def facts(seeds: Seeds, accuracy: Accuracy) -> Tokens:
     """Nodes over a fact's token."""
     u, w = (a + np.zeros((len(seeds.V), 1)) for a in gauss_hermite(accuracy.soft_score))
@@ -69,8 +115,9 @@ def facts(seeds: Seeds, accuracy: Accuracy) -> Tokens:
     return token_nodes(seeds, u, w, n, 1 + seeds.e, functools.partial(gauss_of_gamma, n=accuracy.length, root=True))
 
 
-def read(soft: SoftSeeds, at: Tokens, mixed: Mixture | None) -> Value:
+def read(trained: Trained, mixed: Mixture | None) -> Value:
     """The value that is read out: of the fact alone, or of a fresh sequence with this noise."""
+    soft, at = trained.softmax.soft, trained.at
     seeds, zeta, nothing = soft.seeds, at.zeta, np.zeros_like(at.zeta)
     V, d, tau, e = seeds.V[:, None], seeds.d[:, None], seeds.tau[:, None], seeds.e
     snr, across = seeds.bounded_snr[:, None], at.across
@@ -98,7 +145,7 @@ def read(soft: SoftSeeds, at: Tokens, mixed: Mixture | None) -> Value:
     overlap = token * at.norm + e * a * with_fact + joint
     s, alone = np.maximum(s + tilt**2 / d, SPECK), (token * zeta + e * a * snr + tilt) / d
     alpha = alone + (seeds.rise[:, None] - 1) * (token * zeta + tilt) / d
-    return Value(at.weight, zeta, t, s, alpha, left_open(s / d, alone, token**2 * seeds.risen[:, None] / d**2),
+    return Value(at.weight, t, s, alpha, left_open(s / d, alone, token**2 * seeds.risen[:, None] / d**2),
                  overlap + e * (a * tau + token * with_fact + with_noise), overlap, noise / d,
                  copies, met, top, rest, squares)
 
@@ -119,14 +166,14 @@ class Noise:
     third: FloatArray
 
 
-def stored_noise(softmax: Softmax, groups: Labels, value: Value) -> Noise:
+def stored_noise(trained: Trained, value: Value) -> Noise:
     """What each class of labels stores, as the values (R, E) read it."""
+    softmax, groups, picked = trained.softmax, trained.groups, trained.picked
     lam = softmax.seeds.lam[:, None, None]
     a, a2, zeta, varied, spread, tied, astray, squares = (getattr(groups, name)[:, None] for name in (
         "a", "a2", "zeta", "varied", "spread", "tied", "astray", "squares"))
     alpha, token, free = value.alpha[..., None], value.token[..., None], value.free[..., None]
     along = fr.along(a, a2)
-    picked = softmax.picked(value.zeta)
     wrong = (picked * value.token + value.copies)[..., None] + astray * alpha
     missed = 1 - 2 * a + a2
     met = picked * value.token**2 + value.met
@@ -142,12 +189,12 @@ def stored_noise(softmax: Softmax, groups: Labels, value: Value) -> Noise:
     return Noise(wrong, bias, (1 - a - along * a) * wrong, spread, fixed, drawn, grows, third)
 
 
-def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Noise,
+def competing_labels(trained: Trained, value: Value, noise: Noise,
                      mixed: Mixture | None) -> tuple[Kinds, FloatArray, FloatArray]:
     """Kinds of competitors, the mean (R, E) over labels that is taken from all, and E theta^2 (R, E)."""
-    seeds, (R, E) = softmax.seeds, value.s.shape
+    groups, seeds, (R, E) = trained.groups, trained.softmax.seeds, value.s.shape
     V = seeds.V[:, None]
-    counted, p = summed_weights(softmax, groups.quantile, groups.between, groups.a, groups.a2)
+    counted, p = trained.counted
     mean = (groups.weight[:, None] * ((p * counted).sum(-1)[:, None] * noise.bias + noise.rest)).sum(-1)
     c = counted[:, None]
     grown = 1 + np.maximum(noise.grows[..., None] * (c / groups.a[:, None, :, None] - 1), -1)
@@ -159,7 +206,7 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     parts = [(groups.weight[..., None] * p, centre, varies, noise.third[..., None] * grown)]
     group, labels = [np.zeros(parts[0][0][0].size)], [np.maximum(V - 1, 1)]
     if mixed is not None:
-        found = _of_the_sequence(softmax, groups, value, noise, mixed)
+        found = _of_the_sequence(trained, value, noise, mixed)
         parts[0] = (parts[0][0] * np.maximum(1 - found[0].sum((1, 2)), 0)[:, None, None], *parts[0][1:])
         parts.append((found[0], found[1] - mean[..., None, None], found[2], np.zeros_like(found[2])))
         # the greatest is one label, and the others are so many distinct ones
@@ -181,10 +228,11 @@ def competing_labels(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     return kinds, mean, square
 
 
-def _of_the_sequence(softmax: Softmax, groups: Labels, value: Value, noise: Noise,
+def _of_the_sequence(trained: Trained, value: Value, noise: Noise,
                      mixed: Mixture) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weight (R, K, counts), mean and variance (R, E, K, counts) of the labels whose tokens are the noise of the
     sequence: that of the greatest weight, and the others, as often as they stand there."""
+    softmax, groups = trained.softmax, trained.groups
     seeds, soft = softmax.seeds, softmax.soft
     V, others = seeds.V[:, None], np.maximum(seeds.L - 2, 0)[:, None]
     once = others / V
@@ -213,24 +261,25 @@ def _of_the_sequence(softmax: Softmax, groups: Labels, value: Value, noise: Nois
     return number[..., None] * p, c * bias[..., None] + rest[..., None], varies
 
 
-def answered(softmax: Softmax, groups: Labels, at: Tokens, mixed: Mixture | None) -> tuple[FloatArray, FloatArray]:
+def answered(trained: Trained, mixed: Mixture | None) -> tuple[FloatArray, FloatArray]:
     """(R,) each: the chance that what is read out is answered by the fact's label, and its variance over seeds at a
     row, which is found for facts alone."""
-    seeds, accuracy, value = softmax.seeds, softmax.accuracy, read(softmax.soft, at, mixed)
+    softmax, groups = trained.softmax, trained.groups
+    seeds, accuracy, value = softmax.seeds, softmax.accuracy, read(trained, mixed)
     lam = seeds.lam[:, None]
-    noise, free = stored_noise(softmax, groups, value), value.free
-    kinds, mean, square = competing_labels(softmax, groups, value, noise, mixed)
+    noise, free = stored_noise(trained, value), value.free
+    kinds, mean, square = competing_labels(trained, value, noise, mixed)
     zero = np.zeros_like(value.s)
     common = zero + (seeds.e * seeds.beside / seeds.d)[:, None]
     # in units of the mean weight counts are Poisson and have mean 1, as in the limit
     usual = (groups.weight * groups.a).sum(-1)[:, None]
-    share = softmax.weights(softmax.soft.at(value.zeta))[0] @ softmax.w_vocabulary
+    share = trained.weights[0] @ softmax.w_vocabulary
     kernel = Kernel(
         1, np.inf, weight=value.weight, own=share * value.own, usual=usual * value.t, mean=usual * value.t,
         slope=usual * value.alpha, variance=usual**2 * free, skewness=zero, bare_mean=zero, bare_slope=value.alpha,
         bare_variance=free, bare_own=value.token, swell=0 * seeds.V, bare_swell=0 * seeds.V,
         common=usual**2 * common, together=zero, linear=zero + usual**2, tied=zero + 1)
-    label = own_label(softmax, groups, value, kernel, noise, mean)
+    label = own_label(trained, value, kernel, noise, mean)
     power = (groups.weight * ((groups.a - groups.taken)**2 + groups.a2 / lam)).sum(-1)[:, None]
     alone = power * np.maximum(free - common, 0) + (groups.weight[:, None] * noise.drawn).sum(-1)
     shared = 1 - np.minimum(alone / square, 1)
@@ -265,17 +314,14 @@ def summed_weights(softmax: Softmax, quantile: FloatArray, between: FloatArray, 
     return n * (step / lam)[..., None], np.diff(below, axis=-1, prepend=0, append=1)
 
 
-def own_label(softmax: Softmax, groups: Labels, value: Value, kernel: Kernel, noise: Noise,
-              mean: FloatArray) -> OwnLabel:
+def own_label(trained: Trained, value: Value, kernel: Kernel, noise: Noise, mean: FloatArray) -> OwnLabel:
     """The correct label's logit: over its count, what the vocabulary makes of its weight, lengths and noise."""
-    soft, seeds = softmax.soft, softmax.seeds
+    softmax, groups, (a, a2), (c, p) = trained.softmax, trained.groups, trained.weights, trained.own_counted
+    seeds = softmax.seeds
     V = seeds.V[:, None, None, None]
-    logit = soft.at(value.zeta)
-    a, a2 = softmax.weights(logit)
-    astray = softmax.noise(logit)[0] * value.alpha + value.copies
+    astray = trained.astray * value.alpha + value.copies
     less = np.maximum(1 - a @ softmax.w_vocabulary, SPECK)
-    wrong = (astray + softmax.copies(value.zeta) / less * value.token)[..., None, None]
-    c, p = summed_weights(softmax, quantile_of_score(seeds, value.zeta)[..., None], 0 * a, a, a2, own=True)
+    wrong = (astray + trained.copies / less * value.token)[..., None, None]
     along = fr.along(a, a2)[..., None]
     usual = a[..., None]
     lead = (1 - 1 / V) * (c * (value.own[..., None, None] + along * wrong) + (1 - usual - along * usual) * wrong
@@ -332,12 +378,13 @@ def _one(batch: Batch, missed: float, accuracy: Accuracy) -> dict[str, float] | 
         given = ", ".join(f"{name}={getattr(batch, name)[0]:g}" for name in "VLdN")
         raise SettingError("eta", f"{given}: too far apart for the law at finite rates; leave eta and gamma out")
     softmax = Softmax(soft, accuracy, (rules.own, rules.counts))
-    groups, at, weight = labels(softmax), facts(soft.seeds, accuracy), soft.weight
+    groups, weight = labels(softmax), soft.weight
     soft_share = (groups.weight * (groups.a - groups.a2 - groups.varied)).sum(-1)
     if weight @ soft_share <= accuracy.hard:
         return None
-    recall, own = answered(softmax, groups, at, None)
-    right = sum(mixed.weight * answered(softmax, groups, at, mixed)[0] for mixed in mixtures(softmax))
+    trained = Trained(softmax, groups, facts(soft.seeds, accuracy))
+    recall, own = answered(trained, None)
+    right = sum(mixed.weight * answered(trained, mixed)[0] for mixed in mixtures(softmax))
     found = {"weight": float(weight @ (1 - groups.missed))}
     for name, value, scale in (("recall", recall, 1.0), ("accuracy", right, np.minimum(right / np.maximum(recall, TINY),
                                                                                       1))):
