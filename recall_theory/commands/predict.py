@@ -57,7 +57,8 @@ def predict_command(output: Output, **values: Any) -> Answer:
         least = rates_of_limit(prediction)
         data["limit_holds"] = {"eta_gamma": least, "within": WITHIN}
         if least is not None:
-            where = f"from an eta*gamma of about {number(least, 2)} on" if least else "at any eta*gamma"
+            two_digits = number(float(f"{least:.2g}"))
+            where = f"from an eta*gamma of about {two_digits} on" if least else "at any eta*gamma"
             rates = f" The limit of large eta*gamma holds within {WITHIN} {where}."
     else:
         rates = (f" At eta*gamma = {number(setting.beta)} the mean attention weight of the right token is "
