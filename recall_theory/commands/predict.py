@@ -57,8 +57,8 @@ def predict_command(output: Output, **values: Any) -> Answer:
         least = rates_of_limit(prediction)
         data["limit_holds"] = {"eta_gamma": least, "within": WITHIN}
         if least is not None:
-            two_digits = number(float(f"{least:.2g}"))
-            where = f"from an eta*gamma of about {two_digits} on" if least else "at any eta*gamma"
+            about = number(float(f"{least:.2g}"))
+            where = f"from an eta*gamma of about {about} on" if least else "at any eta*gamma"
             rates = f" The limit of large eta*gamma holds within {WITHIN} {where}."
     else:
         rates = (f" At eta*gamma = {number(setting.beta)} the mean attention weight of the right token is "

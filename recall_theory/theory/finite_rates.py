@@ -39,11 +39,11 @@ COPIES = np.array([1.0, 2.0, 3.0])  # how often a noise token stands in a fresh 
 class Value:
     """What is read out for a fact, (R, E): h = a (z_k + e z_trig) + noise, a = 1 and no noise for recall.
 
-    weight: of the entry. t = e z_trig.h, s = |h|^2, alpha: overlap of h with a token per unit
-    of that token's score, own = (z_k + e z_trig).h, token = z_k.h. free: variance of a token's overlap with h that its
-    score leaves open. wobble: variance of `own`. copies: mean overlap of h with a noise token of training that is among
-    its own, and met: that of the square. top, rest, squares: weight of the greatest noise token, of all others, and the
-    sum of their squares.
+    weight: of the entry. t = e z_trig.h, s = |h|^2, alpha: overlap of h with a token per unit of that token's score,
+    own = (z_k + e z_trig).h, token = z_k.h. free: variance of a token's overlap with h that its score leaves open.
+    wobble: variance of `own`. copies: mean overlap of h with a noise token of training that is among its own, and met:
+    that of the square. top, rest, squares: weight of the greatest noise token, of all others, and the sum of their
+    squares.
     """
 
     weight: FloatArray
@@ -81,6 +81,11 @@ class Trained:
         return self.softmax.weights(self.logit)
 
     @functools.cached_property
+    def share(self) -> FloatArray:
+        """(R, E): the first of these, over the vocabulary too."""
+        return self.weights[0] @ self.softmax.w_vocabulary
+
+    @functools.cached_property
     def astray(self) -> FloatArray:
         """(R, E): mean score of the noise beside the fact's token."""
         return self.softmax.noise(self.logit)[0]
@@ -94,6 +99,16 @@ class Trained:
     def copies(self) -> FloatArray:
         """(R, E): the weight of other copies of the fact's token in its own sequences."""
         return self.softmax.copies(self.at.zeta)
+
+    @functools.cached_property
+    def usual(self) -> FloatArray:
+        """(R,): mean weight of a label's samples."""
+        return np.asarray((self.groups.weight * self.groups.a).sum(-1))
+
+    @functools.cached_property
+    def samples(self) -> FloatArray:
+        """(R,): N (E a)^2/E a^2, as many samples of equal weight as vary a label's weight by as much."""
+        return np.asarray(self.softmax.seeds.N * self.usual**2 / (self.groups.weight * self.groups.a2).sum(-1))
 
     @functools.cached_property
     def counted(self) -> tuple[FloatArray, FloatArray]:
@@ -272,10 +287,9 @@ def answered(trained: Trained, mixed: Mixture | None) -> tuple[FloatArray, Float
     zero = np.zeros_like(value.s)
     common = zero + (seeds.e * seeds.beside / seeds.d)[:, None]
     # in units of the mean weight counts are Poisson and have mean 1, as in the limit
-    usual = (groups.weight * groups.a).sum(-1)[:, None]
-    share = trained.weights[0] @ softmax.w_vocabulary
+    usual = trained.usual[:, None]
     kernel = Kernel(
-        1, np.inf, weight=value.weight, own=share * value.own, usual=usual * value.t, mean=usual * value.t,
+        1, np.inf, weight=value.weight, own=trained.share * value.own, usual=usual * value.t, mean=usual * value.t,
         slope=usual * value.alpha, variance=usual**2 * free, skewness=zero, bare_mean=zero, bare_slope=value.alpha,
         bare_variance=free, bare_own=value.token, swell=0 * seeds.V, bare_swell=0 * seeds.V,
         common=usual**2 * common, together=zero, linear=zero + usual**2, tied=zero + 1)
@@ -287,16 +301,10 @@ def answered(trained: Trained, mixed: Mixture | None) -> tuple[FloatArray, Float
                       groups.spread, 0 * groups.a)
     store = Stored(classes, *(zero for _ in dataclasses.fields(Stored)[1:]))
     store = dataclasses.replace(store, square=square, shared=shared, known=np.ones_like(square))
-    effective = dataclasses.replace(seeds, N=effective_samples(softmax, groups))
+    effective = dataclasses.replace(seeds, N=trained.samples)
     each, law = answers(effective, kernel, store, label, kinds, accuracy, weight=np.ones_like(seeds.V))
     chance = (value.weight * (label.weight * each).sum(-1)).sum(-1)
     return chance, scatter(seeds, law, accuracy) if mixed is None else np.zeros_like(chance)
-
-
-def effective_samples(softmax: Softmax, groups: Labels) -> FloatArray:
-    """(R,): N (E a)^2/E a^2, as many samples of equal weight as vary a label's weight by as much."""
-    first, second = ((groups.weight * a).sum(-1) for a in (groups.a, groups.a2))
-    return np.asarray(softmax.seeds.N * first**2 / second)
 
 
 def summed_weights(softmax: Softmax, quantile: FloatArray, between: FloatArray, a: FloatArray, a2: FloatArray,
@@ -320,7 +328,7 @@ def own_label(trained: Trained, value: Value, kernel: Kernel, noise: Noise, mean
     seeds = softmax.seeds
     V = seeds.V[:, None, None, None]
     astray = trained.astray * value.alpha + value.copies
-    less = np.maximum(1 - a @ softmax.w_vocabulary, SPECK)
+    less = np.maximum(1 - trained.share, SPECK)
     wrong = (astray + trained.copies / less * value.token)[..., None, None]
     along = fr.along(a, a2)[..., None]
     usual = a[..., None]
@@ -332,9 +340,8 @@ def own_label(trained: Trained, value: Value, kernel: Kernel, noise: Noise, mean
     astray = astray + c**2 * value.wobble[..., None, None]
     share = softmax.w_vocabulary[:, None] * p
     shape = (*value.s.shape, -1)
-    mean = (groups.weight * groups.a).sum(-1)[:, None, None, None]
-    surplus = (effective_samples(softmax, groups) / seeds.V)[:, None, None, None] * (
-        c - (p * c).sum(-1, keepdims=True)) / mean
+    mean = trained.usual[:, None, None, None]
+    surplus = (trained.samples / seeds.V)[:, None, None, None] * (c - (p * c).sum(-1, keepdims=True)) / mean
     share, lead, usual, surplus, astray = (
         np.broadcast_to(q, c.shape).reshape(shape) for q in (share, lead, usual / mean, surplus, astray))
     return OwnLabel(share, lead, usual, surplus, astray, kernel.own - kernel.mean)

@@ -220,12 +220,13 @@ def rates_of_limit(in_limit: Prediction) -> float | None:
         return 0.0
     try:
         beta = float(least_rates(s.V, s.L, WITHIN))
-        gaps = [new := gap(beta)]
-        rising = new > WITHIN
+        gaps = [gap(beta)]
+        rising = gaps[0] > WITHIN
         for taken in range(1, MOST_RATE_STEPS + 1):
-            before, old = beta, new
+            before = beta
             beta *= RATE_STEP if rising else 1 / RATE_STEP
-            gaps.append(new := gap(beta))
+            gaps.append(gap(beta))
+            old, new = gaps[-2:]
             if (new > WITHIN) != rising:  # straight in the logarithms
                 share = math.log(old / WITHIN) / math.log(old / new) if min(old, new) > 0 else old > WITHIN
                 return before * (beta / before) ** share
