@@ -49,7 +49,7 @@ def ladder_scaling(rows: Sequence[Row], rung: str, of: str, along: str, at: floa
     if few:
         parts = (MANY_SEEDS.get((of, along), "three steps"),)
     fixed_V, fixed_d = (32, 48 if of == "N" else 64) if few else (64, 32 if of == "N" else 16)
-    chosen: dict[int, dict[int, FloatArray]] = {}
+    chosen: dict[int, dict[int, Row]] = {}
     for row in rows:
         if row["rung"] != source or row["part"] not in parts:
             continue
@@ -57,10 +57,14 @@ def ladder_scaling(rows: Sequence[Row], rung: str, of: str, along: str, at: floa
         usual = s.N == RATIO * s.V if of == "V" else s.V == fixed_V
         shape = s.L == 8 if along == "d" else s.d == fixed_d
         if usual and shape:
-            values = [law_of(s, source)["accuracy"]] if rung in LAWS else row["observed"]["accuracy"]["values"]
-            chosen.setdefault(getattr(s, along), {})[getattr(s, of)] = np.array(values)
+            chosen.setdefault(getattr(s, along), {})[getattr(s, of)] = row
 
-    found = [critical_size(value, of, chosen[value], at) for value in sorted(chosen) if len(chosen[value]) > 2]
+    found = []
+    for value, of_size in sorted(chosen.items()):
+        if len(of_size) > 2:
+            accuracies = (until_crossed(of_size, source, of, at) if rung in LAWS else
+                          {size: np.array(row["observed"]["accuracy"]["values"]) for size, row in of_size.items()})
+            found.append(critical_size(value, of, accuracies, at))
     points = tuple(point for point, _ in found)
     usable = [(point, logs) for point, logs in found if point.se_log >= 0]
     if len(usable) < 3:
@@ -76,6 +80,16 @@ def ladder_scaling(rows: Sequence[Row], rung: str, of: str, along: str, at: floa
     finite = np.where(np.isfinite(logs), logs, y[:, None])
     drawn = weight @ np.clip(logs, finite.min(axis=1)[:, None], finite.max(axis=1)[:, None])
     return LadderScaling(points, exponent, interval_of(exponent, drawn, usable[0][0].simulated), scatter)
+
+
+def until_crossed(rows: dict[int, Row], rung: str, of: str, at: float) -> dict[int, FloatArray]:
+    """The law's accuracies at a rung's rates, from the sizes of greatest accuracy on to the first below `at`."""
+    kept = {}
+    for size in sorted(rows, reverse=of == "N"):
+        kept[size] = np.array([law_of(setting_of_row(rows[size]), rung)["accuracy"]])
+        if kept[size] < at:
+            break
+    return kept
 
 
 def critical_size(value: int, of: str, accuracies: dict[int, FloatArray], at: float) -> tuple[CriticalSize, FloatArray]:

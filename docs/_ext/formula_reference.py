@@ -36,6 +36,7 @@ PROVENANCE = {
 }
 ROOT = Path(__file__).parent.parent.parent
 LONGEST = 1500  # characters of LaTeX that a page can carry
+LARGEST = 400  # parts of an expression beyond which it is longer: printing it would take long, too
 LINE = 110  # characters of LaTeX on one line, about
 
 # Where each formula is evaluated, so that readers can check their own code against a number.
@@ -65,6 +66,16 @@ def display(item: Formula, whole: str) -> str:
     return "\\begin{aligned}\n&" + " \\\\\n&".join([*lines, *([line] if line else [])]) + "\n\\end{aligned}"
 
 
+def written_out(item: Formula) -> str:
+    """The formula as display mathematics; empty where a page can't carry it."""
+    import sympy
+
+    if sum(1 for _ in sympy.preorder_traversal(item.expr)) > LARGEST:
+        return ""
+    whole = item.latex()
+    return display(item, whole) if len(whole) <= LONGEST else ""
+
+
 def link(reference: str) -> str:
     """A reference as Markdown: a page of these docs becomes a link."""
     file, _, _ = reference.partition("#")
@@ -81,9 +92,9 @@ def section(item: Formula) -> str:
     if docstring and item.expr is not None:
         lines += ["```text", docstring, "```", ""]
     if item.expr is not None:
-        whole = item.latex()
-        if len(whole) <= LONGEST:
-            lines += ["$$", display(item, whole), "$$", ""]
+        written = written_out(item)
+        if written:
+            lines += ["$$", written, "$$", ""]
         else:
             lines += [f"Written out it is long: `recall-theory formulas {item.name} --latex`.", ""]
     facts = [("Provenance", PROVENANCE[item.provenance].format(reference=link(item.reference))),
