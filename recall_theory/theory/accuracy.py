@@ -8,7 +8,7 @@ import math
 __all__ = ["DEFAULT", "LAW", "SEED_ROUNDING", "Accuracy"]
 
 SEED_ROUNDING = 2**-40  # seeds that differ by less, relative to what differs, differ by rounding alone
-LAW = 38  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
+LAW = 39  # the version of what is predicted, in every JSON with predictions: raised whenever an observable moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +97,7 @@ class Accuracy:
     soft_vocabulary: int = 3  # of the sum over the vocabulary, which differs from seed to seed
     soft_others: int = 64  # tokens that outdo a logit, each counted where there are few
     soft_classes: int = 20  # of labels by their mean weight, which is spread where attention is soft
+    soft_kind: int = 4  # of competing labels at each count, over these classes
     soft_score: int = 4  # a fact's attention score
     soft_trigger: int = 2  # its overlap with the trigger
     soft_top: int = 2  # the greatest score among the noise of a fresh sequence

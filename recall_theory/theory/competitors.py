@@ -115,10 +115,10 @@ def _of_classes(seeds: Seeds, kernel: Kernel, stored: Stored, which: slice, coun
         whole = np.maximum(weight.reshape(R, classes, counts).sum(axis=1), TINY)
         each = (np.eye(counts)[:, None] * weight.reshape(R, 1, classes, counts)).reshape(R, counts, -1)
         weight = whole
-        moments = _merged(each / whole[..., None], *moments)
+        moments = merged(each / whole[..., None], *moments)
     elif weight.shape[-1] > accuracy.kind:
         _, weight, operator = condensation(right.reshape(R, -1), weight, accuracy.kind)
-        moments = _merged(operator, *moments)
+        moments = merged(operator, *moments)
     weight = weight[:, None] * stored.weight[..., which].sum(-1, keepdims=True)
     return _picked(weight, moments, stored.pick) if moments[3].any() else (weight, moments)
 
@@ -174,7 +174,7 @@ def tails_in_power(seeds: Seeds, kernel: Kernel, accuracy: Accuracy) -> float:
     return float(rf.tail_power(2 / np.sqrt(np.pi) * (w / (1 - u)**2 * laplace).sum())) - 2 / (V - 1)
 
 
-def _merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *others: FloatArray) -> list[FloatArray]:
+def merged(operator: FloatArray, mean: FloatArray, variance: FloatArray, *others: FloatArray) -> list[FloatArray]:
     """Moments (R, E, K) of what is merged from kinds (R, E, J), by weights (R, K, J) that sum to 1 over J."""
     take = np.swapaxes(operator, -1, -2)
     merged = mean @ take

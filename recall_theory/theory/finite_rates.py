@@ -14,10 +14,10 @@ import numpy as np
 from scipy.special import gammaln, ndtr, ndtri
 
 from ..numerics.arrays import TINY, FloatArray
-from ..numerics.quadrature import gauss_hermite, gauss_of_gamma
+from ..numerics.quadrature import condensation, gauss_hermite, gauss_of_gamma
 from ..settings import SettingError
 from .accuracy import Accuracy
-from .competitors import LEAST_EXPECTED, Kinds, power_variance
+from .competitors import LEAST_EXPECTED, Kinds, merged, power_variance
 from .correct_label import OwnLabel, counts_of
 from .domain import Batch
 from .formulas import finite_rate_formulas as fr
@@ -218,7 +218,8 @@ def competing_labels(trained: Trained, value: Value, noise: Noise,
     kept = c - groups.taken[:, None, :, None]  # of its own token
     fixed = np.maximum(kept**2 * noise.spread[..., None] + noise.fixed[..., None], 0)
     varies = fixed + noise.drawn[..., None] * grown
-    parts = [(groups.weight[..., None] * p, centre, varies, noise.third[..., None] * grown)]
+    parts = [_over_classes((groups.weight[..., None] * p, centre, varies, noise.third[..., None] * grown),
+                           value.weight, trained.softmax.accuracy.soft_kind)]
     group, labels = [np.zeros(parts[0][0][0].size)], [np.maximum(V - 1, 1)]
     if mixed is not None:
         found = _of_the_sequence(trained, value, noise, mixed)
@@ -241,6 +242,19 @@ def competing_labels(trained: Trained, value: Value, noise: Noise,
                   power_variance(seeds, weight, strength, variance), np.concatenate(group)[keep],
                   np.concatenate(labels, axis=-1))
     return kinds, mean, square
+
+
+def _over_classes(kinds: tuple[FloatArray, ...], weight: FloatArray, n: int) -> tuple[FloatArray, ...]:
+    """Weight (R, C, counts), mean, variance and third moment (R, E, C, counts) of kinds, with n nodes at each count in
+    the place of the classes, by their means over facts of this weight (R, E)."""
+    share, *moments = (np.moveaxis(a, -1, 1) for a in kinds)  # classes come last
+    if share.shape[-1] <= n:
+        return kinds
+    whole = share.sum(-1, keepdims=True)
+    typical = (weight[:, None, :, None] * moments[0]).sum(-2)
+    _, share, operator = condensation(typical, share / np.maximum(whole, TINY), n)
+    mean, variance, third = merged(operator, *moments)
+    return tuple(np.moveaxis(a, 1, -1) for a in (share * whole, mean, variance, np.maximum(third, 0)))
 
 
 def _of_the_sequence(trained: Trained, value: Value, noise: Noise,
@@ -344,6 +358,10 @@ def own_label(trained: Trained, value: Value, kernel: Kernel, noise: Noise, mean
     surplus = (trained.samples / seeds.V)[:, None, None, None] * (c - (p * c).sum(-1, keepdims=True)) / mean
     share, lead, usual, surplus, astray = (
         np.broadcast_to(q, c.shape).reshape(shape) for q in (share, lead, usual / mean, surplus, astray))
+    if lead.shape[-1] > softmax.accuracy.strength:
+        lead, share, operator = condensation(lead, share, softmax.accuracy.strength)
+        usual, surplus, astray = ((operator @ q[..., None])[..., 0] for q in (usual, surplus, astray))
+        astray = np.maximum(astray, 0)
     return OwnLabel(share, lead, usual, surplus, astray, kernel.own - kernel.mean)
 
 
