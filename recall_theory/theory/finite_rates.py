@@ -110,6 +110,10 @@ class Trained:
         """(R,): N (E a)^2/E a^2, as many samples of equal weight as vary a label's weight by as much."""
         return np.asarray(self.softmax.seeds.N * self.usual**2 / (self.groups.weight * self.groups.a2).sum(-1))
 
+    def over_labels(self, a: FloatArray) -> FloatArray:
+        """(R, E): the mean of a (R, E, C) over labels."""
+        return np.asarray((self.groups.weight[:, None] * a).sum(-1))
+
     @functools.cached_property
     def counted(self) -> tuple[FloatArray, FloatArray]:
         """`summed_weights` of the classes, (R, C, nodes)."""
@@ -210,7 +214,7 @@ def competing_labels(trained: Trained, value: Value, noise: Noise,
     groups, seeds, (R, E) = trained.groups, trained.softmax.seeds, value.s.shape
     V = seeds.V[:, None]
     counted, p = trained.counted
-    mean = (groups.weight[:, None] * ((p * counted).sum(-1)[:, None] * noise.bias + noise.rest)).sum(-1)
+    mean = trained.over_labels((p * counted).sum(-1)[:, None] * noise.bias + noise.rest)
     c = counted[:, None]
     grown = 1 + np.maximum(noise.grows[..., None] * (c / groups.a[:, None, :, None] - 1), -1)
     centre = c * noise.bias[..., None] + noise.rest[..., None] - mean[..., None, None]
@@ -279,11 +283,11 @@ def _of_the_sequence(trained: Trained, value: Value, noise: Noise,
     heat = (soft.heat * mixed.spread)[:, None, None] * steep
     spread = np.sqrt(spread)[..., None] * np.append(0, COPIES) * (1 + steep)
     spread[..., 1:] += (heat * value.t[..., None] + (mixed.spread[:, None] * value.alpha)[..., None])[..., 1:]
-    wrong = (groups.weight[:, None] * noise.wrong).sum(-1, keepdims=True)
+    wrong = trained.over_labels(noise.wrong)[..., None]
     along = fr.along(a, a2)
     bias = value.t[..., None] + zeta[:, None] * value.alpha[..., None] + weight + along[:, None] * wrong
     rest = (1 - a - along * a)[:, None] * wrong
-    fixed = (groups.weight[:, None] * noise.drawn).sum(-1, keepdims=True)
+    fixed = trained.over_labels(noise.drawn)[..., None]
     norms = 0 if seeds.sphere else 2 / seeds.d[:, None, None]
     kept = c - softmax.taken(zeta, groups.missed)[:, None, :, None]
     varies = kept**2 * (value.free[..., None] + spread**2 + norms * weight**2)[..., None] + fixed[..., None]
@@ -309,7 +313,7 @@ def answered(trained: Trained, mixed: Mixture | None) -> tuple[FloatArray, Float
         common=usual**2 * common, together=zero, linear=zero + usual**2, tied=zero + 1)
     label = own_label(trained, value, kernel, noise, mean)
     power = (groups.weight * ((groups.a - groups.taken)**2 + groups.a2 / lam)).sum(-1)[:, None]
-    alone = power * np.maximum(free - common, 0) + (groups.weight[:, None] * noise.drawn).sum(-1)
+    alone = power * np.maximum(free - common, 0) + trained.over_labels(noise.drawn)
     shared = 1 - np.minimum(alone / square, 1)
     classes = Classes(groups.weight, groups.a / usual, groups.zeta, groups.astray, groups.varied / usual**2,
                       groups.spread, 0 * groups.a)
@@ -348,7 +352,7 @@ def own_label(trained: Trained, value: Value, kernel: Kernel, noise: Noise, mean
     usual = a[..., None]
     lead = (1 - 1 / V) * (c * (value.own[..., None, None] + along * wrong) + (1 - usual - along * usual) * wrong
                           - mean[..., None, None])
-    fixed = (groups.weight[:, None] * noise.drawn).sum(-1)[..., None, None]
+    fixed = trained.over_labels(noise.drawn)[..., None, None]
     common = (softmax.agreement[:, None] * value.free)[..., None, None]
     astray = common * (1 - usual - groups.missed[:, None, None, None])**2 + fixed
     astray = astray + c**2 * value.wobble[..., None, None]
